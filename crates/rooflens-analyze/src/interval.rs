@@ -1,0 +1,1 @@
+//! Interval arithmetic on sorted, half-open `[start, end)` nanosecond ranges.

@@ -1,0 +1,18 @@
+//! Tables to findings: one question a file.
+//!
+//! The crate works in two moves. [`facts`] are passes over the columns of one rank that add what the
+//! trace only implies (nesting, attribution, gaps and their causes, phases). [`analyses`] then answer
+//! one question each, folding over the ranks of a job one at a time, so that memory grows with the
+//! largest rank and not with the job. Nothing here prints, draws or knows a file format.
+//!
+//! To add an analysis: a file in `analyses/`, a `mod` line and an entry in [`analyses::ALL`].
+
+pub mod analyses;
+pub mod facts;
+pub mod finding;
+pub mod interval;
+pub mod kernel_catalog;
+pub mod statistics;
+
+pub use analyses::{Analysis, Job, analyze};
+pub use finding::{Finding, Findings};

@@ -1,0 +1,1 @@
+//! Recognises a tool's output and turns it into tables.

@@ -1,0 +1,1 @@
+//! Lays findings out for people.

@@ -1,0 +1,34 @@
+//! The vocabulary of Rooflens: what a run's tables are called, which columns they have, in which
+//! unit, and how they lie on disk.
+//!
+//! This crate holds no analysis. Readers (`rooflens-ingest`) fill the tables, passes and questions
+//! (`rooflens-analyze`) read them, and nobody else needs to know where a row came from.
+//!
+//! * [`tables`]: one file a table; every column carries its unit and meaning, and the reference
+//!   documentation is generated from them.
+//! * [`Names`] and [`Interner`]: names stand once, columns hold ids.
+//! * [`Notes`]: every problem met on the way is a counted row with a severity.
+//! * [`parquet_io`] and [`RunDir`]: the same tables as Parquet that any engine reads.
+//!
+//! A table in memory is a struct of plain `Vec` columns; Arrow arrays are made only at the edge to
+//! Parquet. Times are `i64` nanoseconds since the run's clock base; a missing value is an [`Opt`].
+
+pub mod cell;
+pub mod error;
+pub mod names;
+pub mod note;
+pub mod parquet_io;
+pub mod run_dir;
+pub mod table;
+pub mod tables;
+
+pub use cell::Opt;
+pub use error::SchemaError;
+pub use names::{Interner, NameId, Names, stable_id};
+pub use note::{Note, Notes, Severity, Stage};
+pub use run_dir::RunDir;
+pub use tables::{RankTables, TraceMeta};
+
+/// Version of the tables and of every JSON document. Minor versions only add nullable columns or
+/// fields; a major version may remove or re-define one.
+pub const SCHEMA_VERSION: &str = "1.0";

@@ -1,0 +1,63 @@
+//! Where a run's files lie.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::SchemaError;
+
+/// A run directory: `tables/`, `findings/`, `report/` below one folder.
+#[derive(Debug, Clone)]
+pub struct RunDir {
+    root: PathBuf,
+}
+
+impl RunDir {
+    /// The run at `root`, whether or not it exists.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        RunDir { root: root.into() }
+    }
+
+    /// The run at `root`, if there is one.
+    pub fn open(root: impl Into<PathBuf>) -> Result<Self, SchemaError> {
+        let run = Self::new(root);
+        // `runs.parquet` is written last: without it the tables are not whole.
+        if run.table("runs").is_file() {
+            Ok(run)
+        } else {
+            Err(SchemaError::NotARun { path: run.root, missing: "tables/runs.parquet" })
+        }
+    }
+
+    /// Whether `root` looks like a run.
+    pub fn is_run(root: &Path) -> bool {
+        RunDir::new(root).table("runs").is_file()
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The Parquet file of a table.
+    pub fn table(&self, name: &str) -> PathBuf {
+        self.root.join("tables").join(format!("{name}.parquet"))
+    }
+
+    /// The folder of findings, one JSON file an analysis.
+    pub fn findings(&self) -> PathBuf {
+        self.root.join("findings")
+    }
+
+    /// The folder of what people read.
+    pub fn report(&self) -> PathBuf {
+        self.root.join("report")
+    }
+
+    /// Makes the folders.
+    pub fn create(&self) -> Result<(), SchemaError> {
+        for folder in [self.root.join("tables"), self.findings(), self.report()] {
+            std::fs::create_dir_all(&folder)
+                .map_err(|source| SchemaError::Io { action: "cannot make", path: folder, source })?;
+        }
+        Ok(())
+    }
+}

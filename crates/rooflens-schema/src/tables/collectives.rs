@@ -1,0 +1,31 @@
+//! What is known of collectives beyond their kernel.
+
+use crate::cell::Opt;
+use crate::names::NameId;
+use crate::table::table;
+
+table! {
+    /// What the trace says of a collective: one row for each communication kernel with such facts.
+    Collectives(CollectiveRow) = "collectives", per_rank: true {
+        /// Device of the kernel.
+        device: i32 => "id" Dictionary,
+        /// Start of the kernel.
+        ts_ns: i64 => "ns" Delta,
+        /// Duration of the kernel.
+        dur_ns: i64 => "ns" Delta,
+        /// Correlation id: joins `kernels.corr_id`.
+        corr_id: Opt<i64> => "id" Delta,
+        /// Collective, as `allreduce`: joins `name_dim.name_id`.
+        collective_id: NameId => "id" Dictionary,
+        /// Element type: joins `name_dim.name_id`.
+        dtype_id: Opt<NameId> => "id" Dictionary,
+        /// Elements a rank puts in.
+        in_elements: Opt<i64> => "count" Dictionary,
+        /// Elements a rank gets out.
+        out_elements: Opt<i64> => "count" Dictionary,
+        /// Ranks taking part.
+        group_size: Opt<i32> => "count" Dictionary,
+        /// Process group: joins `name_dim.name_id`.
+        group_id: Opt<NameId> => "id" Dictionary,
+    }
+}

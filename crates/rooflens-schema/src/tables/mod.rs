@@ -1,0 +1,158 @@
+//! The tables, one file each. Adding one: a file here, a `mod` line, an entry in [`specs`], and, if
+//! its rows belong to a rank, a field of [`RankTables`] and a line in `parquet_io`.
+
+mod api;
+mod collectives;
+mod devices;
+mod dims;
+mod frames;
+mod kernels;
+mod memory;
+mod notes;
+mod ops;
+mod phases;
+mod ranks;
+mod runs;
+
+pub use api::{Api, ApiKind, ApiRow};
+pub use collectives::{CollectiveRow, Collectives};
+pub use devices::{DeviceRow, Devices};
+pub use dims::{KernelDim, KernelDimRow, NameDim, NameDimRow};
+pub use frames::{FrameRow, Frames};
+pub use kernels::{ActivityKind, GapCause, KernelRow, Kernels};
+pub use memory::{Memory, MemoryRow};
+pub use notes::{NoteRow, NotesTable};
+pub use ops::{OpRow, Ops};
+pub use phases::{PhaseKind, PhaseRow, PhaseSource, Phases};
+pub use ranks::{RankRow, Ranks};
+pub use runs::{RunRow, Runs};
+
+use crate::cell::Opt;
+use crate::names::Names;
+use crate::table::TableSpec;
+
+/// Every table, in the order of the reference documentation.
+pub fn specs() -> Vec<TableSpec> {
+    vec![
+        Runs::spec(),
+        Ranks::spec(),
+        Devices::spec(),
+        Kernels::spec(),
+        KernelDim::spec(),
+        Ops::spec(),
+        Api::spec(),
+        Frames::spec(),
+        Phases::spec(),
+        Memory::spec(),
+        Collectives::spec(),
+        NameDim::spec(),
+        NotesTable::spec(),
+    ]
+}
+
+/// Everything read from one rank of a job, and, once the passes have run, what they derived.
+///
+/// A job of a thousand ranks is a thousand of these, one after another: memory grows with the
+/// largest rank, not with the job.
+#[derive(Debug, Clone, Default)]
+pub struct RankTables {
+    /// Which rank.
+    pub rank: i32,
+    /// What the trace says about itself.
+    pub meta: TraceMeta,
+    /// The names that the ids in the columns stand for.
+    pub names: Names,
+    /// What the kernels' names tell; filled by a pass.
+    pub kernel_dim: KernelDim,
+    /// Device properties.
+    pub devices: Devices,
+    /// Device activities.
+    pub kernels: Kernels,
+    /// Framework operators.
+    pub ops: Ops,
+    /// Driver and runtime calls.
+    pub api: Api,
+    /// Python frames.
+    pub frames: Frames,
+    /// Steps, annotations and phases.
+    pub phases: Phases,
+    /// Allocator events.
+    pub memory: Memory,
+    /// What is known of collectives beyond their kernel.
+    pub collectives: Collectives,
+}
+
+impl RankTables {
+    /// For each name, by its index, the row of `kernel_dim` that describes it; `u32::MAX` for none.
+    pub fn kernel_dim_rows(&self) -> Vec<u32> {
+        let mut rows = vec![u32::MAX; self.names.len()];
+        for (row, name) in self.kernel_dim.name.iter().enumerate() {
+            if let Some(id) = self.names.find(name) {
+                rows[id.index()] = row as u32;
+            }
+        }
+        rows
+    }
+}
+
+/// What a trace says about itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TraceMeta {
+    /// The file's name, without its folder.
+    pub source: String,
+    /// The format that read it.
+    pub format: String,
+    /// How many records the file held, read or not.
+    pub events: i64,
+    /// The rank the file claims.
+    pub rank: Option<i32>,
+    /// How many ranks the job claims to have.
+    pub world_size: Option<i32>,
+    /// Communication backend.
+    pub backend: Option<String>,
+    /// What `ts_ns` 0 is on the wall clock, in nanoseconds since 1970; `None` where unknown.
+    pub base_unix_ns: Option<i64>,
+    /// Start of the earliest record, in the table's clock.
+    pub first_ns: i64,
+    /// End of the latest record, in the table's clock.
+    pub last_ns: i64,
+    /// Whether times were recorded in whole microseconds.
+    pub microsecond_clock: bool,
+    /// Versions and switches worth showing (`cuda_driver_version`, `with_stack` …), by name.
+    pub properties: Vec<(String, String)>,
+}
+
+impl TraceMeta {
+    /// As the one row of this rank in `ranks`.
+    pub fn to_row(&self) -> RankRow {
+        RankRow {
+            source: self.source.clone(),
+            format: self.format.clone(),
+            events: self.events,
+            world_size: self.world_size.into(),
+            backend: self.backend.clone(),
+            base_unix_ns: self.base_unix_ns.into(),
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+            microsecond_clock: self.microsecond_clock,
+            properties: serde_json::to_string(&self.properties).unwrap_or_default(),
+        }
+    }
+
+    /// From the row of rank `rank`.
+    pub fn from_row(rank: i32, row: RankRow) -> Self {
+        TraceMeta {
+            source: row.source,
+            format: row.format,
+            events: row.events,
+            rank: Some(rank),
+            world_size: Opt::get(row.world_size),
+            backend: row.backend,
+            base_unix_ns: Opt::get(row.base_unix_ns),
+            first_ns: row.first_ns,
+            last_ns: row.last_ns,
+            microsecond_clock: row.microsecond_clock,
+            properties: serde_json::from_str(&row.properties).unwrap_or_default(),
+        }
+    }
+}

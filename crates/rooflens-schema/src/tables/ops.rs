@@ -1,0 +1,41 @@
+//! Framework operators.
+
+use crate::cell::Opt;
+use crate::names::NameId;
+use crate::table::table;
+
+table! {
+    /// A framework operator call (`aten::mm`, a custom op). Sorted by thread, start, nesting.
+    Ops(OpRow) = "ops", per_rank: true {
+        /// Row id within the rank, 0 upwards.
+        op_id: i32 => "id" Delta,
+        /// Thread.
+        tid: i64 => "id" Dictionary,
+        /// Start, since the run's clock base.
+        ts_ns: i64 => "ns" Delta,
+        /// Duration.
+        dur_ns: i64 => "ns" Delta,
+        /// Name: joins `name_dim.name_id`.
+        name_id: NameId => "id" Dictionary,
+        /// The tool's own id of the call; `kernels.ext_id` names it.
+        ext_id: Opt<i64> => "id" Delta,
+        /// Shapes of the inputs, as the tool wrote them: joins `name_dim.name_id`.
+        shapes_id: Opt<NameId> => "id" Dictionary,
+        /// Types of the inputs, as the tool wrote them: joins `name_dim.name_id`.
+        dtypes_id: Opt<NameId> => "id" Dictionary,
+        /// The enclosing operator on the thread: joins `ops.op_id`.
+        parent_id: Opt<i32> => "id" Delta,
+        /// How many operators enclose it.
+        depth: i32 => "count" Dictionary,
+        /// Duration less that of the operators directly inside.
+        self_ns: i64 => "ns" Delta,
+        /// Device time of everything launched inside it, nested operators included.
+        device_ns: i64 => "ns" Delta,
+        /// Phase it started in: joins `phases.phase_id`.
+        phase_id: Opt<i32> => "id" Dictionary,
+        /// Layer of the model.
+        layer: Opt<i32> => "index" Dictionary,
+        /// Module path: joins `name_dim.name_id`.
+        module_id: Opt<NameId> => "id" Dictionary,
+    }
+}

@@ -1,0 +1,85 @@
+//! Steps, annotations and phases: the parts of a run that people have names for.
+
+use crate::cell::Opt;
+use crate::names::NameId;
+use crate::table::{column_enum, table};
+
+column_enum! {
+    /// What the part of the run does.
+    PhaseKind {
+        /// Prompt tokens only.
+        Prefill = "prefill",
+        /// One new token for each sequence.
+        Decode = "decode",
+        /// Prompt and new tokens in one batch.
+        Mixed = "mixed",
+        /// Image or audio encoder.
+        Vision = "vision",
+        /// A diffusion step.
+        Diffusion = "diffusion",
+        /// A step of unknown content.
+        Step = "step",
+        /// Any other annotated range.
+        Range = "range",
+    }
+}
+
+column_enum! {
+    /// Who says so.
+    PhaseSource {
+        /// `ProfilerStep#n` of the profiler's schedule.
+        ProfilerStep = "profiler_step",
+        /// An engine's own step annotation (vLLM, SGLang, xDiT).
+        Engine = "engine",
+        /// A range named by the user or the framework on the host.
+        Annotation = "annotation",
+        /// The same on the device's timeline.
+        DeviceAnnotation = "device_annotation",
+        /// Found by Rooflens from the repeating pattern of kernels.
+        Pattern = "pattern",
+    }
+}
+
+table! {
+    /// A step, an annotated range or a phase. Sorted by start, longest first.
+    Phases(PhaseRow) = "phases", per_rank: true {
+        /// Row id within the rank, 0 upwards.
+        phase_id: i32 => "id" Delta,
+        /// What it does.
+        kind: PhaseKind => "word" Dictionary,
+        /// Who says so.
+        source: PhaseSource => "word" Dictionary,
+        /// Name: joins `name_dim.name_id`.
+        name_id: NameId => "id" Dictionary,
+        /// Thread of a host range.
+        tid: Opt<i64> => "id" Dictionary,
+        /// Device of a device range.
+        device: Opt<i32> => "id" Dictionary,
+        /// Start, since the run's clock base.
+        ts_ns: i64 => "ns" Delta,
+        /// Duration.
+        dur_ns: i64 => "ns" Delta,
+        /// Number of the step.
+        step: Opt<i64> => "index" Delta,
+        /// Sequences in the batch.
+        batch: Opt<i64> => "count" Dictionary,
+        /// Prompt tokens processed.
+        prefill_tokens: Opt<i64> => "tokens" Dictionary,
+        /// New tokens produced.
+        decode_tokens: Opt<i64> => "tokens" Dictionary,
+        /// Tokens in the KV cache that were attended to.
+        kv_tokens: Opt<i64> => "tokens" Dictionary,
+        /// Device time inside: union of the activities that belong to it.
+        device_busy_ns: Opt<i64> => "ns" Delta,
+        /// Start of its first activity on the device.
+        device_first_ns: Opt<i64> => "ns" Delta,
+        /// End of its last activity on the device.
+        device_last_ns: Opt<i64> => "ns" Delta,
+        /// Device activities that belong to it.
+        activities: Opt<i64> => "count" Dictionary,
+        /// Launching calls made inside.
+        launches: Opt<i64> => "count" Dictionary,
+        /// How sure Rooflens is of a phase it found itself, 0 to 1; null for recorded ones.
+        confidence: Option<f64> => "ratio" Dictionary,
+    }
+}

@@ -1,0 +1,2 @@
+//! The command line: parse, resolve, call the line, print, exit.
+fn main() {}
