@@ -96,7 +96,8 @@ impl Job {
 
     /// Every answer.
     pub fn finish(self, notes: Vec<Note>) -> Findings {
-        let mut findings = Findings { notes, ..Findings::default() };
+        let mut findings = Findings::default();
+        findings.notes = notes;
         for (analysis, fold) in self.folds {
             match fold.finish(&findings) {
                 Some(finding) => findings.insert(analysis.name(), finding),
