@@ -1,1 +1,46 @@
-//! Recognises a tool's output and turns it into tables.
+//! Bytes to rows: recognises a tool's output and turns it into tables. Nothing is interpreted here.
+//!
+//! What cannot be read becomes a note, never a panic and never silence: a cut-off or damaged file
+//! gives what it still holds. To add a format, see [`formats`].
+//!
+//! ```
+//! use rooflens_ingest::{Artefact, read};
+//! use rooflens_schema::Notes;
+//!
+//! let text = br#"{"traceEvents": [
+//!   {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 10.5, "dur": 2.25,
+//!    "args": {"device": 0, "stream": 7}}]}"#;
+//! let notes = Notes::default();
+//! let tables = read(Artefact::from_bytes("trace.json", text)?, &notes)?;
+//! assert_eq!(tables.kernels.dur_ns, [2250]);
+//! # Ok::<(), rooflens_ingest::IngestError>(())
+//! ```
+
+pub mod artefact;
+pub mod error;
+pub mod folder;
+pub mod formats;
+
+pub use artefact::{Artefact, Probe, Progress, Source, no_progress};
+pub use error::IngestError;
+pub use folder::{RankFile, rank_files};
+pub use formats::{ALL, Format};
+
+use rooflens_schema::{Notes, RankTables};
+
+/// Recognises the input and reads it.
+pub fn read(from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
+    let Some(format) = recognise(from.probe()) else {
+        let beginning = from.probe().head.iter().take(24).copied().collect::<Vec<u8>>();
+        return Err(IngestError::Unknown {
+            source_name: from.name().to_owned(),
+            beginning: format!("\"{}\"", beginning.escape_ascii()),
+        });
+    };
+    format.read(from, notes)
+}
+
+/// The format of an input, if any knows it.
+pub fn recognise(probe: &Probe) -> Option<&'static dyn Format> {
+    ALL.iter().copied().find(|format| format.sniff(probe))
+}

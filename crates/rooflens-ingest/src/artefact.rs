@@ -1,0 +1,149 @@
+//! An input: a file or standard input, decompressed on the way.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::error::IngestError;
+
+/// How much of an input a format may look at to recognise it.
+const PROBE_BYTES: usize = 64 * 1024;
+
+/// Where an input comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+/// An open input.
+pub struct Artefact {
+    name: String,
+    probe: Probe,
+    /// Bytes of the input as it is stored, if known: for progress.
+    pub stored_bytes: Option<u64>,
+    reader: Box<dyn Read + Send>,
+}
+
+/// The beginning of an input, for recognising its format.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// File name, without its folder; `-` for standard input.
+    pub name: String,
+    /// The first bytes, decompressed; at most 64 KiB.
+    pub head: Vec<u8>,
+}
+
+impl Artefact {
+    /// Opens an input; compressed ones are recognised by their first bytes, not by name.
+    pub fn open(source: &Source, progress: Progress) -> Result<Self, IngestError> {
+        match source {
+            Source::File(path) => {
+                let fail = |source| IngestError::Io { path: path.clone(), source };
+                let file = File::open(path).map_err(fail)?;
+                let length = file.metadata().ok().filter(|data| data.is_file()).map(|data| data.len());
+                Self::from_reader(file_name(path), path.clone(), Box::new(file), length, progress)
+            }
+            Source::Stdin => {
+                Self::from_reader("-".to_owned(), PathBuf::from("-"), Box::new(std::io::stdin()), None, progress)
+            }
+        }
+    }
+
+    /// An input from memory: for tests and fuzzing.
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, IngestError> {
+        let reader = Box::new(Cursor::new(bytes.to_vec()));
+        Self::from_reader(name.to_owned(), PathBuf::from(name), reader, Some(bytes.len() as u64), no_progress())
+    }
+
+    fn from_reader(
+        name: String,
+        path: PathBuf,
+        stored: Box<dyn Read + Send>,
+        stored_bytes: Option<u64>,
+        progress: Progress,
+    ) -> Result<Self, IngestError> {
+        let mut stored = Counted { inner: stored, progress };
+        let magic = read_some(&mut stored, 2).0;
+        let gzip = magic == [0x1f, 0x8b];
+        let stored = Cursor::new(magic).chain(stored);
+        let mut reader: Box<dyn Read + Send> =
+            if gzip { Box::new(MultiGzDecoder::new(stored)) } else { Box::new(stored) };
+        let (head, error) = read_some(&mut reader, PROBE_BYTES);
+        if head.is_empty() {
+            return Err(match error {
+                Some(source) => IngestError::Io { path, source },
+                None => IngestError::Empty { source_name: name },
+            });
+        }
+        // A damaged stream still gives its beginning; the format's reader meets the damage later.
+        let beginning = Cursor::new(head.clone());
+        let reader: Box<dyn Read + Send> = match error {
+            Some(error) => Box::new(beginning.chain(Failing(Some(error)))),
+            None => Box::new(beginning.chain(reader)),
+        };
+        Ok(Artefact { name: name.clone(), probe: Probe { name, head }, stored_bytes, reader })
+    }
+
+    /// File name, without its folder.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The beginning.
+    pub fn probe(&self) -> &Probe {
+        &self.probe
+    }
+
+    /// The whole, from the beginning, decompressed.
+    pub fn into_reader(self) -> Box<dyn Read + Send> {
+        self.reader
+    }
+}
+
+/// Told the number of stored bytes that were just read; answers whether to read on.
+pub type Progress = Arc<dyn Fn(u64) -> bool + Send + Sync>;
+
+/// A [`Progress`] that nobody watches and nobody stops.
+pub fn no_progress() -> Progress {
+    Arc::new(|_| true)
+}
+
+/// The message of the error that a stopped reader gives.
+pub const STOPPED: &str = "stopped by the user";
+
+struct Counted {
+    inner: Box<dyn Read + Send>,
+    progress: Progress,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        if (self.progress)(count as u64) { Ok(count) } else { Err(std::io::Error::other(STOPPED)) }
+    }
+}
+
+/// Gives an error met earlier.
+struct Failing(Option<std::io::Error>);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn read_some(reader: &mut dyn Read, count: usize) -> (Vec<u8>, Option<std::io::Error>) {
+    let mut bytes = Vec::new();
+    let error = reader.take(count as u64).read_to_end(&mut bytes).err();
+    (bytes, error)
+}

@@ -1,0 +1,134 @@
+//! The arguments of an event that tables have columns for.
+
+use super::scan::{Cursor, Raw, Stop};
+
+/// Which arguments an event's category can use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    Nothing,
+    /// Correlation and external id.
+    Ids,
+    Op,
+    Activity,
+    Memory,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Args<'a> {
+    pub external: Option<i64>,
+    pub correlation: Option<i64>,
+    pub device: Option<i64>,
+    pub stream: Option<i64>,
+    pub bytes: Option<i64>,
+    pub graph: Option<i64>,
+    pub graph_node: Option<i64>,
+    pub grid: Option<[i64; 3]>,
+    pub block: Option<[i64; 3]>,
+    pub registers: Option<i64>,
+    pub shared_memory: Option<i64>,
+    /// Shapes and types of inputs, as JSON.
+    pub shapes: Option<&'a [u8]>,
+    pub dtypes: Option<&'a [u8]>,
+    pub device_type: Option<i64>,
+    pub allocated: Option<i64>,
+    pub reserved: Option<i64>,
+    pub collective: Option<Raw<'a>>,
+    pub dtype: Option<Raw<'a>>,
+    pub in_elements: Option<i64>,
+    pub out_elements: Option<i64>,
+    pub group_size: Option<i64>,
+    pub group: Option<Raw<'a>>,
+}
+
+impl<'a> Args<'a> {
+    /// Reads the arguments at the cursor; `None` where nothing in them is wanted.
+    pub fn read(cursor: &mut Cursor<'a>, wanted: Wanted) -> Result<Option<Self>, Stop> {
+        if wanted == Wanted::Nothing || cursor.peek()? != b'{' {
+            return cursor.skip().map(|()| None);
+        }
+        cursor.expect(b'{')?;
+        let mut args = Args::default();
+        let mut more = !cursor.take(b'}')?;
+        while more {
+            let key = cursor.key()?;
+            match wanted {
+                Wanted::Nothing => cursor.skip()?,
+                Wanted::Ids => args.id(key, cursor)?,
+                Wanted::Op => args.op(key, cursor)?,
+                Wanted::Activity => args.activity(key, cursor)?,
+                Wanted::Memory => args.memory(key, cursor)?,
+            }
+            more = cursor.another_key()?;
+        }
+        Ok(Some(args))
+    }
+
+    fn id(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+        match key {
+            b"correlation" => self.correlation = cursor.integer()?,
+            // Lower case before torch 1.12.
+            b"External id" | b"external id" => self.external = cursor.integer()?,
+            _ => cursor.skip()?,
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+        match key {
+            b"External id" | b"external id" => self.external = cursor.integer()?,
+            b"Input Dims" | b"Input dims" => self.shapes = json(cursor)?,
+            b"Input type" => self.dtypes = json(cursor)?,
+            _ => cursor.skip()?,
+        }
+        Ok(())
+    }
+
+    fn activity(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+        match key {
+            b"device" => self.device = cursor.integer()?,
+            b"stream" => self.stream = cursor.integer()?,
+            b"bytes" => self.bytes = cursor.integer()?,
+            b"graph id" => self.graph = cursor.integer()?,
+            b"graph node id" => self.graph_node = cursor.integer()?,
+            b"grid" => self.grid = cursor.triple()?,
+            b"block" => self.block = cursor.triple()?,
+            b"registers per thread" => self.registers = cursor.integer()?,
+            b"shared memory" => self.shared_memory = cursor.integer()?,
+            b"Collective name" => self.collective = text(cursor)?,
+            b"dtype" => self.dtype = text(cursor)?,
+            b"In msg nelems" => self.in_elements = cursor.integer()?,
+            b"Out msg nelems" => self.out_elements = cursor.integer()?,
+            b"Group size" => self.group_size = cursor.integer()?,
+            b"Process Group Name" => self.group = text(cursor)?,
+            _ => self.id(key, cursor)?,
+        }
+        Ok(())
+    }
+
+    fn memory(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+        match key {
+            b"Bytes" => self.bytes = cursor.integer()?,
+            b"Device Id" => self.device = cursor.integer()?,
+            b"Device Type" => self.device_type = cursor.integer()?,
+            b"Total Allocated" => self.allocated = cursor.integer()?,
+            b"Total Reserved" => self.reserved = cursor.integer()?,
+            _ => cursor.skip()?,
+        }
+        Ok(())
+    }
+}
+
+fn json<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, Stop> {
+    cursor.peek()?;
+    let start = cursor.at();
+    cursor.skip()?;
+    Ok(Some(cursor.since(start)))
+}
+
+fn text<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Raw<'a>>, Stop> {
+    match cursor.peek()? {
+        b'"' => cursor.string().map(Some),
+        _ => cursor.skip().map(|()| None),
+    }
+}

@@ -1,0 +1,396 @@
+//! One event of the trace to one row of a table.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rooflens_schema::tables::{
+    ActivityKind, Api, ApiKind, ApiRow, CollectiveRow, Collectives, FrameRow, Frames, KernelRow, Kernels, Memory,
+    MemoryRow, OpRow, Ops, PhaseKind, PhaseRow, PhaseSource, Phases,
+};
+use rooflens_schema::{Interner, NameId, Opt};
+
+use super::args::{Args, Wanted};
+use super::scan::{Cursor, Raw, Stop, unescape};
+
+/// Rows in the order of the file, and what could not become one.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub kernels: Kernels,
+    pub ops: Ops,
+    pub api: Api,
+    pub frames: Frames,
+    pub phases: Phases,
+    pub memory: Memory,
+    pub collectives: Collectives,
+    pub counts: Counts,
+}
+
+/// What was met besides rows.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Events of any kind.
+    pub events: i64,
+    /// Events that could not be read, and passed-over stretches between events.
+    pub damaged: i64,
+    /// Events without a usable time or duration.
+    pub timeless: i64,
+    /// Names that were not valid text.
+    pub bad_text: i64,
+    /// Whether any time had a fraction of a microsecond.
+    pub fractions: bool,
+    /// Earliest start and latest end.
+    pub extent: Option<(i64, i64)>,
+    /// Events that no table holds, by category.
+    pub unread: BTreeMap<String, i64>,
+}
+
+impl Counts {
+    fn saw(&mut self, start: i64, end: i64) {
+        let (first, last) = self.extent.unwrap_or((start, end));
+        self.extent = Some((first.min(start), last.max(end)));
+    }
+}
+
+impl Rows {
+    /// Moves the rows of `other` behind these.
+    pub fn append(&mut self, other: &mut Rows) {
+        self.kernels.append(&mut other.kernels);
+        self.ops.append(&mut other.ops);
+        self.api.append(&mut other.api);
+        self.frames.append(&mut other.frames);
+        self.phases.append(&mut other.phases);
+        self.memory.append(&mut other.memory);
+        self.collectives.append(&mut other.collectives);
+        let counts = std::mem::take(&mut other.counts);
+        self.counts.events += counts.events;
+        self.counts.damaged += counts.damaged;
+        self.counts.timeless += counts.timeless;
+        self.counts.bad_text += counts.bad_text;
+        self.counts.fractions |= counts.fractions;
+        if let Some((start, end)) = counts.extent {
+            self.counts.saw(start, end);
+        }
+        for (category, count) in counts.unread {
+            *self.counts.unread.entry(category).or_default() += count;
+        }
+    }
+}
+
+/// Which table an event belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Category {
+    Activity(ActivityKind),
+    Op,
+    Api,
+    Overhead,
+    Frame,
+    Annotation,
+    DeviceAnnotation,
+    Instant,
+    Flow,
+    Span,
+    /// No `cat` at all: metadata, or not seen yet.
+    Absent,
+    Unread,
+}
+
+impl Category {
+    /// The names of torch 1.8 to 2.15, and of its CUDA, ROCm, XPU, MTIA and other back ends.
+    fn of(name: &[u8]) -> Self {
+        match name {
+            b"kernel" | b"Kernel" | b"mtia_ccp_events" | b"collective_comm" | b"hpu_op" => {
+                Category::Activity(ActivityKind::Kernel)
+            }
+            b"gpu_memcpy" | b"Memcpy" => Category::Activity(ActivityKind::Memcpy),
+            b"gpu_memset" | b"Memset" => Category::Activity(ActivityKind::Memset),
+            b"cpu_op" | b"Operator" => Category::Op,
+            b"cuda_runtime" | b"cuda_driver" | b"Runtime" | b"xpu_runtime" | b"mtia_runtime" | b"glow_runtime"
+            | b"privateuse1_runtime" | b"privateuse1_driver" => Category::Api,
+            b"overhead" => Category::Overhead,
+            b"python_function" => Category::Frame,
+            b"user_annotation" => Category::Annotation,
+            b"gpu_user_annotation" => Category::DeviceAnnotation,
+            b"cpu_instant_event" => Category::Instant,
+            b"ac2g" | b"async_cpu_to_gpu" | b"async_gpu" | b"fwdbwd" => Category::Flow,
+            b"Trace" => Category::Span,
+            _ => Category::Unread,
+        }
+    }
+
+    fn wanted(self) -> Wanted {
+        match self {
+            Category::Activity(_) => Wanted::Activity,
+            Category::Op => Wanted::Op,
+            Category::Api => Wanted::Ids,
+            Category::Instant => Wanted::Memory,
+            _ => Wanted::Nothing,
+        }
+    }
+}
+
+/// Reads events; keeps a cache of names it has met.
+pub struct EventReader<'n> {
+    interner: &'n Interner,
+    cache: HashMap<Box<[u8]>, NameId, foldhash::fast::RandomState>,
+    pub rows: Rows,
+}
+
+impl<'n> EventReader<'n> {
+    pub fn new(interner: &'n Interner) -> Self {
+        EventReader { interner, cache: HashMap::default(), rows: Rows::default() }
+    }
+
+    /// Reads the event at the cursor. Rows change only if the whole event could be read.
+    pub fn event<'a>(&mut self, text: &'a [u8], cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+        cursor.expect(b'{')?;
+        let mut phase = 0u8;
+        let mut category_name: &[u8] = b"";
+        let mut category = Category::Absent;
+        let mut name = Raw { bytes: b"", escaped: false };
+        let (mut pid, mut tid) = (None, None);
+        let (mut ts, mut dur) = (None, None);
+        let mut args_at = None;
+        let mut args = None;
+        let mut more = !cursor.take(b'}')?;
+        while more {
+            match cursor.key()? {
+                b"ph" => phase = cursor.string()?.bytes.first().copied().unwrap_or(0),
+                b"cat" => {
+                    category_name = cursor.string()?.bytes;
+                    category = Category::of(category_name);
+                }
+                b"name" => match cursor.peek()? {
+                    b'"' => name = cursor.string()?,
+                    _ => cursor.skip()?,
+                },
+                b"pid" => pid = cursor.integer()?,
+                b"tid" => tid = cursor.integer()?,
+                b"ts" => ts = cursor.microseconds()?,
+                b"dur" => dur = cursor.microseconds()?,
+                b"args" => {
+                    cursor.peek()?;
+                    args_at = Some(cursor.at());
+                    args = Args::read(cursor, category.wanted())?;
+                }
+                _ => cursor.skip()?,
+            }
+            more = cursor.another_key()?;
+        }
+        // Arguments that came before the category had to be passed over the first time.
+        let args = match (args, args_at) {
+            (None, Some(at)) => Args::read(&mut Cursor::new(text, at), category.wanted())?,
+            (args, _) => args,
+        }
+        .unwrap_or_default();
+
+        self.rows.counts.events += 1;
+        let fact = Fact { name, pid, tid, ts, dur, args };
+        match (phase, category) {
+            (b'X', _) => self.complete(category, category_name, fact),
+            (b'i' | b'I', Category::Instant) => self.instant(fact),
+            (b'M' | b'i' | b'I', Category::Absent | Category::Span) | (b's' | b'f' | b't', _) => {}
+            _ => {
+                let what = if category_name.is_empty() { &[phase][..] } else { category_name };
+                self.unread(what);
+            }
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, category: Category, category_name: &[u8], fact: Fact<'_>) {
+        if matches!(category, Category::Unread | Category::Absent) {
+            return self.unread(if category_name.is_empty() { b"(none)" } else { category_name });
+        }
+        let (Some((ts_ns, fraction)), Some((dur_ns, dur_fraction))) = (fact.ts, fact.dur.or(Some((0, false)))) else {
+            self.rows.counts.timeless += 1;
+            return;
+        };
+        if dur_ns < 0 {
+            self.rows.counts.timeless += 1;
+            return;
+        }
+        self.rows.counts.fractions |= fraction | dur_fraction;
+        self.rows.counts.saw(ts_ns, ts_ns.saturating_add(dur_ns));
+        let tid = fact.tid.unwrap_or(0);
+        match category {
+            Category::Activity(kind) => self.activity(kind, ts_ns, dur_ns, &fact),
+            Category::Op => {
+                let name_id = self.name(fact.name);
+                let (shapes_id, dtypes_id) = (self.json(fact.args.shapes), self.json(fact.args.dtypes));
+                self.rows.ops.push(OpRow {
+                    op_id: 0,
+                    tid,
+                    ts_ns,
+                    dur_ns,
+                    name_id,
+                    ext_id: fact.args.external.into(),
+                    shapes_id,
+                    dtypes_id,
+                    parent_id: Opt::NONE,
+                    depth: 0,
+                    self_ns: 0,
+                    device_ns: 0,
+                    phase_id: Opt::NONE,
+                    layer: Opt::NONE,
+                    module_id: Opt::NONE,
+                });
+            }
+            Category::Api | Category::Overhead => {
+                let kind = if category == Category::Api { ApiKind::Other } else { ApiKind::Overhead };
+                let name_id = self.name(fact.name);
+                self.rows.api.push(ApiRow {
+                    tid,
+                    ts_ns,
+                    dur_ns,
+                    name_id,
+                    kind,
+                    corr_id: fact.args.correlation.into(),
+                    ext_id: fact.args.external.into(),
+                    op_id: Opt::NONE,
+                });
+            }
+            Category::Frame => {
+                let name_id = self.name(fact.name);
+                self.rows.frames.push(FrameRow { tid, ts_ns, dur_ns, name_id });
+            }
+            Category::Annotation | Category::DeviceAnnotation => {
+                let on_device = category == Category::DeviceAnnotation;
+                let name_id = self.name(fact.name);
+                self.rows.phases.push(PhaseRow {
+                    phase_id: 0,
+                    kind: PhaseKind::Range,
+                    source: if on_device { PhaseSource::DeviceAnnotation } else { PhaseSource::Annotation },
+                    name_id,
+                    tid: Opt::some(tid),
+                    device: on_device.then(|| narrow(fact.pid.unwrap_or(0))).into(),
+                    ts_ns,
+                    dur_ns,
+                    step: Opt::NONE,
+                    batch: Opt::NONE,
+                    prefill_tokens: Opt::NONE,
+                    decode_tokens: Opt::NONE,
+                    kv_tokens: Opt::NONE,
+                    device_busy_ns: Opt::NONE,
+                    device_first_ns: Opt::NONE,
+                    device_last_ns: Opt::NONE,
+                    activities: Opt::NONE,
+                    launches: Opt::NONE,
+                    confidence: None,
+                });
+            }
+            // The whole recording as one event: it only widens the extent.
+            Category::Span => {}
+            Category::Instant | Category::Flow | Category::Absent | Category::Unread => self.unread(category_name),
+        }
+    }
+
+    fn activity(&mut self, kind: ActivityKind, ts_ns: i64, dur_ns: i64, fact: &Fact<'_>) {
+        let args = &fact.args;
+        // Older traces give device and stream only as process and thread.
+        let device = narrow(args.device.or(fact.pid).unwrap_or(0));
+        let stream = narrow(args.stream.or(fact.tid).unwrap_or(0));
+        let name = self.name(fact.name);
+        let [grid_x, grid_y, grid_z] = dimensions(args.grid);
+        let [block_x, block_y, block_z] = dimensions(args.block);
+        self.rows.kernels.push(KernelRow {
+            corr_id: args.correlation.into(),
+            ext_id: args.external.into(),
+            graph_id: args.graph.into(),
+            graph_node_id: args.graph_node.into(),
+            grid_x,
+            grid_y,
+            grid_z,
+            block_x,
+            block_y,
+            block_z,
+            registers: args.registers.map(narrow).into(),
+            shared_memory_bytes: args.shared_memory.map(narrow).into(),
+            bytes: args.bytes.into(),
+            ..KernelRow::new(device, stream, ts_ns, dur_ns, name, kind)
+        });
+        if let Some(collective) = args.collective {
+            let row = CollectiveRow {
+                device,
+                ts_ns,
+                dur_ns,
+                corr_id: args.correlation.into(),
+                collective_id: self.name(collective),
+                dtype_id: args.dtype.map(|dtype| self.name(dtype)).into(),
+                in_elements: args.in_elements.into(),
+                out_elements: args.out_elements.into(),
+                group_size: args.group_size.map(narrow).into(),
+                group_id: args.group.map(|group| self.name(group)).into(),
+            };
+            self.rows.collectives.push(row);
+        }
+    }
+
+    fn instant(&mut self, fact: Fact<'_>) {
+        if fact.name.bytes != b"[memory]" {
+            return self.unread(b"cpu_instant_event");
+        }
+        let (Some((ts_ns, fraction)), Some(bytes)) = (fact.ts, fact.args.bytes) else {
+            self.rows.counts.timeless += 1;
+            return;
+        };
+        self.rows.counts.fractions |= fraction;
+        // c10::DeviceType: 0 is the CPU. Its device id is -1 or 0; the table says -1.
+        let on_host = fact.args.device_type.unwrap_or(0) == 0;
+        self.rows.memory.push(MemoryRow {
+            ts_ns,
+            bytes,
+            allocated_bytes: fact.args.allocated.into(),
+            reserved_bytes: fact.args.reserved.into(),
+            device: if on_host { -1 } else { narrow(fact.args.device.unwrap_or(0)) },
+        });
+    }
+
+    fn unread(&mut self, what: &[u8]) {
+        let what = String::from_utf8_lossy(what).chars().take(40).collect();
+        *self.rows.counts.unread.entry(what).or_default() += 1;
+    }
+
+    /// The id of a string.
+    fn name(&mut self, raw: Raw<'_>) -> NameId {
+        if let Some(&id) = self.cache.get(raw.bytes) {
+            return id;
+        }
+        let (text, bad) = unescape(raw.bytes, raw.escaped);
+        self.rows.counts.bad_text += i64::from(bad);
+        let id = self.interner.intern(&text);
+        self.cache.insert(raw.bytes.into(), id);
+        id
+    }
+
+    /// The id of a piece of JSON, white space taken out.
+    fn json(&mut self, raw: Option<&[u8]>) -> Opt<NameId> {
+        let Some(raw) = raw else { return Opt::NONE };
+        if let Some(&id) = self.cache.get(raw) {
+            return Opt::some(id);
+        }
+        let mut text = String::from_utf8_lossy(raw).into_owned();
+        // Shapes and type names hold no white space that matters.
+        text.retain(|c| !c.is_ascii_whitespace());
+        let id = self.interner.intern(&text);
+        self.cache.insert(raw.into(), id);
+        Opt::some(id)
+    }
+}
+
+/// The fields of an event.
+struct Fact<'a> {
+    name: Raw<'a>,
+    pid: Option<i64>,
+    tid: Option<i64>,
+    ts: Option<(i64, bool)>,
+    dur: Option<(i64, bool)>,
+    args: Args<'a>,
+}
+
+/// Device, stream and launch sizes are small; what is not is held at the edge.
+fn narrow(value: i64) -> i32 {
+    value.clamp(i64::from(i32::MIN) + 1, i64::from(i32::MAX)) as i32
+}
+
+fn dimensions(size: Option<[i64; 3]>) -> [Opt<i32>; 3] {
+    size.map_or([Opt::NONE; 3], |size| size.map(|length| Opt::some(narrow(length))))
+}

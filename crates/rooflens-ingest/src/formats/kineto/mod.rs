@@ -1,0 +1,159 @@
+//! Kineto: the JSON that `torch.profiler` writes, from torch 1.8 to 2.15, for CUDA, ROCm, MTIA and
+//! CPU; also as vLLM and SGLang write it, and as other programs have written it again.
+//!
+//! * `scan`: a cursor over JSON text.
+//! * `args`, `event`: one event to one row.
+//! * `block`: cutting the events into blocks, reading one, going on after damage.
+//! * `pipeline`: reading, cutting, parsing and joining on all cores.
+//! * `head`: what stands around the events.
+
+mod args;
+mod block;
+mod event;
+mod head;
+mod pipeline;
+mod scan;
+#[cfg(test)]
+mod tests;
+
+use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage, TraceMeta};
+
+use crate::artefact::{Artefact, Probe, STOPPED};
+use crate::error::IngestError;
+use crate::formats::Format;
+use pipeline::{Contents, NoEvents};
+
+/// The format.
+pub struct Kineto;
+
+impl Format for Kineto {
+    fn name(&self) -> &'static str {
+        "kineto"
+    }
+
+    fn about(&self) -> &'static str {
+        "PyTorch profiler (Kineto) trace: .json or .json.gz"
+    }
+
+    fn sniff(&self, probe: &Probe) -> bool {
+        let head = probe.head.trim_ascii_start();
+        let has = |word: &str| memchr::memmem::find(head, word.as_bytes()).is_some();
+        match head.first() {
+            Some(b'{') => {
+                ["\"traceEvents\"", "\"schemaVersion\"", "\"deviceProperties\"", "\"baseTimeNanoseconds\""]
+                    .into_iter()
+                    .any(has)
+            }
+            Some(b'[') => has("\"ph\""),
+            _ => false,
+        }
+    }
+
+    fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
+        let source = from.name().to_owned();
+        let interner = Interner::default();
+        let no_records =
+            |why: String| IngestError::NoRecords { source_name: source.clone(), format: "kineto", why };
+        let contents = pipeline::read(from.into_reader(), &interner).map_err(|error| match error {
+            NoEvents::Head(why) => no_records(why.to_owned()),
+            NoEvents::Io(error) => no_records(error.to_string()),
+        })?;
+        tell(&contents, &source, notes);
+        let Contents { head, mut rows, .. } = contents;
+        if rows.counts.events == 0 {
+            return Err(no_records("its array of events is empty or damaged from the start".to_owned()));
+        }
+        let (first, last) = rows.counts.extent.unwrap_or((0, 0));
+        for column in [
+            &mut rows.kernels.ts_ns,
+            &mut rows.ops.ts_ns,
+            &mut rows.api.ts_ns,
+            &mut rows.frames.ts_ns,
+            &mut rows.phases.ts_ns,
+            &mut rows.memory.ts_ns,
+            &mut rows.collectives.ts_ns,
+        ] {
+            column.iter_mut().for_each(|ts| *ts = ts.saturating_sub(first));
+        }
+        Ok(RankTables {
+            rank: head.rank.unwrap_or(0),
+            meta: TraceMeta {
+                source,
+                format: "kineto".to_owned(),
+                events: rows.counts.events,
+                rank: head.rank,
+                world_size: head.world_size,
+                backend: head.backend,
+                base_unix_ns: wall_clock(first, head.base_time_ns),
+                first_ns: 0,
+                last_ns: last.saturating_sub(first),
+                microsecond_clock: !rows.counts.fractions,
+                properties: head.properties,
+            },
+            names: interner.freeze(),
+            devices: head.devices,
+            kernels: rows.kernels,
+            ops: rows.ops,
+            api: rows.api,
+            frames: rows.frames,
+            phases: rows.phases,
+            memory: rows.memory,
+            collectives: rows.collectives,
+            ..RankTables::default()
+        })
+    }
+}
+
+/// When the first event was, since 1970. Old traces count from then, new ones from a base they
+/// name; a few do both. Times before 2001 are counts since boot.
+fn wall_clock(first_ns: i64, base_time_ns: Option<i64>) -> Option<i64> {
+    const YEAR_2001_NS: i64 = 978_307_200_000_000_000;
+    if first_ns > YEAR_2001_NS {
+        return Some(first_ns);
+    }
+    base_time_ns.and_then(|base| base.checked_add(first_ns)).filter(|&ns| ns > YEAR_2001_NS)
+}
+
+/// Notes what was not read.
+fn tell(contents: &Contents, source: &str, notes: &Notes) {
+    let Contents { head, rows, .. } = contents;
+    let loss = |code: &str, count: i64, message: String| {
+        notes.add_many(Stage::Ingest, Severity::DataLoss, code, source, count, message);
+    };
+    if let Some(error) = &contents.read_error {
+        if error.to_string() == STOPPED {
+            loss("stopped", 1, "reading was stopped; the rest of the trace is missing".to_owned());
+        } else {
+            let message = format!("the stream breaks off: {error}; what follows is missing");
+            loss("stream_error", 1, message);
+        }
+    }
+    if contents.unclosed {
+        let message = "the list of events is not closed: the trace was cut off, its end is missing";
+        loss("truncated", 1, message.to_owned());
+    }
+    if contents.damaged_tail {
+        loss("damaged_header", 1, "the text behind the events is damaged or cut off".to_owned());
+    }
+    let message = "places where an event could not be read and was passed over";
+    loss("damaged_event", rows.counts.damaged, message.to_owned());
+    let message = "events without a usable time or duration";
+    loss("event_without_time", rows.counts.timeless, message.to_owned());
+    let message = "names that are not valid text; bad bytes were replaced";
+    loss("invalid_text", rows.counts.bad_text, message.to_owned());
+    if !head.damaged.is_empty() {
+        let message = format!("header keys that could not be understood: {}", head.damaged.join(", "));
+        loss("damaged_header", head.damaged.len() as i64, message);
+    }
+    let info = |code: &str, count: i64, message: String| {
+        notes.add_many(Stage::Ingest, Severity::Info, code, source, count, message);
+    };
+    for (category, &count) in &rows.counts.unread {
+        let message = format!("events of category {category:?} have no table yet and were not read");
+        info(&format!("unread_{}", category.replace(|c: char| !c.is_ascii_alphanumeric(), "_")), count, message);
+    }
+    if !head.dropped.is_empty() {
+        let message = format!("header keys not kept, since they may name people or machines: {}", head.dropped.join(", "));
+        info("header_not_kept", head.dropped.len() as i64, message);
+    }
+}

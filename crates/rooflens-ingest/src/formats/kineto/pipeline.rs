@@ -1,0 +1,281 @@
+//! Bytes to rows on all cores: one thread reads (and inflates) and cuts blocks, some read events,
+//! and the caller puts their rows together in the order of the file.
+//!
+//! Memory grows with the rows: at most a few blocks of text are alive at once, and buffers are used
+//! again.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use rooflens_schema::Interner;
+
+use super::block::{End, EventStart, read_block};
+use super::event::{EventReader, Rows};
+use super::head::{self, Head, Top};
+use super::scan::Stop;
+
+/// Text read by one thread at a time: fits the second-level cache with its rows.
+const BLOCK: usize = 1 << 20;
+/// Longest event that is still believed to be one.
+const LONGEST_EVENT: usize = 16 << 20;
+/// Longest text in front of or behind the events.
+const LONGEST_HEAD: usize = 256 << 20;
+/// How often a new beginning is looked for in a tail that never ends an event.
+const RECOVERIES: usize = 64;
+
+/// All that a trace file gives.
+pub struct Contents {
+    pub head: Head,
+    pub rows: Rows,
+    /// The stream broke off with this error.
+    pub read_error: Option<std::io::Error>,
+    /// The array of events was never closed.
+    pub unclosed: bool,
+    /// The text behind the events is damaged or cut off.
+    pub damaged_tail: bool,
+}
+
+/// Why there are no events at all.
+pub enum NoEvents {
+    /// The text in front of the events ended or is damaged.
+    Head(&'static str),
+    /// The stream could not be read.
+    Io(std::io::Error),
+}
+
+struct Block {
+    sequence: usize,
+    text: Vec<u8>,
+}
+
+struct Outcome {
+    sequence: usize,
+    text: Vec<u8>,
+    rows: Rows,
+    end: End,
+}
+
+/// Reads a whole trace.
+pub fn read(mut from: Box<dyn Read + Send>, interner: &Interner) -> Result<Contents, NoEvents> {
+    let mut head = Head::default();
+    let (text, at, read_error) = find_events(&mut from, &mut head)?;
+    let start = EventStart::learn(&text, at);
+    let mut merge = Merge {
+        start: start.clone(),
+        spare: EventReader::new(interner),
+        rows: Rows::default(),
+        carry: Vec::new(),
+        tail: None,
+    };
+    let workers = thread::available_parallelism().map_or(2, usize::from);
+    let (to_workers, blocks) = sync_channel::<Block>(workers);
+    let (to_merge, outcomes) = sync_channel::<Outcome>(workers * 2);
+    let (give_back, used) = channel::<Vec<u8>>();
+    let blocks = Mutex::new(blocks);
+    let read_error = thread::scope(|scope| {
+        let cutter = scope.spawn({
+            let start = &start;
+            move || match read_error {
+                Some(error) => {
+                    let _ = to_workers.send(Block { sequence: 0, text: text[at..].to_vec() });
+                    Some(error)
+                }
+                None => cut_blocks(&mut *from, &text[at..], start, &to_workers, &used),
+            }
+        });
+        for _ in 0..workers {
+            let (blocks, start, to_merge) = (&blocks, &start, to_merge.clone());
+            scope.spawn(move || work(blocks, start, interner, &to_merge));
+        }
+        drop(to_merge);
+        merge.run(&outcomes, &give_back);
+        // The cutter's thread cannot have panicked: it only moves bytes. If it did, the file is cut there.
+        cutter.join().unwrap_or_else(|_| Some(std::io::Error::other("the reader thread failed")))
+    });
+    let unclosed = merge.tail.is_none();
+    merge.recover_rest();
+    let damaged_tail = match &merge.tail {
+        Some(tail) => read_tail(tail, &mut head).is_err(),
+        None => false,
+    };
+    Ok(Contents { head, rows: merge.rows, read_error, unclosed, damaged_tail })
+}
+
+/// Reads until the first byte inside the array of events.
+fn find_events(
+    from: &mut dyn Read,
+    head: &mut Head,
+) -> Result<(Vec<u8>, usize, Option<std::io::Error>), NoEvents> {
+    let mut text = Vec::new();
+    let mut want = BLOCK;
+    loop {
+        let error = from.take((want - text.len()) as u64).read_to_end(&mut text).err();
+        let ended = error.is_some() || text.len() < want;
+        *head = Head::default();
+        let blank = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let outcome = match text.get(blank) {
+            // The plain array form of the Chrome trace format.
+            Some(b'[') => Ok(Top::Events(blank + 1)),
+            Some(b'{') => head::read(&text, blank + 1, head),
+            Some(_) => Err(Stop::Bad),
+            None => Err(Stop::End),
+        };
+        match outcome {
+            Ok(Top::Events(at)) => return Ok((text, at, error)),
+            Ok(Top::Done) => return Err(NoEvents::Head("it has no traceEvents")),
+            Err(Stop::Bad) => return Err(NoEvents::Head("the text in front of traceEvents is damaged")),
+            Err(Stop::End) if ended => {
+                return Err(error.map_or(NoEvents::Head("it ends before traceEvents"), NoEvents::Io));
+            }
+            Err(Stop::End) if want >= LONGEST_HEAD => {
+                return Err(NoEvents::Head("no traceEvents in its first 256 MiB"));
+            }
+            Err(Stop::End) => want *= 2,
+        }
+    }
+}
+
+/// Reads the stream and cuts it at what seem to be beginnings of events.
+fn cut_blocks(
+    from: &mut dyn Read,
+    first: &[u8],
+    start: &EventStart,
+    to_workers: &SyncSender<Block>,
+    used: &Receiver<Vec<u8>>,
+) -> Option<std::io::Error> {
+    let mut text = first.to_vec();
+    for sequence in 0.. {
+        let want = BLOCK.saturating_sub(text.len()).max(BLOCK / 4) as u64;
+        let before = text.len();
+        let error = from.take(want).read_to_end(&mut text).err();
+        if error.is_some() || text.len() == before {
+            let _ = to_workers.send(Block { sequence, text });
+            return error;
+        }
+        let mut next = used.try_recv().unwrap_or_default();
+        next.clear();
+        if let Some(cut) = start.last(&text) {
+            next.extend_from_slice(&text[cut..]);
+            text.truncate(cut);
+        }
+        if to_workers.send(Block { sequence, text }).is_err() {
+            return None;
+        }
+        text = next;
+    }
+    None
+}
+
+fn work(blocks: &Mutex<Receiver<Block>>, start: &EventStart, interner: &Interner, to_merge: &SyncSender<Outcome>) {
+    let mut reader = EventReader::new(interner);
+    loop {
+        let block = blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(Block { sequence, text }) = block else { return };
+        let end = read_block(&text, 0, start, &mut reader);
+        let rows = std::mem::take(&mut reader.rows);
+        if to_merge.send(Outcome { sequence, text, rows, end }).is_err() {
+            return;
+        }
+    }
+}
+
+/// Puts rows together and mends wrong cuts.
+struct Merge<'n> {
+    start: EventStart,
+    spare: EventReader<'n>,
+    rows: Rows,
+    /// Text from the beginning of an event that its block did not end.
+    carry: Vec<u8>,
+    /// Text behind the events, once their array is closed.
+    tail: Option<Vec<u8>>,
+}
+
+impl Merge<'_> {
+    fn run(&mut self, outcomes: &Receiver<Outcome>, give_back: &Sender<Vec<u8>>) {
+        let mut waiting = BTreeMap::new();
+        let mut next = 0;
+        for outcome in outcomes {
+            waiting.insert(outcome.sequence, outcome);
+            while let Some(outcome) = waiting.remove(&next) {
+                next += 1;
+                // Nobody may be left to use the buffer again.
+                let _ = give_back.send(self.take(outcome));
+            }
+        }
+    }
+
+    fn take(&mut self, mut outcome: Outcome) -> Vec<u8> {
+        if let Some(tail) = &mut self.tail {
+            if tail.len() < LONGEST_HEAD {
+                tail.extend_from_slice(&outcome.text);
+            }
+        } else if self.carry.is_empty() {
+            self.rows.append(&mut outcome.rows);
+            self.after(&outcome.text, outcome.end);
+        } else {
+            let mut joined = std::mem::take(&mut self.carry);
+            joined.extend_from_slice(&outcome.text);
+            self.read_again(&joined, 0);
+        }
+        outcome.text
+    }
+
+    fn read_again(&mut self, text: &[u8], at: usize) {
+        let end = read_block(text, at, &self.start, &mut self.spare);
+        self.rows.append(&mut self.spare.rows);
+        self.after(text, end);
+    }
+
+    fn after(&mut self, text: &[u8], end: End) {
+        match end {
+            End::Clean => {}
+            End::Closed(at) => self.tail = Some(text[at..].to_vec()),
+            End::Incomplete(at) if text.len() - at <= LONGEST_EVENT => self.carry = text[at..].to_vec(),
+            End::Incomplete(at) => {
+                self.rows.counts.damaged += 1;
+                if let Some(next) = self.start.next(text, at + 1) {
+                    self.read_again(&text[next..], 0);
+                }
+            }
+        }
+    }
+
+    /// The stream has ended in the middle of an event: it is lost, but what it may have swallowed is
+    /// looked for.
+    fn recover_rest(&mut self) {
+        for _ in 0..RECOVERIES {
+            let rest = std::mem::take(&mut self.carry);
+            if rest.is_empty() {
+                return;
+            }
+            self.rows.counts.damaged += 1;
+            match self.start.next(&rest, 1) {
+                Some(next) => self.read_again(&rest[next..], 0),
+                None => return,
+            }
+        }
+    }
+}
+
+fn read_tail(tail: &[u8], head: &mut Head) -> Result<(), Stop> {
+    // The plain array form has nothing behind it.
+    if tail.trim_ascii().is_empty() && head.properties.is_empty() && head.devices.is_empty() {
+        return Ok(());
+    }
+    let mut at = 0;
+    loop {
+        match head::read(tail, at, head)? {
+            Top::Done => return Ok(()),
+            // A second array of events: its key is passed over like any other, its events are not read.
+            Top::Events(inside) => {
+                head.damaged.push("traceEvents".to_owned());
+                let mut cursor = super::scan::Cursor::new(tail, inside - 1);
+                cursor.skip()?;
+                at = cursor.at();
+            }
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! A cursor over JSON text: just what a trace needs, nothing allocated, nothing recursive.
+//!
+//! It looks for the end of strings and containers eight bytes at a time, never validates what it
+//! skips, and accepts what real traces contain although JSON forbids it: bare `NaN`, control
+//! characters in strings, invalid UTF-8.
+
+/// Why the cursor stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The text ends in the middle of a value.
+    End,
+    /// What stands here cannot be.
+    Bad,
+}
+
+/// A string as it stands between its quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Raw<'a> {
+    /// The bytes between the quotes, escapes and all.
+    pub bytes: &'a [u8],
+    /// Whether there is a backslash among them.
+    pub escaped: bool,
+}
+
+/// A position in JSON text.
+#[derive(Debug, Clone)]
+pub struct Cursor<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// A high bit at (and perhaps above) each zero byte; the lowest one set is exact.
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word & HIGHS
+}
+
+fn word_at(text: &[u8], at: usize) -> Option<u64> {
+    let bytes = text.get(at..at + 8)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// First quote or backslash at or after `at`.
+fn quote_or_backslash(text: &[u8], mut at: usize) -> Option<usize> {
+    while let Some(word) = word_at(text, at) {
+        let hits = zero_bytes(word ^ (ONES * u64::from(b'"'))) | zero_bytes(word ^ (ONES * u64::from(b'\\')));
+        if hits != 0 {
+            return Some(at + (hits.trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    let rest = text.get(at..)?;
+    rest.iter().position(|&byte| byte == b'"' || byte == b'\\').map(|i| at + i)
+}
+
+/// First quote, bracket or brace at or after `at`.
+fn structural(text: &[u8], mut at: usize) -> Option<usize> {
+    // `[ ] { }` with bits 0x26 set are all 0x7f; so are `Y _ y` and DEL, which the caller passes over.
+    while let Some(word) = word_at(text, at) {
+        let hits = zero_bytes(word ^ (ONES * u64::from(b'"')))
+            | zero_bytes((word | (ONES * 0x26)) ^ (ONES * 0x7f));
+        if hits != 0 {
+            return Some(at + (hits.trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    let rest = text.get(at..)?;
+    rest.iter().position(|byte| matches!(byte, b'"' | b'[' | b']' | b'{' | b'}')).map(|i| at + i)
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at byte `at` of `text`.
+    pub fn new(text: &'a [u8], at: usize) -> Self {
+        Cursor { text, at }
+    }
+
+    /// The byte offset.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The bytes from `start` to here.
+    pub fn since(&self, start: usize) -> &'a [u8] {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    /// Passes over white space and tells the byte there.
+    #[inline]
+    pub fn peek(&mut self) -> Result<u8, Stop> {
+        loop {
+            match self.text.get(self.at) {
+                Some(b' ' | b'\n' | b'\t' | b'\r') => self.at += 1,
+                Some(&byte) => return Ok(byte),
+                None => return Err(Stop::End),
+            }
+        }
+    }
+
+    /// Passes over `byte`, which must be next.
+    #[inline]
+    pub fn expect(&mut self, byte: u8) -> Result<(), Stop> {
+        if self.peek()? == byte {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(Stop::Bad)
+        }
+    }
+
+    /// Passes over `byte` if it is next.
+    #[inline]
+    pub fn take(&mut self, byte: u8) -> Result<bool, Stop> {
+        let there = self.peek()? == byte;
+        self.at += usize::from(there);
+        Ok(there)
+    }
+
+    /// Reads a string.
+    #[inline]
+    pub fn string(&mut self) -> Result<Raw<'a>, Stop> {
+        self.expect(b'"')?;
+        let start = self.at;
+        let mut escaped = false;
+        loop {
+            let hit = quote_or_backslash(self.text, self.at).ok_or(Stop::End)?;
+            if self.text[hit] == b'"' {
+                self.at = hit + 1;
+                return Ok(Raw { bytes: &self.text[start..hit], escaped });
+            }
+            escaped = true;
+            self.at = hit + 2;
+        }
+    }
+
+    /// Reads a key and the colon behind it.
+    #[inline]
+    pub fn key(&mut self) -> Result<&'a [u8], Stop> {
+        let key = self.string()?;
+        self.expect(b':')?;
+        Ok(key.bytes)
+    }
+
+    /// After a value in an object: `true` where another key follows, `false` at the end.
+    #[inline]
+    pub fn another_key(&mut self) -> Result<bool, Stop> {
+        match self.peek()? {
+            b',' => {
+                self.at += 1;
+                // A trailing comma is not JSON, but loses nothing.
+                Ok(!self.take(b'}')?)
+            }
+            b'}' => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ => Err(Stop::Bad),
+        }
+    }
+
+    /// Passes over any value.
+    pub fn skip(&mut self) -> Result<(), Stop> {
+        match self.peek()? {
+            b'"' => self.string().map(drop),
+            b'{' | b'[' => self.skip_container(),
+            _ => self.bare().map(drop),
+        }
+    }
+
+    fn skip_container(&mut self) -> Result<(), Stop> {
+        let mut depth = 0usize;
+        loop {
+            let hit = structural(self.text, self.at).ok_or(Stop::End)?;
+            self.at = hit;
+            match self.text[hit] {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        self.at += 1;
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Reads a bare word: a number, `true`, `null`, `NaN`, `-Infinity`.
+    #[inline]
+    pub fn bare(&mut self) -> Result<&'a [u8], Stop> {
+        self.peek()?;
+        let start = self.at;
+        while let Some(&byte) = self.text.get(self.at) {
+            match byte {
+                b'0'..=b'9' | b'.' | b'-' | b'+' | b'a'..=b'z' | b'A'..=b'Z' => self.at += 1,
+                // Only what can follow a value ends a word: `12x4` and `1\u{1}` are damage.
+                b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r' if self.at > start => {
+                    return Ok(&self.text[start..self.at]);
+                }
+                _ => return Err(Stop::Bad),
+            }
+        }
+        Err(Stop::End)
+    }
+
+    /// Reads an integer, quoted or not; anything else that is a value is passed over.
+    #[inline]
+    pub fn integer(&mut self) -> Result<Option<i64>, Stop> {
+        match self.peek()? {
+            b'"' => Ok(parse_integer(self.string()?.bytes)),
+            b'{' | b'[' => self.skip_container().map(|()| None),
+            _ => {
+                let word = self.bare()?;
+                match parse_integer(word) {
+                    Some(value) => Ok(Some(value)),
+                    None => number_or_word(word).map(|_| None),
+                }
+            }
+        }
+    }
+
+    /// Reads a time in microseconds, as nanoseconds; the flag tells whether it had a fraction.
+    /// `None` for a value that is no finite number.
+    #[inline]
+    pub fn microseconds(&mut self) -> Result<Option<(i64, bool)>, Stop> {
+        match self.peek()? {
+            b'"' => Ok(parse_thousandths(self.string()?.bytes)),
+            b'{' | b'[' => self.skip_container().map(|()| None),
+            _ => {
+                let word = self.bare()?;
+                match parse_thousandths(word) {
+                    Some(value) => Ok(Some(value)),
+                    None => number_or_word(word).map(|_| None),
+                }
+            }
+        }
+    }
+
+    /// Reads up to three integers of an array, as `[64, 1, 1]`.
+    pub fn triple(&mut self) -> Result<Option<[i64; 3]>, Stop> {
+        if self.peek()? != b'[' {
+            return self.skip().map(|()| None);
+        }
+        let start = self.at;
+        self.skip_container()?;
+        let inside = &self.text[start + 1..self.at - 1];
+        let mut values = [1i64; 3];
+        for (slot, part) in values.iter_mut().zip(inside.split(|&byte| byte == b',')) {
+            match parse_integer(part.trim_ascii()) {
+                Some(value) => *slot = value,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(values))
+    }
+}
+
+/// Accepts a word that is a value though not the wanted one; refuses damage such as `12x4`.
+fn number_or_word(word: &[u8]) -> Result<(), Stop> {
+    let text = std::str::from_utf8(word).map_err(|_| Stop::Bad)?;
+    let known = matches!(text, "null" | "true" | "false" | "NaN" | "nan" | "Infinity" | "-Infinity" | "inf" | "-inf");
+    if known || text.parse::<f64>().is_ok() { Ok(()) } else { Err(Stop::Bad) }
+}
+
+/// An integer; `None` for anything else or out of range.
+#[inline]
+pub fn parse_integer(word: &[u8]) -> Option<i64> {
+    let (negative, digits) = match word {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, word),
+    };
+    if digits.is_empty() || digits.len() > 18 {
+        // Rare: very long numbers take the slow and exact way.
+        return std::str::from_utf8(word).ok()?.parse().ok();
+    }
+    let mut value = 0i64;
+    for &byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    Some(if negative { -value } else { value })
+}
+
+/// A decimal number times 1,000, exactly, rounded half away from zero past the third decimal.
+///
+/// Never by way of `f64`: at epoch microseconds its step is a quarter of a microsecond.
+#[inline]
+pub fn parse_thousandths(word: &[u8]) -> Option<(i64, bool)> {
+    let (negative, digits) = match word {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, word),
+    };
+    let mut value = 0i64;
+    let mut at = 0;
+    while let Some(&byte) = digits.get(at) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.checked_mul(10)?.checked_add(i64::from(digit))?;
+        at += 1;
+    }
+    if at == 0 {
+        return None;
+    }
+    value = value.checked_mul(1000)?;
+    let fraction = match digits.get(at) {
+        None => false,
+        Some(b'.') => {
+            let decimals = &digits[at + 1..];
+            if decimals.is_empty() || !decimals.iter().all(u8::is_ascii_digit) {
+                return parse_slowly(word);
+            }
+            let mut scale = 100;
+            for &byte in decimals.iter().take(3) {
+                value = value.checked_add(i64::from(byte - b'0') * scale)?;
+                scale /= 10;
+            }
+            value = value.checked_add(i64::from(decimals.get(3).is_some_and(|&byte| byte >= b'5')))?;
+            true
+        }
+        Some(_) => return parse_slowly(word),
+    };
+    Some((if negative { -value } else { value }, fraction))
+}
+
+/// Exponents: rare enough for `f64`.
+fn parse_slowly(word: &[u8]) -> Option<(i64, bool)> {
+    let value: f64 = std::str::from_utf8(word).ok()?.parse().ok()?;
+    let scaled = (value * 1000.0).round();
+    (scaled.abs() < 9.2e18).then_some((scaled as i64, true))
+}
+
+/// The text of a string, escapes resolved; the flag tells whether anything in it was not valid.
+pub fn unescape(raw: &[u8], escaped: bool) -> (String, bool) {
+    if !escaped {
+        let invalid = raw.iter().any(|&byte| byte < 0x20);
+        return match std::str::from_utf8(raw) {
+            Ok(text) => (text.to_owned(), invalid),
+            Err(_) => (String::from_utf8_lossy(raw).into_owned(), true),
+        };
+    }
+    let mut quoted = Vec::with_capacity(raw.len() + 2);
+    quoted.push(b'"');
+    quoted.extend_from_slice(raw);
+    quoted.push(b'"');
+    match serde_json::from_slice::<String>(&quoted) {
+        Ok(text) => (text, false),
+        Err(_) => (String::from_utf8_lossy(raw).into_owned(), true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact() {
+        for (text, nanoseconds) in [
+            ("0", 0),
+            ("12", 12_000),
+            ("1712195495978941.965", 1_712_195_495_978_941_965),
+            ("1365627862757.064", 1_365_627_862_757_064),
+            ("0.5", 500),
+            ("0.0004999", 0),
+            ("0.0005", 1),
+            ("-3.25", -3_250),
+            ("1.1999999999", 1_200),
+            ("1e3", 1_000_000),
+            ("2.5E-3", 3),
+        ] {
+            assert_eq!(parse_thousandths(text.as_bytes()).map(|(ns, _)| ns), Some(nanoseconds), "{text}");
+        }
+        for text in ["", "-", ".5", "x", "99999999999999999999", "1.2.3"] {
+            assert_eq!(parse_thousandths(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn skips_what_it_should() {
+        let text = br#"{"a": [1, "]\"}", {"b": [[]]}], "c": NaN} , 7"#;
+        let mut cursor = Cursor::new(text, 0);
+        cursor.skip().unwrap();
+        assert_eq!(cursor.peek(), Ok(b','));
+        assert_eq!(Cursor::new(b"[[[", 0).skip(), Err(Stop::End));
+        assert_eq!(Cursor::new(b"12\x014,", 0).skip(), Err(Stop::Bad));
+    }
+
+    #[test]
+    fn a_million_brackets_need_no_stack() {
+        let text = vec![b'['; 1_000_000];
+        assert_eq!(Cursor::new(&text, 0).skip(), Err(Stop::End));
+    }
+
+    #[test]
+    fn reads_strings_and_triples() {
+        let mut cursor = Cursor::new(br#""a\"b\u0041" [64, 2, 1] [1, "x"] "7" "#, 0);
+        let raw = cursor.string().unwrap();
+        assert_eq!(unescape(raw.bytes, raw.escaped), ("a\"bA".to_owned(), false));
+        assert_eq!(cursor.triple(), Ok(Some([64, 2, 1])));
+        assert_eq!(cursor.triple(), Ok(None));
+        assert_eq!(cursor.integer(), Ok(Some(7)));
+    }
+}
