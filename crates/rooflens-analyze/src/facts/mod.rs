@@ -1,6 +1,35 @@
 //! Passes over the columns of one rank: what the trace implies becomes columns.
+//!
+//! Each pass is a file with one entry point, reads what earlier passes wrote, and fills the columns
+//! that its doc comment names. A question then is a fold over columns, here or in any SQL engine.
+
+mod api_kind;
+mod gaps;
+mod kernel_dim;
+mod launches;
+mod membership;
+mod modules;
+mod nesting;
+mod order;
+mod pattern;
+mod phase_names;
+mod queue;
+#[cfg(test)]
+mod tests;
 
 use rooflens_schema::RankTables;
 
 /// Runs every pass, in order.
-pub fn derive(_tables: &mut RankTables) {}
+pub fn derive(tables: &mut RankTables) {
+    order::sort(tables);
+    kernel_dim::describe(tables);
+    api_kind::classify(tables);
+    nesting::nest(tables);
+    let launches = launches::link(tables);
+    modules::attribute(tables, &launches);
+    phase_names::read(tables);
+    pattern::find_steps(tables);
+    membership::assign(tables, &launches);
+    gaps::explain(tables, &launches);
+    queue::measure(tables, &launches);
+}

@@ -1,1 +1,204 @@
-//! Kernel names to classes.
+//! What a device activity's name tells: its class, its library, its data type, and a short form to read.
+//!
+//! The knowledge stands in `catalog/kernels/*.toml`, embedded at compile time and read once; this
+//! module only applies it. A catalog file that cannot be read is left out (a test makes sure that all
+//! can be), and a name no rule knows is [`KernelClass::Other`]: never a panic, never a guess.
+
+mod class;
+mod demangled;
+mod dtype;
+mod files;
+mod mangled;
+mod patterns;
+mod rules;
+mod short_name;
+#[cfg(test)]
+mod tests;
+
+pub use class::KernelClass;
+pub use dtype::Dtype;
+
+use patterns::{Found, Patterns, WordId};
+use rules::{Matcher, Rule, RuleText};
+use serde::Deserialize;
+use short_name::{Name, ShortNames};
+use std::cmp::Reverse;
+use std::sync::OnceLock;
+
+/// What the trace says an activity is, apart from its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ActivityHint {
+    /// Code that ran on the device.
+    Kernel,
+    /// A copy made by the driver.
+    Memcpy,
+    /// A fill made by the driver.
+    Memset,
+}
+
+/// What a name tells of a device activity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelInfo {
+    /// What the activity does.
+    pub class: KernelClass,
+    /// Whose code it is, in the catalog's words; absent for memory operations and for names of no known
+    /// library.
+    pub library: Option<&'static str>,
+    /// The type it computes on; absent where the name does not tell.
+    pub dtype: Option<Dtype>,
+    /// The name, cut down for people: at most [`SHORT_NAME_CHARS`] characters. Different names may
+    /// share one.
+    pub short_name: String,
+}
+
+/// The length limit of [`KernelInfo::short_name`], in characters.
+pub const SHORT_NAME_CHARS: usize = 60;
+
+/// Tells class, library, data type and short name of a device activity from its name.
+///
+/// Takes time linear in the name's length, whatever the name.
+#[must_use]
+pub fn describe(name: &str, kind: ActivityHint) -> KernelInfo {
+    let class = match kind {
+        ActivityHint::Kernel => return catalog().describe(name),
+        ActivityHint::Memcpy => KernelClass::Memcpy,
+        ActivityHint::Memset => KernelClass::Memset,
+    };
+    KernelInfo { class, library: None, dtype: None, short_name: short_name::clip(name) }
+}
+
+fn catalog() -> &'static Catalog {
+    static CATALOG: OnceLock<Catalog> = OnceLock::new();
+    CATALOG.get_or_init(Catalog::embedded)
+}
+
+/// The catalog, ready for use.
+#[derive(Debug, Default)]
+struct Catalog {
+    patterns: Patterns,
+    kernels: Vec<KernelRules>,
+    dtypes: Vec<Rule<Dtype>>,
+    /// The data type that a word tells, by word; `Some(None)` for a word that hides others.
+    tokens: Vec<Option<Option<Dtype>>>,
+    short_names: ShortNames,
+}
+
+/// The rules of one file.
+#[derive(Debug)]
+struct KernelRules {
+    library: Option<String>,
+    guard: Matcher,
+    rules: Vec<Rule<KernelClass>>,
+}
+
+/// A file of kernel rules.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KernelFile {
+    library: Option<String>,
+    #[allow(dead_code, reason = "for the readers of the file, and demanded of its writers by a test")]
+    source: String,
+    #[serde(default)]
+    prefix: Vec<String>,
+    #[serde(default)]
+    any: Vec<String>,
+    rule: Vec<RuleText<KernelClass>>,
+}
+
+/// `dtypes.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DtypeFile {
+    #[expect(dead_code, reason = "for the readers of the file, and demanded of its writers")]
+    source: String,
+    rule: Vec<RuleText<Dtype>>,
+    token: Vec<DtypeToken>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DtypeToken {
+    dtype: Option<Dtype>,
+    words: Vec<String>,
+}
+
+impl Catalog {
+    fn embedded() -> Self {
+        let mut catalog = Self::default();
+        for (_, text) in files::FILES {
+            if let Ok(file) = toml::from_str(text) {
+                catalog.add_kernels(file);
+            }
+        }
+        if let Ok(file) = toml::from_str(files::DTYPES.1) {
+            catalog.add_dtypes(file);
+        }
+        catalog.short_names = toml::from_str(files::SHORT_NAMES.1).unwrap_or_default();
+        catalog.patterns.index();
+        catalog
+    }
+
+    fn add_kernels(&mut self, file: KernelFile) {
+        let guard = Matcher::guard(&file.prefix, &file.any, &mut self.patterns);
+        let rules = file.rule.into_iter().map(|rule| Rule::new(rule, &mut self.patterns)).collect();
+        self.kernels.push(KernelRules { library: file.library, guard, rules });
+    }
+
+    fn add_dtypes(&mut self, file: DtypeFile) {
+        for rule in file.rule {
+            self.dtypes.push(Rule::new(rule, &mut self.patterns));
+        }
+        for token in file.token {
+            for word in token.words {
+                let number = self.patterns.add(&word);
+                self.tokens.resize(self.patterns.len().max(self.tokens.len()), None);
+                self.tokens[number] = Some(token.dtype);
+            }
+        }
+    }
+
+    fn describe(&'static self, name: &str) -> KernelInfo {
+        let name = Name::of(name);
+        let (start, types_end) = (name.start(), name.types_end());
+        let mut found = Found::new(&self.patterns);
+        let mut tokens = Vec::new();
+        self.patterns.scan(name.text(), |word, at| {
+            found.insert(word, at == start);
+            if at < types_end
+                && let Some(Some(dtype)) = self.tokens.get(word)
+            {
+                tokens.push((at, word, *dtype));
+            }
+        });
+
+        let (class, library) = self.kernel(&found).unwrap_or((KernelClass::Other, None));
+        let dtype = self.dtypes.iter().find(|rule| rule.conditions.matches(&found)).map(|rule| rule.says);
+        let dtype = dtype.or_else(|| self.leftmost(tokens));
+        KernelInfo { class, library, dtype, short_name: self.short_names.shorten(&name, dtype) }
+    }
+
+    /// What the first rule that matches says, with its file's library.
+    fn kernel(&self, found: &Found) -> Option<(KernelClass, Option<&str>)> {
+        let mut files = self.kernels.iter().filter(|file| file.guard.matches(found));
+        files.find_map(|file| {
+            let rule = file.rules.iter().find(|rule| rule.conditions.matches(found))?;
+            Some((rule.says, file.library.as_deref()))
+        })
+    }
+
+    /// The data type of the leftmost token, the longest of those that begin together.
+    fn leftmost(&self, mut tokens: Vec<(usize, WordId, Option<Dtype>)>) -> Option<Dtype> {
+        tokens.sort_by_key(|&(start, word, _)| (start, Reverse(self.patterns.length(word))));
+        let mut covered = 0;
+        for (start, word, dtype) in tokens {
+            if start < covered {
+                continue;
+            }
+            if dtype.is_some() {
+                return dtype;
+            }
+            covered = start + self.patterns.length(word);
+        }
+        None
+    }
+}

@@ -83,6 +83,32 @@ pub struct RankTables {
 }
 
 impl RankTables {
+    /// Moves every time by `delta_ns`: onto the clock of the job's first rank.
+    pub fn shift(&mut self, delta_ns: i64) {
+        let moved = |ts: &mut i64| *ts = ts.saturating_add(delta_ns);
+        for column in [
+            &mut self.kernels.ts_ns,
+            &mut self.ops.ts_ns,
+            &mut self.api.ts_ns,
+            &mut self.frames.ts_ns,
+            &mut self.phases.ts_ns,
+            &mut self.memory.ts_ns,
+            &mut self.collectives.ts_ns,
+        ] {
+            column.iter_mut().for_each(moved);
+        }
+        for column in [&mut self.phases.device_first_ns, &mut self.phases.device_last_ns] {
+            for ts in column.iter_mut() {
+                *ts = ts.get().map(|ts| ts.saturating_add(delta_ns)).into();
+            }
+        }
+        moved(&mut self.meta.first_ns);
+        moved(&mut self.meta.last_ns);
+        if let Some(base) = &mut self.meta.base_unix_ns {
+            *base = base.saturating_sub(delta_ns);
+        }
+    }
+
     /// For each name, by its index, the row of `kernel_dim` that describes it; `u32::MAX` for none.
     pub fn kernel_dim_rows(&self) -> Vec<u32> {
         let mut rows = vec![u32::MAX; self.names.len()];

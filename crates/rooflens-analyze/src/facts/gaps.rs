@@ -1,0 +1,99 @@
+//! Idle time and its cause.
+
+use std::ops::Range;
+
+use rooflens_schema::tables::{Api, ApiKind, GapCause, Kernels};
+use rooflens_schema::{Opt, RankTables};
+
+use super::launches::Launches;
+
+/// A host that launches at least this often is busy launching. A launch costs 2 to 10 µs, an eager
+/// operator around it 10 to 50 µs, more with a profiler attached.
+pub(crate) const LAUNCHING_PACE_NS: i64 = 100_000;
+/// Longest time that a device is believed to need between two queued activities of one stream.
+pub(crate) const DISPATCH_NS: i64 = 20_000;
+/// How many calls to look back for one that waited.
+const LOOK_BACK: usize = 64;
+
+/// Fills `kernels.gap_before_ns`, `idle_before_ns` and `gap_cause`.
+///
+/// The device is idle between the end of everything before and the start of an activity. Who is to
+/// blame is read off that activity's launch:
+/// * the host began (or was still in) the launching call when the device had run dry: the host was
+///   late. If it had been waiting for the device until then, the wait is the cause (`sync`); if its
+///   previous launch is less than 100 µs back, it was launching (`launch_bound`); else it did
+///   something else (`cpu_bound`).
+/// * the launch was over before: the work was queued. On the stream that ran last and within 20 µs it
+///   is what the device needs (`dispatch`), otherwise it waited for something (`data_dependency`).
+pub(super) fn explain(tables: &mut RankTables, launches: &Launches) {
+    let api = &tables.api;
+    let kernels = &mut tables.kernels;
+    let mut from = 0;
+    while from < kernels.len() {
+        let device = kernels.device[from];
+        let to = from + kernels.device[from..].partition_point(|&other| other == device);
+        stream_gaps(kernels, from..to);
+        let mut order: Vec<u32> = (from as u32..to as u32).collect();
+        order.sort_by_key(|&i| kernels.ts_ns[i as usize]);
+        // The end of all before, and the stream that reached it.
+        let mut reached = (kernels.ts_ns[order[0] as usize], None);
+        for &i in &order {
+            let i = i as usize;
+            let (start, stream) = (kernels.ts_ns[i], kernels.stream[i]);
+            let idle = start.saturating_sub(reached.0).max(0);
+            kernels.idle_before_ns[i] = idle;
+            let gap = if idle > 0 { idle } else { kernels.gap_before_ns[i].get().unwrap_or(0) };
+            if gap > 0 {
+                let dry = start - gap;
+                kernels.gap_cause[i] = match launches.of(i) {
+                    None => GapCause::Unknown,
+                    Some(call) if api.ts_ns[call].saturating_add(api.dur_ns[call]) >= dry => {
+                        late_host(api, call, dry, launches)
+                    }
+                    Some(_) if gap <= DISPATCH_NS && (idle == 0 || reached.1 == Some(stream)) => GapCause::Dispatch,
+                    Some(_) => GapCause::DataDependency,
+                };
+            }
+            let end = start.saturating_add(kernels.dur_ns[i]);
+            if end >= reached.0 {
+                reached = (end, Some(stream));
+            }
+        }
+        from = to;
+    }
+}
+
+/// Idle time of each stream: from the end of everything before on it.
+fn stream_gaps(kernels: &mut Kernels, rows: Range<usize>) {
+    let mut reached: Option<(i32, i64)> = None;
+    for i in rows {
+        let stream = kernels.stream[i];
+        let before = reached.filter(|(other, _)| *other == stream).map(|(_, end)| end);
+        kernels.gap_before_ns[i] = Opt::from(before.map(|end| kernels.ts_ns[i].saturating_sub(end).max(0)));
+        let end = kernels.ts_ns[i].saturating_add(kernels.dur_ns[i]);
+        reached = Some((stream, before.map_or(end, |before| before.max(end))));
+    }
+}
+
+/// Why the host launched after the device had run dry.
+fn late_host(api: &Api, call: usize, dry: i64, launches: &Launches) -> GapCause {
+    let tid = api.tid[call];
+    for back in (0..call).rev().take(LOOK_BACK) {
+        if api.tid[back] != tid {
+            break;
+        }
+        let end = api.ts_ns[back].saturating_add(api.dur_ns[back]);
+        let waits = matches!(api.kind[back], ApiKind::Sync | ApiKind::Memcpy);
+        if waits && api.ts_ns[back] < dry && end >= dry {
+            return GapCause::Sync;
+        }
+        if end < dry && api.ts_ns[back].saturating_add(LAUNCHING_PACE_NS) < dry {
+            break;
+        }
+    }
+    let previous = launches.before(call).map(|row| api.ts_ns[row].saturating_add(api.dur_ns[row]));
+    match previous {
+        Some(end) if api.ts_ns[call].saturating_sub(end) <= LAUNCHING_PACE_NS => GapCause::LaunchBound,
+        _ => GapCause::CpuBound,
+    }
+}

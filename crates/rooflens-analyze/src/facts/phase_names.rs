@@ -1,0 +1,170 @@
+//! What an annotation's name says: which kind of step, how many tokens.
+
+use rooflens_schema::tables::{PhaseKind, PhaseSource};
+use rooflens_schema::{Opt, RankTables};
+
+/// What a name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Told {
+    kind: PhaseKind,
+    source: PhaseSource,
+    step: Option<i64>,
+    batch: Option<i64>,
+    prefill_tokens: Option<i64>,
+    decode_tokens: Option<i64>,
+    kv_tokens: Option<i64>,
+}
+
+impl Told {
+    fn new(kind: PhaseKind, source: PhaseSource) -> Self {
+        Told { kind, source, step: None, batch: None, prefill_tokens: None, decode_tokens: None, kv_tokens: None }
+    }
+}
+
+/// Fills `kind`, `source`, `step`, `batch` and the token counts of `phases`.
+pub(super) fn read(tables: &mut RankTables) {
+    let phases = &mut tables.phases;
+    let mut known: Vec<Option<Option<Told>>> = vec![None; tables.names.len()];
+    for i in 0..phases.len() {
+        let name = phases.name_id[i];
+        let Some(told) = *known[name.index()].get_or_insert_with(|| tell(tables.names.get(name))) else { continue };
+        phases.kind[i] = told.kind;
+        if phases.source[i] == PhaseSource::Annotation {
+            phases.source[i] = told.source;
+        }
+        phases.step[i] = told.step.into();
+        phases.batch[i] = told.batch.into();
+        phases.prefill_tokens[i] = told.prefill_tokens.into();
+        phases.decode_tokens[i] = told.decode_tokens.into();
+        phases.kv_tokens[i] = Opt::from(told.kv_tokens);
+    }
+}
+
+fn tell(name: &str) -> Option<Told> {
+    profiler_step(name)
+        .or_else(|| vllm(name))
+        .or_else(|| sglang(name))
+        .or_else(|| xdit(name))
+        .or_else(|| plain_words(name))
+}
+
+/// `ProfilerStep#3`, by torch.profiler's schedule.
+fn profiler_step(name: &str) -> Option<Told> {
+    let step = name.strip_prefix("ProfilerStep#")?.parse().ok()?;
+    Some(Told { step: Some(step), ..Told::new(PhaseKind::Step, PhaseSource::ProfilerStep) })
+}
+
+/// vLLM: `execute_context_1(888_788544)_generation_0(0)`, and with detailed annotations
+/// `execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)`: requests, then
+/// sums of query tokens and of cached tokens.
+fn vllm(name: &str) -> Option<Told> {
+    let (_, rest) = name.strip_prefix("execute_")?.split_once("context_")?;
+    let (prefills, rest) = rest.split_once('(')?;
+    let (prefill_sums, rest) = rest.split_once(")_generation_")?;
+    let (decodes, rest) = rest.split_once('(')?;
+    let decode_sums = rest.split_once(')')?.0;
+    let (prefills, decodes): (i64, i64) = (prefills.parse().ok()?, decodes.parse().ok()?);
+    let first_number = |sums: &str| number_at(sums.trim_start_matches("sq"));
+    let cached = |sums: &str| sums.split_once("sk").and_then(|(_, rest)| number_at(rest));
+    let kind = match (prefills > 0, decodes > 0) {
+        (true, true) => PhaseKind::Mixed,
+        (true, false) => PhaseKind::Prefill,
+        (false, true) => PhaseKind::Decode,
+        (false, false) => PhaseKind::Step,
+    };
+    Some(Told {
+        batch: Some(prefills + decodes),
+        prefill_tokens: first_number(prefill_sums),
+        decode_tokens: first_number(decode_sums),
+        kv_tokens: cached(prefill_sums).zip(cached(decode_sums)).map(|(a, b)| a.saturating_add(b)),
+        ..Told::new(kind, PhaseSource::Engine)
+    })
+}
+
+/// SGLang: `step[DECODE bs=32]`, `step[EXTEND bs=15 toks=15360]`.
+fn sglang(name: &str) -> Option<Told> {
+    let inside = name.strip_prefix("step[")?.strip_suffix(']')?;
+    let value = |key: &str| inside.split(' ').find_map(|word| number_at(word.strip_prefix(key)?));
+    let (batch, tokens) = (value("bs="), value("toks="));
+    let mut told = match inside.split(' ').next()? {
+        "DECODE" | "TARGET_VERIFY" | "DRAFT_EXTEND" => Told::new(PhaseKind::Decode, PhaseSource::Engine),
+        "EXTEND" | "PREFILL" => Told::new(PhaseKind::Prefill, PhaseSource::Engine),
+        "MIXED" => Told::new(PhaseKind::Mixed, PhaseSource::Engine),
+        _ => Told::new(PhaseKind::Step, PhaseSource::Engine),
+    };
+    told.batch = batch;
+    match told.kind {
+        PhaseKind::Decode => told.decode_tokens = tokens.or(batch),
+        PhaseKind::Prefill => told.prefill_tokens = tokens,
+        _ => {}
+    }
+    Some(told)
+}
+
+/// xDiT: `execute_diffusion_1_256x256`.
+fn xdit(name: &str) -> Option<Told> {
+    let batch = number_at(name.strip_prefix("execute_diffusion_")?);
+    Some(Told { batch, ..Told::new(PhaseKind::Diffusion, PhaseSource::Engine) })
+}
+
+/// Names that people give: `prefill`, `decode_step_3`, `vision encoder`, `step 7`. Only whole words
+/// count: a `decoder` is no decode step, and `Optimizer.step` without a number is no step.
+fn plain_words(name: &str) -> Option<Told> {
+    let words: Vec<String> =
+        name.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_ascii_lowercase).collect();
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+    let numbered = words
+        .windows(2)
+        .filter(|pair| matches!(pair[0].as_str(), "step" | "iteration" | "iter" | "decode" | "token"))
+        .find_map(|pair| pair[1].parse().ok());
+    let kind = if has(&["prefill"]) {
+        PhaseKind::Prefill
+    } else if has(&["decode", "decoding"]) {
+        PhaseKind::Decode
+    } else if has(&["vision"]) {
+        PhaseKind::Vision
+    } else if numbered.is_some() && has(&["step", "iteration", "iter"]) {
+        PhaseKind::Step
+    } else {
+        return None;
+    };
+    Some(Told { step: numbered, ..Told::new(kind, PhaseSource::Annotation) })
+}
+
+/// The number a text begins with.
+fn number_at(text: &str) -> Option<i64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_engines() {
+        let told = tell("execute_context_1(888_788544)_generation_0(0)").unwrap();
+        assert_eq!((told.kind, told.batch, told.prefill_tokens), (PhaseKind::Prefill, Some(1), Some(888)));
+        let told = tell("execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)").unwrap();
+        assert_eq!((told.kind, told.batch, told.decode_tokens), (PhaseKind::Decode, Some(32), Some(32)));
+        assert_eq!(told.kv_tokens, Some(55086));
+        let mixed = "execute_8192_context_9(sq8155sk8430sqsq1sqsk1)_generation_37(sq37sk34489sqsq37sqsk34489)";
+        let told = tell(mixed).unwrap();
+        assert_eq!((told.kind, told.prefill_tokens, told.decode_tokens), (PhaseKind::Mixed, Some(8155), Some(37)));
+        let told = tell("step[EXTEND bs=15 toks=15360]").unwrap();
+        assert_eq!((told.kind, told.batch, told.prefill_tokens), (PhaseKind::Prefill, Some(15), Some(15360)));
+        assert_eq!(tell("step[DECODE bs=32]").unwrap().decode_tokens, Some(32));
+        assert_eq!(tell("execute_diffusion_1_256x256").unwrap().kind, PhaseKind::Diffusion);
+        assert_eq!(tell("ProfilerStep#12").unwrap().step, Some(12));
+    }
+
+    #[test]
+    fn words_of_people() {
+        assert_eq!(tell("decode_step_3").map(|t| (t.kind, t.step)), Some((PhaseKind::Decode, Some(3))));
+        assert_eq!(tell("prefill").map(|t| t.kind), Some(PhaseKind::Prefill));
+        assert_eq!(tell("step 7").map(|t| (t.kind, t.step)), Some((PhaseKind::Step, Some(7))));
+        for name in ["## decoder fp8 None ##", "Optimizer.step#SGD.step", "nccl:all_reduce", "", "execute_"] {
+            assert_eq!(tell(name), None, "{name}");
+        }
+    }
+}
