@@ -9,15 +9,15 @@ whole file is held in memory, and every union is a sorted sweep.
 """
 
 import argparse
-import gzip
 import json
 import re
 import sys
-import zlib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
+
+from trace_file import parse, read_bytes
 
 # Categories whose complete ("X") events are work on a device.
 KINDS = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset"}
@@ -91,76 +91,18 @@ class Trace:
     path: str
     rank: int = 0
     has_rank: bool = False
+    base_ns: int = 0  # what the stamps count from, so that ranks share one clock
     complete: bool = True
     is_trace: bool = True
     raw: list = field(default_factory=list)  # the events as parsed, for further questions
+    first_ns: int | None = None  # earliest start and latest end of the complete events
+    last_ns: int | None = None
     activities: list[Activity] = field(default_factory=list)
     operators: list[Operator] = field(default_factory=list)
 
     @property
     def events(self) -> int:
         return len(self.raw)
-
-
-# ---------------------------------------------------------------- bytes to events
-
-
-def read_bytes(path) -> tuple[bytes, bool]:
-    """The decompressed bytes, and whether the file was whole."""
-    data = Path(path).read_bytes()
-    if data[:2] != b"\x1f\x8b":
-        return data, True
-    try:
-        return gzip.decompress(data), True
-    except (EOFError, OSError, zlib.error):
-        return inflate_what_is_left(data), False
-
-
-def inflate_what_is_left(data: bytes) -> bytes:
-    inflater, out = zlib.decompressobj(31), bytearray()
-    for at in range(0, len(data), 512):
-        try:
-            out += inflater.decompress(data[at : at + 512])
-        except zlib.error:
-            break
-    return bytes(out)
-
-
-def parse(data: bytes) -> tuple[dict | None, bool]:
-    """The top-level object (a bare array becomes its traceEvents) and whether it was whole."""
-    text = data.decode("utf-8", errors="replace")
-    try:
-        top = json.loads(text, parse_float=Decimal, strict=False)
-        whole = True
-    except (ValueError, RecursionError):
-        top, whole = salvage(text), False
-    if isinstance(top, list) and all(isinstance(e, dict) for e in top):
-        top = {"traceEvents": top}
-    if not isinstance(top, dict) or not isinstance(top.get("traceEvents"), list):
-        return None, whole
-    return top, whole
-
-
-def salvage(text: str) -> dict | None:
-    """The events before the first one that cannot be read."""
-    key = re.search(r'"traceEvents"\s*:\s*\[', text)
-    if key is None:
-        return None
-    top = {"traceEvents": []}
-    rank = re.search(r'"distributedInfo"\s*:\s*\{[^}]*?"rank"\s*:\s*(\d+)', text)
-    if rank:
-        top["distributedInfo"] = {"rank": int(rank.group(1))}
-    decoder = json.JSONDecoder(parse_float=Decimal, strict=False)
-    skip = re.compile(r"[\s,]*")
-    at = skip.match(text, key.end()).end()
-    while at < len(text) and text[at] == "{":
-        try:
-            event, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            break
-        top["traceEvents"].append(event)
-        at = skip.match(text, at).end()
-    return top
 
 
 # ---------------------------------------------------------------- events to facts
@@ -189,13 +131,20 @@ def load(path) -> Trace:
     rank = (top.get("distributedInfo") or {}).get("rank")
     if isinstance(rank, int):
         trace.rank, trace.has_rank = rank, True
+    if isinstance(base := top.get("baseTimeNanoseconds"), int):
+        trace.base_ns = base
     trace.raw = top["traceEvents"]
     for event in trace.raw:
         if not isinstance(event, dict) or event.get("ph") != "X":
             continue
         if not (is_number(event.get("ts")) and is_number(event.get("dur"))):
             continue
+        if not isinstance(event.get("name"), str):
+            continue
         category = event.get("cat")
+        start, end = to_ns(event["ts"]), to_ns(event["ts"]) + to_ns(event["dur"])
+        trace.first_ns = start if trace.first_ns is None else min(start, trace.first_ns)
+        trace.last_ns = end if trace.last_ns is None else max(end, trace.last_ns)
         if category == "cpu_op":
             trace.operators.append(operator(event))
         elif (kind := device_kind(category, event.get("name"))) is not None:
@@ -212,7 +161,7 @@ def device_kind(category, name) -> str | None:
 
 
 def activity(event, kind) -> Activity:
-    args = event.get("args") or {}
+    args = event["args"] if isinstance(event.get("args"), dict) else {}
     device = args.get("device")
     if not isinstance(device, int):
         device = event.get("pid")
@@ -289,6 +238,15 @@ def devices(traces) -> dict[tuple[int, int], dict[str, int]]:
     return {key: device_times(group) for key, group in sorted(groups.items())}
 
 
+def span_ns(traces) -> int:
+    """From the first start to the last end of all complete events; the profiler's own
+    "Trace" row, the window in which it watched, is one of them."""
+    bounds = [
+        (t.base_ns + t.first_ns, t.base_ns + t.last_ns) for t in traces if t.first_ns is not None
+    ]
+    return max(b for _, b in bounds) - min(a for a, _ in bounds) if bounds else 0
+
+
 def kernels(traces) -> dict[tuple[str, str], dict]:
     """By (name, kind): count, total, and the sorted durations."""
     groups = defaultdict(list)
@@ -361,6 +319,7 @@ def summary(traces, names: bool = True) -> dict:
     out = {
         "events": sum(t.events for t in traces),
         "complete": all(t.complete for t in traces),
+        "span_ns": span_ns(traces),
         "devices": [{"rank": r, "device": d, **row} for (r, d), row in devices(traces).items()],
     }
     if names:
@@ -373,12 +332,6 @@ def summary(traces, names: bool = True) -> dict:
             for n, row in sorted(operators(traces).items(), key=lambda kv: -kv[1]["total_ns"])
         ]
     return out
-
-
-def corpus_traces(corpus) -> list[Path]:
-    """Every file of the corpus that could be a trace, smallest first."""
-    found = [p for p in Path(corpus).rglob("*") if p.name.endswith((".json", ".json.gz", ".raw.gz"))]
-    return sorted(found, key=lambda p: (p.stat().st_size, str(p)))
 
 
 def main() -> int:

@@ -1,2 +1,69 @@
-//! Development tasks.
-fn main() {}
+//! Development tasks, run as `cargo xtask <task>`. Nothing here is shipped.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "tasks report to the developer's terminal")]
+
+mod bench;
+mod check;
+mod contributing;
+mod generate;
+mod markdown;
+mod readme;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Development tasks of Rooflens.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Hold the tree to its rules: layers, dependencies, file sizes, room rules, links, words.
+    Check,
+    /// Write docs/reference from the registries it documents.
+    Generate {
+        /// Write nothing; fail where a page is not what it would be.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Measure `rooflens analyze` against a bare JSON pass and HTA, in one interleaved run.
+    Bench(bench::Arguments),
+    /// Read a trace with serde_json and add up the fields that Rooflens reads: the bar for `bench`.
+    #[command(hide = true)]
+    Bare {
+        /// The trace, uncompressed.
+        file: std::path::PathBuf,
+    },
+    /// Do what CONTRIBUTING.md shows, in a copy of the workspace.
+    Contributing,
+    /// Run the commands of README.md as they stand there.
+    Readme,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Without a backtrace: what failed is a check or a command, seldom a task itself.
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    match task {
+        Task::Check => check::run(),
+        Task::Generate { check } => generate::run(check),
+        Task::Bench(arguments) => bench::run(arguments),
+        Task::Bare { file } => bench::bare::run(&file),
+        Task::Contributing => contributing::run(),
+        Task::Readme => readme::run(),
+    }
+}

@@ -8,10 +8,16 @@
 //! To add an analysis: a file in `analyses/`, a `mod` line and an entry in [`analyses::ALL`].
 
 pub mod analyses;
+mod by_name;
 pub mod facts;
 pub mod finding;
+mod host_thread;
 pub mod interval;
 pub mod kernel_catalog;
+mod role;
+#[cfg(test)]
+mod sample;
+mod sentence;
 pub mod statistics;
 
 pub use analyses::{Analysis, Job, analyze};

@@ -49,16 +49,26 @@ impl Artefact {
                 let length = file.metadata().ok().filter(|data| data.is_file()).map(|data| data.len());
                 Self::from_reader(file_name(path), path.clone(), Box::new(file), length, progress)
             }
-            Source::Stdin => {
-                Self::from_reader("-".to_owned(), PathBuf::from("-"), Box::new(std::io::stdin()), None, progress)
-            }
+            Source::Stdin => Self::from_reader(
+                "-".to_owned(),
+                PathBuf::from("-"),
+                Box::new(std::io::stdin()),
+                None,
+                progress,
+            ),
         }
     }
 
     /// An input from memory: for tests and fuzzing.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, IngestError> {
         let reader = Box::new(Cursor::new(bytes.to_vec()));
-        Self::from_reader(name.to_owned(), PathBuf::from(name), reader, Some(bytes.len() as u64), no_progress())
+        Self::from_reader(
+            name.to_owned(),
+            PathBuf::from(name),
+            reader,
+            Some(bytes.len() as u64),
+            no_progress(),
+        )
     }
 
     fn from_reader(

@@ -1,1 +1,109 @@
-//! Lays findings out for people.
+//! Findings to pixels: lays findings out for people.
+//!
+//! [`sections`] pick from the findings what is worth showing and say it in [`block`]s; [`render`]
+//! turns the same blocks into a screen for the terminal, Markdown, HTML and CSV. Nothing is computed
+//! here but layout and rounding ([`format`]), and text from a trace is hostile until it went through
+//! [`text`]. The same findings give the same bytes.
+//!
+//! * [`terminal`]: one screen, never wider than asked.
+//! * [`markdown`]: `report.md`, `operators.md`, `kernels.md`.
+//! * [`html`]: `index.html`, one file that asks nothing of the network.
+//! * [`csv`]: a table for programs.
+
+pub mod block;
+pub mod format;
+pub mod render;
+pub mod sections;
+pub mod text;
+
+pub use render::terminal::TerminalOptions;
+
+use rooflens_analyze::Findings;
+
+use crate::block::Block;
+use crate::sections::Detail;
+
+/// The findings on one screen, beginning with the verdict.
+pub fn terminal(findings: &Findings, options: &TerminalOptions) -> String {
+    render::terminal::screen(findings, options)
+}
+
+/// A Markdown file of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    /// Everything, long tables cut.
+    Report,
+    /// Every operator with its shapes.
+    Operators,
+    /// Every kernel, by class and by library.
+    Kernels,
+}
+
+impl Page {
+    /// Every page.
+    pub const ALL: &'static [Page] = &[Page::Report, Page::Operators, Page::Kernels];
+
+    /// Its file name in the report's folder.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Page::Report => "report.md",
+            Page::Operators => "operators.md",
+            Page::Kernels => "kernels.md",
+        }
+    }
+}
+
+/// A page of the findings in GitHub-flavoured Markdown.
+pub fn markdown(findings: &Findings, page: Page) -> String {
+    render::markdown::page(findings, page)
+}
+
+/// The findings as one HTML file.
+pub fn html(findings: &Findings, title: &str) -> String {
+    render::html::document(findings, title)
+}
+
+/// A table that can be had as CSV.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// Device activities by name.
+    Kernels,
+    /// Framework operators by name.
+    Operators,
+    /// Steps and phases by group.
+    Phases,
+    /// Idle time by cause.
+    Gaps,
+    /// Devices.
+    Devices,
+}
+
+impl Table {
+    /// Every table.
+    pub const ALL: &'static [Table] =
+        &[Table::Kernels, Table::Operators, Table::Phases, Table::Gaps, Table::Devices];
+
+    /// Its name: of the section it stands in, too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Kernels => "kernels",
+            Table::Operators => "operators",
+            Table::Phases => "phases",
+            Table::Gaps => "gaps",
+            Table::Devices => "devices",
+        }
+    }
+}
+
+/// A table of the findings as RFC 4180 CSV, every row and column, times in nanoseconds. Empty where
+/// there is no such finding.
+pub fn csv(findings: &Findings, table: Table) -> String {
+    let blocks = sections::find(table.name())
+        .map(|section| section.blocks(findings, Detail::Full))
+        .unwrap_or_default();
+    let wanted = blocks.iter().find_map(|block| match block {
+        Block::Table(found) if found.name == table.name() => Some(found),
+        _ => None,
+    });
+    wanted.map(render::csv::table).unwrap_or_default()
+}

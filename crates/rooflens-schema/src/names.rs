@@ -46,8 +46,7 @@ struct Pool {
 
 impl Default for Interner {
     fn default() -> Self {
-        let interner =
-            Interner { inner: Mutex::new(Pool { ids: HashMap::default(), text: Vec::new() }) };
+        let interner = Interner { inner: Mutex::new(Pool { ids: HashMap::default(), text: Vec::new() }) };
         interner.intern("");
         interner
     }

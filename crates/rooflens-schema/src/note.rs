@@ -91,7 +91,7 @@ impl Notes {
     pub fn rows(&self) -> Vec<Note> {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<Note> = rows.values().cloned().collect();
-        all.sort_by(|a, b| b.severity.cmp(&a.severity));
+        all.sort_by_key(|note| std::cmp::Reverse(note.severity));
         all
     }
 }

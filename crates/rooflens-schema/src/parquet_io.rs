@@ -28,7 +28,8 @@ use crate::note::Note;
 use crate::run_dir::RunDir;
 use crate::table::{Encoding, TableSpec};
 use crate::tables::{
-    KernelDim, KernelDimRow, NameDim, NameDimRow, NoteRow, NotesTable, RankTables, Ranks, RunRow, Runs, TraceMeta,
+    KernelDim, KernelDimRow, NameDim, NameDimRow, NoteRow, NotesTable, RankTables, Ranks, RunRow, Runs,
+    TraceMeta,
 };
 
 /// Rows a row group.
@@ -75,15 +76,21 @@ impl TableFile {
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap_or_default()))
             .set_writer_version(WriterVersion::PARQUET_1_0)
             .set_max_row_group_row_count(Some(ROW_GROUP))
-            .set_key_value_metadata(Some(vec![KeyValue::new(VERSION_KEY.to_owned(), SCHEMA_VERSION.to_owned())]));
+            .set_key_value_metadata(Some(vec![KeyValue::new(
+                VERSION_KEY.to_owned(),
+                SCHEMA_VERSION.to_owned(),
+            )]));
         for column in spec.columns.iter().filter(|column| column.encoding == Encoding::Delta) {
             let path = ColumnPath::from(column.name);
             properties = properties
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, ParquetEncoding::DELTA_BINARY_PACKED);
         }
-        let file = File::create(&path)
-            .map_err(|source| SchemaError::Io { action: "cannot write", path: path.clone(), source })?;
+        let file = File::create(&path).map_err(|source| SchemaError::Io {
+            action: "cannot write",
+            path: path.clone(),
+            source,
+        })?;
         let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties.build()))
             .map_err(|source| SchemaError::Parquet { path: path.clone(), source })?;
         Ok(TableFile { path, schema, writer, per_rank: spec.per_rank })
@@ -130,11 +137,19 @@ impl RunWriter {
         for name in std::iter::once("runs").chain(crate::tables::specs().iter().map(|spec| spec.name)) {
             let path = run.table(name);
             if path.exists() {
-                std::fs::remove_file(&path)
-                    .map_err(|source| SchemaError::Io { action: "cannot replace", path, source })?;
+                std::fs::remove_file(&path).map_err(|source| SchemaError::Io {
+                    action: "cannot replace",
+                    path,
+                    source,
+                })?;
             }
         }
-        Ok(RunWriter { run: run.clone(), files: BTreeMap::new(), names: BTreeMap::new(), kernels: BTreeMap::new() })
+        Ok(RunWriter {
+            run: run.clone(),
+            files: BTreeMap::new(),
+            names: BTreeMap::new(),
+            kernels: BTreeMap::new(),
+        })
     }
 
     /// Writes one rank.
@@ -167,7 +182,9 @@ impl RunWriter {
         let spec = T::spec();
         let file = match self.files.entry(spec.name) {
             std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::btree_map::Entry::Vacant(entry) => entry.insert(TableFile::create(&self.run, &spec)?),
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                entry.insert(TableFile::create(&self.run, &spec)?)
+            }
         };
         file.write(table, tables.rank, &tables.names)
     }
@@ -280,8 +297,11 @@ impl RunReader {
 }
 
 fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, SchemaError> {
-    let file = File::open(path)
-        .map_err(|source| SchemaError::Io { action: "cannot read", path: path.to_owned(), source })?;
+    let file = File::open(path).map_err(|source| SchemaError::Io {
+        action: "cannot read",
+        path: path.to_owned(),
+        source,
+    })?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|source| SchemaError::Parquet { path: path.to_owned(), source })?;
     let pairs = builder.metadata().file_metadata().key_value_metadata();
@@ -316,7 +336,8 @@ fn read<T: Columnar>(path: &Path, rank: Option<i32>, names: &NameLookup) -> Resu
     }
     let mut builder = open(path)?;
     if let Some(rank) = rank {
-        let groups = rank_groups(path)?.into_iter().filter(|(r, _)| *r == rank).flat_map(|(_, groups)| groups);
+        let groups =
+            rank_groups(path)?.into_iter().filter(|(r, _)| *r == rank).flat_map(|(_, groups)| groups);
         builder = builder.with_row_groups(groups.collect());
     }
     let wrap = |source| SchemaError::Parquet { path: path.to_owned(), source };

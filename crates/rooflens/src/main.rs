@@ -1,2 +1,52 @@
 //! The command line: parse, resolve, call the line, print, exit.
-fn main() {}
+//!
+//! * `args`: what may be typed; resolved into plain settings, clap goes no further.
+//! * `commands`: one file a command, at most about 100 lines each.
+//! * `inputs`, `job`, `ranks`: from paths to findings, rank by rank; nothing here prints.
+//! * `saved`, `document`: a run directory and the JSON document.
+//! * `console`, `output`, `progress`: the only places that print. Standard output is data, standard
+//!   error is talk.
+//! * `error`, `exit`: what can go wrong, what helps, and which code says so.
+
+mod args;
+mod bug;
+mod commands;
+mod console;
+mod document;
+mod environment;
+mod error;
+mod exit;
+mod glossary;
+mod inputs;
+mod interrupt;
+mod job;
+mod output;
+mod progress;
+mod ranks;
+mod saved;
+mod shell;
+mod suggest;
+
+use std::process::ExitCode;
+
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    bug::install_hook();
+    // The hook has told of the bug; only the code is left to give.
+    std::panic::catch_unwind(run).unwrap_or(Exit::Bug).into()
+}
+
+fn run() -> Exit {
+    let (command, console) = match args::parse() {
+        Ok(parsed) => parsed,
+        Err(exit) => return exit,
+    };
+    match command.run(&console) {
+        Ok(exit) => exit,
+        Err(error) => {
+            console.error(&error);
+            error.exit()
+        }
+    }
+}

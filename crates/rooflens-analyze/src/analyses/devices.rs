@@ -1,10 +1,15 @@
 //! Where does each device's time go?
 
+use std::ops::Range;
+
 use rooflens_schema::RankTables;
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
+use crate::interval::{self, Interval};
+use crate::role::{Role, Roles};
+use crate::statistics::share;
 
 /// Where each device's time goes: one row for each rank and device with activity.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -61,6 +66,23 @@ pub struct Timeline {
     pub copy: Vec<f32>,
 }
 
+const EXPLAIN: &str = "\
+One row for each rank and device with activity. Times are exact unions of intervals, in ns: two
+activities at once count once. busy_ns = compute_ns + exposed_communication_ns + exposed_copy_ns.
+
+- `span_ns`: end of the last activity - start of the first.
+- `busy_ns`: time with at least one activity, be it kernel, copy or fill.
+- `idle_ns`: span_ns - busy_ns; `gaps` tells why.
+- `compute_ns`: time with at least one kernel that is not communication.
+- `communication_ns`: time with at least one kernel of class `communication`.
+- `exposed_communication_ns`: the part of it with no compute kernel running.
+- `hidden_communication_ns`: communication_ns - exposed_communication_ns.
+- `copy_ns`: time with at least one copy or fill by the driver (kinds memcpy and memset).
+- `exposed_copy_ns`: the part of it with neither compute nor communication running.
+- `timeline`: compute, exposed communication and exposed copies as shares of each of up to 120 equal
+  slices of the span.
+";
+
 /// The question of this file.
 pub(super) struct DevicesAnalysis;
 
@@ -72,7 +94,7 @@ impl Analysis for DevicesAnalysis {
         "Where does each device's time go?"
     }
     fn explain(&self) -> &'static str {
-        ""
+        EXPLAIN
     }
     fn needs(&self) -> &'static str {
         "device activity"
@@ -83,11 +105,173 @@ impl Analysis for DevicesAnalysis {
 }
 
 #[derive(Default)]
-struct State {}
+struct State {
+    found: Vec<DeviceTime>,
+}
+
+/// How many slices a timeline has.
+const SLICES: i64 = 120;
 
 impl Fold for State {
-    fn rank(&mut self, _tables: &RankTables) {}
+    fn rank(&mut self, tables: &RankTables) {
+        let roles = Roles::new(tables);
+        let devices = &tables.kernels.device;
+        let mut from = 0;
+        for same in devices.chunk_by(|a, b| a == b) {
+            let rows = from..from + same.len();
+            from = rows.end;
+            self.found.push(device_time(tables, &roles, rows));
+        }
+    }
+
     fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
-        None
+        let mut found = self.found;
+        found.sort_by_key(|row| (row.rank, row.device));
+        (!found.is_empty()).then(|| Box::new(Devices(found)) as Box<dyn Finding>)
+    }
+}
+
+/// The time of the device whose rows these are.
+fn device_time(tables: &RankTables, roles: &Roles<'_>, rows: Range<usize>) -> DeviceTime {
+    let kernels = &tables.kernels;
+    let (mut compute, mut communication, mut copy) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut first, mut last) = (i64::MAX, i64::MIN);
+    for i in rows.clone() {
+        let activity = interval::span(kernels.ts_ns[i], kernels.dur_ns[i]);
+        (first, last) = (first.min(activity.0), last.max(activity.1));
+        match roles.at(i) {
+            Role::Compute => compute.push(activity),
+            Role::Communication => communication.push(activity),
+            Role::Copy => copy.push(activity),
+        }
+    }
+    let (compute, communication, copy) =
+        (interval::merge(compute), interval::merge(communication), interval::merge(copy));
+    let exposed_communication = interval::subtract(&communication, &compute);
+    let kernel_time = interval::union(&compute, &exposed_communication);
+    let exposed_copy = interval::subtract(&copy, &kernel_time);
+
+    let span_ns = interval::length((first, last));
+    let (compute_ns, communication_ns) =
+        (interval::total_length(&compute), interval::total_length(&communication));
+    let exposed_communication_ns = interval::total_length(&exposed_communication);
+    let exposed_copy_ns = interval::total_length(&exposed_copy);
+    let busy_ns = interval::total_length(&kernel_time).saturating_add(exposed_copy_ns);
+    let device = kernels.device[rows.start];
+    let described = tables.devices.device.iter().position(|&index| index == device);
+    let name = described.map(|row| tables.devices.name[row].clone()).filter(|name| !name.is_empty());
+    DeviceTime {
+        rank: tables.rank,
+        device,
+        name,
+        span_ns,
+        busy_ns,
+        idle_ns: span_ns - busy_ns,
+        compute_ns,
+        communication_ns,
+        exposed_communication_ns,
+        hidden_communication_ns: communication_ns - exposed_communication_ns,
+        copy_ns: interval::total_length(&copy),
+        exposed_copy_ns,
+        activities: rows.len(),
+        // Sorted by stream within the device.
+        streams: kernels.stream[rows].chunk_by(|a, b| a == b).count(),
+        timeline: timeline((first, last), &compute, &exposed_communication, &exposed_copy),
+    }
+}
+
+fn timeline(
+    (start_ns, end_ns): Interval,
+    compute: &[Interval],
+    communication: &[Interval],
+    copy: &[Interval],
+) -> Timeline {
+    let span_ns = interval::length((start_ns, end_ns));
+    // Rounded up, so that the slices reach the end; short spans get fewer slices.
+    let slice_ns = (span_ns / SLICES + i64::from(span_ns % SLICES != 0)).max(1);
+    let slices = (span_ns / slice_ns + i64::from(span_ns % slice_ns != 0)) as usize;
+    let shares = |part: &[Interval]| -> Vec<f32> {
+        let covered = interval::coverage(part, start_ns, slice_ns, slices);
+        let of_slice = |(i, covered): (usize, i64)| {
+            // The last slice ends with the span.
+            let whole = slice_ns.min(span_ns - slice_ns.saturating_mul(i as i64));
+            share(covered, whole) as f32
+        };
+        covered.into_iter().enumerate().map(of_slice).collect()
+    };
+    Timeline {
+        start_ns,
+        slice_ns,
+        compute: shares(compute),
+        communication: shares(communication),
+        copy: shares(copy),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Random, Sample, findings};
+
+    #[test]
+    fn parts_of_a_device() {
+        // stream 7: compute [0,100), [200,300)
+        // stream 9: communication [50,150): 50 behind compute, 50 exposed
+        // stream 11: copies [140,180) and [250,260): 10 behind communication, 10 behind compute, 30 exposed
+        // busy = [0,180) + [200,300) = 280 of 300; idle 20.
+        let mut sample = Sample::new(3);
+        sample.kernel(1, 7, 0, 100, "gemm", "gemm").kernel(1, 7, 200, 100, "gemm", "gemm");
+        sample.kernel(1, 9, 50, 100, "ncclDevKernel_AllReduce", "communication");
+        sample.memcpy(1, 11, 140, 40, "Memcpy DtoH").memset(1, 11, 250, 10, "Memset");
+        let found = findings(&[sample.tables]);
+        let rows = &found.get::<Devices>().expect("activity").0;
+        assert_eq!(rows.len(), 1);
+        let row = &rows[0];
+        assert_eq!((row.rank, row.device, row.activities, row.streams), (3, 1, 5, 3));
+        assert_eq!((row.span_ns, row.busy_ns, row.idle_ns), (300, 280, 20));
+        assert_eq!((row.compute_ns, row.communication_ns, row.copy_ns), (200, 100, 50));
+        assert_eq!((row.exposed_communication_ns, row.hidden_communication_ns), (50, 50));
+        assert_eq!(row.exposed_copy_ns, 30);
+        // 300 / 120 = 2.5, rounded up to 3: 100 slices.
+        assert_eq!((row.timeline.slice_ns, row.timeline.compute.len()), (3, 100));
+        // [99,102) has 1 ns of compute and 2 of exposed communication.
+        let at = |part: &[f32]| (part[33] * 3.0).round() as i32;
+        assert_eq!((at(&row.timeline.compute), at(&row.timeline.communication)), (1, 2));
+    }
+
+    #[test]
+    fn parts_add_up_to_busy_on_random_devices() {
+        let mut random = Random(7);
+        for _ in 0..200 {
+            let mut sample = Sample::new(0);
+            for stream in 0..3 {
+                let mut ts = 0;
+                for _ in 0..random.below(8) {
+                    ts += random.below(9);
+                    let dur = random.below(12);
+                    match random.below(3) {
+                        0 => sample.kernel(0, stream, ts, dur, "gemm", "gemm"),
+                        1 => sample.kernel(0, stream, ts, dur, "nccl", "communication"),
+                        _ => sample.memcpy(0, stream, ts, dur, "Memcpy"),
+                    };
+                    ts += dur;
+                }
+            }
+            let kernels = &sample.tables.kernels;
+            let mut all: Vec<_> = kernels
+                .ts_ns
+                .iter()
+                .zip(&kernels.dur_ns)
+                .map(|(ts, dur)| interval::span(*ts, *dur))
+                .collect();
+            all.sort();
+            let union = interval::union_length(all.into_iter());
+            let found = findings(&[sample.tables]);
+            let Some(Devices(rows)) = found.get::<Devices>() else { continue };
+            let row = &rows[0];
+            assert_eq!(row.busy_ns, union);
+            assert_eq!(row.busy_ns, row.compute_ns + row.exposed_communication_ns + row.exposed_copy_ns);
+            assert_eq!(row.idle_ns, row.span_ns - row.busy_ns);
+        }
     }
 }

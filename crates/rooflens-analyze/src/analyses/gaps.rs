@@ -1,11 +1,17 @@
 //! Why were devices idle?
 
-use rooflens_schema::tables::GapCause;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
 use rooflens_schema::RankTables;
+use rooflens_schema::tables::GapCause;
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
+use crate::by_name::compact_if_many;
 use crate::finding::{Finding, Findings};
+use crate::statistics::{Durations, share};
+use crate::{host_thread, interval};
 
 /// Why devices were idle, by cause, most time first.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -53,6 +59,17 @@ pub struct GapExample {
     pub host: Option<String>,
 }
 
+const EXPLAIN: &str = "\
+Idle time of whole devices (no activity on any stream) between a device's first and last activity, by
+the cause that ends it, most time first. Without the tail, total_ns adds up to the idle_ns of `devices`.
+
+- `cause`, `meaning`: a word of `kernels.gap_cause` and its definition. `tail`, from a device's last
+  activity to the end of the trace, is not idle time and is listed last.
+- `count`, `total_ns`, `p50_ns`, `max_ns`: of the gaps, ns. `share_of_idle`: total_ns / all idle time.
+- `examples`: the three longest, with the activities around them. `host` is the operator, runtime call
+  or Python frame in which the launching thread spent most of the gap, nested ones counted apart.
+";
+
 /// The question of this file.
 pub(super) struct GapsAnalysis;
 
@@ -64,7 +81,7 @@ impl Analysis for GapsAnalysis {
         "Why were devices idle?"
     }
     fn explain(&self) -> &'static str {
-        ""
+        EXPLAIN
     }
     fn needs(&self) -> &'static str {
         "device activity"
@@ -75,11 +92,233 @@ impl Analysis for GapsAnalysis {
 }
 
 #[derive(Default)]
-struct State {}
+struct State {
+    /// By position of the cause.
+    causes: BTreeMap<GapCause, Cause>,
+    devices: usize,
+}
+
+#[derive(Default)]
+struct Cause {
+    durations: Durations,
+    /// The longest, described once the rank is through.
+    examples: Vec<Candidate>,
+}
+
+struct Candidate {
+    example: GapExample,
+    /// `None` once described.
+    around: Option<Around>,
+}
+
+/// The activities before and after a gap, as rows of the rank at hand.
+#[derive(Clone, Copy)]
+struct Around {
+    before: Option<usize>,
+    after: Option<usize>,
+}
+
+/// How many of the longest gaps are shown.
+const EXAMPLES: usize = 3;
 
 impl Fold for State {
-    fn rank(&mut self, _tables: &RankTables) {}
+    fn rank(&mut self, tables: &RankTables) {
+        let kernels = &tables.kernels;
+        for i in (0..kernels.len()).filter(|&i| kernels.idle_before_ns[i] > 0) {
+            let cause = match kernels.gap_cause[i] {
+                // Every idle nanosecond has a row, whatever the passes made of it.
+                GapCause::None | GapCause::Tail => GapCause::Unknown,
+                cause => cause,
+            };
+            let dur_ns = kernels.idle_before_ns[i];
+            let gap = (kernels.device[i], kernels.ts_ns[i].saturating_sub(dur_ns), dur_ns);
+            self.causes.entry(cause).or_default().add(
+                tables.rank,
+                gap,
+                Around { before: None, after: Some(i) },
+            );
+        }
+        let mut from = 0;
+        for device in kernels.device.chunk_by(|a, b| a == b) {
+            let rows = from..from + device.len();
+            from = rows.end;
+            self.devices += 1;
+            let end = |i: &usize| interval::span(kernels.ts_ns[*i], kernels.dur_ns[*i]).1;
+            let Some(last) = rows.max_by_key(end) else { continue };
+            let tail_ns = interval::length((end(&last), tables.meta.last_ns));
+            if tail_ns > 0 {
+                let gap = (device[0], end(&last), tail_ns);
+                self.causes.entry(GapCause::Tail).or_default().add(
+                    tables.rank,
+                    gap,
+                    Around { before: Some(last), after: None },
+                );
+            }
+        }
+        describe(tables, self.causes.values_mut().flat_map(|cause| &mut cause.examples));
+        compact_if_many(self.causes.values_mut().map(|cause| &mut cause.durations));
+    }
+
     fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
-        None
+        let idle = self.causes.iter().filter(|(cause, _)| **cause != GapCause::Tail);
+        let idle_ns = idle.fold(0i64, |sum, (_, cause)| sum.saturating_add(cause.durations.total_ns));
+        let mut found: Vec<GapStat> = Vec::new();
+        for (cause, gaps) in self.causes {
+            let (count, total_ns) = (gaps.durations.count, gaps.durations.total_ns);
+            let Some(summary) = gaps.durations.summary([50]) else { continue };
+            let [p50_ns] = summary.percentiles;
+            found.push(GapStat {
+                cause,
+                meaning: cause.doc(),
+                count,
+                total_ns,
+                share_of_idle: (cause != GapCause::Tail).then(|| share(total_ns, idle_ns)),
+                p50_ns,
+                max_ns: summary.max,
+                examples: gaps.examples.into_iter().map(|candidate| candidate.example).collect(),
+            });
+        }
+        found.sort_by_key(|row| (row.cause == GapCause::Tail, Reverse(row.total_ns), row.cause));
+        (self.devices > 0).then(|| Box::new(Gaps(found)) as Box<dyn Finding>)
+    }
+}
+
+impl Cause {
+    fn add(&mut self, rank: i32, (device, ts_ns, dur_ns): (i32, i64, i64), around: Around) {
+        self.durations.push(dur_ns);
+        let key = |gap: &GapExample| (Reverse(gap.dur_ns), gap.rank, gap.device, gap.ts_ns);
+        let new = (Reverse(dur_ns), rank, device, ts_ns);
+        let at = self.examples.partition_point(|known| key(&known.example) <= new);
+        if at < EXAMPLES {
+            let example = GapExample { rank, device, ts_ns, dur_ns, before: None, after: None, host: None };
+            self.examples.insert(at, Candidate { example, around: Some(around) });
+            self.examples.truncate(EXAMPLES);
+        }
+    }
+}
+
+/// Names what stood before and after the gaps of this rank, and what the host did meanwhile.
+fn describe<'a>(tables: &RankTables, candidates: impl Iterator<Item = &'a mut Candidate>) {
+    let kernels = &tables.kernels;
+    let fresh = candidates.filter_map(|known| known.around.take().map(|around| (&mut known.example, around)));
+    let mut fresh: Vec<(&mut GapExample, Around)> = fresh.collect();
+    if fresh.is_empty() {
+        return;
+    }
+    for (gap, around) in &mut fresh {
+        if around.before.is_none() {
+            around.before = ended_at(tables, gap.device, gap.ts_ns);
+        }
+    }
+    // The launching thread is that of the activity which ended the gap, or, in the tail, of the last.
+    let corr = |around: Around| around.after.or(around.before).and_then(|i| kernels.corr_id[i].get());
+    let mut wanted: Vec<i64> = fresh.iter().filter_map(|(_, around)| corr(*around)).collect();
+    wanted.sort_unstable();
+    let api = &tables.api;
+    let launches: HashMap<i64, usize> = (0..api.len())
+        .filter_map(|i| api.corr_id[i].get().map(|corr| (corr, i)))
+        .filter(|(corr, _)| wanted.binary_search(corr).is_ok())
+        .collect();
+    let dim_rows = tables.kernel_dim_rows();
+    for (gap, around) in fresh {
+        gap.before = around.before.map(|i| short_name(tables, &dim_rows, i));
+        gap.after = around.after.map(|i| short_name(tables, &dim_rows, i));
+        let during = interval::span(gap.ts_ns, gap.dur_ns);
+        let launch = corr(around).and_then(|corr| launches.get(&corr));
+        let host = launch.and_then(|&row| host_thread::busiest(tables, api.tid[row], during));
+        gap.host = host.map(|name| tables.names.get(name).to_owned());
+    }
+}
+
+/// The activity of the device that ended at `ts_ns`.
+fn ended_at(tables: &RankTables, device: i32, ts_ns: i64) -> Option<usize> {
+    let kernels = &tables.kernels;
+    let from = kernels.device.partition_point(|&other| other < device);
+    let to = kernels.device.partition_point(|&other| other <= device);
+    (from..to).find(|&i| interval::span(kernels.ts_ns[i], kernels.dur_ns[i]).1 == ts_ns)
+}
+
+fn short_name(tables: &RankTables, dim_rows: &[u32], i: usize) -> String {
+    let id = tables.kernels.kernel_id[i];
+    let row = dim_rows.get(id.index()).and_then(|&row| tables.kernel_dim.short_name.get(row as usize));
+    row.map_or_else(|| tables.names.get(id).to_owned(), Clone::clone)
+}
+
+#[cfg(test)]
+mod tests {
+    use rooflens_schema::tables::ApiKind;
+
+    use super::*;
+    use crate::analyses::Devices;
+    use crate::sample::{Random, Sample, findings};
+
+    #[test]
+    fn causes_add_up_to_idle_time() {
+        // Device 0: [0,10) idle 20 [30,40) idle 5 [45,50), then 50 to the end of the trace at 100.
+        // Idle 25 of 50: 20 launch-bound while the thread is in aten::add, 5 dispatch.
+        let mut sample = Sample::new(0);
+        sample.op((1, 8, 30), "aten::add", None, (30, 10), None);
+        sample.api(1, 25, 3, "cudaLaunchKernel", ApiKind::Launch, Some(2));
+        sample.frame(1, 0, 100, "main");
+        sample.kernel(0, 7, 0, 10, "a", "gemm");
+        sample.kernel(0, 7, 30, 10, "b", "gemm").idle(20, GapCause::LaunchBound).launched(2, 5, 0);
+        sample.kernel(0, 7, 45, 5, "a", "gemm").idle(5, GapCause::Dispatch);
+        let found = findings(&[sample.tables]);
+        let rows = &found.get::<Gaps>().expect("activity").0;
+        let causes: Vec<_> =
+            rows.iter().map(|row| (row.cause, row.count, row.total_ns, row.share_of_idle)).collect();
+        let expected = [
+            (GapCause::LaunchBound, 1, 20, Some(0.8)),
+            (GapCause::Dispatch, 1, 5, Some(0.2)),
+            (GapCause::Tail, 1, 50, None),
+        ];
+        assert_eq!(causes, expected);
+        let gap = &rows[0].examples[0];
+        assert_eq!((gap.ts_ns, gap.dur_ns), (10, 20));
+        assert_eq!((gap.before.as_deref(), gap.after.as_deref()), (Some("<a>"), Some("<b>")));
+        assert_eq!(gap.host.as_deref(), Some("aten::add"));
+        let tail = &rows[2].examples[0];
+        assert_eq!((tail.ts_ns, tail.before.as_deref(), tail.after.as_deref()), (50, Some("<a>"), None));
+    }
+
+    #[test]
+    fn idle_law_holds_on_random_ranks() {
+        let mut random = Random(3);
+        let causes = [GapCause::LaunchBound, GapCause::Sync, GapCause::None, GapCause::Unknown];
+        let ranks: Vec<_> = (0..5).map(|rank| random_rank(&mut random, rank, &causes)).collect();
+        let found = findings(&ranks);
+        let idle: i64 = found.get::<Devices>().expect("activity").0.iter().map(|row| row.idle_ns).sum();
+        let gaps = &found.get::<Gaps>().expect("activity").0;
+        let of_gaps: i64 =
+            gaps.iter().filter(|row| row.cause != GapCause::Tail).map(|row| row.total_ns).sum();
+        assert!(idle > 0);
+        assert_eq!(of_gaps, idle);
+        assert!(gaps.iter().all(|row| row.examples.len() == row.count.min(3)));
+        assert!(gaps.iter().all(|row| row.examples[0].dur_ns == row.max_ns));
+    }
+
+    /// Two devices with two streams each; idle time by a sweep over the device's activities.
+    fn random_rank(random: &mut Random, rank: i32, causes: &[GapCause]) -> RankTables {
+        let mut sample = Sample::new(rank);
+        for device in 0..2 {
+            for stream in 0..2 {
+                let mut ts = random.below(10);
+                for _ in 0..20 {
+                    let dur = random.below(10);
+                    sample.kernel(device, stream, ts, dur, "k", "gemm");
+                    ts += dur + random.below(30);
+                }
+            }
+            let kernels = &mut sample.tables.kernels;
+            let mut rows: Vec<usize> = (0..kernels.len()).filter(|&i| kernels.device[i] == device).collect();
+            rows.sort_by_key(|&i| kernels.ts_ns[i]);
+            let mut reached = kernels.ts_ns[rows[0]];
+            for i in rows {
+                kernels.idle_before_ns[i] = (kernels.ts_ns[i] - reached).max(0);
+                kernels.gap_cause[i] = causes[random.below(causes.len() as u64) as usize];
+                reached = reached.max(kernels.ts_ns[i] + kernels.dur_ns[i]);
+            }
+        }
+        sample.tables
     }
 }

@@ -1,10 +1,16 @@
 //! Can this trace be trusted?
 
-use rooflens_schema::RankTables;
+use std::ops::Range;
+
+use rooflens_schema::tables::ApiKind;
+use rooflens_schema::{NameId, Note, RankTables, Severity};
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
+use crate::interval;
+use crate::sentence::{count, percent, time};
+use crate::statistics::share;
 
 /// Can this trace be trusted? One row a check.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -20,9 +26,34 @@ pub struct Check {
     pub ok: bool,
     /// What was counted.
     pub count: i64,
+    /// Of how many, where that is known.
+    pub of: Option<i64>,
     /// What it means, in a sentence.
     pub message: String,
 }
+
+const EXPLAIN: &str = "\
+Each check counts one thing; a check that the trace cannot answer is left out.
+
+- `data_loss`: records that could not be read, from the notes of the import.
+- `device_activity_missing`: launches in a trace without any device activity.
+- `activities_without_launch`: activities whose launching call is not in the trace.
+- `launches_without_activity`: kernel launches whose correlation id no activity has, those captured
+  into a graph apart.
+- `graph_launches_without_activity`: the same of graph launches.
+- `incomplete_graph_launches`: replays of a graph with fewer activities than its largest replay, where
+  the trace names graphs.
+- `waits_without_work`: waiting calls (kinds sync and memcpy) of 1 ms or more with any activity running
+  for less than a tenth of it; fails where they last 1 % of the span.
+- `starts_before_launch`: activities that start before their launching call: the clocks disagree.
+- `overlaps_on_stream`: activities that start at least 1 us (2 us with a microsecond clock) before an
+  earlier one on their stream ends.
+- `impossible_durations`: negative ones, and those above a second that are longer than the time from
+  the first to the last start of the rank.
+- `microsecond_clock`: ranks recorded in whole microseconds.
+- `profiler_overhead`: records of the profiler's own work; fails where they cover 5 % of the span.
+- `missing_ranks`: ranks that the job claims and that were not read, where more than one was.
+";
 
 /// The question of this file.
 pub(super) struct HealthAnalysis;
@@ -35,7 +66,7 @@ impl Analysis for HealthAnalysis {
         "Can this trace be trusted?"
     }
     fn explain(&self) -> &'static str {
-        ""
+        EXPLAIN
     }
     fn needs(&self) -> &'static str {
         "records"
@@ -46,11 +77,471 @@ impl Analysis for HealthAnalysis {
 }
 
 #[derive(Default)]
-struct State {}
+struct State {
+    ranks: usize,
+    world_size: i32,
+    microsecond_ranks: usize,
+    activities: usize,
+    /// Activities of ranks that have runtime calls.
+    traced_activities: usize,
+    without_launch: usize,
+    before_launch: usize,
+    launches: usize,
+    launches_without_activity: usize,
+    graph_launches: usize,
+    graph_launches_without_activity: usize,
+    replays_of_named_graphs: usize,
+    incomplete_replays: usize,
+    waits: usize,
+    waits_without_work: usize,
+    waits_without_work_ns: i64,
+    overlaps: usize,
+    durations: usize,
+    impossible: usize,
+    overhead_records: usize,
+    overhead_ns: i64,
+    span_ns: i64,
+}
+
+/// A call that waits at least this long should see the device at work: 1 ms.
+const LONG_WAIT_NS: i64 = 1_000_000;
+/// If less than this share of the wait has any activity, it was for something that was not recorded.
+const WORK_IN_WAIT: f64 = 0.1;
+/// Such waits disturb from this share of the span on.
+const UNRECORDED_SHARE: f64 = 0.01;
+/// Activities of one stream that overlap by this much overlap: 1 µs.
+const OVERLAP_NS: i64 = 1_000;
+/// With a microsecond clock rounding alone gives 1 µs.
+const OVERLAP_OF_ROUNDED_NS: i64 = 2_000;
+/// A duration above this is looked at: 1 s.
+const LONG_NS: i64 = 1_000_000_000;
+/// The profiler's own work disturbs from this share of the span on.
+const OVERHEAD_SHARE: f64 = 0.05;
 
 impl Fold for State {
-    fn rank(&mut self, _tables: &RankTables) {}
-    fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
-        None
+    fn rank(&mut self, tables: &RankTables) {
+        let meta = &tables.meta;
+        self.ranks += 1;
+        self.world_size = self.world_size.max(meta.world_size.unwrap_or(0));
+        self.microsecond_ranks += usize::from(meta.microsecond_clock);
+        self.span_ns = self.span_ns.saturating_add(interval::length((meta.first_ns, meta.last_ns)));
+        self.activities += tables.kernels.len();
+        self.check_launches(tables);
+        self.check_graphs(tables);
+        self.check_waits(tables);
+        self.check_streams(tables);
+        self.check_durations(tables);
+        self.check_overhead(tables);
+    }
+
+    fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
+        (self.ranks > 0).then(|| Box::new(Health(self.checks(&earlier.notes))) as Box<dyn Finding>)
+    }
+}
+
+impl State {
+    fn check_launches(&mut self, tables: &RankTables) {
+        let (kernels, api) = (&tables.kernels, &tables.api);
+        if api.kind.iter().any(|kind| matches!(kind, ApiKind::Launch | ApiKind::GraphLaunch)) {
+            self.traced_activities += kernels.len();
+            let delays = &kernels.launch_delay_ns;
+            self.without_launch += delays.iter().filter(|delay| !delay.is_some()).count();
+            self.before_launch +=
+                delays.iter().filter_map(|delay| delay.get()).filter(|delay| *delay < 0).count();
+        }
+        let captured = captured(tables);
+        let ids = |wanted: ApiKind| {
+            let rows = (0..api.len()).filter(|&i| api.kind[i] == wanted);
+            let rows = rows.filter(|i| !captured.iter().any(|range| range.contains(i)));
+            sorted(rows.filter_map(|i| api.corr_id[i].get()))
+        };
+        let seen = sorted(kernels.corr_id.iter().filter_map(|corr| corr.get()));
+        let (launches, graph_launches) = (ids(ApiKind::Launch), ids(ApiKind::GraphLaunch));
+        self.launches += launches.len();
+        self.graph_launches += graph_launches.len();
+        if !kernels.is_empty() {
+            self.launches_without_activity += not_in(&launches, &seen);
+            self.graph_launches_without_activity += not_in(&graph_launches, &seen);
+        }
+    }
+
+    fn check_graphs(&mut self, tables: &RankTables) {
+        let kernels = &tables.kernels;
+        let named = kernels.graph_id.iter().zip(&kernels.corr_id);
+        let mut activities: Vec<(i64, i64)> =
+            named.filter_map(|(graph, corr)| Some((graph.get()?, corr.get()?))).collect();
+        activities.sort_unstable();
+        for graph in activities.chunk_by(|a, b| a.0 == b.0) {
+            let replays: Vec<usize> = graph.chunk_by(|a, b| a.1 == b.1).map(<[_]>::len).collect();
+            let whole = replays.iter().max().copied().unwrap_or_default();
+            self.replays_of_named_graphs += replays.len();
+            self.incomplete_replays += replays.iter().filter(|&&replay| replay < whole).count();
+        }
+    }
+
+    fn check_waits(&mut self, tables: &RankTables) {
+        let (kernels, api) = (&tables.kernels, &tables.api);
+        let waiting = |&i: &usize| matches!(api.kind[i], ApiKind::Sync | ApiKind::Memcpy);
+        let long: Vec<usize> =
+            (0..api.len()).filter(waiting).filter(|&i| api.dur_ns[i] >= LONG_WAIT_NS).collect();
+        if long.is_empty() || kernels.is_empty() {
+            return;
+        }
+        let activities = kernels.ts_ns.iter().zip(&kernels.dur_ns);
+        let busy = interval::merge(activities.map(|(ts, dur)| interval::span(*ts, *dur)).collect());
+        self.waits += long.len();
+        for i in long {
+            let wait = interval::span(api.ts_ns[i], api.dur_ns[i]);
+            let from = busy.partition_point(|activity| activity.1 <= wait.0);
+            let to = busy.partition_point(|activity| activity.0 < wait.1);
+            let at_work = interval::intersect_length(&[wait], busy.get(from..to).unwrap_or_default());
+            if share(at_work, interval::length(wait)) < WORK_IN_WAIT {
+                self.waits_without_work += 1;
+                self.waits_without_work_ns =
+                    self.waits_without_work_ns.saturating_add(interval::length(wait));
+            }
+        }
+    }
+
+    fn check_streams(&mut self, tables: &RankTables) {
+        let kernels = &tables.kernels;
+        let least = if tables.meta.microsecond_clock { OVERLAP_OF_ROUNDED_NS } else { OVERLAP_NS };
+        let mut stream = None;
+        let mut reached = i64::MIN;
+        for i in 0..kernels.len() {
+            if stream != Some((kernels.device[i], kernels.stream[i])) {
+                stream = Some((kernels.device[i], kernels.stream[i]));
+                reached = i64::MIN;
+            }
+            let (start, end) = interval::span(kernels.ts_ns[i], kernels.dur_ns[i]);
+            self.overlaps += usize::from(reached.saturating_sub(start) >= least);
+            reached = reached.max(end);
+        }
+    }
+
+    fn check_durations(&mut self, tables: &RankTables) {
+        let (kernels, ops, api) = (&tables.kernels, &tables.ops, &tables.api);
+        let starts = [&kernels.ts_ns, &ops.ts_ns, &api.ts_ns];
+        let first = starts.iter().filter_map(|starts| starts.iter().min()).min();
+        let last = starts.iter().filter_map(|starts| starts.iter().max()).max();
+        let (Some(&first), Some(&last)) = (first, last) else { return };
+        let limit = interval::length((first, last)).max(LONG_NS);
+        for durations in [&kernels.dur_ns, &ops.dur_ns, &api.dur_ns] {
+            self.durations += durations.len();
+            self.impossible += durations.iter().filter(|dur_ns| !(0..=limit).contains(*dur_ns)).count();
+        }
+    }
+
+    fn check_overhead(&mut self, tables: &RankTables) {
+        let api = &tables.api;
+        let rows = (0..api.len()).filter(|&i| api.kind[i] == ApiKind::Overhead);
+        let records: Vec<_> = rows.map(|i| interval::span(api.ts_ns[i], api.dur_ns[i])).collect();
+        self.overhead_records += records.len();
+        let covered = interval::total_length(&interval::merge(records));
+        self.overhead_ns = self.overhead_ns.saturating_add(covered);
+    }
+
+    /// The checks that the ranks could answer.
+    fn checks(&self, notes: &[Note]) -> Vec<Check> {
+        let lost =
+            notes.iter().filter(|note| note.severity == Severity::DataLoss).map(|note| note.count).sum();
+        let mut checks = vec![check("data_loss", lost, None, "Everything in the files was read.", |n, _| {
+            format!("{n} problems lost data on the way in: the notes tell which.")
+        })];
+        self.launch_checks(&mut checks);
+        self.time_checks(&mut checks);
+        let missing = i64::from(self.world_size) - self.ranks as i64;
+        if self.ranks > 1 && self.world_size > 0 {
+            let of = Some(self.world_size as usize);
+            checks.push(check(
+                "missing_ranks",
+                missing.max(0),
+                of,
+                "Every rank of the job was read.",
+                |n, of| format!("{n} of {of} ranks were not read: waits between ranks are lower bounds."),
+            ));
+        }
+        checks
+    }
+
+    fn launch_checks(&self, checks: &mut Vec<Check>) {
+        let all_launches = self.launches + self.graph_launches;
+        if self.activities == 0 && all_launches > 0 {
+            checks.push(check("device_activity_missing", all_launches as i64, None, "", |n, _| {
+                format!("The host made {n} launches and no device activity was recorded.")
+            }));
+        }
+        if self.traced_activities > 0 {
+            let (found, of) = (self.without_launch as i64, Some(self.traced_activities));
+            let fine = "Every activity has its launching call.";
+            checks.push(check("activities_without_launch", found, of, fine, |n, of| {
+                format!(
+                    "{n} of {of} activities have no launching call in the trace: their operator and the cause of \
+                     their gaps are unknown."
+                )
+            }));
+            let found = self.before_launch as i64;
+            let fine = "No activity starts before its launching call.";
+            checks.push(check("starts_before_launch", found, of, fine, |n, of| {
+                format!(
+                    "{n} of {of} activities start before their launching call: the clocks of host and device \
+                     disagree, and causes of gaps may be wrong."
+                )
+            }));
+        }
+        if self.launches > 0 && self.activities > 0 {
+            let (found, of) = (self.launches_without_activity as i64, Some(self.launches));
+            let fine = "Every kernel launch has its activity.";
+            checks.push(check("launches_without_activity", found, of, fine, |n, of| {
+                format!(
+                    "{n} of {of} kernel launches have no activity: still running when the trace ended, or dropped by \
+                     the profiler, and then device time is missing."
+                )
+            }));
+        }
+        if self.graph_launches > 0 && self.activities > 0 {
+            let (found, of) = (self.graph_launches_without_activity as i64, Some(self.graph_launches));
+            let fine = "Every graph launch has activities.";
+            checks.push(check("graph_launches_without_activity", found, of, fine, |n, of| {
+                format!("{n} of {of} graph launches have no activity: device time is missing.")
+            }));
+        }
+        if self.replays_of_named_graphs > 0 {
+            let (found, of) = (self.incomplete_replays as i64, Some(self.replays_of_named_graphs));
+            let fine = "Every replay of a graph has as many activities as its others.";
+            checks.push(check("incomplete_graph_launches", found, of, fine, |n, of| {
+                format!(
+                    "{n} of {of} graph replays have fewer activities than the largest replay of their graph: device \
+                     time may be missing."
+                )
+            }));
+        }
+        if self.waits > 0 {
+            let waited = time(self.waits_without_work_ns as f64);
+            checks.push(Check {
+                name: "waits_without_work",
+                ok: share(self.waits_without_work_ns, self.span_ns) < UNRECORDED_SHARE,
+                count: self.waits_without_work as i64,
+                of: Some(self.waits as i64),
+                message: match self.waits_without_work {
+                    0 => "While the host waits for long, a device works.".to_owned(),
+                    found => format!(
+                        "In {} of {} calls that wait for 1 ms or more ({waited} in all) no recorded activity was \
+                         running: the device may have worked on something that is not in the trace, and idle time \
+                         is then overstated.",
+                        count(found as i64),
+                        count(self.waits as i64),
+                    ),
+                },
+            });
+        }
+    }
+
+    fn time_checks(&self, checks: &mut Vec<Check>) {
+        if self.activities > 0 {
+            let (found, of) = (self.overlaps as i64, Some(self.activities));
+            let fine = "Activities of a stream follow each other.";
+            checks.push(check("overlaps_on_stream", found, of, fine, |n, of| {
+                format!(
+                    "{n} of {of} activities start before an earlier one on their stream ends: programmatic dependent \
+                     launch, several queues shown as one stream, or wrong times. Sums of durations exceed busy time."
+                )
+            }));
+        }
+        if self.durations > 0 {
+            let (found, of) = (self.impossible as i64, Some(self.durations));
+            let fine = "No duration is negative or longer than the trace.";
+            checks.push(check("impossible_durations", found, of, fine, |n, of| {
+                format!("{n} of {of} durations are negative or longer than the trace: sums and busy time are wrong.")
+            }));
+        }
+        let (found, of) = (self.microsecond_ranks as i64, Some(self.ranks));
+        checks.push(check("microsecond_clock", found, of, "Times were recorded in nanoseconds.", |n, of| {
+            format!(
+                "{n} of {of} ranks were recorded in whole microseconds: each short kernel and gap is uncertain by up to \
+                 1 µs."
+            )
+        }));
+        if self.overhead_records > 0 {
+            let share = share(self.overhead_ns, self.span_ns);
+            checks.push(Check {
+                name: "profiler_overhead",
+                ok: share < OVERHEAD_SHARE,
+                count: self.overhead_records as i64,
+                of: None,
+                message: format!("The profiler's own work covers {} of the span.", percent(share)),
+            });
+        }
+    }
+}
+
+/// A check that nothing of a kind is there. `otherwise` gets what was found, and of how many.
+fn check(
+    name: &'static str,
+    found: i64,
+    of: Option<usize>,
+    fine: &str,
+    otherwise: impl Fn(&str, &str) -> String,
+) -> Check {
+    let of = of.map(|of| of as i64);
+    let message = match found {
+        0 => fine.to_owned(),
+        _ => otherwise(&count(found), &of.map(count).unwrap_or_default()),
+    };
+    Check { name, ok: found == 0, count: found, of, message }
+}
+
+/// The rows of `api` between the start and the end of capturing a graph on their thread: what is
+/// launched there runs only when the graph is.
+fn captured(tables: &RankTables) -> Vec<Range<usize>> {
+    let (api, names) = (&tables.api, &tables.names);
+    let named = |part: &str| -> Vec<NameId> {
+        let runtimes = ["cuda", "hip", "cu"].map(|runtime| format!("{runtime}{part}"));
+        let is_one = |name: &str| runtimes.iter().any(|start| name.starts_with(start));
+        names.iter().filter(|(_, name)| is_one(name)).map(|(id, _)| id).collect()
+    };
+    let begin = named("StreamBeginCapture");
+    if begin.is_empty() {
+        return Vec::new();
+    }
+    let end = named("StreamEndCapture");
+    let mut ranges = Vec::new();
+    let mut open: Option<usize> = None;
+    for i in 0..api.len() {
+        if i > 0 && api.tid[i] != api.tid[i - 1] {
+            ranges.extend(open.take().map(|from| from..i));
+        }
+        if begin.contains(&api.name_id[i]) {
+            open.get_or_insert(i);
+        } else if end.contains(&api.name_id[i]) {
+            ranges.extend(open.take().map(|from| from..i));
+        }
+    }
+    ranges.extend(open.map(|from| from..api.len()));
+    ranges
+}
+
+/// Sorted; the ids of a stream or thread mostly are, so a stable sort has little to do.
+fn sorted(ids: impl Iterator<Item = i64>) -> Vec<i64> {
+    let mut ids: Vec<i64> = ids.collect();
+    ids.sort();
+    ids
+}
+
+/// How many of the sorted `ids` are not among the sorted `others`.
+fn not_in(ids: &[i64], others: &[i64]) -> usize {
+    let mut others = others.iter().peekable();
+    let mut missing = 0;
+    for id in ids {
+        while others.next_if(|other| *other < id).is_some() {}
+        missing += usize::from(others.peek() != Some(&id));
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use rooflens_schema::{Opt, Stage};
+
+    use super::*;
+    use crate::analyses::Job;
+    use crate::sample::{Sample, findings};
+
+    fn failed(found: &Findings) -> Vec<(&'static str, i64)> {
+        let checks = &found.get::<Health>().expect("a rank").0;
+        checks.iter().filter(|check| !check.ok).map(|check| (check.name, check.count)).collect()
+    }
+
+    #[test]
+    fn a_sound_trace_passes() {
+        let mut sample = Sample::new(0);
+        sample.api(1, 0, 5, "cudaLaunchKernel", ApiKind::Launch, Some(1));
+        sample.kernel(0, 7, 10, 10, "a", "gemm").launched(1, 10, 0);
+        let found = findings(&[sample.tables]);
+        assert_eq!(failed(&found), []);
+        assert!(
+            found
+                .get::<Health>()
+                .is_some_and(|health| health.0.iter().all(|check| !check.message.is_empty()))
+        );
+    }
+
+    #[test]
+    fn each_check_counts_its_own() {
+        let mut sample = Sample::new(0);
+        // Launches 1 to 3, of which 2 has no activity; graph launch 4 has one; 5 has none.
+        for corr in 1..=3 {
+            sample.api(1, corr * 10, 5, "cudaLaunchKernel", ApiKind::Launch, Some(corr));
+        }
+        sample.api(1, 40, 5, "cudaGraphLaunch", ApiKind::GraphLaunch, Some(4));
+        sample.api(1, 50, 5, "cudaGraphLaunch", ApiKind::GraphLaunch, Some(5));
+        // The profiler works 1,000 of the span of 10,000.
+        sample.api(2, 60, 600, "Buffer Flush", ApiKind::Overhead, None);
+        sample.api(2, 500, 560, "Buffer Flush", ApiKind::Overhead, None);
+        sample.kernel(0, 7, 100, 2000, "a", "gemm").launched(1, 90, 0);
+        // 1,000 before the first ends; launched after its start.
+        sample.kernel(0, 7, 1100, 5000, "a", "gemm").launched(3, -5, 0);
+        sample.kernel(0, 7, 5500, 1500, "a", "gemm").launched(4, 5460, 0);
+        // No launch, and a negative duration.
+        sample.kernel(0, 9, 5600, -1, "b", "gemm");
+        // Longer than everything and than a second.
+        sample.kernel(0, 11, 5700, 2_000_000_000, "c", "gemm").launched(3, 0, 0);
+        // Graph 8 is replayed by 20 and 21, once with a node less.
+        for (ts, corr) in [(100, 20), (200, 20), (300, 21)] {
+            sample.kernel(0, 13, ts, 1, "d", "gemm").launched(corr, 0, 0);
+            if let Some(graph) = sample.tables.kernels.graph_id.last_mut() {
+                *graph = Opt::some(8);
+            }
+        }
+        sample.tables.meta.last_ns = 10_000;
+        sample.tables.meta.world_size = Some(4);
+        let mut second = Sample::new(1);
+        second.tables.meta.microsecond_clock = true;
+        let found = findings(&[sample.tables, second.tables]);
+        let expected = [
+            ("activities_without_launch", 1),
+            ("starts_before_launch", 1),
+            ("launches_without_activity", 1),
+            ("graph_launches_without_activity", 1),
+            ("incomplete_graph_launches", 1),
+            ("overlaps_on_stream", 1),
+            ("impossible_durations", 2),
+            ("microsecond_clock", 1),
+            ("profiler_overhead", 2),
+            ("missing_ranks", 2),
+        ];
+        assert_eq!(failed(&found), expected);
+    }
+
+    #[test]
+    fn captured_launches_are_not_missed_and_waits_see_work() {
+        let mut sample = Sample::new(0);
+        sample.api(1, 0, 5, "cudaStreamBeginCapture", ApiKind::Other, None);
+        sample.api(1, 10, 5, "cudaLaunchKernel", ApiKind::Launch, Some(1));
+        sample.api(1, 20, 5, "cudaStreamEndCapture", ApiKind::Other, None);
+        sample.api(1, 30, 5, "cudaLaunchKernel", ApiKind::Launch, Some(2));
+        // The device works in the first wait of 2 ms and not in the second; 0.9 ms is not looked at.
+        sample.api(1, 40, 2_000_000, "cudaStreamSynchronize", ApiKind::Sync, None);
+        sample.api(1, 3_000_000, 2_000_000, "cudaMemcpyAsync", ApiKind::Memcpy, None);
+        sample.api(1, 6_000_000, 900_000, "cudaStreamSynchronize", ApiKind::Sync, None);
+        sample.kernel(0, 7, 50, 1_500_000, "a", "gemm").launched(2, 20, 0);
+        assert_eq!(failed(&findings(&[sample.tables])), [("waits_without_work", 1)]);
+    }
+
+    #[test]
+    fn lost_data_and_lost_devices_are_told() {
+        let mut sample = Sample::new(0);
+        sample.api(1, 0, 5, "cudaLaunchKernel", ApiKind::Launch, Some(1));
+        let mut job = Job::default();
+        job.rank(&sample.tables);
+        let note = Note {
+            stage: Stage::Ingest,
+            severity: Severity::DataLoss,
+            code: "truncated".to_owned(),
+            source: "a.json".to_owned(),
+            count: 3,
+            message: String::new(),
+        };
+        assert_eq!(failed(&job.finish(vec![note])), [("data_loss", 3), ("device_activity_missing", 1)]);
     }
 }

@@ -1,11 +1,14 @@
 //! Which kernels take the time?
 
-use rooflens_schema::tables::ActivityKind;
 use rooflens_schema::RankTables;
+use rooflens_schema::tables::ActivityKind;
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
+use crate::by_name::{ByName, compact_if_many};
 use crate::finding::{Finding, Findings};
+use crate::role::UNKNOWN_CLASS;
+use crate::statistics::{Durations, Summary, share};
 
 /// Device activities by name, most time first. Every name is here: nothing is cut.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -45,6 +48,17 @@ pub struct KernelStat {
     pub share: f64,
 }
 
+const EXPLAIN: &str = "\
+One row a name and kind, all ranks and devices together. Every name is listed, most time first.
+
+- `count`: how often it ran.
+- `total_ns`: sum of durations, ns. Kernels that run at the same time each count in full.
+- `mean_ns`: total_ns / count.
+- `p50_ns`, `p99_ns`: nearest rank, exact: the value at position ceil(p n / 100) of the sorted durations.
+- `share`: total_ns / sum of all rows' total_ns, 0 to 1.
+- `class`, `library`, `dtype`, `short_name`: what the kernel catalog reads from the name.
+";
+
 /// The question of this file.
 pub(super) struct KernelsAnalysis;
 
@@ -56,7 +70,7 @@ impl Analysis for KernelsAnalysis {
         "Which kernels take the time?"
     }
     fn explain(&self) -> &'static str {
-        ""
+        EXPLAIN
     }
     fn needs(&self) -> &'static str {
         "device activity"
@@ -67,11 +81,132 @@ impl Analysis for KernelsAnalysis {
 }
 
 #[derive(Default)]
-struct State {}
+struct State {
+    /// One set of rows for each kind: a name means another thing as a copy than as a kernel.
+    kinds: [ByName<Row>; 3],
+}
+
+#[derive(Default)]
+struct Row {
+    durations: Durations,
+    described: Option<Described>,
+}
+
+struct Described {
+    short_name: String,
+    class: String,
+    library: Option<String>,
+    dtype: Option<String>,
+}
 
 impl Fold for State {
-    fn rank(&mut self, _tables: &RankTables) {}
+    fn rank(&mut self, tables: &RankTables) {
+        let kernels = &tables.kernels;
+        let dim_rows = tables.kernel_dim_rows();
+        for (kind, all) in ActivityKind::ALL.iter().zip(&mut self.kinds) {
+            let mut rows = all.rank(&tables.names);
+            for i in (0..kernels.len()).filter(|&i| kernels.kind[i] == *kind) {
+                let row = rows.at(kernels.kernel_id[i]);
+                row.durations.push(kernels.dur_ns[i]);
+                if row.described.is_none() {
+                    row.described = Some(describe(tables, &dim_rows, i));
+                }
+            }
+            compact_if_many(all.rows_mut().map(|row| &mut row.durations));
+        }
+    }
+
     fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
-        None
+        let mut found: Vec<KernelStat> = Vec::new();
+        for (&kind, rows) in ActivityKind::ALL.iter().zip(self.kinds) {
+            found.extend(rows.into_rows().filter_map(|(name, row)| stat(name, kind, row)));
+        }
+        let all_ns = found.iter().fold(0i64, |sum, row| sum.saturating_add(row.total_ns));
+        for row in &mut found {
+            row.share = share(row.total_ns, all_ns);
+        }
+        found.sort_by(|a, b| {
+            b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)).then_with(|| a.kind.cmp(&b.kind))
+        });
+        (!found.is_empty()).then(|| Box::new(Kernels(found)) as Box<dyn Finding>)
+    }
+}
+
+fn describe(tables: &RankTables, dim_rows: &[u32], i: usize) -> Described {
+    let id = tables.kernels.kernel_id[i];
+    let row = dim_rows.get(id.index()).and_then(|&row| tables.kernel_dim.row(row as usize));
+    match row {
+        Some(row) => {
+            Described { short_name: row.short_name, class: row.class, library: row.library, dtype: row.dtype }
+        }
+        None => Described {
+            short_name: tables.names.get(id).to_owned(),
+            class: match tables.kernels.kind[i] {
+                ActivityKind::Kernel => UNKNOWN_CLASS.to_owned(),
+                copy => copy.as_str().to_owned(),
+            },
+            library: None,
+            dtype: None,
+        },
+    }
+}
+
+fn stat(name: String, kind: ActivityKind, row: Row) -> Option<KernelStat> {
+    let (count, total_ns, mean_ns) = (row.durations.count, row.durations.total_ns, row.durations.mean());
+    let Described { short_name, class, library, dtype } = row.described?;
+    let Summary { min, percentiles: [p50_ns, p99_ns], max } = row.durations.summary([50, 99])?;
+    Some(KernelStat {
+        name,
+        short_name,
+        kind,
+        class,
+        library,
+        dtype,
+        count,
+        total_ns,
+        mean_ns,
+        min_ns: min,
+        p50_ns,
+        p99_ns,
+        max_ns: max,
+        share: 0.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Sample, findings};
+
+    #[test]
+    fn sums_by_name_over_ranks() {
+        // gemm: 10, 30 on rank 0 and 20, 20 on rank 1: 80 in all; add: 5; copy: 15. Together 100.
+        // The second rank meets its names in another order, so its ids differ.
+        let mut first = Sample::new(0);
+        first.kernel(0, 7, 0, 10, "gemm", "gemm").kernel(0, 7, 10, 30, "gemm", "gemm");
+        first.kernel(0, 7, 40, 5, "add", "elementwise");
+        let mut second = Sample::new(1);
+        second.memcpy(0, 7, 0, 15, "Memcpy HtoD");
+        second.kernel(0, 7, 15, 20, "gemm", "gemm").kernel(0, 7, 35, 20, "gemm", "gemm");
+        let found = findings(&[first.tables, second.tables]);
+        let rows = &found.get::<Kernels>().expect("activity").0;
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["gemm", "Memcpy HtoD", "add"]);
+        let gemm = &rows[0];
+        assert_eq!((gemm.count, gemm.total_ns, gemm.mean_ns, gemm.share), (4, 80, 20.0, 0.8));
+        assert_eq!((gemm.min_ns, gemm.p50_ns, gemm.p99_ns, gemm.max_ns), (10, 20, 30, 30));
+        assert_eq!((rows[1].kind, rows[1].class.as_str()), (ActivityKind::Memcpy, "memcpy"));
+    }
+
+    #[test]
+    fn ties_go_by_name_and_a_name_of_two_kinds_has_two_rows() {
+        let mut sample = Sample::new(0);
+        sample.kernel(0, 7, 0, 10, "b", "gemm").kernel(0, 7, 10, 10, "a", "gemm").memcpy(0, 7, 20, 10, "a");
+        let found = findings(&[sample.tables]);
+        let rows = &found.get::<Kernels>().expect("activity").0;
+        let names: Vec<(&str, ActivityKind)> = rows.iter().map(|row| (row.name.as_str(), row.kind)).collect();
+        let expected =
+            [("a", ActivityKind::Kernel), ("a", ActivityKind::Memcpy), ("b", ActivityKind::Kernel)];
+        assert_eq!(names, expected);
     }
 }

@@ -120,3 +120,96 @@ pub fn analyze(ranks: &mut [RankTables], notes: Vec<Note>) -> Findings {
     }
     job.finish(notes)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use rooflens_schema::tables::{ApiKind, GapCause, PhaseKind, PhaseSource};
+
+    use super::*;
+    use crate::sample::{Random, Sample, findings};
+
+    #[test]
+    fn every_file_is_in_the_registry() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/analyses");
+        let files = std::fs::read_dir(folder).expect("the sources");
+        let names: BTreeSet<&str> = ALL.iter().map(|analysis| analysis.name()).collect();
+        for file in files {
+            let path = file.expect("an entry").path();
+            let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+            assert!(name == "mod" || names.contains(name), "add {name} to ALL");
+        }
+        assert_eq!(names.len(), ALL.len(), "two analyses have the same name");
+    }
+
+    #[test]
+    fn every_analysis_explains_itself() {
+        for analysis in ALL {
+            let name = analysis.name();
+            assert!(analysis.question().ends_with('?'), "{name}: a question ends with a question mark");
+            assert!(analysis.explain().len() > 100, "{name}: explain each number");
+            assert!(!analysis.needs().is_empty(), "{name}: say what is needed");
+        }
+    }
+
+    /// A rank with some of everything. `shift` moves every name id.
+    fn rank(number: i32, shift: usize) -> RankTables {
+        let mut random = Random(number as u64 + 1);
+        let mut sample = Sample::new(number);
+        for i in 0..shift {
+            sample.tables.names.add(&format!("unused {i}"));
+        }
+        let names = ["gemm", "norm", "attention", "ncclKernel"];
+        for step in 0..10 {
+            let ts = step * 10_000;
+            sample.phase(
+                ts,
+                9_000,
+                &format!("ProfilerStep#{step}"),
+                PhaseKind::Step,
+                PhaseSource::ProfilerStep,
+            );
+            sample.work(random.below(9_000), 4, 4);
+            sample.frame(1, ts, 9_000, "main").frame(1, ts + 100, 5_000, names[random.below(4) as usize]);
+            sample.op(
+                (1, ts + 200, 1_000),
+                names[random.below(4) as usize],
+                None,
+                (1_000, 500),
+                Some("[[1]]"),
+            );
+            sample.api(1, ts + 300, 50, "cudaLaunchKernel", ApiKind::Launch, Some(step));
+            sample.memory(ts, 0, 100, 100 * step, 5_000);
+            let name = names[random.below(4) as usize];
+            let class = if name == "ncclKernel" { "communication" } else { name };
+            sample.kernel(0, 7, ts + 400, 500 + random.below(3), name, class).launched(step, 100, 1);
+            sample.within(Some(step as i32), Some(step as i32 % 3), Some("Model_0/Layer_1"));
+            if step > 0 {
+                sample.idle(9_000, GapCause::CpuBound);
+            }
+        }
+        sample.tables
+    }
+
+    fn as_json(findings: &Findings) -> Vec<(&'static str, String)> {
+        findings.iter().map(|(name, finding)| (name, finding.to_json().to_string())).collect()
+    }
+
+    #[test]
+    fn answers_do_not_depend_on_the_order_of_ids() {
+        let ranks = |shifts: [usize; 3]| [rank(0, shifts[0]), rank(1, shifts[1]), rank(2, shifts[2])];
+        let found = findings(&ranks([0, 0, 0]));
+        assert_eq!(found.not_computed, []);
+        assert_eq!(as_json(&found), as_json(&findings(&ranks([5, 0, 17]))));
+    }
+
+    #[test]
+    fn an_empty_trace_is_no_reason_to_fail() {
+        let found = findings(&[RankTables::default()]);
+        let computed: Vec<&str> = found.iter().map(|(name, _)| name).collect();
+        assert_eq!(computed, ["trace", "health", "verdict"]);
+        assert_eq!(found.not_computed.len(), ALL.len() - 3);
+        assert_eq!(findings(&[]).iter().count(), 0);
+    }
+}

@@ -1,10 +1,14 @@
 //! Which layers and modules take the device time?
 
-use rooflens_schema::RankTables;
+use std::collections::{BTreeMap, HashMap};
+
+use rooflens_schema::{NameId, RankTables};
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
+use crate::by_name::ByName;
 use crate::finding::{Finding, Findings};
+use crate::statistics::share;
 
 /// Device time by layer and by module of the model.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -43,6 +47,15 @@ pub struct ModuleStat {
     pub share: f64,
 }
 
+const EXPLAIN: &str = "\
+Device time by where in the model it was launched. A share is of the sum of all activities' durations.
+
+- `layers`: by layer index, in order: activities and sum of durations, ns.
+- `modules`: by module path with indices taken out (`LlamaDecoderLayer_3/LlamaMLP_3` is
+  `LlamaDecoderLayer/LlamaMLP`), the innermost module only, most time first, at most 200.
+- `layer_share`, `module_share`: device time with a layer, or a module / all device time, 0 to 1.
+";
+
 /// The question of this file.
 pub(super) struct ModulesAnalysis;
 
@@ -54,7 +67,7 @@ impl Analysis for ModulesAnalysis {
         "Which layers and modules take the device time?"
     }
     fn explain(&self) -> &'static str {
-        ""
+        EXPLAIN
     }
     fn needs(&self) -> &'static str {
         "module or layer names"
@@ -65,11 +78,149 @@ impl Analysis for ModulesAnalysis {
 }
 
 #[derive(Default)]
-struct State {}
+struct State {
+    layers: BTreeMap<i32, Sum>,
+    modules: ByName<Sum>,
+    with_layer_ns: i64,
+    with_module_ns: i64,
+    all_ns: i64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    activities: usize,
+    device_ns: i64,
+}
+
+impl Sum {
+    fn add(&mut self, activities: usize, device_ns: i64) {
+        self.activities += activities;
+        self.device_ns = self.device_ns.saturating_add(device_ns);
+    }
+}
+
+/// How many modules are listed.
+const MODULES: usize = 200;
 
 impl Fold for State {
-    fn rank(&mut self, _tables: &RankTables) {}
+    fn rank(&mut self, tables: &RankTables) {
+        let kernels = &tables.kernels;
+        // Full paths first, one for each layer: taking out the indices is done once a path.
+        let mut paths: HashMap<NameId, Sum, foldhash::fast::RandomState> = HashMap::default();
+        for i in 0..kernels.len() {
+            let dur_ns = kernels.dur_ns[i];
+            self.all_ns = self.all_ns.saturating_add(dur_ns);
+            if let Some(layer) = kernels.layer[i].get() {
+                self.layers.entry(layer).or_default().add(1, dur_ns);
+                self.with_layer_ns = self.with_layer_ns.saturating_add(dur_ns);
+            }
+            if let Some(module) = kernels.module_id[i].get() {
+                paths.entry(module).or_default().add(1, dur_ns);
+                self.with_module_ns = self.with_module_ns.saturating_add(dur_ns);
+            }
+        }
+        for (path, sum) in paths {
+            let module = without_indices(tables.names.get(path));
+            self.modules.named(&module).add(sum.activities, sum.device_ns);
+        }
+    }
+
     fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
-        None
+        let layers = self.layers.into_iter();
+        let layers: Vec<LayerStat> = layers
+            .map(|(layer, sum)| LayerStat { layer, activities: sum.activities, device_ns: sum.device_ns })
+            .collect();
+        let mut modules: Vec<ModuleStat> = self
+            .modules
+            .into_rows()
+            .map(|(module, Sum { activities, device_ns })| ModuleStat {
+                module,
+                activities,
+                device_ns,
+                share: share(device_ns, self.all_ns),
+            })
+            .collect();
+        modules.sort_by(|a, b| b.device_ns.cmp(&a.device_ns).then_with(|| a.module.cmp(&b.module)));
+        modules.truncate(MODULES);
+        if layers.is_empty() && modules.is_empty() {
+            return None;
+        }
+        Some(Box::new(Modules {
+            layers,
+            modules,
+            layer_share: share(self.with_layer_ns, self.all_ns),
+            module_share: share(self.with_module_ns, self.all_ns),
+        }))
+    }
+}
+
+/// A module path without instance numbers: `Model_0/Layer_3` is `Model/Layer`, `layers.3.mlp` is
+/// `layers.mlp`.
+fn without_indices(path: &str) -> String {
+    let mut stripped = String::with_capacity(path.len());
+    for part in path.split('/') {
+        if !stripped.is_empty() {
+            stripped.push('/');
+        }
+        let name = part.trim_end_matches(|character: char| character.is_ascii_digit());
+        let part = match name.strip_suffix('_') {
+            Some(class) if name.len() < part.len() && !class.is_empty() => class,
+            _ => part,
+        };
+        let mut attributes = part.split('.').filter(|word| !is_number(word));
+        stripped.push_str(attributes.next().unwrap_or(part));
+        for attribute in attributes {
+            stripped.push('.');
+            stripped.push_str(attribute);
+        }
+    }
+    stripped
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Sample, findings};
+
+    #[test]
+    fn indices_are_taken_out() {
+        let long = "LlamaModel_0/LlamaDecoderLayer_3/LlamaMLP_3";
+        assert_eq!(without_indices(long), "LlamaModel/LlamaDecoderLayer/LlamaMLP");
+        assert_eq!(without_indices("model.layers.11.self_attn"), "model.layers.self_attn");
+        assert_eq!(without_indices("Conv2d_7"), "Conv2d");
+        assert_eq!(without_indices("Conv2d"), "Conv2d");
+        assert_eq!(without_indices("_3/7"), "_3/7");
+    }
+
+    #[test]
+    fn device_time_by_layer_and_module() {
+        // 10 + 30 in two layers' MLPs, 20 in a layer without module, 40 in neither: 100.
+        let mut sample = Sample::new(0);
+        sample.kernel(0, 7, 0, 10, "a", "gemm").within(None, Some(0), Some("Layer_0/MLP_0"));
+        sample.kernel(0, 7, 10, 30, "a", "gemm").within(None, Some(1), Some("Layer_1/MLP_1"));
+        sample.kernel(0, 7, 40, 20, "a", "gemm").within(None, Some(1), None);
+        sample.kernel(0, 7, 60, 40, "a", "gemm");
+        let found = findings(&[sample.tables]);
+        let modules = found.get::<Modules>().expect("modules");
+        let layers: Vec<_> =
+            modules.layers.iter().map(|row| (row.layer, row.activities, row.device_ns)).collect();
+        assert_eq!(layers, [(0, 1, 10), (1, 2, 50)]);
+        let rows: Vec<_> =
+            modules.modules.iter().map(|row| (row.module.as_str(), row.activities, row.share)).collect();
+        assert_eq!(rows, [("Layer/MLP", 2, 0.4)]);
+        assert_eq!((modules.layer_share, modules.module_share), (0.6, 0.4));
+    }
+
+    #[test]
+    fn nothing_is_said_without_names() {
+        let mut sample = Sample::new(0);
+        sample.kernel(0, 7, 0, 10, "a", "gemm");
+        let found = findings(&[sample.tables]);
+        assert!(found.get::<Modules>().is_none());
+        assert!(found.not_computed.iter().any(|missing| missing.analysis == "modules"));
     }
 }

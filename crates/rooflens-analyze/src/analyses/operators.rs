@@ -1,10 +1,14 @@
 //! Which framework operators take the time?
 
-use rooflens_schema::RankTables;
+use std::collections::HashMap;
+
+use rooflens_schema::{NameId, Opt, RankTables};
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
+use crate::by_name::{ByName, compact_if_many};
 use crate::finding::{Finding, Findings};
+use crate::statistics::{Durations, Summary, share};
 
 /// Framework operators by name, most self time first. Every name is here.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -53,6 +57,19 @@ pub struct ShapeStat {
     pub device_ns: i64,
 }
 
+const EXPLAIN: &str = "\
+One row an operator name, all ranks and threads together. Every name is listed, most self time first.
+
+- `count`: calls.
+- `total_ns`: host time, sum of durations, ns. A call inside another of the same name counts again.
+- `self_ns`: host time less that of the operators directly inside, ns.
+- `mean_ns`, `p50_ns`, `max_ns`: of a call's duration; the median is the lower of two middles.
+- `device_ns`: device time of everything launched inside its calls, nested operators included, ns.
+- `self_device_ns`: device time of what it launched itself, with no operator in between, ns.
+- `share`: self_ns / sum of all rows' self_ns, 0 to 1.
+- `shapes`: its calls by recorded input shapes and types, the eight with the most host time.
+";
+
 /// The question of this file.
 pub(super) struct OperatorsAnalysis;
 
@@ -64,7 +81,7 @@ impl Analysis for OperatorsAnalysis {
         "Which framework operators take the time?"
     }
     fn explain(&self) -> &'static str {
-        ""
+        EXPLAIN
     }
     fn needs(&self) -> &'static str {
         "framework operators"
@@ -75,11 +92,222 @@ impl Analysis for OperatorsAnalysis {
 }
 
 #[derive(Default)]
-struct State {}
+struct State {
+    rows: ByName<Row>,
+    /// Shapes and types, each text once.
+    texts: ByName<()>,
+    /// By (row, shapes, types), the latter as positions in `texts`.
+    shapes: HashMap<(u32, u32, u32), ShapeSum, foldhash::fast::RandomState>,
+}
+
+#[derive(Default)]
+struct Row {
+    durations: Durations,
+    self_ns: i64,
+    device_ns: i64,
+    self_device_ns: i64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct ShapeSum {
+    count: usize,
+    total_ns: i64,
+    device_ns: i64,
+}
+
+impl ShapeSum {
+    fn add(&mut self, other: ShapeSum) {
+        self.count += other.count;
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.device_ns = self.device_ns.saturating_add(other.device_ns);
+    }
+}
+
+/// How many shapes an operator shows.
+const SHAPES: usize = 8;
 
 impl Fold for State {
-    fn rank(&mut self, _tables: &RankTables) {}
+    fn rank(&mut self, tables: &RankTables) {
+        let (ops, kernels) = (&tables.ops, &tables.kernels);
+        let mut rows = self.rows.rank(&tables.names);
+        let mut shapes = RankShapes::default();
+        for i in 0..ops.len() {
+            let slot = rows.slot(ops.name_id[i]);
+            let row = rows.row(slot);
+            row.durations.push(ops.dur_ns[i]);
+            row.self_ns = row.self_ns.saturating_add(ops.self_ns[i]);
+            row.device_ns = row.device_ns.saturating_add(ops.device_ns[i]);
+            if let Some(shape) = ops.shapes_id[i].get() {
+                let sum = ShapeSum { count: 1, total_ns: ops.dur_ns[i], device_ns: ops.device_ns[i] };
+                shapes.at((slot, shape, ops.dtypes_id[i])).add(sum);
+            }
+        }
+        for (op, dur_ns) in kernels.op_id.iter().zip(&kernels.dur_ns) {
+            if let Some(&name) = op.get().and_then(|op| ops.name_id.get(usize::try_from(op).ok()?)) {
+                let row = rows.at(name);
+                row.self_device_ns = row.self_device_ns.saturating_add(*dur_ns);
+            }
+        }
+        for ((slot, shape, dtypes), sum) in shapes.sums {
+            let shape = self.texts.slot(tables.names.get(shape));
+            let dtypes = self.texts.slot(dtypes.get().map_or("", |dtypes| tables.names.get(dtypes)));
+            self.shapes.entry((slot, shape, dtypes)).or_default().add(sum);
+        }
+        compact_if_many(self.rows.rows_mut().map(|row| &mut row.durations));
+    }
+
     fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
-        None
+        let State { rows, texts, shapes } = *self;
+        let texts: Vec<String> = texts.into_rows().map(|(text, ())| text).collect();
+        let mut by_row: HashMap<u32, Vec<ShapeStat>> = HashMap::new();
+        for ((slot, shape, dtypes), sum) in shapes {
+            by_row.entry(slot).or_default().push(ShapeStat {
+                shapes: texts[shape as usize].clone(),
+                dtypes: texts[dtypes as usize].clone(),
+                count: sum.count,
+                total_ns: sum.total_ns,
+                device_ns: sum.device_ns,
+            });
+        }
+        let mut found: Vec<OperatorStat> = Vec::new();
+        for (slot, (name, row)) in rows.into_rows().enumerate() {
+            let shapes = by_row.remove(&(slot as u32)).map(most_host_time).unwrap_or_default();
+            found.extend(stat(name, row, shapes));
+        }
+        let all_ns = found.iter().fold(0i64, |sum, row| sum.saturating_add(row.self_ns));
+        for row in &mut found {
+            row.share = share(row.self_ns, all_ns);
+        }
+        found.sort_by(|a, b| b.self_ns.cmp(&a.self_ns).then_with(|| a.name.cmp(&b.name)));
+        (!found.is_empty()).then(|| Box::new(Operators(found)) as Box<dyn Finding>)
+    }
+}
+
+fn most_host_time(mut shapes: Vec<ShapeStat>) -> Vec<ShapeStat> {
+    shapes.sort_by(|a, b| {
+        b.total_ns.cmp(&a.total_ns).then_with(|| (&a.shapes, &a.dtypes).cmp(&(&b.shapes, &b.dtypes)))
+    });
+    shapes.truncate(SHAPES);
+    shapes
+}
+
+fn stat(name: String, row: Row, shapes: Vec<ShapeStat>) -> Option<OperatorStat> {
+    let (count, total_ns, mean_ns) = (row.durations.count, row.durations.total_ns, row.durations.mean());
+    let Summary { percentiles: [p50_ns], max: max_ns, .. } = row.durations.summary([50])?;
+    let Row { self_ns, device_ns, self_device_ns, .. } = row;
+    Some(OperatorStat {
+        name,
+        count,
+        total_ns,
+        self_ns,
+        mean_ns,
+        p50_ns,
+        max_ns,
+        device_ns,
+        self_device_ns,
+        share: 0.0,
+        shapes,
+    })
+}
+
+/// An operator's row, its shapes and its types, in one rank's ids.
+type ShapeKey = (u32, NameId, Opt<NameId>);
+
+/// The sums of one rank by shapes. Most calls repeat the shapes of the last call of the operator,
+/// which is looked at before the map.
+#[derive(Default)]
+struct RankShapes {
+    positions: HashMap<ShapeKey, u32, foldhash::fast::RandomState>,
+    sums: Vec<(ShapeKey, ShapeSum)>,
+    /// For each row, the position of the last call's shapes.
+    last: Vec<u32>,
+}
+
+impl RankShapes {
+    fn at(&mut self, key: ShapeKey) -> &mut ShapeSum {
+        let slot = key.0 as usize;
+        if slot >= self.last.len() {
+            self.last.resize(slot + 1, u32::MAX);
+        }
+        let known = self.last[slot];
+        let position = match self.sums.get(known as usize) {
+            Some((last, _)) if *last == key => known,
+            _ => *self.positions.entry(key).or_insert_with(|| {
+                self.sums.push((key, ShapeSum::default()));
+                (self.sums.len() - 1) as u32
+            }),
+        };
+        self.last[slot] = position;
+        &mut self.sums[position as usize].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Sample, findings};
+
+    fn rank(number: i32) -> Sample {
+        // linear [0,100) holds addmm [10,70), which holds a view [20,30): self 40, 50, 10.
+        // A second addmm [200,220) of another shape stands alone: self 20.
+        // addmm launches 80 and 15 on the device, linear nothing itself; 5 has no operator.
+        let mut sample = Sample::new(number);
+        sample
+            .op((1, 0, 100), "aten::linear", None, (40, 80), Some("[[4, 8]]"))
+            .op((1, 10, 60), "aten::addmm", Some(0), (50, 80), Some("[[4, 8]]"))
+            .op((1, 20, 10), "aten::view", Some(1), (10, 0), None)
+            .op((1, 200, 20), "aten::addmm", None, (20, 15), Some("[[1, 8]]"));
+        sample.kernel(0, 7, 50, 80, "gemm", "gemm").within(Some(1), None, None);
+        sample.kernel(0, 7, 210, 15, "gemm", "gemm").within(Some(3), None, None);
+        sample.kernel(0, 7, 300, 5, "gemm", "gemm");
+        sample
+    }
+
+    #[test]
+    fn sums_by_operator() {
+        let found = findings(&[rank(0).tables]);
+        let rows = &found.get::<Operators>().expect("operators").0;
+        let names: Vec<_> =
+            rows.iter().map(|row| (row.name.as_str(), row.count, row.total_ns, row.self_ns)).collect();
+        assert_eq!(
+            names,
+            [("aten::addmm", 2, 80, 70), ("aten::linear", 1, 100, 40), ("aten::view", 1, 10, 10)]
+        );
+        let addmm = &rows[0];
+        assert_eq!((addmm.mean_ns, addmm.p50_ns, addmm.max_ns), (40.0, 20, 60));
+        assert_eq!((addmm.device_ns, addmm.self_device_ns), (95, 95));
+        assert_eq!((rows[1].device_ns, rows[1].self_device_ns), (80, 0));
+        // 70 of 70 + 40 + 10.
+        assert!((addmm.share - 70.0 / 120.0).abs() < 1e-12);
+        let shapes: Vec<_> =
+            addmm.shapes.iter().map(|row| (row.shapes.as_str(), row.total_ns, row.device_ns)).collect();
+        assert_eq!(shapes, [("[[4, 8]]", 60, 80), ("[[1, 8]]", 20, 15)]);
+        assert!(rows[2].shapes.is_empty());
+    }
+
+    #[test]
+    fn two_ranks_with_other_ids_double_everything() {
+        let mut second = Sample::new(1);
+        second.tables.names.add("shifts every id");
+        let mut twin = rank(1).tables;
+        // Re-number the ids: each moves up by one behind the new name.
+        let names = std::mem::take(&mut twin.names);
+        names.iter().skip(1).for_each(|(_, text)| {
+            second.tables.names.add(text);
+        });
+        let up = |id: NameId| NameId(id.0 + 1);
+        twin.ops.name_id.iter_mut().for_each(|id| *id = up(*id));
+        twin.ops.shapes_id.iter_mut().for_each(|id| *id = id.get().map(up).into());
+        twin.kernels.kernel_id.iter_mut().for_each(|id| *id = up(*id));
+        twin.names = second.tables.names;
+        let found = findings(&[rank(0).tables, twin]);
+        let rows = &found.get::<Operators>().expect("operators").0;
+        let names: Vec<_> =
+            rows.iter().map(|row| (row.name.as_str(), row.count, row.total_ns, row.self_ns)).collect();
+        assert_eq!(
+            names,
+            [("aten::addmm", 4, 160, 140), ("aten::linear", 2, 200, 80), ("aten::view", 2, 20, 20)]
+        );
+        assert_eq!(rows[0].shapes[0].count, 2);
     }
 }

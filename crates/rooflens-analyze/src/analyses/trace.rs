@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
+use crate::interval::length;
 
 /// What was read.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -37,6 +38,16 @@ pub struct Trace {
     pub properties: BTreeMap<String, String>,
 }
 
+const EXPLAIN: &str = "\
+- `sources`: file names, at most ten.
+- `events`: records in the files, read or not.
+- `ranks`: files read; `world_size` is how many the job claims to have.
+- `devices`: (rank, device) pairs with activity.
+- `span_ns`: latest end - earliest start over all ranks, ns; on the wall clock where every rank tells it.
+- `rows`: rows of each table, all ranks together.
+- `properties`: versions and switches of the first rank's source.
+";
+
 /// The question of this file.
 pub(super) struct TraceAnalysis;
 
@@ -48,7 +59,7 @@ impl Analysis for TraceAnalysis {
         "What was read?"
     }
     fn explain(&self) -> &'static str {
-        ""
+        EXPLAIN
     }
     fn needs(&self) -> &'static str {
         "records"
@@ -59,11 +70,71 @@ impl Analysis for TraceAnalysis {
 }
 
 #[derive(Default)]
-struct State {}
+struct State {
+    found: Trace,
+    /// First and last time in each rank's own clock, and on the wall clock where all tell it.
+    own: Option<(i64, i64)>,
+    wall: Option<(i64, i64)>,
+    without_wall_clock: bool,
+}
+
+const SOURCES: usize = 10;
 
 impl Fold for State {
-    fn rank(&mut self, _tables: &RankTables) {}
-    fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
-        None
+    fn rank(&mut self, tables: &RankTables) {
+        let (meta, found) = (&tables.meta, &mut self.found);
+        if found.sources.len() < SOURCES {
+            found.sources.push(meta.source.clone());
+        }
+        if found.ranks == 0 {
+            found.format.clone_from(&meta.format);
+            found.properties = meta.properties.iter().cloned().collect();
+        }
+        found.events += meta.events;
+        found.ranks += 1;
+        found.world_size = found.world_size.max(meta.world_size);
+        found.devices += distinct(&tables.kernels.device);
+        found.microsecond_clock |= meta.microsecond_clock;
+        for name in tables.devices.name.iter().filter(|name| !name.is_empty()) {
+            if !found.hardware.contains(name) {
+                found.hardware.push(name.clone());
+            }
+        }
+        for (table, rows) in [
+            ("api", tables.api.len()),
+            ("collectives", tables.collectives.len()),
+            ("frames", tables.frames.len()),
+            ("kernels", tables.kernels.len()),
+            ("memory", tables.memory.len()),
+            ("ops", tables.ops.len()),
+            ("phases", tables.phases.len()),
+        ] {
+            *found.rows.entry(table).or_default() += rows;
+        }
+        let bounds = (meta.first_ns, meta.last_ns);
+        widen(&mut self.own, bounds);
+        match meta.base_unix_ns {
+            Some(base) => {
+                widen(&mut self.wall, (base.saturating_add(bounds.0), base.saturating_add(bounds.1)))
+            }
+            None => self.without_wall_clock = true,
+        }
     }
+
+    fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
+        let wall = self.wall.filter(|_| !self.without_wall_clock);
+        let mut found = self.found;
+        found.span_ns = length(wall.or(self.own)?);
+        found.start_unix_ns = wall.map(|bounds| bounds.0);
+        Some(Box::new(found))
+    }
+}
+
+fn widen(bounds: &mut Option<(i64, i64)>, by: (i64, i64)) {
+    *bounds = Some(bounds.map_or(by, |(first, last)| (first.min(by.0), last.max(by.1))));
+}
+
+/// How many different values a sorted column has.
+fn distinct(sorted: &[i32]) -> usize {
+    sorted.chunk_by(|a, b| a == b).count()
 }

@@ -19,12 +19,13 @@ const LOOK_BACK: usize = 64;
 ///
 /// The device is idle between the end of everything before and the start of an activity. Who is to
 /// blame is read off that activity's launch:
-/// * the host began (or was still in) the launching call when the device had run dry: the host was
-///   late. If it had been waiting for the device until then, the wait is the cause (`sync`); if its
-///   previous launch is less than 100 µs back, it was launching (`launch_bound`); else it did
-///   something else (`cpu_bound`).
-/// * the launch was over before: the work was queued. On the stream that ran last and within 20 µs it
-///   is what the device needs (`dispatch`), otherwise it waited for something (`data_dependency`).
+/// * the launching call ended after the device had run dry, and most of the gap lies before that end:
+///   the host was late. If it had been waiting for the device until then, the wait is the cause
+///   (`sync`); if its previous launch is less than 100 µs back, it was launching (`launch_bound`);
+///   else it did something else (`cpu_bound`).
+/// * otherwise the work was queued. On the stream that ran last and within 20 µs it is what the
+///   device needs (`dispatch`), else it waited for something (`data_dependency`), which need not be
+///   in the trace.
 pub(super) fn explain(tables: &mut RankTables, launches: &Launches) {
     let api = &tables.api;
     let kernels = &mut tables.kernels;
@@ -47,10 +48,10 @@ pub(super) fn explain(tables: &mut RankTables, launches: &Launches) {
                 let dry = start - gap;
                 kernels.gap_cause[i] = match launches.of(i) {
                     None => GapCause::Unknown,
-                    Some(call) if api.ts_ns[call].saturating_add(api.dur_ns[call]) >= dry => {
-                        late_host(api, call, dry, launches)
+                    Some(call) if host_was_late(api, call, dry, start) => late_host(api, call, dry, launches),
+                    Some(_) if gap <= DISPATCH_NS && (idle == 0 || reached.1 == Some(stream)) => {
+                        GapCause::Dispatch
                     }
-                    Some(_) if gap <= DISPATCH_NS && (idle == 0 || reached.1 == Some(stream)) => GapCause::Dispatch,
                     Some(_) => GapCause::DataDependency,
                 };
             }
@@ -73,6 +74,14 @@ fn stream_gaps(kernels: &mut Kernels, rows: Range<usize>) {
         let end = kernels.ts_ns[i].saturating_add(kernels.dur_ns[i]);
         reached = Some((stream, before.map_or(end, |before| before.max(end))));
     }
+}
+
+/// Whether the device, idle from `dry` to `start`, waited for the launching call rather than for
+/// something behind it.
+fn host_was_late(api: &Api, call: usize, dry: i64, start: i64) -> bool {
+    let launched = api.ts_ns[call].saturating_add(api.dur_ns[call]);
+    let queued = start.saturating_sub(launched.max(dry));
+    launched >= dry && (queued <= DISPATCH_NS || queued <= start.saturating_sub(dry) / 2)
 }
 
 /// Why the host launched after the device had run dry.

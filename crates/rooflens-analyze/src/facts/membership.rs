@@ -63,7 +63,8 @@ impl Segments {
         let mut tids: Vec<i64> = steps.iter().filter_map(|&i| phases.tid[i].get()).collect();
         tids.sort_unstable();
         tids.dedup();
-        let on = |tid: i64| flatten(phases, steps.iter().copied().filter(|&i| phases.tid[i].get() == Some(tid)));
+        let on =
+            |tid: i64| flatten(phases, steps.iter().copied().filter(|&i| phases.tid[i].get() == Some(tid)));
         Segments {
             threads: tids.iter().map(|&tid| (tid, on(tid))).collect(),
             any: flatten(phases, steps.iter().copied()),
@@ -121,9 +122,8 @@ fn flatten(phases: &Phases, rows: impl Iterator<Item = usize>) -> Vec<Segment> {
 fn measure(tables: &mut RankTables, launches: &Launches) {
     let (kernels, api, phases) = (&tables.kernels, &tables.api, &mut tables.phases);
     // Activities by when they were launched, and by when they ran.
-    let mut launched: Vec<(i64, u32)> = (0..kernels.len())
-        .filter_map(|i| Some((api.ts_ns[launches.of(i)?], i as u32)))
-        .collect();
+    let mut launched: Vec<(i64, u32)> =
+        (0..kernels.len()).filter_map(|i| Some((api.ts_ns[launches.of(i)?], i as u32))).collect();
     launched.sort_unstable();
     let mut ran: Vec<(i64, u32)> = (0..kernels.len()).map(|i| (kernels.ts_ns[i], i as u32)).collect();
     ran.sort_unstable();

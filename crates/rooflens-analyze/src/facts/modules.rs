@@ -101,8 +101,12 @@ fn ranges(tables: &RankTables) -> Vec<(i64, i64, i64, NameId)> {
         .collect();
     if ranges.is_empty() {
         ranges = (0..phases.len())
-            .filter(|&i| !phases.device[i].is_some() && layer_in(tables.names.get(phases.name_id[i])).is_some())
-            .filter_map(|i| Some((phases.tid[i].get()?, phases.ts_ns[i], phases.dur_ns[i], phases.name_id[i])))
+            .filter(|&i| {
+                !phases.device[i].is_some() && layer_in(tables.names.get(phases.name_id[i])).is_some()
+            })
+            .filter_map(|i| {
+                Some((phases.tid[i].get()?, phases.ts_ns[i], phases.dur_ns[i], phases.name_id[i]))
+            })
             .collect();
         ranges.sort_by_key(|&(tid, ts, dur, _)| (tid, ts, std::cmp::Reverse(dur)));
     }

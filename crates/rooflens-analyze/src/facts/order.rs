@@ -43,12 +43,15 @@ pub(super) fn sort(tables: &mut RankTables) {
 /// The order by `key`, ties as they stand; `None` where the rows are sorted already.
 fn order_by<K: Ord>(rows: usize, key: impl Fn(&u32) -> K) -> Option<Vec<u32>> {
     let mut order: Vec<u32> = (0..rows as u32).collect();
-    if order.is_sorted_by_key(|i| key(i)) {
+    if order.is_sorted_by_key(&key) {
         return None;
     }
     order.sort_by_key(key);
     Some(order)
 }
+
+/// Start, duration, row.
+type Key = (i64, Reverse<i64>, u32);
 
 /// The order by thread, start, longest first: a range stands before what it contains. Of equal
 /// ranges the one the tool wrote first contains the other.
@@ -59,7 +62,7 @@ fn nested_order(tid: &[i64], ts: &[i64], dur: &[i64]) -> Option<Vec<u32>> {
     }
     // Few threads, many rows: sort each thread's rows apart, on keys that lie together in memory.
     // Tools write each thread nearly in order, which this sort uses.
-    let mut threads: Vec<(i64, Vec<(i64, Reverse<i64>, u32)>)> = Vec::new();
+    let mut threads: Vec<(i64, Vec<Key>)> = Vec::new();
     let mut last = 0;
     for i in 0..tid.len() {
         if threads.get(last).is_none_or(|thread| thread.0 != tid[i]) {

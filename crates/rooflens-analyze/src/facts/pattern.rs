@@ -46,7 +46,8 @@ fn add_steps(tables: &mut RankTables) {
     let sequence: Vec<NameId> = rows.iter().map(|&i| kernels.kernel_id[i as usize]).collect();
     let Some(cut) = cut(&sequence) else { return };
     // Training runs repeat too; what is not inference is only called a step.
-    let trains = tables.names.iter().any(|(_, name)| name.contains("Backward") || name.starts_with("Optimizer."));
+    let trains =
+        tables.names.iter().any(|(_, name)| name.contains("Backward") || name.starts_with("Optimizer."));
     let kind = if trains { PhaseKind::Step } else { PhaseKind::Decode };
     let name_id = tables.names.add("repeating kernels");
     for (step, bounds) in cut.starts.windows(2).enumerate() {
@@ -55,7 +56,11 @@ fn add_steps(tables: &mut RankTables) {
         // A step lasts until the next begins; the last until its last kernel ends.
         let end = match rows.get(bounds[1]) {
             Some(&next) if step + 2 < cut.starts.len() => kernels.ts_ns[next as usize],
-            _ => inside.iter().map(|&i| kernels.ts_ns[i as usize].saturating_add(kernels.dur_ns[i as usize])).max().unwrap_or(ts_ns),
+            _ => inside
+                .iter()
+                .map(|&i| kernels.ts_ns[i as usize].saturating_add(kernels.dur_ns[i as usize]))
+                .max()
+                .unwrap_or(ts_ns),
         };
         tables.phases.push(PhaseRow {
             phase_id: 0,
@@ -91,7 +96,9 @@ fn busiest_device(tables: &RankTables) -> Option<i32> {
         let total = time.entry(*device).or_default();
         *total = total.saturating_add(*dur);
     }
-    time.into_iter().max_by_key(|&(device, total)| (total, std::cmp::Reverse(device))).map(|(device, _)| device)
+    time.into_iter()
+        .max_by_key(|&(device, total)| (total, std::cmp::Reverse(device)))
+        .map(|(device, _)| device)
 }
 
 /// Cuts a sequence of kernels into repeating steps.
@@ -159,7 +166,8 @@ fn repeats_inside(sequence: &[NameId], cut: &Cut) -> bool {
         distances.sort_unstable();
         let typical = distances[distances.len() / 2];
         // At least a few kernels apart: a run of one kernel is no layer.
-        typical >= 3 && distances.iter().filter(|&&distance| distance == typical).count() * 10 >= distances.len() * 7
+        typical >= 3
+            && distances.iter().filter(|&&distance| distance == typical).count() * 10 >= distances.len() * 7
     })
 }
 

@@ -17,7 +17,15 @@ struct Told {
 
 impl Told {
     fn new(kind: PhaseKind, source: PhaseSource) -> Self {
-        Told { kind, source, step: None, batch: None, prefill_tokens: None, decode_tokens: None, kv_tokens: None }
+        Told {
+            kind,
+            source,
+            step: None,
+            batch: None,
+            prefill_tokens: None,
+            decode_tokens: None,
+            kv_tokens: None,
+        }
     }
 }
 
@@ -27,7 +35,9 @@ pub(super) fn read(tables: &mut RankTables) {
     let mut known: Vec<Option<Option<Told>>> = vec![None; tables.names.len()];
     for i in 0..phases.len() {
         let name = phases.name_id[i];
-        let Some(told) = *known[name.index()].get_or_insert_with(|| tell(tables.names.get(name))) else { continue };
+        let Some(told) = *known[name.index()].get_or_insert_with(|| tell(tables.names.get(name))) else {
+            continue;
+        };
         phases.kind[i] = told.kind;
         if phases.source[i] == PhaseSource::Annotation {
             phases.source[i] = told.source;
@@ -110,8 +120,11 @@ fn xdit(name: &str) -> Option<Told> {
 /// Names that people give: `prefill`, `decode_step_3`, `vision encoder`, `step 7`. Only whole words
 /// count: a `decoder` is no decode step, and `Optimizer.step` without a number is no step.
 fn plain_words(name: &str) -> Option<Told> {
-    let words: Vec<String> =
-        name.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_ascii_lowercase).collect();
+    let words: Vec<String> = name
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|w| !w.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     let numbered = words
         .windows(2)
@@ -145,12 +158,17 @@ mod tests {
     fn names_of_engines() {
         let told = tell("execute_context_1(888_788544)_generation_0(0)").unwrap();
         assert_eq!((told.kind, told.batch, told.prefill_tokens), (PhaseKind::Prefill, Some(1), Some(888)));
-        let told = tell("execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)").unwrap();
+        let told =
+            tell("execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)").unwrap();
         assert_eq!((told.kind, told.batch, told.decode_tokens), (PhaseKind::Decode, Some(32), Some(32)));
         assert_eq!(told.kv_tokens, Some(55086));
-        let mixed = "execute_8192_context_9(sq8155sk8430sqsq1sqsk1)_generation_37(sq37sk34489sqsq37sqsk34489)";
+        let mixed =
+            "execute_8192_context_9(sq8155sk8430sqsq1sqsk1)_generation_37(sq37sk34489sqsq37sqsk34489)";
         let told = tell(mixed).unwrap();
-        assert_eq!((told.kind, told.prefill_tokens, told.decode_tokens), (PhaseKind::Mixed, Some(8155), Some(37)));
+        assert_eq!(
+            (told.kind, told.prefill_tokens, told.decode_tokens),
+            (PhaseKind::Mixed, Some(8155), Some(37))
+        );
         let told = tell("step[EXTEND bs=15 toks=15360]").unwrap();
         assert_eq!((told.kind, told.batch, told.prefill_tokens), (PhaseKind::Prefill, Some(15), Some(15360)));
         assert_eq!(tell("step[DECODE bs=32]").unwrap().decode_tokens, Some(32));

@@ -1,6 +1,8 @@
 //! Small traces with facts derived by hand.
 
-use rooflens_schema::tables::{ActivityKind, ApiKind, ApiRow, FrameRow, GapCause, KernelRow, OpRow, PhaseKind, PhaseRow, PhaseSource};
+use rooflens_schema::tables::{
+    ActivityKind, ApiKind, ApiRow, FrameRow, GapCause, KernelRow, OpRow, PhaseKind, PhaseRow, PhaseSource,
+};
 use rooflens_schema::{Opt, RankTables};
 
 use super::derive;
@@ -104,7 +106,10 @@ fn operators_nest_and_keep_what_is_theirs() {
     assert_eq!((0..5).map(name).collect::<Vec<_>>(), ["outer", "a", "b", "c", "elsewhere"]);
     assert_eq!(t.ops.depth, [0, 1, 2, 1, 0]);
     assert_eq!(t.ops.self_ns, [30 * US, 25 * US, 5 * US, 40 * US, 10 * US]);
-    assert_eq!(t.ops.parent_id.iter().map(|p| p.get()).collect::<Vec<_>>(), [None, Some(0), Some(1), Some(0), None]);
+    assert_eq!(
+        t.ops.parent_id.iter().map(|p| p.get()).collect::<Vec<_>>(),
+        [None, Some(0), Some(1), Some(0), None]
+    );
 }
 
 #[test]
@@ -153,16 +158,19 @@ fn gaps_have_causes() {
         // Queued in time on another stream, starts 40 µs after the first ends: dependency.
         .call("cudaLaunchKernel", 1, 650, 5, 6)
         .kernel("k", 8, 736, 10, 6)
+        // Launched at once but started 400 µs later: what it waited for is not in the trace.
+        .call("cudaLaunchKernel", 1, 747, 5, 7)
+        .kernel("k", 7, 1152, 10, 7)
         // No launch in the trace: unknown.
-        .kernel("k", 8, 800, 10, 99)
+        .kernel("k", 8, 1200, 10, 99)
         .derive();
     let mut rows: Vec<usize> = (0..t.kernels.len()).collect();
     rows.sort_by_key(|&i| t.kernels.ts_ns[i]);
     let causes: Vec<GapCause> = rows.iter().map(|&i| t.kernels.gap_cause[i]).collect();
     use GapCause::*;
-    assert_eq!(causes, [None, LaunchBound, CpuBound, Sync, DataDependency, Unknown]);
+    assert_eq!(causes, [None, LaunchBound, CpuBound, Sync, DataDependency, DataDependency, Unknown]);
     let idle: Vec<i64> = rows.iter().map(|&i| t.kernels.idle_before_ns[i] / US).collect();
-    assert_eq!(idle, [0, 18, 503, 15, 40, 54]);
+    assert_eq!(idle, [0, 18, 503, 15, 40, 406, 38]);
 }
 
 #[test]
@@ -195,7 +203,10 @@ fn activities_belong_to_the_step_that_launched_them() {
         .kernel("b", 7, 160, 10, 2)
         .derive();
     assert_eq!(t.kernels.phase_id.iter().map(|p| p.get()).collect::<Vec<_>>(), [Some(0), Some(1)]);
-    assert_eq!(t.phases.device_busy_ns.iter().map(|b| b.get()).collect::<Vec<_>>(), [Some(80 * US), Some(10 * US), Some(0)]);
+    assert_eq!(
+        t.phases.device_busy_ns.iter().map(|b| b.get()).collect::<Vec<_>>(),
+        [Some(80 * US), Some(10 * US), Some(0)]
+    );
     assert_eq!(t.phases.launches.iter().map(|l| l.get()).collect::<Vec<_>>(), [Some(1), Some(1), Some(0)]);
     assert_eq!(t.phases.kind[2], PhaseKind::Range);
 }

@@ -29,7 +29,8 @@ column_enum! {
         CpuBound = "cpu_bound",
         /// The host launched too late because it had waited for the device first.
         Sync = "sync",
-        /// The work was queued in time but had to wait for another stream or engine.
+        /// The work was queued in time but had to wait: for another stream, a copy, a collective, or
+        /// work that is not in the trace.
         DataDependency = "data_dependency",
         /// The work was queued in time behind its predecessor on the same stream: what the device
         /// needs between two activities.

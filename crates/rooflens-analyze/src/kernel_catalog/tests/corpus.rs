@@ -44,22 +44,20 @@ fn device_us_by_class(trace: &Path) -> Option<HashMap<KernelClass, f64>> {
     let text = String::from_utf8_lossy(&output.stdout);
     let mut classes: HashMap<String, KernelClass> = HashMap::new();
     let mut times = HashMap::new();
-    let categories = [
-        ("kernel", ActivityHint::Kernel),
-        ("Kernel", ActivityHint::Kernel),
-        ("gpu_memcpy", ActivityHint::Memcpy),
-        ("Memcpy", ActivityHint::Memcpy),
-        ("gpu_memset", ActivityHint::Memset),
-        ("Memset", ActivityHint::Memset),
-    ];
-    for (category, hint) in categories {
-        for (at, _) in text.match_indices(&format!("\"cat\": \"{category}\"")) {
-            let Some(start) = text[..at].rfind('{') else { continue };
-            let event = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Event>().next();
-            let Some(Ok(event)) = event else { continue };
-            let class = *classes.entry(event.name).or_insert_with_key(|name| describe(name, hint).class);
-            *times.entry(class).or_insert(0.0) += event.dur;
-        }
+    const CATEGORY: &str = "\"cat\": \"";
+    for (at, _) in text.match_indices(CATEGORY) {
+        let category = text[at + CATEGORY.len()..].split('"').next();
+        let hint = match category {
+            Some("kernel" | "Kernel") => ActivityHint::Kernel,
+            Some("gpu_memcpy" | "Memcpy") => ActivityHint::Memcpy,
+            Some("gpu_memset" | "Memset") => ActivityHint::Memset,
+            _ => continue,
+        };
+        let Some(start) = text[..at].rfind('{') else { continue };
+        let event = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Event>().next();
+        let Some(Ok(event)) = event else { continue };
+        let class = *classes.entry(event.name).or_insert_with_key(|name| describe(name, hint).class);
+        *times.entry(class).or_insert(0.0) += event.dur;
     }
     Some(times)
 }

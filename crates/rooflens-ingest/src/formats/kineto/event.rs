@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::tables::{
-    ActivityKind, Api, ApiKind, ApiRow, CollectiveRow, Collectives, FrameRow, Frames, KernelRow, Kernels, Memory,
-    MemoryRow, OpRow, Ops, PhaseKind, PhaseRow, PhaseSource, Phases,
+    ActivityKind, Api, ApiKind, ApiRow, CollectiveRow, Collectives, FrameRow, Frames, KernelRow, Kernels,
+    Memory, MemoryRow, OpRow, Ops, PhaseKind, PhaseRow, PhaseSource, Phases,
 };
 use rooflens_schema::{Interner, NameId, Opt};
 
@@ -103,8 +103,14 @@ impl Category {
             b"gpu_memcpy" | b"Memcpy" => Category::Activity(ActivityKind::Memcpy),
             b"gpu_memset" | b"Memset" => Category::Activity(ActivityKind::Memset),
             b"cpu_op" | b"Operator" => Category::Op,
-            b"cuda_runtime" | b"cuda_driver" | b"Runtime" | b"xpu_runtime" | b"mtia_runtime" | b"glow_runtime"
-            | b"privateuse1_runtime" | b"privateuse1_driver" => Category::Api,
+            b"cuda_runtime"
+            | b"cuda_driver"
+            | b"Runtime"
+            | b"xpu_runtime"
+            | b"mtia_runtime"
+            | b"glow_runtime"
+            | b"privateuse1_runtime"
+            | b"privateuse1_driver" => Category::Api,
             b"overhead" => Category::Overhead,
             b"python_function" => Category::Frame,
             b"user_annotation" => Category::Annotation,
@@ -200,7 +206,9 @@ impl<'n> EventReader<'n> {
         if matches!(category, Category::Unread | Category::Absent) {
             return self.unread(if category_name.is_empty() { b"(none)" } else { category_name });
         }
-        let (Some((ts_ns, fraction)), Some((dur_ns, dur_fraction))) = (fact.ts, fact.dur.or(Some((0, false)))) else {
+        let (Some((ts_ns, fraction)), Some((dur_ns, dur_fraction))) =
+            (fact.ts, fact.dur.or(Some((0, false))))
+        else {
             self.rows.counts.timeless += 1;
             return;
         };
@@ -279,7 +287,9 @@ impl<'n> EventReader<'n> {
             }
             // The whole recording as one event: it only widens the extent.
             Category::Span => {}
-            Category::Instant | Category::Flow | Category::Absent | Category::Unread => self.unread(category_name),
+            Category::Instant | Category::Flow | Category::Absent | Category::Unread => {
+                self.unread(category_name)
+            }
         }
     }
 

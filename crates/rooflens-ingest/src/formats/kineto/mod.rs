@@ -150,10 +150,17 @@ fn tell(contents: &Contents, source: &str, notes: &Notes) {
     };
     for (category, &count) in &rows.counts.unread {
         let message = format!("events of category {category:?} have no table yet and were not read");
-        info(&format!("unread_{}", category.replace(|c: char| !c.is_ascii_alphanumeric(), "_")), count, message);
+        info(
+            &format!("unread_{}", category.replace(|c: char| !c.is_ascii_alphanumeric(), "_")),
+            count,
+            message,
+        );
     }
     if !head.dropped.is_empty() {
-        let message = format!("header keys not kept, since they may name people or machines: {}", head.dropped.join(", "));
+        let message = format!(
+            "header keys not kept, since they may name people or machines: {}",
+            head.dropped.join(", ")
+        );
         info("header_not_kept", head.dropped.len() as i64, message);
     }
 }

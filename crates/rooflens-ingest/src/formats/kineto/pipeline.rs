@@ -169,7 +169,12 @@ fn cut_blocks(
     None
 }
 
-fn work(blocks: &Mutex<Receiver<Block>>, start: &EventStart, interner: &Interner, to_merge: &SyncSender<Outcome>) {
+fn work(
+    blocks: &Mutex<Receiver<Block>>,
+    start: &EventStart,
+    interner: &Interner,
+    to_merge: &SyncSender<Outcome>,
+) {
     let mut reader = EventReader::new(interner);
     loop {
         let block = blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();

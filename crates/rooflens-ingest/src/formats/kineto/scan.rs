@@ -59,8 +59,8 @@ fn quote_or_backslash(text: &[u8], mut at: usize) -> Option<usize> {
 fn structural(text: &[u8], mut at: usize) -> Option<usize> {
     // `[ ] { }` with bits 0x26 set are all 0x7f; so are `Y _ y` and DEL, which the caller passes over.
     while let Some(word) = word_at(text, at) {
-        let hits = zero_bytes(word ^ (ONES * u64::from(b'"')))
-            | zero_bytes((word | (ONES * 0x26)) ^ (ONES * 0x7f));
+        let hits =
+            zero_bytes(word ^ (ONES * u64::from(b'"'))) | zero_bytes((word | (ONES * 0x26)) ^ (ONES * 0x7f));
         if hits != 0 {
             return Some(at + (hits.trailing_zeros() / 8) as usize);
         }
@@ -265,7 +265,8 @@ impl<'a> Cursor<'a> {
 /// Accepts a word that is a value though not the wanted one; refuses damage such as `12x4`.
 fn number_or_word(word: &[u8]) -> Result<(), Stop> {
     let text = std::str::from_utf8(word).map_err(|_| Stop::Bad)?;
-    let known = matches!(text, "null" | "true" | "false" | "NaN" | "nan" | "Infinity" | "-Infinity" | "inf" | "-inf");
+    let known =
+        matches!(text, "null" | "true" | "false" | "NaN" | "nan" | "Infinity" | "-Infinity" | "inf" | "-inf");
     if known || text.parse::<f64>().is_ok() { Ok(()) } else { Err(Stop::Bad) }
 }
 

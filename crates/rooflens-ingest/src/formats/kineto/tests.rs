@@ -7,7 +7,8 @@ use crate::{Artefact, IngestError, read};
 fn read_text(text: &str) -> (Result<RankTables, IngestError>, Vec<String>) {
     let notes = Notes::default();
     let tables = Artefact::from_bytes("t.json", text.as_bytes()).and_then(|artefact| read(artefact, &notes));
-    let notes = notes.rows().iter().map(|n| format!("{} {} {}", n.severity.as_str(), n.code, n.count)).collect();
+    let notes =
+        notes.rows().iter().map(|n| format!("{} {} {}", n.severity.as_str(), n.code, n.count)).collect();
     (tables, notes)
 }
 
@@ -19,7 +20,10 @@ fn kernel(name: &str, ts: &str, dur: &str) -> String {
 }
 
 fn trace(events: &[String]) -> String {
-    format!(r#"{{"schemaVersion": 1, "baseTimeNanoseconds": 1751410836000000000, "traceEvents": [{}]}}"#, events.join(","))
+    format!(
+        r#"{{"schemaVersion": 1, "baseTimeNanoseconds": 1751410836000000000, "traceEvents": [{}]}}"#,
+        events.join(",")
+    )
 }
 
 #[test]
@@ -64,7 +68,9 @@ fn every_cut_is_noted() {
     for cut in 0..whole.len() {
         let (tables, notes) = read_text(&whole[..cut]);
         match tables {
-            Ok(_) => assert!(notes.iter().any(|note| note.starts_with("data_loss")), "cut at {cut}: {notes:?}"),
+            Ok(_) => {
+                assert!(notes.iter().any(|note| note.starts_with("data_loss")), "cut at {cut}: {notes:?}")
+            }
             Err(IngestError::NoRecords { .. } | IngestError::Empty { .. } | IngestError::Unknown { .. }) => {}
             Err(error) => panic!("cut at {cut}: {error}"),
         }
@@ -89,7 +95,8 @@ fn damage_costs_one_event() {
 
 #[test]
 fn what_json_forbids_but_traces_hold() {
-    let odd = kernel("a", "1", "2").replace(r#""device": 1"#, r#""occupancy": NaN, "x": -Infinity, "device": 1"#);
+    let odd =
+        kernel("a", "1", "2").replace(r#""device": 1"#, r#""occupancy": NaN, "x": -Infinity, "device": 1"#);
     let (tables, notes) = read_text(&trace(&[odd, kernel("tab\there", "3", "4")]));
     assert_eq!(tables.unwrap().kernels.len(), 2);
     assert_eq!(notes, ["data_loss invalid_text 1"]);
@@ -116,7 +123,8 @@ fn blocks_keep_the_order_of_the_file() {
 #[test]
 fn an_event_longer_than_a_block_is_read() {
     let name = "n".repeat(3 << 20);
-    let (tables, notes) = read_text(&trace(&[kernel("a", "1", "1"), kernel(&name, "2", "1"), kernel("b", "3", "1")]));
+    let (tables, notes) =
+        read_text(&trace(&[kernel("a", "1", "1"), kernel(&name, "2", "1"), kernel("b", "3", "1")]));
     let tables = tables.unwrap();
     assert_eq!(tables.kernels.len(), 3);
     assert_eq!(tables.names.get(tables.kernels.kernel_id[1]).len(), 3 << 20);

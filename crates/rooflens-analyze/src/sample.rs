@@ -1,0 +1,272 @@
+//! Hand-built tables for tests: rows as the passes leave them, in a line each.
+
+use rooflens_schema::tables::{
+    ActivityKind, ApiKind, ApiRow, CollectiveRow, FrameRow, GapCause, KernelDimRow, KernelRow, MemoryRow,
+    OpRow, PhaseKind, PhaseRow, PhaseSource,
+};
+use rooflens_schema::{NameId, Opt, RankTables, stable_id};
+
+use crate::analyses::Job;
+use crate::finding::Findings;
+
+/// Every answer about the ranks, whose derived columns are as given.
+pub(crate) fn findings(ranks: &[RankTables]) -> Findings {
+    let mut job = Job::default();
+    ranks.iter().for_each(|tables| job.rank(tables));
+    job.finish(Vec::new())
+}
+
+/// A tiny deterministic generator (Knuth's MMIX constants), so that a failure repeats.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, limit: u64) -> i64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % limit) as i64
+    }
+}
+
+/// One rank, row by row. Rows must come in the order the tables document.
+pub(crate) struct Sample {
+    pub(crate) tables: RankTables,
+}
+
+impl Sample {
+    pub(crate) fn new(rank: i32) -> Self {
+        let mut tables = RankTables { rank, ..RankTables::default() };
+        tables.meta.source = format!("rank{rank}.json");
+        Sample { tables }
+    }
+
+    fn name(&mut self, text: &str) -> NameId {
+        self.tables.names.add(text)
+    }
+
+    fn activity(
+        &mut self,
+        place: (i32, i32),
+        ts: i64,
+        dur: i64,
+        name: &str,
+        kind: ActivityKind,
+        class: &str,
+    ) -> &mut Self {
+        let id = self.name(name);
+        self.tables.kernels.push(KernelRow::new(place.0, place.1, ts, dur, id, kind));
+        if !self.tables.kernel_dim.name.iter().any(|known| known == name) {
+            self.tables.kernel_dim.push(KernelDimRow {
+                kernel_id: stable_id(name),
+                name: name.to_owned(),
+                short_name: format!("<{name}>"),
+                class: class.to_owned(),
+                library: None,
+                dtype: None,
+            });
+        }
+        self.tables.meta.last_ns = self.tables.meta.last_ns.max(ts + dur);
+        self
+    }
+
+    pub(crate) fn kernel(
+        &mut self,
+        device: i32,
+        stream: i32,
+        ts: i64,
+        dur: i64,
+        name: &str,
+        class: &str,
+    ) -> &mut Self {
+        self.activity((device, stream), ts, dur, name, ActivityKind::Kernel, class)
+    }
+
+    pub(crate) fn memcpy(&mut self, device: i32, stream: i32, ts: i64, dur: i64, name: &str) -> &mut Self {
+        self.activity((device, stream), ts, dur, name, ActivityKind::Memcpy, "memcpy")
+    }
+
+    pub(crate) fn memset(&mut self, device: i32, stream: i32, ts: i64, dur: i64, name: &str) -> &mut Self {
+        self.activity((device, stream), ts, dur, name, ActivityKind::Memset, "memset")
+    }
+
+    /// The idle time before the last activity, and its cause.
+    pub(crate) fn idle(&mut self, idle_ns: i64, cause: GapCause) -> &mut Self {
+        let last = self.tables.kernels.len() - 1;
+        self.tables.kernels.idle_before_ns[last] = idle_ns;
+        self.tables.kernels.gap_cause[last] = cause;
+        self
+    }
+
+    /// The launch of the last activity: its correlation id, delay and queue depth.
+    pub(crate) fn launched(&mut self, corr: i64, delay_ns: i64, depth: i32) -> &mut Self {
+        let kernels = &mut self.tables.kernels;
+        let last = kernels.len() - 1;
+        kernels.corr_id[last] = Opt::some(corr);
+        kernels.launch_delay_ns[last] = Opt::some(delay_ns);
+        kernels.queue_depth[last] = Opt::some(depth);
+        self
+    }
+
+    /// The operator, layer and module of the last activity.
+    pub(crate) fn within(&mut self, op: Option<i32>, layer: Option<i32>, module: Option<&str>) -> &mut Self {
+        let module = module.map(|module| self.name(module));
+        let kernels = &mut self.tables.kernels;
+        let last = kernels.len() - 1;
+        kernels.op_id[last] = op.into();
+        kernels.layer[last] = layer.into();
+        kernels.module_id[last] = module.into();
+        self
+    }
+
+    /// An operator inside `parent` (a row), with its self and device time and shapes.
+    pub(crate) fn op(
+        &mut self,
+        (tid, ts, dur): (i64, i64, i64),
+        name: &str,
+        parent: Option<i32>,
+        (self_ns, device_ns): (i64, i64),
+        shapes: Option<&str>,
+    ) -> &mut Self {
+        let depth = parent.map_or(0, |parent| self.tables.ops.depth[parent as usize] + 1);
+        let name_id = self.name(name);
+        let shapes_id = shapes.map(|shapes| self.name(shapes));
+        self.tables.ops.push(OpRow {
+            op_id: self.tables.ops.len() as i32,
+            tid,
+            ts_ns: ts,
+            dur_ns: dur,
+            name_id,
+            ext_id: Opt::NONE,
+            shapes_id: shapes_id.into(),
+            dtypes_id: Opt::NONE,
+            parent_id: parent.into(),
+            depth,
+            self_ns,
+            device_ns,
+            phase_id: Opt::NONE,
+            layer: Opt::NONE,
+            module_id: Opt::NONE,
+        });
+        self.tables.meta.last_ns = self.tables.meta.last_ns.max(ts + dur);
+        self
+    }
+
+    pub(crate) fn api(
+        &mut self,
+        tid: i64,
+        ts: i64,
+        dur: i64,
+        name: &str,
+        kind: ApiKind,
+        corr: Option<i64>,
+    ) -> &mut Self {
+        let name_id = self.name(name);
+        self.tables.api.push(ApiRow {
+            tid,
+            ts_ns: ts,
+            dur_ns: dur,
+            name_id,
+            kind,
+            corr_id: corr.into(),
+            ext_id: Opt::NONE,
+            op_id: Opt::NONE,
+        });
+        self.tables.meta.last_ns = self.tables.meta.last_ns.max(ts + dur);
+        self
+    }
+
+    pub(crate) fn frame(&mut self, tid: i64, ts: i64, dur: i64, name: &str) -> &mut Self {
+        let name_id = self.name(name);
+        self.tables.frames.push(FrameRow { tid, ts_ns: ts, dur_ns: dur, name_id });
+        self.tables.meta.last_ns = self.tables.meta.last_ns.max(ts + dur);
+        self
+    }
+
+    pub(crate) fn phase(
+        &mut self,
+        ts: i64,
+        dur: i64,
+        name: &str,
+        kind: PhaseKind,
+        source: PhaseSource,
+    ) -> &mut Self {
+        let name_id = self.name(name);
+        self.tables.phases.push(PhaseRow {
+            phase_id: self.tables.phases.len() as i32,
+            kind,
+            source,
+            name_id,
+            tid: Opt::NONE,
+            device: Opt::NONE,
+            ts_ns: ts,
+            dur_ns: dur,
+            step: Opt::NONE,
+            batch: Opt::NONE,
+            prefill_tokens: Opt::NONE,
+            decode_tokens: Opt::NONE,
+            kv_tokens: Opt::NONE,
+            device_busy_ns: Opt::NONE,
+            device_first_ns: Opt::NONE,
+            device_last_ns: Opt::NONE,
+            activities: Opt::NONE,
+            launches: Opt::NONE,
+            confidence: None,
+        });
+        self.tables.meta.last_ns = self.tables.meta.last_ns.max(ts + dur);
+        self
+    }
+
+    /// The device time, activities and launching calls of the last phase.
+    pub(crate) fn work(&mut self, busy_ns: i64, activities: i64, launches: i64) -> &mut Self {
+        let phases = &mut self.tables.phases;
+        let last = phases.len() - 1;
+        phases.device_busy_ns[last] = Opt::some(busy_ns);
+        phases.activities[last] = Opt::some(activities);
+        phases.launches[last] = Opt::some(launches);
+        self
+    }
+
+    pub(crate) fn memory(
+        &mut self,
+        ts: i64,
+        device: i32,
+        bytes: i64,
+        allocated: i64,
+        reserved: i64,
+    ) -> &mut Self {
+        self.tables.memory.push(MemoryRow {
+            ts_ns: ts,
+            bytes,
+            allocated_bytes: Opt::some(allocated),
+            reserved_bytes: Opt::some(reserved),
+            device,
+        });
+        self
+    }
+
+    /// What the trace says of the last activity, a collective.
+    pub(crate) fn collective(
+        &mut self,
+        name: &str,
+        dtype: &str,
+        elements: (i64, i64),
+        group: (&str, i32),
+    ) -> &mut Self {
+        let last = self.tables.kernels.len() - 1;
+        let collective_id = self.name(name);
+        let dtype_id = Opt::some(self.name(dtype));
+        let group_id = Opt::some(self.name(group.0));
+        let kernels = &self.tables.kernels;
+        self.tables.collectives.push(CollectiveRow {
+            device: kernels.device[last],
+            ts_ns: kernels.ts_ns[last],
+            dur_ns: kernels.dur_ns[last],
+            corr_id: kernels.corr_id[last],
+            collective_id,
+            dtype_id,
+            in_elements: Opt::some(elements.0),
+            out_elements: Opt::some(elements.1),
+            group_size: Opt::some(group.1),
+            group_id,
+        });
+        self
+    }
+}

@@ -1,0 +1,244 @@
+//! One HTML file that asks nothing of the network: styles, script and charts are inside.
+
+mod axis;
+mod svg;
+mod table;
+
+use rooflens_analyze::Findings;
+
+use crate::block::{Block, Cell, Chart, Fact, Level, Mark, Remark, Series, Stack, Tone};
+use crate::format;
+use crate::render::filled;
+use crate::sections::{self, Detail, Section};
+use crate::text;
+
+/// Rows of a table; the rest is in Markdown and JSON.
+const ROWS: usize = 500;
+/// Characters of a full name.
+const LONGEST: usize = 4_000;
+/// Characters of a sentence.
+const SENTENCE: usize = 1_000;
+/// A table of so few columns takes half of the page.
+const FEW_COLUMNS: usize = 5;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("page.js");
+/// Nothing may be loaded, whatever a trace holds.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                      base-uri 'none'; form-action 'none'";
+
+/// The whole file.
+pub fn document(findings: &Findings, title: &str) -> String {
+    let sections = filled(sections::ALL, findings, Detail::Page { rows: ROWS });
+    let title = escape(title);
+    let links: String = sections
+        .iter()
+        .map(|(section, _)| format!("<a href=\"#{}\">{}</a>", section.name(), escape(section.title())))
+        .collect();
+    let body: String = sections.iter().map(|(section, blocks)| draw_section(*section, blocks)).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n\
+         <script>document.documentElement.className = \"js\";</script>\n</head>\n<body>\n\
+         <nav aria-label=\"Sections\"><b>Rooflens</b>{links}</nav>\n\
+         <main>\n<p class=\"title\">{title}</p>\n{body}\
+         <footer>Rooflens {version}, schema {schema}. Times are wall time of the trace's clock; \
+         a dash is a number that was not measured.</footer>\n</main>\n\
+         <div id=\"tip\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        schema = rooflens_schema::SCHEMA_VERSION,
+    )
+}
+
+fn draw_section(section: &dyn Section, blocks: &[Block]) -> String {
+    let name = section.name();
+    let mut out = format!("<section id=\"{name}\" aria-labelledby=\"{name}-title\">\n");
+    let hidden = if matches!(blocks.first(), Some(Block::Lead(_))) { " class=\"hidden\"" } else { "" };
+    out.push_str(&format!(
+        "<h2 id=\"{name}-title\"{hidden}>{}</h2>\n<div class=\"items\">\n",
+        section.title()
+    ));
+    for (heading, block, size) in sized(blocks) {
+        let class = if size == Size::Half { "half" } else { "wide" };
+        out.push_str(&format!("<div class=\"{class}\">\n"));
+        if let Some(heading) = heading {
+            out.push_str(&format!("<h3>{}</h3>\n", escape(heading)));
+        }
+        out.push_str(&draw(block, size));
+        out.push_str("</div>\n");
+    }
+    out.push_str("</div>\n</section>\n");
+    out
+}
+
+/// How much of the page's width a block takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Size {
+    Half,
+    Wide,
+}
+
+/// Each block with the heading above it, small ones side by side.
+fn sized(blocks: &[Block]) -> Vec<(Option<&str>, &Block, Size)> {
+    let mut items: Vec<(Option<&str>, &Block, Size)> = vec![];
+    let mut heading = None;
+    let mut paired = false;
+    for (index, block) in blocks.iter().enumerate() {
+        if let Block::Heading(text) = block {
+            heading = Some(text.as_str());
+            continue;
+        }
+        let follower = blocks[index + 1..].iter().find(|block| !matches!(block, Block::Heading(_)));
+        let small = is_small(block);
+        let alone = !paired && !follower.is_some_and(is_small);
+        let wide = !small || alone;
+        paired = !wide && !paired;
+        items.push((heading.take(), block, if wide { Size::Wide } else { Size::Half }));
+    }
+    items
+}
+
+fn is_small(block: &Block) -> bool {
+    match block {
+        Block::Table(table) => table.shown(Level::Page).len() <= FEW_COLUMNS,
+        Block::Chart(chart) => chart.mark != Mark::Areas,
+        _ => false,
+    }
+}
+
+fn draw(block: &Block, size: Size) -> String {
+    match block {
+        Block::Lead(sentence) => format!("<p class=\"lead\">{}</p>\n", prose(sentence)),
+        Block::Heading(heading) => format!("<h3>{}</h3>\n", escape(heading)),
+        Block::Text(sentence) => format!("<p>{}</p>\n", prose(sentence)),
+        Block::Steps(steps) => {
+            let steps: String = steps.iter().map(|step| format!("<li>{}</li>\n", prose(step))).collect();
+            format!("<div class=\"steps\"><h3>What to look at next</h3>\n<ol>\n{steps}</ol></div>\n")
+        }
+        Block::Facts(facts) => {
+            let fact = |fact: &Fact| {
+                let help = title_attribute(fact.help);
+                let class = if matches!(fact.value, Cell::Text(_)) { " class=\"text\"" } else { "" };
+                let (label, value) = (escape(&fact.label), table::value(&fact.value));
+                format!("<div{help}><dt>{label}</dt><dd{class}>{value}</dd></div>\n")
+            };
+            format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(fact).collect::<String>())
+        }
+        Block::Table(table) => table::draw(table),
+        Block::Stack(stack) => draw_stack(stack),
+        Block::Chart(chart) => draw_chart(chart, size),
+        Block::Remarks(remarks) => draw_remarks(remarks),
+    }
+}
+
+/// One bar has its legend below, with the numbers; several have theirs above, and a row each.
+fn draw_stack(stack: &Stack) -> String {
+    let swatch = |tone: Tone| format!("<i class=\"swatch t-{}\"></i>", tone.as_str());
+    if let [bar] = stack.bars.as_slice() {
+        let rows = stack.parts.iter().zip(bar.shares()).zip(&bar.parts_ns);
+        let rows: String = rows
+            .map(|(((tone, name), share), ns)| {
+                let share = share.map_or(format::MISSING.to_owned(), format::share);
+                let (swatch, name, time) = (swatch(*tone), escape(name), format::time(*ns as f64));
+                format!("<li>{swatch}<span>{name}</span><b>{share}</b><small>{time}</small></li>\n")
+            })
+            .collect();
+        let caption = format!("{}: {}", escape(&bar.label), format::time(bar.whole_ns as f64));
+        return format!(
+            "<figure class=\"stack\">{}<figcaption>{caption}</figcaption><ul>\n{rows}</ul></figure>\n",
+            svg::stack(stack, bar)
+        );
+    }
+    let legend: String = stack
+        .parts
+        .iter()
+        .map(|(tone, name)| format!("<span>{}{}</span>", swatch(*tone), escape(name)))
+        .collect();
+    let head: String = stack.parts.iter().map(|(_, name)| format!("<th>{}</th>", escape(name))).collect();
+    let rows: String = stack
+        .bars
+        .iter()
+        .map(|bar| {
+            let shares: String = bar
+                .shares()
+                .into_iter()
+                .map(|share| share.map_or(format::MISSING.to_owned(), format::share))
+                .map(|share| format!("<td class=\"n\">{share}</td>"))
+                .collect();
+            let (label, span) = (escape(&bar.label), format::time(bar.whole_ns as f64));
+            let drawn = svg::stack(stack, bar);
+            format!("<tr><th>{label}</th><td>{drawn}</td>{shares}<td class=\"n\">{span}</td></tr>\n")
+        })
+        .collect();
+    format!(
+        "<div class=\"legend\">{legend}</div>\n<div class=\"scroll\"><table class=\"stack\"><thead class=\"hidden\"><tr>\
+         <th>device</th><th>time</th>{head}<th>span</th></tr></thead><tbody>\n{rows}</tbody></table></div>\n"
+    )
+}
+
+fn draw_chart(chart: &Chart, size: Size) -> String {
+    let legend: String = if chart.series.len() > 1 {
+        let entry = |series: &Series| {
+            format!(
+                "<span><i class=\"swatch t-{}\"></i>{}</span>",
+                series.tone.as_str(),
+                escape(&series.label)
+            )
+        };
+        chart.series.iter().map(entry).collect()
+    } else {
+        format!("<span>{}, {}</span>", escape(chart.y.0), escape(chart.x.0))
+    };
+    let title = escape(&text::elide(&text::clean(&chart.title), 80));
+    let drawn = svg::chart(chart, if size == Size::Half { 520.0 } else { 1060.0 });
+    format!("<figure><figcaption><b>{title}</b>{legend}</figcaption>{drawn}</figure>\n")
+}
+
+fn draw_remarks(remarks: &[Remark]) -> String {
+    let remark = |remark: &Remark| {
+        let grade = remark.grade.as_str();
+        let class = grade.replace(' ', "-");
+        let often = remark.how_often();
+        let source = if remark.source.is_empty() {
+            String::new()
+        } else {
+            format!(" <small>{}</small>", escape(&text::elide(&text::clean(&remark.source), 120)))
+        };
+        let (code, message) = (escape(&remark.code.replace('_', " ")), escape(&remark.message));
+        format!(
+            "<li><span class=\"grade {class}\">{grade}</span><div><b>{code}</b> {often}{source}<p>{message}</p></div></li>\n"
+        )
+    };
+    format!("<ul class=\"remarks\">\n{}</ul>\n", remarks.iter().map(remark).collect::<String>())
+}
+
+fn title_attribute(help: &str) -> String {
+    if help.is_empty() { String::new() } else { format!(" title=\"{}\"", escape(help)) }
+}
+
+/// A sentence, with what stands between backticks as code.
+fn prose(sentence: &str) -> String {
+    let piece =
+        |(words, is_code)| if is_code { format!("<code>{}</code>", escape(words)) } else { escape(words) };
+    text::pieces(&text::clip(sentence, SENTENCE)).into_iter().map(piece).collect()
+}
+
+/// Text that is only text, in content and in attributes.
+fn escape(words: &str) -> String {
+    let words = text::clip(&text::clean(words), LONGEST);
+    let mut out = String::with_capacity(words.len());
+    for c in words.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,244 @@
+//! GitHub-flavoured Markdown.
+
+use rooflens_analyze::Findings;
+
+use crate::Page;
+use crate::block::{Block, Cell, Chart, Level, Remark, Row, Stack, Table};
+use crate::format;
+use crate::render::{bars, filled};
+use crate::sections::{self, Detail, Section};
+use crate::text;
+
+/// Rows of a table in `report.md`.
+const ROWS: usize = 20;
+/// Characters of a name.
+const NAME: usize = 1_000;
+/// Columns of a bar or line.
+const WIDTH: usize = 60;
+
+/// A whole file.
+pub fn page(findings: &Findings, page: Page) -> String {
+    let one = |name| sections::find(name).into_iter().collect::<Vec<&'static dyn Section>>();
+    let (title, sections, detail) = match page {
+        Page::Report => ("Where the time goes", sections::ALL.to_vec(), Detail::Page { rows: ROWS }),
+        Page::Operators => ("Operators", one("operators"), Detail::Full),
+        Page::Kernels => ("Kernels", one("kernels"), Detail::Full),
+    };
+    let mut out = format!("# {title}\n");
+    let filled = filled(&sections, findings, detail);
+    if filled.is_empty() {
+        out.push_str("\nThe trace has none.\n");
+    }
+    for (section, blocks) in filled {
+        if page == Page::Report && section.name() != "verdict" {
+            out.push_str(&format!("\n## {}\n", section.title()));
+        }
+        for block in &blocks {
+            out.push('\n');
+            draw(&mut out, block, detail == Detail::Full);
+        }
+    }
+    out
+}
+
+fn draw(out: &mut String, block: &Block, full: bool) {
+    match block {
+        Block::Lead(sentence) => out.push_str(&format!("**{}**\n", prose(sentence))),
+        Block::Heading(heading) => out.push_str(&format!("### {}\n", escape(heading))),
+        Block::Text(sentence) => out.push_str(&format!("{}\n", prose(sentence))),
+        Block::Steps(steps) => {
+            for (index, step) in steps.iter().enumerate() {
+                out.push_str(&format!("{}. {}\n", index + 1, prose(step)));
+            }
+        }
+        Block::Facts(facts) => {
+            for fact in facts {
+                out.push_str(&format!("- {}: {}\n", escape(&fact.label), cell(&fact.value)));
+            }
+        }
+        Block::Table(table) => draw_table(out, table, full),
+        Block::Stack(stack) => draw_stack(out, stack),
+        Block::Chart(chart) => draw_chart(out, chart),
+        Block::Remarks(remarks) => draw_remarks(out, remarks),
+    }
+}
+
+fn draw_table(out: &mut String, table: &Table, full: bool) {
+    let shown = table.shown(Level::Page);
+    header(out, shown.iter().map(|index| (table.columns[*index].title, table.columns[*index].number)));
+    for row in &table.rows {
+        line(out, shown.iter().map(|index| cell(&row.cells[*index])));
+        for child in row.children.iter().filter(|_| full) {
+            line(out, shown.iter().enumerate().map(|(place, index)| part(child, *index, place == 0)));
+        }
+    }
+    for sentence in
+        [table.left_out.as_ref().map(format::left_out), format::hollow(table)].into_iter().flatten()
+    {
+        out.push_str(&format!("\n{}\n", escape(&sentence)));
+    }
+    if full {
+        full_names(out, table);
+    }
+}
+
+/// A cell of a row's part: nothing where a number is not kept for parts.
+fn part(row: &Row, index: usize, first: bool) -> String {
+    match &row.cells[index] {
+        Cell::Missing(_) => String::new(),
+        found if first => format!("↳ {}", cell(found)),
+        found => cell(found),
+    }
+}
+
+/// What the short names in a table stand for.
+fn full_names(out: &mut String, table: &Table) {
+    let name = |row: &Row| {
+        row.cells.iter().find_map(|cell| match cell {
+            Cell::Code { short, full } => Some((full.as_ref().unwrap_or(short).clone(), full.is_some())),
+            _ => None,
+        })
+    };
+    let names: Vec<(String, bool)> = table.rows.iter().filter_map(name).collect();
+    if names.iter().any(|(_, longer)| *longer) {
+        out.push_str("\n### Full names\n\nIn the order of the table.\n\n");
+        for (index, (name, _)) in names.iter().enumerate() {
+            out.push_str(&format!("{}. {}\n", index + 1, code(name)));
+        }
+    }
+}
+
+/// One bar has a row for each part; several have a row each.
+fn draw_stack(out: &mut String, stack: &Stack) {
+    let parts = || stack.parts.iter().map(|(tone, name)| format!("{} {}", bars::glyph(*tone), escape(name)));
+    if let [bar] = stack.bars.as_slice() {
+        let columns = [(bar.label.as_str(), false), ("share", true), ("time", true)];
+        header(out, columns.into_iter());
+        for ((part, share), ns) in parts().zip(bar.shares()).zip(&bar.parts_ns) {
+            line(out, [part, shown(share), format::time(*ns as f64)].into_iter());
+        }
+        return;
+    }
+    let titles: Vec<String> =
+        [String::new(), String::new()].into_iter().chain(parts()).chain(["span".to_owned()]).collect();
+    header(out, titles.iter().enumerate().map(|(place, title)| (title.as_str(), place > 1)));
+    for bar in &stack.bars {
+        let exact: Vec<f64> = bar.shares().iter().map(|share| share.unwrap_or(0.0)).collect();
+        let columns = stack.parts.iter().zip(bars::apportion(&exact, WIDTH / 2));
+        let drawn: String =
+            columns.map(|((tone, _), columns)| bars::glyph(*tone).to_string().repeat(columns)).collect();
+        let cells = [escape(&bar.label), code(&drawn)].into_iter().chain(bar.shares().into_iter().map(shown));
+        line(out, cells.chain([format::time(bar.whole_ns as f64)]));
+    }
+}
+
+fn shown(share: Option<f64>) -> String {
+    share.map_or(format::MISSING.to_owned(), format::share)
+}
+
+fn draw_chart(out: &mut String, chart: &Chart) {
+    let peak = bars::totals(chart).into_iter().fold(0.0, f64::max);
+    let peak = format::value(peak, chart.y.1);
+    out.push_str(&format!("{}: {} {}, peak {peak}\n\n", escape(&chart.title), chart.y.0, chart.x.0));
+    out.push_str(&format!("    {}\n", bars::sparkline(chart, WIDTH)));
+}
+
+fn draw_remarks(out: &mut String, remarks: &[Remark]) {
+    header(out, [("", false), ("what", false), ("count", true), ("where", false), ("", false)].into_iter());
+    for remark in remarks {
+        let grade = remark.grade.as_str().to_owned();
+        let words =
+            [escape(&remark.code), remark.how_often(), escape(&remark.source), escape(&remark.message)];
+        line(out, std::iter::once(grade).chain(words));
+    }
+}
+
+fn header<'a>(out: &mut String, columns: impl Iterator<Item = (&'a str, bool)> + Clone) {
+    line(out, columns.clone().map(|(title, _)| escape(title)));
+    line(out, columns.map(|(_, number)| if number { "---:" } else { "---" }.to_owned()));
+}
+
+fn line(out: &mut String, cells: impl Iterator<Item = String>) {
+    out.push('|');
+    for cell in cells {
+        out.push_str(&format!(" {cell} |"));
+    }
+    out.push('\n');
+}
+
+fn cell(cell: &Cell) -> String {
+    match cell {
+        // In a table a bar ends the cell even inside code.
+        Cell::Code { short, .. } => code(short).replace('|', "\\|"),
+        Cell::Text(_) | Cell::Word(_) => escape(&format::cell(cell)),
+        number => format::cell(number),
+    }
+}
+
+/// A code span that no backtick ends.
+fn code(name: &str) -> String {
+    let name = text::clip(&text::clean(name), NAME);
+    if name.trim().is_empty() {
+        return name;
+    }
+    let runs = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(runs + 1);
+    let space = if runs > 0 { " " } else { "" };
+    format!("{fence}{space}{name}{space}{fence}")
+}
+
+/// A sentence, with what stands between backticks as code.
+fn prose(sentence: &str) -> String {
+    let piece = |(words, is_code)| if is_code { code(words) } else { escape(words) };
+    text::pieces(&text::clip(sentence, NAME)).into_iter().map(piece).collect()
+}
+
+/// Text that is only text.
+fn escape(words: &str) -> String {
+    let words = text::clip(&text::clean(words), NAME);
+    let mut out = String::with_capacity(words.len());
+    let mut before = ' ';
+    let mut rest = words.chars().peekable();
+    while let Some(c) = rest.next() {
+        let special = match c {
+            '\\' | '`' | '*' | '[' | ']' | '|' | '~' => true,
+            // Inside a word it is no emphasis.
+            '_' => !(before.is_alphanumeric() && rest.peek().is_some_and(|next| next.is_alphanumeric())),
+            '#' | '+' | '-' | '=' => out.is_empty(),
+            _ => false,
+        };
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            _ => {
+                if special {
+                    out.push('\\');
+                }
+                out.push(c);
+            }
+        }
+        before = c;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_only_text() {
+        assert_eq!(escape("a|b\nc <b> & `x`"), "a\\|b c &lt;b&gt; &amp; \\`x\\`");
+        assert_eq!(escape("launch_bound _x_"), "launch_bound \\_x\\_");
+        assert_eq!(escape("# no heading"), "\\# no heading");
+    }
+
+    #[test]
+    fn code_is_only_code() {
+        assert_eq!(code("f<int>"), "`f<int>`");
+        assert_eq!(code("a``b"), "``` a``b ```");
+        assert_eq!(cell(&Cell::code("a|b")), "`a\\|b`");
+        assert_eq!(code(" "), " ");
+    }
+}

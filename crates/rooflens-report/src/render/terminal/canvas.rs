@@ -1,0 +1,114 @@
+//! Lines of inked text, and how they become characters for a terminal: here a line is cut to the
+//! width, here alone are escape codes written, and here everything becomes ASCII if it must.
+
+use crate::block::{Grade, Tone};
+use crate::render::terminal::TerminalOptions;
+use crate::text;
+
+/// How a piece of text looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ink {
+    /// As the terminal has it.
+    Plain,
+    /// What to read first.
+    Strong,
+    /// What to read last.
+    Faint,
+    /// The colour of what it stands for.
+    Tone(Tone),
+    /// The colour of how bad it is.
+    Grade(Grade),
+}
+
+impl Ink {
+    /// Only the sixteen colours that follow the user's theme. Blue, green, cyan and yellow against
+    /// grey: each also differs in its character or word.
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Ink::Plain | Ink::Grade(Grade::Info) => None,
+            Ink::Strong => Some("1"),
+            Ink::Faint | Ink::Tone(Tone::Idle | Tone::OtherIdle) => Some("2"),
+            Ink::Tone(Tone::Compute | Tone::Plain) => Some("34"),
+            Ink::Tone(Tone::Communication) | Ink::Grade(Grade::Ok) => Some("32"),
+            Ink::Tone(Tone::Copy) => Some("36"),
+            Ink::Tone(Tone::LaunchBound | Tone::CpuBound | Tone::Sync) | Ink::Grade(Grade::Warning) => {
+                Some("33")
+            }
+            Ink::Grade(Grade::DataLoss) => Some("1;31"),
+        }
+    }
+}
+
+/// A piece of text in one ink.
+#[derive(Debug, Clone)]
+pub struct Span {
+    /// The text, free of anything a terminal would obey.
+    pub text: String,
+    /// How it looks.
+    pub ink: Ink,
+}
+
+impl Span {
+    /// Text in an ink. Cleaned here, so that no trace ever writes an escape code.
+    pub fn new(text: impl AsRef<str>, ink: Ink) -> Self {
+        Span { text: text::clean(text.as_ref()), ink }
+    }
+
+    /// Columns it takes.
+    pub fn width(&self) -> usize {
+        text::width(&self.text)
+    }
+}
+
+/// A line.
+pub type Line = Vec<Span>;
+
+/// Columns a line takes.
+pub fn line_width(line: &[Span]) -> usize {
+    line.iter().map(Span::width).sum()
+}
+
+/// The lines as the terminal gets them.
+pub fn paint(lines: &[Line], options: &TerminalOptions) -> String {
+    let mut out = String::new();
+    for line in lines {
+        let mut left = options.width;
+        let last = line.iter().rposition(|span| !span.text.trim_end().is_empty());
+        for (index, span) in line.iter().enumerate().take(last.map_or(0, |last| last + 1)) {
+            let mut shown = text::elide(&span.text, left);
+            if Some(index) == last {
+                shown.truncate(shown.trim_end().len());
+            }
+            left -= text::width(&shown);
+            if !options.unicode {
+                shown = ascii(&shown);
+            }
+            match span.ink.code().filter(|_| options.color && !shown.trim().is_empty()) {
+                Some(code) => out.push_str(&format!("\u{1b}[{code}m{shown}\u{1b}[0m")),
+                None => out.push_str(&shown),
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The same columns in ASCII.
+fn ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            ' '..='~' => out.push(c),
+            '█' | '▉' | '▊' | '▋' | '▌' => out.push('#'),
+            '▓' => out.push('='),
+            '▒' => out.push('+'),
+            '░' | '▏' | '▎' | '▍' | '–' => out.push('-'),
+            '·' => out.push('.'),
+            '…' => out.push('~'),
+            'µ' => out.push('u'),
+            '×' => out.push('x'),
+            other => (0..text::char_width(other)).for_each(|_| out.push('?')),
+        }
+    }
+    out
+}

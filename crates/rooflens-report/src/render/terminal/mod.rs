@@ -1,0 +1,249 @@
+//! One screen.
+
+mod canvas;
+mod grid;
+
+use rooflens_analyze::Findings;
+
+use crate::block::{Block, Cell, Level, Remark, Row, Stack, StackBar, Table, Tone};
+use crate::format;
+use crate::render::{bars, filled};
+use crate::sections::{self, Detail};
+use crate::text;
+use canvas::{Ink, Line, Span, line_width};
+use grid::{Fit, Grid, GridColumn, Item};
+
+/// What the terminal can show.
+#[derive(Debug, Clone)]
+pub struct TerminalOptions {
+    /// Columns; no line is wider.
+    pub width: usize,
+    /// Whether escape codes for colours may be written.
+    pub color: bool,
+    /// Whether anything beyond ASCII may be written.
+    pub unicode: bool,
+    /// Rows of a table.
+    pub limit: usize,
+}
+
+impl Default for TerminalOptions {
+    /// A terminal of 100 columns without colours.
+    fn default() -> Self {
+        TerminalOptions { width: 100, color: false, unicode: true, limit: 5 }
+    }
+}
+
+/// Where the text beside a title begins.
+const MARGIN: usize = 18;
+/// A verdict longer than this many lines is cut.
+const LEAD_LINES: usize = 6;
+/// Any other sentence longer than this is cut.
+const TEXT_LINES: usize = 3;
+
+/// The whole report on one screen.
+pub fn screen(findings: &Findings, options: &TerminalOptions) -> String {
+    let mut lines: Vec<Line> = vec![];
+    let mut airy = false;
+    for (section, blocks) in filled(sections::ALL, findings, Detail::Screen { rows: options.limit }) {
+        let mut title = section.title();
+        for block in &blocks {
+            if let Block::Heading(heading) = block {
+                title = heading;
+                continue;
+            }
+            // What stands beside its title needs no air; what stands below it does.
+            let tall = matches!(block, Block::Table(_) | Block::Stack(_) | Block::Steps(_));
+            let ended = lines.last().is_none_or(Vec::is_empty);
+            if !ended && (tall || (airy && title == section.title())) {
+                lines.push(vec![]);
+            }
+            airy = tall || (airy && title != section.title());
+            lines.extend(draw(title, block, options.width));
+            title = "";
+        }
+    }
+    canvas::paint(&lines, options)
+}
+
+fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
+    let beside_width = room(width);
+    match block {
+        Block::Lead(sentence) => {
+            let mut lines = paragraph(sentence, width, Ink::Strong, LEAD_LINES);
+            lines.push(vec![]);
+            lines
+        }
+        Block::Heading(heading) => vec![vec![Span::new(heading, Ink::Strong)]],
+        Block::Text(sentence) => {
+            beside(title, paragraph(sentence, beside_width, Ink::Faint, TEXT_LINES), width)
+        }
+        Block::Steps(steps) => {
+            let step = |(index, step): (usize, &String)| {
+                let number = Span::new(format!("{}. ", index + 1), Ink::Strong);
+                let room = beside_width.saturating_sub(number.width());
+                hang(vec![number], paragraph(step, room, Ink::Plain, TEXT_LINES))
+            };
+            beside(title, steps.iter().enumerate().flat_map(step).collect(), width)
+        }
+        Block::Facts(facts) => {
+            let facts = facts.iter().map(|fact| {
+                let gap = if fact.label.is_empty() { "" } else { " " };
+                let label = Span::new(format!("{}{gap}", fact.label), Ink::Faint);
+                vec![label, Span::new(format::cell(&fact.value), Ink::Plain)]
+            });
+            beside(title, flow(facts, beside_width), width)
+        }
+        Block::Table(table) => table_grid(title, table, width).lines(width),
+        Block::Stack(stack) => stack_grid(title, stack).lines(width),
+        Block::Chart(chart) => {
+            let line = vec![Span::new(bars::sparkline(chart, beside_width), Ink::Tone(Tone::Plain))];
+            beside(&chart.title, vec![line], width)
+        }
+        Block::Remarks(remarks) => {
+            beside(title, remarks.iter().flat_map(|note| remark(note, beside_width)).collect(), width)
+        }
+    }
+}
+
+/// Columns beside the margin.
+fn room(width: usize) -> usize {
+    width.saturating_sub(MARGIN.min(width / 3))
+}
+
+/// A title in the margin, lines beside it.
+fn beside(title: &str, lines: Vec<Line>, width: usize) -> Vec<Line> {
+    let margin = width - room(width);
+    let title = Span::new(text::elide(&text::clean(title), margin.saturating_sub(1)), Ink::Strong);
+    let padding = Span::new(" ".repeat(margin.saturating_sub(title.width())), Ink::Plain);
+    hang(vec![title, padding], lines)
+}
+
+/// A mark before the first line, the others below it.
+fn hang(mark: Line, lines: Vec<Line>) -> Vec<Line> {
+    let space = vec![Span::new(" ".repeat(line_width(&mark)), Ink::Plain)];
+    let marks = std::iter::once(mark).chain(std::iter::repeat(space));
+    marks.zip(lines).map(|(mark, line)| mark.into_iter().chain(line).collect()).collect()
+}
+
+/// A sentence in at most so many lines.
+fn paragraph(sentence: &str, width: usize, ink: Ink, most: usize) -> Vec<Line> {
+    // More than these lines can hold need not be measured.
+    let enough = sentence.char_indices().nth((most + 1) * width.max(1)).map_or(sentence.len(), |(at, _)| at);
+    let mut lines = text::wrap(&text::clean(&sentence[..enough]), width);
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            *last = format!("{}…", text::elide(last, width.saturating_sub(1)));
+        }
+    }
+    lines.into_iter().map(|line| vec![Span::new(line, ink)]).collect()
+}
+
+/// Items one after the other, as many on a line as fit.
+fn flow(items: impl Iterator<Item = Line>, width: usize) -> Vec<Line> {
+    let mut lines: Vec<Line> = vec![];
+    for item in items {
+        match lines.last_mut() {
+            Some(line) if line_width(line) + 3 + line_width(&item) <= width => {
+                line.push(Span::new(" · ", Ink::Faint));
+                line.extend(item);
+            }
+            _ => lines.push(item),
+        }
+    }
+    lines
+}
+
+fn remark(remark: &Remark, width: usize) -> Vec<Line> {
+    let mut head = remark.code.replace('_', " ");
+    let often = remark.how_often();
+    if !often.is_empty() {
+        head.push_str(&format!(" {often}"));
+    }
+    if !remark.source.is_empty() {
+        head.push_str(&format!(" in {}", remark.source));
+    }
+    let grade = Span::new(format!("{:<10}", remark.grade.as_str()), Ink::Grade(remark.grade));
+    let sentence = format!("{}: {}", text::elide(&text::clean(&head), 60), remark.message);
+    let room = width.saturating_sub(grade.width());
+    hang(vec![grade], paragraph(&sentence, room, Ink::Plain, TEXT_LINES))
+}
+
+fn table_grid(title: &str, table: &Table, width: usize) -> Grid {
+    let shown = table.shown(Level::Screen);
+    let mut columns = vec![];
+    for index in &shown {
+        let column = &table.columns[*index];
+        let first = columns.is_empty();
+        let header = match (&table.left_out, first && !title.is_empty()) {
+            (Some(rest), true) => {
+                let all = (table.rows.len() + rest.rows) as i64;
+                format!("{title} · {} of {}", table.rows.len(), format::count(all))
+            }
+            (None, true) => title.to_owned(),
+            _ => column.title.to_owned(),
+        };
+        let ink = if first && !title.is_empty() { Ink::Strong } else { Ink::Faint };
+        let fit = match (column.number, first) {
+            (true, _) => Fit::Number,
+            (false, true) => Fit::Name,
+            (false, false) => Fit::Word,
+        };
+        columns.push(GridColumn {
+            header: Span::new(header, ink),
+            fit,
+            may_go: column.level == Level::Screen,
+        });
+        if column.bar {
+            columns.push(GridColumn { header: Span::new("", Ink::Plain), fit: Fit::Bar, may_go: false });
+        }
+    }
+    let row = |row: &Row| {
+        let mut items = vec![];
+        for index in &shown {
+            let cell = &row.cells[*index];
+            let aside = matches!(cell, Cell::Word(_)) && !items.is_empty();
+            let ink = if aside || matches!(cell, Cell::Missing(_)) { Ink::Faint } else { Ink::Plain };
+            // A name of 100 kB is cut once, before it is measured.
+            let shown = text::elide(&text::clean(&format::cell(cell)), width);
+            items.push(Item::Text(Span { text: shown, ink }));
+            if table.columns[*index].bar {
+                let share = if let Cell::Share(share) = cell { *share } else { 0.0 };
+                items.push(Item::Bar(vec![(row.tone, share)]));
+            }
+        }
+        items
+    };
+    Grid { columns, rows: table.rows.iter().map(row).collect(), legend: vec![] }
+}
+
+/// The header is the legend; each share repeats the character of its part.
+fn stack_grid(title: &str, stack: &Stack) -> Grid {
+    let column = |header: Span, fit, may_go| GridColumn { header, fit, may_go };
+    let none = || Span::new("", Ink::Plain);
+    let mut columns =
+        vec![column(Span::new(title, Ink::Strong), Fit::Name, false), column(none(), Fit::Stack, false)];
+    columns.extend(stack.parts.iter().map(|_| column(none(), Fit::Number, false)));
+    columns.push(column(none(), Fit::Number, true));
+    let row = |bar: &StackBar| {
+        let shares = bar.shares();
+        let parts = || stack.parts.iter().map(|(tone, _)| *tone).zip(&shares);
+        let mut items = vec![
+            Item::Text(Span::new(&bar.label, Ink::Plain)),
+            Item::Bar(parts().map(|(tone, share)| (tone, share.unwrap_or(0.0))).collect()),
+        ];
+        items.extend(parts().map(|(tone, share)| {
+            let share = share.map_or(format::MISSING.to_owned(), format::share);
+            Item::Text(Span::new(format!("{} {share:>5}", bars::glyph(tone)), Ink::Tone(tone)))
+        }));
+        items.push(Item::Text(Span::new(format::time(bar.whole_ns as f64), Ink::Faint)));
+        items
+    };
+    let part =
+        |(tone, name): &(Tone, String)| Span::new(format!("{} {name}", bars::glyph(*tone)), Ink::Tone(*tone));
+    Grid {
+        columns,
+        rows: stack.bars.iter().map(row).collect(),
+        legend: stack.parts.iter().map(part).collect(),
+    }
+}

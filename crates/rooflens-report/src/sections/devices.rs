@@ -1,0 +1,194 @@
+//! Where each device's time goes.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{DeviceTime, Devices, Timeline};
+
+use crate::block::{
+    Block, Cell, Chart, Column, Field, Level, Mark, Series, Stack, StackBar, Table, Tone, Unit,
+};
+use crate::sections::{Detail, Section, device_label};
+
+pub(super) struct DevicesSection;
+
+/// Up to here each device has a bar and a chart; beyond, the best and the worst stand for all.
+const FEW: usize = 8;
+
+impl Section for DevicesSection {
+    fn name(&self) -> &'static str {
+        "devices"
+    }
+    fn title(&self) -> &'static str {
+        "Devices"
+    }
+    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
+        let Some(Devices(devices)) = findings.get::<Devices>() else { return vec![] };
+        if devices.is_empty() {
+            return vec![];
+        }
+        let one_rank = devices.iter().all(|device| device.rank == devices[0].rank);
+        let label = |device: &DeviceTime| device_label(device.rank, device.device, one_rank);
+        let chosen: Vec<(String, &DeviceTime)> = if devices.len() <= FEW {
+            devices.iter().map(|device| (label(device), device)).collect()
+        } else {
+            extremes(devices).map(|(word, device)| (format!("{word}: {}", label(device)), device)).to_vec()
+        };
+        let mut bars: Vec<StackBar> =
+            chosen.iter().map(|(label, device)| bar(label.clone(), device)).collect();
+        if devices.len() > FEW {
+            bars.push(mean(devices));
+        }
+        let mut blocks = vec![Block::Stack(stack(bars))];
+        if detail.is_screen() {
+            return blocks;
+        }
+        blocks.extend(
+            chosen
+                .into_iter()
+                .filter(|(_, device)| !device.timeline.compute.is_empty())
+                .map(|(label, device)| Block::Chart(timeline(label, &device.timeline))),
+        );
+        blocks.push(Block::Table(Table::new("devices", FIELDS, devices, detail.rows())));
+        blocks
+    }
+}
+
+const PARTS: [(Tone, &str); 4] = [
+    (Tone::Compute, "compute"),
+    (Tone::Communication, "exposed comm"),
+    (Tone::Copy, "exposed copy"),
+    (Tone::Idle, "idle"),
+];
+
+/// Compute and idle always; communication and copies where there are any.
+fn stack(mut bars: Vec<StackBar>) -> Stack {
+    let mut parts = vec![];
+    for (index, (tone, name)) in PARTS.iter().enumerate().rev() {
+        if matches!(tone, Tone::Compute | Tone::Idle) || bars.iter().any(|bar| bar.parts_ns[index] > 0) {
+            parts.insert(0, (*tone, (*name).to_owned()));
+        } else {
+            for bar in &mut bars {
+                bar.parts_ns.remove(index);
+            }
+        }
+    }
+    Stack { parts, bars }
+}
+
+fn bar(label: String, device: &DeviceTime) -> StackBar {
+    StackBar {
+        label,
+        parts_ns: vec![
+            device.compute_ns,
+            device.exposed_communication_ns,
+            device.exposed_copy_ns,
+            device.idle_ns,
+        ],
+        whole_ns: device.span_ns,
+    }
+}
+
+/// All devices, laid end to end, at the scale of one.
+fn mean(devices: &[DeviceTime]) -> StackBar {
+    let mut sum = StackBar { label: "mean".to_owned(), parts_ns: vec![0; PARTS.len()], whole_ns: 0 };
+    for device in devices {
+        let one = bar(String::new(), device);
+        sum.whole_ns = sum.whole_ns.saturating_add(one.whole_ns);
+        for (total, part) in sum.parts_ns.iter_mut().zip(one.parts_ns) {
+            *total = total.saturating_add(part);
+        }
+    }
+    let number = devices.len().max(1) as i64;
+    sum.whole_ns /= number;
+    sum.parts_ns.iter_mut().for_each(|part| *part /= number);
+    sum
+}
+
+/// The least and the most busy.
+fn extremes(devices: &[DeviceTime]) -> [(&'static str, &DeviceTime); 2] {
+    let (mut worst, mut best) = (&devices[0], &devices[0]);
+    for device in devices {
+        if busy_share(device) < busy_share(worst) {
+            worst = device;
+        }
+        if busy_share(device) > busy_share(best) {
+            best = device;
+        }
+    }
+    [("worst", worst), ("best", best)]
+}
+
+fn busy_share(device: &DeviceTime) -> f64 {
+    if device.span_ns > 0 { device.busy_ns as f64 / device.span_ns as f64 } else { 0.0 }
+}
+
+fn timeline(label: String, timeline: &Timeline) -> Chart {
+    let series = |tone, name: &str, shares: &[f32]| Series {
+        label: name.to_owned(),
+        tone,
+        points: shares
+            .iter()
+            .enumerate()
+            .map(|(index, share)| {
+                (timeline.start_ns as f64 + timeline.slice_ns as f64 * index as f64, f64::from(*share))
+            })
+            .collect(),
+    };
+    Chart {
+        title: label,
+        x: ("over time", Unit::Time),
+        y: ("busy share", Unit::Share),
+        mark: Mark::Areas,
+        series: vec![
+            series(PARTS[0].0, PARTS[0].1, &timeline.compute),
+            series(PARTS[1].0, PARTS[1].1, &timeline.communication),
+            series(PARTS[2].0, PARTS[2].1, &timeline.copy),
+        ],
+        rules: vec![],
+    }
+}
+
+const FIELDS: &[Field<DeviceTime>] = &[
+    (Column::number("rank", "rank"), |device| Cell::Count(device.rank.into())),
+    (Column::number("device", "device"), |device| Cell::Count(device.device.into())),
+    (Column::text("name", "name"), |device| {
+        Cell::or(device.name.as_ref(), Cell::text, "the trace does not name its devices")
+    }),
+    (
+        Column::number("span_ns", "span")
+            .help("From the start of the device's first activity to the end of its last."),
+        |device| Cell::Time(device.span_ns),
+    ),
+    (Column::number("busy_ns", "busy").help("Time with at least one activity."), |device| {
+        Cell::Time(device.busy_ns)
+    }),
+    (Column::number("idle_ns", "idle").help("The rest of the span."), |device| Cell::Time(device.idle_ns)),
+    (Column::number("compute_ns", "compute").help("Time with at least one compute kernel."), |device| {
+        Cell::Time(device.compute_ns)
+    }),
+    (
+        Column::number("communication_ns", "communication")
+            .help("Time with at least one communication kernel."),
+        |device| Cell::Time(device.communication_ns),
+    ),
+    (
+        Column::number("exposed_communication_ns", "exposed comm")
+            .help("Time with communication while no compute kernel runs."),
+        |device| Cell::Time(device.exposed_communication_ns),
+    ),
+    (Column::number("hidden_communication_ns", "hidden communication").at(Level::Raw), |device| {
+        Cell::Time(device.hidden_communication_ns)
+    }),
+    (Column::number("copy_ns", "copies").at(Level::Raw), |device| Cell::Time(device.copy_ns)),
+    (
+        Column::number("exposed_copy_ns", "exposed copy")
+            .help("Time with copies while neither compute nor communication runs."),
+        |device| Cell::Time(device.exposed_copy_ns),
+    ),
+    (Column::number("activities", "activities").help("Kernels, copies and fills."), |device| {
+        Cell::count(device.activities)
+    }),
+    (Column::number("streams", "streams").at(Level::Raw), |device| Cell::count(device.streams)),
+    (Column::bar("busy_share", "busy share").help("Busy time / span."), |device| {
+        Cell::Share(busy_share(device))
+    }),
+];

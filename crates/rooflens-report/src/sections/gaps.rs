@@ -1,0 +1,87 @@
+//! Why devices were idle.
+
+use std::borrow::Borrow;
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{GapExample, GapStat, Gaps};
+use rooflens_schema::tables::GapCause;
+
+use crate::block::{Block, Cell, Column, Field, Level, Table};
+use crate::sections::{Detail, Section, gap_tone};
+
+pub(super) struct GapsSection;
+
+/// Causes on one screen.
+const SCREEN: usize = 4;
+
+impl Section for GapsSection {
+    fn name(&self) -> &'static str {
+        "gaps"
+    }
+    fn title(&self) -> &'static str {
+        "Idle by cause"
+    }
+    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
+        let Some(Gaps(gaps)) = findings.get::<Gaps>() else { return vec![] };
+        if gaps.is_empty() {
+            return vec![];
+        }
+        if detail.is_screen() {
+            // The tail is no idle time.
+            let idle: Vec<&GapStat> = gaps.iter().filter(|gap| gap.share_of_idle.is_some()).collect();
+            let table = table(&idle, detail.rows().min(SCREEN));
+            return if idle.is_empty() { vec![] } else { vec![Block::Table(table)] };
+        }
+        let mut blocks = vec![Block::Table(table(gaps, usize::MAX))];
+        let examples: Vec<(GapCause, GapExample)> = gaps
+            .iter()
+            .flat_map(|gap| gap.examples.iter().map(|example| (gap.cause, example.clone())))
+            .collect();
+        if !examples.is_empty() {
+            blocks.push(Block::Heading("The longest gaps of each cause".to_owned()));
+            blocks.push(Block::Table(Table::new("gap_examples", EXAMPLES, &examples, usize::MAX)));
+        }
+        blocks
+    }
+}
+
+fn table(gaps: &[impl Borrow<GapStat>], rows: usize) -> Table {
+    Table::new("gaps", FIELDS, gaps, rows).tones(gaps, |gap: &GapStat| gap_tone(gap.cause))
+}
+
+const FIELDS: &[Field<GapStat>] = &[
+    (Column::text("cause", "cause"), |gap| Cell::word(gap.cause.as_str())),
+    (Column::number("count", "gaps"), |gap| Cell::count(gap.count)),
+    (Column::number("total_ns", "total").help("Time a whole device did nothing, over all devices."), |gap| {
+        Cell::Time(gap.total_ns)
+    }),
+    (Column::number("p50_ns", "median").at(Level::Screen), |gap| Cell::Time(gap.p50_ns)),
+    (Column::number("max_ns", "longest").at(Level::Screen), |gap| Cell::Time(gap.max_ns)),
+    (Column::bar("share_of_idle", "of idle").help("Share of all idle time."), |gap| {
+        Cell::or(
+            gap.share_of_idle,
+            Cell::Share,
+            "the time after a device's last activity is not part of idle time",
+        )
+    }),
+    (Column::text("meaning", "what it means").at(Level::Page), |gap| Cell::text(gap.meaning)),
+];
+
+const NOT_TOLD: &str = "the trace does not tell";
+
+const EXAMPLES: &[Field<(GapCause, GapExample)>] = &[
+    (Column::text("cause", "cause"), |(cause, _)| Cell::word(cause.as_str())),
+    (Column::number("rank", "rank"), |(_, gap)| Cell::Count(gap.rank.into())),
+    (Column::number("device", "device"), |(_, gap)| Cell::Count(gap.device.into())),
+    (Column::number("ts_ns", "at").help("Start of the gap, since the run's clock base."), |(_, gap)| {
+        Cell::At(gap.ts_ns)
+    }),
+    (Column::number("dur_ns", "length"), |(_, gap)| Cell::Time(gap.dur_ns)),
+    (Column::text("before", "after"), |(_, gap)| Cell::or(gap.before.as_ref(), Cell::code, NOT_TOLD)),
+    (Column::text("after", "before"), |(_, gap)| Cell::or(gap.after.as_ref(), Cell::code, NOT_TOLD)),
+    (
+        Column::text("host", "meanwhile on the host")
+            .help("What the launching thread was in during most of the gap."),
+        |(_, gap)| Cell::or(gap.host.as_ref(), Cell::code, NOT_TOLD),
+    ),
+];

@@ -1,0 +1,69 @@
+//! Whether the trace can be trusted.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{Check, Health, Trace};
+
+use crate::block::{Block, Cell, Column, Field, Grade, Remark, Table};
+use crate::format;
+use crate::sections::{Detail, Section};
+
+pub(super) struct HealthSection;
+
+impl Section for HealthSection {
+    fn name(&self) -> &'static str {
+        "health"
+    }
+    fn title(&self) -> &'static str {
+        "Trace health"
+    }
+    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
+        let mut blocks = vec![];
+        let checks = findings.get::<Health>().map(|health| health.0.as_slice()).unwrap_or_default();
+        let mut remarks: Vec<Remark> =
+            checks.iter().filter(|check| !(check.ok && detail.is_screen())).map(remark).collect();
+        remarks.sort_by_key(|remark| std::cmp::Reverse(remark.grade));
+        if !remarks.is_empty() {
+            blocks.push(Block::Remarks(remarks));
+        }
+        if let (false, Some(trace)) = (detail.is_screen(), findings.get::<Trace>()) {
+            let rows: Vec<(&str, usize)> = trace.rows.iter().map(|(table, rows)| (*table, *rows)).collect();
+            blocks.push(Block::Table(Table::new("trace_rows", ROWS, &rows, usize::MAX)));
+            let properties = properties(trace);
+            blocks.push(Block::Table(Table::new("trace_properties", PROPERTIES, &properties, 200)));
+        }
+        blocks
+    }
+}
+
+fn remark(check: &Check) -> Remark {
+    Remark {
+        grade: if check.ok { Grade::Ok } else { Grade::Warning },
+        code: check.name.to_owned(),
+        count: None,
+        source: String::new(),
+        message: check.message.clone(),
+    }
+}
+
+/// What the trace says of itself.
+fn properties(trace: &Trace) -> Vec<(String, String)> {
+    let clock = if trace.microsecond_clock { "whole microseconds" } else { "nanoseconds" };
+    let mut rows = vec![("format".to_owned(), trace.format.clone()), ("clock".to_owned(), clock.to_owned())];
+    rows.extend(trace.sources.iter().map(|source| ("source".to_owned(), source.clone())));
+    if trace.ranks > trace.sources.len() {
+        let more = (trace.ranks - trace.sources.len()) as i64;
+        rows.push(("source".to_owned(), format!("and {} more", format::count(more))));
+    }
+    rows.extend(trace.properties.iter().map(|(name, value)| (name.clone(), value.clone())));
+    rows
+}
+
+const ROWS: &[Field<(&str, usize)>] = &[
+    (Column::text("table", "rows read into"), |row| Cell::word(row.0)),
+    (Column::number("rows", "rows"), |row| Cell::count(row.1)),
+];
+
+const PROPERTIES: &[Field<(String, String)>] = &[
+    (Column::text("property", "property"), |row| Cell::word(&row.0)),
+    (Column::text("value", "value"), |row| Cell::code(&row.1)),
+];

@@ -1,0 +1,41 @@
+//! What was not computed, and why.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::finding::NotComputed;
+
+use crate::block::{Block, Cell, Column, Field, Table};
+use crate::sections::{Detail, Section, words};
+
+pub(super) struct MissingSection;
+
+impl Section for MissingSection {
+    fn name(&self) -> &'static str {
+        "missing"
+    }
+    fn title(&self) -> &'static str {
+        "Not computed"
+    }
+    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
+        if findings.not_computed.is_empty() {
+            return vec![];
+        }
+        if detail.is_screen() {
+            let mut reasons: Vec<(&str, Vec<String>)> = vec![];
+            for missing in &findings.not_computed {
+                let name = words(&missing.analysis);
+                match reasons.iter_mut().find(|(reason, _)| *reason == missing.reason) {
+                    Some((_, names)) => names.push(name),
+                    None => reasons.push((&missing.reason, vec![name])),
+                }
+            }
+            let line = |(reason, names): (&str, Vec<String>)| format!("{}: {reason}", names.join(", "));
+            return vec![Block::Text(reasons.into_iter().map(line).collect::<Vec<String>>().join("; "))];
+        }
+        vec![Block::Table(Table::new("not_computed", FIELDS, &findings.not_computed, usize::MAX))]
+    }
+}
+
+const FIELDS: &[Field<NotComputed>] = &[
+    (Column::text("analysis", "what"), |missing| Cell::word(&missing.analysis)),
+    (Column::text("reason", "because"), |missing| Cell::text(&missing.reason)),
+];

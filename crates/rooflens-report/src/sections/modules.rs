@@ -1,0 +1,58 @@
+//! Which layers and modules take the device time.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{LayerStat, ModuleStat, Modules};
+
+use crate::block::{Block, Cell, Chart, Column, Field, Mark, Series, Table, Tone, Unit};
+use crate::format;
+use crate::sections::{Detail, Section};
+
+pub(super) struct ModulesSection;
+
+impl Section for ModulesSection {
+    fn name(&self) -> &'static str {
+        "modules"
+    }
+    fn title(&self) -> &'static str {
+        "Layers and modules"
+    }
+    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
+        let Some(modules) = findings.get::<Modules>() else { return vec![] };
+        if detail.is_screen() {
+            return vec![];
+        }
+        let mut blocks = vec![];
+        if !modules.layers.is_empty() {
+            let share = format::share(modules.layer_share);
+            blocks.push(Block::Text(format!("{share} of the device time belongs to a layer.")));
+            blocks.push(Block::Chart(layers(&modules.layers)));
+        }
+        if !modules.modules.is_empty() {
+            let share = format::share(modules.module_share);
+            blocks.push(Block::Text(format!("{share} of the device time belongs to a module.")));
+            let stats = &modules.modules;
+            let table = Table::new("modules", FIELDS, stats, detail.rows());
+            blocks.push(Block::Table(table.rest("the JSON findings", stats, |module| module.share)));
+        }
+        blocks
+    }
+}
+
+fn layers(layers: &[LayerStat]) -> Chart {
+    let points = layers.iter().map(|layer| (f64::from(layer.layer), layer.device_ns as f64)).collect();
+    Chart {
+        title: "Layers".to_owned(),
+        x: ("by layer", Unit::Index),
+        y: ("device time", Unit::Time),
+        mark: Mark::Columns,
+        series: vec![Series { label: "device time".to_owned(), tone: Tone::Plain, points }],
+        rules: vec![],
+    }
+}
+
+const FIELDS: &[Field<ModuleStat>] = &[
+    (Column::text("module", "module"), |module| Cell::code(&module.module)),
+    (Column::number("activities", "activities"), |module| Cell::count(module.activities)),
+    (Column::number("device_ns", "device time"), |module| Cell::Time(module.device_ns)),
+    (Column::bar("share", "share").help("Share of all device time."), |module| Cell::Share(module.share)),
+];

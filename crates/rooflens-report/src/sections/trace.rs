@@ -1,0 +1,73 @@
+//! What was read.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::Trace;
+
+use crate::block::{Block, Cell, Fact};
+use crate::format;
+use crate::sections::{Detail, Section};
+
+pub(super) struct TraceSection;
+
+const NO_RECORDS: &str = "nothing was read";
+
+impl Section for TraceSection {
+    fn name(&self) -> &'static str {
+        "trace"
+    }
+    fn title(&self) -> &'static str {
+        "Trace"
+    }
+    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
+        let Some(trace) = findings.get::<Trace>() else { return vec![] };
+        if detail.is_screen() {
+            return vec![Block::Facts(line(trace))];
+        }
+        let mut facts = vec![
+            Fact::new("events", Cell::Count(trace.events)).help("Records in the files, read or not."),
+            Fact::new("span", Cell::Time(trace.span_ns))
+                .help("From the earliest record to the end of the latest."),
+            Fact::new("ranks", Cell::count(trace.ranks)),
+            Fact::new("devices", Cell::count(trace.devices)).help("Devices with activity."),
+        ];
+        if let Some(world) = trace.world_size {
+            facts.push(
+                Fact::new("world size", Cell::Count(world.into())).help("Ranks the job claims to have."),
+            );
+        }
+        if !trace.hardware.is_empty() {
+            facts.push(Fact::new("hardware", Cell::text(trace.hardware.join(", "))));
+        }
+        facts.push(Fact::new(
+            "started",
+            Cell::or(trace.start_unix_ns, |ns| Cell::text(format::date(ns)), "the trace has no wall clock"),
+        ));
+        vec![Block::Facts(facts)]
+    }
+}
+
+/// All of it in a line.
+fn line(trace: &Trace) -> Vec<Fact> {
+    let mut parts = vec![];
+    match trace.sources.as_slice() {
+        [] => parts.push(NO_RECORDS.to_owned()),
+        [one] => parts.push(one.clone()),
+        [first, ..] => parts.push(format!("{first} and {} more", format::count(trace.ranks as i64 - 1))),
+    }
+    parts.push(format::plural(trace.events, "event"));
+    let ranks = format::plural(trace.ranks as i64, "rank");
+    match trace.world_size {
+        Some(world) if i64::from(world) != trace.ranks as i64 => parts.push(format!("{ranks} of {world}")),
+        _ if trace.ranks == 1 => {}
+        _ => parts.push(ranks),
+    }
+    parts.push(match trace.devices {
+        0 => "no device activity".to_owned(),
+        devices => format::plural(devices as i64, "device"),
+    });
+    if !trace.hardware.is_empty() {
+        parts.push(trace.hardware.join(", "));
+    }
+    parts.push(format::time(trace.span_ns as f64));
+    parts.into_iter().map(Fact::plain).collect()
+}

@@ -1,0 +1,296 @@
+//! The device's side.
+
+use rooflens_analyze::analyses::*;
+use rooflens_schema::tables::{ActivityKind, GapCause, PhaseKind, PhaseSource};
+
+const SPAN: i64 = 2_412_345_678;
+
+pub fn trace() -> Trace {
+    let properties = [("cuda_driver_version", "12040"), ("with_stack", "1"), ("record_shapes", "1")];
+    Trace {
+        sources: vec!["rank0.json.gz".to_owned(), "rank1.json.gz".to_owned()],
+        format: "kineto".to_owned(),
+        events: 1_234_567,
+        ranks: 2,
+        world_size: Some(2),
+        devices: 2,
+        span_ns: SPAN + 31_000_000,
+        start_unix_ns: Some(1_709_210_096_000_000_000),
+        hardware: vec!["NVIDIA H100 80GB HBM3".to_owned()],
+        rows: [("ops", 512_331), ("api", 221_904), ("kernels", 131_072), ("frames", 301_118)].into(),
+        microsecond_clock: false,
+        properties: properties.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+    }
+}
+
+/// A device that computes for that share of its span.
+pub fn device(rank: i32, device: i32, compute: f64) -> DeviceTime {
+    let part = |share: f64| (SPAN as f64 * share) as i64;
+    let (compute_ns, communication_ns, copy_ns) = (part(compute), part(0.031), part(0.004));
+    let busy_ns = compute_ns + communication_ns + copy_ns;
+    let wave = |index: i32, share: f64| {
+        let step = f64::from((index * 7919 + rank * 31) % 17) / 17.0 - 0.5;
+        let dip = if (90..104).contains(&index) { 0.2 } else { 1.0 };
+        ((share + step * share * 0.5) * dip) as f32
+    };
+    DeviceTime {
+        rank,
+        device,
+        name: Some("NVIDIA H100 80GB HBM3".to_owned()),
+        span_ns: SPAN,
+        busy_ns,
+        idle_ns: SPAN - busy_ns,
+        compute_ns,
+        communication_ns: communication_ns * 2,
+        exposed_communication_ns: communication_ns,
+        hidden_communication_ns: communication_ns,
+        copy_ns,
+        exposed_copy_ns: copy_ns,
+        activities: 65_536,
+        streams: 3,
+        timeline: Timeline {
+            start_ns: 1_000_000,
+            slice_ns: SPAN / 200,
+            compute: (0..200).map(|index| wave(index, compute)).collect(),
+            communication: (0..200).map(|index| wave(index, 0.031)).collect(),
+            copy: (0..200).map(|index| if index < 6 { 0.3 } else { 0.0 }).collect(),
+        },
+    }
+}
+
+pub fn kernel(name: &str, class: &str, count: usize, total_ns: i64, all_ns: f64) -> KernelStat {
+    let mean = if count > 0 { total_ns as f64 / count as f64 } else { 0.0 };
+    let short = name.split('<').next().unwrap_or(name).trim_start_matches("void ");
+    let library = match class {
+        "gemm" => Some("cublas"),
+        "communication" => Some("nccl"),
+        "attention" => Some("flash_attention"),
+        _ => None,
+    };
+    KernelStat {
+        name: name.to_owned(),
+        short_name: short.to_owned(),
+        kind: if class == "copy" { ActivityKind::Memcpy } else { ActivityKind::Kernel },
+        class: class.to_owned(),
+        library: library.map(str::to_owned),
+        dtype: (class == "gemm").then(|| "bf16".to_owned()),
+        count,
+        total_ns,
+        mean_ns: mean,
+        min_ns: (mean * 0.8) as i64,
+        p50_ns: (mean * 0.97) as i64,
+        p99_ns: (mean * 1.6) as i64,
+        max_ns: (mean * 4.1) as i64,
+        share: total_ns as f64 / all_ns,
+    }
+}
+
+const KERNELS: [(&str, &str, usize, i64); 12] = [
+    ("nvjet_tst_192x8_64x5_2x1_v_bz_TNT", "gemm", 20_480, 612_000_000),
+    (
+        "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
+        "gemm",
+        10_240,
+        401_000_000,
+    ),
+    (
+        "void flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4, false, false, cutlass::bfloat16_t>, false, true, false, false, true, true, false, false>(Flash_fwd_params)",
+        "attention",
+        10_240,
+        254_000_000,
+    ),
+    (
+        "void vllm::rms_norm_kernel<c10::BFloat16>(c10::BFloat16*, c10::BFloat16 const*, c10::BFloat16 const*, float, int, int)",
+        "norm",
+        20_544,
+        88_000_000,
+    ),
+    (
+        "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        "communication",
+        20_480,
+        149_000_000,
+    ),
+    (
+        "void vllm::act_and_mul_kernel<c10::BFloat16, &(c10::BFloat16 vllm::silu_kernel<c10::BFloat16>(c10::BFloat16 const&))>(c10::BFloat16*, c10::BFloat16 const*, int)",
+        "elementwise",
+        10_240,
+        61_000_000,
+    ),
+    (
+        "void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*, c10::BFloat16*, c10::BFloat16*, c10::BFloat16 const*, int, long, long, int, int, int)",
+        "rope",
+        10_240,
+        48_000_000,
+    ),
+    (
+        "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16, (vllm::Fp8KVCacheDataType)0>(…)",
+        "kv_cache",
+        10_240,
+        41_000_000,
+    ),
+    (
+        "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>>(int, …)",
+        "elementwise",
+        3_200,
+        17_000_000,
+    ),
+    ("Memcpy HtoD (Pageable -> Device)", "copy", 1_280, 9_000_000),
+    ("Memcpy DtoH (Device -> Pageable)", "copy", 320, 2_600_000),
+    (
+        "void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float, float, float, at::native::(anonymous namespace)::SoftMaxForwardEpilogue>(float*, float const*, int)",
+        "softmax",
+        320,
+        1_900_000,
+    ),
+];
+
+fn all_ns() -> f64 {
+    KERNELS.iter().map(|kernel| kernel.3 as f64).sum()
+}
+
+pub fn kernels() -> Kernels {
+    let mut kernels: Vec<KernelStat> = KERNELS
+        .iter()
+        .map(|(name, class, count, total)| kernel(name, class, *count, *total, all_ns()))
+        .collect();
+    kernels.sort_by_key(|kernel| std::cmp::Reverse(kernel.total_ns));
+    Kernels(kernels)
+}
+
+pub fn classes() -> Classes {
+    let group = |names: &[&str], of: fn(&KernelStat) -> String| {
+        let all = kernels().0;
+        let stat = |name: &&str| {
+            let own: Vec<&KernelStat> = all.iter().filter(|kernel| of(kernel) == *name).collect();
+            ClassStat {
+                name: (*name).to_owned(),
+                names: own.len(),
+                count: own.iter().map(|kernel| kernel.count).sum(),
+                total_ns: own.iter().map(|kernel| kernel.total_ns).sum(),
+                share: own.iter().map(|kernel| kernel.share).sum(),
+            }
+        };
+        let mut stats: Vec<ClassStat> = names.iter().map(stat).collect();
+        stats.sort_by_key(|stat| std::cmp::Reverse(stat.total_ns));
+        stats
+    };
+    Classes {
+        by_class: group(
+            &[
+                "gemm",
+                "attention",
+                "communication",
+                "norm",
+                "elementwise",
+                "rope",
+                "kv_cache",
+                "copy",
+                "softmax",
+            ],
+            |kernel| kernel.class.clone(),
+        ),
+        by_library: group(&["cublas", "flash_attention", "nccl", "unknown"], |kernel| {
+            kernel.library.clone().unwrap_or_else(|| "unknown".to_owned())
+        }),
+        unclassified_share: 0.0,
+    }
+}
+
+pub fn gaps() -> Gaps {
+    let rows = [
+        (GapCause::LaunchBound, 60_211, 2_127_000_000, 8_300_000),
+        (GapCause::Sync, 318, 402_000_000, 21_400_000),
+        (GapCause::CpuBound, 96, 311_000_000, 44_000_000),
+        (GapCause::Dispatch, 48_102, 62_000_000, 9_000),
+        (GapCause::DataDependency, 4_001, 29_000_000, 61_000),
+        (GapCause::Unknown, 12, 3_000_000, 501_000),
+        (GapCause::Tail, 2, 20_000_000, 12_000_000),
+    ];
+    let idle: i64 = rows.iter().filter(|row| row.0 != GapCause::Tail).map(|row| row.2).sum();
+    let stat = |(cause, count, total_ns, max_ns): (GapCause, usize, i64, i64)| GapStat {
+        cause,
+        meaning: cause.doc(),
+        count,
+        total_ns,
+        share_of_idle: (cause != GapCause::Tail).then(|| total_ns as f64 / idle as f64),
+        p50_ns: total_ns / count as i64,
+        max_ns,
+        examples: vec![GapExample {
+            rank: 0,
+            device: 0,
+            ts_ns: 1_203_456_789,
+            dur_ns: max_ns,
+            before: Some("flash_fwd_splitkv_kernel".to_owned()),
+            after: (cause != GapCause::Tail).then(|| "nvjet_tst_192x8_64x5_2x1_v_bz_TNT".to_owned()),
+            host: (cause != GapCause::Unknown)
+                .then(|| "vllm/v1/worker/gpu_model_runner.py(1203): _prepare_inputs".to_owned()),
+        }],
+    };
+    Gaps(rows.map(stat).to_vec())
+}
+
+/// Durations that drift, with a warm-up and a few slow ones.
+fn durations(number: usize, base: i64) -> Vec<i64> {
+    let one = |index: usize| {
+        let noise = (index as i64 * 7_919) % 97;
+        let slow = if index % 61 == 60 { base } else { 0 };
+        let warm_up = if index == 0 { base * 2 } else { 0 };
+        base + base * noise / 1_000 + base * index as i64 / (number as i64 * 12) + slow + warm_up
+    };
+    (0..number).map(one).collect()
+}
+
+fn phase(name: &str, kind: PhaseKind, source: PhaseSource, durations_ns: Vec<i64>) -> PhaseStat {
+    let mut sorted = durations_ns.clone();
+    sorted.sort_unstable();
+    let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
+    let total_ns: i64 = sorted.iter().sum();
+    PhaseStat {
+        name: name.to_owned(),
+        kind,
+        source,
+        count: sorted.len(),
+        total_ns,
+        mean_ns: total_ns as f64 / sorted.len() as f64,
+        min_ns: at(0.0),
+        p50_ns: at(0.5),
+        p90_ns: at(0.9),
+        p99_ns: at(0.99),
+        max_ns: at(1.0),
+        drift: (sorted.len() >= 8).then_some(0.083),
+        device_busy_ns: Some(at(0.5) as f64 * 0.36),
+        device_busy_share: Some(0.36),
+        activities: Some(409.6),
+        launches: Some(398.2),
+        batch: (kind == PhaseKind::Decode).then_some(31.6),
+        prefill_tokens: (kind == PhaseKind::Prefill).then_some(18_432),
+        decode_tokens: (kind == PhaseKind::Decode).then_some(9_803),
+        confidence: (source == PhaseSource::Pattern).then_some(0.93),
+        slowest: vec![PhaseExample {
+            name: name.replace('*', "61"),
+            rank: 0,
+            ts_ns: 450_123_000,
+            dur_ns: at(1.0),
+        }],
+        durations_ns,
+    }
+}
+
+pub fn phases() -> Phases {
+    let annotation = PhaseSource::Annotation;
+    Phases(vec![
+        phase("decode", PhaseKind::Decode, PhaseSource::Engine, durations(310, 7_100_000)),
+        phase("prefill", PhaseKind::Prefill, PhaseSource::Engine, durations(10, 21_000_000)),
+        phase("vllm: sample", PhaseKind::Range, annotation, durations(320, 510_000)),
+    ])
+}
+
+pub fn host_phases() -> Phases {
+    let mut phases = phases();
+    for phase in &mut phases.0 {
+        (phase.device_busy_ns, phase.device_busy_share) = (None, None);
+        (phase.activities, phase.launches) = (None, None);
+    }
+    phases
+}

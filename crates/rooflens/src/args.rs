@@ -1,0 +1,89 @@
+//! What may be typed, resolved into a command and a console. No clap type goes further than this file
+//! and the head of each command.
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, ValueEnum};
+
+use crate::commands::Command;
+use crate::console::{Color, Console, Verbosity};
+use crate::exit::Exit;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens analyze trace.json.gz              where the device time goes, on one screen
+  rooflens analyze traces/ -o runs/first      all ranks of a job, saved with an HTML report
+  rooflens explain devices.busy_ns            what a number means and how it is made
+
+Exit codes: rooflens explain exit-codes";
+
+/// Where every microsecond of LLM inference goes.
+#[derive(Parser)]
+#[command(name = "rooflens", version, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+/// Flags of every command.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Talk")]
+struct Shared {
+    /// When to write colours; NO_COLOR is respected
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: ColorArg,
+    /// Say nothing on standard error but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Say how long each step took
+    #[arg(short, long, global = true)]
+    verbose: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ColorArg {
+    Auto,
+    Always,
+    Never,
+}
+
+/// The command to run, or how the program ended already: wrong usage, help, version.
+pub fn parse() -> Result<(Command, Console), Exit> {
+    let cli = Cli::try_parse().map_err(|error| {
+        // A closed pipe is the reader's right.
+        let _ = error.print();
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Fine,
+            _ => Exit::Usage,
+        }
+    })?;
+    let console = cli.shared.resolve();
+    match cli.command {
+        Some(command) => Ok((command, console)),
+        None => {
+            let help = Cli::command().render_help();
+            let text = if console.screen(0).color { help.ansi().to_string() } else { help.to_string() };
+            output::text(&text).map_err(|error| error.exit())?;
+            Err(Exit::Fine)
+        }
+    }
+}
+
+impl Shared {
+    fn resolve(&self) -> Console {
+        Console {
+            verbosity: match (self.quiet, self.verbose) {
+                (true, _) => Verbosity::Quiet,
+                (false, true) => Verbosity::Verbose,
+                (false, false) => Verbosity::Normal,
+            },
+            color: match self.color {
+                ColorArg::Auto => Color::Auto,
+                ColorArg::Always => Color::Always,
+                ColorArg::Never => Color::Never,
+            },
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! A panic is a bug of Rooflens, and says so in one line instead of a page.
+
+use std::io::Write;
+use std::panic::PanicHookInfo;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Only the first panic is told: a thread's panic becomes its parent's.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+/// Replaces the standard message of a panic.
+pub fn install_hook() {
+    std::panic::set_hook(Box::new(|info| {
+        if !TOLD.swap(true, Ordering::SeqCst) {
+            // Nothing can be done where standard error is closed.
+            let _ = std::io::stderr().write_all(report(info).as_bytes());
+        }
+    }));
+}
+
+fn report(info: &PanicHookInfo<'_>) -> String {
+    let place = info.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
+    let what = info.payload_as_str().unwrap_or("no message").replace('\n', " ");
+    format!(
+        "error: this is a bug in rooflens {}{place}: {what}\n\
+         hint: please report this line with the command that led to it and the output of `rooflens doctor`\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}

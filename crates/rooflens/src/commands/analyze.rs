@@ -1,0 +1,104 @@
+//! `rooflens analyze`: where the device time goes.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rooflens_analyze::Findings;
+use rooflens_report::{Page, Table};
+use rooflens_schema::{Notes, RunDir};
+
+use crate::commands::exit_of;
+use crate::console::Console;
+use crate::document::Document;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::inputs::{self, Input};
+use crate::job;
+use crate::output;
+use crate::progress;
+use crate::saved;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens analyze trace.json.gz                   the answer on one screen
+  rooflens analyze traces/ -o runs/tp8             all ranks of a job, saved with an HTML report
+  rooflens analyze rank0.json rank1.json --format json | jq .verdict
+  rooflens analyze runs/tp8 --format csv --table operators > operators.csv";
+
+/// Tell where the device time goes
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Trace, folder with the traces of one job, `-` for standard input, or a run directory; several
+    /// traces are the ranks of one job
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Save tables, findings and report to this run directory
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Print one screen, every number, one table, or a page
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: Format,
+    /// Table to print as CSV: kernels unless told otherwise
+    #[arg(long, value_name = "NAME", value_parser = table_names(), help_heading = "Output")]
+    table: Option<Table>,
+    /// Rows of each table on the screen
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Output")]
+    limit: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Csv,
+    Md,
+}
+
+fn table_names() -> impl TypedValueParser<Value = Table> {
+    let named = |name: String| Table::ALL.iter().copied().find(|table| table.name() == name);
+    let names = PossibleValuesParser::new(Table::ALL.iter().map(|table| table.name()));
+    names.try_map(move |name| named(name).ok_or("no such table"))
+}
+
+/// Runs the command.
+pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    if let Some(table) = args.table.filter(|_| args.format != Format::Csv) {
+        return Err(CliError::TableWithoutCsv { table: table.name() });
+    }
+    let notes = Notes::default();
+    let input = inputs::resolve(&args.inputs, &notes)?;
+    let run = args.output.as_deref().map(saved::destination).transpose()?;
+    // A run that is analysed into itself has its tables already.
+    let own =
+        |dir: &&RunDir| matches!(&input, Input::Run(read) if saved::same_folder(read.root(), dir.root()));
+    let tables = run.as_ref().filter(|dir| !own(dir));
+    let outcome =
+        progress::follow(console, input.stored_bytes(), |watch| job::analyze(&input, &notes, tables, watch))?;
+    let mut page = None;
+    if let Some(run) = &run {
+        saved::write_findings(run, &outcome.findings)?;
+        page = Some(saved::write_report(&run.report(), &outcome.findings)?);
+    }
+    show(&args, &outcome.findings, console)?;
+    if let Some(page) = page {
+        console.say(&format!("report: {}", page.display()));
+    }
+    Ok(exit_of(outcome.stopped))
+}
+
+fn show(args: &Args, findings: &Findings, console: &Console) -> Result<(), CliError> {
+    match args.format {
+        Format::Text => output::text(&rooflens_report::terminal(findings, &console.screen(args.limit))),
+        Format::Md => output::text(&rooflens_report::markdown(findings, Page::Report)),
+        Format::Json => {
+            console.warn_of_loss(&findings.notes);
+            output::json(&Document(findings), console.is_read_by_people())
+        }
+        Format::Csv => {
+            console.warn_of_loss(&findings.notes);
+            output::text(&rooflens_report::csv(findings, args.table.unwrap_or(Table::Kernels)))
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! `rooflens completions`: the Tab key.
+
+use clap::CommandFactory;
+
+use crate::args::Cli;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens completions bash > ~/.local/share/bash-completion/completions/rooflens
+  rooflens completions zsh > ~/.zfunc/_rooflens
+  rooflens completions fish > ~/.config/fish/completions/rooflens.fish";
+
+/// Print the completion script of a shell
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    shell: clap_complete::Shell,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "rooflens", &mut script);
+    output::with(|out| out.write_all(&script))?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,82 @@
+//! `rooflens explain`: what a word or number of a report means.
+
+use serde::Serialize;
+
+use crate::commands::AnswerFormat;
+use crate::commands::list::columns;
+use crate::console::Console;
+use crate::document::{SchemaTag, schema};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::glossary::{self, Meaning};
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens explain devices                how the numbers of an analysis are made
+  rooflens explain devices.busy_ns        one of its fields
+  rooflens explain launch_bound           a cause of idle time
+  rooflens explain exit-codes";
+
+/// Explain a word or number of a report: meaning, unit, formula
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Analysis, table, `analysis.field`, `table.column`, gap cause, kernel class, note or exit code
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: AnswerFormat,
+}
+
+#[derive(Serialize)]
+struct Explanation {
+    schema: SchemaTag,
+    name: String,
+    meanings: Vec<Meaning>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+    let meanings = glossary::meanings(&args.name);
+    if meanings.is_empty() {
+        return Err(CliError::UnknownName { name: args.name.clone(), near: glossary::near(&args.name) });
+    }
+    match args.format {
+        AnswerFormat::Text => {
+            let width = console.screen(0).width;
+            let texts: Vec<String> = meanings.iter().map(|meaning| text(meaning, width)).collect();
+            output::text(&texts.join("\n"))?;
+        }
+        AnswerFormat::Json => {
+            let document = Explanation { schema: schema("explanation"), name: args.name.clone(), meanings };
+            output::json(&document, console.is_read_by_people())?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn text(meaning: &Meaning, width: usize) -> String {
+    let entry = &meaning.entry;
+    let unit = if entry.unit.is_empty() { String::new() } else { format!(", in {}", entry.unit) };
+    let mut lines = vec![format!("{} ({}{unit})", entry.name, meaning.kind)];
+    lines.extend(rooflens_report::text::wrap(&entry.about, width));
+    if !entry.detail.is_empty() {
+        lines.push(String::new());
+        lines.push(entry.detail.clone());
+    } else if !entry.parts.is_empty() {
+        lines.push(String::new());
+        let abouts: Vec<(&str, String)> = entry
+            .parts
+            .iter()
+            .map(|part| match part.unit {
+                "" => (part.name.as_str(), part.about.clone()),
+                unit => (part.name.as_str(), format!("{} [{unit}]", part.about)),
+            })
+            .collect();
+        let rows: Vec<(&str, &str)> = abouts.iter().map(|(name, about)| (*name, about.as_str())).collect();
+        lines.push(columns(&rows, width).trim_end().to_owned());
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,92 @@
+//! `rooflens list`: what there is.
+
+use serde::Serialize;
+
+use crate::commands::AnswerFormat;
+use crate::console::Console;
+use crate::document::{SchemaTag, schema};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::glossary::{self, Topic};
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens list                    what can be listed
+  rooflens list formats            inputs that can be read
+  rooflens list tables --format json";
+
+/// List what can be read, is answered, or stands in a report
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// What to list; nothing lists the lists
+    #[arg(value_name = "WHAT", value_parser = topic_names())]
+    what: Option<String>,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: AnswerFormat,
+}
+
+fn topic_names() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(glossary::ALL.iter().map(|topic| topic.name))
+}
+
+#[derive(Serialize)]
+struct Listing {
+    schema: SchemaTag,
+    list: String,
+    items: Vec<Item>,
+}
+
+#[derive(Serialize)]
+struct Item {
+    name: String,
+    about: String,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+    let topic = args.what.as_ref().and_then(|what| glossary::ALL.iter().find(|topic| topic.name == what));
+    let items: Vec<Item> = match topic {
+        Some(topic) => {
+            let entries = (topic.entries)();
+            entries.into_iter().map(|entry| Item { name: entry.name, about: entry.about }).collect()
+        }
+        None => {
+            let item = |topic: &Topic| Item { name: topic.name.to_owned(), about: topic.about.to_owned() };
+            glossary::ALL.iter().map(item).collect()
+        }
+    };
+    match args.format {
+        AnswerFormat::Text => output::text(&text(&items, console.screen(0).width))?,
+        AnswerFormat::Json => {
+            let list = topic.map_or("lists", |topic| topic.name).to_owned();
+            let document = Listing { schema: schema("list"), list, items };
+            output::json(&document, console.is_read_by_people())?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// Two columns.
+fn text(items: &[Item], width: usize) -> String {
+    let names: Vec<(&str, &str)> =
+        items.iter().map(|item| (item.name.as_str(), item.about.as_str())).collect();
+    columns(&names, width)
+}
+
+/// Names on the left, what they are on the right, in lines that fit.
+pub fn columns(rows: &[(&str, &str)], width: usize) -> String {
+    let left = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) + 2;
+    let mut text = String::new();
+    for (name, about) in rows {
+        let lines = rooflens_report::text::wrap(about, width.saturating_sub(left).max(30));
+        for (i, line) in lines.iter().enumerate() {
+            let name = if i == 0 { name } else { "" };
+            text.push_str(format!("{name:left$}{line}").trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}

@@ -1,0 +1,43 @@
+//! `rooflens man`: the manual.
+
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+
+use crate::args::Cli;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens man | man -l -                          reads it
+  rooflens man ~/.local/share/man/man1             installs a page for each command";
+
+/// Print the manual page, or write a page for each command
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Folder for the pages; it is made if need be
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+    match &args.folder {
+        None => output::with(|out| {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            out.write_all(&page)
+        })?,
+        Some(folder) => {
+            std::fs::create_dir_all(folder)
+                .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+                .map_err(|source| CliError::Unwritable { path: folder.clone(), source })?;
+            console.say(&format!("manual: {}", folder.display()));
+        }
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,58 @@
+//! The commands, one a file. Adding one: a file here, a `mod` line, and a variant of [`Command`],
+//! whose order is that of the help.
+
+mod analyze;
+mod completions;
+mod doctor;
+mod explain;
+mod import;
+mod list;
+mod man;
+mod report;
+
+use clap::{Subcommand, ValueEnum};
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// A command with its arguments.
+#[derive(Subcommand)]
+pub enum Command {
+    Analyze(analyze::Args),
+    Import(import::Args),
+    Report(report::Args),
+    List(list::Args),
+    Explain(explain::Args),
+    Doctor(doctor::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+impl Command {
+    /// Runs it.
+    pub fn run(self, console: &Console) -> Result<Exit, CliError> {
+        match self {
+            Command::Analyze(args) => analyze::run(args, console),
+            Command::Import(args) => import::run(args, console),
+            Command::Report(args) => report::run(&args, console),
+            Command::List(args) => list::run(&args, console),
+            Command::Explain(args) => explain::run(&args, console),
+            Command::Doctor(args) => doctor::run(&args, console),
+            Command::Completions(args) => completions::run(&args),
+            Command::Man(args) => man::run(&args, console),
+        }
+    }
+}
+
+/// The form of a short answer: for people or for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AnswerFormat {
+    Text,
+    Json,
+}
+
+/// How a job ended: the report of a stopped one was given, yet the code tells.
+fn exit_of(stopped: bool) -> Exit {
+    if stopped { Exit::Interrupted } else { Exit::Fine }
+}

@@ -1,0 +1,156 @@
+//! Standard error: talk for people, as much as they asked for. And what the terminal can show.
+
+use std::io::{IsTerminal, Write};
+
+use rooflens_report::TerminalOptions;
+use rooflens_schema::{Note, Severity};
+
+use crate::error::CliError;
+
+/// How much is said on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Errors only.
+    Quiet,
+    /// Progress of slow work, and where files were written.
+    Normal,
+    /// Also how long each step took.
+    Verbose,
+}
+
+/// When to write colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What every command needs to know of the user's wishes and terminal.
+#[derive(Debug, Clone, Copy)]
+pub struct Console {
+    /// How much to say.
+    pub verbosity: Verbosity,
+    /// When to write colours.
+    pub color: Color,
+}
+
+/// Columns where nobody tells how many there are.
+const WIDTH: usize = 100;
+
+impl Console {
+    /// What the terminal behind standard output can show.
+    pub fn screen(&self, limit: usize) -> TerminalOptions {
+        let unicode = unicode(|name| std::env::var(name).ok());
+        TerminalOptions { width: width(), color: self.colored(&std::io::stdout()), unicode, limit }
+    }
+
+    /// Whether people read standard output directly.
+    pub fn is_read_by_people(&self) -> bool {
+        std::io::stdout().is_terminal()
+    }
+
+    /// Says a line, unless asked to be quiet.
+    pub fn say(&self, line: &str) {
+        if self.verbosity >= Verbosity::Normal {
+            talk(line);
+        }
+    }
+
+    /// Says a line where much talk was asked for.
+    pub fn detail(&self, line: &str) {
+        if self.verbosity >= Verbosity::Verbose {
+            talk(line);
+        }
+    }
+
+    /// Says what is missing from the data: for output that does not show it itself.
+    pub fn warn_of_loss(&self, notes: &[Note]) {
+        for note in notes.iter().filter(|note| note.severity == Severity::DataLoss) {
+            let warning = self.paint("warning:", "33");
+            let of = if note.source.is_empty() { String::new() } else { format!("{}: ", note.source) };
+            self.say(&format!("{warning} {of}{} ({})", note.message, note.code));
+        }
+    }
+
+    /// Tells of a failure: the fact, and what helps.
+    pub fn error(&self, error: &CliError) {
+        talk(&format!("{} {error}", self.paint("error:", "1;31")));
+        if let Some(hint) = error.hint() {
+            talk(&format!("{} {hint}", self.paint("hint:", "36")));
+        }
+    }
+
+    fn paint(&self, word: &str, style: &str) -> String {
+        if self.colored(&std::io::stderr()) {
+            format!("\u{1b}[{style}m{word}\u{1b}[0m")
+        } else {
+            word.to_owned()
+        }
+    }
+
+    fn colored(&self, stream: &impl IsTerminal) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => stream.is_terminal() && environment_allows_color(|name| std::env::var(name).ok()),
+        }
+    }
+}
+
+fn environment_allows_color(variable: impl Fn(&str) -> Option<String>) -> bool {
+    // <https://no-color.org>: set and not empty, whatever the value.
+    let unwanted = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !unwanted && variable("TERM").as_deref() != Some("dumb")
+}
+
+/// Nothing can be done where standard error is closed.
+fn talk(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Columns: of the terminal, else as the environment says.
+fn width() -> usize {
+    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into());
+    terminal.or_else(told).filter(|&columns| columns >= 20).unwrap_or(WIDTH)
+}
+
+/// Whether the user's language is written in UTF-8; so it is where nothing is said.
+fn unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let told = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    told.is_none_or(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
+        move |name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    }
+
+    #[test]
+    fn no_color_is_respected() {
+        assert!(environment_allows_color(environment(&[("TERM", "xterm")])));
+        assert!(environment_allows_color(environment(&[("NO_COLOR", "")])));
+        assert!(!environment_allows_color(environment(&[("NO_COLOR", "1")])));
+        assert!(!environment_allows_color(environment(&[("TERM", "dumb")])));
+    }
+
+    #[test]
+    fn the_first_locale_that_is_set_counts() {
+        assert!(unicode(environment(&[])));
+        assert!(unicode(environment(&[("LANG", "en_US.UTF-8")])));
+        assert!(unicode(environment(&[("LC_ALL", ""), ("LANG", "C.utf8")])));
+        assert!(!unicode(environment(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")])));
+    }
+}

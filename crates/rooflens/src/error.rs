@@ -1,0 +1,185 @@
+//! What can go wrong on the command line. The message states the fact and its cause, the hint the
+//! command that helps, and one match gives the exit code.
+
+use std::path::{Path, PathBuf};
+
+use rooflens_ingest::IngestError;
+use rooflens_schema::SchemaError;
+
+use crate::exit::Exit;
+use crate::shell::word;
+
+/// A failure that ends the command.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The input does not exist.
+    #[error("{path} does not exist")]
+    Missing {
+        /// The input.
+        path: PathBuf,
+        /// Existing paths that may have been meant, best first.
+        near: Vec<PathBuf>,
+    },
+    /// The input could not be read.
+    #[error(transparent)]
+    Unreadable(IngestError),
+    /// A folder without a trace, though one near it has some.
+    #[error("no trace in folder {path}, but in {inside}")]
+    TracesElsewhere {
+        /// The folder.
+        path: PathBuf,
+        /// The folder with traces, or with the run.
+        inside: PathBuf,
+    },
+    /// The run directory could not be read.
+    #[error(transparent)]
+    UnreadableRun(SchemaError),
+    /// Ctrl-C before there was anything to report.
+    #[error("stopped before any record was read")]
+    Interrupted,
+    /// A run directory among other inputs.
+    #[error("{path} is a run directory: it is analysed alone")]
+    RunAmongOthers {
+        /// The run.
+        path: PathBuf,
+    },
+    /// Standard input can be read once.
+    #[error("`-` (standard input) is given more than once")]
+    StdinTwice,
+    /// `--table` with another format than CSV.
+    #[error("--table chooses the table of --format csv")]
+    TableWithoutCsv {
+        /// The table asked for.
+        table: &'static str,
+    },
+    /// The output folder holds something else.
+    #[error("{path} is not empty and not a Rooflens run: nothing was written")]
+    NotOurs {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The output folder is a file.
+    #[error("{path} is not a folder")]
+    NotAFolder {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The output folder is the run that is read.
+    #[error("{path} is the run that is read: it has its tables already")]
+    SameRun {
+        /// The run.
+        path: PathBuf,
+    },
+    /// Tables could not be written.
+    #[error(transparent)]
+    UnwritableTables(SchemaError),
+    /// A file could not be written.
+    #[error("cannot write {path}: {source}")]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// Standard output could not be written.
+    #[error("cannot write to standard output: {source}")]
+    Stdout {
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// `explain` does not know the name.
+    #[error("nothing here is called {name:?}")]
+    UnknownName {
+        /// The name.
+        name: String,
+        /// Names that may have been meant, best first.
+        near: Vec<String>,
+    },
+}
+
+impl CliError {
+    /// The exit code.
+    pub fn exit(&self) -> Exit {
+        match self {
+            CliError::Missing { .. }
+            | CliError::Unreadable(_)
+            | CliError::TracesElsewhere { .. }
+            | CliError::UnreadableRun(_) => Exit::Data,
+            CliError::Interrupted => Exit::Interrupted,
+            CliError::RunAmongOthers { .. }
+            | CliError::StdinTwice
+            | CliError::TableWithoutCsv { .. }
+            | CliError::NotOurs { .. }
+            | CliError::NotAFolder { .. }
+            | CliError::SameRun { .. }
+            | CliError::UnknownName { .. } => Exit::Usage,
+            CliError::UnwritableTables(_) | CliError::Unwritable { .. } | CliError::Stdout { .. } => {
+                Exit::Environment
+            }
+        }
+    }
+
+    /// What helps: a command wherever there is one.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            CliError::Missing { near, .. } => Some(match near.as_slice() {
+                [] => "find . -name '*.json*'".to_owned(),
+                [one] => format!("did you mean {}? rooflens analyze {}", one.display(), word(one)),
+                [first, others @ ..] => {
+                    let others: Vec<String> = others.iter().map(|path| name_of(path)).collect();
+                    format!(
+                        "similar names nearby: {}, {}; rooflens analyze {}",
+                        name_of(first),
+                        others.join(", "),
+                        word(first)
+                    )
+                }
+            }),
+            CliError::Unreadable(error) => Some(unreadable(error)),
+            CliError::TracesElsewhere { inside, .. } => Some(format!("rooflens analyze {}", word(inside))),
+            CliError::UnreadableRun(_) => {
+                Some("import the trace again: rooflens import TRACE -o RUN".to_owned())
+            }
+            CliError::Interrupted => None,
+            CliError::RunAmongOthers { path } => Some(format!("rooflens analyze {}", word(path))),
+            CliError::StdinTwice => Some("zcat trace.json.gz | rooflens analyze -".to_owned()),
+            CliError::TableWithoutCsv { table } => {
+                Some(format!("add --format csv: rooflens analyze --format csv --table {table} …"))
+            }
+            CliError::NotOurs { path } => {
+                Some(format!("choose a new or empty folder: -o {}", word(&path.join("rooflens-run"))))
+            }
+            CliError::NotAFolder { path } => {
+                Some(format!("choose a folder: -o {}", word(&path.with_extension("run"))))
+            }
+            CliError::SameRun { path } => {
+                Some(format!("to write its report again: rooflens report {}", word(path)))
+            }
+            CliError::UnwritableTables(_) | CliError::Unwritable { .. } => Some(
+                "rooflens doctor tells whether this folder is writable; df -h . tells its free room"
+                    .to_owned(),
+            ),
+            CliError::Stdout { .. } => Some("df -h . tells the free room".to_owned()),
+            CliError::UnknownName { near, .. } => Some(match near.as_slice() {
+                [] => "rooflens list tells what there is to explain".to_owned(),
+                [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),
+            }),
+        }
+    }
+}
+
+fn unreadable(error: &IngestError) -> String {
+    match error {
+        IngestError::Io { path, .. } => format!("ls -l {}", word(path)),
+        IngestError::Empty { .. } | IngestError::Unknown { .. } | IngestError::EmptyFolder { .. } => {
+            "rooflens list formats".to_owned()
+        }
+        IngestError::NoRecords { .. } => {
+            "was the profiler stopped and its trace exported? rooflens explain no_records".to_owned()
+        }
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

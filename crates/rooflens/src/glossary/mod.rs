@@ -1,0 +1,219 @@
+//! Everything that has a name and a meaning, gathered from the registries: what `list` lists and
+//! `explain` explains. Adding a topic: an entry in [`ALL`].
+
+mod explanation;
+mod note_codes;
+
+use std::collections::BTreeSet;
+
+use rooflens_analyze::analyses;
+use rooflens_analyze::kernel_catalog::KernelClass;
+use rooflens_schema::Severity;
+use rooflens_schema::table::{Column, TableSpec};
+use rooflens_schema::tables::{self, ApiKind, GapCause, PhaseKind, PhaseSource};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::suggest;
+
+/// A kind of named things.
+pub struct Topic {
+    /// What `list` calls it.
+    pub name: &'static str,
+    /// What one of them is called.
+    pub one: &'static str,
+    /// What they are.
+    pub about: &'static str,
+    /// All of them, in order.
+    pub entries: fn() -> Vec<Entry>,
+}
+
+/// A named thing.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a line.
+    pub about: String,
+    /// Unit of its values; empty for what has none.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub unit: &'static str,
+    /// How it is made, line by line; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// What it consists of: fields or columns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Entry>,
+}
+
+/// Every topic, in the order of `list`.
+pub const ALL: &[Topic] = &[
+    Topic { name: "formats", one: "format", about: "inputs that can be read", entries: formats },
+    Topic { name: "analyses", one: "analysis", about: "questions that are answered", entries: analyses },
+    Topic { name: "tables", one: "table", about: "tables of a run, as Parquet", entries: table_specs },
+    Topic { name: "kernel-classes", one: "kernel class", about: "what kernels do", entries: kernel_classes },
+    Topic { name: "gap-causes", one: "gap cause", about: "why a device is idle", entries: gap_causes },
+    Topic { name: "phase-kinds", one: "phase kind", about: "what parts of a run do", entries: phase_kinds },
+    Topic { name: "phase-sources", one: "phase source", about: "who names a phase", entries: phase_sources },
+    Topic { name: "api-kinds", one: "runtime call kind", about: "what runtime calls do", entries: api_kinds },
+    Topic { name: "severities", one: "severity", about: "how bad a note is", entries: severities },
+    Topic {
+        name: "notes",
+        one: "note code",
+        about: "problems a report may tell of",
+        entries: note_codes::entries,
+    },
+    Topic { name: "exit-codes", one: "exit code", about: "how a command ends", entries: exit_codes },
+];
+
+/// A meaning of a name: the same word may be a table and an analysis.
+#[derive(Debug, Serialize)]
+pub struct Meaning {
+    /// What kind of thing it is, as "gap cause".
+    pub kind: String,
+    /// The thing.
+    #[serde(flatten)]
+    pub entry: Entry,
+}
+
+/// Every meaning of `name`: an entry, a part of one (`table.column`), or a whole topic.
+pub fn meanings(name: &str) -> Vec<Meaning> {
+    let mut found = Vec::new();
+    for topic in ALL {
+        let entries = (topic.entries)();
+        if topic.name == name {
+            let entry = Entry {
+                name: name.to_owned(),
+                about: topic.about.to_owned(),
+                parts: entries,
+                ..Entry::default()
+            };
+            found.push(Meaning { kind: "list".to_owned(), entry });
+            continue;
+        }
+        for entry in entries {
+            if entry.name == name || note_codes::is_variant(&entry.name, name) {
+                found.push(Meaning { kind: topic.one.to_owned(), entry });
+            } else if let Some(part) = part(&entry, name) {
+                found.push(Meaning { kind: format!("part of {} {}", topic.one, entry.name), entry: part });
+            }
+        }
+    }
+    found
+}
+
+/// Known names like `name`, best first.
+pub fn near(name: &str) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    for topic in ALL {
+        names.insert(topic.name.to_owned());
+        for entry in (topic.entries)() {
+            names.extend(entry.parts.iter().map(|part| format!("{}.{}", entry.name, part.name)));
+            names.insert(entry.name);
+        }
+    }
+    suggest::near(name, names.iter().map(String::as_str))
+}
+
+/// The part that `name` (as `kernels.dur_ns`) names, and the formulas that speak of it.
+fn part(entry: &Entry, name: &str) -> Option<Entry> {
+    let wanted = name.strip_prefix(entry.name.as_str())?.strip_prefix('.')?;
+    let own = || entry.parts.iter().find(|part| part.name == wanted).cloned();
+    let mut part = own().or_else(|| explanation::mention(&entry.detail, wanted))?;
+    part.detail = explanation::formulas(&entry.detail, wanted);
+    part.name = name.to_owned();
+    Some(part)
+}
+
+/// A thing without unit, detail or parts.
+fn plain(name: impl Into<String>, about: impl Into<String>) -> Entry {
+    Entry { name: name.into(), about: about.into(), ..Entry::default() }
+}
+
+fn formats() -> Vec<Entry> {
+    rooflens_ingest::ALL.iter().map(|format| plain(format.name(), format.about())).collect()
+}
+
+fn analyses() -> Vec<Entry> {
+    let entry = |analysis: &&dyn rooflens_analyze::Analysis| Entry {
+        detail: analysis.explain().trim_end().to_owned(),
+        parts: explanation::fields(analysis.explain()),
+        ..plain(analysis.name(), analysis.question())
+    };
+    analyses::ALL.iter().map(entry).collect()
+}
+
+fn table_specs() -> Vec<Entry> {
+    let entry = |spec: TableSpec| {
+        let rank = spec.per_rank.then(|| Entry { unit: "id", ..plain("rank", "Rank of the job (int32).") });
+        let columns = spec.columns.iter().map(|column| Entry {
+            unit: column.unit,
+            ..plain(column.name, format!("{} ({})", column.doc, sql_type(column)))
+        });
+        Entry { parts: rank.into_iter().chain(columns).collect(), ..plain(spec.name, spec.doc) }
+    };
+    tables::specs().into_iter().map(entry).collect()
+}
+
+/// A column's type in words, with whether it may be missing.
+fn sql_type(column: &Column) -> String {
+    let name = column.data_type.to_string().to_lowercase();
+    let name = if name.contains("utf8") { "text".to_owned() } else { name };
+    if column.nullable { format!("{name}, may be null") } else { name }
+}
+
+fn kernel_classes() -> Vec<Entry> {
+    KernelClass::ALL.iter().map(|class| plain(class.as_str(), class.definition())).collect()
+}
+
+fn gap_causes() -> Vec<Entry> {
+    GapCause::ALL.iter().map(|cause| plain(cause.as_str(), cause.doc())).collect()
+}
+
+fn phase_kinds() -> Vec<Entry> {
+    PhaseKind::ALL.iter().map(|kind| plain(kind.as_str(), kind.doc())).collect()
+}
+
+fn phase_sources() -> Vec<Entry> {
+    PhaseSource::ALL.iter().map(|source| plain(source.as_str(), source.doc())).collect()
+}
+
+fn api_kinds() -> Vec<Entry> {
+    ApiKind::ALL.iter().map(|kind| plain(kind.as_str(), kind.doc())).collect()
+}
+
+fn severities() -> Vec<Entry> {
+    Severity::ALL.iter().map(|severity| plain(severity.as_str(), severity.doc())).collect()
+}
+
+fn exit_codes() -> Vec<Entry> {
+    Exit::ALL.iter().map(|exit| plain(exit.code().to_string(), exit.meaning())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_topic_has_entries_with_a_meaning() {
+        for topic in ALL {
+            let entries = (topic.entries)();
+            assert!(!entries.is_empty(), "{}", topic.name);
+            for entry in entries {
+                assert!(!entry.name.is_empty() && !entry.about.is_empty(), "{}: {entry:?}", topic.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_may_have_several_meanings() {
+        let kinds = |name| meanings(name).into_iter().map(|meaning| meaning.kind).collect::<Vec<_>>();
+        assert_eq!(kinds("kernels"), ["analysis", "table"]);
+        assert_eq!(kinds("kernels.dur_ns"), ["part of table kernels"]);
+        assert_eq!(kinds("devices.busy_ns"), ["part of analysis devices"]);
+        assert_eq!(kinds("launch_bound"), ["gap cause"]);
+        assert_eq!(kinds("unread_gpu_user_annotation"), ["note code"]);
+        assert_eq!(kinds("exit-codes"), ["list"]);
+        assert!(kinds("nothing").is_empty());
+    }
+}

@@ -1,0 +1,53 @@
+//! The codes of notes: what may be wrong with an input, and what it does to the numbers.
+
+use crate::glossary::{Entry, plain};
+
+/// Code and meaning. `unread_*` stands for one code a category of events.
+const CODES: &[(&str, &str)] = &[
+    (
+        "truncated",
+        "The list of events is not closed: the trace was cut off while it was written, and its end is missing.",
+    ),
+    (
+        "stream_error",
+        "The file could not be read to its end, or its compression is damaged; what follows is missing.",
+    ),
+    ("stopped", "Reading was stopped by Ctrl-C; the rest is missing."),
+    ("unreadable_rank", "A trace of the job gave no record at all; its rank is missing from every number."),
+    ("damaged_event", "Events that could not be read and were passed over."),
+    ("damaged_header", "Keys around the events that could not be understood, such as device properties."),
+    ("event_without_time", "Events without a usable time or duration; they are in no table."),
+    ("invalid_text", "Names that are not valid UTF-8; the bad bytes were replaced."),
+    (
+        "duplicate_rank",
+        "Two traces say they are the same rank; the later got the next free number. Numbers by rank may be of another rank.",
+    ),
+    (
+        "unaligned_clock",
+        "The trace of a rank does not tell the time of day: its times cannot be compared with those of other ranks.",
+    ),
+    (
+        "no_common_time",
+        "The traces of two ranks were recorded at different times: they may not belong to the same job.",
+    ),
+    ("file_passed_over", "Files in the folder that are in no format Rooflens reads."),
+    (
+        "header_not_kept",
+        "Keys around the events that are not stored, since they may name people or machines.",
+    ),
+    ("unread_*", "Events of a category that has no table yet; they are counted and not read."),
+    (
+        "no_records",
+        "Not a note but an error: the file looks like a trace but holds no event. The profiler was likely not started, or not stopped before the trace was exported: in PyTorch, export after leaving `with torch.profiler.profile(...) as prof:`, by prof.export_chrome_trace(\"trace.json.gz\").",
+    ),
+];
+
+/// All codes.
+pub fn entries() -> Vec<Entry> {
+    CODES.iter().map(|(code, meaning)| plain(*code, *meaning)).collect()
+}
+
+/// Whether `name` is one of the codes that `pattern` (as `unread_*`) stands for.
+pub fn is_variant(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').is_some_and(|start| name.starts_with(start))
+}

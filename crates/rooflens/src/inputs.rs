@@ -1,0 +1,135 @@
+//! From paths to what is read: a run written earlier, or the traces of one job.
+
+use std::path::{Path, PathBuf};
+
+use rooflens_ingest::{Artefact, IngestError, Source, no_progress, rank_files, recognise};
+use rooflens_schema::{Notes, RunDir};
+
+use crate::error::CliError;
+use crate::suggest;
+
+/// What is read.
+#[derive(Debug)]
+pub enum Input {
+    /// A run written earlier: its facts are stored.
+    Run(RunDir),
+    /// Traces, one a rank.
+    Traces(Vec<TraceFile>),
+}
+
+/// One rank's trace.
+#[derive(Debug)]
+pub struct TraceFile {
+    /// Where it is.
+    pub source: Source,
+    /// The rank that its name tells.
+    pub rank_by_name: Option<i32>,
+}
+
+impl Input {
+    /// Bytes to read, as they are stored; `None` where that is not known.
+    pub fn stored_bytes(&self) -> Option<u64> {
+        let Input::Traces(files) = self else { return None };
+        let length = |file: &TraceFile| match &file.source {
+            Source::File(path) => {
+                std::fs::metadata(path).ok().filter(|data| data.is_file()).map(|data| data.len())
+            }
+            Source::Stdin => None,
+        };
+        files.iter().map(length).sum()
+    }
+}
+
+/// What the paths stand for. Everything that can be known to fail without reading a trace fails here.
+pub fn resolve(paths: &[PathBuf], notes: &Notes) -> Result<Input, CliError> {
+    if let [path] = paths
+        && RunDir::is_run(path)
+    {
+        return Ok(Input::Run(RunDir::new(path)));
+    }
+    let mut files = Vec::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            if files.iter().any(|file: &TraceFile| file.source == Source::Stdin) {
+                return Err(CliError::StdinTwice);
+            }
+            files.push(TraceFile { source: Source::Stdin, rank_by_name: None });
+        } else if RunDir::is_run(path) {
+            return Err(CliError::RunAmongOthers { path: path.clone() });
+        } else if path.is_dir() {
+            files.extend(folder(path, notes)?);
+        } else {
+            files.push(file(path)?);
+        }
+    }
+    Ok(Input::Traces(files))
+}
+
+fn folder(path: &Path, notes: &Notes) -> Result<Vec<TraceFile>, CliError> {
+    let found = rank_files(path, notes).map_err(|error| match error {
+        IngestError::EmptyFolder { path } => match traces_near(&path) {
+            Some(inside) => CliError::TracesElsewhere { path, inside },
+            None => CliError::Unreadable(IngestError::EmptyFolder { path }),
+        },
+        error => CliError::Unreadable(error),
+    })?;
+    Ok(found
+        .into_iter()
+        .map(|file| TraceFile { source: Source::File(file.path), rank_by_name: file.rank_by_name })
+        .collect())
+}
+
+/// A folder near one without traces that has some: below it, or the run it belongs to.
+fn traces_near(folder: &Path) -> Option<PathBuf> {
+    let run = folder.parent().filter(|parent| RunDir::is_run(parent)).map(Path::to_owned);
+    run.or_else(|| {
+        let mut below: Vec<PathBuf> =
+            std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        below.sort();
+        let has_traces = |path: &PathBuf| {
+            path.is_dir() && (RunDir::is_run(path) || rank_files(path, &Notes::default()).is_ok())
+        };
+        below.into_iter().find(has_traces)
+    })
+}
+
+fn file(path: &Path) -> Result<TraceFile, CliError> {
+    if !path.exists() {
+        return Err(CliError::Missing { path: path.to_owned(), near: files_near(path) });
+    }
+    let source = Source::File(path.to_owned());
+    // A pipe can be looked at only once; the reader will say whether it is a trace.
+    if path.is_file() {
+        let artefact = Artefact::open(&source, no_progress()).map_err(CliError::Unreadable)?;
+        if recognise(artefact.probe()).is_none() {
+            // Gives the error that tells how the file begins.
+            rooflens_ingest::read(artefact, &Notes::default()).map_err(CliError::Unreadable)?;
+        }
+    }
+    Ok(TraceFile { rank_by_name: rank_in_name(path), source })
+}
+
+/// Paths in the same folder with a similar name.
+fn files_near(path: &Path) -> Vec<PathBuf> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { return vec![] };
+    let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
+    let names: Vec<String> =
+        entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect();
+    suggest::near(&name, names.iter().map(String::as_str))
+        .iter()
+        .map(|near| path.with_file_name(near))
+        .collect()
+}
+
+/// The number behind the last `rank` in a file name.
+fn rank_in_name(path: &Path) -> Option<i32> {
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let (_, behind) = name.rsplit_once("rank")?;
+    let digits = behind.trim_start_matches(['-', '_', '.', '=']);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}

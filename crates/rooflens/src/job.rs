@@ -1,0 +1,181 @@
+//! From an input to findings and tables, rank by rank: memory grows with the largest rank, not with
+//! the job. Nothing here knows of a command line or prints.
+
+use std::sync::Arc;
+
+use rooflens_analyze::Findings;
+use rooflens_ingest::{Artefact, IngestError, Progress};
+use rooflens_schema::parquet_io::RunReader;
+use rooflens_schema::{Notes, RankTables, RunDir, Severity, Stage};
+
+use crate::error::CliError;
+use crate::inputs::{Input, TraceFile};
+use crate::ranks::{Clock, Numbering};
+use crate::saved::SavedTables;
+
+/// What is being done to a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Turning bytes into rows.
+    Read,
+    /// Deriving facts from the rows.
+    Derive,
+    /// Answering questions.
+    Analyze,
+    /// Writing tables.
+    Write,
+}
+
+/// Follows the work, and may end it early.
+pub trait Watch: Send + Sync {
+    /// A step begins, on the rank of that source.
+    fn step(&self, step: Step, source: &str);
+    /// Stored bytes were read.
+    fn bytes(&self, count: u64);
+    /// Whether to stop reading.
+    fn stopped(&self) -> bool;
+}
+
+/// What became of a job.
+pub struct Outcome {
+    /// Every answer.
+    pub findings: Findings,
+    /// Whether it was ended early: the findings are those of what was read until then.
+    pub stopped: bool,
+}
+
+/// Reads an input and answers every question about it; writes its tables to `tables`, if given.
+pub fn analyze(
+    input: &Input,
+    notes: &Notes,
+    tables: Option<&RunDir>,
+    watch: &Arc<dyn Watch>,
+) -> Result<Outcome, CliError> {
+    let mut job = rooflens_analyze::Job::default();
+    let mut saved = tables.map(SavedTables::new);
+    let stopped = each_rank(input, notes, watch, |rank| {
+        watch.step(Step::Analyze, &rank.meta.source);
+        job.rank(rank);
+        saved.as_mut().map_or(Ok(()), |saved| {
+            watch.step(Step::Write, &rank.meta.source);
+            saved.rank(rank)
+        })
+    })?;
+    let rows = notes.rows();
+    if let Some(saved) = saved {
+        saved.finish(&rows)?;
+    }
+    Ok(Outcome { findings: job.finish(rows), stopped })
+}
+
+/// Reads an input and writes its tables, facts included. Answers whether it was ended early.
+pub fn import(
+    input: &Input,
+    notes: &Notes,
+    tables: &RunDir,
+    watch: &Arc<dyn Watch>,
+) -> Result<bool, CliError> {
+    let mut saved = SavedTables::new(tables);
+    let stopped = each_rank(input, notes, watch, |rank| {
+        watch.step(Step::Write, &rank.meta.source);
+        saved.rank(rank)
+    })?;
+    saved.finish(&notes.rows())?;
+    Ok(stopped)
+}
+
+/// Gives each rank, its facts derived, to `take`. Answers whether it was stopped early.
+fn each_rank(
+    input: &Input,
+    notes: &Notes,
+    watch: &Arc<dyn Watch>,
+    take: impl FnMut(&RankTables) -> Result<(), CliError>,
+) -> Result<bool, CliError> {
+    match input {
+        Input::Run(run) => each_stored_rank(run, notes, watch, take),
+        Input::Traces(files) => each_trace(files, notes, watch, take),
+    }
+}
+
+fn each_stored_rank(
+    run: &RunDir,
+    notes: &Notes,
+    watch: &Arc<dyn Watch>,
+    mut take: impl FnMut(&RankTables) -> Result<(), CliError>,
+) -> Result<bool, CliError> {
+    let reader = RunReader::open(run).map_err(CliError::UnreadableRun)?;
+    for note in reader.notes().map_err(CliError::UnreadableRun)? {
+        notes.add_many(note.stage, note.severity, &note.code, &note.source, note.count, note.message);
+    }
+    let ranks = reader.ranks();
+    for (done, &rank) in ranks.iter().enumerate() {
+        if watch.stopped() {
+            note_unread(done, ranks.len(), notes)?;
+            return Ok(true);
+        }
+        watch.step(Step::Read, &format!("rank {rank}"));
+        take(&reader.rank(rank).map_err(CliError::UnreadableRun)?)?;
+    }
+    Ok(watch.stopped())
+}
+
+fn each_trace(
+    files: &[TraceFile],
+    notes: &Notes,
+    watch: &Arc<dyn Watch>,
+    mut take: impl FnMut(&RankTables) -> Result<(), CliError>,
+) -> Result<bool, CliError> {
+    let mut numbering = Numbering::new(files);
+    let mut clock = Clock::default();
+    let mut first_failure = None;
+    let mut taken = 0;
+    for (done, file) in files.iter().enumerate() {
+        if watch.stopped() {
+            note_unread(done, files.len(), notes)?;
+            return Ok(true);
+        }
+        match read(file, notes, watch) {
+            Ok(mut tables) => {
+                numbering.number(&mut tables, file.rank_by_name, notes);
+                if files.len() > 1 {
+                    clock.align(&mut tables, notes);
+                }
+                watch.step(Step::Derive, &tables.meta.source);
+                rooflens_analyze::facts::derive(&mut tables);
+                take(&tables)?;
+                taken += 1;
+            }
+            Err(_) if watch.stopped() && taken == 0 => return Err(CliError::Interrupted),
+            // One damaged rank must not hide the others.
+            Err(error) => {
+                notes.add(Stage::Ingest, Severity::DataLoss, "unreadable_rank", "", error.to_string());
+                first_failure.get_or_insert(error);
+            }
+        }
+    }
+    match first_failure {
+        Some(error) if taken == 0 => Err(CliError::Unreadable(error)),
+        _ => Ok(watch.stopped()),
+    }
+}
+
+fn read(file: &TraceFile, notes: &Notes, watch: &Arc<dyn Watch>) -> Result<RankTables, IngestError> {
+    let follower = Arc::clone(watch);
+    let progress: Progress = Arc::new(move |count| {
+        follower.bytes(count);
+        !follower.stopped()
+    });
+    let artefact = Artefact::open(&file.source, progress)?;
+    watch.step(Step::Read, artefact.name());
+    rooflens_ingest::read(artefact, notes)
+}
+
+/// Says how many ranks were not read, where any was.
+fn note_unread(done: usize, all: usize, notes: &Notes) -> Result<(), CliError> {
+    if done == 0 {
+        return Err(CliError::Interrupted);
+    }
+    let message = format!("reading was stopped after {done} of {all} ranks; the others are missing");
+    notes.add_many(Stage::Ingest, Severity::DataLoss, "stopped", "", (all - done) as i64, message);
+    Ok(())
+}

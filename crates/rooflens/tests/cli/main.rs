@@ -1,0 +1,112 @@
+//! The program as its users meet it: arguments in, output and exit code out.
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
+mod analyze;
+mod failures;
+mod interrupted;
+mod runs;
+mod words;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A file of `fixtures/`.
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+/// The program, in an environment that tests can rely on.
+fn rooflens(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rooflens"));
+    command.args(args).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.stdin(Stdio::null());
+    command
+}
+
+/// What it answers.
+struct Answer {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Answer {
+    fn of(output: Output) -> Self {
+        Answer {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Standard output, where all went well.
+    fn fine(self) -> String {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        self.stdout
+    }
+
+    fn json(self) -> serde_json::Value {
+        serde_json::from_str(&self.fine()).unwrap()
+    }
+
+    /// The line that begins with `hint: `.
+    fn hint(&self) -> &str {
+        self.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default()
+    }
+}
+
+fn run(args: &[&str]) -> Answer {
+    Answer::of(rooflens(args).output().unwrap())
+}
+
+fn run_with_input(args: &[&str], input: &[u8]) -> Answer {
+    let mut command = rooflens(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    Answer::of(child.wait_with_output().unwrap())
+}
+
+/// A folder that goes away with the test.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        self.text(name)
+    }
+}
+
+/// Names of the files below a folder, sorted.
+fn files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.push(path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}

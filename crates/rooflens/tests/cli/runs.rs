@@ -1,0 +1,157 @@
+//! Run directories: written, read again, replaced, and never mistaken for something else.
+
+use super::*;
+
+const REPORT: &[&str] = &[
+    "report/index.html",
+    "report/kernels.md",
+    "report/metrics.json",
+    "report/operators.md",
+    "report/report.md",
+];
+
+#[test]
+fn a_saved_run_is_whole() {
+    let folder = Folder::new();
+    let run_dir = folder.text("run");
+    let printed =
+        run(&["analyze", &fixture("kineto/decode.json"), "-o", &run_dir, "--format", "json"]).fine();
+    let found = files(&folder.path("run"));
+    for name in [
+        "runs",
+        "ranks",
+        "devices",
+        "kernels",
+        "kernel_dim",
+        "ops",
+        "api",
+        "frames",
+        "phases",
+        "memory",
+        "collectives",
+        "name_dim",
+        "notes",
+    ] {
+        assert!(found.contains(&format!("tables/{name}.parquet")), "{name}: {found:?}");
+    }
+    for name in ["trace", "devices", "kernels", "operators", "verdict"] {
+        assert!(found.contains(&format!("findings/{name}.json")), "{name}: {found:?}");
+    }
+    for name in REPORT {
+        assert!(found.contains(&(*name).to_owned()), "{name}: {found:?}");
+    }
+    let metrics = std::fs::read_to_string(folder.path("run/report/metrics.json")).unwrap();
+    assert_eq!(metrics, printed, "the same document on standard output and on disk");
+    let kernels = std::fs::read_to_string(folder.path("run/findings/kernels.json")).unwrap();
+    let kernels: serde_json::Value = serde_json::from_str(&kernels).unwrap();
+    assert_eq!(kernels["schema"], serde_json::json!({"name": "rooflens.kernels", "version": "1.0"}));
+    let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(kernels["kernels"], printed["kernels"]);
+    let page = std::fs::read_to_string(folder.path("run/report/index.html")).unwrap();
+    assert!(page.contains("decode.json"));
+}
+
+#[test]
+fn a_run_gives_the_same_answers_as_its_trace() {
+    for input in ["kineto/decode.json", "kineto/two_ranks"] {
+        let folder = Folder::new();
+        let run_dir = folder.text("run");
+        let imported = run(&["import", &fixture(input), "-o", &run_dir]);
+        assert_eq!((imported.code, imported.stdout.as_str()), (0, ""), "{}", imported.stderr);
+        assert!(
+            imported.stderr.contains(&format!("next: rooflens analyze {run_dir}")),
+            "{}",
+            imported.stderr
+        );
+        assert!(files(&folder.path("run")).iter().all(|file| file.starts_with("tables/")), "tables only");
+        for format in [["--format", "json"], ["--format", "text"], ["--format", "csv"], ["--format", "md"]] {
+            let of_trace = run(&[&["analyze", &fixture(input)], &format[..]].concat()).fine();
+            let of_run = run(&[&["analyze", run_dir.as_str()], &format[..]].concat()).fine();
+            assert_eq!(of_run, of_trace, "{input} {format:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_can_be_copied_and_analysed_into_itself() {
+    let folder = Folder::new();
+    let (first, second) = (folder.text("first"), folder.text("second"));
+    let json = run(&["analyze", &fixture("kineto/two_ranks"), "-o", &first, "--format", "json"]).fine();
+    let copied = run(&["analyze", &first, "-o", &second, "--format", "json"]).fine();
+    assert_eq!(copied, json);
+    assert_eq!(files(&folder.path("second")), files(&folder.path("first")));
+    let again = run(&["analyze", &second, "-o", &second, "--format", "json"]).fine();
+    assert_eq!(again, json);
+    assert_eq!(run(&["analyze", &second, "--format", "json"]).fine(), json, "its tables are still there");
+}
+
+#[test]
+fn a_report_is_written_again() {
+    let folder = Folder::new();
+    let run_dir = folder.text("run");
+    run(&["import", &fixture("kineto/decode.json"), "-o", &run_dir]).fine();
+    let answer = run(&["report", &run_dir]);
+    assert!(answer.stderr.contains("run/report/index.html"), "{}", answer.stderr);
+    answer.fine();
+    let found = files(&folder.path("run"));
+    assert!(REPORT.iter().all(|name| found.contains(&(*name).to_owned())), "{found:?}");
+
+    let elsewhere = folder.text("public");
+    run(&["report", &run_dir, "-o", &elsewhere]).fine();
+    run(&["report", &run_dir, "-o", &elsewhere]).fine();
+    assert_eq!(files(&folder.path("public")).len(), REPORT.len());
+    assert_eq!(
+        std::fs::read(folder.path("public/index.html")).unwrap(),
+        std::fs::read(folder.path("run/report/index.html")).unwrap()
+    );
+}
+
+#[test]
+fn an_older_run_is_replaced() {
+    let folder = Folder::new();
+    let run_dir = folder.text("run");
+    run(&["analyze", &fixture("kineto/two_ranks"), "-o", &run_dir]).fine();
+    folder.write("run/findings/of_another_version.json", b"{}");
+    let cpu_only =
+        br#"[{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.0, "dur": 2.0}]"#;
+    run(&["analyze", &folder.write("cpu.json", cpu_only), "-o", &run_dir]).fine();
+    let found = files(&folder.path("run"));
+    for gone in ["tables/kernels.parquet", "findings/kernels.json", "findings/of_another_version.json"] {
+        assert!(!found.contains(&gone.to_owned()), "{gone}: {found:?}");
+    }
+    let json = run(&["analyze", &run_dir, "--format", "json"]).json();
+    assert_eq!(json["trace"]["ranks"], 1);
+}
+
+#[test]
+fn other_folders_are_left_alone() {
+    let folder = Folder::new();
+    folder.write("mine/index.html", b"mine");
+    let mine = folder.text("mine");
+    let trace = fixture("kineto/decode.json");
+    let run_dir = folder.text("run");
+    run(&["import", &trace, "-o", &run_dir]).fine();
+    for args in
+        [["analyze", &trace, "-o", &mine], ["import", &trace, "-o", &mine], ["report", &run_dir, "-o", &mine]]
+    {
+        let answer = run(&args);
+        assert_eq!(answer.code, 2, "{args:?}");
+        assert!(answer.hint().contains("-o "), "{}", answer.stderr);
+    }
+    assert_eq!(files(&folder.path("mine")), ["index.html"]);
+    assert_eq!(std::fs::read(folder.path("mine/index.html")).unwrap(), b"mine");
+
+    let answer = run(&["analyze", &trace, "-o", &folder.text("mine/index.html")]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (2, ""));
+    let answer = run(&["import", &run_dir, "-o", &run_dir]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.hint().starts_with("to write its report again: rooflens report "), "{}", answer.stderr);
+}
+
+#[test]
+fn what_cannot_be_read_leaves_no_folder() {
+    let folder = Folder::new();
+    let answer = run(&["analyze", &folder.write("text.json", b"hello"), "-o", &folder.text("run")]);
+    assert_eq!(answer.code, 5);
+    assert!(!folder.path("run").exists());
+}

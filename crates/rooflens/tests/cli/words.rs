@@ -1,0 +1,70 @@
+//! Help and the words of a report.
+
+use super::*;
+
+#[test]
+fn without_a_command_there_is_help() {
+    let help = run(&[]).fine();
+    for command in ["analyze", "import", "report", "list", "explain", "doctor", "completions", "man"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
+        let own = run(&[command, "--help"]).fine();
+        assert!(own.contains("Examples:\n  rooflens "), "{own}");
+        assert!(own.lines().all(|line| line.chars().count() <= 100), "{own}");
+    }
+    assert_eq!(run(&["--version"]).fine(), format!("rooflens {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn every_list_lists_and_every_entry_is_explained() {
+    let lists = run(&["list", "--format", "json"]).json();
+    for list in lists["items"].as_array().unwrap() {
+        let name = list["name"].as_str().unwrap();
+        let text = run(&["list", name]).fine();
+        let json = run(&["list", name, "--format", "json"]).json();
+        let items = json["items"].as_array().unwrap();
+        assert!(text.lines().count() >= items.len(), "{text}");
+        let first = items[0]["name"].as_str().unwrap();
+        let explained = run(&["explain", first]).fine();
+        assert!(explained.starts_with(&format!("{first} (")), "{explained}");
+    }
+    insta::assert_snapshot!(run(&["list"]).fine());
+    insta::assert_snapshot!(run(&["list", "formats"]).fine());
+}
+
+#[test]
+fn explanations() {
+    insta::assert_snapshot!(run(&["explain", "devices.busy_ns"]).fine());
+    insta::assert_snapshot!(run(&["explain", "kernels.idle_before_ns"]).fine());
+    insta::assert_snapshot!(run(&["explain", "launch_bound"]).fine());
+    insta::assert_snapshot!(run(&["explain", "exit-codes"]).fine());
+    let json = run(&["explain", "kernels", "--format", "json"]).json();
+    let kinds: Vec<_> = json["meanings"].as_array().unwrap().iter().map(|meaning| &meaning["kind"]).collect();
+    assert_eq!(kinds, ["analysis", "table"]);
+}
+
+#[test]
+fn the_doctor_tells_what_is_there() {
+    let text = run(&["doctor"]).fine();
+    assert!(text.contains("processors"), "{text}");
+    assert!(
+        text.lines().all(|line| ["ok ", "missing ", "        "].iter().any(|start| line.starts_with(start)))
+    );
+    let json = run(&["doctor", "--format", "json"]).json();
+    assert_eq!(json["schema"]["name"], "rooflens.doctor");
+    for check in json["checks"].as_array().unwrap() {
+        assert!(check["ok"] == true || !check["hint"].is_null(), "{check}");
+    }
+}
+
+#[test]
+fn completions_and_manual() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(run(&["completions", shell]).fine().contains("rooflens"), "{shell}");
+    }
+    assert!(run(&["man"]).fine().contains(".TH rooflens 1"));
+    let folder = Folder::new();
+    run(&["man", &folder.text("man1")]).fine();
+    let pages = files(&folder.path("man1"));
+    assert!(pages.contains(&"rooflens.1".to_owned()), "{pages:?}");
+    assert!(pages.contains(&"rooflens-analyze.1".to_owned()), "{pages:?}");
+}

@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""HolisticTraceAnalysis 0.5.0 against Rooflens, on every trace that HTA can read.
+
+    VENV/bin/python check_hta.py [--rooflens BIN] [--corpus DIR] [--only TEXT]
+
+Run it with the Python that has requirements-hta.txt. Without --rooflens the plain
+reader stands in for the binary. The two must agree within 0.1 % on idle, compute,
+non-compute, communication, exposed communication and overlap. Where they do not, the
+trace stands in DIFFERENCES with the rules (hta_rules.py) that explain it, and then:
+  * the plain reader with exactly those rules gives HTA's numbers within 0.1 %,
+  * without any one of them it does not, so none is listed in vain,
+  * Rooflens gives the plain reader's numbers, exactly.
+"""
+
+import contextlib
+import io
+import logging
+import math
+import os
+import sys
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import kineto_truth as truth
+from hta_rules import NCCL, QUANTITIES, RULES, launched_in_steps, quantities, rows
+from rooflens_cli import analyze, arguments, kineto_folder
+from trace_file import corpus_traces, is_kineto
+
+TOLERANCE = 1e-3
+NOISE_NS = 2  # a double of microseconds since boot is good to 0.1 ns; sums of some thousands
+PERCENT_STEP = 0.01  # HTA rounds the overlap to two decimals
+
+# trace -> the rules by which HTA's numbers leave the truth by more than 0.1 %.
+DIFFERENCES = {
+    "hta/critical_path/alexnet/benchmark_result_2869224_1695835535_trace.json.gz": {"sync_marks"},
+    "hta/critical_path/cuda_event_sync_multi_stream/event_sync_trace.json.gz": {"sync_marks"},
+    "hta/mtia_inference_trace/mtia_inference_rank_0.json.gz": {"mtia_marks"},
+    "hta/nccl_parser_config/nccl_data.json.gz": {"whole_us"},
+    "hta/negative_queue_length_values_check/rank0.json.gz": {"steps_only"},
+    "hta/trace_diff/test/test.json.gz": {"steps_only"},
+    "hta/triton_example/triton_example.json.gz": {"host_ops"},
+    "tracelens/b200/eager_trace.json.gz": {"nccl_only", "host_ops", "whole_us"},
+    "tracelens/inference/vllm_decode_full/capture_traces/"
+    "graph_capture_rank_0.1773709742341309550.pt.trace.json.gz": {"host_ops"},
+    "tracelens/inference/vllm_prefilldecode_piecewise/capture_traces/"
+    "graph_capture_rank_0.1773709679453551615.pt.trace.json.gz": {"host_ops"},
+    "tracelens/inference/xdit_flux.1/capture_traces/capture_trace_rank_0.json.gz": {"host_ops"},
+    "tracelens/inference/xdit_flux.1_aiter_sage/capture_traces/"
+    "capture_trace_rank_0.json.gz": {"host_ops"},
+    "tracelens/inference/xdit_sd_3.5/profile_trace_rank_0.json.gz": {"host_ops"},
+    "tracelens/mi300/resnet_act_checkpoint.json.gz": {"steps_only", "whole_us"},
+    "tracelens/torch_compile_triton/trace.json.gz": {"host_ops"},
+}
+
+# Numbers known beforehand, in microseconds: (trace, quantity) -> (truth, HTA).
+KNOWN_US = {
+    ("tracelens/b200/eager_trace.json.gz", "communication_ns"): (2141.501, 21),
+    ("tracelens/inference/vllm_decode_full/graph_execution.json.gz", "idle_ns"): (25.473, 25.474),
+}
+
+JOBS = ["hta/trace_filter"]  # directories whose traces are the ranks of one job
+
+
+def ask_hta(files: dict[int, Path]) -> dict[int, dict | None]:
+    """HTA's numbers by rank, in nanoseconds."""
+    os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
+    logging.disable(logging.CRITICAL)
+    warnings.filterwarnings("ignore")
+    from hta.trace_analysis import TraceAnalysis
+
+    answers = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        # By default HTA drops the last profiler step; asked to keep it, it comes closest.
+        names = {rank: str(path) for rank, path in files.items()}
+        hta = TraceAnalysis(trace_files=names, include_last_profiler_step=True)
+        try:
+            temporal = hta.get_temporal_breakdown(visualize=False).set_index("rank")
+        except IndexError:  # what HTA raises when no row has a stream
+            return dict.fromkeys(files)
+        overlap = hta.get_comm_comp_overlap(visualize=False).set_index("rank")
+        # The breakdown by kind sums the ranks, so it is asked for one rank at a time.
+        for rank, path in files.items():
+            one = hta if len(files) == 1 else TraceAnalysis(
+                trace_files={rank: str(path)}, include_last_profiler_step=True
+            )
+            kinds = one.get_gpu_kernel_breakdown(visualize=False, include_memory_kernels=True)[0]
+            answers[rank] = in_ns(temporal.loc[rank], overlap.loc[rank], kinds)
+    return answers
+
+
+def in_ns(temporal, overlap, kinds) -> dict:
+    by_kind = dict(zip(kinds["kernel_type"], kinds["sum"]))
+    communication = {k: v for k, v in by_kind.items() if "COMMUNICATION" in k}
+    percent = float(overlap["comp_comm_overlap_pctg"])
+    return {
+        "kernel_time_ns": 1000 * float(temporal["kernel_time(us)"]),
+        "idle_ns": 1000 * float(temporal["idle_time(us)"]),
+        "compute_ns": 1000 * float(temporal["compute_time(us)"]),
+        "non_compute_ns": 1000 * float(temporal["non_compute_time(us)"]),
+        "communication_ns": 1000 * sum(communication.values()),
+        "exposed_communication_ns": 1000
+        * sum(v for k, v in communication.items() if "COMPUTATION" not in k),
+        "overlap_percent": None if math.isnan(percent) else percent,
+    }
+
+
+def ask_rooflens(binary, path, traces) -> dict[int, dict | None]:
+    """Rooflens' numbers by rank; the plain reader's when there is no binary."""
+    if binary is None:
+        return {t.rank: quantities(t) for t in traces}
+    outcome = analyze(binary, path)
+    if outcome.code != 0:
+        raise RuntimeError(f"exit code {outcome.code}: {outcome.stderr.strip()[:200]}")
+    answers = dict.fromkeys(t.rank for t in traces)
+    for row in outcome.report()["devices"]:
+        if answers[row["rank"]] is not None:
+            raise RuntimeError("HTA takes a rank for one device; this rank has two")
+        communication, exposed = row["communication_ns"], row["exposed_communication_ns"]
+        overlap = 100 * (communication - exposed) / communication if communication else None
+        answers[row["rank"]] = {
+            "kernel_time_ns": row["span_ns"],
+            "idle_ns": row["idle_ns"],
+            "compute_ns": row["compute_ns"],
+            "non_compute_ns": row["busy_ns"] - row["compute_ns"],
+            "communication_ns": communication,
+            "exposed_communication_ns": exposed,
+            "overlap_percent": overlap,
+        }
+    return answers
+
+
+def apart(left: dict, right: dict) -> list[str]:
+    """The quantities on which two answers are more than 0.1 % apart."""
+    return [q for q in QUANTITIES if not close(q, left[q], right[q])]
+
+
+def close(quantity, left, right) -> bool:
+    if left is None or right is None:
+        return left is right
+    if quantity == "overlap_percent":
+        return abs(left - right) <= PERCENT_STEP
+    return abs(left - right) <= max(TOLERANCE * abs(right), NOISE_NS)
+
+
+def check(binary, corpus: Path, name: str) -> tuple[str, str, list[str], list[str]]:
+    """One trace (or job): its name, the verdict, what to say of it, what is wrong with it."""
+    path = corpus / name
+    files = corpus_traces(path) if path.is_dir() else [path]
+    traces = [truth.load(f) for f in files]
+    by_hta = ask_hta({t.rank: f for t, f in zip(traces, files)})
+    by_rooflens = ask_rooflens(binary, path, traces)
+    verdict, said, wrong = "agree", [], []
+    for trace in traces:
+        hta, ours, plain = by_hta[trace.rank], by_rooflens[trace.rank], quantities(trace)
+        if hta is None or plain is None:
+            if not hta is ours is plain:
+                wrong.append(f"no device work: HTA {hta}, Rooflens {ours}, truth {plain}")
+            verdict = "no work"
+            continue
+        if different := [q for q in QUANTITIES if ours[q] != plain[q]]:
+            wrong += [f"{q}: Rooflens {ours[q]}, truth {plain[q]}" for q in different]
+        rules = DIFFERENCES.get(name, set())
+        far = apart(hta, ours)
+        if far or rules:
+            verdict = "explained"
+            said += [f"{q}: truth {show(q, plain[q])}, HTA {show(q, hta[q])}" for q in far]
+            said += [f"{rule}: {proof(trace, rule, rules)}" for rule in sorted(rules)]
+        if far and not rules:
+            wrong.append(f"HTA differs on {', '.join(far)} and no rule is listed")
+        if rules:
+            wrong += check_rules(trace, hta, rules)
+        wrong += check_known(name, plain, hta)
+    return name, verdict, said, wrong
+
+
+def check_rules(trace, hta, rules):
+    """The listed rules give HTA's numbers, and each of them is needed."""
+    explained = quantities(trace, rules)
+    for q in apart(hta, explained):
+        yield f"{q}: HTA {hta[q]}, the rules give {explained[q]}"
+    for rule in sorted(rules):
+        if quantities(trace, rules - {rule}) == explained:
+            yield f"rule {rule} changes nothing here"
+
+
+def check_known(name, plain, hta):
+    for (trace, q), (truth_us, hta_us) in KNOWN_US.items():
+        if trace == name and round(plain[q] / 1000, 3) != truth_us:
+            yield f"{q}: truth {plain[q] / 1000} us, known {truth_us} us"
+        if trace == name and abs(hta[q] / 1000 - hta_us) > 0.001:
+            yield f"{q}: HTA {hta[q] / 1000} us, known {hta_us} us"
+
+
+def proof(trace, rule, rules) -> str:
+    """What the rule adds to or takes from the trace, counted."""
+    if rule == "whole_us":
+        full, cut = quantities(trace, rules - {rule}), quantities(trace, rules)
+        before, after = full["communication_ns"], cut["communication_ns"]
+        return f"{before / 1000:.3f} us of communication become {after / 1000:.3f} us"
+    if rule == "nccl_only":
+        missed = [a for a in trace.activities if a.communication and not NCCL.match(a.name)]
+        total = sum(a.dur_ns for a in missed)
+        return f"{len(missed)} collectives of {total / 1000:.3f} us missed: {missed[0].name[:60]}"
+    if rule == "steps_only":
+        return count_dropped(trace)
+    added = [r for r in rows(trace, {rule}) if r.why == rule]
+    names = sorted({r.name for r in added})
+    covered = truth.length(truth.union(r.interval for r in added))
+    return f"{len(added)} rows over {covered / 1000:.3f} us added: {', '.join(names)[:70]}"
+
+
+def count_dropped(trace) -> str:
+    """The work that HTA drops, and when it was launched: ids of launches only grow."""
+    events = [e for e in trace.raw if "dur" in e and e.get("cat") not in (None, "Trace")]
+    device = [e for e in events if truth.device_kind(e["cat"], e["name"])]
+    kept = launched_in_steps(events)
+    first = min(e["args"]["correlation"] for e in events if e["cat"] == "cuda_runtime")
+    dropped = [e["args"]["correlation"] for e in device if e["args"]["correlation"] not in kept]
+    early = sum(c < first for c in dropped)
+    return (
+        f"{len(dropped)} of {len(device)} device activities dropped, {early} of them launched "
+        "before the first recorded call: they ran while the profiler watched"
+    )
+
+
+def show(quantity, value) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.2f} %" if quantity == "overlap_percent" else f"{value / 1000:.3f} us"
+
+
+def main() -> int:
+    parser = arguments(__doc__.split("\n")[0], binary_required=False)
+    parser.add_argument("--only", default="", metavar="TEXT", help="traces whose path has TEXT")
+    parser.add_argument("--workers", type=int, default=2)
+    args = parser.parse_args()
+    corpus = kineto_folder(args.corpus)
+    found = [f for f in corpus_traces(corpus) if is_kineto(f)]
+    names = [str(f.relative_to(corpus)) for f in found] + JOBS
+    wrong_names = [n for n in DIFFERENCES if not (corpus / n).exists()]
+    names = [n for n in names if args.only in n]
+    verdicts, failed = {}, len(wrong_names)
+    for name in wrong_names:
+        print(f"wrong     {name} stands in DIFFERENCES and not in the corpus")
+    with ProcessPoolExecutor(args.workers) as pool:
+        for name, verdict, said, wrong in pool.map(partial(check, args.rooflens, corpus), names):
+            verdict = "wrong" if wrong else verdict
+            verdicts[verdict] = verdicts.get(verdict, 0) + 1
+            failed += bool(wrong)
+            print(f"{verdict:10}{name}", flush=True)
+            for line in said + [f"WRONG {w}" for w in wrong]:
+                print(f"          {line}")
+    print("rules:")
+    for rule in sorted(set().union(*DIFFERENCES.values())):
+        print(f"  {rule}: HTA says that {RULES[rule]}")
+    counts = ", ".join(f"{n} {v}" for v, n in sorted(verdicts.items()))
+    against = "the binary" if args.rooflens else "the plain reader"
+    print(f"check_hta: {len(names)} inputs against {against}: {counts}; {failed} wrong")
+    return 1 if failed or not names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

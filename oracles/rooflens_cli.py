@@ -1,0 +1,58 @@
+"""How the oracles call the binary under test and where they find the corpus."""
+
+import argparse
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+UNREADABLE = 5
+
+
+@dataclass
+class Outcome:
+    code: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def hint(self) -> bool:
+        return any(line.startswith("hint:") for line in self.stderr.splitlines())
+
+    def report(self) -> dict:
+        """The JSON report; a constant that JSON does not have (NaN, Infinity) is an error."""
+        return json.loads(self.stdout, parse_constant=refuse)
+
+
+def refuse(constant):
+    raise ValueError(f"{constant} is not JSON")
+
+
+def analyze(binary, path, *options, timeout_s=600) -> Outcome:
+    argv = [str(binary), "analyze", str(path), "--format", "json", *map(str, options)]
+    done = subprocess.run(argv, capture_output=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
+    return Outcome(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+
+def default_corpus() -> Path:
+    return Path(os.environ.get("ROOFLENS_CORPUS", REPOSITORY / "../shared/data"))
+
+
+def arguments(description, binary_required=True) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--rooflens", type=existing, required=binary_required, metavar="BIN")
+    parser.add_argument("--corpus", type=existing, default=default_corpus(), metavar="DIR")
+    return parser
+
+
+def existing(text) -> Path:
+    path = Path(text)
+    if not path.exists():
+        raise argparse.ArgumentTypeError(f"{text} does not exist")
+    return path.resolve()
+
+
+def kineto_folder(corpus: Path) -> Path:
+    return corpus / "kineto" if (corpus / "kineto").is_dir() else corpus

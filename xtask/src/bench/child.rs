@@ -1,0 +1,98 @@
+//! A program run to its end, and what it took.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// How often memory is looked at.
+const EVERY: Duration = Duration::from_millis(10);
+/// Clock ticks of `/proc` a second: fixed at 100 in the kernel's interface to programs.
+const TICKS: f64 = 100.0;
+
+/// What a program took.
+#[derive(Debug, Clone, Default)]
+pub struct Taken {
+    /// From start to end.
+    pub wall_s: f64,
+    /// Processor time, all threads, in user and system.
+    pub cpu_s: f64,
+    /// Most memory of its own at once: pages that belong to no file.
+    pub private_bytes: u64,
+    /// Its standard output, where asked for.
+    pub stdout: String,
+}
+
+/// Runs a command; `keep` says whether its standard output is kept or thrown away.
+pub fn run(command: &mut Command, keep: bool) -> Result<Taken> {
+    let before = children_cpu_s()?;
+    let start = Instant::now();
+    command.stdin(Stdio::null()).stderr(Stdio::piped()).stdout(if keep {
+        Stdio::piped()
+    } else {
+        Stdio::null()
+    });
+    let child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
+    let status_file = format!("/proc/{}/status", child.id());
+    let ended = AtomicBool::new(false);
+    let (done, private_bytes) = thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut most = 0;
+            while !ended.load(Ordering::Relaxed) {
+                most = most.max(private_bytes(&status_file));
+                thread::sleep(EVERY);
+            }
+            most
+        });
+        let done = child.wait_with_output();
+        let wall_s = start.elapsed().as_secs_f64();
+        ended.store(true, Ordering::Relaxed);
+        (done.map(|done| (done, wall_s)), watch.join().unwrap_or_default())
+    });
+    let (done, wall_s) = done?;
+    if !done.status.success() {
+        bail!("{command:?} ended with {}\n{}", done.status, String::from_utf8_lossy(&done.stderr));
+    }
+    let stdout = String::from_utf8(done.stdout)?;
+    Ok(Taken { wall_s, cpu_s: children_cpu_s()? - before, private_bytes, stdout })
+}
+
+/// Pages of the process that belong to no file; nothing once it has ended.
+fn private_bytes(status_file: &str) -> u64 {
+    let text = fs::read_to_string(status_file).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or_default() * 1024
+}
+
+/// Processor time of all children that have ended.
+fn children_cpu_s() -> Result<f64> {
+    let text = fs::read_to_string("/proc/self/stat").context("measuring needs Linux's /proc")?;
+    // Fields are counted behind the name, which may hold blanks: `cutime` is the 16th of all.
+    let behind_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let fields: Vec<&str> = behind_name.split_whitespace().collect();
+    let ticks = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<f64>().ok());
+    let (user, system) = ticks(16).zip(ticks(17)).context("/proc/self/stat has no times of children")?;
+    Ok((user + system) / TICKS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_takes_time_and_memory() {
+        let mut busy = Command::new("bash");
+        busy.args([
+            "-c",
+            "x=$(printf 'a%.0s' {1..300000}); for i in {1..50000}; do :; done; sleep 0.05; echo done",
+        ]);
+        let taken = run(&mut busy, true).unwrap();
+        assert_eq!(taken.stdout, "done\n");
+        assert!(taken.wall_s > 0.05 && taken.private_bytes > 100_000, "{taken:?}");
+        assert!(run(Command::new("bash").args(["-c", "exit 3"]), false).is_err());
+    }
+}

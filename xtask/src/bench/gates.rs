@@ -1,0 +1,109 @@
+//! What Rooflens promises of its speed, memory and disk, as ratios.
+
+use super::Measured;
+
+/// The limits.
+#[derive(Debug)]
+pub struct Limits {
+    /// Wall time over that of the bare pass, at most.
+    pub over_bare: f64,
+    /// HTA's wall time over ours, at least.
+    pub hta_over: f64,
+    /// Private memory over the size of the file, at most.
+    pub memory_over_file: f64,
+    /// Wall time at ten times the size over that at the smaller size, at most.
+    pub at_ten_times: f64,
+    /// Bytes of Parquet an event, Python frames left out, at most.
+    pub bytes_per_event: f64,
+}
+
+/// On a machine with nothing else to do.
+pub const FULL: Limits = Limits {
+    over_bare: 0.6,
+    hta_over: 40.0,
+    memory_over_file: 0.5,
+    at_ten_times: 11.0,
+    bytes_per_event: 8.0,
+};
+
+/// On a busy machine and a small file: start-up counts for more there.
+pub const QUICK: Limits = Limits {
+    over_bare: 0.8,
+    hta_over: 25.0,
+    memory_over_file: 0.6,
+    at_ten_times: 13.0,
+    bytes_per_event: 8.0,
+};
+
+/// The gates that do not hold, in words.
+pub fn broken(all: &[Measured], limits: &Limits) -> Vec<String> {
+    let mut broken = Vec::new();
+    let mut at_most = |name: &str, what: &str, value: f64, limit: f64| {
+        if value > limit {
+            broken.push(format!("{name}: {what} is {value:.2}, {limit} at most"));
+        }
+    };
+    for one in all {
+        at_most(&one.name, "wall time over a bare pass", one.over_bare(), limits.over_bare);
+        at_most(&one.name, "private memory over file size", one.memory_over_file(), limits.memory_over_file);
+        at_most(&one.name, "bytes of Parquet an event", one.bytes_per_event(), limits.bytes_per_event);
+        if let Some(ratio) = one.hta_over() {
+            at_most(&one.name, "our wall time over HTA's", 1.0 / ratio, 1.0 / limits.hta_over);
+        }
+    }
+    for (small, large) in ten_times(all) {
+        let ratio = large.rooflens.wall_s / small.rooflens.wall_s;
+        at_most(&large.name, "wall time over that at a tenth of the size", ratio, limits.at_ten_times);
+    }
+    broken
+}
+
+/// Pairs of traces of which one is about ten times the other and made from the same.
+pub fn ten_times(all: &[Measured]) -> impl Iterator<Item = (&Measured, &Measured)> {
+    let kind = |one: &Measured| one.name.split('_').next().map(str::to_owned);
+    all.iter().flat_map(move |small| {
+        let large = all.iter().filter(move |large| {
+            kind(large) == kind(small) && (9.0..11.0).contains(&(large.bytes as f64 / small.bytes as f64))
+        });
+        large.map(move |large| (small, large))
+    })
+}
+
+impl Measured {
+    pub fn over_bare(&self) -> f64 {
+        self.rooflens.wall_s / self.bare_s
+    }
+    pub fn hta_over(&self) -> Option<f64> {
+        self.hta.as_ref().map(|hta| hta.wall_s / self.rooflens.wall_s)
+    }
+    pub fn memory_over_file(&self) -> f64 {
+        self.rooflens.private_bytes as f64 / self.bytes as f64
+    }
+    pub fn bytes_per_event(&self) -> f64 {
+        self.tables.0 as f64 / self.events as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::child::Taken;
+    use super::*;
+
+    fn measured(name: &str, bytes: u64, wall_s: f64) -> Measured {
+        let rooflens = Taken { wall_s, cpu_s: wall_s, private_bytes: bytes / 4, stdout: String::new() };
+        let hta = Some(Taken { wall_s: wall_s * 50.0, ..Taken::default() });
+        let name = name.to_owned();
+        Measured { name, bytes, events: 1000, rooflens, bare_s: wall_s * 2.0, hta, tables: (7000, 9000) }
+    }
+
+    #[test]
+    fn gates_hold_or_say_why() {
+        let fine = [measured("a_1.json", 100, 1.0), measured("a_10.json", 1000, 10.0)];
+        assert_eq!(broken(&fine, &FULL), [""; 0]);
+        let mut slow = measured("a_10.json", 1000, 12.0);
+        slow.bare_s = 12.0;
+        slow.hta = Some(Taken { wall_s: 12.0, ..Taken::default() });
+        let why = broken(&[measured("a_1.json", 100, 1.0), slow], &FULL);
+        assert_eq!(why.len(), 3, "{why:?}");
+    }
+}

@@ -1,0 +1,172 @@
+//! `rooflens analyze` against a bare JSON pass and against HTA: one run, interleaved, best of several.
+//!
+//! Timing on a shared machine is noisy, so only ratios of times taken in the same run are judged.
+
+pub mod bare;
+mod child;
+mod gates;
+mod inputs;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+use child::Taken;
+
+/// What to measure.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Traces to measure; without any, one of each --size is made from a real trace.
+    files: Vec<PathBuf>,
+    /// Size of a trace to make, in MB (10^6 bytes); may be given more than once [default: 100 1000].
+    #[arg(long, value_name = "MB", conflicts_with = "files")]
+    size: Vec<u64>,
+    /// 100 MB, fewer rounds, wider gates, and a second try: for continuous integration.
+    #[arg(long, conflicts_with_all = ["files", "size", "gate"])]
+    quick: bool,
+    /// Fail unless every ratio holds.
+    #[arg(long)]
+    gate: bool,
+    /// How often each program is run; the best counts [default: 5].
+    #[arg(long, value_name = "N")]
+    rounds: Option<usize>,
+    /// A Python environment with oracles/requirements-hta.txt: measures HTA, once.
+    #[arg(long, value_name = "VENV")]
+    hta: Option<PathBuf>,
+    /// The corpus with the real trace [default: ROOFLENS_CORPUS or ../shared/data].
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+    /// The program that makes large traces [default: ../shared/tools/make-big-trace].
+    #[arg(long, value_name = "PATH")]
+    maker: Option<PathBuf>,
+    /// The binary to measure [default: the release build].
+    #[arg(long, value_name = "BIN")]
+    rooflens: Option<PathBuf>,
+}
+
+/// What was measured of one trace.
+#[derive(Debug)]
+pub struct Measured {
+    name: String,
+    bytes: u64,
+    events: u64,
+    rooflens: Taken,
+    /// The bare pass, its parsing alone.
+    bare_s: f64,
+    hta: Option<Taken>,
+    /// Bytes of the Parquet tables, without and with Python frames.
+    tables: (u64, u64),
+}
+
+/// Measures, prints a table and judges.
+pub fn run(arguments: Arguments) -> Result<()> {
+    if cfg!(debug_assertions) {
+        // A bar that was not optimised would flatter: the same again, built as it is shipped.
+        let mut release = workspace::cargo(&["run", "--quiet", "--release", "--package", "xtask", "--"]);
+        return workspace::run(release.args(std::env::args_os().skip(1)));
+    }
+    let binary = match &arguments.rooflens {
+        Some(binary) => binary.clone(),
+        None => {
+            workspace::run(&mut workspace::cargo(&[
+                "build",
+                "--quiet",
+                "--release",
+                "--package",
+                "rooflens",
+            ]))?;
+            workspace::target_dir()?.join("release/rooflens")
+        }
+    };
+    let files = match (arguments.files.as_slice(), arguments.quick, arguments.size.as_slice()) {
+        ([], true, _) => vec![inputs::make(&arguments, 100)?],
+        ([], false, []) => vec![inputs::make(&arguments, 100)?, inputs::make(&arguments, 1000)?],
+        ([], false, sizes) => {
+            sizes.iter().map(|size| inputs::make(&arguments, *size)).collect::<Result<_>>()?
+        }
+        (files, ..) => files.to_vec(),
+    };
+    let limits = if arguments.quick { gates::QUICK } else { gates::FULL };
+    let tries = if arguments.quick { 2 } else { 1 };
+    let mut broken = Vec::new();
+    for _ in 0..tries {
+        let measured = measure(&arguments, &binary, &files)?;
+        println!("{}", table::markdown(&measured));
+        broken = gates::broken(&measured, &limits);
+        broken.iter().for_each(|gate| println!("not held: {gate}"));
+        if broken.is_empty() {
+            return Ok(());
+        }
+    }
+    if arguments.gate || arguments.quick {
+        bail!("{} not held", broken.len());
+    }
+    Ok(())
+}
+
+fn measure(arguments: &Arguments, binary: &Path, files: &[PathBuf]) -> Result<Vec<Measured>> {
+    let rounds = arguments.rounds.unwrap_or(5).max(1);
+    let mut all: Vec<Measured> = Vec::new();
+    for file in files {
+        let bytes = std::fs::metadata(file).with_context(|| format!("cannot read {}", file.display()))?.len();
+        // Once before the clock counts: the file comes into the page cache, the tables are weighed.
+        let tables = weigh_tables(binary, file)?;
+        all.push(Measured {
+            name: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            bytes,
+            events: 0,
+            rooflens: Taken { wall_s: f64::INFINITY, ..Taken::default() },
+            bare_s: f64::INFINITY,
+            hta: None,
+            tables,
+        });
+    }
+    for _ in 0..rounds {
+        for (file, measured) in files.iter().zip(&mut all) {
+            let mut analyze = Command::new(binary);
+            let taken = child::run(analyze.arg("analyze").arg(file).args(["--format", "json"]), false)?;
+            // The most memory of any round, with the time of the best.
+            let private_bytes = measured.rooflens.private_bytes.max(taken.private_bytes);
+            if taken.wall_s < measured.rooflens.wall_s {
+                measured.rooflens = taken;
+            }
+            measured.rooflens.private_bytes = private_bytes;
+            let pass = bare_pass(file)?;
+            measured.events = pass.events;
+            measured.bare_s = measured.bare_s.min(pass.parse_s);
+        }
+    }
+    if let Some(venv) = &arguments.hta {
+        for (file, measured) in files.iter().zip(&mut all) {
+            let mut python = Command::new(venv.join("bin/python"));
+            let taken = child::run(python.args(["-c", include_str!("hta.py")]).arg(file), false)?;
+            measured.hta = Some(taken);
+        }
+    }
+    Ok(all)
+}
+
+fn bare_pass(file: &Path) -> Result<bare::Pass> {
+    let this = std::env::current_exe()?;
+    let taken = child::run(Command::new(this).arg("bare").arg(file), true)?;
+    Ok(serde_json::from_str(&taken.stdout)?)
+}
+
+/// Bytes of the tables that `-o` writes: without and with Python frames.
+fn weigh_tables(binary: &Path, file: &Path) -> Result<(u64, u64)> {
+    let folder = workspace::target_dir()?.join("bench-run");
+    let mut analyze = Command::new(binary);
+    child::run(analyze.arg("analyze").arg(file).args(["--format", "json", "-o"]).arg(&folder), false)?;
+    let (mut without, mut with) = (0, 0);
+    for entry in std::fs::read_dir(folder.join("tables"))? {
+        let entry = entry?;
+        let bytes = entry.metadata()?.len();
+        with += bytes;
+        without += if entry.file_name() == "frames.parquet" { 0 } else { bytes };
+    }
+    std::fs::remove_dir_all(&folder)?;
+    Ok((without, with))
+}

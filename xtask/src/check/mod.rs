@@ -1,0 +1,37 @@
+//! The rules of the tree that the compiler does not know, one a file.
+
+mod dependencies;
+mod layers;
+mod links;
+mod rooms;
+mod sizes;
+mod words;
+
+use anyhow::{Result, bail};
+
+/// A rule: what it is called, and what breaks it.
+type Rule = (&'static str, fn() -> Result<Vec<String>>);
+
+const RULES: &[Rule] = &[
+    ("crates use only what their layer may", layers::broken),
+    ("every dependency is explained", dependencies::broken),
+    ("files stay small", sizes::broken),
+    ("every room has its rule", rooms::broken),
+    ("links and named paths exist", links::broken),
+    ("no word of a particular machine", words::broken),
+];
+
+/// Checks every rule and names every break.
+pub fn run() -> Result<()> {
+    let mut count = 0;
+    for (rule, broken) in RULES {
+        let broken = broken()?;
+        println!("{} {rule}", if broken.is_empty() { "ok  " } else { "FAIL" });
+        broken.iter().for_each(|line| println!("       {line}"));
+        count += broken.len();
+    }
+    if count > 0 {
+        bail!("{count} to mend");
+    }
+    Ok(())
+}

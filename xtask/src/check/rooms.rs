@@ -1,0 +1,48 @@
+//! A room is a top folder or a crate; its README.md begins with its rule.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::workspace;
+
+pub fn broken() -> Result<Vec<String>> {
+    let files = workspace::files()?;
+    let rooms: BTreeSet<PathBuf> = files.iter().filter_map(|file| room(file)).collect();
+    Ok(rooms.iter().filter_map(|room| no_rule(room)).collect())
+}
+
+/// The room that a file is in; the root is none, and neither is what begins with a dot.
+fn room(file: &Path) -> Option<PathBuf> {
+    let mut parts = file.parent()?.iter();
+    let top = parts.next().filter(|top| !top.to_string_lossy().starts_with('.'))?;
+    let folder = PathBuf::from(top);
+    match parts.next() {
+        Some(inner) if top == "crates" => Some(folder.join(inner)),
+        _ => Some(folder),
+    }
+}
+
+fn no_rule(room: &Path) -> Option<String> {
+    let readme = room.join("README.md");
+    let Ok(text) = workspace::read(&readme) else {
+        return Some(format!("{} is missing", readme.display()));
+    };
+    let rule: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
+    let is_sentence = rule.last().is_some_and(|line| line.ends_with('.')) && !rule[0].starts_with('#');
+    (!is_sentence).then(|| format!("{} does not begin with the rule of the room", readme.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_are_rooms_of_their_own() {
+        assert_eq!(room(Path::new("crates/rooflens/src/main.rs")), Some(PathBuf::from("crates/rooflens")));
+        assert_eq!(room(Path::new("docs/decisions/0001-x.md")), Some(PathBuf::from("docs")));
+        assert_eq!(room(Path::new(".ci/run")), None);
+        assert_eq!(room(Path::new("Cargo.toml")), None);
+    }
+}

@@ -1,0 +1,63 @@
+//! The command line, from its own help.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+
+use crate::workspace;
+
+pub fn page() -> Result<String> {
+    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "rooflens"]))?;
+    let binary =
+        workspace::target_dir()?.join("debug").join(format!("rooflens{}", std::env::consts::EXE_SUFFIX));
+    let whole = help(&binary, &[])?;
+    let mut page = format!("# Command line\n\n```text\n{whole}```\n");
+    let commands = commands(&whole);
+    ensure!(!commands.is_empty(), "`rooflens --help` lists no commands");
+    for command in commands {
+        write!(page, "\n## rooflens {command}\n\n```text\n{}```\n", help(&binary, &[command])?)?;
+    }
+    Ok(page)
+}
+
+/// The program, built from the tree as it is.
+pub fn binary() -> Result<PathBuf> {
+    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "rooflens"]))?;
+    Ok(workspace::target_dir()?.join("debug").join(format!("rooflens{}", std::env::consts::EXE_SUFFIX)))
+}
+
+fn help(binary: &Path, command: &[&str]) -> Result<String> {
+    let text = workspace::output(
+        Command::new(binary)
+            .args(command)
+            .arg("--help")
+            // The width of the page; clap asks the environment before the terminal.
+            .env("COLUMNS", "100")
+            .env("NO_COLOR", "1")
+            .stdin(std::process::Stdio::null()),
+    )?;
+    // Trailing blanks are clap's padding.
+    Ok(text.lines().map(|line| format!("{}\n", line.trim_end())).collect())
+}
+
+/// The commands under the heading `Commands:`.
+fn commands(help: &str) -> Vec<&str> {
+    let lines = help.lines().skip_while(|line| line.trim() != "Commands:").skip(1);
+    let list = lines.take_while(|line| !line.trim().is_empty());
+    // A command begins at the indent of the list; what is further in continues a description.
+    let named = list.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    named.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_found_in_help() {
+        let help = "Where the time goes.\n\nUsage: rooflens <COMMAND>\n\nCommands:\n  analyze  Analyze\n           a trace\n  list     List\n  help     Print\n\nOptions:\n  -h\n";
+        assert_eq!(commands(help), ["analyze", "list"]);
+    }
+}

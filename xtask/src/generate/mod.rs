@@ -1,0 +1,58 @@
+//! The documentation that is made from what it documents. One page a file.
+
+mod analyses;
+mod cli;
+mod kernel_classes;
+mod screen;
+mod tables;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+
+const COMMAND: &str = "cargo xtask generate";
+
+/// A page: its file and how its text is made.
+type Page = (&'static str, fn() -> Result<String>);
+
+const PAGES: &[Page] = &[
+    ("docs/reference/tables.md", || reference(tables::page()?)),
+    ("docs/reference/analyses.md", || reference(analyses::page()?)),
+    ("docs/reference/kernel-classes.md", || reference(kernel_classes::page()?)),
+    ("docs/reference/cli.md", || reference(cli::page()?)),
+    ("README.md", screen::page),
+];
+
+/// Writes every page, or, with `check`, fails where one is not as it would be written.
+pub fn run(check: bool) -> Result<()> {
+    let mut stale = Vec::new();
+    for (file, page) in PAGES {
+        let text = page()?;
+        if workspace::read(file).is_ok_and(|old| old == text) {
+            continue;
+        }
+        stale.push(*file);
+        if !check {
+            let path = workspace::root().join(file);
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+    }
+    match (stale.is_empty(), check) {
+        (true, _) => println!("every page is up to date"),
+        (false, false) => println!("wrote {}", stale.join(", ")),
+        (false, true) => bail!("not up to date: {}\nhint: {COMMAND}", stale.join(", ")),
+    }
+    Ok(())
+}
+
+fn reference(text: String) -> Result<String> {
+    Ok(format!("<!-- Made by `{COMMAND}`: change the source, not this page. -->\n\n{text}"))
+}
+
+/// Text for a cell of a Markdown table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
