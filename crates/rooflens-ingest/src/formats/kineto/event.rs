@@ -79,6 +79,8 @@ impl Rows {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Category {
     Activity(ActivityKind),
+    /// Activities of an MTIA device, copies and marks of its queues among them.
+    Mtia,
     Op,
     Api,
     Overhead,
@@ -97,9 +99,10 @@ impl Category {
     /// The names of torch 1.8 to 2.15, and of its CUDA, ROCm, XPU, MTIA and other back ends.
     fn of(name: &[u8]) -> Self {
         match name {
-            b"kernel" | b"Kernel" | b"mtia_ccp_events" | b"collective_comm" | b"hpu_op" => {
+            b"kernel" | b"Kernel" | b"collective_comm" | b"hpu_op" => {
                 Category::Activity(ActivityKind::Kernel)
             }
+            b"mtia_ccp_events" => Category::Mtia,
             b"gpu_memcpy" | b"Memcpy" => Category::Activity(ActivityKind::Memcpy),
             b"gpu_memset" | b"Memset" => Category::Activity(ActivityKind::Memset),
             b"cpu_op" | b"Operator" => Category::Op,
@@ -124,7 +127,7 @@ impl Category {
 
     fn wanted(self) -> Wanted {
         match self {
-            Category::Activity(_) => Wanted::Activity,
+            Category::Activity(_) | Category::Mtia => Wanted::Activity,
             Category::Op => Wanted::Op,
             Category::Api => Wanted::Ids,
             Category::Instant => Wanted::Memory,
@@ -206,21 +209,22 @@ impl<'n> EventReader<'n> {
         if matches!(category, Category::Unread | Category::Absent) {
             return self.unread(if category_name.is_empty() { b"(none)" } else { category_name });
         }
-        let (Some((ts_ns, fraction)), Some((dur_ns, dur_fraction))) =
-            (fact.ts, fact.dur.or(Some((0, false))))
-        else {
+        let duration = fact.dur.filter(|(dur_ns, _)| *dur_ns >= 0);
+        let (Some((ts_ns, fraction)), Some((dur_ns, dur_fraction))) = (fact.ts, duration) else {
             self.rows.counts.timeless += 1;
             return;
         };
-        if dur_ns < 0 {
-            self.rows.counts.timeless += 1;
-            return;
-        }
         self.rows.counts.fractions |= fraction | dur_fraction;
         self.rows.counts.saw(ts_ns, ts_ns.saturating_add(dur_ns));
         let tid = fact.tid.unwrap_or(0);
         match category {
             Category::Activity(kind) => self.activity(kind, ts_ns, dur_ns, &fact),
+            Category::Mtia => match fact.name.bytes {
+                // A queue that waits for, or marks, an event does no work.
+                b"event_wait" | b"event_record" => self.unread(b"mtia queue mark"),
+                b"dma_request" => self.activity(ActivityKind::Memcpy, ts_ns, dur_ns, &fact),
+                _ => self.activity(ActivityKind::Kernel, ts_ns, dur_ns, &fact),
+            },
             Category::Op => {
                 let name_id = self.name(fact.name);
                 let (shapes_id, dtypes_id) = (self.json(fact.args.shapes), self.json(fact.args.dtypes));

@@ -36,7 +36,7 @@ impl Format for Kineto {
     }
 
     fn sniff(&self, probe: &Probe) -> bool {
-        let head = probe.head.trim_ascii_start();
+        let head = scan::without_blank(&probe.head);
         let has = |word: &str| memchr::memmem::find(head, word.as_bytes()).is_some();
         match head.first() {
             Some(b'{') => {

@@ -115,7 +115,7 @@ fn find_events(
         let error = from.take((want - text.len()) as u64).read_to_end(&mut text).err();
         let ended = error.is_some() || text.len() < want;
         *head = Head::default();
-        let blank = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let blank = text.len() - super::scan::without_blank(&text).len();
         let outcome = match text.get(blank) {
             // The plain array form of the Chrome trace format.
             Some(b'[') => Ok(Top::Events(blank + 1)),

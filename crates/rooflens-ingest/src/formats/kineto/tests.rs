@@ -176,3 +176,29 @@ fn every_other_kind_has_its_table() {
     assert!(t.meta.microsecond_clock);
     assert_eq!(notes, ["info unread_cuda_sync 1"]);
 }
+
+#[test]
+fn an_unusable_time_is_noted_and_not_counted() {
+    for bad in ["null", "NaN", "-Infinity", "1e400", "true", "[]", "{}", "18446744073709551616", "-1"] {
+        let (tables, notes) = read_text(&trace(&[kernel("a", "1", bad), kernel("b", "3", "4")]));
+        assert_eq!(tables.unwrap().kernels.dur_ns, [4000], "{bad}");
+        assert_eq!(notes, ["data_loss event_without_time 1"], "{bad}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_obstacle() {
+    let (tables, notes) = read_text(&format!("\u{feff} {}", trace(&[kernel("a", "1", "2")])));
+    assert_eq!(tables.unwrap().kernels.len(), 1);
+    assert!(notes.is_empty(), "{notes:?}");
+}
+
+#[test]
+fn marks_of_an_mtia_queue_are_no_work() {
+    let event = |name: &str| kernel(name, "1", "2").replace("kernel", "mtia_ccp_events");
+    let (tables, notes) =
+        read_text(&trace(&["event_wait", "event_record", "dma_request", "pe_exe"].map(event)));
+    let kinds: Vec<&str> = tables.unwrap().kernels.kind.iter().map(|kind| kind.as_str()).collect();
+    assert_eq!(kinds, ["memcpy", "kernel"]);
+    assert_eq!(notes, ["info unread_mtia_queue_mark 2"]);
+}
