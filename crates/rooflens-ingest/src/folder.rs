@@ -48,8 +48,8 @@ pub fn rank_files(folder: &Path, notes: &Notes) -> Result<Vec<RankFile>, IngestE
     Ok(files)
 }
 
-/// The number behind the last `rank` in a file name.
-fn rank_in_name(path: &Path) -> Option<i32> {
+/// The number behind the last `rank` in a file name, as in `rank-3.json.gz`.
+pub fn rank_in_name(path: &Path) -> Option<i32> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let behind = &name[name.rfind("rank")? + "rank".len()..];
     let digits = behind.trim_start_matches(['-', '_', '.', '=']);

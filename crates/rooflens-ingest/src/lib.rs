@@ -23,7 +23,7 @@ pub mod formats;
 
 pub use artefact::{Artefact, Probe, Progress, Source, no_progress};
 pub use error::IngestError;
-pub use folder::{RankFile, rank_files};
+pub use folder::{RankFile, rank_files, rank_in_name};
 pub use formats::{ALL, Format};
 
 use rooflens_schema::{Notes, RankTables};

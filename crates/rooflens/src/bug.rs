@@ -26,3 +26,28 @@ fn report(info: &PanicHookInfo<'_>) -> String {
         env!("CARGO_PKG_VERSION")
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_in_one_line_with_a_hint() {
+        static SAID: Mutex<String> = Mutex::new(String::new());
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|info| {
+            if let Ok(mut said) = SAID.lock() {
+                *said = report(info);
+            }
+        }));
+        let caught = std::thread::spawn(|| panic!("two\nlines")).join();
+        std::panic::set_hook(before);
+        assert!(caught.is_err());
+        let said = SAID.lock().expect("nobody panics with it").clone();
+        assert!(said.starts_with("error: this is a bug in rooflens "), "{said}");
+        assert!(said.contains("bug.rs:") && said.contains(": two lines\nhint: "), "{said}");
+        assert_eq!(said.lines().count(), 2, "{said}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_ingest::{Artefact, IngestError, Source, no_progress, rank_files, recognise};
+use rooflens_ingest::{Artefact, IngestError, Source, no_progress, rank_files, rank_in_name, recognise};
 use rooflens_schema::{Notes, RunDir};
 
 use crate::error::CliError;
@@ -123,13 +123,4 @@ fn files_near(path: &Path) -> Vec<PathBuf> {
         .iter()
         .map(|near| path.with_file_name(near))
         .collect()
-}
-
-/// The number behind the last `rank` in a file name.
-fn rank_in_name(path: &Path) -> Option<i32> {
-    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let (_, behind) = name.rsplit_once("rank")?;
-    let digits = behind.trim_start_matches(['-', '_', '.', '=']);
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().ok()
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// How often memory is looked at.
 const EVERY: Duration = Duration::from_millis(10);
@@ -28,7 +28,7 @@ pub struct Taken {
 
 /// Runs a command; `keep` says whether its standard output is kept or thrown away.
 pub fn run(command: &mut Command, keep: bool) -> Result<Taken> {
-    let before = children_cpu_s()?;
+    let before = cpu_s(Whose::Children)?;
     let start = Instant::now();
     command.stdin(Stdio::null()).stderr(Stdio::piped()).stdout(if keep {
         Stdio::piped()
@@ -57,7 +57,7 @@ pub fn run(command: &mut Command, keep: bool) -> Result<Taken> {
         bail!("{command:?} ended with {}\n{}", done.status, String::from_utf8_lossy(&done.stderr));
     }
     let stdout = String::from_utf8(done.stdout)?;
-    Ok(Taken { wall_s, cpu_s: children_cpu_s()? - before, private_bytes, stdout })
+    Ok(Taken { wall_s, cpu_s: cpu_s(Whose::Children)? - before, private_bytes, stdout })
 }
 
 /// Pages of the process that belong to no file; nothing once it has ended.
@@ -68,15 +68,24 @@ fn private_bytes(status_file: &str) -> u64 {
     kilobytes.unwrap_or_default() * 1024
 }
 
-/// Processor time of all children that have ended.
-fn children_cpu_s() -> Result<f64> {
+/// Whose processor time is asked for: the place of its user time in `/proc/self/stat`, counted from 1.
+#[derive(Clone, Copy)]
+pub enum Whose {
+    /// This process.
+    Own = 14,
+    /// All its children that have ended.
+    Children = 16,
+}
+
+/// Processor time, in user and system.
+pub fn cpu_s(whose: Whose) -> Result<f64> {
     let text = fs::read_to_string("/proc/self/stat").context("measuring needs Linux's /proc")?;
-    // Fields are counted behind the name, which may hold blanks: `cutime` is the 16th of all.
+    // The second field is a name in brackets, which may hold blanks: the third is the first behind it.
     let behind_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let fields: Vec<&str> = behind_name.split_whitespace().collect();
-    let ticks = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<f64>().ok());
-    let (user, system) = ticks(16).zip(ticks(17)).context("/proc/self/stat has no times of children")?;
-    Ok((user + system) / TICKS)
+    let fields = behind_name.split_whitespace().skip(whose as usize - 3).take(2);
+    let ticks: Vec<f64> = fields.filter_map(|field| field.parse().ok()).collect();
+    ensure!(ticks.len() == 2, "/proc/self/stat tells no processor times");
+    Ok(ticks.iter().sum::<f64>() / TICKS)
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ pub fn ten_times(all: &[Measured]) -> impl Iterator<Item = (&Measured, &Measured
 
 impl Measured {
     pub fn over_bare(&self) -> f64 {
-        self.rooflens.wall_s / self.bare_s
+        self.rooflens.wall_s / self.bare.wall_s
     }
     pub fn hta_over(&self) -> Option<f64> {
         self.hta.as_ref().map(|hta| hta.wall_s / self.rooflens.wall_s)
@@ -80,20 +80,21 @@ impl Measured {
         self.rooflens.private_bytes as f64 / self.bytes as f64
     }
     pub fn bytes_per_event(&self) -> f64 {
-        self.tables.0 as f64 / self.events as f64
+        self.tables.0 as f64 / self.bare.events as f64
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::bare::Pass;
     use super::super::child::Taken;
     use super::*;
 
     fn measured(name: &str, bytes: u64, wall_s: f64) -> Measured {
         let rooflens = Taken { wall_s, cpu_s: wall_s, private_bytes: bytes / 4, stdout: String::new() };
         let hta = Some(Taken { wall_s: wall_s * 50.0, ..Taken::default() });
-        let name = name.to_owned();
-        Measured { name, bytes, events: 1000, rooflens, bare_s: wall_s * 2.0, hta, tables: (7000, 9000) }
+        let bare = Pass { events: 1000, wall_s: wall_s * 2.0, ..Pass::default() };
+        Measured { name: name.to_owned(), bytes, rooflens, bare, hta, tables: (7000, 9000) }
     }
 
     #[test]
@@ -101,7 +102,7 @@ mod tests {
         let fine = [measured("a_1.json", 100, 1.0), measured("a_10.json", 1000, 10.0)];
         assert_eq!(broken(&fine, &FULL), [""; 0]);
         let mut slow = measured("a_10.json", 1000, 12.0);
-        slow.bare_s = 12.0;
+        slow.bare.wall_s = 12.0;
         slow.hta = Some(Taken { wall_s: 12.0, ..Taken::default() });
         let why = broken(&[measured("a_1.json", 100, 1.0), slow], &FULL);
         assert_eq!(why.len(), 3, "{why:?}");

@@ -52,10 +52,8 @@ pub struct Arguments {
 pub struct Measured {
     name: String,
     bytes: u64,
-    events: u64,
     rooflens: Taken,
-    /// The bare pass, its parsing alone.
-    bare_s: f64,
+    bare: bare::Pass,
     hta: Option<Taken>,
     /// Bytes of the Parquet tables, without and with Python frames.
     tables: (u64, u64),
@@ -117,9 +115,8 @@ fn measure(arguments: &Arguments, binary: &Path, files: &[PathBuf]) -> Result<Ve
         all.push(Measured {
             name: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             bytes,
-            events: 0,
             rooflens: Taken { wall_s: f64::INFINITY, ..Taken::default() },
-            bare_s: f64::INFINITY,
+            bare: bare::Pass { wall_s: f64::INFINITY, ..bare::Pass::default() },
             hta: None,
             tables,
         });
@@ -135,8 +132,9 @@ fn measure(arguments: &Arguments, binary: &Path, files: &[PathBuf]) -> Result<Ve
             }
             measured.rooflens.private_bytes = private_bytes;
             let pass = bare_pass(file)?;
-            measured.events = pass.events;
-            measured.bare_s = measured.bare_s.min(pass.parse_s);
+            if pass.wall_s < measured.bare.wall_s {
+                measured.bare = pass;
+            }
         }
     }
     if let Some(venv) = &arguments.hta {

@@ -12,7 +12,11 @@ pub fn markdown(all: &[Measured]) -> String {
             .to_owned();
     for one in all {
         let _ = writeln!(out, "{}", row(&label(one), "rooflens analyze", &one.rooflens));
-        let _ = writeln!(out, "| | serde_json, bare pass from memory | {:.2} | {0:.2} | |", one.bare_s);
+        let _ = writeln!(
+            out,
+            "| | serde_json, bare pass from memory | {:.2} | {:.2} | |",
+            one.bare.wall_s, one.bare.cpu_s
+        );
         if let Some(hta) = &one.hta {
             let _ = writeln!(out, "{}", row("", "HTA, load and two breakdowns", hta));
         }
@@ -23,7 +27,7 @@ pub fn markdown(all: &[Measured]) -> String {
     out.push_str("| --- | ---: | ---: | ---: | ---: |\n");
     for one in all {
         let hta = one.hta_over().map_or("not measured".to_owned(), |ratio| format!("{ratio:.0} ×"));
-        let with_frames = one.tables.1 as f64 / one.events as f64;
+        let with_frames = one.tables.1 as f64 / one.bare.events as f64;
         let _ = writeln!(
             out,
             "| {} | {:.2} | {hta} | {:.2} | {:.1} ({with_frames:.1}) |",
@@ -45,7 +49,12 @@ pub fn markdown(all: &[Measured]) -> String {
 }
 
 fn label(one: &Measured) -> String {
-    format!("{}: {:.0} MB, {:.2} million events", one.name, one.bytes as f64 / 1e6, one.events as f64 / 1e6)
+    format!(
+        "{}: {:.0} MB, {:.2} million events",
+        one.name,
+        one.bytes as f64 / 1e6,
+        one.bare.events as f64 / 1e6
+    )
 }
 
 fn row(label: &str, program: &str, taken: &Taken) -> String {

@@ -18,13 +18,8 @@ pub fn page() -> Result<String> {
     }
     for analysis in ALL {
         ensure!(!analysis.explain().is_empty(), "analysis {} explains nothing", analysis.name());
-        writeln!(
-            page,
-            "\n## {}\n\n{}\n\n```text\n{}\n```",
-            analysis.name(),
-            analysis.question(),
-            analysis.explain()
-        )?;
+        let explained = analysis.explain().trim();
+        writeln!(page, "\n## {}\n\n{}\n\n{explained}", analysis.name(), analysis.question())?;
     }
     Ok(page)
 }

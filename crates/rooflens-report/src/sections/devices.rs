@@ -37,10 +37,11 @@ impl Section for DevicesSection {
         if devices.len() > FEW {
             bars.push(mean(devices));
         }
-        let mut blocks = vec![Block::Stack(stack(bars))];
         if detail.is_screen() {
-            return blocks;
+            return vec![Block::Stack(stack(bars))];
         }
+        // On a page the verdict has shown the time of an only device.
+        let mut blocks = if bars.len() > 1 { vec![Block::Stack(stack(bars))] } else { vec![] };
         blocks.extend(
             chosen
                 .into_iter()
@@ -133,16 +134,16 @@ fn timeline(label: String, timeline: &Timeline) -> Chart {
             })
             .collect(),
     };
+    let shares = [&timeline.compute, &timeline.communication, &timeline.copy];
+    let parts = PARTS.iter().zip(shares);
+    let some =
+        parts.filter(|((tone, _), shares)| *tone == Tone::Compute || shares.iter().any(|share| *share > 0.0));
     Chart {
         title: label,
         x: ("over time", Unit::Time),
         y: ("busy share", Unit::Share),
         mark: Mark::Areas,
-        series: vec![
-            series(PARTS[0].0, PARTS[0].1, &timeline.compute),
-            series(PARTS[1].0, PARTS[1].1, &timeline.communication),
-            series(PARTS[2].0, PARTS[2].1, &timeline.copy),
-        ],
+        series: some.map(|((tone, name), shares)| series(*tone, name, shares)).collect(),
         rules: vec![],
     }
 }

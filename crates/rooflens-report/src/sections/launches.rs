@@ -1,7 +1,7 @@
 //! How work gets to the device.
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{ApiStat, Launches};
+use rooflens_analyze::analyses::{ApiStat, Kernels, Launches};
 
 use crate::block::{Block, Cell, Column, Fact, Field, Table};
 use crate::sections::{Detail, Section};
@@ -18,14 +18,15 @@ impl Section for LaunchesSection {
     fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
         let Some(launches) = findings.get::<Launches>() else { return vec![] };
         let no_launches = "the trace has no launches";
+        let kernels = findings.get::<Kernels>().map(|_| launches.short_kernel_share);
+        let short = Cell::or(kernels, Cell::Share, "the trace has no device activity");
         let mut facts = vec![
             Fact::new("kernels", Cell::count(launches.launches)).help("Calls that launch one kernel."),
             Fact::new("graphs", Cell::count(launches.graph_launches))
                 .help("Calls that launch a captured graph."),
             Fact::new("a step", Cell::or(launches.per_step, Cell::Mean, "the trace has no steps"))
                 .help("Launching calls in a step, mean."),
-            Fact::new("under 10 µs", Cell::Share(launches.short_kernel_share))
-                .help("Kernels shorter than 10 µs, as a share of all kernels."),
+            Fact::new("under 10 µs", short).help("Kernels shorter than 10 µs, as a share of all kernels."),
             Fact::new("delay p50", Cell::or(launches.delay_p50_ns, Cell::Time, no_launches))
                 .help("From the launching call to the start on the device."),
         ];

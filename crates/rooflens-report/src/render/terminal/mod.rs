@@ -37,6 +37,8 @@ impl Default for TerminalOptions {
 const MARGIN: usize = 18;
 /// A verdict longer than this many lines is cut.
 const LEAD_LINES: usize = 6;
+/// A remark longer than this is cut.
+const REMARK_LINES: usize = 2;
 /// Any other sentence longer than this is cut.
 const TEXT_LINES: usize = 3;
 
@@ -86,7 +88,9 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
             beside(title, steps.iter().enumerate().flat_map(step).collect(), width)
         }
         Block::Facts(facts) => {
-            let facts = facts.iter().map(|fact| {
+            // What is not known costs a line here, and stands in the report.
+            let known = facts.iter().filter(|fact| !matches!(fact.value, Cell::Missing(_)));
+            let facts = known.map(|fact| {
                 let gap = if fact.label.is_empty() { "" } else { " " };
                 let label = Span::new(format!("{}{gap}", fact.label), Ink::Faint);
                 vec![label, Span::new(format::cell(&fact.value), Ink::Plain)]
@@ -166,7 +170,7 @@ fn remark(remark: &Remark, width: usize) -> Vec<Line> {
     let grade = Span::new(format!("{:<10}", remark.grade.as_str()), Ink::Grade(remark.grade));
     let sentence = format!("{}: {}", text::elide(&text::clean(&head), 60), remark.message);
     let room = width.saturating_sub(grade.width());
-    hang(vec![grade], paragraph(&sentence, room, Ink::Plain, TEXT_LINES))
+    hang(vec![grade], paragraph(&sentence, room, Ink::Plain, REMARK_LINES))
 }
 
 fn table_grid(title: &str, table: &Table, width: usize) -> Grid {
