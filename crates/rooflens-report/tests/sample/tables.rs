@@ -210,7 +210,11 @@ pub fn gaps() -> Gaps {
     let idle: i64 = rows.iter().filter(|row| row.0 != GapCause::Tail).map(|row| row.2).sum();
     let stat = |(cause, count, total_ns, max_ns): (GapCause, usize, i64, i64)| GapStat {
         cause,
-        meaning: cause.doc(),
+        meaning: if cause == GapCause::Tail {
+            "Nothing follows."
+        } else {
+            "The host, or the device, was late."
+        },
         count,
         total_ns,
         share_of_idle: (cause != GapCause::Tail).then(|| total_ns as f64 / idle as f64),

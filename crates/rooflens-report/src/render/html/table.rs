@@ -86,8 +86,11 @@ fn cell(column: &Column, cell: &Cell, tone: Tone, opens: bool) -> String {
         (true, _, _) => " class=\"n bar\"",
         (_, true, _) => " class=\"n\"",
         (_, _, true) => " class=\"opens\"",
-        _ if matches!(cell, Cell::Text(words) if words.len() > SENTENCE) => " class=\"prose\"",
-        _ => "",
+        _ => match cell {
+            Cell::Text(words) if words.len() > SENTENCE => " class=\"prose\"",
+            Cell::Text(_) => " class=\"phrase\"",
+            _ => "",
+        },
     };
     let sort = if column.number { format!(" data-v=\"{}\"", format::raw(cell)) } else { String::new() };
     let bar = match cell {

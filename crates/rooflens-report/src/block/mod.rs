@@ -1,0 +1,181 @@
+//! What a section is made of. A block says what there is to show and in which unit; each renderer
+//! decides how it looks. Values stay exact here: rounding happens in [`crate::format`].
+
+mod picture;
+mod table;
+
+pub use picture::{Chart, Mark, Series, Stack, StackBar, Tone, Unit};
+pub use table::{Column, Field, LeftOut, Level, Row, Table};
+
+use crate::format;
+
+/// A piece of a section.
+#[derive(Debug, Clone)]
+pub enum Block {
+    /// The sentence everything begins with.
+    Lead(String),
+    /// A heading inside a section.
+    Heading(String),
+    /// A paragraph.
+    Text(String),
+    /// An ordered list of sentences.
+    Steps(Vec<String>),
+    /// A few named values.
+    Facts(Vec<Fact>),
+    /// Rows and columns.
+    Table(Table),
+    /// Bars that each show the parts of a whole.
+    Stack(Stack),
+    /// Values over time or in order.
+    Chart(Chart),
+    /// Problems and checks.
+    Remarks(Vec<Remark>),
+}
+
+/// A named value.
+#[derive(Debug, Clone)]
+pub struct Fact {
+    /// What it is; empty where the value says it.
+    pub label: String,
+    /// How much.
+    pub value: Cell,
+    /// What it means; may be empty.
+    pub help: &'static str,
+}
+
+impl Fact {
+    /// A fact whose label explains itself.
+    pub fn new(label: impl Into<String>, value: Cell) -> Self {
+        Fact { label: label.into(), value, help: "" }
+    }
+
+    /// A fact that needs no label.
+    pub fn plain(words: impl Into<String>) -> Self {
+        Fact::new("", Cell::text(words))
+    }
+
+    /// Adds what it means.
+    pub fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+}
+
+/// A value with its unit.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Not measured, and why.
+    Missing(&'static str),
+    /// A duration in nanoseconds.
+    Time(i64),
+    /// A mean duration in nanoseconds.
+    MeanTime(f64),
+    /// A moment in nanoseconds since the run's clock base, shown precisely enough to find it.
+    At(i64),
+    /// Bytes.
+    Bytes(i64),
+    /// A number of things.
+    Count(i64),
+    /// A mean number of things.
+    Mean(f64),
+    /// A part of a whole, 0 to 1.
+    Share(f64),
+    /// A signed change relative to a whole, as 0.03 for three percent more.
+    Change(f64),
+    /// GB/s.
+    Rate(f64),
+    /// A word for programs, shown without its underscores.
+    Word(String),
+    /// Words.
+    Text(String),
+    /// Something from a program: an identifier, a shape, a path.
+    Code {
+        /// What is shown.
+        short: String,
+        /// What it stands for, where that is longer.
+        full: Option<String>,
+    },
+}
+
+impl Cell {
+    /// The value, or a dash with the reason.
+    pub fn or<T>(value: Option<T>, cell: impl FnOnce(T) -> Cell, reason: &'static str) -> Cell {
+        value.map_or(Cell::Missing(reason), cell)
+    }
+
+    /// A count of things in memory.
+    pub fn count(value: usize) -> Cell {
+        Cell::Count(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+
+    /// A word for programs.
+    pub fn word(value: impl Into<String>) -> Cell {
+        Cell::Word(value.into())
+    }
+
+    /// Words.
+    pub fn text(value: impl Into<String>) -> Cell {
+        Cell::Text(value.into())
+    }
+
+    /// Something from a program.
+    pub fn code(value: impl Into<String>) -> Cell {
+        Cell::Code { short: value.into(), full: None }
+    }
+
+    /// A short name that stands for a longer one.
+    pub fn name(short: &str, full: &str) -> Cell {
+        let full = (short != full).then(|| full.to_owned());
+        Cell::Code { short: short.to_owned(), full }
+    }
+}
+
+/// How good or bad a remark is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// As it should be.
+    Ok,
+    /// Worth knowing.
+    Info,
+    /// A number may mislead.
+    Warning,
+    /// Something is not there.
+    DataLoss,
+}
+
+impl Grade {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Grade::Ok => "ok",
+            Grade::Info => "info",
+            Grade::Warning => "warning",
+            Grade::DataLoss => "data loss",
+        }
+    }
+}
+
+/// A problem or a check.
+#[derive(Debug, Clone)]
+pub struct Remark {
+    /// How bad.
+    pub grade: Grade,
+    /// A stable word.
+    pub code: String,
+    /// How often, where the sentence does not tell.
+    pub count: Option<i64>,
+    /// Where; may be empty.
+    pub source: String,
+    /// A sentence.
+    pub message: String,
+}
+
+impl Remark {
+    /// `×3`; nothing where it was met once or the sentence tells.
+    pub fn how_often(&self) -> String {
+        match self.count {
+            Some(count) if count != 1 => format!("×{}", format::count(count)),
+            _ => String::new(),
+        }
+    }
+}

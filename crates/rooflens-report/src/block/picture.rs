@@ -1,0 +1,123 @@
+//! Bars and charts.
+
+/// What a part of a bar or chart stands for: the renderers give each its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Compute kernels.
+    Compute,
+    /// Communication that compute does not hide.
+    Communication,
+    /// Copies that nothing hides.
+    Copy,
+    /// Nothing runs.
+    Idle,
+    /// Nothing runs, since the host launches too slowly.
+    LaunchBound,
+    /// Nothing runs, since the host does something else.
+    CpuBound,
+    /// Nothing runs, since the host waited for the device.
+    Sync,
+    /// Nothing runs, for another reason.
+    OtherIdle,
+    /// No meaning beyond the chart itself.
+    Plain,
+}
+
+impl Tone {
+    /// Name for style sheets.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Tone::Compute => "compute",
+            Tone::Communication => "communication",
+            Tone::Copy => "copy",
+            Tone::Idle => "idle",
+            Tone::LaunchBound => "launch",
+            Tone::CpuBound => "cpu",
+            Tone::Sync => "sync",
+            Tone::OtherIdle => "other",
+            Tone::Plain => "plain",
+        }
+    }
+}
+
+/// Bars that each show the parts of a whole, in nanoseconds.
+#[derive(Debug, Clone)]
+pub struct Stack {
+    /// What the parts are, in order.
+    pub parts: Vec<(Tone, String)>,
+    /// The bars.
+    pub bars: Vec<StackBar>,
+}
+
+/// One bar.
+#[derive(Debug, Clone)]
+pub struct StackBar {
+    /// What the whole is.
+    pub label: String,
+    /// Length of each part.
+    pub parts_ns: Vec<i64>,
+    /// Length of the whole.
+    pub whole_ns: i64,
+}
+
+impl StackBar {
+    /// Each part as a share of the whole; `None` where the whole is nothing.
+    pub fn shares(&self) -> Vec<Option<f64>> {
+        let whole = self.whole_ns as f64;
+        self.parts_ns.iter().map(|part| (whole > 0.0).then(|| *part as f64 / whole)).collect()
+    }
+}
+
+/// How the values of a chart are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Filled, each series upon the one before.
+    Areas,
+    /// A filled line that keeps its value until the next point.
+    Steps,
+    /// A dot a value, with their distribution at the side.
+    Points,
+    /// A column a value.
+    Columns,
+}
+
+/// What the numbers on an axis are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// 0 to 1.
+    Share,
+    /// An index.
+    Index,
+}
+
+/// Values over time or in order.
+#[derive(Debug, Clone)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// The horizontal axis: how values lie along it, as `over time`, and its unit.
+    pub x: (&'static str, Unit),
+    /// The vertical axis: what the values are, and their unit.
+    pub y: (&'static str, Unit),
+    /// How it is drawn.
+    pub mark: Mark,
+    /// The values.
+    pub series: Vec<Series>,
+    /// Values worth a line across the chart.
+    pub rules: Vec<(&'static str, f64)>,
+}
+
+/// One set of values.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// What they are.
+    pub label: String,
+    /// What they stand for.
+    pub tone: Tone,
+    /// `(x, y)`, by x.
+    pub points: Vec<(f64, f64)>,
+}
