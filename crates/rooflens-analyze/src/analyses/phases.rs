@@ -47,7 +47,7 @@ pub struct PhaseStat {
     pub drift: Option<f64>,
     /// Mean device time inside; `None` where nothing could be attributed.
     pub device_busy_ns: Option<f64>,
-    /// Device time / duration, over all ranges.
+    /// Device time / time from beginning to end on host and device together, over all ranges.
     pub device_busy_share: Option<f64>,
     /// Mean number of device activities.
     pub activities: Option<f64>,
@@ -91,8 +91,8 @@ annotation, device_annotation, and then most time first.
   to the last, / mean_ns. 0.1: the last take a tenth of the mean longer. Null below eight ranges.
   Ranks share the slope, each at its own level.
 - `device_busy_ns`: union of the activities that belong to a range, mean, ns.
-- `device_busy_share`: sum of the same / sum of the durations. Above 1 where the device runs behind
-  the host.
+- `device_busy_share`: sum of the same / sum of the times from where a range begins, on the host or on
+  the device, to where it has ended on both.
 - `activities`, `launches`: device activities and launching calls in a range, mean.
 - `batch`: sequences in the batch, mean. `prefill_tokens`, `decode_tokens`: sums over all ranges.
 - `confidence`: mean, 0 to 1, of phases found from the pattern of kernels.
@@ -132,7 +132,8 @@ struct Group {
     ranges: Vec<Span>,
     slowest: Vec<PhaseExample>,
     busy: Known,
-    /// Duration of the ranges whose device time is known.
+    /// Time from the beginning to the end, host and device together, of the ranges whose device time
+    /// is known.
     busy_of_ns: i64,
     activities: Known,
     launches: Known,
@@ -193,7 +194,11 @@ impl Fold for State {
             group.offer(span, tables.names.get(name_id));
             group.busy.add(phases.device_busy_ns[i]);
             if phases.device_busy_ns[i].is_some() {
-                group.busy_of_ns = group.busy_of_ns.saturating_add(span.dur_ns);
+                // The device may begin, and mostly ends, after the host: the step lasts until both are done.
+                let end = phases.ts_ns[i].saturating_add(phases.dur_ns[i]);
+                let first = phases.device_first_ns[i].get().unwrap_or(span.ts_ns).min(span.ts_ns);
+                let last = phases.device_last_ns[i].get().unwrap_or(end).max(end);
+                group.busy_of_ns = group.busy_of_ns.saturating_add(last.saturating_sub(first));
             }
             group.activities.add(phases.activities[i]);
             group.launches.add(phases.launches[i]);

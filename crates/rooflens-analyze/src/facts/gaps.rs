@@ -20,9 +20,9 @@ const LOOK_BACK: usize = 64;
 /// The device is idle between the end of everything before and the start of an activity. Who is to
 /// blame is read off that activity's launch:
 /// * the launching call ended after the device had run dry, and most of the gap lies before that end:
-///   the host was late. If it had been waiting for the device until then, the wait is the cause
-///   (`sync`); if its previous launch is less than 100 µs back, it was launching (`launch_bound`);
-///   else it did something else (`cpu_bound`).
+///   the host was late. If it had been waiting for the device until then and launched within 100 µs,
+///   the wait is the cause (`sync`); if its previous launch is less than 100 µs back, it was launching
+///   (`launch_bound`); else it did something else (`cpu_bound`).
 /// * otherwise the work was queued. On the stream that ran last and within 20 µs it is what the
 ///   device needs (`dispatch`), else it waited for something (`data_dependency`), which need not be
 ///   in the trace.
@@ -93,7 +93,8 @@ fn late_host(api: &Api, call: usize, dry: i64, launches: &Launches) -> GapCause 
         }
         let end = api.ts_ns[back].saturating_add(api.dur_ns[back]);
         let waits = matches!(api.kind[back], ApiKind::Sync | ApiKind::Memcpy);
-        if waits && api.ts_ns[back] < dry && end >= dry {
+        let launched_at_once = api.ts_ns[call].saturating_sub(end) <= LAUNCHING_PACE_NS;
+        if waits && api.ts_ns[back] < dry && end >= dry && launched_at_once {
             return GapCause::Sync;
         }
         if end < dry && api.ts_ns[back].saturating_add(LAUNCHING_PACE_NS) < dry {

@@ -27,7 +27,8 @@ column_enum! {
         /// The host launched too late, and had launched nothing for more than 100 µs: it was
         /// busy with something else.
         CpuBound = "cpu_bound",
-        /// The host launched too late because it had waited for the device first.
+        /// The host launched too late because it had waited for the device until then, and launched
+        /// within 100 µs.
         Sync = "sync",
         /// The work was queued in time but had to wait: for another stream, a copy, a collective, or
         /// work that is not in the trace.
