@@ -130,20 +130,12 @@ impl Sample {
         let shapes_id = shapes.map(|shapes| self.name(shapes));
         self.tables.ops.push(OpRow {
             op_id: self.tables.ops.len() as i32,
-            tid,
-            ts_ns: ts,
-            dur_ns: dur,
-            name_id,
-            ext_id: Opt::NONE,
             shapes_id: shapes_id.into(),
-            dtypes_id: Opt::NONE,
             parent_id: parent.into(),
             depth,
             self_ns,
             device_ns,
-            phase_id: Opt::NONE,
-            layer: Opt::NONE,
-            module_id: Opt::NONE,
+            ..OpRow::new(tid, ts, dur, name_id)
         });
         self.tables.meta.last_ns = self.tables.meta.last_ns.max(ts + dur);
         self
@@ -192,23 +184,7 @@ impl Sample {
         self.tables.phases.push(PhaseRow {
             phase_id: self.tables.phases.len() as i32,
             kind,
-            source,
-            name_id,
-            tid: Opt::NONE,
-            device: Opt::NONE,
-            ts_ns: ts,
-            dur_ns: dur,
-            step: Opt::NONE,
-            batch: Opt::NONE,
-            prefill_tokens: Opt::NONE,
-            decode_tokens: Opt::NONE,
-            kv_tokens: Opt::NONE,
-            device_busy_ns: Opt::NONE,
-            device_first_ns: Opt::NONE,
-            device_last_ns: Opt::NONE,
-            activities: Opt::NONE,
-            launches: Opt::NONE,
-            confidence: None,
+            ..PhaseRow::new(source, ts, dur, name_id)
         });
         self.tables.meta.last_ns = self.tables.meta.last_ns.max(ts + dur);
         self

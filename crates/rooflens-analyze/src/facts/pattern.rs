@@ -63,25 +63,11 @@ fn add_steps(tables: &mut RankTables) {
                 .unwrap_or(ts_ns),
         };
         tables.phases.push(PhaseRow {
-            phase_id: 0,
             kind,
-            source: PhaseSource::Pattern,
-            name_id,
-            tid: Opt::NONE,
             device: Opt::some(device),
-            ts_ns,
-            dur_ns: end.saturating_sub(ts_ns),
             step: Opt::some(step as i64),
-            batch: Opt::NONE,
-            prefill_tokens: Opt::NONE,
-            decode_tokens: Opt::NONE,
-            kv_tokens: Opt::NONE,
-            device_busy_ns: Opt::NONE,
-            device_first_ns: Opt::NONE,
-            device_last_ns: Opt::NONE,
-            activities: Opt::NONE,
-            launches: Opt::NONE,
             confidence: Some(cut.confidence),
+            ..PhaseRow::new(PhaseSource::Pattern, ts_ns, end.saturating_sub(ts_ns), name_id)
         });
     }
     let phases = &mut tables.phases;

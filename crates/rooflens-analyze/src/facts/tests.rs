@@ -17,23 +17,7 @@ struct Trace {
 impl Trace {
     fn op(mut self, name: &str, tid: i64, ts: i64, dur: i64) -> Self {
         let name_id = self.tables.names.add(name);
-        self.tables.ops.push(OpRow {
-            op_id: 0,
-            tid,
-            ts_ns: ts * US,
-            dur_ns: dur * US,
-            name_id,
-            ext_id: Opt::NONE,
-            shapes_id: Opt::NONE,
-            dtypes_id: Opt::NONE,
-            parent_id: Opt::NONE,
-            depth: 0,
-            self_ns: 0,
-            device_ns: 0,
-            phase_id: Opt::NONE,
-            layer: Opt::NONE,
-            module_id: Opt::NONE,
-        });
+        self.tables.ops.push(OpRow::new(tid, ts * US, dur * US, name_id));
         self
     }
     fn call(mut self, name: &str, tid: i64, ts: i64, dur: i64, corr: i64) -> Self {
@@ -63,27 +47,8 @@ impl Trace {
     }
     fn range(mut self, name: &str, tid: i64, ts: i64, dur: i64) -> Self {
         let name_id = self.tables.names.add(name);
-        self.tables.phases.push(PhaseRow {
-            phase_id: 0,
-            kind: PhaseKind::Range,
-            source: PhaseSource::Annotation,
-            name_id,
-            tid: Opt::some(tid),
-            device: Opt::NONE,
-            ts_ns: ts * US,
-            dur_ns: dur * US,
-            step: Opt::NONE,
-            batch: Opt::NONE,
-            prefill_tokens: Opt::NONE,
-            decode_tokens: Opt::NONE,
-            kv_tokens: Opt::NONE,
-            device_busy_ns: Opt::NONE,
-            device_first_ns: Opt::NONE,
-            device_last_ns: Opt::NONE,
-            activities: Opt::NONE,
-            launches: Opt::NONE,
-            confidence: None,
-        });
+        let row = PhaseRow::new(PhaseSource::Annotation, ts * US, dur * US, name_id);
+        self.tables.phases.push(PhaseRow { tid: Opt::some(tid), ..row });
         self
     }
     fn derive(mut self) -> RankTables {

@@ -39,3 +39,26 @@ table! {
         module_id: Opt<NameId> => "id" Dictionary,
     }
 }
+
+impl OpRow {
+    /// A row with only what every trace gives; the rest absent or not yet derived.
+    pub fn new(tid: i64, ts_ns: i64, dur_ns: i64, name_id: NameId) -> Self {
+        OpRow {
+            op_id: 0,
+            tid,
+            ts_ns,
+            dur_ns,
+            name_id,
+            ext_id: Opt::NONE,
+            shapes_id: Opt::NONE,
+            dtypes_id: Opt::NONE,
+            parent_id: Opt::NONE,
+            depth: 0,
+            self_ns: 0,
+            device_ns: 0,
+            phase_id: Opt::NONE,
+            layer: Opt::NONE,
+            module_id: Opt::NONE,
+        }
+    }
+}

@@ -83,3 +83,30 @@ table! {
         confidence: Option<f64> => "ratio" Dictionary,
     }
 }
+
+impl PhaseRow {
+    /// A row with only what every trace gives; the rest absent or not yet derived.
+    pub fn new(source: PhaseSource, ts_ns: i64, dur_ns: i64, name_id: NameId) -> Self {
+        PhaseRow {
+            phase_id: 0,
+            kind: PhaseKind::Range,
+            source,
+            name_id,
+            tid: Opt::NONE,
+            device: Opt::NONE,
+            ts_ns,
+            dur_ns,
+            step: Opt::NONE,
+            batch: Opt::NONE,
+            prefill_tokens: Opt::NONE,
+            decode_tokens: Opt::NONE,
+            kv_tokens: Opt::NONE,
+            device_busy_ns: Opt::NONE,
+            device_first_ns: Opt::NONE,
+            device_last_ns: Opt::NONE,
+            activities: Opt::NONE,
+            launches: Opt::NONE,
+            confidence: None,
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::tables::{
     ActivityKind, Api, ApiKind, ApiRow, CollectiveRow, Collectives, FrameRow, Frames, KernelRow, Kernels,
-    Memory, MemoryRow, OpRow, Ops, PhaseKind, PhaseRow, PhaseSource, Phases,
+    Memory, MemoryRow, OpRow, Ops, PhaseRow, PhaseSource, Phases,
 };
 use rooflens_schema::{Interner, NameId, Opt};
 
@@ -229,21 +229,10 @@ impl<'n> EventReader<'n> {
                 let name_id = self.name(fact.name);
                 let (shapes_id, dtypes_id) = (self.json(fact.args.shapes), self.json(fact.args.dtypes));
                 self.rows.ops.push(OpRow {
-                    op_id: 0,
-                    tid,
-                    ts_ns,
-                    dur_ns,
-                    name_id,
                     ext_id: fact.args.external.into(),
                     shapes_id,
                     dtypes_id,
-                    parent_id: Opt::NONE,
-                    depth: 0,
-                    self_ns: 0,
-                    device_ns: 0,
-                    phase_id: Opt::NONE,
-                    layer: Opt::NONE,
-                    module_id: Opt::NONE,
+                    ..OpRow::new(tid, ts_ns, dur_ns, name_id)
                 });
             }
             Category::Api | Category::Overhead => {
@@ -267,26 +256,11 @@ impl<'n> EventReader<'n> {
             Category::Annotation | Category::DeviceAnnotation => {
                 let on_device = category == Category::DeviceAnnotation;
                 let name_id = self.name(fact.name);
+                let source = if on_device { PhaseSource::DeviceAnnotation } else { PhaseSource::Annotation };
                 self.rows.phases.push(PhaseRow {
-                    phase_id: 0,
-                    kind: PhaseKind::Range,
-                    source: if on_device { PhaseSource::DeviceAnnotation } else { PhaseSource::Annotation },
-                    name_id,
                     tid: Opt::some(tid),
                     device: on_device.then(|| narrow(fact.pid.unwrap_or(0))).into(),
-                    ts_ns,
-                    dur_ns,
-                    step: Opt::NONE,
-                    batch: Opt::NONE,
-                    prefill_tokens: Opt::NONE,
-                    decode_tokens: Opt::NONE,
-                    kv_tokens: Opt::NONE,
-                    device_busy_ns: Opt::NONE,
-                    device_first_ns: Opt::NONE,
-                    device_last_ns: Opt::NONE,
-                    activities: Opt::NONE,
-                    launches: Opt::NONE,
-                    confidence: None,
+                    ..PhaseRow::new(source, ts_ns, dur_ns, name_id)
                 });
             }
             // The whole recording as one event: it only widens the extent.

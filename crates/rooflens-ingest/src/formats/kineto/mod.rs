@@ -59,23 +59,12 @@ impl Format for Kineto {
             NoEvents::Io(error) => no_records(error.to_string()),
         })?;
         tell(&contents, &source, notes);
-        let Contents { head, mut rows, .. } = contents;
+        let Contents { head, rows, .. } = contents;
         if rows.counts.events == 0 {
             return Err(no_records("its array of events is empty or damaged from the start".to_owned()));
         }
         let (first, last) = rows.counts.extent.unwrap_or((0, 0));
-        for column in [
-            &mut rows.kernels.ts_ns,
-            &mut rows.ops.ts_ns,
-            &mut rows.api.ts_ns,
-            &mut rows.frames.ts_ns,
-            &mut rows.phases.ts_ns,
-            &mut rows.memory.ts_ns,
-            &mut rows.collectives.ts_ns,
-        ] {
-            column.iter_mut().for_each(|ts| *ts = ts.saturating_sub(first));
-        }
-        Ok(RankTables {
+        let mut tables = RankTables {
             rank: head.rank.unwrap_or(0),
             meta: TraceMeta {
                 source,
@@ -84,9 +73,9 @@ impl Format for Kineto {
                 rank: head.rank,
                 world_size: head.world_size,
                 backend: head.backend,
-                base_unix_ns: wall_clock(first, head.base_time_ns),
-                first_ns: 0,
-                last_ns: last.saturating_sub(first),
+                base_unix_ns: wall_clock(first, head.base_time_ns).map(|ns| ns.saturating_sub(first)),
+                first_ns: first,
+                last_ns: last,
                 microsecond_clock: !rows.counts.fractions,
                 properties: head.properties,
             },
@@ -100,7 +89,9 @@ impl Format for Kineto {
             memory: rows.memory,
             collectives: rows.collectives,
             ..RankTables::default()
-        })
+        };
+        tables.shift(first.saturating_neg());
+        Ok(tables)
     }
 }
 
