@@ -14,9 +14,11 @@ pub(super) fn sort(tables: &mut RankTables) {
                 frames.reorder(&order);
             }
         });
-        if let Some(order) = nested_order(&ops.tid, &ops.ts_ns, &ops.dur_ns) {
-            ops.reorder(&order);
-        }
+        scope.spawn(|| {
+            if let Some(order) = nested_order(&ops.tid, &ops.ts_ns, &ops.dur_ns) {
+                ops.reorder(&order);
+            }
+        });
         if let Some(order) = nested_order(&api.tid, &api.ts_ns, &api.dur_ns) {
             api.reorder(&order);
         }

@@ -23,26 +23,31 @@ pub enum End {
 /// What events of this trace begin with.
 #[derive(Debug, Clone)]
 pub struct EventStart {
-    /// The first key, quotes included.
-    first_key: Vec<u8>,
+    /// First keys, quotes included.
+    first_keys: Vec<Vec<u8>>,
 }
 
 impl EventStart {
-    /// Learns from the first event at or after `at`; the profiler itself writes `"ph"` first.
+    /// Learns from the first event at `at`. The profiler itself writes `"ph"` first, and `"name"` in
+    /// the metadata it begins with; programs that sort keys write `"args"` or `"cat"`.
     pub fn learn(text: &[u8], at: usize) -> Self {
+        let mut first_keys: Vec<Vec<u8>> =
+            [&b"\"ph\""[..], b"\"name\"", b"\"args\"", b"\"cat\""].map(<[u8]>::to_vec).into();
         let mut cursor = Cursor::new(text, at);
-        let first_key = (|| {
-            cursor.expect(b'{').ok()?;
-            let key = cursor.string().ok()?;
-            (!key.bytes.is_empty() && key.bytes.len() <= 32).then(|| [b"\"", key.bytes, b"\""].concat())
-        })();
-        EventStart { first_key: first_key.unwrap_or_else(|| b"\"ph\"".to_vec()) }
+        if let Ok(()) = cursor.expect(b'{')
+            && let Ok(key) = cursor.string()
+            && (1..=32).contains(&key.bytes.len())
+        {
+            first_keys.push([b"\"", key.bytes, b"\""].concat());
+        }
+        EventStart { first_keys }
     }
 
     fn is_at(&self, text: &[u8], brace: usize) -> bool {
         let behind = text[brace + 1..].trim_ascii_start();
         let before = text[..brace].trim_ascii_end();
-        behind.starts_with(&self.first_key) && matches!(before.last(), None | Some(b',' | b'['))
+        self.first_keys.iter().any(|key| behind.starts_with(key))
+            && matches!(before.last(), None | Some(b',' | b'['))
     }
 
     /// Offset of the last event that seems to begin after the first byte.

@@ -48,12 +48,12 @@ pub enum NoEvents {
 
 struct Block {
     sequence: usize,
-    text: Vec<u8>,
+    buffer: Buffer,
 }
 
 struct Outcome {
     sequence: usize,
-    text: Vec<u8>,
+    buffer: Buffer,
     rows: Rows,
     end: End,
 }
@@ -73,14 +73,16 @@ pub fn read(mut from: Box<dyn Read + Send>, interner: &Interner) -> Result<Conte
     let workers = thread::available_parallelism().map_or(2, usize::from);
     let (to_workers, blocks) = sync_channel::<Block>(workers);
     let (to_merge, outcomes) = sync_channel::<Outcome>(workers * 2);
-    let (give_back, used) = channel::<Vec<u8>>();
+    let (give_back, used) = channel::<Buffer>();
     let blocks = Mutex::new(blocks);
     let read_error = thread::scope(|scope| {
         let cutter = scope.spawn({
             let start = &start;
             move || match read_error {
                 Some(error) => {
-                    let _ = to_workers.send(Block { sequence: 0, text: text[at..].to_vec() });
+                    let mut buffer = Buffer::default();
+                    buffer.replace(&text[at..]);
+                    let _ = to_workers.send(Block { sequence: 0, buffer });
                     Some(error)
                 }
                 None => cut_blocks(&mut *from, &text[at..], start, &to_workers, &used),
@@ -138,33 +140,73 @@ fn find_events(
     }
 }
 
+/// A buffer that is used again without being cleared: only `filled` bytes of it count.
+#[derive(Default)]
+struct Buffer {
+    bytes: Vec<u8>,
+    filled: usize,
+}
+
+impl Buffer {
+    fn text(&self) -> &[u8] {
+        &self.bytes[..self.filled]
+    }
+
+    fn replace(&mut self, text: &[u8]) {
+        self.grow(text.len());
+        self.bytes[..text.len()].copy_from_slice(text);
+        self.filled = text.len();
+    }
+
+    fn grow(&mut self, length: usize) {
+        if self.bytes.len() < length {
+            self.bytes.resize(length, 0);
+        }
+    }
+
+    /// Reads `want` more bytes, or as many as there are. Answers whether the stream goes on.
+    fn fill(&mut self, from: &mut dyn Read, want: usize) -> std::io::Result<bool> {
+        let end = self.filled + want;
+        self.grow(end);
+        while self.filled < end {
+            match from.read(&mut self.bytes[self.filled..end]) {
+                Ok(0) => return Ok(false),
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+}
+
 /// Reads the stream and cuts it at what seem to be beginnings of events.
 fn cut_blocks(
     from: &mut dyn Read,
     first: &[u8],
     start: &EventStart,
     to_workers: &SyncSender<Block>,
-    used: &Receiver<Vec<u8>>,
+    used: &Receiver<Buffer>,
 ) -> Option<std::io::Error> {
-    let mut text = first.to_vec();
+    let mut buffer = Buffer::default();
+    buffer.replace(first);
     for sequence in 0.. {
-        let want = BLOCK.saturating_sub(text.len()).max(BLOCK / 4) as u64;
-        let before = text.len();
-        let error = from.take(want).read_to_end(&mut text).err();
-        if error.is_some() || text.len() == before {
-            let _ = to_workers.send(Block { sequence, text });
-            return error;
+        let want = BLOCK.saturating_sub(buffer.filled).max(BLOCK / 4);
+        let more = buffer.fill(from, want);
+        if !matches!(more, Ok(true)) {
+            let _ = to_workers.send(Block { sequence, buffer });
+            return more.err();
         }
         let mut next = used.try_recv().unwrap_or_default();
-        next.clear();
-        if let Some(cut) = start.last(&text) {
-            next.extend_from_slice(&text[cut..]);
-            text.truncate(cut);
+        next.filled = 0;
+        if let Some(cut) = start.last(buffer.text()) {
+            next.replace(&buffer.text()[cut..]);
+            buffer.filled = cut;
         }
-        if to_workers.send(Block { sequence, text }).is_err() {
+        if to_workers.send(Block { sequence, buffer }).is_err() {
             return None;
         }
-        text = next;
+        buffer = next;
     }
     None
 }
@@ -178,10 +220,10 @@ fn work(
     let mut reader = EventReader::new(interner);
     loop {
         let block = blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Block { sequence, text }) = block else { return };
-        let end = read_block(&text, 0, start, &mut reader);
+        let Ok(Block { sequence, buffer }) = block else { return };
+        let end = read_block(buffer.text(), 0, start, &mut reader);
         let rows = std::mem::take(&mut reader.rows);
-        if to_merge.send(Outcome { sequence, text, rows, end }).is_err() {
+        if to_merge.send(Outcome { sequence, buffer, rows, end }).is_err() {
             return;
         }
     }
@@ -199,7 +241,7 @@ struct Merge<'n> {
 }
 
 impl Merge<'_> {
-    fn run(&mut self, outcomes: &Receiver<Outcome>, give_back: &Sender<Vec<u8>>) {
+    fn run(&mut self, outcomes: &Receiver<Outcome>, give_back: &Sender<Buffer>) {
         let mut waiting = BTreeMap::new();
         let mut next = 0;
         for outcome in outcomes {
@@ -212,20 +254,21 @@ impl Merge<'_> {
         }
     }
 
-    fn take(&mut self, mut outcome: Outcome) -> Vec<u8> {
+    fn take(&mut self, mut outcome: Outcome) -> Buffer {
+        let text = outcome.buffer.text();
         if let Some(tail) = &mut self.tail {
             if tail.len() < LONGEST_HEAD {
-                tail.extend_from_slice(&outcome.text);
+                tail.extend_from_slice(text);
             }
         } else if self.carry.is_empty() {
             self.rows.append(&mut outcome.rows);
-            self.after(&outcome.text, outcome.end);
+            self.after(text, outcome.end);
         } else {
             let mut joined = std::mem::take(&mut self.carry);
-            joined.extend_from_slice(&outcome.text);
+            joined.extend_from_slice(text);
             self.read_again(&joined, 0);
         }
-        outcome.text
+        outcome.buffer
     }
 
     fn read_again(&mut self, text: &[u8], at: usize) {

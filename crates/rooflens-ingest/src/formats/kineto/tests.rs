@@ -202,3 +202,16 @@ fn marks_of_an_mtia_queue_are_no_work() {
     assert_eq!(kinds, ["memcpy", "kernel"]);
     assert_eq!(notes, ["info unread_mtia_queue_mark 2"]);
 }
+
+#[test]
+fn metadata_in_front_does_not_mislead_the_cutter() {
+    // The profiler writes metadata first, with other keys in front than the events that follow.
+    let metadata =
+        r#"{"name": "process_name", "ph": "M", "ts": 0, "pid": 1, "tid": 0, "args": {"name": "p"}}"#;
+    let events: Vec<String> = (0..20_000).map(|i| kernel("k", &format!("{i}"), "1")).collect();
+    let text = trace(&[vec![metadata.to_owned()], events].concat());
+    let start = super::block::EventStart::learn(text.as_bytes(), text.find("[{").unwrap() + 1);
+    let last = start.last(text.as_bytes()).unwrap();
+    assert!(text.len() - last < 300, "the last cut is {} bytes before the end", text.len() - last);
+    assert_eq!(read_text(&text).0.unwrap().kernels.len(), 20_000);
+}
