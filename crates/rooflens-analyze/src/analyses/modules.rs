@@ -70,7 +70,7 @@ impl Analysis for ModulesAnalysis {
         EXPLAIN
     }
     fn needs(&self) -> &'static str {
-        "module or layer names"
+        "device activity with module or layer names"
     }
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
