@@ -4,6 +4,7 @@
 mod bench;
 mod check;
 mod contributing;
+#[cfg(feature = "reference")]
 mod generate;
 mod markdown;
 mod readme;
@@ -26,12 +27,9 @@ struct Arguments {
 enum Task {
     /// Hold the tree to its rules: layers, dependencies, file sizes, room rules, links, words.
     Check,
-    /// Write docs/reference from the registries it documents.
-    Generate {
-        /// Write nothing; fail where a page is not what it would be.
-        #[arg(long)]
-        check: bool,
-    },
+    /// Write docs/reference from the registries it documents, and the screen in README.md.
+    #[cfg(feature = "reference")]
+    Generate(generate::Arguments),
     /// Measure `rooflens analyze` against a bare JSON pass and HTA, in one interleaved run.
     Bench(bench::Arguments),
     /// Read a trace with serde_json and add up the fields that Rooflens reads: the bar for `bench`.
@@ -60,7 +58,8 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<()> {
     match task {
         Task::Check => check::run(),
-        Task::Generate { check } => generate::run(check),
+        #[cfg(feature = "reference")]
+        Task::Generate(arguments) => generate::run(&arguments),
         Task::Bench(arguments) => bench::run(arguments),
         Task::Bare { file } => bench::bare::run(&file),
         Task::Contributing => contributing::run(),

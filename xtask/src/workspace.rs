@@ -47,6 +47,13 @@ pub fn target_dir() -> Result<PathBuf> {
     Ok(PathBuf::from(folder))
 }
 
+/// The program, built from the tree as it is, in the profile `dev` or `release`.
+pub fn program(profile: &str) -> Result<PathBuf> {
+    run(&mut cargo(&["build", "--quiet", "--package", "rooflens", "--profile", profile]))?;
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target_dir()?.join(folder).join(format!("rooflens{}", std::env::consts::EXE_SUFFIX)))
+}
+
 /// What cargo knows of the workspace, without its dependencies' own dependencies.
 pub fn metadata() -> Result<serde_json::Value> {
     let text = output(&mut cargo(&["metadata", "--format-version=1", "--no-deps", "--offline"]))?;

@@ -133,7 +133,7 @@ impl Sample {
             shapes_id: shapes_id.into(),
             parent_id: parent.into(),
             depth,
-            self_ns,
+            inside_ns: dur - self_ns,
             device_ns,
             ..OpRow::new(tid, ts, dur, name_id)
         });

@@ -65,7 +65,7 @@ fn large_rank() -> RankTables {
                         dtypes_id: Opt::some(shapes[index % 5]),
                         parent_id: if inner == 0 { Opt::NONE } else { Opt::some(index as i32 - 1) },
                         depth: inner as i32,
-                        self_ns: 200,
+                        inside_ns: 0,
                         device_ns: 3_000,
                         phase_id: Opt::some(step as i32),
                         layer: Opt::some(layer as i32),

@@ -63,21 +63,13 @@ pub struct Measured {
 pub fn run(arguments: Arguments) -> Result<()> {
     if cfg!(debug_assertions) {
         // A bar that was not optimised would flatter: the same again, built as it is shipped.
-        let mut release = workspace::cargo(&["run", "--quiet", "--release", "--package", "xtask", "--"]);
+        let mut release = workspace::cargo(&["run", "--quiet", "--release", "--package", "xtask"]);
+        release.args(["--no-default-features", "--"]);
         return workspace::run(release.args(std::env::args_os().skip(1)));
     }
     let binary = match &arguments.rooflens {
         Some(binary) => binary.clone(),
-        None => {
-            workspace::run(&mut workspace::cargo(&[
-                "build",
-                "--quiet",
-                "--release",
-                "--package",
-                "rooflens",
-            ]))?;
-            workspace::target_dir()?.join("release/rooflens")
-        }
+        None => workspace::program("release")?,
     };
     let files = match (arguments.files.as_slice(), arguments.quick, arguments.size.as_slice()) {
         ([], true, _) => vec![inputs::make(&arguments, 100)?],

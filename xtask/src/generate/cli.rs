@@ -1,36 +1,27 @@
 //! The command line, from its own help.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
 
 use crate::workspace;
 
-pub fn page() -> Result<String> {
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "rooflens"]))?;
-    let binary =
-        workspace::target_dir()?.join("debug").join(format!("rooflens{}", std::env::consts::EXE_SUFFIX));
-    let whole = help(&binary, &[])?;
+pub fn page(program: &Path) -> Result<String> {
+    let whole = help(program, &[])?;
     let mut page = format!("# Command line\n\n```text\n{whole}```\n");
     let commands = commands(&whole);
     ensure!(!commands.is_empty(), "`rooflens --help` lists no commands");
     for command in commands {
-        write!(page, "\n## rooflens {command}\n\n```text\n{}```\n", help(&binary, &[command])?)?;
+        write!(page, "\n## rooflens {command}\n\n```text\n{}```\n", help(program, &[command])?)?;
     }
     Ok(page)
 }
 
-/// The program, built from the tree as it is.
-pub fn binary() -> Result<PathBuf> {
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "rooflens"]))?;
-    Ok(workspace::target_dir()?.join("debug").join(format!("rooflens{}", std::env::consts::EXE_SUFFIX)))
-}
-
-fn help(binary: &Path, command: &[&str]) -> Result<String> {
+fn help(program: &Path, command: &[&str]) -> Result<String> {
     let text = workspace::output(
-        Command::new(binary)
+        Command::new(program)
             .args(command)
             .arg("--help")
             // The width of the page; clap asks the environment before the terminal.

@@ -6,28 +6,46 @@ mod kernel_classes;
 mod screen;
 mod tables;
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result, bail};
 
 use crate::workspace;
 
 const COMMAND: &str = "cargo xtask generate";
 
-/// A page: its file and how its text is made.
-type Page = (&'static str, fn() -> Result<String>);
+/// What to do.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Write nothing; fail where a page is not what it would be.
+    #[arg(long)]
+    check: bool,
+    /// The program to ask for its help and its screen [default: built from the tree].
+    #[arg(long, value_name = "BIN")]
+    rooflens: Option<PathBuf>,
+}
+
+/// A page: its file, and how its text is made, given the program.
+type Page = (&'static str, fn(&Path) -> Result<String>);
 
 const PAGES: &[Page] = &[
-    ("docs/reference/tables.md", || reference(tables::page()?)),
-    ("docs/reference/analyses.md", || reference(analyses::page()?)),
-    ("docs/reference/kernel-classes.md", || reference(kernel_classes::page()?)),
-    ("docs/reference/cli.md", || reference(cli::page()?)),
+    ("docs/reference/tables.md", |_| reference(tables::page()?)),
+    ("docs/reference/analyses.md", |_| reference(analyses::page()?)),
+    ("docs/reference/kernel-classes.md", |_| reference(kernel_classes::page()?)),
+    ("docs/reference/cli.md", |program| reference(cli::page(program)?)),
     ("README.md", screen::page),
 ];
 
 /// Writes every page, or, with `check`, fails where one is not as it would be written.
-pub fn run(check: bool) -> Result<()> {
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let program = match &arguments.rooflens {
+        Some(program) => program.clone(),
+        None => workspace::program("dev")?,
+    };
+    let check = arguments.check;
     let mut stale = Vec::new();
     for (file, page) in PAGES {
-        let text = page()?;
+        let text = page(&program)?;
         if workspace::read(file).is_ok_and(|old| old == text) {
             continue;
         }

@@ -1,18 +1,18 @@
 //! What README.md shows of the terminal: the block behind its mark is what the program prints.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::cli;
 use crate::workspace;
 
 const FIXTURE: &str = "fixtures/kineto/decode.json";
 const MARK: &str = "<!-- What `rooflens analyze` prints, kept so by `cargo xtask generate`. -->\n";
 
-pub fn page() -> Result<String> {
+pub fn page(program: &Path) -> Result<String> {
     let screen = workspace::output(
-        Command::new(cli::binary()?).args(["analyze", FIXTURE, "--quiet"]).current_dir(workspace::root()),
+        Command::new(program).args(["analyze", FIXTURE, "--quiet"]).current_dir(workspace::root()),
     )?;
     replace(&workspace::read("README.md")?, &screen)
         .context("README.md has no block behind its mark for the screen")

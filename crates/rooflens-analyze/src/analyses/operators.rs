@@ -135,7 +135,7 @@ impl Fold for State {
             let slot = rows.slot(ops.name_id[i]);
             let row = rows.row(slot);
             row.durations.push(ops.dur_ns[i]);
-            row.self_ns = row.self_ns.saturating_add(ops.self_ns[i]);
+            row.self_ns = row.self_ns.saturating_add(ops.dur_ns[i] - ops.inside_ns[i]);
             row.device_ns = row.device_ns.saturating_add(ops.device_ns[i]);
             if let Some(shape) = ops.shapes_id[i].get() {
                 let sum = ShapeSum { count: 1, total_ns: ops.dur_ns[i], device_ns: ops.device_ns[i] };

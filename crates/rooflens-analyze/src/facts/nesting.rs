@@ -2,14 +2,13 @@
 
 use rooflens_schema::{Opt, RankTables};
 
-/// Fills `ops.parent_id`, `ops.depth`, `ops.self_ns` and `api.op_id`.
+/// Fills `ops.parent_id`, `ops.depth`, `ops.inside_ns` and `api.op_id`.
 ///
 /// One sweep a thread over operators and runtime calls, both sorted by start: a stack holds the
 /// operators that are open. A range that starts inside another and ends after it (clock jitter) is
 /// nested all the same; self time then is not taken below zero.
 pub(super) fn nest(tables: &mut RankTables) {
     let (ops, api) = (&mut tables.ops, &mut tables.api);
-    ops.self_ns.copy_from_slice(&ops.dur_ns);
     let mut open: Vec<usize> = Vec::new();
     let mut call = 0;
     for i in 0..ops.len() {
@@ -26,7 +25,8 @@ pub(super) fn nest(tables: &mut RankTables) {
         close(&mut open, &ops.ts_ns, &ops.dur_ns, ops.ts_ns[i]);
         if let Some(&parent) = open.last() {
             ops.parent_id[i] = Opt::some(parent as i32);
-            ops.self_ns[parent] = ops.self_ns[parent].saturating_sub(ops.dur_ns[i]).max(0);
+            ops.inside_ns[parent] =
+                ops.inside_ns[parent].saturating_add(ops.dur_ns[i]).min(ops.dur_ns[parent]);
         }
         ops.depth[i] = open.len() as i32;
         open.push(i);

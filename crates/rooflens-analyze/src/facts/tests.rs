@@ -70,7 +70,8 @@ fn operators_nest_and_keep_what_is_theirs() {
     let name = |i: usize| t.names.get(t.ops.name_id[i]).to_owned();
     assert_eq!((0..5).map(name).collect::<Vec<_>>(), ["outer", "a", "b", "c", "elsewhere"]);
     assert_eq!(t.ops.depth, [0, 1, 2, 1, 0]);
-    assert_eq!(t.ops.self_ns, [30 * US, 25 * US, 5 * US, 40 * US, 10 * US]);
+    // Self times 30, 25, 5, 40 and 10 µs.
+    assert_eq!(t.ops.inside_ns, [70 * US, 5 * US, 0, 0, 0]);
     assert_eq!(
         t.ops.parent_id.iter().map(|p| p.get()).collect::<Vec<_>>(),
         [None, Some(0), Some(1), Some(0), None]

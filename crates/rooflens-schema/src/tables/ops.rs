@@ -27,8 +27,9 @@ table! {
         parent_id: Opt<i32> => "id" Delta,
         /// How many operators enclose it.
         depth: i32 => "count" Dictionary,
-        /// Duration less that of the operators directly inside.
-        self_ns: i64 => "ns" Delta,
+        /// Time in the operators directly inside, at most `dur_ns`; self time is `dur_ns - inside_ns`.
+        /// (Most operators contain none: zeros take no space, a second duration would.)
+        inside_ns: i64 => "ns" Dictionary,
         /// Device time of everything launched inside it, nested operators included.
         device_ns: i64 => "ns" Delta,
         /// Phase it started in: joins `phases.phase_id`.
@@ -54,7 +55,7 @@ impl OpRow {
             dtypes_id: Opt::NONE,
             parent_id: Opt::NONE,
             depth: 0,
-            self_ns: 0,
+            inside_ns: 0,
             device_ns: 0,
             phase_id: Opt::NONE,
             layer: Opt::NONE,
