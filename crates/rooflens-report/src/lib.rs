@@ -2,7 +2,7 @@
 //!
 //! [`sections`] pick from the findings what is worth showing and say it in [`block`]s; [`render`]
 //! turns the same blocks into a screen for the terminal, Markdown, HTML and CSV. Nothing is computed
-//! here but layout and rounding ([`format`]), and text from a trace is hostile until it went through
+//! here but layout and rounding ([`mod@format`]), and text from a trace is hostile until it went through
 //! [`text`]. The same findings give the same bytes.
 //!
 //! * [`terminal`]: one screen, never wider than asked.
