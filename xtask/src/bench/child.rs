@@ -28,7 +28,7 @@ pub struct Taken {
 
 /// Runs a command; `keep` says whether its standard output is kept or thrown away.
 pub fn run(command: &mut Command, keep: bool) -> Result<Taken> {
-    let before = cpu_s(Whose::Children)?;
+    let before = children_cpu_s()?;
     let start = Instant::now();
     command.stdin(Stdio::null()).stderr(Stdio::piped()).stdout(if keep {
         Stdio::piped()
@@ -57,7 +57,7 @@ pub fn run(command: &mut Command, keep: bool) -> Result<Taken> {
         bail!("{command:?} ended with {}\n{}", done.status, String::from_utf8_lossy(&done.stderr));
     }
     let stdout = String::from_utf8(done.stdout)?;
-    Ok(Taken { wall_s, cpu_s: cpu_s(Whose::Children)? - before, private_bytes, stdout })
+    Ok(Taken { wall_s, cpu_s: children_cpu_s()? - before, private_bytes, stdout })
 }
 
 /// Pages of the process that belong to no file; nothing once it has ended.
@@ -68,23 +68,15 @@ fn private_bytes(status_file: &str) -> u64 {
     kilobytes.unwrap_or_default() * 1024
 }
 
-/// Whose processor time is asked for: the place of its user time in `/proc/self/stat`, counted from 1.
-#[derive(Clone, Copy)]
-pub enum Whose {
-    /// This process.
-    Own = 14,
-    /// All its children that have ended.
-    Children = 16,
-}
-
-/// Processor time, in user and system.
-pub fn cpu_s(whose: Whose) -> Result<f64> {
+/// Processor time of all children that have ended, in user and system.
+fn children_cpu_s() -> Result<f64> {
     let text = fs::read_to_string("/proc/self/stat").context("measuring needs Linux's /proc")?;
-    // The second field is a name in brackets, which may hold blanks: the third is the first behind it.
+    // The second field is a name in brackets, which may hold blanks; the children's times are the 16th
+    // and 17th, counted from 1.
     let behind_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let fields = behind_name.split_whitespace().skip(whose as usize - 3).take(2);
+    let fields = behind_name.split_whitespace().skip(16 - 3).take(2);
     let ticks: Vec<f64> = fields.filter_map(|field| field.parse().ok()).collect();
-    ensure!(ticks.len() == 2, "/proc/self/stat tells no processor times");
+    ensure!(ticks.len() == 2, "/proc/self/stat tells no times of children");
     Ok(ticks.iter().sum::<f64>() / TICKS)
 }
 

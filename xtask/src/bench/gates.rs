@@ -5,7 +5,7 @@ use super::Measured;
 /// The limits.
 #[derive(Debug)]
 pub struct Limits {
-    /// Wall time over that of the bare pass, at most.
+    /// Wall time over that of the bare pass, its parsing alone, at most.
     pub over_bare: f64,
     /// HTA's wall time over ours, at least.
     pub hta_over: f64,
@@ -70,7 +70,11 @@ pub fn ten_times(all: &[Measured]) -> impl Iterator<Item = (&Measured, &Measured
 }
 
 impl Measured {
+    /// Against parsing alone, the stricter bar: our time has the reading in it, the bar's has not.
     pub fn over_bare(&self) -> f64 {
+        self.rooflens.wall_s / self.pass.parse_s
+    }
+    pub fn over_bare_with_reading(&self) -> f64 {
         self.rooflens.wall_s / self.bare.wall_s
     }
     pub fn hta_over(&self) -> Option<f64> {
@@ -80,7 +84,7 @@ impl Measured {
         self.rooflens.private_bytes as f64 / self.bytes as f64
     }
     pub fn bytes_per_event(&self) -> f64 {
-        self.tables.0 as f64 / self.bare.events as f64
+        self.tables.0 as f64 / self.pass.events as f64
     }
 }
 
@@ -93,8 +97,9 @@ mod tests {
     fn measured(name: &str, bytes: u64, wall_s: f64) -> Measured {
         let rooflens = Taken { wall_s, cpu_s: wall_s, private_bytes: bytes / 4, stdout: String::new() };
         let hta = Some(Taken { wall_s: wall_s * 50.0, ..Taken::default() });
-        let bare = Pass { events: 1000, wall_s: wall_s * 2.0, ..Pass::default() };
-        Measured { name: name.to_owned(), bytes, rooflens, bare, hta, tables: (7000, 9000) }
+        let bare = Taken { wall_s: wall_s * 2.0, ..Taken::default() };
+        let pass = Pass { events: 1000, parse_s: wall_s * 2.0, ..Pass::default() };
+        Measured { name: name.to_owned(), bytes, rooflens, bare, pass, hta, tables: (7000, 9000) }
     }
 
     #[test]
@@ -102,7 +107,7 @@ mod tests {
         let fine = [measured("a_1.json", 100, 1.0), measured("a_10.json", 1000, 10.0)];
         assert_eq!(broken(&fine, &FULL), [""; 0]);
         let mut slow = measured("a_10.json", 1000, 12.0);
-        slow.bare.wall_s = 12.0;
+        slow.pass.parse_s = 12.0;
         slow.hta = Some(Taken { wall_s: 12.0, ..Taken::default() });
         let why = broken(&[measured("a_1.json", 100, 1.0), slow], &FULL);
         assert_eq!(why.len(), 3, "{why:?}");
