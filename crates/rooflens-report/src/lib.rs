@@ -9,8 +9,10 @@
 //! * [`markdown`]: `report.md`, `operators.md`, `kernels.md`.
 //! * [`html`]: `index.html`, one file that asks nothing of the network.
 //! * [`csv`]: a table for programs.
+//! * [`figure`]: line, roofline and bar charts, each one SVG file.
 
 pub mod block;
+pub mod figure;
 pub mod format;
 pub mod render;
 pub mod sections;

@@ -1,0 +1,78 @@
+//! What may be wrong with a config.
+
+/// A config that cannot be turned into a model. The message states the fact; nothing is guessed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The text is not JSON.
+    #[error("not JSON: {message}")]
+    NotJson {
+        /// What the reader says.
+        message: String,
+    },
+    /// JSON, but no object.
+    #[error("a config is an object, this is {found}")]
+    NotAnObject {
+        /// What it is.
+        found: &'static str,
+    },
+    /// No family knows the architecture.
+    #[error("no family knows architecture {architecture}, model_type {model_type}; the config has {}", .found.join(", "))]
+    UnknownArchitecture {
+        /// `architectures`, as far as given.
+        architecture: String,
+        /// `model_type`, as far as given.
+        model_type: String,
+        /// Keys that tell what it is.
+        found: Vec<String>,
+    },
+    /// A key that must be there is not.
+    #[error("{key} is missing")]
+    Missing {
+        /// The key.
+        key: String,
+    },
+    /// A key has a value of the wrong kind or out of range.
+    #[error("{key} is {found}; wanted is {wanted}")]
+    Wrong {
+        /// The key.
+        key: String,
+        /// Its value, shortened.
+        found: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// Keys contradict each other.
+    #[error("{left} and {right} do not fit: {reason}")]
+    Contradiction {
+        /// One key.
+        left: String,
+        /// The other.
+        right: String,
+        /// Why.
+        reason: String,
+    },
+    /// Keys that change the architecture, and that the family does not know.
+    #[error("{family} does not know {}: the model would not be what the config says", .keys.join(", "))]
+    Unread {
+        /// The family.
+        family: &'static str,
+        /// The keys, each with its value.
+        keys: Vec<String>,
+    },
+    /// A key that was set, and that nothing reads.
+    #[error("no part of {family} reads {key}")]
+    Unused {
+        /// The family.
+        family: &'static str,
+        /// The key.
+        key: String,
+        /// Keys that are read, nearest first.
+        near: Vec<String>,
+    },
+    /// A path of keys that leads nowhere.
+    #[error("{path} is no path of keys")]
+    BadPath {
+        /// The path.
+        path: String,
+    },
+}

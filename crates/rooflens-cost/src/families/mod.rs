@@ -1,0 +1,218 @@
+//! The model families: one file each, which turns the keys of a config into layers.
+//!
+//! To add one: a file here, a `mod` line, an entry in [`ALL`], and a golden in `fixtures/cost`.
+
+mod llama;
+mod shapes;
+
+use serde_json::{Map, Value};
+
+use crate::config::{ConfigError, Keys};
+use crate::model::{Assembly, Layer, Model};
+use crate::precision::Dtype;
+use crate::quantisation::Quantisation;
+use crate::units::Unit;
+use crate::vision::Tower;
+
+/// A family of models: configs with the same keys and the same meaning.
+pub trait Family: Sync {
+    /// Name, as `llama`.
+    fn name(&self) -> &'static str;
+    /// Which models are of it, in a line.
+    fn about(&self) -> &'static str;
+    /// Values of `model_type` that it reads.
+    fn model_types(&self) -> &'static [&'static str];
+    /// Turns keys into layers.
+    fn read(&self, config: &Source) -> Result<Design, ConfigError>;
+}
+
+/// Every family, in the order of `rooflens list families`.
+pub const ALL: &[&dyn Family] = &[&llama::Llama];
+
+/// A config with the object that describes the language model.
+#[derive(Debug)]
+pub struct Source<'a> {
+    /// The whole.
+    pub root: Keys<'a>,
+    /// The language model: `text_config`, `language_config`, or the whole.
+    pub text: Keys<'a>,
+    /// `model_type` of the whole.
+    pub model_type: &'a str,
+    /// Whether the language model is an object of its own.
+    pub nested: bool,
+}
+
+impl Source<'_> {
+    /// Whether the head shares the embedding: said by the language model, else by the whole, else `default`.
+    pub fn tied(&self, default: bool) -> Result<bool, ConfigError> {
+        if self.text.names("tie_word_embeddings") {
+            return self.text.flag_or("tie_word_embeddings", default);
+        }
+        self.root.flag_or("tie_word_embeddings", default)
+    }
+}
+
+/// What a family makes of a config.
+#[derive(Debug)]
+pub struct Design {
+    /// Width of the residual stream.
+    pub hidden: u64,
+    /// Rows of the embedding.
+    pub vocab: u64,
+    /// Where layers stand in the checkpoint, as `model.layers`.
+    pub path: &'static str,
+    /// The layers.
+    pub layers: Vec<Layer>,
+    /// What stands before them.
+    pub before: Vec<Unit>,
+    /// What stands after them.
+    pub after: Vec<Unit>,
+    /// Layers that draft further tokens.
+    pub drafts: Vec<Layer>,
+    /// What turns images into tokens.
+    pub vision: Option<Tower>,
+    /// Whether the class that generates text leaves the images out.
+    pub vision_is_apart: bool,
+    /// What had to be assumed.
+    pub notes: Vec<String>,
+}
+
+impl Design {
+    /// A language model: layers between an embedding and a head.
+    #[must_use]
+    pub fn decoder(hidden: u64, vocab: u64, tied: bool, layers: Vec<Vec<Unit>>) -> Self {
+        Self {
+            hidden,
+            vocab,
+            path: "model.layers",
+            layers: layers.into_iter().map(Layer::new).collect(),
+            before: shapes::embedding(vocab, hidden, tied),
+            after: shapes::head(vocab, hidden, tied),
+            drafts: Vec::new(),
+            vision: None,
+            vision_is_apart: false,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// A model with the keys that made it.
+#[derive(Debug)]
+pub struct Read {
+    /// The model.
+    pub model: Model,
+    /// Keys that the family asked for: what may be set.
+    pub keys: Vec<String>,
+}
+
+/// Reads a config; `side` is ModelOpt's `hf_quant_config.json`, and `quantisation` replaces what the
+/// checkpoint says.
+pub fn read(
+    config: &Map<String, Value>,
+    side: Option<&Map<String, Value>>,
+    formats: Option<(Dtype, Quantisation)>,
+) -> Result<Read, ConfigError> {
+    let root = Keys::new(config, "");
+    let nested =
+        ["text_config", "language_config", "llm_config"].into_iter().find_map(|key| root.inside(key));
+    let model_type = root.text("model_type").unwrap_or_default();
+    let inner_type = nested.as_ref().and_then(|text| text.text("model_type")).unwrap_or_default();
+    let architecture = root.texts("architectures").ok().flatten().and_then(|names| names.first().copied());
+    let family = find(model_type, inner_type, architecture.unwrap_or_default());
+    let is_nested = nested.is_some();
+    let source =
+        Source { text: nested.unwrap_or_else(|| Keys::new(config, "")), root, model_type, nested: is_nested };
+    let Some(family) = family else {
+        return Err(ConfigError::UnknownArchitecture {
+            architecture: architecture.unwrap_or("(none)").to_owned(),
+            model_type: if model_type.is_empty() { "(none)" } else { model_type }.to_owned(),
+            found: source.text.structure(),
+        });
+    };
+    let design = family.read(&source)?;
+    let unread = source.text.unread_structure();
+    if !unread.is_empty() {
+        return Err(ConfigError::Unread { family: family.name(), keys: unread });
+    }
+    let dtype = dtype_of(&source)?;
+    let (dtype, quantisation) = match formats {
+        Some(formats) => formats,
+        None => (dtype, Quantisation::read(config, side)?),
+    };
+    let mut keys = source.text.asked_for();
+    keys.extend(source.root.asked_for());
+    keys.sort();
+    keys.dedup();
+    let architecture = architecture.unwrap_or(model_type).to_owned();
+    Ok(Read { model: assemble(family, architecture, design, dtype, &quantisation), keys })
+}
+
+fn find(model_type: &str, inner_type: &str, architecture: &str) -> Option<&'static dyn Family> {
+    let by_type = |wanted: &str| ALL.iter().copied().find(|family| family.model_types().contains(&wanted));
+    by_type(model_type).or_else(|| by_type(inner_type)).or_else(|| {
+        // Configs without a type: `LlamaForCausalLM` is of type `llama`.
+        if !model_type.is_empty() {
+            return None;
+        }
+        let name = architecture.split("For").next().unwrap_or_default().to_ascii_lowercase();
+        ALL.iter()
+            .copied()
+            .find(|family| family.model_types().iter().any(|known| known.replace('_', "") == name))
+    })
+}
+
+/// The format of weights that are not quantised: `dtype` or `torch_dtype`, else bfloat16.
+fn dtype_of(source: &Source) -> Result<Dtype, ConfigError> {
+    for keys in [&source.text, &source.root] {
+        for key in ["dtype", "torch_dtype"] {
+            match keys.text(key).map(|text| text.trim_start_matches("torch.")) {
+                None | Some("auto") => {}
+                Some("bfloat16") => return Ok(Dtype::Bf16),
+                Some("float16" | "half") => return Ok(Dtype::Fp16),
+                Some("float32" | "float") => return Ok(Dtype::Fp32),
+                Some("float8_e4m3fn") => return Ok(Dtype::Fp8),
+                Some(_) => return Err(keys.wrong(key, "bfloat16, float16 or float32")),
+            }
+        }
+    }
+    Ok(Dtype::Bf16)
+}
+
+fn assemble(
+    family: &'static dyn Family,
+    architecture: String,
+    mut design: Design,
+    dtype: Dtype,
+    quantisation: &Quantisation,
+) -> Model {
+    let assembly = Assembly { path: design.path, dtype, quantisation };
+    for unit in design.before.iter_mut().chain(&mut design.after) {
+        assembly.store_unit(unit, None);
+    }
+    let depth = design.layers.len();
+    for (i, layer) in design.drafts.iter_mut().enumerate() {
+        assembly.store(layer, depth + i);
+    }
+    if let Some(tower) = &mut design.vision {
+        for unit in tower.stages.iter_mut().flat_map(|stage| &mut stage.units) {
+            assembly.store_unit(unit, None);
+        }
+    }
+    Model {
+        family: family.name(),
+        architecture,
+        hidden: design.hidden,
+        vocab: design.vocab,
+        depth: u32::try_from(depth).unwrap_or(u32::MAX),
+        kinds: assembly.kinds(design.layers),
+        before: design.before,
+        after: design.after,
+        drafts: design.drafts,
+        vision: design.vision,
+        vision_is_apart: design.vision_is_apart,
+        dtype,
+        kv: quantisation.kv,
+        quantisation: quantisation.name.clone(),
+        notes: design.notes,
+    }
+}

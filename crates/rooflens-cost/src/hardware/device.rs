@@ -1,0 +1,120 @@
+//! A device and what is known of it.
+
+use super::peaks::{Peak, Peaks};
+use crate::precision::Dtype;
+use serde::{Deserialize, Serialize};
+
+/// A device, in base units. What is not known is absent, never zero.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Device {
+    /// Name for people, as in `H100 SXM5 80GB`.
+    pub name: String,
+    /// Who makes it, as in `NVIDIA`.
+    pub vendor: String,
+    /// What sort of device it is.
+    pub kind: Kind,
+    /// Architecture, with the compiler's target where there is one, as in `Hopper sm_90`.
+    pub arch: String,
+    /// Other names: those that runtimes report and those that people type, without the vendor's.
+    pub aliases: Vec<String>,
+    /// PCI vendor and device ids, as in `10de:2330`.
+    pub pci_ids: Vec<String>,
+    /// Dense matrix rates.
+    pub peaks: Peaks,
+    /// Best BF16 matrix multiplication that was measured, in FLOP/s.
+    pub measured_bf16_matmul_flops_per_s: Option<f64>,
+    /// Device memory, as marketed: a GB is 10^9 bytes.
+    pub memory_bytes: Option<u64>,
+    /// Peak bandwidth of the device memory.
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Level-2 cache, or the on-chip memory that takes its place.
+    pub l2_bytes: Option<u64>,
+    /// Last-level cache behind the level-2 cache.
+    pub llc_bytes: Option<u64>,
+    /// Streaming multiprocessors, compute units, cores: what the vendor counts.
+    pub compute_units: Option<u32>,
+    /// Design power.
+    pub tdp_watts: Option<f64>,
+    /// Scale-up link (NVLink, Infinity Fabric, ICI) of one device, all links together, one direction.
+    pub link_bytes_per_s: Option<f64>,
+    /// Link to the host, one direction.
+    pub host_link_bytes_per_s: Option<f64>,
+    /// Where the figures come from.
+    pub provenance: Provenances,
+    /// What a user of the figures should know.
+    pub notes: Vec<String>,
+    /// Where documents disagree, and which figure was taken.
+    pub conflicts: Vec<String>,
+}
+
+impl Device {
+    /// Dense peak in FLOP/s with the usual accumulation; see [`Peaks::peak_flops`].
+    #[must_use]
+    pub fn peak_flops(&self, dtype: Dtype) -> Option<f64> {
+        self.peaks.peak_flops(dtype)
+    }
+
+    /// The rate at which `dtype` multiplies here, if need be in a wider format; see
+    /// [`Peaks::matmul_peak`].
+    #[must_use]
+    pub fn matmul_peak(&self, dtype: Dtype) -> Option<Peak> {
+        self.peaks.matmul_peak(dtype)
+    }
+
+    /// The arithmetic intensity in FLOP per byte above which a multiplication in `dtype` is bound by
+    /// compute and below which by memory: [`Device::matmul_peak`] over the bandwidth.
+    #[must_use]
+    pub fn ridge_flops_per_byte(&self, dtype: Dtype) -> Option<f64> {
+        Some(self.matmul_peak(dtype)?.flops_per_s / self.bandwidth_bytes_per_s?)
+    }
+}
+
+/// What sort of device it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A graphics processor with memory of its own.
+    Gpu,
+    /// A chip whose processor and graphics share the memory.
+    Soc,
+    /// A chip made for neural networks.
+    Asic,
+    /// A general-purpose processor.
+    Cpu,
+}
+
+/// Where each group of a device's figures comes from; absent for a group without figures.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Provenances {
+    /// Of the peaks and the measured rate.
+    pub compute: Option<Provenance>,
+    /// Of the memory's size and bandwidth.
+    pub memory: Option<Provenance>,
+    /// Of caches, unit count, power and links.
+    pub package: Option<Provenance>,
+}
+
+/// Where figures come from and how far to trust them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Provenance {
+    /// The documents.
+    pub source: String,
+    /// How far to trust them.
+    pub confidence: Confidence,
+}
+
+/// How far a source can be trusted, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confidence {
+    /// The vendor's own text.
+    Vendor,
+    /// Somebody who cites the vendor's text.
+    Secondary,
+    /// Somebody who cites nothing.
+    ThirdParty,
+    /// No document was found.
+    Unconfirmed,
+    /// Documents disagree: see [`Device::conflicts`].
+    Conflicting,
+}

@@ -1,0 +1,62 @@
+//! When two names are the same, and when they are alike.
+
+/// How alike two names must be to be suggested, 0 to 1.
+const ALIKE: f64 = 0.6;
+/// A shorter name lies within too many others to mean anything there.
+const PART_CHARS: usize = 3;
+
+/// The form in which names are compared: lower case, without blanks, dashes and other marks. `+` and
+/// `.` stay, as they tell devices apart, and the `:` of PCI ids.
+pub(super) fn key(name: &str) -> String {
+    let lower = name.to_lowercase().replace("(r)", "").replace("(tm)", "");
+    lower.chars().filter(|c| c.is_alphanumeric() || matches!(c, '+' | '.' | ':')).collect()
+}
+
+/// How alike two keys are, 0 to 1, if they are alike at all.
+pub(super) fn likeness(a: &str, b: &str) -> Option<f64> {
+    let (a_chars, b_chars) = (a.chars().count(), b.chars().count());
+    let (short, long) = (a_chars.min(b_chars), a_chars.max(b_chars));
+    if short == 0 {
+        return None;
+    }
+    // A part of a longer name is likelier meant than a name that merely has similar letters.
+    let ratio = short as f64 / long as f64;
+    let part = short >= PART_CHARS && (a.contains(b) || b.contains(a));
+    let score = if part { 0.7 + 0.3 * ratio } else { 1.0 - edits(a, b) as f64 / long as f64 };
+    (score >= ALIKE).then_some(score)
+}
+
+/// Letters to insert, delete or replace to make `b` of `a`.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_and_case_do_not_count() {
+        assert_eq!(key("Intel(R) Xeon(R) Platinum 8480+"), "intelxeonplatinum8480+");
+        assert_eq!(key("h100_sxm-80 GB"), "h100sxm80gb");
+        assert_eq!(key("10DE:2330"), "10de:2330");
+    }
+
+    #[test]
+    fn edits_counted_by_hand() {
+        assert_eq!(edits("kitten", "sitting"), 3);
+        assert_eq!(edits("", "abc"), 3);
+        assert_eq!(edits("h100", "h100"), 0);
+    }
+}

@@ -1,0 +1,153 @@
+//! What one operator of one pass costs.
+
+use std::ops::{Add, AddAssign, Mul};
+
+use serde::Serialize;
+
+use crate::precision::Storage;
+
+/// Floating-point operations of the matrix units, a multiplication and an addition counting as two.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Flops {
+    /// As `torch.utils.flop_counter` counts the eager Transformers model: nothing masked, logits of all
+    /// tokens.
+    pub as_counted: u128,
+    /// What the result needs: the pairs that the mask leaves, logits of sampled rows only, the cheaper
+    /// order of products where kernels choose it.
+    pub useful: u128,
+    /// What tiles of fixed size do: rows and pairs padded up.
+    pub issued: u128,
+}
+
+impl Flops {
+    /// The same in all counts.
+    #[must_use]
+    pub fn same(flops: u128) -> Self {
+        Self { as_counted: flops, useful: flops, issued: flops }
+    }
+}
+
+/// Bytes that move between memory and chip.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Bytes {
+    /// Weights read, scales included.
+    pub weights: u128,
+    /// Cached keys, values or states read.
+    pub kv_read: u128,
+    /// Keys, values or states written to the cache.
+    pub kv_write: u128,
+    /// Activations read and written.
+    pub activations: u128,
+}
+
+impl Bytes {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u128 {
+        self.weights + self.kv_read + self.kv_write + self.activations
+    }
+}
+
+/// The work of an operator, without its name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Operations of the matrix units.
+    pub flops: Flops,
+    /// Operations of the vector units: norms, softmax, activations.
+    pub vector_flops: u128,
+    /// Bytes between memory and chip.
+    pub bytes: Bytes,
+    /// Bytes that this device sends to others.
+    pub link_bytes: u128,
+    /// Useful operations that another device does as well: no further work is done by them.
+    pub copied_flops: u128,
+}
+
+/// An operator of a layer: what it is and what it costs in a pass.
+#[derive(Debug, Clone, Copy)]
+pub struct Operator {
+    /// Its name within the layer, as `qkv_proj`.
+    pub name: &'static str,
+    /// What kind of work it is, as `attn.qkv`.
+    pub class: &'static str,
+    /// Its work.
+    pub work: Work,
+    /// How its weights are stored and what is multiplied.
+    pub storage: Storage,
+    /// How its useful operations are counted.
+    pub formula: &'static str,
+}
+
+impl Add for Flops {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            as_counted: self.as_counted + other.as_counted,
+            useful: self.useful + other.useful,
+            issued: self.issued + other.issued,
+        }
+    }
+}
+
+impl Mul<u128> for Flops {
+    type Output = Self;
+    fn mul(self, times: u128) -> Self {
+        Self { as_counted: self.as_counted * times, useful: self.useful * times, issued: self.issued * times }
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            weights: self.weights + other.weights,
+            kv_read: self.kv_read + other.kv_read,
+            kv_write: self.kv_write + other.kv_write,
+            activations: self.activations + other.activations,
+        }
+    }
+}
+
+impl Mul<u128> for Bytes {
+    type Output = Self;
+    fn mul(self, times: u128) -> Self {
+        Self {
+            weights: self.weights * times,
+            kv_read: self.kv_read * times,
+            kv_write: self.kv_write * times,
+            activations: self.activations * times,
+        }
+    }
+}
+
+impl Add for Work {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            flops: self.flops + other.flops,
+            vector_flops: self.vector_flops + other.vector_flops,
+            bytes: self.bytes + other.bytes,
+            link_bytes: self.link_bytes + other.link_bytes,
+            copied_flops: self.copied_flops + other.copied_flops,
+        }
+    }
+}
+
+impl AddAssign for Work {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Mul<u128> for Work {
+    type Output = Self;
+    fn mul(self, times: u128) -> Self {
+        Self {
+            flops: self.flops * times,
+            vector_flops: self.vector_flops * times,
+            bytes: self.bytes * times,
+            link_bytes: self.link_bytes * times,
+            copied_flops: self.copied_flops * times,
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! What of a checkpoint is quantised, and how: `quantization_config` in its many dialects, and ModelOpt's
+//! `hf_quant_config.json` beside it.
+
+use regex_lite::Regex;
+use serde_json::{Map, Value};
+
+use crate::config::{ConfigError, Keys};
+use crate::precision::{Dtype, Storage};
+
+/// Which weights are stored how. What no rule names keeps the checkpoint's plain format.
+#[derive(Debug, Clone, Default)]
+pub struct Quantisation {
+    /// In words, as `fp8, 128×128 blocks`.
+    pub name: Option<String>,
+    /// Format of cached keys and values, where the checkpoint asks for one.
+    pub kv: Option<Dtype>,
+    groups: Vec<Rule>,
+    kept: Vec<Pattern>,
+}
+
+/// Weights whose path matches are stored so.
+#[derive(Debug, Clone)]
+struct Rule {
+    targets: Vec<Pattern>,
+    storage: Storage,
+}
+
+/// A pattern of module paths.
+#[derive(Debug, Clone)]
+enum Pattern {
+    /// Every linear layer.
+    Every,
+    /// A regular expression that matches from the start.
+    Regex(Regex),
+    /// The path itself, a part of it at its end, or all below it.
+    Path(String),
+}
+
+impl Pattern {
+    fn new(text: &str) -> Self {
+        if matches!(text, "Linear" | "*") {
+            return Pattern::Every;
+        }
+        let expression = match text.strip_prefix("re:") {
+            Some(expression) => Some(format!("^(?:{expression})")),
+            // Stars are shell patterns to ModelOpt and regular expressions to others, who mean the same.
+            None if text.contains('*') => {
+                let parts: Vec<String> = text.split('*').map(regex_lite::escape).collect();
+                Some(format!("^{}(?:$|\\.)", parts.join(".*")))
+            }
+            None => None,
+        };
+        match expression.map(|expression| Regex::new(&expression)) {
+            Some(Ok(regex)) => Pattern::Regex(regex),
+            // What is no expression can only be meant as a path.
+            Some(Err(_)) | None => Pattern::Path(text.to_owned()),
+        }
+    }
+
+    fn matches(&self, path: &str) -> bool {
+        match self {
+            Pattern::Every => true,
+            Pattern::Regex(regex) => regex.is_match(path),
+            Pattern::Path(wanted) => {
+                path == wanted
+                    || path.strip_suffix(wanted.as_str()).is_some_and(|head| head.ends_with('.'))
+                    || path.strip_prefix(wanted.as_str()).is_some_and(|tail| tail.starts_with('.'))
+                    || path.contains(&format!(".{wanted}."))
+            }
+        }
+    }
+}
+
+/// Weights of 4 bits or 8 in groups that share a 16-bit scale, multiplied as bfloat16.
+fn weight_only(bits: u64, group: Option<u64>, zero_points: bool) -> Option<Storage> {
+    let element = match bits {
+        4 => Dtype::Int4,
+        8 => Dtype::Int8,
+        _ => return None,
+    };
+    let shared = 16 + if zero_points { bits } else { 0 };
+    Some(match group {
+        Some(elements) => Storage::grouped(element, elements, shared, Dtype::Bf16),
+        None => Storage { element, group: None, compute: Dtype::Bf16 },
+    })
+}
+
+/// Microscaling FP4 (OCP MX 1.0): an 8-bit scale for 32 elements; weights only, widened to bfloat16.
+pub const MXFP4: Storage = Storage::grouped(Dtype::Fp4, 32, 8, Dtype::Bf16);
+/// NVIDIA's FP4: an 8-bit scale for 16 elements; weights and activations.
+pub const NVFP4: Storage = Storage::grouped(Dtype::Fp4, 16, 8, Dtype::Fp4);
+
+impl Quantisation {
+    /// Reads what `config` and, where there is one, `side` (`hf_quant_config.json`) say.
+    pub fn read(config: &Map<String, Value>, side: Option<&Map<String, Value>>) -> Result<Self, ConfigError> {
+        if let Some(side) = side {
+            let keys = Keys::new(side, "hf_quant_config.json: ");
+            return modelopt(&keys.inside("quantization").unwrap_or(keys));
+        }
+        let root = Keys::new(config, "");
+        let nested = ["text_config", "language_config"].into_iter().filter_map(|key| root.inside(key));
+        let found = root
+            .inside("quantization_config")
+            .or_else(|| nested.into_iter().find_map(|keys| keys.inside("quantization_config")));
+        let Some(keys) = found else { return Ok(Self::default()) };
+        match keys.text("quant_method") {
+            Some("fp8" | "fbgemm_fp8") => fp8(&keys),
+            Some("mxfp4") => Ok(Self {
+                name: Some("mxfp4".to_owned()),
+                groups: vec![Rule { targets: vec![Pattern::new("re:.*experts")], storage: MXFP4 }],
+                kept: patterns(&keys, "modules_to_not_convert")?,
+                kv: None,
+            }),
+            Some(method @ ("gptq" | "awq" | "gptq_marlin" | "awq_marlin" | "auto-round")) => {
+                integers(&keys, method)
+            }
+            Some("compressed-tensors") => compressed(&keys),
+            Some("modelopt" | "modelopt_fp4") => modelopt(&keys),
+            Some("bitsandbytes") => bitsandbytes(&keys),
+            // Written by ModelOpt's exporter without a method.
+            None if keys.text("quant_algo").is_some() => modelopt(&keys),
+            None if keys.get("config_groups").is_some() => compressed(&keys),
+            _ => Err(keys.wrong(
+                "quant_method",
+                "fp8, mxfp4, gptq, awq, compressed-tensors, modelopt or bitsandbytes",
+            )),
+        }
+    }
+
+    /// Every linear layer but the head and the routers, stored so.
+    #[must_use]
+    pub fn uniform(name: &str, storage: Storage) -> Self {
+        Self {
+            name: Some(name.to_owned()),
+            groups: vec![Rule { targets: vec![Pattern::Every], storage }],
+            kept: vec![Pattern::new("lm_head")],
+            kv: None,
+        }
+    }
+
+    /// How the weights at `path` are stored, where they are quantised.
+    #[must_use]
+    pub fn storage(&self, path: &str) -> Option<Storage> {
+        if self.groups.is_empty() || self.kept.iter().any(|pattern| pattern.matches(path)) {
+            return None;
+        }
+        let rule = self.groups.iter().find(|rule| rule.targets.iter().any(|target| target.matches(path)))?;
+        Some(rule.storage)
+    }
+}
+
+fn patterns(keys: &Keys, key: &str) -> Result<Vec<Pattern>, ConfigError> {
+    let mut patterns: Vec<Pattern> =
+        keys.texts(key)?.unwrap_or_default().into_iter().map(Pattern::new).collect();
+    // Quantisers leave the head alone unless it is asked for.
+    patterns.push(Pattern::new("lm_head"));
+    Ok(patterns)
+}
+
+fn every(storage: Storage) -> Vec<Rule> {
+    vec![Rule { targets: vec![Pattern::Every], storage }]
+}
+
+fn fp8(keys: &Keys) -> Result<Quantisation, ConfigError> {
+    let block = keys.numbers("weight_block_size")?;
+    let (name, storage) = match block.as_deref() {
+        Some([rows, columns]) if *rows > 0 && *columns > 0 => (
+            format!("fp8, {rows}×{columns} blocks"),
+            Storage::grouped(Dtype::Fp8, rows * columns, 32, Dtype::Fp8),
+        ),
+        _ => ("fp8".to_owned(), Storage::plain(Dtype::Fp8)),
+    };
+    Ok(Quantisation {
+        name: Some(name),
+        kv: None,
+        groups: every(storage),
+        kept: patterns(keys, "modules_to_not_convert")?,
+    })
+}
+
+fn integers(keys: &Keys, method: &str) -> Result<Quantisation, ConfigError> {
+    let bits = keys.size_if("bits")?.or(keys.size_if("w_bit")?).unwrap_or(4);
+    let group =
+        ["group_size", "q_group_size"].into_iter().find_map(|key| keys.get(key)).and_then(Value::as_i64);
+    let group = group.filter(|group| *group > 0).map(|group| group as u64).or(match group {
+        Some(_) => None,
+        None => Some(128),
+    });
+    let symmetric = keys.flag_or("sym", method != "awq")? && !keys.flag_or("zero_point", false)?;
+    let storage =
+        weight_only(bits, group, !symmetric).ok_or_else(|| keys.wrong("bits", "4 or 8 bits a weight"))?;
+    let name = match group {
+        Some(group) => format!("{method} int{bits}, groups of {group}"),
+        None => format!("{method} int{bits}"),
+    };
+    Ok(Quantisation {
+        name: Some(name),
+        kv: None,
+        groups: every(storage),
+        kept: patterns(keys, "modules_to_not_convert")?,
+    })
+}
+
+fn compressed(keys: &Keys) -> Result<Quantisation, ConfigError> {
+    let groups = keys.need_inside("config_groups")?;
+    let mut rules = Vec::new();
+    let mut names = Vec::new();
+    let Some(Value::Object(map)) = keys.get("config_groups") else {
+        return Err(keys.missing("config_groups"));
+    };
+    for name in map.keys() {
+        let group = groups.need_inside(name)?;
+        let Some(weights) = group.inside("weights") else { continue };
+        let bits = weights.size_or("num_bits", 8)?;
+        let float = weights.text("type") == Some("float");
+        let group_size = weights.get("group_size").and_then(Value::as_i64).filter(|size| *size > 0);
+        let group_size = group_size.map(|size| size as u64);
+        let activations = group.inside("input_activations");
+        let activation_bits = match &activations {
+            Some(activations) => activations.size_or("num_bits", 8)?,
+            None => 16,
+        };
+        let storage = match (float, bits) {
+            (true, 4) => {
+                let compute = if activation_bits == 4 { Dtype::Fp4 } else { Dtype::Bf16 };
+                Storage::grouped(Dtype::Fp4, group_size.unwrap_or(32), 8, compute)
+            }
+            (true, 8) => {
+                let compute = if activation_bits == 8 { Dtype::Fp8 } else { Dtype::Bf16 };
+                let block = weights.numbers("block_structure")?;
+                let block = block.map(|sides| sides.iter().product()).or(group_size).filter(|size| *size > 0);
+                match block {
+                    Some(elements) => Storage::grouped(Dtype::Fp8, elements, 32, compute),
+                    None => Storage { element: Dtype::Fp8, group: None, compute },
+                }
+            }
+            (false, _) => {
+                let zero_points = !weights.flag_or("symmetric", true)?;
+                let mut storage = weight_only(bits, group_size, zero_points)
+                    .ok_or_else(|| weights.wrong("num_bits", "4 or 8 bits a weight"))?;
+                if activation_bits == 8 {
+                    storage.compute = if float { Dtype::Fp8 } else { Dtype::Int8 };
+                }
+                storage
+            }
+            (true, _) => return Err(weights.wrong("num_bits", "4 or 8 bits a weight")),
+        };
+        names.push(format!("{}{bits}", if float { "fp" } else { "int" }));
+        let targets = group.texts("targets")?.unwrap_or_else(|| vec!["Linear"]);
+        rules.push(Rule { targets: targets.into_iter().map(Pattern::new).collect(), storage });
+    }
+    names.dedup();
+    let kv = keys.inside("kv_cache_scheme").map(|scheme| scheme.size_or("num_bits", 8)).transpose()?;
+    let ignored = keys.texts("ignore")?.unwrap_or_default();
+    Ok(Quantisation {
+        name: Some(format!("compressed-tensors {}", names.join(" + "))),
+        kv: kv.filter(|bits| *bits == 8).map(|_| Dtype::Fp8),
+        groups: rules,
+        kept: ignored.into_iter().map(Pattern::new).collect(),
+    })
+}
+
+fn modelopt(keys: &Keys) -> Result<Quantisation, ConfigError> {
+    let algorithm = |keys: &Keys, key: &str| -> Result<Option<Storage>, ConfigError> {
+        let group = keys.size_if("group_size")?;
+        Ok(match keys.text(key) {
+            None => None,
+            Some("FP8" | "FP8_PER_CHANNEL_PER_TOKEN") => Some(Storage::plain(Dtype::Fp8)),
+            Some("FP8_PB_WO" | "FP8_PB_REAL") => {
+                Some(Storage::grouped(Dtype::Fp8, 128 * 128, 32, Dtype::Fp8))
+            }
+            Some("NVFP4") => Some(Storage::grouped(Dtype::Fp4, group.unwrap_or(16), 8, Dtype::Fp4)),
+            Some("W4A16_AWQ") => weight_only(4, Some(group.unwrap_or(128)), false),
+            Some("W4A8_AWQ") => {
+                let storage = weight_only(4, Some(group.unwrap_or(128)), false);
+                storage.map(|storage| Storage { compute: Dtype::Fp8, ..storage })
+            }
+            Some("INT8_SQ" | "W8A8_SQ_PER_CHANNEL") => Some(Storage::plain(Dtype::Int8)),
+            Some(_) => {
+                return Err(keys.wrong(key, "FP8, NVFP4, W4A16_AWQ, W4A8_AWQ, INT8_SQ or MIXED_PRECISION"));
+            }
+        })
+    };
+    let mut groups = Vec::new();
+    let name = if keys.text("quant_algo") == Some("MIXED_PRECISION") {
+        let layers = keys.need_inside("quantized_layers")?;
+        let Some(Value::Object(map)) = keys.get("quantized_layers") else {
+            return Err(keys.missing("quantized_layers"));
+        };
+        for path in map.keys() {
+            if let Some(storage) = algorithm(&layers.need_inside(path)?, "quant_algo")? {
+                groups.push(Rule { targets: vec![Pattern::Path(path.clone())], storage });
+            }
+        }
+        "modelopt, mixed".to_owned()
+    } else {
+        if let Some(storage) = algorithm(keys, "quant_algo")? {
+            groups = every(storage);
+        }
+        format!("modelopt {}", keys.text("quant_algo").unwrap_or("none"))
+    };
+    let kv = match keys.text("kv_cache_quant_algo") {
+        Some("FP8") => Some(Dtype::Fp8),
+        Some("NVFP4") => Some(Dtype::Fp4),
+        Some("INT8") => Some(Dtype::Int8),
+        _ => None,
+    };
+    let mut kept = patterns(keys, "exclude_modules")?;
+    kept.extend(keys.texts("ignore")?.unwrap_or_default().into_iter().map(Pattern::new));
+    Ok(Quantisation { name: Some(name), kv, groups, kept })
+}
+
+fn bitsandbytes(keys: &Keys) -> Result<Quantisation, ConfigError> {
+    let (name, storage) = if keys.flag_or("load_in_4bit", false)? {
+        // NF4 with a 32-bit maximum for 64 elements.
+        ("bitsandbytes nf4", Storage::grouped(Dtype::Int4, 64, 32, Dtype::Bf16))
+    } else {
+        ("bitsandbytes int8", Storage { element: Dtype::Int8, group: None, compute: Dtype::Int8 })
+    };
+    Ok(Quantisation {
+        name: Some(name.to_owned()),
+        kv: None,
+        groups: every(storage),
+        kept: patterns(keys, "llm_int8_skip_modules")?,
+    })
+}

@@ -1,0 +1,161 @@
+//! The operators of a run of steps, added up.
+
+use crate::model::Model;
+use crate::operator::{Operator, Work};
+use crate::pass::Pass;
+use crate::roof::{Roof, Seconds};
+use crate::step::Step;
+
+/// Where in the model an operator stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// In the vision tower, by number of the stage.
+    Vision(usize),
+    /// Before the layers.
+    Before,
+    /// In the layers of a kind, by its number.
+    Kind(usize),
+    /// In the layers that draft, by number.
+    Draft(usize),
+    /// After the layers.
+    After,
+}
+
+/// Visits the operators of one step on one device, part by part; each visit has the number of layers
+/// that are so. `buffer` only saves allocations.
+pub fn visit(
+    model: &Model,
+    pass: &Pass,
+    buffer: &mut Vec<Operator>,
+    mut each: impl FnMut(Place, u64, &[Operator]),
+) {
+    buffer.clear();
+    for unit in &model.before {
+        unit.operators(pass, buffer);
+    }
+    each(Place::Before, 1, buffer);
+    for (number, kind) in model.kinds.iter().enumerate() {
+        if kind.layer.media_only && pass.step.media == 0 {
+            continue;
+        }
+        buffer.clear();
+        for unit in &kind.layer.units {
+            unit.operators(pass, buffer);
+        }
+        each(Place::Kind(number), kind.at.len() as u64, buffer);
+    }
+    buffer.clear();
+    for unit in &model.after {
+        unit.operators(pass, buffer);
+    }
+    each(Place::After, 1, buffer);
+}
+
+/// An operator of a run of steps.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Where it stands.
+    pub place: Place,
+    /// Layers that have it.
+    pub layers: u64,
+    /// The operator; its work is that of one layer in all steps.
+    pub operator: Operator,
+    /// Its least time in one layer in all steps, by what it waits for.
+    pub seconds: Seconds,
+}
+
+/// The operators of a run of steps on one device.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// In the order of execution.
+    pub rows: Vec<Row>,
+    /// Steps.
+    pub steps: u64,
+    /// Seconds of transfers between stages.
+    pub between_stages_s: f64,
+}
+
+impl Tally {
+    /// Adds a step; `roof` gives times.
+    pub fn add(&mut self, model: &Model, pass: &Pass, roof: Option<&Roof>, buffer: &mut Vec<Operator>) {
+        let mut at = 0;
+        visit(model, pass, buffer, |place, layers, operators| {
+            for operator in operators {
+                self.add_operator(&mut at, place, layers, operator, roof);
+            }
+        });
+        self.steps += 1;
+    }
+
+    /// Adds the passes of images through the vision tower.
+    pub fn add_vision(
+        &mut self,
+        model: &Model,
+        pass: &Pass,
+        passes: &[(usize, u64, Step)],
+        roof: Option<&Roof>,
+    ) {
+        let Some(tower) = &model.vision else { return };
+        let mut buffer = Vec::new();
+        let mut at = 0;
+        for (stage, count, step) in passes {
+            buffer.clear();
+            let pass = Pass { step: *step, ..pass.clone() };
+            for unit in &tower.stages[*stage].units {
+                unit.operators(&pass, &mut buffer);
+            }
+            for operator in &buffer {
+                self.add_operator(&mut at, Place::Vision(*stage), *count, operator, roof);
+            }
+        }
+        self.steps += 1;
+    }
+
+    /// Steps have the same operators in the same order, but for a few that come and go: `at` is where the
+    /// row is expected.
+    fn add_operator(
+        &mut self,
+        at: &mut usize,
+        place: Place,
+        layers: u64,
+        operator: &Operator,
+        roof: Option<&Roof>,
+    ) {
+        let seconds = roof.map_or_else(Seconds::default, |roof| roof.seconds(operator));
+        let is_it = |row: &Row| {
+            row.place == place && row.operator.name == operator.name && row.operator.class == operator.class
+        };
+        let found = match self.rows.get(*at) {
+            Some(row) if is_it(row) => Some(*at),
+            _ if self.steps == 0 => None,
+            _ => self.rows.iter().position(is_it),
+        };
+        match found {
+            Some(found) => {
+                let row = &mut self.rows[found];
+                row.operator.work += operator.work;
+                row.seconds += seconds;
+                *at = found + 1;
+            }
+            None => {
+                let row = Row { place, layers, operator: *operator, seconds };
+                let end = (*at).min(self.rows.len());
+                let end = if self.steps == 0 { self.rows.len() } else { end };
+                self.rows.insert(end, row);
+                *at = end + 1;
+            }
+        }
+    }
+
+    /// The work of all rows.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        self.rows.iter().fold(Work::default(), |sum, row| sum + row.operator.work * u128::from(row.layers))
+    }
+
+    /// The least time of all rows, one after the other.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.between_stages_s + self.rows.iter().map(|row| row.seconds.bound * row.layers as f64).sum::<f64>()
+    }
+}

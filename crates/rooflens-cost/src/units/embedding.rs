@@ -1,0 +1,51 @@
+//! Rows of a table.
+
+use super::dim::Dim;
+use super::{Parameters, Part};
+use crate::operator::{Bytes, Operator, Work};
+use crate::pass::Pass;
+use crate::precision::Storage;
+
+/// A table of which each token reads one row: never a matrix product, and never read whole.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Embedding {
+    /// Name of the operator.
+    pub name: &'static str,
+    /// Rows, dealt out over devices.
+    pub rows: Dim,
+    /// Elements of a row.
+    pub width: u64,
+    /// Whether a head reads the same table: then it is no mere input embedding.
+    pub tied: bool,
+    /// How it is stored.
+    pub storage: Storage,
+}
+
+impl Part for Embedding {
+    fn parameters(&self) -> Parameters {
+        let stored = self.rows.elements() * u128::from(self.width);
+        Parameters { stored, input_embedding: if self.tied { 0 } else { stored }, ..Parameters::default() }
+    }
+
+    fn weight_bytes(&self, pass: &Pass) -> u128 {
+        self.storage.bytes(self.rows.local(pass.tp) * u128::from(self.width))
+    }
+
+    fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
+        let elements = pass.tp.part_of(pass.step.tokens()) * u128::from(self.width);
+        into.push(Operator {
+            name: self.name,
+            class: "embed",
+            work: Work {
+                bytes: Bytes {
+                    weights: self.storage.bytes(elements),
+                    activations: pass.activation_bytes(elements),
+                    ..Bytes::default()
+                },
+                ..Work::default()
+            },
+            storage: self.storage,
+            formula: "0 (T rows are copied)",
+        });
+    }
+}

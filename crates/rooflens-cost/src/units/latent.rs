@@ -1,0 +1,200 @@
+//! Attention over a compressed cache: multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), and
+//! the indexer of DeepSeek sparse attention (DeepSeek-V3.2).
+
+use super::{Kept, Parameters, Part, tiles};
+use crate::operator::{Bytes, Flops, Operator, Work};
+use crate::pass::{LatentOrder, Pass};
+use crate::precision::{Dtype, Storage};
+use crate::step::{Mask, Phase};
+
+/// Multi-head latent attention from the compressed keys and values on: the up-projection and the core.
+///
+/// Expanded, keys and values of all context are made anew from the cache, then attended to head by head.
+/// Absorbed, queries and results go through the up-projection instead: `(2r + d_r) / (d_n + d_r + d_v)`
+/// times the operations a pair, but only the compressed cache is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LatentAttention {
+    /// Path of the up-projection below the layer.
+    pub module: &'static str,
+    /// Query heads.
+    pub heads: u64,
+    /// Rank of the compressed keys and values.
+    pub rank: u64,
+    /// Width of the part of a key that has no position.
+    pub nope_width: u64,
+    /// Width of the part that has, shared by all heads.
+    pub rope_width: u64,
+    /// Width of a value.
+    pub v_width: u64,
+    /// Which keys a query sees.
+    pub mask: Mask,
+    /// How the up-projection is stored.
+    pub storage: Storage,
+    /// How queries, keys and values are multiplied.
+    pub core: Storage,
+}
+
+impl LatentAttention {
+    fn cached(&self) -> u128 {
+        u128::from(self.rank) + u128::from(self.rope_width)
+    }
+
+    /// Elements of the up-projection for `heads` heads.
+    fn up(&self, heads: u128) -> u128 {
+        u128::from(self.rank) * heads * (u128::from(self.nope_width) + u128::from(self.v_width))
+    }
+}
+
+impl Part for LatentAttention {
+    fn parameters(&self) -> Parameters {
+        Parameters { stored: self.up(self.heads.into()), ..Parameters::default() }
+    }
+
+    fn weight_bytes(&self, pass: &Pass) -> u128 {
+        self.storage.bytes(self.up(pass.tp.part(self.heads).into()))
+    }
+
+    fn kept(&self, pass: &Pass) -> Kept {
+        // Every device keeps all of it: it has no heads to be dealt out.
+        Kept { bytes_per_token: pass.kv_bytes(self.cached()), ..Kept::default() }
+    }
+
+    fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
+        let step = &pass.step;
+        let tokens = step.tokens();
+        let heads = u128::from(pass.tp.part(self.heads));
+        let absorbed = match pass.latent {
+            LatentOrder::Absorbed => true,
+            LatentOrder::Expanded => false,
+            LatentOrder::ByPhase => step.phase == Phase::Decode,
+        };
+        let per_token = 2 * self.up(heads);
+        let expanded_width =
+            u128::from(self.nope_width) + u128::from(self.rope_width) + u128::from(self.v_width);
+        let up_rows = if absorbed { tokens } else { step.context() };
+        // Expanded keys and values go to memory and come back; absorbed, queries and results do.
+        let up_moves = if absorbed {
+            tokens * heads * (self.cached() + u128::from(self.rank) + expanded_width)
+        } else {
+            up_rows * (self.cached() + heads * expanded_width)
+        };
+        into.push(Operator {
+            name: if absorbed { "kv_b_proj (absorbed)" } else { "kv_b_proj" },
+            class: "attn.kv_b",
+            work: Work {
+                flops: Flops {
+                    // The framework keeps the compressed cache and expands all of it in every pass.
+                    as_counted: per_token * step.context(),
+                    useful: per_token * up_rows,
+                    issued: per_token * tiles::rows(up_rows),
+                },
+                bytes: Bytes {
+                    weights: self.storage.bytes(self.up(heads)),
+                    activations: pass.activation_bytes(up_moves),
+                    ..Bytes::default()
+                },
+                ..Work::default()
+            },
+            storage: self.storage,
+            formula: if absorbed { "2·T·H·r·(d_n + d_v)" } else { "2·context·H·r·(d_n + d_v)" },
+        });
+
+        let pairs = self.mask.pairs(step);
+        let width =
+            if absorbed { 2 * u128::from(self.rank) + u128::from(self.rope_width) } else { expanded_width };
+        let kept = match self.mask {
+            Mask::TopK(keys) | Mask::Window(keys) | Mask::Chunk(keys) => Some(keys),
+            _ => None,
+        };
+        // Absorbed, all heads share the one key head and fill the rows of a tile.
+        let (group, kv_heads) = if absorbed { (heads as u64, 1) } else { (1, heads) };
+        let tiled =
+            u128::from(step.sequences) * kv_heads * tiles::pairs(step.new, step.past, group, kept, true);
+        let moved = if absorbed {
+            tokens * (heads * width + self.cached())
+        } else {
+            tokens * heads * expanded_width + step.context() * heads * expanded_width
+        };
+        into.push(Operator {
+            name: "attention",
+            class: "attn.core",
+            work: Work {
+                flops: Flops {
+                    as_counted: 2 * heads * expanded_width * self.mask.pairs_counted(step),
+                    useful: 2 * heads * width * pairs,
+                    issued: (2 * tiled * width).max(2 * heads * width * pairs),
+                },
+                vector_flops: 5 * pairs * heads,
+                bytes: Bytes {
+                    weights: 0,
+                    kv_read: pass.kv_bytes(
+                        u128::from(step.sequences) * u128::from(self.mask.read(step)) * self.cached(),
+                    ),
+                    kv_write: pass.kv_bytes(tokens * self.cached()),
+                    activations: pass.activation_bytes(moved),
+                },
+                ..Work::default()
+            },
+            storage: self.core,
+            formula: if absorbed { "2·pairs·H·(2r + d_r)" } else { "2·pairs·H·(d_n + d_r + d_v)" },
+        });
+    }
+}
+
+/// The scores by which an indexer chooses keys: one small key for each token, several query heads, and
+/// a weighted sum over them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct IndexScores {
+    /// Class of the operator.
+    pub class: &'static str,
+    /// Query heads.
+    pub heads: u64,
+    /// Width of a query and key.
+    pub width: u64,
+}
+
+impl IndexScores {
+    /// A key: 8 bits an element and a 32-bit scale (DeepSeek-V3.2's and vLLM's indexer cache).
+    fn key(&self) -> Storage {
+        Storage::grouped(Dtype::Fp8, self.width, 32, Dtype::Fp8)
+    }
+}
+
+impl Part for IndexScores {
+    fn kept(&self, _pass: &Pass) -> Kept {
+        Kept { bytes_per_token: self.key().bytes(self.width.into()), ..Kept::default() }
+    }
+
+    fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
+        let step = &pass.step;
+        // Every device scores with all heads: the choice must be the same everywhere.
+        let per_pair = 2 * u128::from(self.heads) * (u128::from(self.width) + 1);
+        let pairs = Mask::Causal.pairs(step);
+        let sequences = u128::from(step.sequences);
+        let tiled = sequences * tiles::pairs(step.new, step.past, self.heads, None, true);
+        let useful = per_pair * pairs;
+        let query = u128::from(self.heads) * u128::from(self.width);
+        into.push(Operator {
+            name: "index_scores",
+            class: self.class,
+            work: Work {
+                flops: Flops {
+                    as_counted: per_pair * Mask::Causal.pairs_counted(step),
+                    useful,
+                    issued: (2 * tiled * (u128::from(self.width) + 1)).max(useful),
+                },
+                vector_flops: pairs * u128::from(self.heads),
+                bytes: Bytes {
+                    weights: 0,
+                    kv_read: self.key().bytes(sequences * u128::from(step.past) * u128::from(self.width)),
+                    kv_write: self.key().bytes(step.tokens() * u128::from(self.width)),
+                    activations: pass.activation_bytes(step.tokens() * query),
+                },
+                link_bytes: 0,
+                copied_flops: if pass.tp.rank > 0 { useful } else { 0 },
+            },
+            storage: Storage::plain(Dtype::Fp8),
+            formula: "2·pairs·n_i·(d_i + 1)",
+        });
+    }
+}

@@ -1,0 +1,176 @@
+//! Matrices.
+
+use super::dim::Dim;
+use super::{Parameters, Part, tiles};
+use crate::operator::{Bytes, Flops, Operator, Work};
+use crate::pass::Pass;
+use crate::precision::Storage;
+
+/// Which rows go through a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rows {
+    /// Every new token.
+    Tokens,
+    /// The tokens whose logits are needed; frameworks' counts take all.
+    Sampled,
+    /// The tokens of the sequences' images, once, when they are first read.
+    Media,
+}
+
+/// Matrices with the same input, read together: `2·rows·in·out` operations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Linear {
+    /// Name of the operator.
+    pub name: &'static str,
+    /// Class of the operator.
+    pub class: &'static str,
+    /// Path below the layer in the checkpoint; none for what is never quantised.
+    pub module: Option<&'static str>,
+    /// Its input.
+    pub input: Dim,
+    /// Its outputs, one after the other.
+    pub outputs: Vec<Dim>,
+    /// Whether each output has a bias.
+    pub bias: bool,
+    /// Whether the weights are another operator's, as a head that shares the embedding: read, not stored.
+    pub shared: bool,
+    /// Which rows go through.
+    pub rows: Rows,
+    /// Operations of the vector units that are done on the way, for each row in the whole model:
+    /// activations, rotations.
+    pub vector_flops: u64,
+    /// How it is stored.
+    pub storage: Storage,
+    /// How its operations are counted.
+    pub formula: &'static str,
+}
+
+impl Linear {
+    /// A matrix without bias, for every token.
+    #[must_use]
+    pub fn new(name: &'static str, class: &'static str, input: Dim, outputs: impl Into<Vec<Dim>>) -> Self {
+        Self {
+            name,
+            class,
+            module: None,
+            input,
+            outputs: outputs.into(),
+            bias: false,
+            shared: false,
+            rows: Rows::Tokens,
+            vector_flops: 0,
+            storage: Storage::plain(crate::precision::Dtype::Bf16),
+            formula: "2·T·in·out",
+        }
+    }
+
+    /// Stands at `module` below the layer and may be quantised.
+    #[must_use]
+    pub fn at(mut self, module: &'static str) -> Self {
+        self.module = Some(module);
+        self
+    }
+
+    /// With a bias if `bias`.
+    #[must_use]
+    pub fn bias(mut self, bias: bool) -> Self {
+        self.bias = bias;
+        self
+    }
+
+    /// With the formula that its readers know it by.
+    #[must_use]
+    pub fn formula(mut self, formula: &'static str) -> Self {
+        self.formula = formula;
+        self
+    }
+
+    /// With `flops` operations of the vector units for each row.
+    #[must_use]
+    pub fn vector(mut self, flops: u64) -> Self {
+        self.vector_flops = flops;
+        self
+    }
+
+    /// For other rows than every token.
+    #[must_use]
+    pub fn rows(mut self, rows: Rows) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    fn out_elements(&self) -> u128 {
+        self.outputs.iter().map(Dim::elements).sum()
+    }
+
+    fn local_out(&self, pass: &Pass) -> u128 {
+        self.outputs.iter().map(|output| output.local(pass.tp)).sum()
+    }
+
+    /// Outputs whose products another device makes as well.
+    fn copied_out(&self, pass: &Pass) -> u128 {
+        if self.input.is_dealt() {
+            return 0;
+        }
+        self.outputs.iter().filter(|output| output.is_copy(pass.tp)).map(|output| output.local(pass.tp)).sum()
+    }
+}
+
+impl Part for Linear {
+    fn parameters(&self) -> Parameters {
+        let stored = if self.shared {
+            0
+        } else {
+            self.input.elements() * self.out_elements() + u128::from(self.bias) * self.out_elements()
+        };
+        Parameters { stored, ..Parameters::default() }
+    }
+
+    fn weight_bytes(&self, pass: &Pass) -> u128 {
+        if self.shared {
+            return 0;
+        }
+        let out = self.local_out(pass);
+        self.storage.bytes(self.input.local(pass.tp) * out)
+            + u128::from(self.bias) * pass.activation_bytes(out)
+    }
+
+    fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
+        let step = &pass.step;
+        let (counted, rows) = match self.rows {
+            Rows::Tokens => (step.tokens(), step.tokens()),
+            Rows::Sampled => (step.tokens(), u128::from(step.sequences) * u128::from(step.sampled)),
+            Rows::Media => {
+                let rows =
+                    if step.past == 0 { u128::from(step.sequences) * u128::from(step.media) } else { 0 };
+                (rows, rows)
+            }
+        };
+        let input = self.input.local(pass.tp);
+        let out = self.local_out(pass);
+        let per_row = 2 * input * out;
+        let all = self.out_elements().max(1);
+        let weights = self.storage.bytes(input * out) + u128::from(self.bias) * pass.activation_bytes(out);
+        into.push(Operator {
+            name: self.name,
+            class: self.class,
+            work: Work {
+                flops: Flops {
+                    as_counted: counted * per_row,
+                    useful: rows * per_row,
+                    issued: tiles::rows(rows) * per_row,
+                },
+                vector_flops: rows * u128::from(self.vector_flops) * out / all,
+                bytes: Bytes {
+                    weights: if rows == 0 { 0 } else { weights },
+                    activations: pass.activation_bytes(rows * (input + out)),
+                    ..Bytes::default()
+                },
+                link_bytes: 0,
+                copied_flops: 2 * rows * input * self.copied_out(pass),
+            },
+            storage: self.storage,
+            formula: self.formula,
+        });
+    }
+}

@@ -1,0 +1,116 @@
+//! Normalisations, and parameters that belong to none of the operators.
+
+use super::{Parameters, Part};
+use crate::operator::{Bytes, Operator, Work};
+use crate::pass::Pass;
+use crate::precision::{Dtype, Storage};
+
+/// What a normalisation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NormKind {
+    /// Root mean square: square, mean, scale by it, scale by the weight: 4 operations an element.
+    Rms,
+    /// Layer norm with mean and bias: 7 operations an element.
+    Layer,
+}
+
+/// A normalisation over the last dimension.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Norm {
+    /// Name of the operator.
+    pub name: &'static str,
+    /// Class of the operator.
+    pub class: &'static str,
+    /// What it does.
+    pub kind: NormKind,
+    /// Elements of a token that are normalised.
+    pub width: u64,
+    /// Parameters: the width, twice it with a bias, the width of a head, or none.
+    pub parameters: u64,
+    /// Whether it adds the residual on the way: two more passes over the token.
+    pub adds: bool,
+    /// Whether it is done within its neighbour, so that no bytes move for it.
+    pub fused: bool,
+}
+
+impl Norm {
+    /// The norm before a block: the residual is added in the same kernel.
+    #[must_use]
+    pub fn residual(name: &'static str, width: u64) -> Self {
+        Self { name, class: "norm", kind: NormKind::Rms, width, parameters: width, adds: true, fused: false }
+    }
+
+    /// A norm that runs within its neighbour, as those of queries and keys.
+    #[must_use]
+    pub fn fused(name: &'static str, class: &'static str, width: u64, parameters: u64) -> Self {
+        Self { name, class, kind: NormKind::Rms, width, parameters, adds: false, fused: true }
+    }
+
+    /// With mean and bias.
+    #[must_use]
+    pub fn layer(mut self) -> Self {
+        self.kind = NormKind::Layer;
+        self.parameters *= 2;
+        self
+    }
+}
+
+impl Part for Norm {
+    fn parameters(&self) -> Parameters {
+        Parameters { stored: self.parameters.into(), ..Parameters::default() }
+    }
+
+    fn weight_bytes(&self, pass: &Pass) -> u128 {
+        pass.activation_bytes(self.parameters.into())
+    }
+
+    fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
+        let elements = pass.step.tokens() * u128::from(self.width);
+        let (per_element, formula) = match self.kind {
+            NormKind::Rms => (4, "0 (4·T·w on the vector units)"),
+            NormKind::Layer => (7, "0 (7·T·w on the vector units)"),
+        };
+        let passes = match (self.fused, self.adds) {
+            (true, _) => 0,
+            (false, false) => 2,
+            (false, true) => 4,
+        };
+        into.push(Operator {
+            name: self.name,
+            class: self.class,
+            work: Work {
+                vector_flops: per_element * elements,
+                bytes: Bytes {
+                    weights: pass.activation_bytes(self.parameters.into()),
+                    activations: pass.activation_bytes(passes * elements),
+                    ..Bytes::default()
+                },
+                ..Work::default()
+            },
+            storage: Storage::plain(Dtype::Fp32),
+            formula,
+        });
+    }
+}
+
+/// Parameters that are stored and counted, but belong to no operator of note: router biases, scales,
+/// position tables.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// What they are.
+    pub name: &'static str,
+    /// How many.
+    pub parameters: u64,
+}
+
+impl Part for Weights {
+    fn parameters(&self) -> Parameters {
+        Parameters { stored: self.parameters.into(), ..Parameters::default() }
+    }
+
+    fn weight_bytes(&self, pass: &Pass) -> u128 {
+        pass.activation_bytes(self.parameters.into())
+    }
+
+    fn operators(&self, _pass: &Pass, _into: &mut Vec<Operator>) {}
+}

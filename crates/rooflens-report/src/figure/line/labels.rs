@@ -1,0 +1,118 @@
+//! Words inside the plot and beside it: names of lines at their ends, and of rules.
+
+use crate::figure::line::{Content, Drawn, Frame, Rule};
+use crate::figure::place::{self, Area, Places};
+use crate::figure::sheet::Sheet;
+use crate::figure::svg::{self, COLOURS, LABEL, MARGIN, Point, SMALL};
+
+/// Lines that bear their names.
+pub const MOST: usize = 6;
+
+/// Width of a name.
+const NAME: f64 = 180.0;
+/// Bold words are wider.
+const BOLD: f64 = LABEL * 1.06;
+/// From a name to the next below.
+const ROW: f64 = 16.0;
+/// From the plot to the names beside it.
+const BESIDE: f64 = 10.0;
+/// A line that ends within this share of the plot's width from its edge has its name beside the plot.
+const NEAR: f64 = 0.01;
+
+/// Width of the names beside the plot.
+pub fn margin(content: &Content<'_>) -> f64 {
+    let beside = content.series.iter().filter(|drawn| last(drawn).is_some_and(|end| end.0 >= content.x.1));
+    let widest = beside.map(|drawn| svg::width(&name(drawn), BOLD)).fold(0.0, f64::max);
+    widest + BESIDE + MARGIN
+}
+
+fn name(drawn: &Drawn<'_>) -> String {
+    svg::fitted(drawn.name, BOLD, NAME)
+}
+
+fn last(drawn: &Drawn<'_>) -> Option<(f64, f64)> {
+    drawn.runs.last().and_then(|run| run.last()).copied()
+}
+
+/// The lines' names at their ends; nothing where one of them finds no place.
+pub fn names(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mut Places) -> Option<()> {
+    let plot = frame.plot;
+    let ends: Vec<(&Drawn<'_>, Point)> =
+        content.series.iter().filter_map(|drawn| Some((drawn, frame.at(last(drawn)?)))).collect();
+    let edge = frame.x.at(content.x.1) - NEAR * (plot.right - plot.left);
+    let (beside, inside): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(_, end)| end.0 >= edge);
+    let wanted: Vec<f64> = beside.iter().map(|(_, end)| end.1).collect();
+    let heights = place::spread(&wanted, ROW, (plot.top, plot.bottom));
+    for ((drawn, end), height) in beside.iter().zip(heights) {
+        let class = format!("t{}", drawn.index % COLOURS);
+        if (height - end.1).abs() > 3.0 {
+            let knee = plot.right + BESIDE - 3.0;
+            sheet.svg.line(&format!("lead {class}"), (end.0 + 4.0, end.1), (knee, height));
+        }
+        sheet.svg.text(&format!("own {class}"), (plot.right + BESIDE, height + 4.0), &name(drawn));
+    }
+    for (drawn, end) in inside {
+        let words = name(drawn);
+        let wide = svg::width(&words, BOLD);
+        let starts = [
+            (end.0 + 9.0, end.1 + 4.0),
+            (end.0 + 5.0, end.1 - 9.0),
+            (end.0 + 5.0, end.1 + 17.0),
+            (end.0 - wide / 2.0, end.1 - 10.0),
+            (end.0 - wide / 2.0, end.1 + 19.0),
+            (end.0 - wide, end.1 - 10.0),
+            (end.0 - wide, end.1 + 19.0),
+        ];
+        let start = places.settle(&words, BOLD, &starts)?;
+        sheet.svg.text(&format!("own halo t{}", drawn.index % COLOURS), start, &words);
+    }
+    Some(())
+}
+
+/// The rules with their names.
+pub fn rules(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mut Places) {
+    let plot = frame.plot;
+    for rule in &content.x_rules {
+        let x = frame.x.at(rule.at);
+        sheet.svg.line("rule", (x, plot.top), (x, plot.bottom));
+        places.take_line(&[(x, plot.top), (x, plot.bottom)]);
+    }
+    for rule in &content.y_rules {
+        let y = frame.y.at(rule.at);
+        sheet.svg.line("rule", (plot.left, y), (plot.right, y));
+        places.take_line(&[(plot.left, y), (plot.right, y)]);
+    }
+    for rule in &content.x_rules {
+        let x = frame.x.at(rule.at);
+        let rows = (0..12).map(|row| plot.top + 14.0 + f64::from(row) * 24.0);
+        let starts = |wide: f64| rows.flat_map(|y| [(x + 6.0, y), (x - 6.0 - wide, y)]).collect();
+        word(sheet, places, rule, plot, starts);
+    }
+    for rule in &content.y_rules {
+        let y = frame.y.at(rule.at);
+        let starts = |wide: f64| {
+            let room = plot.right - plot.left - wide - 12.0;
+            let columns = (0..7).map(|column| plot.left + 8.0 + room * f64::from(column) / 6.0);
+            columns.flat_map(|x| [(x, y - 6.0), (x, y + 14.0)]).collect()
+        };
+        word(sheet, places, rule, plot, starts);
+    }
+}
+
+/// A rule's name at the first place that is free; at its first place where none is.
+fn word(
+    sheet: &mut Sheet,
+    places: &mut Places,
+    rule: &Rule,
+    plot: Area,
+    starts: impl FnOnce(f64) -> Vec<Point>,
+) {
+    let words = svg::fitted(&rule.label, SMALL, (plot.right - plot.left) * 0.45);
+    let starts: Vec<Point> = starts(svg::width(&words, SMALL));
+    let within = |start: &&Point| start.0 >= plot.left && start.0 + svg::width(&words, SMALL) <= plot.right;
+    let found = places.settle(&words, SMALL, &starts);
+    if let Some(start) = found.or_else(|| starts.iter().find(within).copied()).filter(|_| !words.is_empty()) {
+        places.take(Area::of(&words, SMALL, start));
+        sheet.svg.text("halo", start, &words);
+    }
+}

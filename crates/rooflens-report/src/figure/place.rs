@@ -1,0 +1,154 @@
+//! Where labels can stand without covering anything.
+
+use crate::figure::svg::{self, Point};
+
+/// A rectangle in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Area {
+    /// Left edge.
+    pub left: f64,
+    /// Upper edge.
+    pub top: f64,
+    /// Right edge.
+    pub right: f64,
+    /// Lower edge.
+    pub bottom: f64,
+}
+
+impl Area {
+    /// Around a point.
+    pub fn around((x, y): Point, radius: f64) -> Self {
+        Area { left: x - radius, top: y - radius, right: x + radius, bottom: y + radius }
+    }
+
+    /// Where words stand whose baseline begins at a point.
+    pub fn of(words: &str, size: f64, (x, y): Point) -> Self {
+        Area { left: x, top: y - size * 0.85, right: x + svg::width(words, size), bottom: y + size * 0.25 }
+    }
+
+    fn touches(&self, other: &Area) -> bool {
+        self.left < other.right
+            && other.left < self.right
+            && self.top < other.bottom
+            && other.top < self.bottom
+    }
+
+    fn holds(&self, other: &Area) -> bool {
+        self.left <= other.left
+            && other.right <= self.right
+            && self.top <= other.top
+            && other.bottom <= self.bottom
+    }
+
+    /// Whether a straight line goes through it: by cutting the line at each edge in turn.
+    fn is_crossed(&self, (from, to): &(Point, Point)) -> bool {
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        let (mut start, mut end) = (0.0_f64, 1.0_f64);
+        let edges = [
+            (-dx, from.0 - self.left),
+            (dx, self.right - from.0),
+            (-dy, from.1 - self.top),
+            (dy, self.bottom - from.1),
+        ];
+        for (speed, room) in edges {
+            if speed == 0.0 {
+                if room < 0.0 {
+                    return false;
+                }
+            } else if speed < 0.0 {
+                start = start.max(room / speed);
+            } else {
+                end = end.min(room / speed);
+            }
+        }
+        start <= end
+    }
+}
+
+/// What is taken already.
+#[derive(Debug)]
+pub struct Places {
+    /// Labels stay within.
+    bounds: Area,
+    areas: Vec<Area>,
+    lines: Vec<(Point, Point)>,
+}
+
+impl Places {
+    /// Nothing is taken.
+    pub fn within(bounds: Area) -> Self {
+        Places { bounds, areas: vec![], lines: vec![] }
+    }
+
+    /// An area that must stay visible.
+    pub fn take(&mut self, area: Area) {
+        self.areas.push(area);
+    }
+
+    /// A line that must stay visible.
+    pub fn take_line(&mut self, points: &[Point]) {
+        self.lines.extend(points.windows(2).map(|pair| (pair[0], pair[1])));
+    }
+
+    /// Whether nothing is there.
+    pub fn is_free(&self, area: &Area) -> bool {
+        self.bounds.holds(area)
+            && !self.areas.iter().any(|taken| taken.touches(area))
+            && !self.lines.iter().any(|line| area.is_crossed(line))
+    }
+
+    /// Takes the first of the starts from which words cover nothing.
+    pub fn settle(&mut self, words: &str, size: f64, starts: &[Point]) -> Option<Point> {
+        let found = starts.iter().find(|start| self.is_free(&Area::of(words, size, **start)))?;
+        self.take(Area::of(words, size, *found));
+        Some(*found)
+    }
+}
+
+/// Heights as near as possible to those wanted, `gap` apart, between `top` and `bottom`.
+pub fn spread(wanted: &[f64], gap: f64, (top, bottom): (f64, f64)) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|one, other| wanted[*one].total_cmp(&wanted[*other]));
+    let mut heights = wanted.to_vec();
+    let mut free = top;
+    for index in &order {
+        heights[*index] = heights[*index].max(free);
+        free = heights[*index] + gap;
+    }
+    let mut free = bottom;
+    for index in order.iter().rev() {
+        heights[*index] = heights[*index].min(free);
+        free = heights[*index] - gap;
+    }
+    heights
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SQUARE: Area = Area { left: 0.0, top: 0.0, right: 10.0, bottom: 10.0 };
+
+    #[test]
+    fn lines_cross_areas() {
+        assert!(SQUARE.is_crossed(&((-5.0, 5.0), (15.0, 5.0))));
+        assert!(SQUARE.is_crossed(&((2.0, 2.0), (3.0, 3.0))));
+        assert!(!SQUARE.is_crossed(&((-5.0, 0.0), (5.0, -9.0))));
+        assert!(!SQUARE.is_crossed(&((11.0, 0.0), (11.0, 10.0))));
+    }
+
+    #[test]
+    fn labels_do_not_touch() {
+        let mut places = Places::within(Area { left: 0.0, top: 0.0, right: 200.0, bottom: 40.0 });
+        let starts = [(5.0, 15.0), (5.0, 35.0)];
+        assert_eq!(places.settle("one", 12.0, &starts), Some((5.0, 15.0)));
+        assert_eq!(places.settle("two", 12.0, &starts), Some((5.0, 35.0)));
+        assert_eq!(places.settle("three", 12.0, &starts), None);
+    }
+
+    #[test]
+    fn heights_are_spread() {
+        assert_eq!(spread(&[50.0, 52.0, 10.0], 15.0, (0.0, 100.0)), [50.0, 65.0, 10.0]);
+        assert_eq!(spread(&[99.0, 98.0], 15.0, (0.0, 100.0)), [100.0, 85.0]);
+    }
+}

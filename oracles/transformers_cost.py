@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""What Transformers itself builds and runs: the golden numbers of `rooflens cost`.
+
+    python transformers_cost.py make   [--only TEXT] [--out DIR]   goldens of the made configs
+    python transformers_cost.py corpus --out FILE [--only TEXT]    goldens of the corpus's configs
+    python transformers_cost.py verify [--only TEXT]               the corpus's own goldens, again
+
+Needs requirements-transformers.txt. Models are built on the meta device: no weights, no
+arithmetic, only shapes, so a model of a trillion parameters takes seconds. FLOPs are those of
+`torch.utils.flop_counter.FlopCounterMode` over the eager implementation.
+"""
+
+import argparse
+import contextlib
+import csv
+import json
+import logging
+import re
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import made_configs
+from rooflens_cli import REPOSITORY, default_corpus
+
+logging.disable(logging.WARNING)
+
+import torch  # noqa: E402
+import vision_towers  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+from transformers import (  # noqa: E402
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    masking_utils,
+)
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # noqa: E402
+
+GOLDENS = REPOSITORY / "fixtures/cost"
+PREFILLS = [(1, 64), (2, 97), (3, 5)]  # batch, new tokens
+DECODES = [(1, 64), (2, 97)]  # batch, tokens in the cache
+CORPUS_PREFILL = (2, 333)
+CORPUS_DECODE = (2, 333)
+SAME_CLASS = {"kimi_k2": "deepseek_v3"}  # the files say so in `architectures`
+NOT_ARCHITECTURE = ("auto_map", "quantization_config", "architectures")
+
+
+class NoAutocast(contextlib.nullcontext):
+    """The meta device has no autocast; it changes types, not shapes."""
+
+    def __init__(self, *_args, **_kwargs):
+        super().__init__()
+
+
+torch.autocast = NoAutocast
+# Looks at the positions' values, which the meta device does not have.
+masking_utils.find_packed_sequence_indices = lambda *_args, **_kwargs: None
+
+
+def build(config: dict, device="meta", automatic=AutoModelForCausalLM):
+    """The causal model of a config.json; the conditional-generation model if there is none."""
+    config = json.loads(json.dumps(config))  # the classes write into what they are given
+    model_type = config.pop("model_type")
+    for key in NOT_ARCHITECTURE:
+        config.pop(key, None)
+    settings = CONFIG_MAPPING[SAME_CLASS.get(model_type, model_type)](**config)
+    options = {
+        "dtype": torch.bfloat16 if device == "meta" else torch.float32,
+        "attn_implementation": "eager",
+        "experts_implementation": "batched_mm",  # grouped_mm has no FLOP formula in torch
+    }
+    with torch.device(device):
+        try:
+            model = automatic.from_config(settings, **options)
+        except ValueError as error:
+            if "Unrecognized configuration class" not in str(error):
+                raise
+            model = AutoModelForImageTextToText.from_config(settings, **options)
+    return model.eval()
+
+
+def forward(model, batch: int, new: int, **options):
+    with model.device, torch.no_grad():
+        return model(input_ids=torch.zeros(batch, new, dtype=torch.long), **options)
+
+
+def prefill(model, batch: int, new: int) -> FlopCounterMode:
+    with FlopCounterMode(display=False) as counter:
+        forward(model, batch, new, use_cache=False)
+    return counter
+
+
+def decode(model, batch: int, past: int) -> tuple[FlopCounterMode, dict]:
+    """One token a sequence after `past` cached ones, and what the cache held before it."""
+    filled = forward(model, batch, past, use_cache=True)
+    name = "past_key_values" if "past_key_values" in filled else "cache_params"
+    held = cache_elements(filled[name])
+    with FlopCounterMode(display=False) as counter:
+        forward(model, batch, 1, use_cache=True, **{name: filled[name]})
+    return counter, held
+
+
+def cache_elements(cache) -> dict[str, int]:
+    """Elements by the cache's own attribute names, summed over layers; K = V stored once."""
+    found = Counter()
+    for layer in cache.layers:
+        seen = set()
+        for name, value in vars(layer).items():
+            for tensor in tensors(value):
+                if tensor.dim() > 1 and id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    found[name] += tensor.numel()
+    return {name: count for name, count in sorted(found.items()) if count}
+
+
+def tensors(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from tensors(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from tensors(item)
+
+
+def flops(counter: FlopCounterMode) -> dict:
+    by_operator = {str(name): count for name, count in counter.get_flop_counts()["Global"].items()}
+    return {"total": counter.get_total_flops(), "by_aten": by_operator}
+
+
+def flops_by_module(counter: FlopCounterMode) -> dict[str, int]:
+    """FLOPs a module does itself, without its children, summed over the layers' numbers."""
+    own = {
+        name: sum(counts.values())
+        for name, counts in counter.get_flop_counts().items() if name != "Global"
+    }
+    for name, total in sorted(own.items(), key=lambda item: -item[0].count(".")):
+        parent = name.rpartition(".")[0]
+        while parent and parent not in own:
+            parent = parent.rpartition(".")[0]
+        if parent:
+            own[parent] -= sum(counter.get_flop_counts()[name].values())
+    merged = Counter()
+    for name, total in own.items():
+        merged[re.sub(r"\.\d+(?=\.|$)", ".*", name.partition(".")[2]) or "(model)"] += total
+    return {name: total for name, total in merged.items() if total}
+
+
+def parameters(model) -> dict:
+    """Counts with the conventions of the corpus's param_truth.csv."""
+    sizes = {name: tensor.numel() for name, tensor in model.named_parameters()}
+    total = sum(sizes.values())
+    vision = sum(size for name, size in sizes.items() if re.search("vision|visual", name))
+    routed = sum(size for name, size in sizes.items() if re.search(r"\.experts\.", name))
+    embedding = sum(
+        size for name, size in sizes.items()
+        if re.search(r"(^|\.)(embed_tokens|embed_tokens_per_layer|embeddings)\.weight$", name)
+        and not re.search("vision|visual|audio", name)
+    )
+    head = model.get_output_embeddings().weight
+    tied = head is model.get_input_embeddings().weight
+    experts, chosen = routing(model.config.get_text_config())
+    active = total - vision - (routed - routed * chosen // experts if routed else 0)
+    return {
+        "total": total, "active": active, "embedding": embedding, "routed_experts": routed,
+        "active_without_embedding": active if tied else active - embedding,
+        "vision": vision, "lm_head": head.numel(), "tied": tied,
+        "audio": sum(size for name, size in sizes.items() if "audio" in name),
+    }
+
+
+def routing(config) -> tuple[int, int]:
+    """Experts and experts a token, under whatever name the family's class has for them."""
+    experts = first(config, "num_local_experts", "n_routed_experts", "num_experts")
+    return experts, first(config, "num_experts_per_tok", "top_k_experts", "moe_top_k")
+
+
+def first(config, *names) -> int:
+    return next((value for name in names if (value := getattr(config, name, None))), 0)
+
+
+def shown(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+
+
+def golden(config: dict) -> dict:
+    try:
+        return measured(config, build(config))
+    except NotImplementedError:  # an operator that needs values: the small models have some
+        return measured(config, build(config, device="cpu"))
+
+
+def measured(config: dict, model) -> dict:
+    workloads = []
+    for batch, new in PREFILLS:
+        workloads.append({"batch": batch, "prefill": new, "flops": flops(prefill(model, batch, new))})
+    for batch, past in DECODES:
+        try:
+            counter, held = decode(model, batch, past)
+        except NotImplementedError:
+            raise
+        except Exception as error:  # what does not run is absent, with a reason
+            workloads.append({"batch": batch, "past": past, "absent": shown(error)})
+        else:
+            workloads.append({
+                "batch": batch, "past": past, "flops": flops(counter), "cache_elements": held})
+    result = {
+        "config": {**config, "architectures": [type(model).__name__]},
+        "class": type(model).__name__, "params": parameters(model), "workloads": workloads,
+        "modules": {"batch": PREFILLS[0][0], "prefill": PREFILLS[0][1],
+                    "flops": flops_by_module(prefill(model, *PREFILLS[0]))},
+    }
+    seen = vision(config)
+    return {**result, "vision": seen} if seen else result
+
+
+def vision(config: dict) -> list[dict]:
+    """The tower and the projector behind it, for one image of each size."""
+    if "vision_config" not in config:
+        return []
+    model, found = build(config, device="cpu", automatic=AutoModelForImageTextToText), []
+    for image, call in vision_towers.images(model):
+        with torch.no_grad(), FlopCounterMode(display=False) as counter:
+            call()
+        found.append({
+            "image": image, "flops": flops(counter), "modules": flops_by_module(counter),
+            "params": sum(p.numel() for n, p in model.named_parameters() if "vis" in n)})
+    return found
+
+
+def make(only: str, out: Path) -> int:
+    out.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for name, config in made_configs.made().items():
+        if only not in name:
+            continue
+        if SAME_CLASS.get(config["model_type"], config["model_type"]) not in CONFIG_MAPPING:
+            print(f"skipped {name}: Transformers has no {config['model_type']}")
+            continue
+        try:
+            found = golden(config)
+        except Exception as error:
+            failed += 1
+            print(f"failed  {name}: {shown(error)}", flush=True)
+            continue
+        (out / f"{name}.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        absent = {w["absent"] for w in found["workloads"] if "absent" in w}
+        print(f"wrote   {name}", *(f"(decode absent: {why})" for why in absent), flush=True)
+    return 1 if failed else 0
+
+
+def corpus_configs(corpus: Path, only: str):
+    for path in sorted((corpus / "configs").glob("*.json")):
+        config = json.loads(path.read_text())
+        if only in path.stem and "model_type" in config:
+            yield path.stem, config
+
+
+def corpus(only: str, out: Path) -> int:
+    """Whole models of the corpus. One that cannot be built stands in the file with the reason."""
+    found = {}
+    for name, config in corpus_configs(default_corpus(), only):
+        start = time.monotonic()
+        entry = found[name] = {"model_type": config["model_type"]}
+        try:
+            model = build(config)
+            entry |= {"class": type(model).__name__, "params": parameters(model)}
+            batch, new = CORPUS_PREFILL
+            entry["prefill"] = {"batch": batch, "prefill": new, **flops(prefill(model, batch, new))}
+            entry["modules"] = flops_by_module(prefill(model, batch, new))
+            batch, past = CORPUS_DECODE
+            counter, held = decode(model, batch, past)
+            entry["decode"] = {"batch": batch, "past": past, **flops(counter), "cache_elements": held}
+        except Exception as error:
+            entry["absent"] = shown(error)
+        print(f"{time.monotonic() - start:5.1f} s  {name}  {entry.get('absent', 'built')}", flush=True)
+        out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    return 0
+
+
+def verify(only: str) -> int:
+    """The corpus's FLOP goldens and parameter counts, reproduced with this code."""
+    folder, wrong, checked = default_corpus(), 0, 0
+    configs = dict(corpus_configs(folder, only))
+    for want in json.loads((folder / "oracle_flops_b1_s2048.json").read_text()):
+        if want["config"] in configs:
+            got = flops(prefill(build(configs[want["config"]]), want["batch"], want["seq"]))
+            wrong += differs(want["config"], "flops", got["total"], want["oracle_flops"])
+            wrong += differs(want["config"], "by_aten", got["by_aten"], want["oracle_by_aten"])
+            checked += 1
+    for row in csv.DictReader((folder / "param_truth.csv").open()):
+        if row["config"] in configs and row["class"] != "closed form":
+            got = parameters(build(configs[row["config"]]))
+            for column, key in PARAM_COLUMNS.items():
+                wrong += differs(row["config"], key, got[key], int(row[column]))
+            checked += 1
+    print(f"verify: {checked} goldens, {wrong} differences")
+    return 1 if wrong or not checked else 0
+
+
+PARAM_COLUMNS = {
+    "total_params_exact": "total", "routed_expert_params": "routed_experts",
+    "vision_params": "vision", "active_params_text_incl_embed": "active",
+}
+
+
+def differs(name, what, got, want) -> int:
+    same = got == want
+    print(f"{'same' if same else 'differs':8}{name} {what}", "" if same else f"{got} {want}", flush=True)
+    return 0 if same else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=["make", "corpus", "verify"])
+    parser.add_argument("--only", default="", metavar="TEXT", help="names that contain TEXT")
+    parser.add_argument("--out", type=Path, default=GOLDENS, metavar="PATH")
+    args = parser.parse_args()
+    if args.what == "make":
+        return make(args.only, args.out)
+    if args.what == "corpus":
+        return corpus(args.only, args.out)
+    return verify(args.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
