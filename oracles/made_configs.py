@@ -130,7 +130,7 @@ LLAMA4_TEXT = {
     "interleave_moe_layer_step": 2, "attention_chunk_size": 32,
 }
 QWEN_TOWER = {
-    "depth": 3, "hidden_size": 24, "intermediate_size": 44, "num_heads": 4, "in_channels": 3,
+    "depth": 3, "hidden_size": 24, "intermediate_size": 44, "num_heads": 3, "in_channels": 3,
     "patch_size": 4, "spatial_merge_size": 2, "temporal_patch_size": 2, "out_hidden_size": 48,
 }
 QWEN3_TOWER = {**QWEN_TOWER, "num_position_embeddings": 64}
@@ -183,7 +183,7 @@ STEP_TEXT = {
     "n_routed_experts": 7, "num_experts_per_tok": 3, "share_expert_dim": 26,
 }
 STEP_TOWER = {
-    "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 32,
+    "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "image_size": 32,
     "patch_size": 4, "mlp_ratio": 2.5, "num_channels": 3,
 }
 DEEPSEEK_V4 = {
@@ -356,7 +356,7 @@ FAMILIES: dict[str, tuple[dict, dict[str, dict]]] = {
     "llama4": ({"text_config": {"model_type": "llama4_text", **LLAMA4_TEXT},
                 "vision_config": {
                     "model_type": "llama4_vision_model", "hidden_size": 24, "intermediate_size": 96,
-                    "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 32,
+                    "num_hidden_layers": 2, "num_attention_heads": 3, "image_size": 32,
                     "patch_size": 4, "vision_output_dim": 36, "projector_input_dim": 36,
                     "projector_output_dim": 36, "pixel_shuffle_ratio": 0.5}}, {
         "plain": {}, "all_moe": {"text_config": {"interleave_moe_layer_step": 1}},

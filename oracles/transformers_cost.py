@@ -42,7 +42,8 @@ DECODES = [(1, 64), (2, 97)]  # batch, tokens in the cache
 CORPUS_PREFILL = (2, 333)
 CORPUS_DECODE = (2, 333)
 SAME_CLASS = {"kimi_k2": "deepseek_v3"}  # the files say so in `architectures`
-NOT_ARCHITECTURE = ("auto_map", "quantization_config", "architectures")
+# `time_step_limit` holds an infinity, which files write in ways that the classes refuse.
+NOT_ARCHITECTURE = ("auto_map", "quantization_config", "architectures", "time_step_limit")
 
 
 class NoAutocast(contextlib.nullcontext):
@@ -225,7 +226,7 @@ def vision(config: dict) -> list[dict]:
             call()
         found.append({
             "image": image, "flops": flops(counter), "modules": flops_by_module(counter),
-            "params": sum(p.numel() for n, p in model.named_parameters() if "vis" in n)})
+            "params": parameters(model)["vision"]})
     return found
 
 
@@ -259,7 +260,7 @@ def corpus_configs(corpus: Path, only: str):
 
 def corpus(only: str, out: Path) -> int:
     """Whole models of the corpus. One that cannot be built stands in the file with the reason."""
-    found = {}
+    found = json.loads(out.read_text()) if out.exists() else {}
     for name, config in corpus_configs(default_corpus(), only):
         start = time.monotonic()
         entry = found[name] = {"model_type": config["model_type"]}

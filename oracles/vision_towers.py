@@ -26,7 +26,8 @@ def grid_images(model, vision):
 
 
 def kimi_images(model, vision):
-    for grid in GRIDS:
+    """One frame: the tower averages over frames, the model's own split does not expect it."""
+    for grid in [(1, rows, columns) for _, rows, columns in GRIDS]:
         pixels = torch.zeros(grid[0] * grid[1] * grid[2], 3, vision.patch_size, vision.patch_size)
         thw = torch.tensor([grid])
         yield {"grid": list(grid)}, lambda p=pixels, g=thw: model.get_image_features(p, g)
@@ -44,7 +45,7 @@ def llama4_image(model, vision):
 
     def call():
         seen = model.get_image_features(pixels).last_hidden_state
-        model.model.multi_modal_projector(seen.view(-1, seen.shape[-1]))
+        model.multi_modal_projector(seen.view(-1, seen.shape[-1]))
 
     yield {"height": vision.image_size, "width": vision.image_size}, call
 

@@ -1,5 +1,6 @@
 //! A model as what it is made of: layers of parts, one description for parameters, operators and memory.
 
+use crate::config::ConfigError;
 use crate::precision::{Dtype, Storage};
 use crate::quantisation::Quantisation;
 use crate::units::{Parameters, Unit};
@@ -67,6 +68,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// Reads a `config.json`.
+    pub fn from_json(text: &[u8]) -> Result<Self, ConfigError> {
+        Ok(crate::families::read(&crate::config::parse(text)?, None, None)?.model)
+    }
+
     /// Parameters of what generates text: as Transformers' generation class has them.
     #[must_use]
     pub fn parameters(&self) -> Parameters {

@@ -51,6 +51,18 @@ pub struct Seconds {
 }
 
 impl Seconds {
+    /// Of so many layers.
+    #[must_use]
+    pub fn times(&self, layers: f64) -> Self {
+        Self {
+            compute: self.compute * layers,
+            vector: self.vector * layers,
+            memory: self.memory * layers,
+            link: self.link * layers,
+            bound: self.bound * layers,
+        }
+    }
+
     /// What takes the longest.
     #[must_use]
     pub fn limit(&self) -> Limit {

@@ -87,6 +87,29 @@ impl Tally {
         self.steps += 1;
     }
 
+    /// Adds the passes that draft `draft` tokens: each a draft layer and the head for one token.
+    pub fn add_drafts(&mut self, model: &Model, pass: &Pass, draft: u64, roof: Option<&Roof>) {
+        if draft == 0 || model.drafts.is_empty() {
+            return;
+        }
+        let one = Pass { step: Step { new: 1, sampled: 1, ..pass.step }, ..pass.clone() };
+        let mut buffer = Vec::new();
+        for (number, layer) in model.drafts.iter().enumerate() {
+            // Where more tokens are drafted than there are layers, layers are used again.
+            let times = draft / model.drafts.len() as u64
+                + u64::from((number as u64) < draft % model.drafts.len() as u64);
+            buffer.clear();
+            for unit in layer.units.iter().chain(&model.after) {
+                unit.operators(&one, &mut buffer);
+            }
+            let mut at =
+                self.rows.iter().position(|row| row.place == Place::Draft(number)).unwrap_or(self.rows.len());
+            for operator in &buffer {
+                self.add_operator(&mut at, Place::Draft(number), times, operator, roof);
+            }
+        }
+    }
+
     /// Adds the passes of images through the vision tower.
     pub fn add_vision(
         &mut self,
@@ -122,14 +145,9 @@ impl Tally {
         roof: Option<&Roof>,
     ) {
         let seconds = roof.map_or_else(Seconds::default, |roof| roof.seconds(operator));
-        let is_it = |row: &Row| {
-            row.place == place && row.operator.name == operator.name && row.operator.class == operator.class
-        };
-        let found = match self.rows.get(*at) {
-            Some(row) if is_it(row) => Some(*at),
-            _ if self.steps == 0 => None,
-            _ => self.rows.iter().position(is_it),
-        };
+        let is_it = |row: &Row| row.operator.name == operator.name && row.operator.class == operator.class;
+        let ahead = self.rows.iter().enumerate().skip(*at).take_while(|(_, row)| row.place == place);
+        let found = ahead.into_iter().find(|(_, row)| is_it(row)).map(|(number, _)| number);
         match found {
             Some(found) => {
                 let row = &mut self.rows[found];
@@ -140,7 +158,6 @@ impl Tally {
             None => {
                 let row = Row { place, layers, operator: *operator, seconds };
                 let end = (*at).min(self.rows.len());
-                let end = if self.steps == 0 { self.rows.len() } else { end };
                 self.rows.insert(end, row);
                 *at = end + 1;
             }

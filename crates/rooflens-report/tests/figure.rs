@@ -8,8 +8,8 @@ const HARM: &str = "</text><script>alert('1')</script>&\"\u{0}\u{1b}[31m\u{202e}
 
 /// The marks, without the style that all figures share.
 fn marks(svg: &str) -> String {
-    let (before, after) = svg.split_once("<style>").unwrap();
-    let (_, after) = after.split_once("</style>").unwrap();
+    let (before, rest) = svg.split_once("<style>").unwrap_or((svg, ""));
+    let (_, after) = rest.split_once("</style>").unwrap_or_default();
     format!("{before}<style/>{after}")
 }
 
@@ -19,9 +19,8 @@ fn assert_well_formed(svg: &str) {
     let mut rest = svg;
     while let Some(start) = rest.find('<') {
         assert_text(&rest[..start]);
-        let end = rest[start..].find('>').expect("a tag ends") + start;
-        let tag = &rest[start + 1..end];
-        rest = &rest[end + 1..];
+        let Some((tag, after)) = rest[start + 1..].split_once('>') else { panic!("a tag does not end") };
+        rest = after;
         if let Some(name) = tag.strip_prefix('/') {
             assert_eq!(open.pop(), Some(name));
             continue;
@@ -33,7 +32,7 @@ fn assert_well_formed(svg: &str) {
             assert!(!value.contains("NaN") && !value.contains("inf"), "{tag}");
         }
         if !closed {
-            open.push(body.split(' ').next().unwrap());
+            open.push(body.split_once(' ').map_or(body, |(name, _)| name));
         }
     }
     assert!(open.is_empty() && rest.trim().is_empty(), "{open:?} {rest}");
@@ -47,7 +46,7 @@ fn assert_well_formed(svg: &str) {
 
 fn assert_text(text: &str) {
     for piece in text.split('&').skip(1) {
-        let (name, _) = piece.split_once(';').expect("an entity ends");
+        let name = piece.split_once(';').map_or("nothing", |(name, _)| name);
         assert!(["amp", "lt", "gt", "quot", "#39"].contains(&name), "{name}");
     }
 }
@@ -219,7 +218,7 @@ fn any_roofline_chart_is_well_formed() {
             label: HARM.repeat(index % 4),
             intensity: value(index),
             flops_per_s: value(index + 1),
-            weight: (index % 3 > 0).then(|| value(index + 2)),
+            weight: [None, Some(value(index + 2))][index % 2],
             group: HARM.repeat(index % 5),
         };
         let chart = RooflineChart {

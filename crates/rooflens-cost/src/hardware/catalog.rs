@@ -2,7 +2,8 @@
 
 use super::device::Device;
 use super::error::HardwareError;
-use super::{file, files, name};
+use super::{file, files};
+use crate::near;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -104,7 +105,7 @@ impl Catalog {
     ///
     /// When no device has this name: [`HardwareError::Unknown`], with the nearest names.
     pub fn find(&self, name: &str) -> Result<&Device, HardwareError> {
-        let key = name::key(name);
+        let key = near::key(name);
         match self.keys.get(&key) {
             Some(&index) => Ok(&self.devices[index]),
             None => Err(HardwareError::Unknown { name: name.to_owned(), near: self.near(&key) }),
@@ -126,7 +127,7 @@ impl Catalog {
     fn near(&self, wanted: &str) -> Vec<String> {
         let mut best: BTreeMap<usize, f64> = BTreeMap::new();
         for (key, &index) in &self.keys {
-            if let Some(score) = name::likeness(wanted, key) {
+            if let Some(score) = near::likeness(wanted, key) {
                 let entry = best.entry(index).or_insert(score);
                 *entry = entry.max(score);
             }
@@ -140,7 +141,7 @@ impl Catalog {
 /// The keys of a device and the names they are made of: each name with the vendor's in front and
 /// without it, so that looking up stays exact (`AMD H100` finds nothing).
 pub(super) fn own_keys(device: &Device) -> BTreeMap<String, String> {
-    let vendor = name::key(&device.vendor);
+    let vendor = near::key(&device.vendor);
     let mut keys = BTreeMap::new();
     for name in std::iter::once(&device.name).chain(&device.aliases) {
         let bare = bare_key(device, name);
@@ -150,15 +151,15 @@ pub(super) fn own_keys(device: &Device) -> BTreeMap<String, String> {
         keys.insert(bare, name.clone());
     }
     for id in &device.pci_ids {
-        keys.insert(name::key(id), id.clone());
+        keys.insert(near::key(id), id.clone());
     }
     keys
 }
 
 /// The key of one of a device's names, without the vendor's.
 fn bare_key(device: &Device, name: &str) -> String {
-    let key = name::key(name);
-    match key.strip_prefix(&name::key(&device.vendor)) {
+    let key = near::key(name);
+    match key.strip_prefix(&near::key(&device.vendor)) {
         Some(bare) if !bare.is_empty() => bare.to_owned(),
         _ => key,
     }

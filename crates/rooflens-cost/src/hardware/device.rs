@@ -118,3 +118,17 @@ pub enum Confidence {
     /// Documents disagree: see [`Device::conflicts`].
     Conflicting,
 }
+
+impl Confidence {
+    /// In words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Confidence::Vendor => "the vendor's own",
+            Confidence::Secondary => "from a source that cites the vendor",
+            Confidence::ThirdParty => "from a third party",
+            Confidence::Unconfirmed => "unconfirmed",
+            Confidence::Conflicting => "sources disagree",
+        }
+    }
+}

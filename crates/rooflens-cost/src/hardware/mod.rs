@@ -9,7 +9,6 @@ mod device;
 mod error;
 mod file;
 mod files;
-mod name;
 mod peaks;
 #[cfg(test)]
 mod tests;

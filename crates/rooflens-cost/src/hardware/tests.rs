@@ -1,7 +1,8 @@
 //! What holds for every device, and what is known of a few.
 
 use super::catalog::own_keys;
-use super::{Catalog, Confidence, Device, HardwareError, Kind, file, files, name};
+use super::{Catalog, Confidence, Device, HardwareError, Kind, file, files};
+use crate::near;
 use crate::precision::Dtype;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -36,7 +37,7 @@ fn every_file_of_the_folder_is_embedded() {
 fn every_file_can_be_read() {
     assert_eq!(devices().len(), Catalog::embedded().devices().len());
     for (file, device) in devices() {
-        let vendor = name::key(&device.vendor);
+        let vendor = near::key(&device.vendor);
         assert!(file.starts_with(&format!("{vendor}-")), "{file} is by {}", device.vendor);
     }
 }
@@ -64,9 +65,9 @@ fn a_name_means_one_device() {
 #[test]
 fn an_alias_says_something_new() {
     for (file, device) in devices() {
-        let keys: HashSet<String> = device.aliases.iter().map(|alias| name::key(alias)).collect();
+        let keys: HashSet<String> = device.aliases.iter().map(|alias| near::key(alias)).collect();
         assert_eq!(keys.len(), device.aliases.len(), "{file}: two aliases are the same");
-        assert!(!keys.contains(&name::key(&device.name)), "{file}: an alias is the name");
+        assert!(!keys.contains(&near::key(&device.name)), "{file}: an alias is the name");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Attention over a compressed cache: multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), and
 //! the indexer of DeepSeek sparse attention (DeepSeek-V3.2).
 
-use super::{Kept, Parameters, Part, tiles};
+use super::{Kept, Parameters, Part, Summaries, tiles};
 use crate::operator::{Bytes, Flops, Operator, Work};
 use crate::pass::{LatentOrder, Pass};
 use crate::precision::{Dtype, Storage};
@@ -141,8 +141,8 @@ impl Part for LatentAttention {
     }
 }
 
-/// The scores by which an indexer chooses keys: one small key for each token, several query heads, and
-/// a weighted sum over them.
+/// The scores by which an indexer chooses keys: one small key for each token or every few, several query
+/// heads, and a sum or maximum over them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IndexScores {
     /// Class of the operator.
@@ -151,9 +151,18 @@ pub struct IndexScores {
     pub heads: u64,
     /// Width of a query and key.
     pub width: u64,
+    /// Tokens that share a key: 1 for a key of every token.
+    pub every: u64,
+    /// Whether a weighted sum over the heads follows as a product.
+    pub summed: bool,
 }
 
 impl IndexScores {
+    /// Keys of one sequence after `tokens` tokens.
+    fn keys(&self, tokens: u64) -> u64 {
+        tokens / self.every.max(1)
+    }
+
     /// A key: 8 bits an element and a 32-bit scale (DeepSeek-V3.2's and vLLM's indexer cache).
     fn key(&self) -> Storage {
         Storage::grouped(Dtype::Fp8, self.width, 32, Dtype::Fp8)
@@ -162,16 +171,24 @@ impl IndexScores {
 
 impl Part for IndexScores {
     fn kept(&self, _pass: &Pass) -> Kept {
-        Kept { bytes_per_token: self.key().bytes(self.width.into()), ..Kept::default() }
+        let key = self.key().bytes(self.width.into());
+        Kept { bytes_per_token: key.div_ceil(u128::from(self.every.max(1))), ..Kept::default() }
     }
 
     fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
         let step = &pass.step;
         // Every device scores with all heads: the choice must be the same everywhere.
-        let per_pair = 2 * u128::from(self.heads) * (u128::from(self.width) + 1);
-        let pairs = Mask::Causal.pairs(step);
+        let widths = u128::from(self.width) + u128::from(self.summed);
+        let per_pair = 2 * u128::from(self.heads) * widths;
+        let (past, all) = (self.keys(step.past), self.keys(step.past.saturating_add(step.new)));
         let sequences = u128::from(step.sequences);
-        let tiled = sequences * tiles::pairs(step.new, step.past, self.heads, None, true);
+        let (counted, pairs) = if self.every <= 1 {
+            (Mask::Causal.pairs_counted(step), Mask::Causal.pairs(step))
+        } else {
+            let summaries = Summaries { rate: self.every, top_k: None, overlap: 1 };
+            (step.tokens() * u128::from(all), sequences * summaries.pairs(step))
+        };
+        let tiled = sequences * tiles::pairs(step.new, past, self.heads, None, true);
         let useful = per_pair * pairs;
         let query = u128::from(self.heads) * u128::from(self.width);
         into.push(Operator {
@@ -179,22 +196,22 @@ impl Part for IndexScores {
             class: self.class,
             work: Work {
                 flops: Flops {
-                    as_counted: per_pair * Mask::Causal.pairs_counted(step),
+                    as_counted: per_pair * counted,
                     useful,
-                    issued: (2 * tiled * (u128::from(self.width) + 1)).max(useful),
+                    issued: (2 * tiled * widths).max(useful),
                 },
                 vector_flops: pairs * u128::from(self.heads),
                 bytes: Bytes {
                     weights: 0,
-                    kv_read: self.key().bytes(sequences * u128::from(step.past) * u128::from(self.width)),
-                    kv_write: self.key().bytes(step.tokens() * u128::from(self.width)),
+                    kv_read: self.key().bytes(sequences * u128::from(past) * u128::from(self.width)),
+                    kv_write: self.key().bytes(sequences * u128::from(all - past) * u128::from(self.width)),
                     activations: pass.activation_bytes(step.tokens() * query),
                 },
                 link_bytes: 0,
                 copied_flops: if pass.tp.rank > 0 { useful } else { 0 },
             },
             storage: Storage::plain(Dtype::Fp8),
-            formula: "2·pairs·n_i·(d_i + 1)",
+            formula: if self.summed { "2·pairs·n_i·(d_i + 1)" } else { "2·pairs·n_i·d_i" },
         });
     }
 }

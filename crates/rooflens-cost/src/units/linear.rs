@@ -34,6 +34,9 @@ pub struct Linear {
     pub bias: bool,
     /// Whether the weights are another operator's, as a head that shares the embedding: read, not stored.
     pub shared: bool,
+    /// Whether every unit of the output has an input of its own, of the width of `input`: blocks on the
+    /// diagonal.
+    pub diagonal: bool,
     /// Which rows go through.
     pub rows: Rows,
     /// Operations of the vector units that are done on the way, for each row in the whole model:
@@ -57,6 +60,7 @@ impl Linear {
             outputs: outputs.into(),
             bias: false,
             shared: false,
+            diagonal: false,
             rows: Rows::Tokens,
             vector_flops: 0,
             storage: Storage::plain(crate::precision::Dtype::Bf16),
@@ -97,6 +101,19 @@ impl Linear {
     pub fn rows(mut self, rows: Rows) -> Self {
         self.rows = rows;
         self
+    }
+
+    /// With an input of its own for every unit of the output.
+    #[must_use]
+    pub fn diagonal(mut self) -> Self {
+        self.diagonal = true;
+        self
+    }
+
+    /// Inputs that are read for a row.
+    fn read_elements(&self, pass: &Pass) -> u128 {
+        let blocks: u64 = self.outputs.iter().map(|output| output.local_units(pass.tp)).sum();
+        self.input.local(pass.tp) * if self.diagonal { u128::from(blocks) } else { 1 }
     }
 
     fn out_elements(&self) -> u128 {
@@ -163,7 +180,7 @@ impl Part for Linear {
                 vector_flops: rows * u128::from(self.vector_flops) * out / all,
                 bytes: Bytes {
                     weights: if rows == 0 { 0 } else { weights },
-                    activations: pass.activation_bytes(rows * (input + out)),
+                    activations: pass.activation_bytes(rows * (self.read_elements(pass) + out)),
                     ..Bytes::default()
                 },
                 link_bytes: 0,

@@ -6,6 +6,7 @@
 
 mod attention;
 mod collective;
+mod compressed;
 mod conv;
 mod delta;
 mod dim;
@@ -14,11 +15,13 @@ mod experts;
 mod latent;
 mod linear;
 mod norm;
+mod product;
 mod ssd;
 mod tiles;
 
 pub use attention::{Attention, KvCache};
 pub use collective::Collective;
+pub use compressed::{CompressedAttention, Summaries};
 pub use conv::Conv;
 pub use delta::{DeltaRule, Lightning};
 pub use dim::{Dim, Slice};
@@ -27,6 +30,7 @@ pub use experts::Experts;
 pub use latent::{IndexScores, LatentAttention};
 pub use linear::{Linear, Rows};
 pub use norm::{Norm, NormKind, Weights};
+pub use product::Product;
 pub use ssd::Ssd;
 
 use crate::operator::Operator;
@@ -48,6 +52,8 @@ pub enum Unit {
     Attention(Attention),
     /// The same over a compressed cache.
     Latent(LatentAttention),
+    /// The same over the last tokens and summaries of the others.
+    Compressed(CompressedAttention),
     /// Scores by which keys are chosen.
     IndexScores(IndexScores),
     /// Experts of which each token visits some.
@@ -60,6 +66,8 @@ pub enum Unit {
     Delta(DeltaRule),
     /// Linear attention with decay.
     Lightning(Lightning),
+    /// A product of activations with activations.
+    Product(Product),
     /// What devices tell each other.
     Collective(Collective),
 }
@@ -99,12 +107,14 @@ macro_rules! each_unit {
             Unit::Weights($unit) => $value,
             Unit::Attention($unit) => $value,
             Unit::Latent($unit) => $value,
+            Unit::Compressed($unit) => $value,
             Unit::IndexScores($unit) => $value,
             Unit::Experts($unit) => $value,
             Unit::Conv($unit) => $value,
             Unit::Ssd($unit) => $value,
             Unit::Delta($unit) => $value,
             Unit::Lightning($unit) => $value,
+            Unit::Product($unit) => $value,
             Unit::Collective($unit) => $value,
         }
     };

@@ -53,8 +53,8 @@ impl Axis {
     }
 }
 
-/// Sums and differences of drawn values stay finite.
-const LARGEST: f64 = 1e250;
+/// Sums, products and quotients of drawn values stay finite.
+const LARGEST: f64 = 1e120;
 
 /// Why a value is not drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -96,6 +96,7 @@ impl BarChart {
             let top = plot.top + 6.0 + row as f64 * ROW;
             self.bar(&mut sheet, bar, &ruler, (plot.left, top));
         }
+        sheet.svg.line("axis", (plot.left, plot.top), (plot.left, plot.bottom));
         if bars.is_empty() {
             sheet.nothing(plot);
         }

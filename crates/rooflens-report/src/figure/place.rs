@@ -2,6 +2,9 @@
 
 use crate::figure::svg::{self, Point};
 
+/// Free pixels beside words.
+const BREATH: f64 = 2.5;
+
 /// A rectangle in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Area {
@@ -23,7 +26,8 @@ impl Area {
 
     /// Where words stand whose baseline begins at a point.
     pub fn of(words: &str, size: f64, (x, y): Point) -> Self {
-        Area { left: x, top: y - size * 0.85, right: x + svg::width(words, size), bottom: y + size * 0.25 }
+        let (left, right) = (x - BREATH, x + svg::width(words, size) + BREATH);
+        Area { left, top: y - size * 0.85, right, bottom: y + size * 0.25 }
     }
 
     fn touches(&self, other: &Area) -> bool {
@@ -71,18 +75,25 @@ pub struct Places {
     /// Labels stay within.
     bounds: Area,
     areas: Vec<Area>,
+    words: Vec<Area>,
     lines: Vec<(Point, Point)>,
 }
 
 impl Places {
     /// Nothing is taken.
     pub fn within(bounds: Area) -> Self {
-        Places { bounds, areas: vec![], lines: vec![] }
+        Places { bounds, areas: vec![], words: vec![], lines: vec![] }
     }
 
     /// An area that must stay visible.
     pub fn take(&mut self, area: Area) {
         self.areas.push(area);
+    }
+
+    /// An area of words, that no other line may cross.
+    pub fn take_words(&mut self, area: Area) {
+        self.words.push(area);
+        self.take(area);
     }
 
     /// A line that must stay visible.
@@ -97,10 +108,15 @@ impl Places {
             && !self.lines.iter().any(|line| area.is_crossed(line))
     }
 
+    /// Whether a line between two points would cross no words.
+    pub fn is_open(&self, from: Point, to: Point) -> bool {
+        !self.words.iter().any(|area| area.is_crossed(&(from, to)))
+    }
+
     /// Takes the first of the starts from which words cover nothing.
     pub fn settle(&mut self, words: &str, size: f64, starts: &[Point]) -> Option<Point> {
         let found = starts.iter().find(|start| self.is_free(&Area::of(words, size, **start)))?;
-        self.take(Area::of(words, size, *found));
+        self.take_words(Area::of(words, size, *found));
         Some(*found)
     }
 }
@@ -109,16 +125,26 @@ impl Places {
 pub fn spread(wanted: &[f64], gap: f64, (top, bottom): (f64, f64)) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|one, other| wanted[*one].total_cmp(&wanted[*other]));
-    let mut heights = wanted.to_vec();
-    let mut free = top;
+    // Groups of labels that lie gap upon gap, each with where its first stands and how many it has: while
+    // two touch they become one, and share the way they are moved.
+    let mut groups: Vec<(f64, usize)> = vec![];
     for index in &order {
-        heights[*index] = heights[*index].max(free);
-        free = heights[*index] + gap;
+        let mut group = (wanted[*index], 1);
+        while let Some(before) =
+            groups.last().copied().filter(|before| before.0 + before.1 as f64 * gap > group.0)
+        {
+            groups.pop();
+            let (many, more) = (before.1 as f64, group.1 as f64);
+            let first = (before.0 * many + (group.0 - many * gap) * more) / (many + more);
+            group = (first, before.1 + group.1);
+        }
+        groups.push(group);
     }
-    let mut free = bottom;
-    for index in order.iter().rev() {
-        heights[*index] = heights[*index].min(free);
-        free = heights[*index] - gap;
+    let stacked = groups.iter().flat_map(|(first, many)| (0..*many).map(move |row| first + row as f64 * gap));
+    let mut heights = wanted.to_vec();
+    for (rank, (index, height)) in order.iter().zip(stacked).enumerate() {
+        let (above, below) = (rank as f64 * gap, (order.len() - 1 - rank) as f64 * gap);
+        heights[*index] = height.min(bottom - below).max(top + above);
     }
     heights
 }
@@ -148,7 +174,7 @@ mod tests {
 
     #[test]
     fn heights_are_spread() {
-        assert_eq!(spread(&[50.0, 52.0, 10.0], 15.0, (0.0, 100.0)), [50.0, 65.0, 10.0]);
+        assert_eq!(spread(&[50.0, 55.0, 10.0], 15.0, (0.0, 100.0)), [45.0, 60.0, 10.0]);
         assert_eq!(spread(&[99.0, 98.0], 15.0, (0.0, 100.0)), [100.0, 85.0]);
     }
 }

@@ -117,7 +117,7 @@ impl Sheet {
             self.y += 17.0;
             self.svg.text("name", (MARGIN, self.y - 3.0), &svg::fitted(words, LABEL, INNER));
         }
-        self.y += 12.0;
+        self.y += 10.0;
     }
 
     /// Grid, ticks and axes around the plot, and below it the name of the level axis.
@@ -143,8 +143,6 @@ impl Sheet {
                 [(plot.left - 3.0, y), (plot.left, y)]
             });
             self.svg.line("axis", (plot.left, plot.bottom), (plot.right, plot.bottom));
-        } else {
-            self.svg.line("axis", (plot.left, plot.top), (plot.left, plot.bottom));
         }
         self.y = plot.bottom + 24.0;
         if !label.trim().is_empty() {

@@ -21,7 +21,9 @@ const NEAR: f64 = 0.01;
 
 /// Width of the names beside the plot.
 pub fn margin(content: &Content<'_>) -> f64 {
-    let beside = content.series.iter().filter(|drawn| last(drawn).is_some_and(|end| end.0 >= content.x.1));
+    // A single place lies in the middle.
+    let is_last = |end: (f64, f64)| content.x.0 < content.x.1 && end.0 >= content.x.1;
+    let beside = content.series.iter().filter(|drawn| last(drawn).is_some_and(is_last));
     let widest = beside.map(|drawn| svg::width(&name(drawn), BOLD)).fold(0.0, f64::max);
     widest + BESIDE + MARGIN
 }
@@ -39,7 +41,7 @@ pub fn names(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &m
     let plot = frame.plot;
     let ends: Vec<(&Drawn<'_>, Point)> =
         content.series.iter().filter_map(|drawn| Some((drawn, frame.at(last(drawn)?)))).collect();
-    let edge = frame.x.at(content.x.1) - NEAR * (plot.right - plot.left);
+    let edge = plot.right - NEAR * (plot.right - plot.left);
     let (beside, inside): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(_, end)| end.0 >= edge);
     let wanted: Vec<f64> = beside.iter().map(|(_, end)| end.1).collect();
     let heights = place::spread(&wanted, ROW, (plot.top, plot.bottom));

@@ -12,6 +12,8 @@ use crate::figure::svg::{self, MARGIN, Point, SMALL, WIDTH};
 const HEIGHT: f64 = 300.0;
 /// Room between the plot's edge and the first value.
 const INSET: f64 = 8.0;
+/// An even axis whose values begin below this share of the last begins at nothing.
+const NEAR_NOTHING: f64 = 0.15;
 /// More points than this have no dots.
 const DOTS: usize = 24;
 /// Dots of all series.
@@ -127,6 +129,11 @@ impl LineChart {
         let points = || series.iter().flat_map(|drawn| drawn.runs.iter().flatten());
         let (x, x_rules, far_x) = with_rules(span(points().map(|point| point.0)), &self.x_rules, &self.x);
         let (y, y_rules, far_y) = with_rules(span(points().map(|point| point.1)), &self.y_rules, &self.y);
+        let x = if self.x.scale == Scale::Linear && x.0 > 0.0 && x.0 < x.1 * NEAR_NOTHING {
+            (0.0, x.1)
+        } else {
+            x
+        };
         let mut left_out = refused.remarks("not above zero on a logarithmic axis");
         left_out.extend(number_of(
             self.series.len() - series.len(),

@@ -136,7 +136,7 @@ impl RooflineChart {
         if let [only] = &content.roofs[..] {
             roofs::shade(&mut sheet, only, &frame);
         }
-        sheet.axes(frame.plot, (&frame.x, "Arithmetic intensity"), Some(&frame.y));
+        sheet.axes(frame.plot, (&frame.x, "Arithmetic intensity (FLOP/B)"), Some(&frame.y));
         let mut places = Places::within(frame.plot);
         let dots = points::dots(&content, &frame);
         dots.iter().for_each(|dot| places.take(Area::around(dot.at, dot.radius * 0.9)));
@@ -260,8 +260,8 @@ fn frame(content: &Content<'_>, top: f64) -> Frame {
     let log = crate::figure::Scale::Log10;
     let y = Ruler::new(SPEED, log, speeds, Ends::Values, (bottom, top));
     let left = MARGIN + y.widest(SMALL) + 8.0;
-    let right = WIDTH - MARGIN - 8.0;
-    let x = Ruler::new(INTENSITY, log, span, Ends::Values, (left, right));
+    let right = WIDTH - roofs::margin(&content.roofs);
+    let x = Ruler::new(Unit::Number, log, span, Ends::Values, (left, right));
     Frame { plot: Area { left, top, right, bottom }, x, y, span }
 }
 

@@ -16,6 +16,8 @@ const USUAL: f64 = 5.0;
 const NAMED: usize = 60;
 /// Width of a name.
 const NAME: f64 = 170.0;
+/// How much farther from a crowded dot its name may stand, at the end of a line.
+const FARTHER: [f64; 6] = [0.0, 12.0, 24.0, 36.0, 50.0, 66.0];
 /// Size of a number.
 const NUMBER: f64 = 11.0;
 
@@ -74,31 +76,21 @@ pub fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut Places) -> Numbere
     for dot in dots {
         sheet.svg.disc(&format!("op {}", svg::colour(dot.colour)), dot.at, dot.radius, &tip(dot.operator));
     }
-    let mut numbered = Numbered::default();
+    let named: Vec<&Dot<'_>> = dots.iter().filter(|dot| !svg::kept(&dot.operator.label).is_empty()).collect();
+    let mut numbered = Numbered { unnamed: named.len().saturating_sub(NAMED), ..Numbered::default() };
     let mut crowded = vec![];
-    for (index, dot) in dots.iter().enumerate() {
-        let words = svg::fitted(&dot.operator.label, LABEL, NAME);
-        if words.is_empty() {
-            continue;
-        }
-        let start =
-            (index < NAMED).then(|| places.settle(&words, LABEL, &around(dot, &words, LABEL))).flatten();
-        match start {
-            Some(start) => sheet.svg.text("strong halo", start, &words),
-            None => crowded.push(index),
+    for dot in named.into_iter().take(NAMED) {
+        if !write(sheet, dot, &svg::fitted(&dot.operator.label, LABEL, NAME), places) {
+            crowded.push(dot);
         }
     }
-    for index in crowded {
-        let (number, dot) = (numbered.names.len() + 1, &dots[index]);
+    for dot in crowded {
+        let number = numbered.names.len() + 1;
         let words = number.to_string();
-        if index < NAMED && is_clear(dots, index, &words) {
+        if is_clear(dots, dot, &words) {
             let start = (dot.at.0, dot.at.1 + NUMBER * 0.36);
             sheet.svg.text(&format!("on m on{}", dot.colour % svg::COLOURS), start, &words);
-        } else if let Some(start) =
-            (index < NAMED).then(|| places.settle(&words, NUMBER, &around(dot, &words, NUMBER))).flatten()
-        {
-            sheet.svg.text("strong halo", start, &words);
-        } else {
+        } else if !write(sheet, dot, &words, places) {
             numbered.unnamed += 1;
             continue;
         }
@@ -107,26 +99,51 @@ pub fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut Places) -> Numbere
     numbered
 }
 
+/// Writes beside a dot, or farther away at the end of a line; false where there is no place.
+fn write(sheet: &mut Sheet, dot: &Dot<'_>, words: &str, places: &mut Places) -> bool {
+    for far in FARTHER {
+        for start in around(dot, words, far) {
+            let area = Area::of(words, LABEL, start);
+            // From the edge of the dot to the side of the words that is nearest.
+            let end =
+                (dot.at.0.clamp(area.left, area.right), dot.at.1.clamp(area.top + 2.0, area.bottom - 1.0));
+            let (dx, dy) = (end.0 - dot.at.0, end.1 - dot.at.1);
+            let share = (dot.radius / dx.hypot(dy).max(dot.radius)).min(1.0);
+            let edge = (dot.at.0 + dx * share, dot.at.1 + dy * share);
+            if !places.is_free(&area) || (far > 0.0 && !places.is_open(edge, end)) {
+                continue;
+            }
+            places.take_words(area);
+            if far > 0.0 {
+                places.take_line(&[edge, end]);
+                sheet.svg.line("lead ink", edge, end);
+            }
+            sheet.svg.text("strong halo", start, words);
+            return true;
+        }
+    }
+    false
+}
+
 /// Whether a number fits into a dot that no other dot lies upon.
-fn is_clear(dots: &[Dot<'_>], index: usize, words: &str) -> bool {
-    let dot = &dots[index];
+fn is_clear(dots: &[Dot<'_>], dot: &Dot<'_>, words: &str) -> bool {
     let half = (svg::width(words, NUMBER) / 2.0).max(NUMBER / 2.0);
     half + 1.5 <= dot.radius
-        && dots.iter().enumerate().all(|(other, near)| {
+        && dots.iter().all(|near| {
             let apart = (near.at.0 - dot.at.0).hypot(near.at.1 - dot.at.1);
-            other == index || apart >= near.radius + half
+            std::ptr::eq(near, dot) || apart >= near.radius + half
         })
 }
 
-/// Where words can begin: beside, above, below, at the corners.
-fn around(dot: &Dot<'_>, words: &str, size: f64) -> Vec<Point> {
-    let ((x, y), wide) = (dot.at, svg::width(words, size));
-    let off = dot.radius + 4.0;
+/// Where words can begin: beside, above, below, at the corners; farther away by so much.
+fn around(dot: &Dot<'_>, words: &str, far: f64) -> [Point; 8] {
+    let ((x, y), wide) = (dot.at, svg::width(words, LABEL));
+    let off = dot.radius + 4.0 + far;
     // From a corner the dot is farther away.
-    let corner = dot.radius * 0.72 + 3.0;
-    let (middle, above, below) = (y + size * 0.35, y - off, y + off + size * 0.75);
-    let (high, low) = (y - corner, y + corner + size * 0.7);
-    let near = [
+    let corner = dot.radius * 0.72 + 3.0 + far * 0.8;
+    let (middle, above, below) = (y + LABEL * 0.35, y - off, y + off + LABEL * 0.75);
+    let (high, low) = (y - corner, y + corner + LABEL * 0.7);
+    [
         (x + off, middle),
         (x - off - wide, middle),
         (x - wide / 2.0, below),
@@ -135,6 +152,5 @@ fn around(dot: &Dot<'_>, words: &str, size: f64) -> Vec<Point> {
         (x + corner, high),
         (x - corner - wide, low),
         (x - corner - wide, high),
-    ];
-    near.into_iter().filter(|start| Area::of(words, size, *start).left > 0.0).collect()
+    ]
 }

@@ -1,12 +1,19 @@
 //! Roofs: a slope where bytes limit, a level line for each peak, and the ridge between them.
 
-use crate::figure::place::{Area, Places};
+use crate::figure::place::{self, Area, Places};
 use crate::figure::roofline::{BANDWIDTH, Frame, INTENSITY, Roof, SPEED};
 use crate::figure::sheet::Sheet;
-use crate::figure::svg::{self, Point, SMALL};
+use crate::figure::svg::{self, MARGIN, Point, SMALL};
+use crate::figure::unit::Unit;
 
 /// Width of a name.
 const NAME: f64 = 150.0;
+/// From the plot to the words beside it.
+const BESIDE: f64 = 10.0;
+/// Peaks that have words.
+const PEAKS: usize = 22;
+/// From a name above a height to the next.
+const TWO_LINES: f64 = 33.0;
 /// Bold words are wider.
 const BOLD: f64 = svg::LABEL * 1.06;
 
@@ -45,19 +52,11 @@ pub fn draw(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mut P
             sheet.svg.disc(&format!("ring {}", first_class(&roof.class)), ridge, 3.5, &tip);
         }
     }
-    for roof in roofs {
-        for peak in &roof.peaks {
-            name_peak(sheet, roof, *peak, roofs.len() > 1, frame, places);
-        }
-    }
+    name_peaks(sheet, roofs, frame);
     if let [only] = roofs {
         name_slope(sheet, only, frame, places);
     }
-    for roof in roofs {
-        for (_, peak) in &roof.peaks {
-            name_ridge(sheet, roof, *peak, frame, places);
-        }
-    }
+    name_ridges(sheet, roofs, frame, places);
 }
 
 /// A ring has no dashes.
@@ -65,25 +64,40 @@ fn first_class(class: &str) -> &str {
     class.split(' ').next().unwrap_or_default()
 }
 
-fn name_peak(
-    sheet: &mut Sheet,
-    roof: &Roof<'_>,
-    (name, peak): (&str, f64),
-    with_device: bool,
-    frame: &Frame,
-    places: &mut Places,
-) {
-    let [_, ridge, end] = outline(roof, peak, frame);
-    let device = if with_device { svg::fitted(roof.name, BOLD, NAME) + " " } else { String::new() };
-    let words = format!("{device}{} · {}", svg::fitted(name, BOLD, NAME), SPEED.label(peak));
-    let wide = svg::width(&words, BOLD);
-    let room = (end.0 - 4.0 - wide - ridge.0).max(0.0);
-    let starts: Vec<Point> = (0..5)
-        .map(|step| end.0 - 4.0 - wide - room * f64::from(step) / 5.0)
-        .flat_map(|x| [(x, end.1 - 6.0), (x, end.1 + 15.0)])
-        .collect();
-    if let Some(start) = places.settle(&words, BOLD, &starts) {
-        sheet.svg.text(&format!("own halo {}", roof.ink), start, &words);
+/// A peak and its words: of what it is, and how high.
+fn peaks<'a>(roofs: &'a [Roof<'a>]) -> impl Iterator<Item = (&'a Roof<'a>, f64, String, String)> {
+    let with_device = roofs.len() > 1;
+    roofs.iter().flat_map(move |roof| {
+        roof.peaks.iter().map(move |(name, peak)| {
+            let name = svg::kept(name);
+            let words = if with_device { format!("{} {name}", svg::kept(roof.name)) } else { name };
+            (roof, *peak, svg::fitted(&words, BOLD, NAME), SPEED.label(*peak))
+        })
+    })
+}
+
+/// Width of the words beside the plot.
+pub fn margin(roofs: &[Roof<'_>]) -> f64 {
+    let widths = peaks(roofs).map(|(_, _, name, high)| svg::width(&name, BOLD).max(svg::width(&high, SMALL)));
+    MARGIN + widths.fold(0.0, f64::max) + BESIDE
+}
+
+/// The peaks' names and heights, beside the plot.
+fn name_peaks(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame) {
+    let plot = frame.plot;
+    let named: Vec<(&Roof<'_>, f64, String, String)> = peaks(roofs).take(PEAKS).collect();
+    let wanted: Vec<f64> = named.iter().map(|(_, peak, _, _)| frame.y.at(*peak)).collect();
+    let gap = ((plot.bottom - plot.top) / named.len().max(1) as f64).min(TWO_LINES);
+    let heights = place::spread(&wanted, gap, (plot.top, plot.bottom));
+    for (((roof, _, name, high), end), height) in named.iter().zip(wanted).zip(heights) {
+        let x = plot.right + BESIDE;
+        if (height - end).abs() > 3.0 {
+            sheet.svg.line(&format!("lead {}", roof.ink), (plot.right + 1.0, end), (x - 3.0, height));
+        }
+        sheet.svg.text(&format!("own {}", roof.ink), (x, height + 4.0), name);
+        if gap >= TWO_LINES {
+            sheet.svg.text("", (x, height + 18.0), high);
+        }
     }
 }
 
@@ -116,14 +130,28 @@ fn name_slope(sheet: &mut Sheet, roof: &Roof<'_>, frame: &Frame, places: &mut Pl
     }
 }
 
-/// The intensity of the ridge, near the axis.
-fn name_ridge(sheet: &mut Sheet, roof: &Roof<'_>, peak: f64, frame: &Frame, places: &mut Places) {
-    let [_, (x, top), _] = outline(roof, peak, frame);
-    let words = INTENSITY.label(roof.ridge(peak));
-    let wide = svg::width(&words, SMALL);
-    let rows = (0..4).map(|row| frame.plot.bottom - 8.0 - f64::from(row) * 17.0).filter(|y| *y > top + 20.0);
-    let starts: Vec<Point> = rows.flat_map(|y| [(x + 5.0, y), (x - 5.0 - wide, y)]).collect();
-    if let Some(start) = places.settle(&words, SMALL, &starts) {
-        sheet.svg.text("halo", start, &words);
+/// The intensity of each ridge, near the axis, where it can belong to no other.
+fn name_ridges(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mut Places) {
+    let ridges: Vec<(&Roof<'_>, f64, Point)> = roofs
+        .iter()
+        .flat_map(|roof| roof.peaks.iter().map(move |(_, peak)| (roof, roof.ridge(*peak))))
+        .map(|(roof, ridge)| (roof, ridge, frame.at((ridge, ridge * roof.bytes_per_s))))
+        .collect();
+    let crosses = |area: &Area| ridges.iter().any(|(_, _, at)| area.left < at.0 && at.0 < area.right);
+    for (roof, ridge, (x, top)) in &ridges {
+        // The unit stands at the axis too.
+        let short = Unit::Number.label(*ridge);
+        let forms = if ridges.len() > 2 { vec![short] } else { vec![INTENSITY.label(*ridge), short] };
+        for words in forms {
+            let wide = svg::width(&words, SMALL);
+            let rows =
+                (0..3).map(|row| frame.plot.bottom - 8.0 - f64::from(row) * 17.0).filter(|y| *y > top + 20.0);
+            let mut starts: Vec<Point> = rows.flat_map(|y| [(x + 5.0, y), (x - 5.0 - wide, y)]).collect();
+            starts.retain(|start| !crosses(&Area::of(&words, SMALL, *start)));
+            if let Some(start) = places.settle(&words, SMALL, &starts) {
+                sheet.svg.text(&format!("ridge halo {}", roof.ink), start, &words);
+                break;
+            }
+        }
     }
 }

@@ -7,13 +7,13 @@ const PART_CHARS: usize = 3;
 
 /// The form in which names are compared: lower case, without blanks, dashes and other marks. `+` and
 /// `.` stay, as they tell devices apart, and the `:` of PCI ids.
-pub(super) fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     let lower = name.to_lowercase().replace("(r)", "").replace("(tm)", "");
     lower.chars().filter(|c| c.is_alphanumeric() || matches!(c, '+' | '.' | ':')).collect()
 }
 
 /// How alike two keys are, 0 to 1, if they are alike at all.
-pub(super) fn likeness(a: &str, b: &str) -> Option<f64> {
+pub(crate) fn likeness(a: &str, b: &str) -> Option<f64> {
     let (a_chars, b_chars) = (a.chars().count(), b.chars().count());
     let (short, long) = (a_chars.min(b_chars), a_chars.max(b_chars));
     if short == 0 {
@@ -24,6 +24,15 @@ pub(super) fn likeness(a: &str, b: &str) -> Option<f64> {
     let part = short >= PART_CHARS && (a.contains(b) || b.contains(a));
     let score = if part { 0.7 + 0.3 * ratio } else { 1.0 - edits(a, b) as f64 / long as f64 };
     (score >= ALIKE).then_some(score)
+}
+
+/// The names most like `wanted`, best first, three at most.
+pub(crate) fn nearest<'a>(wanted: &str, among: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let wanted = key(wanted);
+    let scored = among.into_iter().filter_map(|name| Some((likeness(&wanted, &key(name))?, name)));
+    let mut scored: Vec<(f64, &str)> = scored.collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
 /// Letters to insert, delete or replace to make `b` of `a`.

@@ -1,0 +1,446 @@
+//! An estimate as a document: every number of it, for programs.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::crossover::Crossovers;
+use crate::estimate::{Estimate, PhaseCost, PhaseTime};
+use crate::hardware::Device;
+use crate::inverse::Needs;
+use crate::memory::{Cache, Memory};
+use crate::model::Model;
+use crate::operator::{Bytes, Flops, Work};
+use crate::roof::{Limit, Seconds};
+use crate::setup::Setup;
+use crate::step::Phase;
+use crate::tally::{Place, Row, Tally};
+use crate::workload::Workload;
+
+/// What a workload costs, and all it rests on. Work and times are those of the busiest device of each
+/// stage, all stages together; parameters and `kv` are the whole model's.
+#[derive(Debug, Clone, Serialize)]
+pub struct Document {
+    /// What was read.
+    pub model: ModelFacts,
+    /// Its parameters.
+    pub params: Params,
+    /// What is asked of it.
+    pub workload: Workload,
+    /// How it is run.
+    pub setup: Setup,
+    /// On what; null without a device.
+    pub hardware: Option<Device>,
+    /// All phases together.
+    pub totals: Totals,
+    /// Each phase.
+    pub phases: Vec<PhaseFacts>,
+    /// What is kept for each sequence, all devices together.
+    pub kv: KvFacts,
+    /// What the fullest device holds.
+    pub memory: Memory,
+    /// Where decoding changes its nature; null without a device or a decoding phase.
+    pub crossovers: Option<Crossovers>,
+    /// What it takes to meet the targets that were given.
+    pub needs: Vec<Needs>,
+    /// What all of it rests on.
+    pub assumptions: Vec<String>,
+}
+
+/// What was read of a model.
+#[derive(Debug, Clone, Serialize)]
+pub struct ModelFacts {
+    /// The family that read it.
+    pub family: &'static str,
+    /// Its architecture, as the config names it.
+    pub architecture: String,
+    /// Layers of the decoder.
+    pub layers: u32,
+    /// Layers that are alike.
+    pub layer_kinds: Vec<LayerFacts>,
+    /// Width of the residual stream.
+    pub hidden_size: u64,
+    /// Rows of the embedding.
+    pub vocab_size: u64,
+    /// Format of weights that are not quantised.
+    pub dtype: &'static str,
+    /// What is quantised.
+    pub quantisation: Option<String>,
+    /// What turns images into tokens.
+    pub vision: Option<&'static str>,
+}
+
+/// Layers that are alike.
+#[derive(Debug, Clone, Serialize)]
+pub struct LayerFacts {
+    /// Which, as `0-2, 5`.
+    pub layers: String,
+    /// How many.
+    pub count: u64,
+    /// Parameters of one of them.
+    pub params: u128,
+}
+
+/// Parameters.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Params {
+    /// Of the class that generates text, as Transformers has it: without layers that draft.
+    pub total: u128,
+    /// That a token meets: all of the language model but the experts that it does not visit.
+    pub active: u128,
+    /// The same without the input embedding, of which a token reads one row.
+    pub active_without_embedding: u128,
+    /// In routed experts.
+    pub experts: u128,
+    /// In the vision tower.
+    pub vision: u128,
+    /// In layers that draft.
+    pub draft: u128,
+    /// In all that the checkpoint holds.
+    pub checkpoint: u128,
+}
+
+/// What is kept for each sequence.
+#[derive(Debug, Clone, Serialize)]
+pub struct KvFacts {
+    /// Its format.
+    pub dtype: &'static str,
+    /// What is kept.
+    #[serde(flatten)]
+    pub cache: Cache,
+}
+
+/// Work added up.
+#[derive(Debug, Clone, Serialize)]
+pub struct Totals {
+    /// Operations of the matrix units.
+    pub flops: Flops,
+    /// Operations of the vector units.
+    pub vector_flops: u128,
+    /// Bytes between memory and chip.
+    pub bytes: AllBytes,
+    /// Bytes sent to other devices.
+    pub link_bytes: u128,
+    /// Useful operations for each byte.
+    pub intensity: Option<f64>,
+    /// The least time; null without a device.
+    pub seconds: Option<f64>,
+    /// By class of operator.
+    pub classes: BTreeMap<&'static str, ClassTotals>,
+}
+
+/// Bytes with their sum.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct AllBytes {
+    /// By what they are.
+    #[serde(flatten)]
+    pub parts: Bytes,
+    /// All of them.
+    pub total: u128,
+}
+
+/// The work of a class of operators.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClassTotals {
+    /// Operations of the matrix units.
+    pub flops: Flops,
+    /// Operations of the vector units.
+    pub vector_flops: u128,
+    /// Bytes between memory and chip.
+    pub bytes: AllBytes,
+    /// Bytes sent to other devices.
+    pub link_bytes: u128,
+    /// Useful operations for each byte.
+    pub intensity: Option<f64>,
+    /// The least time.
+    pub seconds: Option<f64>,
+    /// Its share of the least time.
+    pub share: Option<f64>,
+    /// What it waits for.
+    pub limit: Option<Limit>,
+}
+
+/// A phase.
+#[derive(Debug, Clone, Serialize)]
+pub struct PhaseFacts {
+    /// What it does.
+    pub phase: Phase,
+    /// In how many steps.
+    pub steps: u64,
+    /// New tokens, of all sequences.
+    pub tokens: u128,
+    /// Its work.
+    #[serde(flatten)]
+    pub totals: Totals,
+    /// Its times; null without a device.
+    pub time: Option<PhaseTime>,
+    /// Each kind of layer.
+    pub layers: Vec<LayerCost>,
+    /// Each operator, in the order of execution.
+    pub operators: Vec<OperatorFacts>,
+}
+
+/// What one layer of a kind costs.
+#[derive(Debug, Clone, Serialize)]
+pub struct LayerCost {
+    /// Which layers.
+    pub layers: String,
+    /// How many.
+    pub count: u64,
+    /// Operations of the matrix units of one of them.
+    pub flops: Flops,
+    /// Bytes of one of them.
+    pub bytes: u128,
+    /// The least time of one of them.
+    pub seconds: Option<f64>,
+}
+
+/// An operator; numbers are those of one layer.
+#[derive(Debug, Clone, Serialize)]
+pub struct OperatorFacts {
+    /// Which layers have it.
+    pub layers: String,
+    /// How many.
+    pub count: u64,
+    /// Its name.
+    pub name: &'static str,
+    /// Its class.
+    pub class: &'static str,
+    /// How its weights are stored.
+    pub storage: String,
+    /// What is multiplied.
+    pub dtype: &'static str,
+    /// Operations of the matrix units.
+    pub flops: Flops,
+    /// Operations of the vector units.
+    pub vector_flops: u128,
+    /// Bytes between memory and chip.
+    pub bytes: AllBytes,
+    /// Bytes sent to other devices.
+    pub link_bytes: u128,
+    /// Useful operations for each byte.
+    pub intensity: Option<f64>,
+    /// Least times.
+    pub seconds: Option<Seconds>,
+    /// What it waits for.
+    pub limit: Option<Limit>,
+    /// Its share of the phase's least time, all its layers together.
+    pub share: Option<f64>,
+    /// How its useful operations are counted.
+    pub formula: &'static str,
+}
+
+impl Params {
+    /// Those of a model.
+    #[must_use]
+    pub fn of(model: &Model) -> Self {
+        let total = model.parameters();
+        let vision = model.vision.as_ref().map_or(0, crate::vision::Tower::parameters);
+        let draft = model.draft_parameters();
+        let apart = if model.vision_is_apart { vision } else { 0 };
+        Self {
+            total: total.stored,
+            active: model.active_parameters(),
+            active_without_embedding: model.active_parameters() - total.input_embedding,
+            experts: total.routed,
+            vision,
+            draft,
+            checkpoint: total.stored + draft + apart,
+        }
+    }
+}
+
+impl Document {
+    /// The document of an estimate.
+    #[must_use]
+    pub fn new(
+        model: &Model,
+        setup: &Setup,
+        workload: &Workload,
+        device: Option<&Device>,
+        estimate: &Estimate,
+    ) -> Self {
+        let rows = || estimate.phases.iter().flat_map(|phase| &phase.tally.rows);
+        Self {
+            model: model_facts(model),
+            params: Params::of(model),
+            workload: workload.clone(),
+            setup: setup.clone(),
+            hardware: device.cloned(),
+            totals: totals(rows(), estimate.work(), estimate.seconds()),
+            phases: estimate.phases.iter().map(|phase| phase_facts(model, phase)).collect(),
+            kv: KvFacts { dtype: setup.kv(model).as_str(), cache: estimate.cache.clone() },
+            memory: estimate.memory.clone(),
+            crossovers: None,
+            needs: Vec::new(),
+            assumptions: estimate.assumptions.clone(),
+        }
+    }
+}
+
+fn model_facts(model: &Model) -> ModelFacts {
+    ModelFacts {
+        family: model.family,
+        architecture: model.architecture.clone(),
+        layers: model.depth,
+        layer_kinds: model
+            .kinds
+            .iter()
+            .map(|kind| LayerFacts {
+                layers: ranges(&kind.at),
+                count: kind.at.len() as u64,
+                params: kind.layer.units.iter().map(|unit| unit.parameters().stored).sum(),
+            })
+            .collect(),
+        hidden_size: model.hidden,
+        vocab_size: model.vocab,
+        dtype: model.dtype.as_str(),
+        quantisation: model.quantisation.clone(),
+        vision: model.vision.as_ref().map(|tower| tower.name),
+    }
+}
+
+fn all(parts: Bytes) -> AllBytes {
+    AllBytes { parts, total: parts.total() }
+}
+
+fn intensity(work: &Work) -> Option<f64> {
+    let bytes = work.bytes.total();
+    (bytes > 0).then(|| work.flops.useful as f64 / bytes as f64)
+}
+
+fn totals<'a>(rows: impl Iterator<Item = &'a Row>, work: Work, seconds: Option<f64>) -> Totals {
+    let mut sums: BTreeMap<&'static str, (Work, Seconds)> = BTreeMap::new();
+    for row in rows {
+        let (work, time) = sums.entry(row.operator.class).or_default();
+        *work += row.operator.work * u128::from(row.layers);
+        *time += row.seconds.times(row.layers as f64);
+    }
+    let class = |(work, time): (Work, Seconds)| ClassTotals {
+        flops: work.flops,
+        vector_flops: work.vector_flops,
+        bytes: all(work.bytes),
+        link_bytes: work.link_bytes,
+        intensity: intensity(&work),
+        seconds: seconds.map(|_| time.bound),
+        share: seconds.filter(|all| *all > 0.0).map(|all| time.bound / all),
+        limit: seconds.map(|_| time.limit()),
+    };
+    Totals {
+        flops: work.flops,
+        vector_flops: work.vector_flops,
+        bytes: all(work.bytes),
+        link_bytes: work.link_bytes,
+        intensity: intensity(&work),
+        seconds,
+        classes: sums.into_iter().map(|(name, sum)| (name, class(sum))).collect(),
+    }
+}
+
+fn phase_facts(model: &Model, phase: &PhaseCost) -> PhaseFacts {
+    let seconds = phase.time.map(|time| time.seconds);
+    PhaseFacts {
+        phase: phase.phase,
+        steps: phase.steps,
+        tokens: phase.tokens,
+        totals: totals(phase.tally.rows.iter(), phase.tally.work(), seconds),
+        time: phase.time,
+        layers: layer_costs(model, &phase.tally, seconds.is_some()),
+        operators: phase.tally.rows.iter().map(|row| operator_facts(model, row, seconds)).collect(),
+    }
+}
+
+fn layer_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<LayerCost> {
+    let mut costs: Vec<(Place, u64, Work, f64)> = Vec::new();
+    for row in &tally.rows {
+        match costs.last_mut() {
+            Some((place, _, work, seconds)) if *place == row.place => {
+                *work += row.operator.work;
+                *seconds += row.seconds.bound;
+            }
+            _ => costs.push((row.place, row.layers, row.operator.work, row.seconds.bound)),
+        }
+    }
+    let cost = |(place, count, work, seconds): (Place, u64, Work, f64)| LayerCost {
+        layers: place_name(model, place),
+        count,
+        flops: work.flops,
+        bytes: work.bytes.total(),
+        seconds: timed.then_some(seconds),
+    };
+    costs.into_iter().map(cost).collect()
+}
+
+fn operator_facts(model: &Model, row: &Row, seconds: Option<f64>) -> OperatorFacts {
+    let work = &row.operator.work;
+    OperatorFacts {
+        layers: place_name(model, row.place),
+        count: row.layers,
+        name: row.operator.name,
+        class: row.operator.class,
+        storage: row.operator.storage.to_string(),
+        dtype: row.operator.storage.compute.as_str(),
+        flops: work.flops,
+        vector_flops: work.vector_flops,
+        bytes: all(work.bytes),
+        link_bytes: work.link_bytes,
+        intensity: intensity(work),
+        seconds: seconds.map(|_| row.seconds),
+        limit: seconds.map(|_| row.seconds.limit()),
+        share: seconds.filter(|all| *all > 0.0).map(|all| row.seconds.bound * row.layers as f64 / all),
+        formula: row.operator.formula,
+    }
+}
+
+/// Where an operator stands, in words.
+fn place_name(model: &Model, place: Place) -> String {
+    match place {
+        Place::Vision(stage) => {
+            let stages = model.vision.as_ref().map(|tower| &tower.stages);
+            stages.and_then(|stages| stages.get(stage)).map_or("vision", |stage| stage.name).to_owned()
+        }
+        Place::Before => "embedding".to_owned(),
+        Place::Kind(kind) => model.kinds.get(kind).map_or_else(String::new, |kind| ranges(&kind.at)),
+        Place::Draft(number) => format!("draft {number}"),
+        Place::After => "head".to_owned(),
+    }
+}
+
+/// Numbers in order as ranges: `0-2, 5`, or every so many: `3-47 by 4`.
+#[must_use]
+pub fn ranges(numbers: &[u32]) -> String {
+    if let [first, second, .., last] = numbers {
+        let by = second - first;
+        if by > 1 && numbers.windows(2).all(|pair| pair[1] - pair[0] == by) {
+            return format!("{first}-{last} by {by}");
+        }
+    }
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match parts.last_mut() {
+            Some((_, end)) if *end + 1 == number => *end = number,
+            _ => parts.push((number, number)),
+        }
+    }
+    let part = |(start, end): &(u32, u32)| match start == end {
+        true => start.to_string(),
+        false => format!("{start}-{end}"),
+    };
+    let shown: Vec<String> = parts.iter().take(12).map(part).collect();
+    let more =
+        if parts.len() > 12 { format!(", … to {}", parts[parts.len() - 1].1) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn numbers_as_ranges() {
+        assert_eq!(ranges(&[0, 1, 2, 5]), "0-2, 5");
+        assert_eq!(ranges(&[3, 7, 11]), "3-11 by 4");
+        assert_eq!(ranges(&[4]), "4");
+        assert_eq!(ranges(&[]), "");
+    }
+}

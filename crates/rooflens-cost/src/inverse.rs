@@ -1,0 +1,124 @@
+//! Questions the other way round: what it takes to meet a target.
+
+use serde::Serialize;
+
+use crate::crossover::first;
+use crate::estimate::{Estimate, EstimateError, PhaseCost};
+use crate::hardware::Device;
+use crate::model::Model;
+use crate::parallel::Parallel;
+use crate::setup::Setup;
+use crate::step::Phase;
+use crate::workload::{Decode, Prefill, Workload};
+
+/// What is wanted of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Target {
+    /// Which time: of the whole prompt (TTFT), or of a decoding step (TPOT).
+    pub phase: Phase,
+    /// How long it may take.
+    pub seconds: f64,
+}
+
+/// What it takes to meet a target. Each answer holds the rest of the question as it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Needs {
+    /// The target.
+    pub target: Target,
+    /// The least time now, where there is a device.
+    pub now_s: Option<f64>,
+    /// Whether the target is met now, memory included.
+    pub met: Option<bool>,
+    /// Useful operations a second that all devices together must do.
+    pub flops_per_s: f64,
+    /// Bytes a second that all devices together must move.
+    pub bytes_per_s: f64,
+    /// The fewest devices in tensor parallelism, a power of two up to 1,024, that meet it and have the room.
+    pub devices: Option<u64>,
+    /// The largest batch that meets it and fits.
+    pub largest_batch: Option<u64>,
+    /// The most tokens that meet it and fit: of the prompt, or of the context.
+    pub largest_context: Option<u64>,
+}
+
+/// The most that is searched.
+const MOST_DEVICES: u32 = 10;
+const MOST_BATCH: u64 = 1 << 18;
+const MOST_TOKENS: u64 = 1 << 24;
+
+/// What it takes to meet `target` with `workload`.
+pub fn needs(
+    model: &Model,
+    setup: &Setup,
+    workload: &Workload,
+    device: Option<&Device>,
+    target: Target,
+) -> Result<Needs, EstimateError> {
+    let only = only(workload, target.phase);
+    let now = Estimate::new(model, setup, &only, device)?;
+    let now_s = device.and(cost(&now, target.phase)).and_then(|phase| phase.time).map(|time| time.seconds);
+    let work = cost(&now, target.phase).map(|phase| phase.tally.work()).unwrap_or_default();
+    // Every device of a stage does as much as the busiest at most.
+    let devices = setup.parallel.tp as f64 * setup.parallel.dp as f64;
+    let meets = |setup: &Setup, workload: &Workload| {
+        let Some(device) = device else { return false };
+        let Ok(estimate) = Estimate::new(model, setup, workload, Some(device)) else { return false };
+        let seconds = cost(&estimate, target.phase).and_then(|phase| phase.time).map(|time| time.seconds);
+        seconds.is_some_and(|seconds| seconds <= target.seconds) && estimate.memory.fits != Some(false)
+    };
+    let last = |least: u64, most: u64, holds: &dyn Fn(u64) -> bool| match first(least, most, |n| !holds(n)) {
+        Some(fails) if fails == least => None,
+        Some(fails) => Some(fails - 1),
+        None => Some(most),
+    };
+    let with_batch = |batch| Workload { batch, ..only.clone() };
+    let with_tokens = |tokens| with_tokens(&only, tokens);
+    Ok(Needs {
+        target,
+        now_s,
+        met: device.map(|_| meets(setup, &only)),
+        flops_per_s: work.flops.useful as f64 * devices / target.seconds,
+        bytes_per_s: work.bytes.total() as f64 * devices / target.seconds,
+        devices: device.and_then(|_| {
+            let tp = (0..=MOST_DEVICES).map(|power| 1 << power);
+            tp.into_iter().find(|tp| {
+                let parallel = Parallel { tp: *tp, pp: 1, ep: 1, dp: 1 };
+                meets(&Setup { parallel, ..setup.clone() }, &only)
+            })
+        }),
+        largest_batch: device.and_then(|_| last(1, MOST_BATCH, &|batch| meets(setup, &with_batch(batch)))),
+        largest_context: device
+            .and_then(|_| last(1, MOST_TOKENS, &|tokens| meets(setup, &with_tokens(tokens)))),
+    })
+}
+
+fn cost(estimate: &Estimate, phase: Phase) -> Option<&PhaseCost> {
+    estimate.phases.iter().find(|cost| cost.phase == phase)
+}
+
+/// The phase that the target speaks of: the whole prompt, or one step.
+fn only(workload: &Workload, phase: Phase) -> Workload {
+    match phase {
+        Phase::Decode => {
+            let context = workload.prefill.map_or(2048, |prefill| prefill.prefix + prefill.tokens);
+            let decode = workload.decode.unwrap_or(Decode { context, steps: 1, draft: 0 });
+            Workload { prefill: None, decode: Some(Decode { steps: 1, ..decode }), ..workload.clone() }
+        }
+        _ => {
+            let tokens = workload.decode.map_or(2048, |decode| decode.context.max(1));
+            let prefill = workload.prefill.unwrap_or(Prefill { tokens, prefix: 0, chunk: None });
+            Workload { prefill: Some(prefill), decode: None, ..workload.clone() }
+        }
+    }
+}
+
+fn with_tokens(workload: &Workload, tokens: u64) -> Workload {
+    let mut workload = workload.clone();
+    if let Some(prefill) = &mut workload.prefill {
+        prefill.tokens = tokens;
+    }
+    if let Some(decode) = &mut workload.decode {
+        decode.context = tokens;
+    }
+    workload
+}

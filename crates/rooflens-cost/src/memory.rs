@@ -1,0 +1,210 @@
+//! What a device must hold: weights, cache, activations.
+
+use serde::Serialize;
+
+use crate::hardware::Device;
+use crate::model::Model;
+use crate::operator::Operator;
+use crate::routing::Touch;
+use crate::setup::Setup;
+use crate::step::Step;
+use crate::tally::visit;
+use crate::units::{Kept, Slice, Unit};
+use crate::workload::Workload;
+
+/// What is kept for each sequence between steps.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Cache {
+    /// Bytes that each token adds, however many there are.
+    pub bytes_per_token: u128,
+    /// What is kept of the last tokens only.
+    pub windows: Vec<Window>,
+    /// Bytes whatever the length: states.
+    pub bytes_per_sequence: u128,
+    /// Bytes for each token of the sequence's images.
+    pub bytes_per_media_token: u128,
+}
+
+/// Layers that keep the last tokens only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// How many tokens.
+    pub tokens: u64,
+    /// How many layers.
+    pub layers: u64,
+    /// Bytes of a token in all of them.
+    pub bytes_per_token: u128,
+}
+
+impl Cache {
+    /// Adds what `layers` layers with a part keep.
+    fn add(&mut self, kept: Kept, layers: u64) {
+        let times = u128::from(layers);
+        self.bytes_per_token += kept.bytes_per_token * times;
+        self.bytes_per_sequence += kept.bytes_per_sequence * times;
+        self.bytes_per_media_token += kept.bytes_per_media_token * times;
+        if let Some((tokens, bytes)) = kept.window {
+            match self.windows.iter_mut().find(|window| window.tokens == tokens) {
+                Some(window) => {
+                    window.layers += layers;
+                    window.bytes_per_token += bytes * times;
+                }
+                None => self.windows.push(Window { tokens, layers, bytes_per_token: bytes * times }),
+            }
+        }
+    }
+
+    /// Bytes of a sequence of `tokens` tokens and `media` tokens of images.
+    #[must_use]
+    pub fn bytes(&self, tokens: u64, media: u64) -> u128 {
+        let windows =
+            self.windows.iter().map(|window| u128::from(tokens.min(window.tokens)) * window.bytes_per_token);
+        self.bytes_per_token * u128::from(tokens)
+            + windows.sum::<u128>()
+            + self.bytes_per_sequence
+            + self.bytes_per_media_token * u128::from(media)
+    }
+}
+
+/// What the fullest device holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Memory {
+    /// Weights.
+    pub weights_bytes: u128,
+    /// Keys, values and states of all its sequences at the end of the workload.
+    pub kv_bytes: u128,
+    /// The most that activations take at once.
+    pub activations_bytes: u128,
+    /// All of it.
+    pub total_bytes: u128,
+    /// What the device has for it.
+    pub usable_bytes: Option<u128>,
+    /// Whether it fits.
+    pub fits: Option<bool>,
+    /// The most sequences that fit on all devices together, at this length.
+    pub largest_batch: Option<u64>,
+}
+
+/// What the whole model keeps for each sequence, on one device as large as need be.
+#[must_use]
+pub fn cache(model: &Model, setup: &Setup) -> Cache {
+    let whole = Setup { parallel: crate::parallel::Parallel::NONE, ..setup.clone() };
+    stage_cache(model, &whole, 0)
+}
+
+/// Layers of a kind that stand in a stage of the pipeline.
+fn layers_in_stage(model: &Model, setup: &Setup, stage: u64, at: &[u32]) -> u64 {
+    let pp = setup.parallel.pp;
+    let depth = u64::from(model.depth);
+    let before: u64 = (0..stage).map(|rank| Slice { of: pp, rank }.part(depth)).sum();
+    let end = before + Slice { of: pp, rank: stage }.part(depth);
+    at.iter().filter(|layer| (before..end).contains(&u64::from(**layer))).count() as u64
+}
+
+fn stage_cache(model: &Model, setup: &Setup, stage: u64) -> Cache {
+    let pass = setup.pass(model, Step::decode(1, 0), 0, Touch::Expected);
+    let mut cache = Cache::default();
+    for kind in &model.kinds {
+        let layers = layers_in_stage(model, setup, stage, &kind.at);
+        for unit in &kind.layer.units {
+            cache.add(unit.kept(&pass), layers);
+        }
+    }
+    cache
+}
+
+fn stage_weights(model: &Model, setup: &Setup, stage: u64, drafts: bool) -> u128 {
+    let pass = setup.pass(model, Step::decode(1, 0), 0, Touch::Expected);
+    let of = |units: &[Unit]| units.iter().map(|unit| unit.weight_bytes(&pass)).sum::<u128>();
+    let layers = model
+        .kinds
+        .iter()
+        .map(|kind| u128::from(layers_in_stage(model, setup, stage, &kind.at)) * of(&kind.layer.units));
+    let mut bytes = layers.sum::<u128>();
+    let last = stage + 1 == setup.parallel.pp;
+    if stage == 0 {
+        bytes += of(&model.before);
+        if let Some(tower) = &model.vision {
+            bytes +=
+                tower.stages.iter().map(|stage| u128::from(stage.count) * of(&stage.units)).sum::<u128>();
+        }
+    }
+    if last {
+        bytes += of(&model.after);
+        // A head that shares the embedding needs a copy of it where it stands elsewhere.
+        if stage > 0 && is_tied(model) {
+            bytes += of(&model.before);
+        }
+        if drafts {
+            bytes += model.drafts.iter().map(|layer| of(&layer.units)).sum::<u128>();
+        }
+    }
+    bytes
+}
+
+fn is_tied(model: &Model) -> bool {
+    model.after.iter().any(|unit| matches!(unit, Unit::Linear(linear) if linear.shared))
+}
+
+/// The most that activations take at once: the residual stream twice, and what the hungriest operator
+/// reads and writes.
+fn activations(model: &Model, setup: &Setup, steps: &[Step], buffer: &mut Vec<Operator>) -> u128 {
+    let mut most = 0;
+    for step in steps {
+        let pass = setup.pass(model, *step, 0, Touch::Expected);
+        let stream = 2 * pass.activation_bytes(step.tokens() * u128::from(model.hidden));
+        visit(model, &pass, buffer, |_, _, operators| {
+            for operator in operators {
+                most = most.max(stream + operator.work.bytes.activations);
+            }
+        });
+    }
+    most
+}
+
+/// What the fullest device holds for a workload.
+#[must_use]
+pub fn memory(
+    model: &Model,
+    setup: &Setup,
+    workload: &Workload,
+    media: u64,
+    device: Option<&Device>,
+) -> Memory {
+    let sequences = setup.sequences(workload.batch);
+    let context = workload.final_context();
+    let drafts = workload.decode.is_some_and(|decode| decode.draft > 0);
+    let steps: Vec<Step> = workload
+        .phases()
+        .into_iter()
+        .flat_map(|phase| {
+            // The longest step of a phase is its first or its last.
+            let steps = workload.steps(phase, sequences, media);
+            steps.first().copied().into_iter().chain(steps.last().copied())
+        })
+        .collect();
+    let activations_bytes = activations(model, setup, &steps, &mut Vec::new());
+    let stages = (0..setup.parallel.pp.max(1)).map(|stage| {
+        let weights = stage_weights(model, setup, stage, drafts);
+        (weights, stage_cache(model, setup, stage).bytes(context, media))
+    });
+    let fullest = stages.max_by_key(|(weights, kv)| weights + kv * u128::from(sequences));
+    let (weights_bytes, kv_each) = fullest.unwrap_or_default();
+    let kv_bytes = kv_each * u128::from(sequences);
+    let total_bytes = weights_bytes + kv_bytes + activations_bytes;
+    let usable_bytes =
+        device.and_then(|device| device.memory_bytes).map(|bytes| (bytes as f64 * setup.usable) as u128);
+    let room = |usable: u128| usable.saturating_sub(weights_bytes + activations_bytes);
+    Memory {
+        weights_bytes,
+        kv_bytes,
+        activations_bytes,
+        total_bytes,
+        usable_bytes,
+        fits: usable_bytes.map(|usable| total_bytes <= usable),
+        largest_batch: usable_bytes.and_then(|usable| {
+            let sequences = room(usable).checked_div(kv_each)?;
+            Some(u64::try_from(sequences).unwrap_or(u64::MAX).saturating_mul(setup.parallel.dp))
+        }),
+    }
+}

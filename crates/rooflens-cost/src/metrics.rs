@@ -1,0 +1,185 @@
+//! Every number that the cost model gives, with its formula, its unit and where the formula comes from.
+
+/// A number that the cost model gives.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// Its name in documents and in `rooflens explain`.
+    pub name: &'static str,
+    /// Its unit; empty for what has none.
+    pub unit: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// How it is computed.
+    pub formula: &'static str,
+    /// Where the formula comes from, and what it is held to.
+    pub source: &'static str,
+}
+
+const COUNTER: &str = "torch.utils.flop_counter.FlopCounterMode on Transformers 5.22 models (eager, meta device); equal to the operation";
+const ROOFLINE: &str = "Williams, Waterman, Patterson: Roofline, CACM 52 (2009)";
+const CATALOG: &str = "peaks and bandwidth from catalog/hardware, each with its source";
+
+/// Every metric, in the order of `rooflens list cost-metrics`.
+pub const ALL: &[Metric] = &[
+    Metric {
+        name: "flops.as_counted",
+        unit: "FLOP",
+        about: "Matrix operations as PyTorch's counter counts the eager Transformers model: nothing masked, logits of all tokens.",
+        formula: "Σ 2·rows·in·out over matrices + Σ 2·T·(past + T)·H·(d_qk + d_v) over attention; a multiplication and an addition are two",
+        source: COUNTER,
+    },
+    Metric {
+        name: "flops.useful",
+        unit: "FLOP",
+        about: "Matrix operations that the result needs: causal and windowed pairs only, logits of sampled rows only, experts that are visited.",
+        formula: "as_counted with pairs = S·P + S·(S+1)/2 (causal), Σ min(P+j, W) (window W or top W), lm_head rows = sampled; absorbed latent attention when decoding",
+        source: "closed forms; checked against as_counted where nothing is masked, and by hand",
+    },
+    Metric {
+        name: "flops.issued",
+        unit: "FLOP",
+        about: "Matrix operations that tiles of fixed size do: rows padded to 16, 32, 64 or multiples of 128, attention to blocks of 128 by 128.",
+        formula: "useful with rows → padded rows (each touched expert by itself) and pairs → whole blocks",
+        source: "tile sizes of cuBLAS, CUTLASS and FlashAttention kernels; an estimate of padding, not of a given kernel",
+    },
+    Metric {
+        name: "vector_flops",
+        unit: "FLOP",
+        about: "Operations outside the matrix units: norms (4 an element, layer norm 7), softmax (5 a pair and head), activations, rotations (3 an element).",
+        formula: "4·T·h a norm + 5·pairs·H + 5·T·i + 3·T·(H + K)·d_rot",
+        source: "operation counts by hand",
+    },
+    Metric {
+        name: "bytes.weights",
+        unit: "B",
+        about: "Weights read, scales included: of an embedding the rows that are used, of experts those that some token visits.",
+        formula: "elements·bits/8 + groups·scale bits/8; experts: N_touched of E, N = Σ 1 - (1 - p_e)^T",
+        source: "formats as checkpoints store them; coverage checked by simulation",
+    },
+    Metric {
+        name: "bytes.kv_read",
+        unit: "B",
+        about: "Cached keys, values and states read: once for each sequence and step.",
+        formula: "B·keys in sight·K·(d_qk + d_v)·bytes; latent attention B·past·(r + d_r)·bytes; states whole",
+        source: "closed forms",
+    },
+    Metric {
+        name: "bytes.kv_write",
+        unit: "B",
+        about: "Keys, values and states written to the cache.",
+        formula: "T·K·(d_qk + d_v)·bytes; states whole, once a step",
+        source: "closed forms",
+    },
+    Metric {
+        name: "bytes.activations",
+        unit: "B",
+        about: "Activations that operators read and write; element-wise work is done within its neighbours.",
+        formula: "T·(in + out)·bytes a matrix, 4·T·h·bytes a norm that adds the residual",
+        source: "fused kernels as in vLLM, SGLang and TensorRT-LLM",
+    },
+    Metric {
+        name: "intensity",
+        unit: "FLOP/B",
+        about: "Useful operations for each byte that must move. Above the device's ridge, compute is the limit.",
+        formula: "flops.useful / bytes.total; ridge = peak FLOP/s / bandwidth",
+        source: ROOFLINE,
+    },
+    Metric {
+        name: "seconds",
+        unit: "s",
+        about: "The least time on the device: no run can be faster. Launches, waiting and imperfect kernels come on top.",
+        formula: "Σ over operators of max(useful / peak of the dtype, vector / fp32 peak, bytes / bandwidth, link bytes / link)",
+        source: ROOFLINE,
+    },
+    Metric {
+        name: "mfu",
+        unit: "1",
+        about: "Model FLOPs utilisation: useful operations over what the matrix units could do in the time.",
+        formula: "flops.useful / (dense peak of the dtype used · seconds)",
+        source: "Chowdhery et al.: PaLM, arXiv 2204.02311, appendix B; peaks dense, per dtype",
+    },
+    Metric {
+        name: "mfu_ceiling",
+        unit: "1",
+        about: "The highest MFU that any run can have: that of the roofline itself.",
+        formula: "Σ (useful / peak of the dtype) / seconds",
+        source: ROOFLINE,
+    },
+    Metric {
+        name: "mbu",
+        unit: "1",
+        about: "Model bandwidth utilisation: bytes that had to move over what memory could move in the time.",
+        formula: "bytes.total / (bandwidth · seconds)",
+        source: "Databricks: LLM inference performance engineering (2023); here with cache and activations",
+    },
+    Metric {
+        name: "mbu_ceiling",
+        unit: "1",
+        about: "The highest MBU that any run can have: that of the roofline itself.",
+        formula: "bytes.total / bandwidth / seconds",
+        source: ROOFLINE,
+    },
+    Metric {
+        name: "params.total",
+        unit: "1",
+        about: "Parameters of the class that generates text in Transformers, vision tower included where that class has it; layers that draft are apart.",
+        formula: "Σ over tensors; a head that shares the embedding counts once",
+        source: "Transformers 5.22 models on the meta device; equal to the parameter",
+    },
+    Metric {
+        name: "params.active",
+        unit: "1",
+        about: "Parameters that a token meets: the language model without the experts that it does not visit, input embedding included.",
+        formula: "total - vision - routed·(1 - k/E)",
+        source: "as above; published figures mix conventions, so both with and without the input embedding are given",
+    },
+    Metric {
+        name: "kv.bytes_per_token",
+        unit: "B",
+        about: "What each further token adds to the cache, in layers that keep every token.",
+        formula: "Σ over layers K·(d_qk + d_v)·bytes; latent attention (r + d_r)·bytes; an indexer d_i + 4",
+        source: "closed forms; layers with a window keep at most the window, see kv.windows; states do not grow",
+    },
+    Metric {
+        name: "memory.total_bytes",
+        unit: "B",
+        about: "What the fullest device holds: weights, cache at the end of the workload, and the most that activations take at once.",
+        formula: "weights + sequences·(kv·tokens + windows + states) + 2·T·h·bytes + the hungriest operator's input and output",
+        source: "closed forms; allocators and workspaces come on top, hence the usable part of memory",
+    },
+    Metric {
+        name: "joules_per_token",
+        unit: "J",
+        about: "The most energy a new token takes at the least time, if every device draws what it is designed for.",
+        formula: "TDP · devices · seconds / tokens",
+        source: CATALOG,
+    },
+    Metric {
+        name: "link_bytes",
+        unit: "B",
+        about: "Bytes that a device sends to others.",
+        formula: "all-reduce 2·(n-1)/n·T·h·bytes, all-gather (n-1)/n, experts T/tp·n·(1 - (1 - 1/n)^k)·(n-1)/n·h·bytes each way",
+        source: "ring algorithms (Patarasuk and Yuan 2009); a token is sent once to a device, however many of its experts are there",
+    },
+    Metric {
+        name: "experts_touched",
+        unit: "1",
+        about: "Experts that at least one token of a step visits: the only ones whose weights are read.",
+        formula: "min k, expected Σ 1 - (1 - p_e)^T with Σ p_e = k, max min(E, k·T)",
+        source: "independent choices; p_e uniform, by a power law, or as measured",
+    },
+    Metric {
+        name: "bubble",
+        unit: "1",
+        about: "The share of a pipeline that waits while it fills and empties.",
+        formula: "(p - 1) / (m + p - 1) with p stages and m steps",
+        source: "Huang et al.: GPipe, arXiv 1811.06965",
+    },
+    Metric {
+        name: "ridge",
+        unit: "FLOP/B",
+        about: "The intensity from which a device is bound by compute.",
+        formula: "peak FLOP/s of the dtype / bandwidth",
+        source: ROOFLINE,
+    },
+];

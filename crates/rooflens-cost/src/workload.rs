@@ -1,0 +1,154 @@
+//! What is asked of a model: prompts read, tokens made, images looked at.
+
+use serde::Serialize;
+
+use crate::step::{Phase, Step};
+use crate::vision::Images;
+
+/// What one batch does, phase by phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Workload {
+    /// Sequences in all replicas.
+    pub batch: u64,
+    /// Images of each sequence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<Images>,
+    /// The prompt, where it is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefill: Option<Prefill>,
+    /// The answer, where it is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decode: Option<Decode>,
+}
+
+/// Reading prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Prefill {
+    /// New tokens of each sequence.
+    pub tokens: u64,
+    /// Tokens before them that stand in the cache already.
+    pub prefix: u64,
+    /// Tokens of each sequence in one step; none reads all at once.
+    pub chunk: Option<u64>,
+}
+
+/// Making tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Decode {
+    /// Tokens of each sequence that stand in the cache before the first step.
+    pub context: u64,
+    /// Steps, each a token longer than the last.
+    pub steps: u64,
+    /// Further tokens that each step drafts and checks.
+    pub draft: u64,
+}
+
+/// The most sequences, tokens and steps that are believed: beyond any machine, and small enough that
+/// nothing overflows.
+const MOST_SEQUENCES: u64 = 1 << 20;
+const MOST_TOKENS: u64 = 1 << 28;
+const MOST_STEPS: u64 = 1 << 16;
+
+/// A workload that is out of bounds.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} is {value}; it may be {least} to {most}")]
+pub struct WorkloadError {
+    /// What is out of bounds.
+    pub what: &'static str,
+    /// Its value.
+    pub value: u64,
+    /// The least it may be.
+    pub least: u64,
+    /// The most it may be.
+    pub most: u64,
+}
+
+impl Workload {
+    /// Reads a prompt of `tokens` tokens in each of `batch` sequences.
+    #[must_use]
+    pub fn prefill(batch: u64, tokens: u64) -> Self {
+        let prefill = Prefill { tokens, prefix: 0, chunk: None };
+        Self { batch, images: None, prefill: Some(prefill), decode: None }
+    }
+
+    /// Makes one token in each of `batch` sequences with `context` tokens in the cache.
+    #[must_use]
+    pub fn decode(batch: u64, context: u64) -> Self {
+        let decode = Decode { context, steps: 1, draft: 0 };
+        Self { batch, images: None, prefill: None, decode: Some(decode) }
+    }
+
+    /// Whether it is within bounds.
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        let within = |what, value, least, most| match (least..=most).contains(&value) {
+            true => Ok(()),
+            false => Err(WorkloadError { what, value, least, most }),
+        };
+        within("batch", self.batch, 1, MOST_SEQUENCES)?;
+        if let Some(prefill) = &self.prefill {
+            within("prefill", prefill.tokens, 1, MOST_TOKENS)?;
+            within("prefix", prefill.prefix, 0, MOST_TOKENS)?;
+            if let Some(chunk) = prefill.chunk {
+                within("chunk", chunk, prefill.tokens.div_ceil(MOST_STEPS).max(1), MOST_TOKENS)?;
+            }
+        }
+        if let Some(decode) = &self.decode {
+            within("context", decode.context, 0, MOST_TOKENS)?;
+            within("steps", decode.steps, 1, MOST_STEPS)?;
+            within("draft", decode.draft, 0, 1024)?;
+        }
+        Ok(())
+    }
+
+    /// The phases of the decoder, in order.
+    #[must_use]
+    pub fn phases(&self) -> Vec<Phase> {
+        let prefill = self.prefill.map(|_| Phase::Prefill);
+        prefill.into_iter().chain(self.decode.map(|_| Phase::Decode)).collect()
+    }
+
+    /// The steps of a phase of the decoder for `sequences` sequences.
+    #[must_use]
+    pub fn steps(&self, phase: Phase, sequences: u64, media: u64) -> Vec<Step> {
+        match phase {
+            Phase::Vision => Vec::new(),
+            Phase::Prefill => self.prefill.map_or_else(Vec::new, |prefill| prefill.steps(sequences, media)),
+            Phase::Decode => self.decode.map_or_else(Vec::new, |decode| decode.steps(sequences, media)),
+        }
+    }
+
+    /// Tokens of each sequence that stand in the cache at the end.
+    #[must_use]
+    pub fn final_context(&self) -> u64 {
+        match (&self.decode, &self.prefill) {
+            (Some(decode), _) => decode.context + decode.steps * (1 + decode.draft),
+            (None, Some(prefill)) => prefill.prefix + prefill.tokens,
+            (None, None) => 0,
+        }
+    }
+}
+
+impl Prefill {
+    fn steps(&self, sequences: u64, media: u64) -> Vec<Step> {
+        let chunk = self.chunk.unwrap_or(self.tokens).clamp(1, self.tokens.max(1));
+        let mut steps = Vec::new();
+        let mut done = 0;
+        while done < self.tokens {
+            let new = chunk.min(self.tokens - done);
+            let last = done + new == self.tokens;
+            let step = Step::prefill(sequences, new, self.prefix + done);
+            steps.push(Step { sampled: u64::from(last), media, ..step });
+            done += new;
+        }
+        steps
+    }
+}
+
+impl Decode {
+    fn steps(&self, sequences: u64, media: u64) -> Vec<Step> {
+        let each = 1 + self.draft;
+        let step =
+            |i| Step { new: each, sampled: each, media, ..Step::decode(sequences, self.context + i * each) };
+        (0..self.steps).map(step).collect()
+    }
+}

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Every total of `rooflens cost` against what Transformers and torch's FLOP counter gave.
+
+    python3 check_cost.py --rooflens BIN [--corpus DIR] [--only TEXT] [--whole FILE]
+
+First the made configs (fixtures/cost, by transformers_cost.py), then the real ones of the corpus:
+the FLOP goldens by operator class, and the parameter counts. `--whole FILE` adds whole models at
+other workloads (by `transformers_cost.py corpus`). A number differs or not: nothing is rounded.
+"""
+
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from rooflens_cli import REPOSITORY, Outcome, arguments, existing
+
+GOLDENS = REPOSITORY / "fixtures/cost"
+SHOWN = 12
+
+# Rows of param_truth.csv that are about another model than the file describes.
+NOT_THE_FILE = {
+    "stepfun-ai--Step-3.7-Flash":
+        "the file is flat, Transformers reads text_config only and built its class's defaults",
+}
+# Classes for which the goldens' useful FLOPs are the counted ones: chunks are not cut short.
+USEFUL_AS_COUNTED = {"gdn.core", "gdn.conv", "mamba.conv", "mamba.ssd"}
+
+
+@dataclass
+class Workload:
+    """One call of the binary and what must come out of it."""
+
+    options: list[str]
+    flops: int | None = None
+    label: str = ""
+
+
+@dataclass
+class Case:
+    name: str
+    config: dict
+    workloads: list[Workload]
+    params: dict = field(default_factory=dict)
+    text_only: bool = False  # Transformers built the text model of a config that has a tower too
+    classes: dict = field(default_factory=dict)  # a row of the FLOP goldens
+
+
+def cost(binary, config: Path, options) -> Outcome:
+    argv = [str(binary), "cost", str(config), *options, "--format", "json"]
+    done = subprocess.run(argv, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+    return Outcome(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+
+def check(binary, case: Case) -> tuple[Case, list[str]]:
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "config.json"
+        path.write_text(json.dumps(case.config))
+        for number, workload in enumerate(case.workloads):
+            outcome = cost(binary, path, workload.options)
+            if outcome.code != 0:
+                error = outcome.stderr.strip().split("\n")[0][:200]
+                return case, [*wrong, f"{workload.label}: exit code {outcome.code}, {error!r}"]
+            try:
+                wrong += compare(outcome.report(), case, workload, first=number == 0)
+            except (KeyError, TypeError, ValueError) as error:
+                wrong.append(f"{workload.label}: the report lacks {error}")
+    return case, wrong
+
+
+def compare(report: dict, case: Case, workload: Workload, first: bool):
+    totals = report["totals"]
+    if workload.flops is not None:
+        got = totals["flops"]["as_counted"]
+        yield from differ(f"{workload.label} flops.as_counted", got, workload.flops)
+    if first:
+        yield from compare_params(report["params"], case)
+    if case.classes:
+        yield from compare_classes(totals, case)
+
+
+def compare_params(got: dict, case: Case):
+    want = case.params
+    tower = got.get("vision", 0) if case.text_only else 0
+    if "total" in want:
+        yield from differ("params.total", got["total"] - tower, want["total"])
+    if "active" in want:
+        yield from differ("params.active", got["active"], want["active"])
+    if "tower" in want and tower:
+        yield from differ("params.vision", tower, want["tower"])
+
+
+def compare_classes(totals: dict, case: Case):
+    golden, classes = case.classes, totals["classes"]
+    solve = classes.get("gdn.solve")  # a triangular solve: torch counts none of it
+    for name, want in golden["ref_full"].items():
+        got = classes[name]["flops"]["as_counted"] if name in classes else None
+        if name == "gdn.core" and solve is not None and got is not None:
+            got += solve["flops"]["useful"]
+        yield from differ(f"classes[{name}].as_counted", got, want)
+    for name in classes.keys() - golden["ref_full"].keys():
+        if classes[name]["flops"]["as_counted"]:
+            yield f"classes[{name}].as_counted: {classes[name]['flops']['as_counted']}, golden has none"
+    if solve is not None:
+        yield from differ("classes[gdn.solve].as_counted", solve["flops"]["as_counted"], 0)
+    useful = useful_flops(golden, case.config)
+    for name, want in useful.items():
+        if name not in USEFUL_AS_COUNTED and name in classes:
+            yield from differ(f"classes[{name}].useful", classes[name]["flops"]["useful"], want)
+    if not USEFUL_AS_COUNTED & useful.keys():
+        yield from differ("flops.useful", totals["flops"]["useful"], sum(useful.values()))
+
+
+def useful_flops(golden: dict, config: dict) -> dict:
+    """The goldens' useful FLOPs by class; they know causality but no window, so that is added."""
+    useful = dict(golden["ref_causal_lastlogit"])
+    window, types = config.get("sliding_window"), config.get("layer_types")
+    if window and types and "sliding_attention" in types:
+        batch, new = golden["batch"], golden["seq"]
+        pairs = sum(
+            window_pairs(new, window if kind == "sliding_attention" else new) for kind in types)
+        useful["attn.core"] = 4 * batch * pairs * config["num_attention_heads"] * config["head_dim"]
+    return useful
+
+
+def window_pairs(new: int, window: int) -> int:
+    """Pairs of a query and a key it sees: itself and up to window - 1 before it."""
+    return sum(min(place, window) for place in range(1, new + 1))
+
+
+def differ(label, got, want) -> list[str]:
+    if got == want:
+        return []
+    by = f", by {got - want:+}" if isinstance(got, int) and isinstance(want, int) else ""
+    return [f"{label}: {got!r}, golden {want!r}{by}"]
+
+
+def workload_of(golden: dict) -> Workload:
+    batch = ["--batch", str(golden["batch"])]
+    if "past" in golden:
+        options, label = [*batch, "--context", str(golden["past"])], f"decode after {golden['past']}"
+    else:
+        options, label = [*batch, "--prefill", str(golden["prefill"])], f"prefill {golden['prefill']}"
+    flops = golden["flops"]["total"] if "flops" in golden else golden.get("total")
+    return Workload(options, flops, f"batch {golden['batch']} {label}")
+
+
+def made_cases(folder: Path):
+    for path in sorted(folder.glob("*.json")):
+        golden = json.loads(path.read_text())
+        workloads = [workload_of(w) for w in golden["workloads"] if "absent" not in w]
+        params = {key: golden["params"][key] for key in ("total", "active")}
+        for image in golden.get("vision", [])[:1]:
+            params["tower"] = image["params"]
+        yield Case(path.stem, golden["config"], workloads, params, text_only(golden["class"], golden["config"]))
+
+
+def text_only(built: str, config: dict) -> bool:
+    return built.endswith("ForCausalLM") and "vision_config" in config
+
+
+def corpus_cases(corpus: Path):
+    """The FLOP goldens and the parameter counts, one case a config."""
+    truth = {row["config"]: row for row in csv.DictReader((corpus / "param_truth.csv").open())}
+    goldens = json.loads((corpus / "oracle_flops_b1_s2048.json").read_text())
+    by_name = {golden["config"]: golden for golden in goldens}
+    for name in sorted(truth.keys() | by_name.keys()):
+        if name in NOT_THE_FILE:
+            print(f"skipped {name}  ({NOT_THE_FILE[name]})")
+            continue
+        config = json.loads((corpus / "configs" / f"{name}.json").read_text())
+        golden, params, built = by_name.get(name, {}), {}, ""
+        workload = Workload(["--batch", "1", "--prefill", "64"], None, "prefill 64")
+        if golden:
+            batch, new = golden["batch"], golden["seq"]
+            workload = Workload(["--batch", str(batch), "--prefill", str(new)],
+                                golden["oracle_flops"], f"batch {batch} prefill {new}")
+            params["total"] = golden["params"]
+        if name in truth:
+            built = truth[name]["class"]
+            params["total"] = int(truth[name]["total_params_exact"])
+            params["active"] = int(truth[name]["active_params_text_incl_embed"])
+        yield Case(name, config, [workload], params, text_only(built, config), golden)
+
+
+def whole_cases(corpus: Path, path: Path):
+    for name, golden in json.loads(path.read_text()).items():
+        workloads = [workload_of(golden[kind]) for kind in ("prefill", "decode") if kind in golden]
+        if workloads and name not in NOT_THE_FILE:
+            config = json.loads((corpus / "configs" / f"{name}.json").read_text())
+            params = {key: golden["params"][key] for key in ("total", "active")}
+            yield Case(f"{name} (whole)", config, workloads, params, text_only(golden["class"], config))
+
+
+def main() -> int:
+    parser = arguments(__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", metavar="TEXT", help="names that contain TEXT")
+    parser.add_argument("--goldens", type=existing, default=GOLDENS, metavar="DIR")
+    parser.add_argument("--whole", type=existing, metavar="FILE", help="goldens of whole models")
+    parser.add_argument("--workers", type=int, default=2)
+    args = parser.parse_args()
+    cases = list(made_cases(args.goldens))
+    if args.corpus.is_dir():
+        cases += corpus_cases(args.corpus)
+    if args.whole:
+        cases += whole_cases(args.corpus, args.whole)
+    cases = [case for case in cases if args.only in case.name]
+    with ThreadPoolExecutor(args.workers) as pool:
+        results = pool.map(partial(check, args.rooflens), cases)
+        counts = [show(case, wrong) for case, wrong in results]
+    exact = counts.count(0)
+    print(f"check_cost: {exact} of {len(cases)} configs exact, {sum(counts)} mismatches")
+    return 0 if cases and exact == len(cases) else 1
+
+
+def show(case: Case, wrong: list[str]) -> int:
+    for line in wrong[:SHOWN]:
+        print(f"differs {case.name}  {line}", flush=True)
+    if len(wrong) > SHOWN:
+        print(f"differs {case.name}  and {len(wrong) - SHOWN} more")
+    return len(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
