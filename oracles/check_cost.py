@@ -104,9 +104,9 @@ def compare_classes(totals: dict, case: Case):
         if name == "gdn.core" and solve is not None and got is not None:
             got += solve["flops"]["useful"]
         yield from differ(f"classes[{name}].as_counted", got, want)
-    for name in classes.keys() - golden["ref_full"].keys():
-        if classes[name]["flops"]["as_counted"]:
-            yield f"classes[{name}].as_counted: {classes[name]['flops']['as_counted']}, golden has none"
+    for name in sorted(classes.keys() - golden["ref_full"].keys()):
+        if got := classes[name]["flops"]["as_counted"]:
+            yield f"classes[{name}].as_counted: {got}, golden has none"
     if solve is not None:
         yield from differ("classes[gdn.solve].as_counted", solve["flops"]["as_counted"], 0)
     useful = useful_flops(golden, case.config)
@@ -142,13 +142,13 @@ def differ(label, got, want) -> list[str]:
 
 
 def workload_of(golden: dict) -> Workload:
-    batch = ["--batch", str(golden["batch"])]
-    if "past" in golden:
-        options, label = [*batch, "--context", str(golden["past"])], f"decode after {golden['past']}"
+    batch, past = golden["batch"], golden.get("past")
+    if past is None:
+        kind, label = ["--prefill", str(golden["prefill"])], f"prefill {golden['prefill']}"
     else:
-        options, label = [*batch, "--prefill", str(golden["prefill"])], f"prefill {golden['prefill']}"
-    flops = golden["flops"]["total"] if "flops" in golden else golden.get("total")
-    return Workload(options, flops, f"batch {golden['batch']} {label}")
+        kind, label = ["--context", str(past)], f"decode after {past}"
+    flops = golden["flops"]["total"] if "flops" in golden else golden["total"]
+    return Workload(["--batch", str(batch), *kind], flops, f"batch {batch} {label}")
 
 
 def made_cases(folder: Path):
@@ -158,7 +158,8 @@ def made_cases(folder: Path):
         params = {key: golden["params"][key] for key in ("total", "active")}
         for image in golden.get("vision", [])[:1]:
             params["tower"] = image["params"]
-        yield Case(path.stem, golden["config"], workloads, params, text_only(golden["class"], golden["config"]))
+        text = text_only(golden["class"], golden["config"])
+        yield Case(path.stem, golden["config"], workloads, params, text)
 
 
 def text_only(built: str, config: dict) -> bool:
@@ -195,7 +196,8 @@ def whole_cases(corpus: Path, path: Path):
         if workloads and name not in NOT_THE_FILE:
             config = json.loads((corpus / "configs" / f"{name}.json").read_text())
             params = {key: golden["params"][key] for key in ("total", "active")}
-            yield Case(f"{name} (whole)", config, workloads, params, text_only(golden["class"], config))
+            text = text_only(golden["class"], config)
+            yield Case(f"{name} (whole)", config, workloads, params, text)
 
 
 def main() -> int:

@@ -10,11 +10,15 @@ DROP = object()  # as a value: the key is left out
 
 def made() -> dict[str, dict]:
     """Every made config by its name, `<family>-<variant>`."""
-    return {
+    odd = {
         f"{family}-{variant}": {"model_type": family, **merged(base, change)}
         for family, (base, variants) in FAMILIES.items()
         for variant, change in variants.items()
     }
+    bare = {
+        f"{family}-bare": {"model_type": family, **BARE, **rest} for family, rest in BARELY.items()
+    }
+    return odd | bare
 
 
 def merged(base: dict, change: dict) -> dict:
@@ -38,6 +42,19 @@ DENSE = {
     "num_attention_heads": 6, "num_key_value_heads": 2, "max_position_embeddings": 512,
 }
 
+# Nothing but a size: every other number is the family's own default.
+BARE = {"vocab_size": 211, "hidden_size": 384, "num_hidden_layers": 7, "pad_token_id": 0}
+BARELY = {
+    **dict.fromkeys((
+        "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "qwen3_next",
+        "qwen3_5_text", "qwen3_5_moe_text", "deepseek_v3", "kimi_k2", "deepseek_v32",
+        "glm_moe_dsa", "deepseek_v4", "gpt_oss", "phi3", "olmo2", "olmo3", "glm4", "glm4_moe",
+        "minimax", "minimax_m2", "mimo_v2_flash", "nemotron_h", "lfm2", "llama4_text", "gemma2",
+        "gemma3_text", "gemma4_text"), {}),
+    "deepseek_v2": {"num_experts_per_tok": 3},  # has no default
+    "mamba2": {"hidden_size": 4096, "num_hidden_layers": 2},  # tied to the default heads
+}
+
 # What the Llama-like families have in common.
 PLAIN = {
     "plain": {},
@@ -45,6 +62,7 @@ PLAIN = {
     "mqa": {"num_key_value_heads": 1},
     "all_heads": {"num_key_value_heads": 6, "num_hidden_layers": 1},
 }
+KV_NULL = {"kv_null": {"num_key_value_heads": None}}
 HEAD_DIM = {"head_dim": {"head_dim": 14}, "head_dim_null": {"head_dim": None}}
 WINDOW = {"window": {"sliding_window": 24}, "window_null": {"sliding_window": None}}
 QWEN_WINDOW = {
@@ -197,7 +215,7 @@ DEEPSEEK_V4 = {
 
 FAMILIES: dict[str, tuple[dict, dict[str, dict]]] = {
     "llama": (DENSE, {
-        **PLAIN, **HEAD_DIM, "attention_bias": {"attention_bias": True},
+        **PLAIN, **HEAD_DIM, "attention_bias": {"attention_bias": True}, **KV_NULL,
         "mlp_bias": {"mlp_bias": True}, "no_kv_key": {"num_key_value_heads": DROP},
     }),
     "mistral": ({**DENSE, "num_attention_heads": 12}, {
@@ -210,12 +228,15 @@ FAMILIES: dict[str, tuple[dict, dict[str, dict]]] = {
         "no_expert_keys": {"num_local_experts": DROP, "num_experts_per_tok": DROP},
         "three_of_seven": {"num_local_experts": 7, "num_experts_per_tok": 3},
     }),
-    "qwen2": (DENSE, {**PLAIN, **QWEN_WINDOW}),
+    "qwen2": (DENSE, {
+        **PLAIN, **QWEN_WINDOW, **KV_NULL, "head_dim": {"head_dim": 14},
+        "bias_key_ignored": {"attention_bias": False},
+    }),
     "qwen2_moe": ({**DENSE, **EXPERTS, "shared_expert_intermediate_size": 28}, {
-        "plain": {}, **QWEN_MOE, "no_qkv_bias": {"qkv_bias": False},
+        "plain": {}, **QWEN_MOE, "no_qkv_bias": {"qkv_bias": False}, "head_dim": {"head_dim": 14},
     }),
     "qwen3": ({**DENSE, "head_dim": 14}, {
-        **PLAIN, "no_head_dim": {"head_dim": DROP}, **BIAS, **QWEN_WINDOW,
+        **PLAIN, "no_head_dim": {"head_dim": DROP}, **BIAS, **QWEN_WINDOW, **KV_NULL,
     }),
     "qwen3_moe": ({**DENSE, **EXPERTS, "head_dim": 14}, {
         "plain": {}, **QWEN_MOE, "attention_bias": {"attention_bias": True},
@@ -242,10 +263,11 @@ FAMILIES: dict[str, tuple[dict, dict[str, dict]]] = {
         "group_limited": {"n_group": 4, "topk_group": 2, "topk_method": "group_limited_greedy"},
     }),
     "deepseek_v3": (MLA, MLA_VARIANTS),
-    "kimi_k2": (MLA, {"plain": {"n_group": 1, "topk_group": 1}, "two_shared": {"n_shared_experts": 2}}),
+    "kimi_k2": (MLA, {
+        "plain": {"n_group": 1, "topk_group": 1}, "two_shared": {"n_shared_experts": 2}}),
     "deepseek_v32": (DSA, {**DSA_VARIANTS, "mlp_bias": {"mlp_bias": True}}),
     "glm_moe_dsa": (DSA, {
-        **DSA_VARIANTS,
+        **DSA_VARIANTS, "mlp_bias": {"mlp_bias": True},
         "shared_index": {"num_hidden_layers": 5, "index_topk_freq": 2},
         "shared_index_offset": {
             "num_hidden_layers": 6, "index_topk_freq": 3, "index_skip_topk_offset": 1},
@@ -258,10 +280,12 @@ FAMILIES: dict[str, tuple[dict, dict[str, dict]]] = {
         "layer_types": {"layer_types": ["full_attention", "full_attention", "sliding_attention"]},
         "tied": {"tie_word_embeddings": True},
     }),
-    "phi3": ({**DENSE, "pad_token_id": 0}, {**PLAIN, **WINDOW, "no_kv_key": {"num_key_value_heads": DROP},
-              "partial_rotary": {"partial_rotary_factor": 0.5, "num_attention_heads": 4}}),
+    "phi3": ({**DENSE, "pad_token_id": 0}, {
+        **PLAIN, **WINDOW, **KV_NULL, "head_dim": {"head_dim": 14},
+        "no_kv_key": {"num_key_value_heads": DROP},
+        "partial_rotary": {"partial_rotary_factor": 0.5, "num_attention_heads": 4}}),
     "olmo2": (DENSE, {**PLAIN, "attention_bias": {"attention_bias": True},
-                      "no_kv_key": {"num_key_value_heads": DROP}}),
+                      "head_dim": {"head_dim": 14}, "no_kv_key": {"num_key_value_heads": DROP}}),
     "olmo3": ({**DENSE, "num_hidden_layers": 5, "sliding_window": 24}, {
         **PLAIN, "attention_bias": {"attention_bias": True},
         "layer_types": {"layer_types": ["full_attention", *["sliding_attention"] * 4]},
@@ -285,7 +309,8 @@ FAMILIES: dict[str, tuple[dict, dict[str, dict]]] = {
         "plain": {}, "mqa": {"num_key_value_heads": 1}, "tied": {"tie_word_embeddings": True},
         "rotary_dim": {"rotary_dim": 6},
     }),
-    "mimo_v2_flash": ({**DENSE, "num_attention_heads": 8, "num_hidden_layers": 7, "head_dim": 12, "v_head_dim": 8,
+    "mimo_v2_flash": ({**DENSE, "num_attention_heads": 8, "num_hidden_layers": 7, "head_dim": 12,
+                       "v_head_dim": 8,
                        "moe_intermediate_size": 20, "n_routed_experts": 8, "num_experts_per_tok": 3,
                        "sliding_window": 24}, {
         "plain": {},
@@ -320,6 +345,7 @@ FAMILIES: dict[str, tuple[dict, dict[str, dict]]] = {
         "plain": {}, "fixed_width": {"block_auto_adjust_ff_dim": False},
         "multiplier": {"block_ffn_dim_multiplier": 1.3},
         "block_ff_dim": {"block_ff_dim": 132}, "conv_bias": {"conv_bias": True, "conv_L_cache": 5},
+        "head_dim": {"head_dim": 10},
         "indices": {"layer_types": DROP, "full_attn_idxs": [2]},
         "all_attention": {"layer_types": DROP}, "untied": {"tie_embedding": False},
     }),

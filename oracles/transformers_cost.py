@@ -38,7 +38,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # noqa: 
 
 GOLDENS = REPOSITORY / "fixtures/cost"
 PREFILLS = [(1, 64), (2, 97), (3, 5)]  # batch, new tokens
-DECODES = [(1, 64), (2, 97)]  # batch, tokens in the cache
+DECODES = [(1, 64), (2, 97), (3, 7)]  # batch, tokens in the cache
 CORPUS_PREFILL = (2, 333)
 CORPUS_DECODE = (2, 333)
 SAME_CLASS = {"kimi_k2": "deepseek_v3"}  # the files say so in `architectures`
@@ -104,7 +104,7 @@ def decode(model, batch: int, past: int) -> tuple[FlopCounterMode, dict]:
 def cache_elements(cache) -> dict[str, int]:
     """Elements by the cache's own attribute names, summed over layers; K = V stored once."""
     found = Counter()
-    for layer in cache.layers:
+    for layer in [cache, *cache.layers]:
         seen = set()
         for name, value in vars(layer).items():
             for tensor in tensors(value):
@@ -132,16 +132,17 @@ def flops(counter: FlopCounterMode) -> dict:
 
 def flops_by_module(counter: FlopCounterMode) -> dict[str, int]:
     """FLOPs a module does itself, without its children, summed over the layers' numbers."""
-    own = {
+    totals = {
         name: sum(counts.values())
         for name, counts in counter.get_flop_counts().items() if name != "Global"
     }
-    for name, total in sorted(own.items(), key=lambda item: -item[0].count(".")):
+    own = dict(totals)
+    for name, total in totals.items():
         parent = name.rpartition(".")[0]
         while parent and parent not in own:
             parent = parent.rpartition(".")[0]
         if parent:
-            own[parent] -= sum(counter.get_flop_counts()[name].values())
+            own[parent] -= total
     merged = Counter()
     for name, total in own.items():
         merged[re.sub(r"\.\d+(?=\.|$)", ".*", name.partition(".")[2]) or "(model)"] += total
@@ -195,7 +196,8 @@ def golden(config: dict) -> dict:
 def measured(config: dict, model) -> dict:
     workloads = []
     for batch, new in PREFILLS:
-        workloads.append({"batch": batch, "prefill": new, "flops": flops(prefill(model, batch, new))})
+        counter = prefill(model, batch, new)
+        workloads.append({"batch": batch, "prefill": new, "flops": flops(counter)})
     for batch, past in DECODES:
         try:
             counter, held = decode(model, batch, past)
@@ -272,10 +274,12 @@ def corpus(only: str, out: Path) -> int:
             entry["modules"] = flops_by_module(prefill(model, batch, new))
             batch, past = CORPUS_DECODE
             counter, held = decode(model, batch, past)
-            entry["decode"] = {"batch": batch, "past": past, **flops(counter), "cache_elements": held}
+            entry["decode"] = {
+                "batch": batch, "past": past, **flops(counter), "cache_elements": held}
         except Exception as error:
             entry["absent"] = shown(error)
-        print(f"{time.monotonic() - start:5.1f} s  {name}  {entry.get('absent', 'built')}", flush=True)
+        took = time.monotonic() - start
+        print(f"{took:5.1f} s  {name}  {entry.get('absent', 'built')}", flush=True)
         out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
     return 0
 
@@ -307,9 +311,11 @@ PARAM_COLUMNS = {
 
 
 def differs(name, what, got, want) -> int:
-    same = got == want
-    print(f"{'same' if same else 'differs':8}{name} {what}", "" if same else f"{got} {want}", flush=True)
-    return 0 if same else 1
+    if got == want:
+        print(f"same    {name} {what}", flush=True)
+        return 0
+    print(f"differs {name} {what}: {got}, golden {want}", flush=True)
+    return 1
 
 
 def main() -> int:

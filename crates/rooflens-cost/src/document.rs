@@ -202,6 +202,9 @@ pub struct OperatorFacts {
     pub layers: String,
     /// How many.
     pub count: u64,
+    /// The same as numbers; empty for what stands outside the layers.
+    #[serde(skip)]
+    pub at: Vec<u32>,
     /// Its name.
     pub name: &'static str,
     /// Its class.
@@ -376,6 +379,10 @@ fn operator_facts(model: &Model, row: &Row, seconds: Option<f64>) -> OperatorFac
     OperatorFacts {
         layers: place_name(model, row.place),
         count: row.layers,
+        at: match row.place {
+            Place::Kind(kind) => model.kinds.get(kind).map_or_else(Vec::new, |kind| kind.at.clone()),
+            _ => Vec::new(),
+        },
         name: row.operator.name,
         class: row.operator.class,
         storage: row.operator.storage.to_string(),

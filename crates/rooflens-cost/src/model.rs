@@ -85,10 +85,15 @@ impl Model {
         sum
     }
 
-    /// Parameters of the language model alone.
+    /// Parameters of the language model, and of what joins towers to it.
     #[must_use]
     pub fn language_parameters(&self) -> Parameters {
         let mut sum = Parameters::default();
+        if let Some(tower) = &self.vision
+            && !self.vision_is_apart
+        {
+            sum.stored += tower.connector_parameters();
+        }
         for unit in self.before.iter().chain(&self.after) {
             sum.add(unit.parameters(), 1);
         }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::estimate::EstimateError;
+use crate::estimate::{Estimate, EstimateError, PhaseTime};
 use crate::hardware::Device;
 use crate::memory::memory;
 use crate::model::Model;
@@ -10,6 +10,7 @@ use crate::operator::{Operator, Work};
 use crate::roof::{Limit, Roof};
 use crate::routing::Touch;
 use crate::setup::Setup;
+use crate::step::Phase;
 use crate::tally::visit;
 use crate::workload::Workload;
 
@@ -120,4 +121,40 @@ pub fn summary(
         mfu_ceiling: timed(of_bound(compute)),
         mbu_ceiling: timed(of_bound(bytes_s)),
     })
+}
+
+impl Summary {
+    /// The line of an estimate.
+    #[must_use]
+    pub fn of(estimate: &Estimate) -> Self {
+        let work = estimate.work();
+        let bytes = work.bytes.total();
+        let seconds = estimate.seconds();
+        let times = || estimate.phases.iter().filter_map(|phase| phase.time);
+        let weighted = |part: fn(&PhaseTime) -> f64| {
+            let sum: f64 = times().map(|time| part(&time) * time.seconds).sum();
+            seconds.map(|all| if all > 0.0 { sum / all } else { 0.0 })
+        };
+        let tokens: u128 = estimate
+            .phases
+            .iter()
+            .filter(|phase| phase.phase != Phase::Vision)
+            .map(|phase| phase.tokens)
+            .sum();
+        Self {
+            flops: work.flops.useful,
+            bytes,
+            weight_bytes: work.bytes.weights,
+            kv_read_bytes: work.bytes.kv_read,
+            intensity: if bytes > 0 { work.flops.useful as f64 / bytes as f64 } else { 0.0 },
+            kv_bytes: estimate.memory.kv_bytes,
+            memory_bytes: estimate.memory.total_bytes,
+            fits: estimate.memory.fits,
+            seconds,
+            tokens_per_s: seconds.filter(|seconds| *seconds > 0.0).map(|seconds| tokens as f64 / seconds),
+            limit: times().max_by(|a, b| a.seconds.total_cmp(&b.seconds)).map(|time| time.limit),
+            mfu_ceiling: weighted(|time| time.mfu_ceiling),
+            mbu_ceiling: weighted(|time| time.mbu_ceiling),
+        }
+    }
 }

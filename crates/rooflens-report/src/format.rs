@@ -107,6 +107,24 @@ pub fn rate(gb_per_s: f64) -> String {
     }
 }
 
+/// A number in a base unit, with a decimal prefix.
+pub fn amount(value: f64, unit: &str) -> String {
+    if value == 0.0 {
+        return format!("0 {unit}");
+    }
+    let prefixed = scaled(value, 1000.0, &["", "k", "M", "G", "T", "P", "E", "Z"]);
+    // The prefix belongs to the unit, not to the number.
+    match prefixed.split_once(' ') {
+        Some((number, prefix)) => format!("{number} {prefix}{unit}"),
+        None => prefixed,
+    }
+}
+
+/// Parameters as the field counts them: millions, billions, trillions.
+pub fn parameters(value: f64) -> String {
+    if value.abs() < 1e6 { count(value as i64) } else { scaled(value / 1e6, 1000.0, &["M", "B", "T", "Q"]) }
+}
+
 /// A moment since the clock base, to the microsecond: what a timeline viewer shows.
 pub fn moment(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
@@ -145,6 +163,8 @@ pub fn cell(cell: &Cell) -> String {
         Cell::Share(value) => share(*value),
         Cell::Change(value) => change(*value),
         Cell::Rate(value) => rate(*value),
+        Cell::Amount(value, unit) => amount(*value, unit),
+        Cell::Params(value) => parameters(*value),
         Cell::Word(word) => word.replace('_', " "),
         Cell::Text(text) => text.clone(),
         Cell::Code { short, .. } => short.clone(),
@@ -160,6 +180,8 @@ pub fn raw(cell: &Cell) -> String {
         | Cell::Mean(value)
         | Cell::Share(value)
         | Cell::Change(value)
+        | Cell::Amount(value, _)
+        | Cell::Params(value)
         | Cell::Rate(value) => {
             if value.is_finite() {
                 value.to_string()

@@ -12,6 +12,7 @@
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 
 pub mod block;
+pub mod cost;
 pub mod figure;
 pub mod format;
 pub mod render;

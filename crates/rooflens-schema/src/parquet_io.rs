@@ -214,10 +214,16 @@ impl RunWriter {
     }
 
     fn whole<T: Columnar>(&self, table: &T) -> Result<(), SchemaError> {
-        let mut file = TableFile::create(&self.run, &T::spec())?;
-        file.write(table, 0, &Names::default())?;
-        file.close()
+        write_table(&self.run, table)
     }
+}
+
+/// Writes a table that belongs to the whole run, and leaves the others as they are.
+pub fn write_table<T: Columnar>(run: &RunDir, table: &T) -> Result<(), SchemaError> {
+    run.create()?;
+    let mut file = TableFile::create(run, &T::spec())?;
+    file.write(table, 0, &Names::default())?;
+    file.close()
 }
 
 /// Reads the tables of a run, rank by rank.

@@ -12,6 +12,7 @@ mod args;
 mod bug;
 mod commands;
 mod console;
+mod cost;
 mod document;
 mod environment;
 mod error;

@@ -174,7 +174,8 @@ fn title(findings: &Findings) -> String {
     }
 }
 
-fn make(folder: &Path) -> Result<(), CliError> {
+/// Makes a folder, where there is none.
+pub fn make(folder: &Path) -> Result<(), CliError> {
     std::fs::create_dir_all(folder).map_err(|source| CliError::Unwritable { path: folder.to_owned(), source })
 }
 
@@ -183,7 +184,8 @@ pub fn write(path: PathBuf, bytes: &[u8]) -> Result<(), CliError> {
     std::fs::write(&path, bytes).map_err(|source| CliError::Unwritable { path, source })
 }
 
-fn write_json(path: PathBuf, document: &impl serde::Serialize) -> Result<(), CliError> {
+/// Writes a JSON document.
+pub fn write_json(path: PathBuf, document: &impl serde::Serialize) -> Result<(), CliError> {
     let written = File::create(&path).and_then(|file| {
         let mut file = BufWriter::new(file);
         serde_json::to_writer(&mut file, document).map_err(std::io::Error::from)?;

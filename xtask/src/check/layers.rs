@@ -7,10 +7,14 @@ use crate::workspace;
 /// Each crate and the crates of this workspace it may depend on, for building and for its tests.
 const LAYERS: &[(&str, &[&str])] = &[
     ("rooflens-schema", &[]),
+    ("rooflens-cost", &[]),
     ("rooflens-ingest", &["rooflens-schema"]),
     ("rooflens-analyze", &["rooflens-schema"]),
-    ("rooflens-report", &["rooflens-schema", "rooflens-analyze"]),
-    ("rooflens", &["rooflens-schema", "rooflens-ingest", "rooflens-analyze", "rooflens-report"]),
+    ("rooflens-report", &["rooflens-schema", "rooflens-analyze", "rooflens-cost"]),
+    (
+        "rooflens",
+        &["rooflens-schema", "rooflens-ingest", "rooflens-analyze", "rooflens-cost", "rooflens-report"],
+    ),
     // Reads the registries that it documents.
     ("xtask", &["rooflens-schema", "rooflens-analyze"]),
 ];

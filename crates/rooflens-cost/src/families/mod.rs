@@ -2,8 +2,44 @@
 //!
 //! To add one: a file here, a `mod` line, an entry in [`ALL`], and a golden in `fixtures/cost`.
 
+mod deepseek;
+mod deepseek_ocr;
+mod deepseek_v32;
+mod deepseek_v4;
+mod deepseek_v4_attention;
+mod gemma2;
+mod gemma4;
+mod glm4;
+mod glm4_moe;
+mod gpt_oss;
+mod kimi_linear;
+mod lfm2;
+mod lists;
 mod llama;
+mod llama4;
+mod mamba2;
+mod mimo;
+mod mimo_v2;
+mod minimax;
+mod minimax_m2;
+mod minimax_m3;
+mod mistral;
+mod mixtral;
+mod mla;
+mod mllama;
+mod modules;
+mod nemotron_h;
+mod nemotron_nas;
+mod olmo2;
+mod phi3;
+mod qwen2;
+mod qwen2_moe;
+mod qwen3;
+mod qwen3_next;
+mod qwen_moe;
 mod shapes;
+mod step3p7;
+mod trunk;
 
 use serde_json::{Map, Value};
 
@@ -27,7 +63,49 @@ pub trait Family: Sync {
 }
 
 /// Every family, in the order of `rooflens list families`.
-pub const ALL: &[&dyn Family] = &[&llama::Llama];
+pub const ALL: &[&dyn Family] = &[
+    &llama::Llama,
+    &llama4::Llama4,
+    &mllama::Mllama,
+    &nemotron_nas::NemotronNas,
+    &mistral::Mistral,
+    &mixtral::Mixtral,
+    &qwen2::Qwen2,
+    &qwen2::Qwen2Vl,
+    &qwen2_moe::Qwen2Moe,
+    &qwen3::Qwen3,
+    &qwen3::Qwen3Vl,
+    &qwen3::Qwen3Moe,
+    &qwen3::Qwen3VlMoe,
+    &qwen3_next::Qwen3Next,
+    &qwen3_next::Qwen35,
+    &qwen3_next::Qwen35Moe,
+    &gemma2::Gemma2,
+    &gemma2::Gemma3,
+    &gemma4::Gemma4,
+    &gpt_oss::GptOss,
+    &phi3::Phi3,
+    &olmo2::Olmo2,
+    &olmo2::Olmo3,
+    &glm4::Glm,
+    &glm4::Glm4,
+    &glm4_moe::Glm4Moe,
+    &deepseek::Deepseek,
+    &deepseek_v32::DeepseekV32,
+    &deepseek_v4::DeepseekV4,
+    &deepseek_ocr::DeepseekOcr,
+    &deepseek::KimiK25,
+    &kimi_linear::KimiLinear,
+    &minimax::Minimax,
+    &minimax_m2::MinimaxM2,
+    &minimax_m3::MinimaxM3,
+    &mimo::Mimo,
+    &mimo_v2::MimoV2,
+    &step3p7::Step3p7,
+    &nemotron_h::NemotronH,
+    &mamba2::Mamba2,
+    &lfm2::Lfm2,
+];
 
 /// A config with the object that describes the language model.
 #[derive(Debug)]

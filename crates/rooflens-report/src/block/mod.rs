@@ -84,6 +84,10 @@ pub enum Cell {
     Change(f64),
     /// GB/s.
     Rate(f64),
+    /// A number in a base unit that takes decimal prefixes: FLOP, FLOP/B, B, tokens/s.
+    Amount(f64, &'static str),
+    /// Parameters, in the words of the field: 8.03 B.
+    Params(f64),
     /// A word for programs, shown without its underscores.
     Word(String),
     /// Words.

@@ -134,7 +134,7 @@ impl BarChart {
         let longest = bars.iter().map(|bar| bar.total).fold(0.0, f64::max);
         let span = (0.0, if longest > 0.0 { longest } else { 1.0 });
         let ruler = Ruler::new(self.unit, Scale::Linear, span, Ends::Values, (left, right));
-        (Area { left, top, right, bottom }, ruler)
+        (Area { left, top, right, bottom }, if longest > 0.0 { ruler } else { ruler.bare() })
     }
 
     fn bar(&self, sheet: &mut Sheet, bar: &Drawn<'_>, ruler: &Ruler, (left, top): svg::Point) {

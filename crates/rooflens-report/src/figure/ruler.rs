@@ -60,9 +60,14 @@ impl Ruler {
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
     }
 
-    /// The value at a pixel's distance from the start, in the scale's own measure.
+    /// A value in the scale's own measure.
     fn place(&self, value: f64) -> f64 {
         if self.scale == Scale::Linear { value } else { value.log10() }
+    }
+
+    /// Without ticks: where there are no values, none can be named.
+    pub fn bare(self) -> Self {
+        Ruler { ticks: vec![], minor: vec![], ..self }
     }
 
     /// Width of the widest name.

@@ -175,7 +175,7 @@ impl Sheet {
             self.y += 4.0;
             for line in svg::wrapped(&note, SMALL, INNER, 3) {
                 self.y += 16.0;
-                self.svg.text("", (MARGIN, self.y - 4.0), &line);
+                self.svg.text("note", (MARGIN, self.y - 4.0), &line);
             }
             description = format!("{description} {note}");
         }

@@ -18,6 +18,9 @@ pub const COLOURS: usize = 7;
 /// Columns of a name that is kept in full, where there is no room to show it.
 const LONGEST: usize = 300;
 
+/// Width of the narrowest characters, in ems.
+const NARROW: f64 = 0.32;
+
 const STYLE: &str = include_str!("style.css");
 
 /// A point in pixels.
@@ -140,7 +143,9 @@ pub fn width(words: &str, size: f64) -> f64 {
     let ems: f64 = words
         .chars()
         .map(|c| match c {
-            'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' | ' ' | '\u{a0}' | '·' => 0.32,
+            'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' | ' ' | '\u{a0}' | '·' => {
+                NARROW
+            }
             'f' | 'r' | 't' | '(' | ')' | '[' | ']' | '-' | '/' | '"' => 0.41,
             'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' => 0.95,
             'A'..='Z' | '&' | '<' | '>' | '=' | '+' => 0.72,
@@ -154,8 +159,9 @@ pub fn width(words: &str, size: f64) -> f64 {
 /// Words in at most so many pixels, shortened in the middle.
 pub fn fitted(words: &str, size: f64, pixels: f64) -> String {
     let words = kept(words);
-    let mut columns = text::width(&words);
-    let mut shown = words.clone();
+    // No more than the narrowest characters would allow.
+    let mut columns = text::width(&words).min((pixels / (NARROW * size)) as usize + 1);
+    let mut shown = text::elide(&words, columns);
     while width(&shown, size) > pixels && columns > 1 {
         columns -= 1;
         shown = text::elide(&words, columns);

@@ -5,7 +5,7 @@ use rooflens_analyze::Findings;
 use crate::Page;
 use crate::block::{Block, Cell, Chart, Level, Remark, Row, Stack, Table};
 use crate::format;
-use crate::render::{bars, filled};
+use crate::render::{Part, bars, filled};
 use crate::sections::{self, Detail, Section};
 use crate::text;
 
@@ -29,16 +29,30 @@ pub fn page(findings: &Findings, page: Page) -> String {
     if filled.is_empty() {
         out.push_str("\nThe trace has none.\n");
     }
-    for (section, blocks) in filled {
-        if page == Page::Report && section.name() != "verdict" {
-            out.push_str(&format!("\n## {}\n", section.title()));
-        }
-        for block in &blocks {
-            out.push('\n');
-            draw(&mut out, block, detail == Detail::Full);
-        }
+    for part in &filled {
+        let heading = page == Page::Report && part.name != "verdict";
+        draw_part(&mut out, part, heading, detail == Detail::Full);
     }
     out
+}
+
+/// Titled blocks under one title.
+pub fn parts(title: &str, parts: &[Part]) -> String {
+    let mut out = format!("# {}\n", escape(title));
+    for part in parts {
+        draw_part(&mut out, part, !matches!(part.blocks.first(), Some(Block::Lead(_))), true);
+    }
+    out
+}
+
+fn draw_part(out: &mut String, part: &Part, heading: bool, full: bool) {
+    if heading {
+        out.push_str(&format!("\n## {}\n", part.title));
+    }
+    for block in &part.blocks {
+        out.push('\n');
+        draw(out, block, full);
+    }
 }
 
 fn draw(out: &mut String, block: &Block, full: bool) {

@@ -11,15 +11,23 @@ use rooflens_analyze::Findings;
 use crate::block::Block;
 use crate::sections::{Detail, Section};
 
+/// Blocks under a title.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// Stable word: anchor in HTML.
+    pub name: &'static str,
+    /// Heading.
+    pub title: &'static str,
+    /// What there is to show.
+    pub blocks: Vec<Block>,
+}
+
 /// The sections with something to show.
-fn filled(
-    sections: &[&'static dyn Section],
-    findings: &Findings,
-    detail: Detail,
-) -> Vec<(&'static dyn Section, Vec<Block>)> {
-    sections
-        .iter()
-        .map(|section| (*section, section.blocks(findings, detail)))
-        .filter(|(_, blocks)| !blocks.is_empty())
-        .collect()
+fn filled(sections: &[&'static dyn Section], findings: &Findings, detail: Detail) -> Vec<Part> {
+    let part = |section: &&'static dyn Section| Part {
+        name: section.name(),
+        title: section.title(),
+        blocks: section.blocks(findings, detail),
+    };
+    sections.iter().map(part).filter(|part| !part.blocks.is_empty()).collect()
 }

@@ -8,6 +8,7 @@ mod dims;
 mod frames;
 mod kernels;
 mod memory;
+mod model_ops;
 mod notes;
 mod ops;
 mod phases;
@@ -21,6 +22,7 @@ pub use dims::{KernelDim, KernelDimRow, NameDim, NameDimRow};
 pub use frames::{FrameRow, Frames};
 pub use kernels::{ActivityKind, GapCause, KernelRow, Kernels};
 pub use memory::{Memory, MemoryRow};
+pub use model_ops::{ModelOpRow, ModelOps};
 pub use notes::{NoteRow, NotesTable};
 pub use ops::{OpRow, Ops};
 pub use phases::{PhaseKind, PhaseRow, PhaseSource, Phases};
@@ -45,6 +47,7 @@ pub fn specs() -> Vec<TableSpec> {
         Phases::spec(),
         Memory::spec(),
         Collectives::spec(),
+        ModelOps::spec(),
         NameDim::spec(),
         NotesTable::spec(),
     ]

@@ -3,6 +3,7 @@
 
 mod analyze;
 mod completions;
+pub mod cost;
 mod doctor;
 mod explain;
 mod import;
@@ -22,6 +23,7 @@ pub enum Command {
     Analyze(analyze::Args),
     Import(import::Args),
     Report(report::Args),
+    Cost(Box<cost::Args>),
     List(list::Args),
     Explain(explain::Args),
     Doctor(doctor::Args),
@@ -36,6 +38,7 @@ impl Command {
             Command::Analyze(args) => analyze::run(args, console),
             Command::Import(args) => import::run(args, console),
             Command::Report(args) => report::run(&args, console),
+            Command::Cost(args) => cost::run(*args, console),
             Command::List(args) => list::run(&args, console),
             Command::Explain(args) => explain::run(&args, console),
             Command::Doctor(args) => doctor::run(&args, console),

@@ -1,6 +1,7 @@
 //! Values over a swept quantity.
 
-mod labels;
+mod names;
+mod rules;
 
 use crate::figure::axis::{Axis, Refused, Scale};
 use crate::figure::place::{Area, Places};
@@ -113,7 +114,7 @@ impl LineChart {
     /// The figure as SVG text.
     pub fn svg(&self) -> String {
         let content = self.content();
-        let direct = (content.series.len() <= labels::MOST).then(|| self.draw(&content, true)).flatten();
+        let direct = (content.series.len() <= names::MOST).then(|| self.draw(&content, true)).flatten();
         direct.or_else(|| self.draw(&content, false)).unwrap_or_default()
     }
 
@@ -127,8 +128,8 @@ impl LineChart {
             }
         }
         let points = || series.iter().flat_map(|drawn| drawn.runs.iter().flatten());
-        let (x, x_rules, far_x) = with_rules(span(points().map(|point| point.0)), &self.x_rules, &self.x);
-        let (y, y_rules, far_y) = with_rules(span(points().map(|point| point.1)), &self.y_rules, &self.y);
+        let (x, x_rules, far_x) = rules::include(span(points().map(|point| point.0)), &self.x_rules, &self.x);
+        let (y, y_rules, far_y) = rules::include(span(points().map(|point| point.1)), &self.y_rules, &self.y);
         let x = if self.x.scale == Scale::Linear && x.0 > 0.0 && x.0 < x.1 * NEAR_NOTHING {
             (0.0, x.1)
         } else {
@@ -178,10 +179,10 @@ impl LineChart {
             places.take_line(&points);
             points.iter().for_each(|point| places.take(Area::around(*point, 3.0)));
         }
-        labels::rules(&mut sheet, content, &frame, &mut places);
+        rules::draw(&mut sheet, content, &frame, &mut places);
         self.lines(&mut sheet, content, &frame);
         if direct {
-            labels::names(&mut sheet, content, &frame, &mut places)?;
+            names::draw(&mut sheet, content, &frame, &mut places)?;
         }
         if content.series.is_empty() {
             sheet.nothing(frame.plot);
@@ -193,7 +194,7 @@ impl LineChart {
         let bottom = top + HEIGHT;
         let y = Ruler::new(self.y.unit, self.y.scale, content.y, Ends::Ticks, (bottom, top));
         let left = MARGIN + y.widest(SMALL) + 8.0;
-        let right = WIDTH - if direct { labels::margin(content).max(MARGIN + 8.0) } else { MARGIN + 8.0 };
+        let right = WIDTH - if direct { names::margin(content).max(MARGIN + 8.0) } else { MARGIN + 8.0 };
         let plot = Area { left, top, right, bottom };
         // A line that begins at nothing begins at the axis.
         let inset = if self.x.scale == Scale::Linear && content.x.0 == 0.0 { 0.0 } else { INSET };
@@ -204,7 +205,11 @@ impl LineChart {
             Ends::Values,
             (left + inset, right - if direct { 2.0 } else { INSET }),
         );
-        Frame { plot, x, y }
+        if content.series.is_empty() {
+            Frame { plot, x: x.bare(), y: y.bare() }
+        } else {
+            Frame { plot, x, y }
+        }
     }
 
     fn lines(&self, sheet: &mut Sheet, content: &Content<'_>, frame: &Frame) {
@@ -278,26 +283,4 @@ fn dash(index: usize) -> String {
 
 fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
-}
-
-/// The span with the rules that lie in it or not far from it, those rules, and what is said of the others.
-fn with_rules<'a>(
-    values: (f64, f64),
-    rules: &'a [Rule],
-    axis: &Axis,
-) -> ((f64, f64), Vec<&'a Rule>, Vec<String>) {
-    let place = |value: f64| if axis.scale == Scale::Linear { value } else { value.log10() };
-    // As far beyond the values as these are wide.
-    let reach = (place(values.1) - place(values.0)).max(if axis.scale == Scale::Linear { 0.0 } else { 0.3 });
-    let is_near = |rule: &&Rule| {
-        let at = place(rule.at);
-        axis.refuses(rule.at).is_none() && at >= place(values.0) - reach && at <= place(values.1) + reach
-    };
-    let (near, far): (Vec<&Rule>, Vec<&Rule>) = rules.iter().partition(is_near);
-    let span = near.iter().fold(values, |(low, high), rule| (low.min(rule.at), high.max(rule.at)));
-    let said = far.iter().map(|rule| {
-        let at = axis.unit.label(rule.at);
-        format!("the line \u{201c}{}\u{201d} at {at}", svg::fitted(&rule.label, SMALL, 300.0))
-    });
-    (span, near, said.collect())
 }

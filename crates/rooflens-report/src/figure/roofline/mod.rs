@@ -262,6 +262,8 @@ fn frame(content: &Content<'_>, top: f64) -> Frame {
     let left = MARGIN + y.widest(SMALL) + 8.0;
     let right = WIDTH - roofs::margin(&content.roofs);
     let x = Ruler::new(Unit::Number, log, span, Ends::Values, (left, right));
+    let is_empty = content.roofs.is_empty() && content.operators.is_empty();
+    let (x, y) = if is_empty { (x.bare(), y.bare()) } else { (x, y) };
     Frame { plot: Area { left, top, right, bottom }, x, y, span }
 }
 

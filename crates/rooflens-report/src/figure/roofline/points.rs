@@ -80,7 +80,7 @@ pub fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut Places) -> Numbere
     let mut numbered = Numbered { unnamed: named.len().saturating_sub(NAMED), ..Numbered::default() };
     let mut crowded = vec![];
     for dot in named.into_iter().take(NAMED) {
-        if !write(sheet, dot, &svg::fitted(&dot.operator.label, LABEL, NAME), places) {
+        if !write(sheet, dot, &svg::fitted(&dot.operator.label, LABEL, NAME), &FARTHER, places) {
             crowded.push(dot);
         }
     }
@@ -90,7 +90,7 @@ pub fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut Places) -> Numbere
         if is_clear(dots, dot, &words) {
             let start = (dot.at.0, dot.at.1 + NUMBER * 0.36);
             sheet.svg.text(&format!("on m on{}", dot.colour % svg::COLOURS), start, &words);
-        } else if !write(sheet, dot, &words, places) {
+        } else if !write(sheet, dot, &words, &FARTHER[..3], places) {
             numbered.unnamed += 1;
             continue;
         }
@@ -100,8 +100,8 @@ pub fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut Places) -> Numbere
 }
 
 /// Writes beside a dot, or farther away at the end of a line; false where there is no place.
-fn write(sheet: &mut Sheet, dot: &Dot<'_>, words: &str, places: &mut Places) -> bool {
-    for far in FARTHER {
+fn write(sheet: &mut Sheet, dot: &Dot<'_>, words: &str, farther: &[f64], places: &mut Places) -> bool {
+    for far in farther.iter().copied() {
         for start in around(dot, words, far) {
             let area = Area::of(words, LABEL, start);
             // From the edge of the dot to the side of the words that is nearest.

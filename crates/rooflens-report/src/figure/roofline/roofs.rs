@@ -96,7 +96,7 @@ fn name_peaks(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame) {
         }
         sheet.svg.text(&format!("own {}", roof.ink), (x, height + 4.0), name);
         if gap >= TWO_LINES {
-            sheet.svg.text("", (x, height + 18.0), high);
+            sheet.svg.text("note", (x, height + 18.0), high);
         }
     }
 }

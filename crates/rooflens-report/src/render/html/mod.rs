@@ -8,8 +8,8 @@ use rooflens_analyze::Findings;
 
 use crate::block::{Block, Cell, Chart, Fact, Level, Mark, Remark, Series, Stack, Tone};
 use crate::format;
-use crate::render::filled;
-use crate::sections::{self, Detail, Section};
+use crate::render::{Part, filled};
+use crate::sections::{self, Detail};
 use crate::text;
 
 /// Rows of a table; the rest is in Markdown and JSON.
@@ -33,9 +33,9 @@ pub fn document(findings: &Findings, title: &str) -> String {
     let title = escape(title);
     let links: String = sections
         .iter()
-        .map(|(section, _)| format!("<a href=\"#{}\">{}</a>", section.name(), escape(section.title())))
+        .map(|part| format!("<a href=\"#{}\">{}</a>", part.name, escape(part.title)))
         .collect();
-    let body: String = sections.iter().map(|(section, blocks)| draw_section(*section, blocks)).collect();
+    let body: String = sections.iter().map(draw_part).collect();
     let version = env!("CARGO_PKG_VERSION");
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -53,14 +53,11 @@ pub fn document(findings: &Findings, title: &str) -> String {
     )
 }
 
-fn draw_section(section: &dyn Section, blocks: &[Block]) -> String {
-    let name = section.name();
+fn draw_part(part: &Part) -> String {
+    let Part { name, title, blocks } = part;
     let mut out = format!("<section id=\"{name}\" aria-labelledby=\"{name}-title\">\n");
     let hidden = if matches!(blocks.first(), Some(Block::Lead(_))) { " class=\"hidden\"" } else { "" };
-    out.push_str(&format!(
-        "<h2 id=\"{name}-title\"{hidden}>{}</h2>\n<div class=\"items\">\n",
-        section.title()
-    ));
+    out.push_str(&format!("<h2 id=\"{name}-title\"{hidden}>{}</h2>\n<div class=\"items\">\n", escape(title)));
     for (heading, block, size) in sized(blocks) {
         let class = if size == Size::Half { "half" } else { "wide" };
         out.push_str(&format!("<div class=\"{class}\">\n"));

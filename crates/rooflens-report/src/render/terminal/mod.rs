@@ -7,7 +7,7 @@ use rooflens_analyze::Findings;
 
 use crate::block::{Block, Cell, Level, Remark, Row, Stack, StackBar, Table, Tone};
 use crate::format;
-use crate::render::{bars, filled};
+use crate::render::{Part, bars, filled};
 use crate::sections::{self, Detail};
 use crate::text;
 use canvas::{Ink, Line, Span, line_width};
@@ -44,11 +44,16 @@ const TEXT_LINES: usize = 3;
 
 /// The whole report on one screen.
 pub fn screen(findings: &Findings, options: &TerminalOptions) -> String {
+    parts(&filled(sections::ALL, findings, Detail::Screen { rows: options.limit }), options)
+}
+
+/// Titled blocks, one below the other.
+pub fn parts(parts: &[Part], options: &TerminalOptions) -> String {
     let mut lines: Vec<Line> = vec![];
     let mut airy = false;
-    for (section, blocks) in filled(sections::ALL, findings, Detail::Screen { rows: options.limit }) {
-        let mut title = section.title();
-        for block in &blocks {
+    for part in parts {
+        let mut title = part.title;
+        for block in &part.blocks {
             if let Block::Heading(heading) = block {
                 title = heading;
                 continue;
@@ -56,10 +61,10 @@ pub fn screen(findings: &Findings, options: &TerminalOptions) -> String {
             // What stands beside its title needs no air; what stands below it does.
             let tall = matches!(block, Block::Table(_) | Block::Stack(_) | Block::Steps(_));
             let ended = lines.last().is_none_or(Vec::is_empty);
-            if !ended && (tall || (airy && title == section.title())) {
+            if !ended && (tall || (airy && title == part.title)) {
                 lines.push(vec![]);
             }
-            airy = tall || (airy && title != section.title());
+            airy = tall || (airy && title != part.title);
             lines.extend(draw(title, block, options.width));
             title = "";
         }

@@ -1,9 +1,9 @@
-//! Words inside the plot and beside it: names of lines at their ends, and of rules.
+//! Names of lines at their ends.
 
-use crate::figure::line::{Content, Drawn, Frame, Rule};
-use crate::figure::place::{self, Area, Places};
+use crate::figure::line::{Content, Drawn, Frame};
+use crate::figure::place::{self, Places};
 use crate::figure::sheet::Sheet;
-use crate::figure::svg::{self, COLOURS, LABEL, MARGIN, Point, SMALL};
+use crate::figure::svg::{self, COLOURS, LABEL, MARGIN, Point};
 
 /// Lines that bear their names.
 pub const MOST: usize = 6;
@@ -37,7 +37,7 @@ fn last(drawn: &Drawn<'_>) -> Option<(f64, f64)> {
 }
 
 /// The lines' names at their ends; nothing where one of them finds no place.
-pub fn names(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mut Places) -> Option<()> {
+pub fn draw(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mut Places) -> Option<()> {
     let plot = frame.plot;
     let ends: Vec<(&Drawn<'_>, Point)> =
         content.series.iter().filter_map(|drawn| Some((drawn, frame.at(last(drawn)?)))).collect();
@@ -69,52 +69,4 @@ pub fn names(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &m
         sheet.svg.text(&format!("own halo t{}", drawn.index % COLOURS), start, &words);
     }
     Some(())
-}
-
-/// The rules with their names.
-pub fn rules(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mut Places) {
-    let plot = frame.plot;
-    for rule in &content.x_rules {
-        let x = frame.x.at(rule.at);
-        sheet.svg.line("rule", (x, plot.top), (x, plot.bottom));
-        places.take_line(&[(x, plot.top), (x, plot.bottom)]);
-    }
-    for rule in &content.y_rules {
-        let y = frame.y.at(rule.at);
-        sheet.svg.line("rule", (plot.left, y), (plot.right, y));
-        places.take_line(&[(plot.left, y), (plot.right, y)]);
-    }
-    for rule in &content.x_rules {
-        let x = frame.x.at(rule.at);
-        let rows = (0..12).map(|row| plot.top + 14.0 + f64::from(row) * 24.0);
-        let starts = |wide: f64| rows.flat_map(|y| [(x + 6.0, y), (x - 6.0 - wide, y)]).collect();
-        word(sheet, places, rule, plot, starts);
-    }
-    for rule in &content.y_rules {
-        let y = frame.y.at(rule.at);
-        let starts = |wide: f64| {
-            let room = plot.right - plot.left - wide - 12.0;
-            let columns = (0..7).map(|column| plot.left + 8.0 + room * f64::from(column) / 6.0);
-            columns.flat_map(|x| [(x, y - 6.0), (x, y + 14.0)]).collect()
-        };
-        word(sheet, places, rule, plot, starts);
-    }
-}
-
-/// A rule's name at the first place that is free; at its first place where none is.
-fn word(
-    sheet: &mut Sheet,
-    places: &mut Places,
-    rule: &Rule,
-    plot: Area,
-    starts: impl FnOnce(f64) -> Vec<Point>,
-) {
-    let words = svg::fitted(&rule.label, SMALL, (plot.right - plot.left) * 0.45);
-    let starts: Vec<Point> = starts(svg::width(&words, SMALL));
-    let within = |start: &&Point| start.0 >= plot.left && start.0 + svg::width(&words, SMALL) <= plot.right;
-    let found = places.settle(&words, SMALL, &starts);
-    if let Some(start) = found.or_else(|| starts.iter().find(within).copied()).filter(|_| !words.is_empty()) {
-        places.take(Area::of(&words, SMALL, start));
-        sheet.svg.text("halo", start, &words);
-    }
 }

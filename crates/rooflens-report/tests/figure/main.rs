@@ -1,135 +1,16 @@
 //! Figures: what they look like, and that nothing can break them.
 
+mod sample;
+mod xml;
+
 use rooflens_report::figure::{
     Axis, Bar, BarChart, Device, LineChart, Operator, RooflineChart, Rule, Scale, Series, Unit,
 };
 
+use crate::sample::{bars, h100, many, operator, roofline, sweep};
+use crate::xml::{assert_well_formed, marks};
+
 const HARM: &str = "</text><script>alert('1')</script>&\"\u{0}\u{1b}[31m\u{202e}\u{ffff}\n漢字 🦀";
-
-/// The marks, without the style that all figures share.
-fn marks(svg: &str) -> String {
-    let (before, rest) = svg.split_once("<style>").unwrap_or((svg, ""));
-    let (_, after) = rest.split_once("</style>").unwrap_or_default();
-    format!("{before}<style/>{after}")
-}
-
-/// Elements nest, attributes are quoted, and there is no bare `<` or `&` nor anything XML forbids.
-fn assert_well_formed(svg: &str) {
-    let mut open: Vec<&str> = vec![];
-    let mut rest = svg;
-    while let Some(start) = rest.find('<') {
-        assert_text(&rest[..start]);
-        let Some((tag, after)) = rest[start + 1..].split_once('>') else { panic!("a tag does not end") };
-        rest = after;
-        if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name));
-            continue;
-        }
-        let (body, closed) = tag.strip_suffix('/').map_or((tag, false), |body| (body, true));
-        assert!(!body.contains('<') && body.matches('"').count() % 2 == 0, "{tag}");
-        for value in body.split('"').skip(1).step_by(2) {
-            assert_text(value);
-            assert!(!value.contains("NaN") && !value.contains("inf"), "{tag}");
-        }
-        if !closed {
-            open.push(body.split_once(' ').map_or(body, |(name, _)| name));
-        }
-    }
-    assert!(open.is_empty() && rest.trim().is_empty(), "{open:?} {rest}");
-    let forbidden = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{fffe}' | '\u{ffff}');
-    assert!(!svg.contains(forbidden));
-    for word in ["<script", "<a ", "<image", "href", "url(", "@import"] {
-        assert!(!svg.contains(word), "{word}");
-    }
-    assert_eq!(svg.matches("http").count(), 1, "the name space");
-}
-
-fn assert_text(text: &str) {
-    for piece in text.split('&').skip(1) {
-        let name = piece.split_once(';').map_or("nothing", |(name, _)| name);
-        assert!(["amp", "lt", "gt", "quot", "#39"].contains(&name), "{name}");
-    }
-}
-
-fn sweep() -> LineChart {
-    let step = |bandwidth: f64, peak: f64, most: i32| {
-        (0..=9).map(move |power| {
-            let batch = 2_f64.powi(power);
-            (batch, (power <= most).then(|| (141e9 + batch * 0.7e9) / bandwidth + batch * 141e9 / peak))
-        })
-    };
-    LineChart {
-        title: "Time of a decode step".to_owned(),
-        subtitle: "Llama 3.1 70B in bf16, context 4,096, tensor parallel over 4 devices".to_owned(),
-        x: Axis::log2("Batch size", Unit::Number),
-        y: Axis::log10("Time of a step", Unit::Si("s")),
-        series: vec![
-            Series::new("A100 SXM", step(4.0 * 2.04e12, 4.0 * 312e12, 6)),
-            Series::new("H100 SXM", step(4.0 * 3.35e12, 4.0 * 989e12, 8)),
-            Series::new("H200", step(4.0 * 4.8e12, 4.0 * 989e12, 9)),
-            Series::new("B200", step(4.0 * 8.0e12, 4.0 * 2_250e12, 9)),
-        ],
-        x_rules: vec![Rule::new(296.0, "H100 compute-bound from batch 296")],
-        y_rules: vec![Rule::new(50e-3, "SLO 50 ms")],
-    }
-}
-
-fn h100() -> Device {
-    Device::new("H100 SXM", 3.35e12, [("bf16", 989e12), ("fp8", 1_979e12)])
-}
-
-fn operator(label: &str, intensity: f64, weight: f64, group: &str) -> Operator {
-    let flops_per_s = (intensity * 3.35e12).min(989e12) * if group == "attention" { 0.8 } else { 1.0 };
-    Operator {
-        label: label.to_owned(),
-        intensity,
-        flops_per_s,
-        weight: Some(weight),
-        group: group.to_owned(),
-    }
-}
-
-fn roofline() -> RooflineChart {
-    RooflineChart {
-        title: "A decode step under the roof".to_owned(),
-        subtitle: "Llama 3.1 8B, batch 64, context 4,096".to_owned(),
-        devices: vec![h100()],
-        operators: vec![
-            operator("mlp.gate_up", 63.0, 0.31, "linear"),
-            operator("mlp.down", 62.0, 0.155, "linear"),
-            operator("attn.qkv", 61.0, 0.066, "linear"),
-            operator("attn.out", 60.5, 0.044, "linear"),
-            operator("attention", 3.9, 0.34, "attention"),
-            operator("lm_head", 63.5, 0.06, "linear"),
-            operator("rms_norm", 0.75, 0.008, "elementwise"),
-            operator("rope", 1.1, 0.004, "elementwise"),
-            operator("silu_mul", 0.5, 0.006, "elementwise"),
-            operator("prefill mlp", 1_900.0, 0.05, "linear"),
-        ],
-        weight: "share of time".to_owned(),
-    }
-}
-
-fn bars() -> BarChart {
-    BarChart {
-        title: "Where a decode step goes".to_owned(),
-        subtitle: "Batch 32, context 8,192, one device each".to_owned(),
-        label: "Time of a step".to_owned(),
-        unit: Unit::Si("s"),
-        parts: ["linear", "attention", "norm and activation", "communication", "launch"]
-            .map(str::to_owned)
-            .into(),
-        bars: vec![
-            Bar::new("A100 SXM", [8.1e-3, 5.2e-3, 0.6e-3, 0.9e-3, 0.3e-3]),
-            Bar::new("H100 SXM", [4.9e-3, 3.1e-3, 0.4e-3, 0.5e-3, 0.3e-3]),
-            Bar::new("H200", [3.4e-3, 2.2e-3, 0.3e-3, 0.5e-3, 0.3e-3]),
-            Bar {
-                label: "B200".to_owned(),
-                values: vec![Some(2.0e-3), Some(1.3e-3), Some(0.2e-3), None, Some(0.3e-3)],
-            },
-        ],
-    }
-}
 
 #[test]
 fn a_line_chart() {
@@ -264,21 +145,23 @@ fn what_is_not_drawn_is_counted() {
 }
 
 #[test]
+fn a_great_many_values_are_drawn_in_time() {
+    let points = (0..50_000).map(|x| (f64::from(x), Some(f64::from(x % 977))));
+    let line = LineChart { series: vec![Series::new("a", points)], ..sweep() };
+    let operators =
+        (0..5_000).map(|index| operator(&format!("op {index}"), 1.0 + f64::from(index), 0.1, "g"));
+    let roofline = RooflineChart { operators: operators.collect(), ..roofline() };
+    for svg in [line.svg(), roofline.svg()] {
+        assert_well_formed(&svg);
+        assert!(svg.len() < 1_000_000, "{} bytes", svg.len());
+    }
+}
+
+#[test]
 fn fifty_series_have_a_short_legend() {
     let svg = many().svg();
     assert!(svg.contains(" more</text>"));
     assert_well_formed(&svg);
-}
-
-fn many() -> LineChart {
-    let points = |index: usize| (0..20).map(move |x| (f64::from(x), Some(f64::from(x) * index as f64)));
-    LineChart {
-        title: "Fifty lines".to_owned(),
-        x: Axis::linear("x", Unit::Number),
-        y: Axis::linear("y", Unit::Bytes),
-        series: (0..50).map(|index| Series::new(format!("configuration {index}"), points(index))).collect(),
-        ..LineChart::default()
-    }
 }
 
 /// Writes figures to look at: `cargo test -p rooflens-report --test figure -- --ignored --nocapture`.
@@ -306,6 +189,15 @@ fn gallery() {
         Series::new(format!("variant {index}"), [(1.0, Some(0.01)), (512.0, Some(0.02 * f64::from(index)))])
     }));
     let one = LineChart { series: vec![Series::new("one", [(4.0, Some(2.0))])], ..LineChart::default() };
+    let values = |bar: usize| (0..bar % 24).map(move |part| 1e9 * ((bar * 7 + part * 5) % 11) as f64);
+    let hostile = BarChart {
+        title: HARM.repeat(9),
+        label: HARM.to_owned(),
+        unit: Unit::Bytes,
+        parts: (0..24).map(|part| format!("{part} {HARM}")).collect(),
+        bars: (0..24).map(|bar| Bar::new(HARM.repeat(bar % 3 + 1), values(bar))).collect(),
+        ..BarChart::default()
+    };
     let figures = [
         ("line", sweep().svg()),
         ("line-linear", linear.svg()),
@@ -317,6 +209,7 @@ fn gallery() {
         ("roofline-peaks", peaks.svg()),
         ("roofline-crowded", crowded.svg()),
         ("bar", bars().svg()),
+        ("bar-many", hostile.svg()),
     ];
     for (name, svg) in figures {
         let path = folder.join(format!("{name}.svg"));

@@ -1,0 +1,148 @@
+//! Two designs side by side: what changes, operator by operator.
+
+use serde::Serialize;
+
+use crate::document::{Document, OperatorFacts};
+use crate::step::Phase;
+
+/// What differs between two designs.
+#[derive(Debug, Clone, Serialize)]
+pub struct Differences {
+    /// Whole numbers of the design and the workload.
+    pub totals: Vec<Difference>,
+    /// Each operator of either, all its layers together.
+    pub operators: Vec<OperatorDifference>,
+}
+
+/// A number of two designs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Difference {
+    /// Which number, as `params.total`.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Its values.
+    #[serde(flatten)]
+    pub values: Change,
+}
+
+/// A number before and after.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Change {
+    /// In the design that is compared with.
+    pub base: f64,
+    /// In the design that is asked for.
+    pub value: f64,
+    /// Their difference.
+    pub difference: f64,
+    /// The difference as a part of the base; null where the base is nothing.
+    pub change: Option<f64>,
+}
+
+impl Change {
+    /// From `base` to `value`.
+    #[must_use]
+    pub fn new(base: f64, value: f64) -> Self {
+        let difference = value - base;
+        Self { base, value, difference, change: (base != 0.0).then(|| difference / base) }
+    }
+}
+
+/// An operator of two designs, all its layers together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OperatorDifference {
+    /// In which phase.
+    pub phase: Phase,
+    /// Its name.
+    pub name: &'static str,
+    /// Its class.
+    pub class: &'static str,
+    /// Useful operations.
+    pub flops: Change,
+    /// Bytes between memory and chip.
+    pub bytes: Change,
+    /// The least time; null without a device.
+    pub seconds: Option<Change>,
+}
+
+/// What differs between `base` and `document`.
+#[must_use]
+pub fn differences(base: &Document, document: &Document) -> Differences {
+    let mut totals = Vec::new();
+    let mut add = |name, unit, base: Option<f64>, value: Option<f64>| {
+        if let (Some(base), Some(value)) = (base, value) {
+            totals.push(Difference { name, unit, values: Change::new(base, value) });
+        }
+    };
+    let number = |value: u128| Some(value as f64);
+    add("params.total", "1", number(base.params.total), number(document.params.total));
+    add("params.active", "1", number(base.params.active), number(document.params.active));
+    let kv = |document: &Document| number(document.kv.cache.bytes_per_token);
+    add("kv.bytes_per_token", "B", kv(base), kv(document));
+    let memory = |document: &Document| number(document.memory.total_bytes);
+    add("memory.total_bytes", "B", memory(base), memory(document));
+    let flops = |document: &Document| number(document.totals.flops.useful);
+    add("flops.useful", "FLOP", flops(base), flops(document));
+    let bytes = |document: &Document| number(document.totals.bytes.total);
+    add("bytes.total", "B", bytes(base), bytes(document));
+    add("seconds", "s", base.totals.seconds, document.totals.seconds);
+    Differences { totals, operators: operators(base, document) }
+}
+
+#[derive(Default, Clone, Copy)]
+struct Sum {
+    flops: f64,
+    bytes: f64,
+    seconds: Option<f64>,
+}
+
+type Key = (Phase, &'static str, &'static str);
+
+fn operators(base: &Document, document: &Document) -> Vec<OperatorDifference> {
+    // In the order of execution: those of the new design, then those that it no longer has.
+    let (base, new) = (sums(base), sums(document));
+    let find = |sums: &[(Key, Sum)], key: &Key| {
+        sums.iter().find(|(known, _)| known == key).map(|(_, sum)| *sum).unwrap_or_default()
+    };
+    let gone = base.iter().filter(|(key, _)| !new.iter().any(|(known, _)| known == key));
+    let keys = new.iter().chain(gone).map(|(key, _)| *key);
+    let difference = |key: Key| {
+        let (before, after) = (find(&base, &key), find(&new, &key));
+        OperatorDifference {
+            phase: key.0,
+            class: key.1,
+            name: key.2,
+            flops: Change::new(before.flops, after.flops),
+            bytes: Change::new(before.bytes, after.bytes),
+            seconds: before
+                .seconds
+                .or(after.seconds)
+                .map(|_| Change::new(before.seconds.unwrap_or(0.0), after.seconds.unwrap_or(0.0))),
+        }
+    };
+    keys.map(difference).collect()
+}
+
+fn sums(document: &Document) -> Vec<(Key, Sum)> {
+    let mut sums: Vec<(Key, Sum)> = Vec::new();
+    let all = document
+        .phases
+        .iter()
+        .flat_map(|phase| phase.operators.iter().map(move |operator| (phase.phase, operator)));
+    for (phase, operator) in all {
+        let key = (phase, operator.class, operator.name);
+        let OperatorFacts { count, flops, bytes, seconds, .. } = operator;
+        let layers = *count as f64;
+        let index = sums.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+            sums.push((key, Sum::default()));
+            sums.len() - 1
+        });
+        let sum = &mut sums[index].1;
+        sum.flops += flops.useful as f64 * layers;
+        sum.bytes += bytes.total as f64 * layers;
+        if let Some(seconds) = seconds {
+            *sum.seconds.get_or_insert(0.0) += seconds.bound * layers;
+        }
+    }
+    sums
+}

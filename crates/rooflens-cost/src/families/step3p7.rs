@@ -1,0 +1,156 @@
+//! Step-3.5-Flash and Step-3.7-Flash (text): window layers with more heads than the others, a gate for
+//! each head, a shared expert. Transformers' `Step3p7ForConditionalGeneration`.
+
+use super::lists::{DENSE_OR_SPARSE, by_word};
+use super::shapes::{Gqa, Mixture, QkNorm, all_reduce, gated_mlp, pre_norm};
+use super::trunk::{Defaults, Trunk, check_experts, check_heads, mask_of, window_or};
+use super::{Design, Family, Source};
+use crate::config::{ConfigError, Keys};
+use crate::units::{Dim, Linear, Unit};
+use crate::vision;
+
+/// Key heads have two spellings, and so their default with them.
+const CLASS: Defaults =
+    Defaults { vocab: 128_815, hidden: 4_096, layers: 45, heads: 64, kv_heads: None, head_dim: Some(128) };
+
+const KINDS: &str = "full_attention or sliding_attention for each layer";
+
+/// The family.
+pub struct Step3p7;
+
+impl Family for Step3p7 {
+    fn name(&self) -> &'static str {
+        "step3p7"
+    }
+
+    fn about(&self) -> &'static str {
+        "Step-3.5-Flash, Step-3.7-Flash"
+    }
+
+    fn model_types(&self) -> &'static [&'static str] {
+        &["step3p7", "step3p5"]
+    }
+
+    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+        let keys = &config.text;
+        // A buffer and factors of the router: no shapes.
+        keys.ignore(&[
+            "use_moe_router_bias",
+            "moe_router_scaling_factor",
+            "moe_router_activation",
+            "norm_expert_weight",
+        ]);
+        for key in ["moe_every_n_layer", "n_shared_experts"] {
+            if keys.count_or(key, 1)? != 1 {
+                return Err(keys.wrong(key, "1"));
+            }
+        }
+        let trunk = Trunk::read(keys, CLASS)?;
+        let Trunk { hidden, heads, head_dim, layers: depth, .. } = trunk;
+        let kv_heads = any(keys, &["num_key_value_heads", "num_attention_groups"], 8)?;
+        let bias = keys.flag_or("attention_bias", false)?;
+        let mlp_bias = keys.flag_or("mlp_bias", false)?;
+        let full = Gqa { qkv_bias: bias, o_bias: bias, qk_norm: QkNorm::Head, kv_heads, ..trunk.attention() };
+        check_heads(keys, heads, kv_heads, head_dim)?;
+        let windowed = Gqa {
+            heads: window_heads(keys, heads, kv_heads)?,
+            mask: mask_of(window_or(keys, None)?),
+            ..full
+        };
+        check_heads(keys, windowed.heads, kv_heads, head_dim)?;
+        let mut dense = gated_mlp("mlp", hidden, keys.size_or("intermediate_size", 11_264)?, mlp_bias);
+        dense.push(all_reduce(hidden));
+        let sparse = experts(keys, hidden, mlp_bias)?;
+        let windows = by_word(keys, "layer_types", depth, "sliding_attention", "full_attention", KINDS)?
+            .unwrap_or_else(|| vec![false; depth]);
+        let layers = windows.into_iter().zip(sparse_layers(keys, depth)?).map(|(window, has_experts)| {
+            let attention = attention(if window { &windowed } else { &full });
+            pre_norm(hidden, attention, if has_experts { sparse.clone() } else { dense.clone() })
+        });
+        let layers = layers.collect();
+        // The class asks the whole, which a flat file is itself.
+        let tied = config.root.flag_or("tie_word_embeddings", false)?;
+        let mut design = trunk.decoder(tied, layers);
+        // The generation before has no tower.
+        if config.model_type == "step3p7" {
+            design.vision = Some(vision::step3p7::read(&config.root, hidden)?);
+        }
+        if keys.has("num_nextn_predict_layers") {
+            design.notes.push("the layers that draft are left out: files do not tell their shape".to_owned());
+        }
+        Ok(design)
+    }
+}
+
+/// The first of several spellings that is there.
+fn any(keys: &Keys, spellings: &[&str], default: u64) -> Result<u64, ConfigError> {
+    let mut found = None;
+    for key in spellings {
+        let size = keys.size_if(key)?;
+        found = found.or(size);
+    }
+    Ok(found.unwrap_or(default))
+}
+
+/// Heads of window layers.
+fn window_heads(keys: &Keys, heads: u64, kv_heads: u64) -> Result<u64, ConfigError> {
+    let legacy = match keys.inside("attention_other_setting") {
+        Some(legacy) => {
+            if legacy.size_or("num_attention_groups", kv_heads)? != kv_heads {
+                return Err(legacy.wrong("num_attention_groups", "that of the other layers"));
+            }
+            legacy.size_or("num_attention_heads", heads)?
+        }
+        None => heads,
+    };
+    keys.size_or("num_sliding_attention_heads", legacy)
+}
+
+/// Which layers have experts: by list, by the numbers of a text, else all after the dense ones.
+fn sparse_layers(keys: &Keys, depth: usize) -> Result<Vec<bool>, ConfigError> {
+    let first = keys.count_or("first_k_dense_replace", 3)?;
+    let numbers: Option<Vec<u64>> = match keys.text("moe_layers_enum") {
+        Some(text) => {
+            let parsed: Result<_, _> =
+                text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::parse).collect();
+            Some(parsed.map_err(|_| keys.wrong("moe_layers_enum", "numbers of layers, with commas"))?)
+        }
+        None => keys.numbers("moe_layers_enum")?,
+    };
+    let listed = by_word(keys, "mlp_layer_types", depth, "sparse", "dense", DENSE_OR_SPARSE)?;
+    let has = |index: u64| numbers.as_ref().map_or(index >= first, |numbers| numbers.contains(&index));
+    Ok(listed.unwrap_or_else(|| (0..depth as u64).map(has).collect()))
+}
+
+fn experts(keys: &Keys, hidden: u64, bias: bool) -> Result<Vec<Unit>, ConfigError> {
+    let spellings = ["n_routed_experts", "moe_num_experts", "num_local_experts", "num_experts"];
+    let mixture = Mixture {
+        hidden,
+        experts: any(keys, &spellings, 288)?,
+        top_k: any(keys, &["num_experts_per_tok", "moe_top_k"], 8)?,
+        inner: keys.size_or("moe_intermediate_size", 1_280)?,
+        shared: 0,
+        shared_gate: false,
+        bias: false,
+        router_bias: false,
+    };
+    check_experts(keys, "num_experts_per_tok", mixture.top_k, mixture.experts)?;
+    let mut units = mixture.units();
+    let shared = any(keys, &["share_expert_dim", "share_expert_dims"], 1_280)?;
+    let sum = units.len().saturating_sub(1);
+    units.splice(sum..sum, gated_mlp("moe.shared", hidden, shared, bias));
+    Ok(units)
+}
+
+/// Attention whose result each head's gate scales.
+fn attention(shape: &Gqa) -> Vec<Unit> {
+    let mut units = shape.units();
+    let gate = Unit::Linear(
+        Linear::new("g_proj", "attn.gate", Dim::whole(shape.hidden), [Dim::split(shape.heads, 1)])
+            .at("self_attn.g_proj")
+            .vector(shape.heads * (shape.head_dim + 4))
+            .formula("2·T·h·H"),
+    );
+    units.insert(1, gate);
+    units
+}

@@ -1,0 +1,54 @@
+//! Kimi-K2.5 (MoonViT-3D, after arXiv 2504.07491): SigLIP's shape with rotations, over images of any size;
+//! four patches become a token. As `Kimi_K25VisionModel` of Transformers has it.
+
+use super::grid::{Fit, Grid};
+use super::parts::{Block, head_dim, layer_norm, layers, patch, table, width};
+use super::qwen2_vl::merger;
+use super::{Span, Stage, Tower};
+use crate::config::{ConfigError, Keys};
+
+/// The checkpoint's spelling of a key, or Transformers'.
+fn either(keys: &Keys, theirs: &'static str, ours: &'static str) -> &'static str {
+    if keys.names(theirs) { theirs } else { ours }
+}
+
+/// Reads `vision_config`, for a language model of width `hidden`; nothing where there is none.
+pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
+    let Some(keys) = root.inside("vision_config") else { return Ok(None) };
+    let inside = width(&keys, either(&keys, "vt_hidden_size", "hidden_size"), 1152)?;
+    let heads_key = either(&keys, "vt_num_attention_heads", "num_attention_heads");
+    let heads = width(&keys, heads_key, 16)?;
+    let inner = width(&keys, either(&keys, "vt_intermediate_size", "intermediate_size"), 4304)?;
+    let block = Block {
+        rotated: true,
+        ..Block::plain(inside, heads, head_dim(&keys, heads_key, inside, heads)?, inner)
+    };
+    let depth = layers(&keys, either(&keys, "vt_num_hidden_layers", "num_hidden_layers"), 27)?;
+    let patch_size = width(&keys, "patch_size", 14)?;
+    let merge = match keys.numbers("merge_kernel_size")?.as_deref() {
+        None => 2,
+        Some([a, b]) if a == b && (1..=64).contains(a) => *a,
+        Some(_) => return Err(keys.wrong("merge_kernel_size", "two equal numbers from 1 to 64")),
+    };
+    let rows = width(&keys, either(&keys, "init_pos_emb_height", "pos_emb_height"), 64)?;
+    let columns = width(&keys, either(&keys, "init_pos_emb_width", "pos_emb_width"), 64)?;
+    if patch_size > 4096 {
+        return Err(keys.wrong("patch_size", "at most 4,096"));
+    }
+    let patches = Span::Patches { class: 0 };
+    let embed = vec![
+        patch(3 * patch_size * patch_size, inside, true),
+        table("position_embeddings", &[rows, columns, inside]),
+    ];
+    let stages = vec![
+        Stage::new("patch_embed", 1, patches, embed),
+        block.stage("layer", depth, 0),
+        Stage::new("final_layernorm", 1, patches, vec![layer_norm("final_layernorm", inside)]),
+        Stage::new("projector_norm", 1, patches, vec![layer_norm("pre_norm", inside)]).connecting(),
+        Stage::new("mm_projector", 1, Span::Blocks { by: merge, class: 0 }, merger(inside, merge, hidden))
+            .connecting(),
+    ];
+    // Positions are stretched to any grid; the square of them is what they were learnt for.
+    let grid = Grid { patch: patch_size, merge, fit: Fit::Filled, side: Some(rows) };
+    Ok(Some(Tower::new("MoonViT", stages, grid)))
+}

@@ -1,0 +1,50 @@
+//! Qwen2-VL (arXiv 2409.12191): a plain transformer over patches of any grid, four of which become a token.
+//! As `Qwen2VisionTransformerPretrainedModel` of Transformers has it.
+
+use super::grid::{Fit, Grid};
+use super::parts::{Block, head_dim, layer_norm, layers, patch, two_layers, width};
+use super::{Span, Stage, Tower};
+use crate::config::{ConfigError, Keys};
+use crate::units::Unit;
+
+/// Reads `vision_config`; nothing where there is none.
+pub fn read(root: &Keys) -> Result<Option<Tower>, ConfigError> {
+    let Some(keys) = root.inside("vision_config") else { return Ok(None) };
+    let hidden = width(&keys, "embed_dim", 1280)?;
+    let heads = width(&keys, "num_heads", 16)?;
+    let ratio = keys.fraction_or("mlp_ratio", 4.0)?;
+    let inner = (hidden as f64 * ratio) as u64;
+    let block = Block {
+        rotated: true,
+        ..Block::plain(hidden, heads, head_dim(&keys, "num_heads", hidden, heads)?, inner)
+    };
+    let (grid, pixels) = grid(&keys, 14, None)?;
+    let merger = merger(hidden, grid.merge, width(&keys, "hidden_size", 3584)?);
+    let stages = vec![
+        Stage::new("patch_embed", 1, Span::Patches { class: 0 }, vec![patch(pixels, hidden, false)]),
+        block.stage("block", layers(&keys, "depth", 32)?, 0),
+        Stage::new("merger_norm", 1, Span::Patches { class: 0 }, vec![layer_norm("ln_q", hidden)]),
+        Stage::new("merger", 1, Span::Blocks { by: grid.merge, class: 0 }, merger),
+    ];
+    Ok(Some(Tower::new("Qwen2-VL ViT", stages, grid)))
+}
+
+/// The grid of patches, and the numbers of a patch: both frames that an image is doubled into.
+pub(super) fn grid(keys: &Keys, patch: u64, side: Option<u64>) -> Result<(Grid, u64), ConfigError> {
+    let patch = width(keys, "patch_size", patch)?;
+    let merge = width(keys, "spatial_merge_size", 2)?;
+    // Files spell the channels two ways; the class reads `in_channels` and the other is always 3.
+    let channels = width(keys, "in_channels", 3)?;
+    let frames = width(keys, "temporal_patch_size", 2)?;
+    let pixels = channels.saturating_mul(frames).saturating_mul(patch.saturating_mul(patch));
+    if pixels > 1 << 26 {
+        return Err(keys.wrong("patch_size", "small enough for 67,108,864 numbers a patch"));
+    }
+    Ok((Grid { patch, merge, fit: Fit::Resized, side }, pixels))
+}
+
+/// What makes a token of `merge` × `merge` patches.
+pub(super) fn merger(hidden: u64, merge: u64, output: u64) -> Vec<Unit> {
+    let joined = hidden * merge * merge;
+    two_layers("vision.merge", joined, joined, output, true).into()
+}

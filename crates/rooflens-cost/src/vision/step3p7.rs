@@ -1,0 +1,74 @@
+//! Step-3.7: a rotated transformer with layer scales over one square and crops, two strided convolutions
+//! behind it. As `Step3p7VisionModel` of Transformers has it.
+
+use super::parts::{Block, conv, head_dim, layer_norm, layers, linear, patch, table, width};
+use super::square::Square;
+use super::{Span, Stage, Tower};
+use crate::config::{ConfigError, Keys};
+use crate::units::Unit;
+
+/// Pixels of a side of a crop: `Step3p7ImageProcessor.patch_size`, which no config tells.
+const CROP: u64 = 504;
+/// `Step3p7VisionConfig.mlp_ratio`; `intermediate_size` is never read.
+const MLP_RATIO: f64 = 8960.0 / 1536.0;
+
+/// The checkpoint's spelling of a key, or Transformers'.
+fn either(keys: &Keys, theirs: &'static str, ours: &'static str) -> &'static str {
+    if keys.names(theirs) { theirs } else { ours }
+}
+
+/// Reads `vision_config`, for a language model of width `hidden`. Where there is none, the class's own: no
+/// published config of the model leaves the tower out.
+pub fn read(root: &Keys, hidden: u64) -> Result<Tower, ConfigError> {
+    let none = serde_json::Map::new();
+    let keys = root.inside("vision_config").unwrap_or_else(|| Keys::new(&none, "vision_config."));
+    let inside = width(&keys, either(&keys, "width", "hidden_size"), 1536)?;
+    let heads_key = either(&keys, "heads", "num_attention_heads");
+    let heads = width(&keys, heads_key, 16)?;
+    let inner = (inside as f64 * keys.fraction_or("mlp_ratio", MLP_RATIO)?) as u64;
+    let block = Block {
+        rotated: true,
+        ..Block::plain(inside, heads, head_dim(&keys, heads_key, inside, heads)?, inner)
+    };
+    let depth = layers(&keys, either(&keys, "layers", "num_hidden_layers"), 47)?;
+    let patch_size = width(&keys, "patch_size", 14)?;
+    if patch_size > 4096 {
+        return Err(keys.wrong("patch_size", "at most 4,096"));
+    }
+    let side = width(&keys, "image_size", 728)? / patch_size;
+    if side == 0 {
+        return Err(keys.wrong("image_size", "at least a patch"));
+    }
+    let channels = width(&keys, "num_channels", 3)?;
+    let pixels = channels.saturating_mul(patch_size * patch_size);
+    if pixels > 1 << 26 {
+        return Err(keys.wrong("num_channels", "small enough for 67,108,864 numbers a patch"));
+    }
+    let patches = Span::Patches { class: 0 };
+    let mut layer: Vec<Unit> = block.units();
+    layer.push(table("layer_scales", &[2, inside]));
+    let bias = root.flag_or("projector_bias", false)?;
+    let embed = vec![
+        patch(pixels, inside, false),
+        table("position_embedding", &[side, side, inside]),
+        layer_norm("pre_layernorm", inside),
+    ];
+    let by = |by| Span::Blocks { by, class: 0 };
+    let stages = vec![
+        Stage::new("embeddings", 1, patches, embed),
+        Stage::new("layer", depth, patches, layer),
+        Stage::new("downsampler1", 1, by(2), vec![conv("downsampler1", 3, inside, 2 * inside, true)]),
+        Stage::new("downsampler2", 1, by(4), vec![conv("downsampler2", 3, 2 * inside, 4 * inside, true)]),
+        Stage::new(
+            "multi_modal_projector",
+            1,
+            by(4),
+            vec![linear("multi_modal_projector", "vision.merge", 4 * inside, hidden, bias)],
+        )
+        .connecting(),
+    ];
+    let tokens = |side: u64| side.div_ceil(4) * side.div_ceil(4);
+    let crop = (CROP / patch_size).max(1);
+    let cut = Square { side, tokens: tokens(side), crop: Some((crop, tokens(crop))) };
+    Ok(Tower::new("Step-3.7 ViT", stages, cut))
+}

@@ -1,0 +1,68 @@
+//! What a model must cost, laid out: one design, two side by side, or a sweep.
+
+mod comparison;
+mod design;
+mod figures;
+mod needs;
+mod operators;
+mod points;
+
+pub use comparison::comparison;
+pub use design::design;
+pub use figures::{Figure, design_figures, sweep_figures};
+pub use operators::operators;
+pub use points::{Points, points};
+
+use rooflens_cost::step::Phase;
+
+use crate::TerminalOptions;
+use crate::block::{Block, Cell};
+use crate::render::{self, Part};
+
+/// Parts on a terminal.
+#[must_use]
+pub fn terminal(parts: &[Part], options: &TerminalOptions) -> String {
+    render::terminal::parts(parts, options)
+}
+
+/// Parts as Markdown.
+#[must_use]
+pub fn markdown(title: &str, parts: &[Part]) -> String {
+    render::markdown::parts(title, parts)
+}
+
+/// The first table of the parts as CSV.
+#[must_use]
+pub fn csv(parts: &[Part]) -> String {
+    let tables = parts.iter().flat_map(|part| &part.blocks).filter_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    tables.into_iter().next().map(render::csv::table).unwrap_or_default()
+}
+
+/// A duration in seconds.
+fn seconds(value: f64) -> Cell {
+    Cell::MeanTime(value * 1e9)
+}
+
+/// Bytes of memory traffic and sizes, in the decimal units of data sheets.
+fn bytes(value: u128) -> Cell {
+    Cell::Amount(value as f64, "B")
+}
+
+/// Operations.
+fn flops(value: u128) -> Cell {
+    Cell::Amount(value as f64, "FLOP")
+}
+
+/// What a phase is called.
+fn phase_title(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Prefill => "Prefill",
+        Phase::Decode => "Decode",
+        Phase::Vision => "Vision",
+    }
+}
+
+const NO_DEVICE: &str = "no --hardware was given";

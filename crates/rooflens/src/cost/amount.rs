@@ -1,0 +1,103 @@
+//! Numbers as people type them: `2k`, `1..64:x2`, `50ms`.
+
+/// A whole number; `k`, `M` and `G` multiply by 1024.
+pub fn whole(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let wrong = || format!("{text:?} is no whole number; as in 2048 or 2k");
+    let number: u64 = digits.replace('_', "").parse().map_err(|_| wrong())?;
+    number.checked_mul(factor).ok_or_else(wrong)
+}
+
+/// The most values of one list.
+const MOST: usize = 10_000;
+
+/// Numbers: a list (`1,2,4`), a range that doubles (`1..64`), with a factor (`1..1000:x10`) or a step
+/// (`0..100:+10`), or several of these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Numbers(pub Vec<u64>);
+
+impl std::str::FromStr for Numbers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut numbers = Vec::new();
+        for part in text.split(',') {
+            match part.split_once("..") {
+                None => numbers.push(whole(part)?),
+                Some((first, rest)) => range(first, rest, &mut numbers)?,
+            }
+            if numbers.len() > MOST {
+                return Err(format!("more than {MOST} values"));
+            }
+        }
+        Ok(Numbers(numbers))
+    }
+}
+
+fn range(first: &str, rest: &str, into: &mut Vec<u64>) -> Result<(), String> {
+    let (last, step) = rest.split_once(':').unwrap_or((rest, "x2"));
+    let (first, last) = (whole(first)?, whole(last.trim_start_matches('='))?);
+    let wrong = || format!("{step:?} is no step; as in x2 or +128");
+    let (factor, more) = match step.split_at_checked(1) {
+        Some(("x" | "*", factor)) => (whole(factor)?, 0),
+        Some(("+", more)) => (1, whole(more)?),
+        _ => return Err(wrong()),
+    };
+    if (factor < 2 && more == 0) || (first == 0 && more == 0) {
+        return Err(wrong());
+    }
+    let mut at = first;
+    while at <= last && into.len() <= MOST {
+        into.push(at);
+        match at.checked_mul(factor).and_then(|next| next.checked_add(more)) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+/// A duration in seconds: `1s`, `50ms`, `200us`.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let units = [("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9), ("min", 60.0), ("s", 1.0)];
+    let found = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
+    let wrong = || format!("{text:?} is no duration; as in 1s or 50ms");
+    let (digits, scale) = found.ok_or_else(wrong)?;
+    let number: f64 = digits.trim().parse().map_err(|_| wrong())?;
+    let seconds = number * scale;
+    if seconds.is_finite() && seconds > 0.0 { Ok(seconds) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_ranges() {
+        let numbers = |text: &str| text.parse::<Numbers>().map(|numbers| numbers.0);
+        assert_eq!(numbers("2k"), Ok(vec![2048]));
+        assert_eq!(numbers("1..8"), Ok(vec![1, 2, 4, 8]));
+        assert_eq!(numbers("1,10..1000:x10"), Ok(vec![1, 10, 100, 1000]));
+        assert_eq!(numbers("0..30:+10"), Ok(vec![0, 10, 20, 30]));
+        for wrong in ["", "x", "1..8:x1", "0..8", "1..8:9", "99999999999999999999", "9999999999G"] {
+            assert!(numbers(wrong).is_err(), "{wrong}");
+        }
+        assert!(numbers("0..100000:+1").is_err());
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(seconds("50ms"), Ok(0.05));
+        assert_eq!(seconds("1.5 s"), Ok(1.5));
+        for wrong in ["50", "-1s", "0s", "infs", "s"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What is asked of the cost model, with every word understood.
+
+use std::path::PathBuf;
+
+use rooflens_cost::hold::Held;
+use rooflens_cost::pass::LatentOrder;
+use rooflens_cost::precision::Dtype;
+use rooflens_cost::routing::Routing;
+use rooflens_cost::vision::Images;
+
+use crate::error::CliError;
+
+/// A key of the config and its values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The key; dots lead into nested objects.
+    pub key: String,
+    /// Its values: more than one are swept over.
+    pub values: Vec<String>,
+}
+
+impl std::str::FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not KEY=VALUE, as in num_key_value_heads=4");
+        let (key, value) = text.split_once('=').ok_or_else(wrong)?;
+        if key.is_empty() || value.is_empty() {
+            return Err(wrong());
+        }
+        // A list in JSON is one value; what reads as numbers may be a list or range of them.
+        let values = if value.starts_with(['[', '{', '"']) {
+            vec![value.to_owned()]
+        } else if let Ok(numbers) = value.parse::<super::amount::Numbers>() {
+            numbers.0.iter().map(u64::to_string).collect()
+        } else {
+            value.split(',').map(str::to_owned).collect()
+        };
+        Ok(Setting { key: key.trim().to_owned(), values })
+    }
+}
+
+/// A question.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// Configs: the last is asked about, one before it is compared with.
+    pub configs: Vec<PathBuf>,
+    /// Sequences.
+    pub batch: Vec<u64>,
+    /// Tokens of prompts.
+    pub prefill: Option<Vec<u64>>,
+    /// Tokens before them.
+    pub prefix: u64,
+    /// Tokens of a step.
+    pub chunk: Option<u64>,
+    /// Tokens in the cache before the first is made.
+    pub context: Option<Vec<u64>>,
+    /// Steps of making tokens.
+    pub steps: u64,
+    /// Tokens drafted in each.
+    pub draft: u64,
+    /// Images of each sequence.
+    pub images: Option<u64>,
+    /// Their size, as typed.
+    pub image_size: Option<String>,
+    /// Local views of each.
+    pub crops: Option<Vec<u64>>,
+    /// Names of devices.
+    pub hardware: Vec<String>,
+    /// Ways of dealing out.
+    pub tp: Vec<u64>,
+    /// Stages.
+    pub pp: Vec<u64>,
+    /// Devices with experts.
+    pub ep: Vec<u64>,
+    /// Replicas.
+    pub dp: Vec<u64>,
+    /// Part of memory that may be used.
+    pub usable: f64,
+    /// Formats of all weights.
+    pub dtype: Vec<String>,
+    /// Format of cached keys and values, as typed.
+    pub kv_dtype: Option<String>,
+    /// Keys that are set.
+    pub set: Vec<Setting>,
+    /// What is held.
+    pub hold: Option<Held>,
+    /// By which key.
+    pub by: Option<String>,
+    /// How tokens choose experts, as typed.
+    pub routing: String,
+    /// Order of products in latent attention.
+    pub latent: LatentOrder,
+    /// Target for prompts, in seconds.
+    pub ttft: Option<f64>,
+    /// Target for tokens, in seconds.
+    pub tpot: Option<f64>,
+}
+
+impl Question {
+    /// Format of cached keys and values.
+    pub fn kv(&self) -> Result<Option<Dtype>, CliError> {
+        const KV: &[Dtype] =
+            &[Dtype::Fp32, Dtype::Bf16, Dtype::Fp16, Dtype::Fp8, Dtype::Int8, Dtype::Fp4, Dtype::Int4];
+        let Some(name) = &self.kv_dtype else { return Ok(None) };
+        match KV.iter().find(|dtype| dtype.as_str() == name) {
+            Some(dtype) => Ok(Some(*dtype)),
+            None => Err(CliError::UnknownFormat {
+                flag: "--kv-dtype",
+                name: name.clone(),
+                known: KV.iter().map(|dtype| dtype.as_str()).collect(),
+            }),
+        }
+    }
+
+    /// The images of each sequence, if any, with so many local views.
+    pub fn images(&self, crops: Option<u64>) -> Result<Option<Images>, CliError> {
+        if self.images.is_none() && self.image_size.is_none() && crops.is_none() {
+            return Ok(None);
+        }
+        let size = self.image_size.as_deref().map(|text| {
+            let sides =
+                text.split_once(['x', '×']).and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+            sides.ok_or_else(|| CliError::BadImageSize { text: text.to_owned() })
+        });
+        let size: Option<(u64, u64)> = size.transpose()?;
+        Ok(Some(Images {
+            count: self.images.unwrap_or(1),
+            width: size.map(|size| size.0),
+            height: size.map(|size| size.1),
+            crops,
+        }))
+    }
+
+    /// How tokens choose experts.
+    pub fn routing(&self) -> Result<Routing, CliError> {
+        let wrong = |reason: String| CliError::BadRouting { text: self.routing.clone(), reason };
+        match self.routing.as_str() {
+            "uniform" => Ok(Routing::Uniform),
+            "balanced" => Ok(Routing::Balanced),
+            text => match text.strip_prefix("power:") {
+                Some(alpha) => match alpha.parse::<f64>() {
+                    Ok(alpha) if (0.0..=10.0).contains(&alpha) => Ok(Routing::PowerLaw { alpha }),
+                    _ => Err(wrong("ALPHA is a number from 0 to 10".to_owned())),
+                },
+                None => {
+                    let text = std::fs::read(text).map_err(|error| wrong(error.to_string()))?;
+                    let visits: Vec<f64> =
+                        serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+                    if visits.iter().any(|visits| !visits.is_finite() || *visits < 0.0) || visits.is_empty() {
+                        return Err(wrong("a list of numbers from 0".to_owned()));
+                    }
+                    Ok(Routing::Histogram { visits })
+                }
+            },
+        }
+    }
+}
