@@ -314,13 +314,11 @@ FAMILIES: dict[str, tuple[dict, dict[str, dict]]] = {
                        "moe_intermediate_size": 20, "n_routed_experts": 8, "num_experts_per_tok": 3,
                        "sliding_window": 24}, {
         "plain": {},
-        "swa_dims": {"swa_num_attention_heads": 8, "swa_num_key_value_heads": 4, "swa_head_dim": 10,
-                     "swa_v_head_dim": 6, "hybrid_layer_pattern": [0, 1, 1, 0, 1, 1, 0],
-                     "moe_layer_freq": [0, 1, 1, 1, 1, 0, 1]},
+        # Not swa_*, hybrid_layer_pattern, moe_layer_freq, add_*_sink_bias: files of the model have them
+        # and mean them, but the class of 5.22 reads none.
         "attention_bias": {"attention_bias": True},
         "layer_types": {"layer_types": ["sliding_attention"] * 6 + ["full_attention"]},
         "mlp_layer_types": {"mlp_layer_types": ["dense"] * 3 + ["sparse"] * 4},
-        "sinks": {"add_full_attention_sink_bias": True, "add_swa_attention_sink_bias": False},
     }),
     "mamba2": (MAMBA, {
         "plain": {}, "one_group": {"n_groups": 1}, "bias": {"use_bias": True},

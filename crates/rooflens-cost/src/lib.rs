@@ -2,6 +2,7 @@
 
 mod assumptions;
 pub mod blueprint;
+pub mod classes;
 pub mod compare;
 pub mod config;
 pub mod crossover;

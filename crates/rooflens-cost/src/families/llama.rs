@@ -1,11 +1,16 @@
-//! Llama 2, 3, 3.1 and 3.2 (text), and the many models of the same shape.
+//! Llama 2 (arXiv 2307.09288), 3, 3.1 and 3.2 (text), and the many models of the same shape;
+//! Transformers' `LlamaForCausalLM`.
 
 use super::shapes::{Gqa, all_reduce, gated_mlp, pre_norm};
+use super::trunk::{Defaults, Trunk};
 use super::{Design, Family, Source};
 use crate::config::ConfigError;
 
 /// The family.
 pub struct Llama;
+
+const CLASS: Defaults =
+    Defaults { vocab: 32_000, hidden: 4096, layers: 32, heads: 32, kv_heads: None, head_dim: None };
 
 impl Family for Llama {
     fn name(&self) -> &'static str {
@@ -22,24 +27,14 @@ impl Family for Llama {
 
     fn read(&self, config: &Source) -> Result<Design, ConfigError> {
         let keys = &config.text;
-        let hidden = keys.size("hidden_size")?;
-        let heads = keys.size("num_attention_heads")?;
+        let trunk = Trunk::read(keys, CLASS)?;
         let bias = keys.flag_or("attention_bias", false)?;
-        let attention = Gqa {
-            qkv_bias: bias,
-            o_bias: bias,
-            ..Gqa::plain(
-                hidden,
-                heads,
-                keys.size_or("num_key_value_heads", heads)?,
-                keys.size_or("head_dim", hidden / heads)?,
-            )
-        };
-        let mlp_bias = keys.flag_or("mlp_bias", false)?;
-        let mut feed_forward = gated_mlp("mlp", hidden, keys.size("intermediate_size")?, mlp_bias);
-        feed_forward.push(all_reduce(hidden));
-        let layer = pre_norm(hidden, attention.units(), feed_forward);
-        let layers = vec![layer; keys.layers("num_hidden_layers")?];
-        Ok(Design::decoder(hidden, keys.size("vocab_size")?, config.tied(false)?, layers))
+        let attention = Gqa { qkv_bias: bias, o_bias: bias, ..trunk.attention() };
+        let inner = keys.size_or("intermediate_size", 11_008)?;
+        let mut feed_forward = gated_mlp("mlp", trunk.hidden, inner, keys.flag_or("mlp_bias", false)?);
+        feed_forward.push(all_reduce(trunk.hidden));
+        let layer = pre_norm(trunk.hidden, attention.units(), feed_forward);
+        let layers = vec![layer; trunk.layers];
+        Ok(trunk.decoder(config.tied(false)?, layers))
     }
 }

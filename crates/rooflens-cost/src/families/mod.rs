@@ -207,7 +207,12 @@ pub fn read(
             found: source.text.structure(),
         });
     };
-    let design = family.read(&source)?;
+    let mut design = family.read(&source)?;
+    if is_nested && !model_type.is_empty() && !family.model_types().contains(&model_type) {
+        design.notes.push(format!(
+            "{model_type} is not known, its language model {inner_type} is: only that is counted"
+        ));
+    }
     let unread = source.text.unread_structure();
     if !unread.is_empty() {
         return Err(ConfigError::Unread { family: family.name(), keys: unread });
@@ -232,10 +237,9 @@ fn find(model_type: &str, inner_type: &str, architecture: &str) -> Option<&'stat
         if !model_type.is_empty() {
             return None;
         }
-        let name = architecture.split("For").next().unwrap_or_default().to_ascii_lowercase();
-        ALL.iter()
-            .copied()
-            .find(|family| family.model_types().iter().any(|known| known.replace('_', "") == name))
+        let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
+        let name = plain(architecture.split("For").next().unwrap_or_default());
+        ALL.iter().copied().find(|family| family.model_types().iter().any(|known| plain(known) == name))
     })
 }
 

@@ -45,7 +45,14 @@ impl Family for Step3p7 {
                 return Err(keys.wrong(key, "1"));
             }
         }
-        let trunk = Trunk::read(keys, CLASS)?;
+        let mut trunk = Trunk::read(keys, CLASS)?;
+        let rows_in_file = trunk.vocab;
+        // Transformers' class takes sizes from `text_config` alone. Flat files repeat its own sizes in all
+        // but the rows of the embedding, which they round up: what is counted is what the class builds.
+        let is_flat = config.model_type == "step3p7" && !config.nested;
+        if is_flat {
+            trunk.vocab = CLASS.vocab;
+        }
         let Trunk { hidden, heads, head_dim, layers: depth, .. } = trunk;
         let kv_heads = any(keys, &["num_key_value_heads", "num_attention_groups"], 8)?;
         let bias = keys.flag_or("attention_bias", false)?;
@@ -74,6 +81,12 @@ impl Family for Step3p7 {
         // The generation before has no tower.
         if config.model_type == "step3p7" {
             design.vision = Some(vision::step3p7::read(&config.root, hidden)?);
+        }
+        if is_flat && rows_in_file != CLASS.vocab {
+            design.notes.push(format!(
+                "vocab_size {rows_in_file} of a flat file is not read by Transformers' class: {} rows are counted",
+                CLASS.vocab
+            ));
         }
         if keys.has("num_nextn_predict_layers") {
             design.notes.push("the layers that draft are left out: files do not tell their shape".to_owned());

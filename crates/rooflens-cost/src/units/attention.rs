@@ -86,12 +86,11 @@ impl Part for Attention {
             Mask::Causal => (None, true),
             Mask::All | Mask::Cross => (None, false),
         };
-        let (new, past) = match self.mask {
-            // As many keys as media tokens, whatever stands in the cache.
-            Mask::Cross => (step.new, step.media.saturating_sub(step.new)),
-            _ => (step.new, step.past),
+        let a_head = match self.mask {
+            Mask::Cross => tiles::rectangle(step.new, step.media, group),
+            _ => tiles::pairs(step.new, step.past, group, kept, causal),
         };
-        let tiled = sequences * kv_heads * tiles::pairs(new, past, group, kept, causal);
+        let tiled = sequences * kv_heads * a_head;
         let issued = (2 * tiled * widths).max(per_pair * pairs);
 
         let cached = self.cached(pass);

@@ -138,3 +138,22 @@ impl Part for CompressedAttention {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The closed form against a walk over all tokens.
+    #[test]
+    fn pairs_are_those_of_a_walk() {
+        for (rate, top_k) in [(4, None), (4, Some(3)), (3, Some(1)), (128, None), (1, Some(5)), (4, Some(0))]
+        {
+            for (past, new) in [(0, 1), (0, 97), (5, 40), (64, 1), (300, 7)] {
+                let summaries = Summaries { rate, top_k, overlap: 1 };
+                let seen = |token: u64| ((token + 1) / rate).min(top_k.unwrap_or(u64::MAX));
+                let walked: u64 = (past..past + new).map(seen).sum();
+                assert_eq!(summaries.pairs(&Step::prefill(1, new, past)), u128::from(walked));
+            }
+        }
+    }
+}

@@ -17,6 +17,11 @@ pub(super) fn rows(rows: u128) -> u128 {
     }
 }
 
+/// Pairs of `queries` queries in `group` heads with keys that all of them see, padded.
+pub(super) fn rectangle(queries: u64, keys: u64, group: u64) -> u128 {
+    rows(u128::from(queries) * u128::from(group)) * u128::from(keys).next_multiple_of(BLOCK)
+}
+
 /// Query-key pairs of one sequence and key head, padded: `group` query heads share the key head and,
 /// where there are few queries, the tile's rows. `kept` is the most keys that a query may see.
 pub(super) fn pairs(new: u64, past: u64, group: u64, kept: Option<u64>, causal: bool) -> u128 {

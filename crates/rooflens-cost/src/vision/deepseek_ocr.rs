@@ -2,7 +2,9 @@
 //! they leave, both joined and projected. Read from the model's own code (`deepencoder.py`).
 
 use super::crops::{grid_of, nearest_grid};
-use super::parts::{Block, conv, head_dim, layer_norm, layers, linear, named, patch, table, width};
+use super::parts::{
+    Block, conv, head_dim, layer_norm, layers, linear, named, patch, patch_size, table, width,
+};
 use super::{Cut, Images, Seen, Span, Stage, Tower, View};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Dim, Linear, Unit};
@@ -22,7 +24,7 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     let sam = Sam::read(&sizes.need_inside("sam_vit_b")?)?;
     let clip = sizes.need_inside("clip-l-14-224")?;
     let wide = width(&clip, "width", 1024)?;
-    let mut stages = sam.stages(wide)?;
+    let mut stages = sam.stages(wide);
     stages.extend(clip_stages(&clip, wide)?);
     let joined = Span::Blocks { by: SHRINK, class: 0 };
     let projector = linear("projector", "vision.merge", 2 * wide, hidden, true);
@@ -53,7 +55,7 @@ impl Sam {
         let heads = width(keys, "heads", 12)?;
         let inner = (hidden as f64 * keys.fraction_or("mlp_ratio", 4.0)?) as u64;
         let depth = layers(keys, "layers", 12)?;
-        let patch = width(keys, "patch_size", 16)?;
+        let patch = patch_size(keys, 16)?;
         let side = width(keys, "image_size", 1024)? / patch;
         if CROP / patch == 0 || side == 0 {
             return Err(keys.wrong("patch_size", "at most the image"));
@@ -94,7 +96,7 @@ impl Sam {
         Stage::new(name, count, span, vec![Unit::Linear(product)])
     }
 
-    fn stages(&self, wide: u64) -> Result<Vec<Stage>, ConfigError> {
+    fn stages(&self, wide: u64) -> Vec<Stage> {
         let Self { block, depth, global, window, side, crop, neck, down, .. } = *self;
         let patches = Span::Patches { class: 0 };
         let windows = |heads| Span::FilledWindows { side: window, heads };
@@ -128,7 +130,7 @@ impl Sam {
             Stage::new("sam.net_2", 1, by(2), vec![conv("net_2", 3, neck, down, false)]),
             Stage::new("sam.net_3", 1, by(SHRINK), vec![conv("net_3", 3, down, wide, false)]),
         ]);
-        Ok(stages)
+        stages
     }
 }
 
@@ -137,7 +139,7 @@ fn clip_stages(keys: &Keys, wide: u64) -> Result<Vec<Stage>, ConfigError> {
     let heads = width(keys, "heads", 16)?;
     let inner = width(keys, "ffn", 4 * wide)?;
     let block = Block::plain(wide, heads, head_dim(keys, "heads", wide, heads)?, inner);
-    let patch_size = width(keys, "patch_size", 14)?;
+    let patch_size = patch_size(keys, 14)?;
     let side = width(keys, "image_size", 224)? / patch_size;
     let span = Span::Blocks { by: SHRINK, class: 1 };
     let embed = vec![

@@ -1,7 +1,7 @@
 //! Gemma 4: rotated blocks with four norms over images of their own shape, nine patches averaged to a token.
 //! As `Gemma4VisionModel`, `Gemma4MultimodalEmbedder` and `Gemma4ImageProcessor` of Transformers have it.
 
-use super::parts::{Block, layers, linear, patch, rms_norm, table, width};
+use super::parts::{Block, layers, linear, patch, patch_size, rms_norm, table, width};
 use super::{Cut, Images, Seen, Span, Stage, Tower, View, gemma4_audio};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
@@ -27,10 +27,7 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
         rotated: true,
         ..Block::plain(inside, heads, head_dim, width(&keys, "intermediate_size", 3072)?)
     };
-    let patch_size = width(&keys, "patch_size", 16)?;
-    if patch_size > 4096 {
-        return Err(keys.wrong("patch_size", "at most 4,096"));
-    }
+    let patch_size = patch_size(&keys, 16)?;
     let by = keys.size_or("pooling_kernel_size", 3)?;
     if by > 1 << 10 {
         return Err(keys.wrong("pooling_kernel_size", "at most 1,024"));

@@ -2,15 +2,10 @@
 //! four patches become a token. As `Kimi_K25VisionModel` of Transformers has it.
 
 use super::grid::{Fit, Grid};
-use super::parts::{Block, head_dim, layer_norm, layers, patch, table, width};
+use super::parts::{Block, either, head_dim, layer_norm, layers, patch, patch_size, table, width};
 use super::qwen2_vl::merger;
 use super::{Span, Stage, Tower};
 use crate::config::{ConfigError, Keys};
-
-/// The checkpoint's spelling of a key, or Transformers'.
-fn either(keys: &Keys, theirs: &'static str, ours: &'static str) -> &'static str {
-    if keys.names(theirs) { theirs } else { ours }
-}
 
 /// Reads `vision_config`, for a language model of width `hidden`; nothing where there is none.
 pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
@@ -24,7 +19,7 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
         ..Block::plain(inside, heads, head_dim(&keys, heads_key, inside, heads)?, inner)
     };
     let depth = layers(&keys, either(&keys, "vt_num_hidden_layers", "num_hidden_layers"), 27)?;
-    let patch_size = width(&keys, "patch_size", 14)?;
+    let patch_size = patch_size(&keys, 14)?;
     let merge = match keys.numbers("merge_kernel_size")?.as_deref() {
         None => 2,
         Some([a, b]) if a == b && (1..=64).contains(a) => *a,
@@ -32,9 +27,6 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     };
     let rows = width(&keys, either(&keys, "init_pos_emb_height", "pos_emb_height"), 64)?;
     let columns = width(&keys, either(&keys, "init_pos_emb_width", "pos_emb_width"), 64)?;
-    if patch_size > 4096 {
-        return Err(keys.wrong("patch_size", "at most 4,096"));
-    }
     let patches = Span::Patches { class: 0 };
     let embed = vec![
         patch(3 * patch_size * patch_size, inside, true),

@@ -3,6 +3,7 @@
 
 use super::crops::{nearest_grid, to_multiple};
 use super::parts::{layer_norm, two_layers, width};
+use super::qwen2_vl::merge_size;
 use super::{Cut, Images, Seen, Span, Stage, Tower, View, siglip};
 use crate::config::{ConfigError, Keys};
 
@@ -10,11 +11,8 @@ use crate::config::{ConfigError, Keys};
 pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     let Some(keys) = root.inside("vision_config") else { return Ok(None) };
     let encoder = siglip::encoder(&keys, |_| keys.size_or("num_patches", 256))?;
-    let merge = width(root, "downsample_factor", 2)?;
-    let joined = encoder.hidden.saturating_mul(merge.saturating_mul(merge));
-    if joined > 1 << 26 {
-        return Err(root.wrong("downsample_factor", "small enough for 67,108,864 numbers a token"));
-    }
+    let merge = merge_size(root, "downsample_factor")?;
+    let joined = encoder.hidden * merge * merge;
     let mut units = Vec::new();
     if root.flag_or("projector_use_layernorm", true)? {
         units.push(layer_norm("layer_norm", joined));

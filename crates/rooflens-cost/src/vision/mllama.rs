@@ -2,7 +2,7 @@
 //! then through gated ones; results of some layers are joined and projected for cross-attention. As
 //! `MllamaVisionModel` of Transformers has it.
 
-use super::parts::{Block, head_dim, layer_norm, layers, linear, patch, table, width};
+use super::parts::{Block, head_dim, layer_norm, layers, linear, patch, patch_size, pixels, table, width};
 use super::{Cut, Images, Seen, Span, Stage, Tower, View};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Product, Unit};
@@ -22,12 +22,8 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
         attention_bias: false,
         ..Block::plain(inside, heads, head_dim(&keys, "attention_heads", inside, heads)?, inner)
     };
-    let patch_size = width(&keys, "patch_size", 14)?;
-    let channels = width(&keys, "num_channels", 3)?;
-    let pixels = channels.saturating_mul(patch_size.saturating_mul(patch_size));
-    if pixels > 1 << 26 {
-        return Err(keys.wrong("patch_size", "small enough for 67,108,864 numbers a patch"));
-    }
+    let patch_size = patch_size(&keys, 14)?;
+    let pixels = pixels(&keys, "num_channels", patch_size)?;
     let side = width(&keys, "image_size", 448)? / patch_size;
     let tiles = keys.size_or("max_num_tiles", 4)?;
     if side == 0 || side > 1 << 12 {

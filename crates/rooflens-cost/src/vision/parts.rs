@@ -10,11 +10,29 @@ use crate::units::{Attention, Dim, KvCache, Linear, Norm, NormKind, Unit, Weight
 const PLAIN: Storage = Storage::plain(Dtype::Bf16);
 /// The widest layer that is believed.
 const WIDEST: u64 = 1 << 20;
+/// The widest patch that is believed.
+const WIDEST_PATCH: u64 = 1 << 12;
 
 /// A width: at most a million, so that products of two and of an image's patches stay in range.
 pub(super) fn width(keys: &Keys, key: &str, default: u64) -> Result<u64, ConfigError> {
     let width = keys.size_or(key, default)?;
     if width > WIDEST { Err(keys.wrong(key, "at most 1,048,576")) } else { Ok(width) }
+}
+
+/// The checkpoint's spelling of a key where it is there, else Transformers'.
+pub(super) fn either(keys: &Keys, theirs: &'static str, ours: &'static str) -> &'static str {
+    if keys.names(theirs) { theirs } else { ours }
+}
+
+/// Pixels of a side of a patch.
+pub(super) fn patch_size(keys: &Keys, default: u64) -> Result<u64, ConfigError> {
+    let size = keys.size_or("patch_size", default)?;
+    if size > WIDEST_PATCH { Err(keys.wrong("patch_size", "at most 4,096")) } else { Ok(size) }
+}
+
+/// Numbers of a patch.
+pub(super) fn pixels(keys: &Keys, channels: &str, patch_size: u64) -> Result<u64, ConfigError> {
+    Ok(width(keys, channels, 3)? * patch_size * patch_size)
 }
 
 /// A number of layers.
@@ -32,7 +50,7 @@ pub(super) fn named(keys: &Keys, key: &str, layers: u64, default: &[u64]) -> Res
 
 /// The width of a head, where heads share the width of the layer.
 pub(super) fn head_dim(keys: &Keys, key: &str, hidden: u64, heads: u64) -> Result<u64, ConfigError> {
-    if heads == 0 || hidden % heads != 0 {
+    if !hidden.is_multiple_of(heads) {
         return Err(keys.wrong(key, "a divisor of the width"));
     }
     Ok(hidden / heads)

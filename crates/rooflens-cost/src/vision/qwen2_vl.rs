@@ -2,7 +2,7 @@
 //! As `Qwen2VisionTransformerPretrainedModel` of Transformers has it.
 
 use super::grid::{Fit, Grid};
-use super::parts::{Block, head_dim, layer_norm, layers, patch, two_layers, width};
+use super::parts::{Block, head_dim, layer_norm, layers, patch, patch_size, pixels, two_layers, width};
 use super::{Span, Stage, Tower};
 use crate::config::{ConfigError, Keys};
 use crate::units::Unit;
@@ -31,16 +31,18 @@ pub fn read(root: &Keys) -> Result<Option<Tower>, ConfigError> {
 
 /// The grid of patches, and the numbers of a patch: both frames that an image is doubled into.
 pub(super) fn grid(keys: &Keys, patch: u64, side: Option<u64>) -> Result<(Grid, u64), ConfigError> {
-    let patch = width(keys, "patch_size", patch)?;
-    let merge = width(keys, "spatial_merge_size", 2)?;
-    // Files spell the channels two ways; the class reads `in_channels` and the other is always 3.
-    let channels = width(keys, "in_channels", 3)?;
-    let frames = width(keys, "temporal_patch_size", 2)?;
-    let pixels = channels.saturating_mul(frames).saturating_mul(patch.saturating_mul(patch));
-    if pixels > 1 << 26 {
-        return Err(keys.wrong("patch_size", "small enough for 67,108,864 numbers a patch"));
-    }
+    let patch = patch_size(keys, patch)?;
+    let merge = merge_size(keys, "spatial_merge_size")?;
+    // Files spell the channels two ways; the class reads `in_channels`, and the other is always 3.
+    let frame = pixels(keys, "in_channels", patch)?;
+    let pixels = frame.saturating_mul(keys.size_or("temporal_patch_size", 2)?);
     Ok((Grid { patch, merge, fit: Fit::Resized, side }, pixels))
+}
+
+/// Patches of a side of what becomes a token.
+pub(super) fn merge_size(keys: &Keys, key: &str) -> Result<u64, ConfigError> {
+    let merge = keys.size_or(key, 2)?;
+    if merge > 64 { Err(keys.wrong(key, "at most 64")) } else { Ok(merge) }
 }
 
 /// What makes a token of `merge` × `merge` patches.

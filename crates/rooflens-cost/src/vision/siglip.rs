@@ -1,7 +1,9 @@
 //! SigLIP (arXiv 2303.15343) and SigLIP 2 (arXiv 2502.14786): patches with learnt positions, plain blocks, a
 //! last norm. As `SiglipVisionModel` and `Siglip2VisionModel` of Transformers have them.
 
-use super::parts::{Block, head_dim, layer_norm, layers, linear, patch, table, two_layers, width};
+use super::parts::{
+    Block, head_dim, layer_norm, layers, linear, patch, patch_size, pixels, table, two_layers, width,
+};
 use super::{Span, Stage};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
@@ -24,11 +26,8 @@ pub(super) fn encoder(
     let heads = width(keys, "num_attention_heads", 12)?;
     let inner = width(keys, "intermediate_size", 3072)?;
     let block = Block::plain(hidden, heads, head_dim(keys, "num_attention_heads", hidden, heads)?, inner);
-    let patch_size = width(keys, "patch_size", 16)?;
-    let pixels = width(keys, "num_channels", 3)?.saturating_mul(patch_size.saturating_mul(patch_size));
-    if pixels > 1 << 26 {
-        return Err(keys.wrong("patch_size", "small enough for 67,108,864 numbers a patch"));
-    }
+    let patch_size = patch_size(keys, 16)?;
+    let pixels = pixels(keys, "num_channels", patch_size)?;
     let patches = Span::Patches { class: 0 };
     let positions = table("position_embedding", &[positions(patch_size)?, hidden]);
     let mut stages = vec![

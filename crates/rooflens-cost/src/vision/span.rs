@@ -88,7 +88,8 @@ impl Span {
 
 /// Whole windows, those cut off on the right, those cut off below, and the one in the corner.
 fn windows(view: &View, side: u64) -> Vec<Step> {
-    let parts = |length: u64| [(length / side, side), (u64::from(length % side > 0), length % side)];
+    let parts =
+        |length: u64| [(length / side, side), (u64::from(!length.is_multiple_of(side)), length % side)];
     let mut steps = Vec::new();
     for (down, height) in parts(view.rows) {
         for (across, width) in parts(view.columns) {

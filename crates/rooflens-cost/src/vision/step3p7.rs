@@ -1,7 +1,9 @@
 //! Step-3.7: a rotated transformer with layer scales over one square and crops, two strided convolutions
 //! behind it. As `Step3p7VisionModel` of Transformers has it.
 
-use super::parts::{Block, conv, head_dim, layer_norm, layers, linear, patch, table, width};
+use super::parts::{
+    Block, conv, either, head_dim, layer_norm, layers, linear, patch, patch_size, pixels, table, width,
+};
 use super::square::Square;
 use super::{Span, Stage, Tower};
 use crate::config::{ConfigError, Keys};
@@ -11,11 +13,6 @@ use crate::units::Unit;
 const CROP: u64 = 504;
 /// `Step3p7VisionConfig.mlp_ratio`; `intermediate_size` is never read.
 const MLP_RATIO: f64 = 8960.0 / 1536.0;
-
-/// The checkpoint's spelling of a key, or Transformers'.
-fn either(keys: &Keys, theirs: &'static str, ours: &'static str) -> &'static str {
-    if keys.names(theirs) { theirs } else { ours }
-}
 
 /// Reads `vision_config`, for a language model of width `hidden`. Where there is none, the class's own: no
 /// published config of the model leaves the tower out.
@@ -31,19 +28,12 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Tower, ConfigError> {
         ..Block::plain(inside, heads, head_dim(&keys, heads_key, inside, heads)?, inner)
     };
     let depth = layers(&keys, either(&keys, "layers", "num_hidden_layers"), 47)?;
-    let patch_size = width(&keys, "patch_size", 14)?;
-    if patch_size > 4096 {
-        return Err(keys.wrong("patch_size", "at most 4,096"));
-    }
+    let patch_size = patch_size(&keys, 14)?;
     let side = width(&keys, "image_size", 728)? / patch_size;
     if side == 0 {
         return Err(keys.wrong("image_size", "at least a patch"));
     }
-    let channels = width(&keys, "num_channels", 3)?;
-    let pixels = channels.saturating_mul(patch_size * patch_size);
-    if pixels > 1 << 26 {
-        return Err(keys.wrong("num_channels", "small enough for 67,108,864 numbers a patch"));
-    }
+    let pixels = pixels(&keys, "num_channels", patch_size)?;
     let patches = Span::Patches { class: 0 };
     let mut layer: Vec<Unit> = block.units();
     layer.push(table("layer_scales", &[2, inside]));

@@ -20,6 +20,8 @@ pub enum Block {
     Text(String),
     /// An ordered list of sentences.
     Steps(Vec<String>),
+    /// A list of sentences in no order.
+    Lines(Vec<String>),
     /// A few named values.
     Facts(Vec<Fact>),
     /// Rows and columns.

@@ -6,7 +6,7 @@ use rooflens_cost::roof::Limit;
 use rooflens_cost::step::Phase;
 
 use super::{NO_DEVICE, bytes, flops, needs, phase_title, seconds};
-use crate::block::{Block, Cell, Column, Fact, Field, Grade, Level, Remark, Table};
+use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
 use crate::format;
 use crate::render::Part;
 
@@ -36,14 +36,7 @@ pub fn design(document: &Document, rows: usize) -> Vec<Part> {
 
 /// What the numbers rest on.
 pub(super) fn assumptions(lines: &[String]) -> Part {
-    let remark = |line: &String| Remark {
-        grade: Grade::Info,
-        code: "assumed".to_owned(),
-        count: None,
-        source: String::new(),
-        message: line.clone(),
-    };
-    let blocks = vec![Block::Remarks(lines.iter().map(remark).collect())];
+    let blocks = vec![Block::Lines(lines.to_vec())];
     Part { name: "assumptions", title: "Rests on", blocks }
 }
 

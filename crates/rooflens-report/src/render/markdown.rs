@@ -65,6 +65,11 @@ fn draw(out: &mut String, block: &Block, full: bool) {
                 out.push_str(&format!("{}. {}\n", index + 1, prose(step)));
             }
         }
+        Block::Lines(lines) => {
+            for line in lines {
+                out.push_str(&format!("- {}\n", prose(line)));
+            }
+        }
         Block::Facts(facts) => {
             for fact in facts {
                 out.push_str(&format!("- {}: {}\n", escape(&fact.label), cell(&fact.value)));

@@ -1,6 +1,7 @@
 //! Everything that has a name and a meaning, gathered from the registries: what `list` lists and
 //! `explain` explains. Adding a topic: an entry in [`ALL`].
 
+mod cost;
 mod explanation;
 mod note_codes;
 
@@ -62,6 +63,36 @@ pub const ALL: &[Topic] = &[
         one: "note code",
         about: "problems a report may tell of",
         entries: note_codes::entries,
+    },
+    Topic {
+        name: "hardware",
+        one: "device",
+        about: "devices that the cost model knows",
+        entries: cost::hardware,
+    },
+    Topic {
+        name: "families",
+        one: "model family",
+        about: "model families that the cost model knows",
+        entries: cost::families,
+    },
+    Topic {
+        name: "cost-metrics",
+        one: "number of the cost model",
+        about: "numbers of the cost model",
+        entries: cost::metrics,
+    },
+    Topic {
+        name: "operator-classes",
+        one: "operator class",
+        about: "what operators of a model do",
+        entries: cost::classes,
+    },
+    Topic {
+        name: "weight-formats",
+        one: "weight format",
+        about: "formats for --dtype",
+        entries: cost::weight_formats,
     },
     Topic { name: "exit-codes", one: "exit code", about: "how a command ends", entries: exit_codes },
 ];

@@ -115,6 +115,10 @@ fn draw(block: &Block, size: Size) -> String {
             let steps: String = steps.iter().map(|step| format!("<li>{}</li>\n", prose(step))).collect();
             format!("<div class=\"steps\"><h3>What to look at next</h3>\n<ol>\n{steps}</ol></div>\n")
         }
+        Block::Lines(lines) => {
+            let lines: String = lines.iter().map(|line| format!("<li>{}</li>\n", prose(line))).collect();
+            format!("<ul>\n{lines}</ul>\n")
+        }
         Block::Facts(facts) => {
             let fact = |fact: &Fact| {
                 let help = title_attribute(fact.help);

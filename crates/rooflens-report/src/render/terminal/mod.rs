@@ -92,6 +92,14 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
             };
             beside(title, steps.iter().enumerate().flat_map(step).collect(), width)
         }
+        Block::Lines(sentences) => {
+            let line = |sentence: &String| {
+                let mark = Span::new("· ", Ink::Faint);
+                let room = beside_width.saturating_sub(mark.width());
+                hang(vec![mark], paragraph(sentence, room, Ink::Faint, TEXT_LINES))
+            };
+            beside(title, sentences.iter().flat_map(line).collect(), width)
+        }
         Block::Facts(facts) => {
             // What is not known costs a line here, and stands in the report.
             let known = facts.iter().filter(|fact| !matches!(fact.value, Cell::Missing(_)));

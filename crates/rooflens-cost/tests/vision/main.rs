@@ -5,19 +5,19 @@
 //! published ones, read from the corpus.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "tests")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod goldens;
+mod nonsense;
+mod published;
 
-use std::path::PathBuf;
-
-use common::{pass, read, tally};
+use common::pass;
 use rooflens_cost::config::{Keys, parse};
 use rooflens_cost::parallel::Parallel;
 use rooflens_cost::step::Step;
 use rooflens_cost::vision::{
-    Images, Tower, View, deepseek_ocr, gemma3, gemma4, kimi_k25, lfm2_vl, mllama, qwen2_5_vl, qwen2_vl,
-    qwen3_vl, step3p7,
+    Images, Tower, View, gemma3, gemma4, kimi_k25, lfm2_vl, mllama, qwen2_5_vl, qwen2_vl, qwen3_vl, step3p7,
 };
-use serde_json::Value;
 
 fn tower<T>(config: &str, read: impl FnOnce(&Keys) -> T) -> T {
     let config = parse(config.as_bytes()).unwrap();
@@ -195,26 +195,6 @@ fn step3p7_has_a_tower_of_its_own() {
     assert_eq!(tower.tokens(&crops).unwrap(), 169 + 2 * 81);
 }
 
-const DEEPSEEK_OCR: &str = r#"{"vision_config": {"width": {"sam_vit_b": {"width": 768, "layers": 12,
-    "heads": 12, "global_attn_indexes": [2, 5, 8, 11], "downsample_channels": [512, 1024]},
-    "clip-l-14-224": {"width": 1024, "layers": 24, "heads": 16, "patch_size": 14, "image_size": 224}}}}"#;
-
-#[test]
-fn deepseek_ocr_costs_the_same_for_each_crop() {
-    let tower = tower(DEEPSEEK_OCR, |root| deepseek_ocr::read(root, 1280)).unwrap().unwrap();
-    assert_eq!(tower.parameters(), 401_372_160);
-    let of = |crops| Images { crops: Some(crops), ..Images::new(1) };
-    assert_eq!(flops(&tower, of(2)), 1_916_266_708_992);
-    for crops in 0..=390 {
-        assert_eq!(flops(&tower, of(crops)), 1_139_967_033_344 + u128::from(crops) * 388_149_837_824);
-    }
-    // By size: 3 × 2 crops are nearest to 1500 × 1000, and small images need none.
-    assert_eq!(tower.tokens(&sized(1, 1500, 1000)).unwrap(), 893);
-    assert_eq!(tower.tokens(&sized(1, 640, 480)).unwrap(), 273);
-    assert_eq!(tower.tokens(&of(390)).unwrap(), 39_423);
-    assert_eq!(tower.tokens(&Images { crops: Some(2), ..sized(1, 640, 1280) }).unwrap(), 273 + 220);
-}
-
 /// What the processors' own functions make of sizes: `smart_resize` of Qwen2-VL without limits,
 /// `get_aspect_ratio_preserving_size` of Gemma 4 for 280 tokens, `smart_resize` and `_get_grid_layout` of
 /// LFM2-VL.
@@ -239,178 +219,5 @@ fn sizes_become_tokens_as_by_the_processors() {
     ] {
         let found = towers.each_ref().map(|tower| tower.tokens(&sized(1, width, height)).unwrap());
         assert_eq!(found, tokens, "{width} × {height}");
-    }
-}
-
-/// The goldens of `oracles/transformers_cost.py` that have images.
-#[test]
-fn goldens_of_small_towers() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cost");
-    let mut compared = 0;
-    let mut wrong = Vec::new();
-    for file in std::fs::read_dir(folder).unwrap() {
-        let path = file.unwrap().path();
-        let golden: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        let Some(seen) = golden.get("vision").and_then(Value::as_array) else { continue };
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let config = parse(golden["config"].to_string().as_bytes()).unwrap();
-        let model = rooflens_cost::families::read(&config, None, None).unwrap().model;
-        // No tower is read for this family: its class for text leaves images out.
-        if model.family == "llama4" {
-            continue;
-        }
-        let tower = model.vision.as_ref().unwrap_or_else(|| panic!("{name} has no tower"));
-        let encoder = if model.vision_is_apart { 0 } else { tower.parameters() };
-        if encoder != u128::from(golden["params"]["vision"].as_u64().unwrap()) {
-            wrong.push(format!("{name}: {encoder} parameters, wanted {}", golden["params"]["vision"]));
-        }
-        for image in seen {
-            let size = &image["image"];
-            let passes = match size["grid"].as_array() {
-                Some(grid) => {
-                    let [images, rows, columns] = [0, 1, 2].map(|i| grid[i].as_u64().unwrap());
-                    tower.look(&[View { images, rows, columns }])
-                }
-                None => tower.passes(&Images::new(1)).unwrap(),
-            };
-            let (found, wanted) = (counted(tower, &passes), image["flops"]["total"].as_u64().unwrap());
-            if found != u128::from(wanted) {
-                wrong.push(format!("{name} {size}: {found}, wanted {wanted}"));
-            }
-            compared += 1;
-        }
-    }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(compared >= 40, "only {compared} images");
-}
-
-/// Published values of the reference system's sweeps, which it counted by `FlopCounterMode`.
-#[test]
-fn deepseek_ocr_is_as_published() {
-    let folder = std::env::var_os("ROOFLENS_CORPUS").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let sweeps = folder.join("llm-perf-opt/reports/sweep/20251128-152354");
-    if !sweeps.is_dir() {
-        eprintln!("skipped: no sweeps at {}", sweeps.display());
-        return;
-    }
-    let points = |path: &str| -> Vec<Value> {
-        let text = std::fs::read_to_string(sweeps.join(path)).unwrap();
-        serde_json::from_str::<Value>(&text).unwrap()["points"].as_array().unwrap().clone()
-    };
-    let model = read(&folder.join("configs/deepseek-ai--DeepSeek-OCR.derived.json")).unwrap();
-    let tower = model.vision.as_ref().expect("the family has the tower");
-    let number = |point: &Value, key: &str| point[key].as_u64().unwrap();
-    let images = |point: &Value| {
-        let crops = number(point, "height_crop_num") * number(point, "width_crop_num");
-        Images { crops: Some(crops), ..Images::new(1) }
-    };
-    // Written as 10¹² FLOPs, to the FLOP.
-    let exactly =
-        |tera: &Value| tera.as_f64().filter(|tera| *tera > 0.0).map(|tera| (tera * 1e12).round() as u128);
-
-    let mut compared = (0, 0, 0);
-    for point in points("vision_crops/vision_sweep.json") {
-        assert_eq!(tower.tokens(&images(&point)).unwrap(), number(&point, "image_tokens_total"));
-        if let Some(published) = exactly(&point["stage_costs"]["vision_vendor"]["flops_tflops"]) {
-            assert_eq!(flops(tower, images(&point)), published);
-            compared.0 += 1;
-        }
-    }
-    for point in points("e2e_vision_prefill/e2e_vision_prefill_sweep.json") {
-        if let Some(published) = exactly(&point["prefill"]["vendor_tflops"]) {
-            let prefill = tally(&model, Step::prefill(1, number(&point, "context_len"), 0));
-            assert_eq!(flops(tower, images(&point)) + prefill.work().flops.as_counted, published);
-            compared.1 += 1;
-        }
-    }
-    for point in points("e2e_decode/e2e_decode_sweep.json") {
-        if let Some(published) = exactly(&point["decode"]["vendor_tflops"]) {
-            let step =
-                |i| tally(&model, Step::decode(1, number(&point, "context_len") + i)).work().flops.as_counted;
-            assert_eq!((0..number(&point, "decode_steps")).map(step).sum::<u128>(), published);
-            compared.2 += 1;
-        }
-    }
-    assert_eq!(compared, (8, 8, 8));
-}
-
-#[test]
-fn nonsense_is_refused_and_never_panics() {
-    let config = |key: &str, value: &str| format!(r#"{{"vision_config": {{"{key}": {value}}}}}"#);
-    let keys = [
-        "hidden_size",
-        "num_heads",
-        "num_attention_heads",
-        "attention_heads",
-        "patch_size",
-        "image_size",
-        "spatial_merge_size",
-        "window_size",
-        "depth",
-        "num_hidden_layers",
-        "pooling_kernel_size",
-        "default_output_length",
-        "max_num_tiles",
-        "merge_kernel_size",
-        "head_dim",
-        "num_position_embeddings",
-        "intermediate_size",
-        "temporal_patch_size",
-        "in_channels",
-        "num_channels",
-        "mlp_ratio",
-        "embed_dim",
-    ];
-    let values = ["0", "1", "3", "-1", "67108864", "1e300", "null", "\"x\"", "[]", "[7, 7]", "2.5"];
-    let images = [
-        Images::new(1),
-        Images::new(4096),
-        sized(1, 1, 1),
-        sized(4096, 65_536, 65_536),
-        sized(1, 1, 65_536),
-        Images { crops: Some(4096), ..sized(4096, 65_536, 1) },
-        Images { crops: Some(0), ..Images::new(1) },
-    ];
-    for key in keys {
-        for value in values {
-            let towers = tower(&config(key, value), |root| {
-                [
-                    qwen2_vl::read(root),
-                    qwen2_5_vl::read(root),
-                    qwen3_vl::read(root),
-                    mllama::read(root, 4096),
-                    gemma3::read(root, 4096),
-                    gemma4::read(root, 4096),
-                    kimi_k25::read(root, 4096),
-                    lfm2_vl::read(root, 4096),
-                    step3p7::read(root, 4096).map(Some),
-                    deepseek_ocr::read(root, 4096),
-                ]
-            });
-            for tower in towers.into_iter().flatten().flatten() {
-                let _ = tower.parameters() + tower.connector_parameters();
-                for images in images {
-                    if let Ok(passes) = tower.passes(&images) {
-                        let _ = counted(&tower, &passes);
-                        let _ = tower.tokens(&images).unwrap();
-                    }
-                }
-            }
-        }
-    }
-    let tower = tower(DEEPSEEK_OCR, |root| deepseek_ocr::read(root, 1280)).unwrap().unwrap();
-    for wrong in [
-        Images::new(0),
-        Images::new(4097),
-        sized(1, 0, 640),
-        sized(1, 65_537, 640),
-        Images { crops: Some(4097), ..Images::new(1) },
-        Images { width: Some(640), ..Images::new(1) },
-        Images { crops: Some(4096), ..Images::new(4096) },
-    ] {
-        assert!(tower.passes(&wrong).is_err() && tower.tokens(&wrong).is_err(), "{wrong:?}");
     }
 }
