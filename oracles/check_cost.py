@@ -42,7 +42,6 @@ class Case:
     config: dict
     workloads: list[Workload]
     params: dict = field(default_factory=dict)
-    text_only: bool = False  # Transformers built the text model of a config that has a tower too
     classes: dict = field(default_factory=dict)  # a row of the FLOP goldens
 
 
@@ -152,12 +151,7 @@ def made_cases(folder: Path):
         params = {key: golden["params"][key] for key in ("total", "active")}
         for image in golden.get("vision", [])[:1]:
             params["tower"] = image["params"]
-        text = text_only(golden["class"], golden["config"])
-        yield Case(path.stem, golden["config"], workloads, params, text)
-
-
-def text_only(built: str, config: dict) -> bool:
-    return built.endswith("ForCausalLM") and "vision_config" in config
+        yield Case(path.stem, golden["config"], workloads, params)
 
 
 def corpus_cases(corpus: Path):
@@ -166,11 +160,8 @@ def corpus_cases(corpus: Path):
     goldens = json.loads((corpus / "oracle_flops_b1_s2048.json").read_text())
     by_name = {golden["config"]: golden for golden in goldens}
     for name in sorted(truth.keys() | by_name.keys()):
-        if name in NOT_THE_FILE:
-            print(f"skipped {name}  ({NOT_THE_FILE[name]})")
-            continue
         config = json.loads((corpus / "configs" / f"{name}.json").read_text())
-        golden, params, built = by_name.get(name, {}), {}, ""
+        golden, params = by_name.get(name, {}), {}
         workload = Workload(["--batch", "1", "--prefill", "64"], None, "prefill 64")
         if golden:
             batch, new = golden["batch"], golden["seq"]
@@ -178,20 +169,18 @@ def corpus_cases(corpus: Path):
                                 golden["oracle_flops"], f"batch {batch} prefill {new}")
             params["total"] = golden["params"]
         if name in truth:
-            built = truth[name]["class"]
             params["total"] = int(truth[name]["total_params_exact"])
             params["active"] = int(truth[name]["active_params_text_incl_embed"])
-        yield Case(name, config, [workload], params, text_only(built, config), golden)
+        yield Case(name, config, [workload], params, golden)
 
 
 def whole_cases(corpus: Path, path: Path):
     for name, golden in json.loads(path.read_text()).items():
         workloads = [workload_of(golden[kind]) for kind in ("prefill", "decode") if kind in golden]
-        if workloads and name not in NOT_THE_FILE:
+        if workloads:
             config = json.loads((corpus / "configs" / f"{name}.json").read_text())
             params = {key: golden["params"][key] for key in ("total", "active")}
-            text = text_only(golden["class"], config)
-            yield Case(f"{name} (whole)", config, workloads, params, text)
+            yield Case(f"{name} (whole)", config, workloads, params)
 
 
 def main() -> int:

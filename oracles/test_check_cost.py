@@ -42,15 +42,11 @@ class Totals(unittest.TestCase):
     def test_params_once_a_config(self):
         self.assertEqual(compared(report(total=12), self.case, first=False), [])
 
-    def test_a_tower_that_transformers_left_out(self):
-        case = Case("text", {}, [], {"total": 10, "active": 8, "tower": 5}, text_only=True)
-        self.assertEqual(compared(report(total=15, active=8, vision=5), case), [])
-        self.assertEqual(compared(report(total=16, active=8, vision=6), case),
+    def test_a_tower(self):
+        case = Case("tower", {}, [], {"total": 10, "active": 8, "tower": 5})
+        self.assertEqual(compared(report(total=10, active=8, vision=5), case), [])
+        self.assertEqual(compared(report(total=10, active=8, vision=6), case),
                          ["params.vision: 6, golden 5, by +1"])
-
-    def test_text_only(self):
-        self.assertTrue(check_cost.text_only("Llama4ForCausalLM", {"vision_config": {}}))
-        self.assertFalse(check_cost.text_only("Gemma3ForConditionalGeneration", {"vision_config": {}}))
 
 
 class Classes(unittest.TestCase):

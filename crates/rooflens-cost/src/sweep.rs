@@ -11,7 +11,7 @@ use crate::roof::{Limit, Roof};
 use crate::routing::Touch;
 use crate::setup::Setup;
 use crate::step::Phase;
-use crate::tally::visit;
+use crate::tally::{Place, visit, visit_drafts};
 use crate::workload::Workload;
 
 /// What a workload costs, in a line: on the busiest device of each stage, all stages together.
@@ -78,28 +78,36 @@ pub fn summary(
     let (mut bound, mut compute, mut bytes_s) = (0.0, 0.0, 0.0);
     let mut by_limit = [0.0; 4];
     let mut tokens = 0;
+    let mut between_stages = 0.0;
+    let mut add = |_: Place, layers: u64, operators: &[Operator]| {
+        for operator in operators {
+            work += operator.work * u128::from(layers);
+            if let Some(roof) = roof {
+                let seconds = roof.seconds(operator).times(layers as f64);
+                bound += seconds.bound;
+                compute += seconds.compute;
+                bytes_s += seconds.memory;
+                by_limit[seconds.limit() as usize] += seconds.bound;
+            }
+        }
+    };
     for phase in workload.phases() {
+        let draft = match phase {
+            Phase::Decode => workload.decode.map_or(0, |decode| decode.draft),
+            _ => 0,
+        };
         for step in workload.steps(phase, sequences, 0) {
             tokens += u128::from(step.new) * u128::from(workload.batch);
             let pass = setup.pass(model, step, 0, Touch::Expected);
-            visit(model, &pass, buffer, |_, layers, operators| {
-                for operator in operators {
-                    work += operator.work * u128::from(layers);
-                    if let Some(roof) = roof {
-                        let seconds = roof.seconds(operator).times(layers as f64);
-                        bound += seconds.bound;
-                        compute += seconds.compute;
-                        bytes_s += seconds.memory;
-                        by_limit[seconds.limit() as usize] += seconds.bound;
-                    }
-                }
-            });
+            visit(model, &pass, buffer, &mut add);
+            visit_drafts(model, &pass, draft, buffer, &mut add);
             if let Some(roof) = roof {
                 let crossed = pass.activation_bytes(step.tokens() * u128::from(model.hidden));
-                bound += (setup.parallel.pp - 1) as f64 * crossed as f64 / roof.link;
+                between_stages += (setup.parallel.pp - 1) as f64 * crossed as f64 / roof.link;
             }
         }
     }
+    let bound: f64 = bound + between_stages;
     let memory = memory(model, setup, workload, 0, device);
     let timed = |value: f64| roof.map(|_| value);
     let of_bound = |value: f64| if bound > 0.0 { value / bound } else { 0.0 };

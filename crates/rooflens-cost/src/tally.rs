@@ -51,6 +51,31 @@ pub fn visit(
     each(Place::After, 1, buffer);
 }
 
+/// Visits the operators that draft `draft` tokens in one step on one device: for each token a draft layer
+/// and the head. Each visit has the number of tokens that the layer drafts.
+pub fn visit_drafts(
+    model: &Model,
+    pass: &Pass,
+    draft: u64,
+    buffer: &mut Vec<Operator>,
+    mut each: impl FnMut(Place, u64, &[Operator]),
+) {
+    if draft == 0 {
+        return;
+    }
+    let one = Pass { step: Step { new: 1, sampled: 1, ..pass.step }, ..pass.clone() };
+    let layers = model.drafts.len() as u64;
+    for (number, layer) in model.drafts.iter().enumerate() {
+        // Where more tokens are drafted than there are layers, layers are used again.
+        let times = draft / layers + u64::from((number as u64) < draft % layers);
+        buffer.clear();
+        for unit in layer.units.iter().chain(&model.after) {
+            unit.operators(&one, buffer);
+        }
+        each(Place::Draft(number), times, buffer);
+    }
+}
+
 /// An operator of a run of steps.
 #[derive(Debug, Clone)]
 pub struct Row {
@@ -89,25 +114,13 @@ impl Tally {
 
     /// Adds the passes that draft `draft` tokens: each a draft layer and the head for one token.
     pub fn add_drafts(&mut self, model: &Model, pass: &Pass, draft: u64, roof: Option<&Roof>) {
-        if draft == 0 || model.drafts.is_empty() {
-            return;
-        }
-        let one = Pass { step: Step { new: 1, sampled: 1, ..pass.step }, ..pass.clone() };
         let mut buffer = Vec::new();
-        for (number, layer) in model.drafts.iter().enumerate() {
-            // Where more tokens are drafted than there are layers, layers are used again.
-            let times = draft / model.drafts.len() as u64
-                + u64::from((number as u64) < draft % model.drafts.len() as u64);
-            buffer.clear();
-            for unit in layer.units.iter().chain(&model.after) {
-                unit.operators(&one, &mut buffer);
+        visit_drafts(model, pass, draft, &mut buffer, |place, times, operators| {
+            let mut at = self.rows.iter().position(|row| row.place == place).unwrap_or(self.rows.len());
+            for operator in operators {
+                self.add_operator(&mut at, place, times, operator, roof);
             }
-            let mut at =
-                self.rows.iter().position(|row| row.place == Place::Draft(number)).unwrap_or(self.rows.len());
-            for operator in &buffer {
-                self.add_operator(&mut at, Place::Draft(number), times, operator, roof);
-            }
-        }
+        });
     }
 
     /// Adds the passes of images through the vision tower.

@@ -16,7 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["rooflens-schema", "rooflens-ingest", "rooflens-analyze", "rooflens-cost", "rooflens-report"],
     ),
     // Reads the registries that it documents.
-    ("xtask", &["rooflens-schema", "rooflens-analyze"]),
+    ("xtask", &["rooflens-schema", "rooflens-analyze", "rooflens-cost"]),
 ];
 
 pub fn broken() -> Result<Vec<String>> {

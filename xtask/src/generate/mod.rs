@@ -2,6 +2,9 @@
 
 mod analyses;
 mod cli;
+mod cost;
+mod families;
+mod hardware;
 mod kernel_classes;
 mod screen;
 mod tables;
@@ -32,6 +35,9 @@ const PAGES: &[Page] = &[
     ("docs/reference/tables.md", |_| reference(tables::page()?)),
     ("docs/reference/analyses.md", |_| reference(analyses::page()?)),
     ("docs/reference/kernel-classes.md", |_| reference(kernel_classes::page()?)),
+    ("docs/reference/cost.md", |_| reference(cost::page()?)),
+    ("docs/reference/hardware.md", |_| reference(hardware::page()?)),
+    ("docs/reference/families.md", |_| reference(families::page()?)),
     ("docs/reference/cli.md", |program| reference(cli::page(program)?)),
     ("README.md", screen::page),
 ];

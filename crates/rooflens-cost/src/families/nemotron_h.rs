@@ -55,6 +55,16 @@ impl Family for NemotronH {
         ]);
         let blocks = blocks(keys, "layers_block_type", "hybrid_override_pattern")?
             .unwrap_or_else(|| vec![Block::Mamba, Block::Experts, Block::Attention, Block::FeedForward]);
+        if !blocks.contains(&Block::Experts) {
+            // The class writes its defaults of all blocks, whichever the pattern has.
+            keys.ignore(&[
+                "n_routed_experts",
+                "num_experts_per_tok",
+                "moe_intermediate_size",
+                "moe_latent_size",
+                "moe_shared_expert_intermediate_size",
+            ]);
+        }
         let sizes = Sizes::read(keys)?;
         let hidden = sizes.hidden;
         let layers = blocks.iter().map(|block| sizes.layer(*block)).collect::<Result<_, _>>()?;

@@ -138,7 +138,10 @@ pub fn config(family: &str, chance: &mut Chance) -> Value {
         "deepseek_v2" | "deepseek_v3" | "deepseek_v32" => {
             set("kv_lora_rank", json!(chance.between(1, 40)));
             let rank = chance.between(1, 40);
-            set("q_lora_rank", if family == "deepseek_v2" && chance.yes() { json!(null) } else { json!(rank) });
+            set(
+                "q_lora_rank",
+                if family == "deepseek_v2" && chance.yes() { json!(null) } else { json!(rank) },
+            );
             set("qk_nope_head_dim", json!(chance.between(1, 30)));
             set("qk_rope_head_dim", json!(2 * chance.between(1, 10)));
             set("v_head_dim", json!(chance.between(1, 30)));
@@ -214,6 +217,8 @@ pub fn config(family: &str, chance: &mut Chance) -> Value {
         }
         "lfm2" => {
             set("hidden_size", json!(heads * head_dim));
+            let full: Vec<u64> = (0..layers).filter(|_| chance.yes()).collect();
+            set("full_attn_idxs", json!(full));
         }
         _ => panic!("no such family: {family}"),
     }
@@ -262,9 +267,10 @@ pub fn models(seed: u64, each: usize) -> Vec<Made> {
     let mut chance = Chance::new(seed);
     let mut models = Vec::new();
     for family in FAMILIES {
-        for _ in 0..each {
+        for _ in 0..each * 30 {
             let config = config(family, &mut chance).to_string();
-            let model = Model::from_json(config.as_bytes()).unwrap_or_else(|error| panic!("{config}: {error}"));
+            let model =
+                Model::from_json(config.as_bytes()).unwrap_or_else(|error| panic!("{config}: {error}"));
             models.push(Made { name: config, model });
         }
     }
@@ -293,7 +299,11 @@ pub fn step(chance: &mut Chance) -> Step {
     if chance.yes() {
         return Step::decode(sequences, chance.of_any_size(1, 900));
     }
-    Step::prefill(sequences, chance.of_any_size(1, 300), if chance.yes() { 0 } else { chance.of_any_size(1, 500) })
+    Step::prefill(
+        sequences,
+        chance.of_any_size(1, 300),
+        if chance.yes() { 0 } else { chance.of_any_size(1, 500) },
+    )
 }
 
 /// A question of one phase or two; drafts only where the model has layers for it.
@@ -353,7 +363,7 @@ pub fn devices(seed: u64) -> Vec<Device> {
     let known = Catalog::embedded().devices();
     let mut chance = Chance::new(seed);
     let random = (0..known.len()).map(|number| {
-        let mut rate = |most: f64| most * (chance.share() + 1e-6).powi(4);
+        let mut rate = |most: f64| most * (chance.share() + 0.01).powi(4);
         let (bf16, fp32, fp8) = (rate(5e3), rate(500.0), rate(1e4));
         let (size, bandwidth, link) = (rate(500.0), rate(1e4), rate(2e3));
         let text = format!(
