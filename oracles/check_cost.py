@@ -174,6 +174,32 @@ def corpus_cases(corpus: Path):
         yield Case(name, config, [workload], params, golden)
 
 
+def document_reader_cases(corpus: Path):
+    """DeepSeek-OCR as llm-perf-opt counted it with torch: vision, vision and prompt, decoding."""
+    sweeps = corpus / "llm-perf-opt/reports/sweep/20251128-152354"
+    config = json.loads((corpus / "configs/deepseek-ai--DeepSeek-OCR.derived.json").read_text())
+    kinds = [
+        ("vision_crops/vision_sweep.json",
+         lambda point: point["stage_costs"].get("vision_vendor", {}).get("flops_tflops"),
+         lambda point, crops: ["--crops", crops]),
+        ("e2e_vision_prefill/e2e_vision_prefill_sweep.json",
+         lambda point: point["prefill"].get("vendor_tflops"),
+         lambda point, crops: ["--crops", crops, "--prefill", str(point["context_len"])]),
+        ("e2e_decode/e2e_decode_sweep.json",
+         lambda point: point["decode"].get("vendor_tflops"),
+         lambda point, _: ["--context", str(point["context_len"]), "--steps", str(point["decode_steps"])]),
+    ]
+    workloads = []
+    for file, counted, options in kinds:
+        for point in json.loads((sweeps / file).read_text())["points"]:
+            if not counted(point):
+                continue
+            crops = str(point.get("height_crop_num", 0) * point.get("width_crop_num", 0))
+            argv = options(point, crops)
+            workloads.append(Workload(argv, round(counted(point) * 1e12), " ".join(argv)))
+    yield Case("DeepSeek-OCR, published", config, workloads)
+
+
 def whole_cases(corpus: Path, path: Path):
     for name, golden in json.loads(path.read_text()).items():
         workloads = [workload_of(golden[kind]) for kind in ("prefill", "decode") if kind in golden]
@@ -193,6 +219,7 @@ def main() -> int:
     cases = list(made_cases(args.goldens))
     if args.corpus.is_dir():
         cases += corpus_cases(args.corpus)
+        cases += document_reader_cases(args.corpus)
     if args.whole:
         cases += whole_cases(args.corpus, args.whole)
     cases = [case for case in cases if args.only in case.name]
