@@ -49,7 +49,7 @@ BARELY = {
         "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "qwen3_next",
         "qwen3_5_text", "qwen3_5_moe_text", "deepseek_v3", "kimi_k2", "deepseek_v32",
         "glm_moe_dsa", "deepseek_v4", "gpt_oss", "phi3", "olmo2", "olmo3", "glm4", "glm4_moe",
-        "minimax", "minimax_m2", "mimo_v2_flash", "nemotron_h", "lfm2", "llama4_text", "gemma2",
+        "minimax", "minimax_m2", "mimo_v2_flash", "glm", "kimi_linear", "nemotron_h", "lfm2", "llama4_text", "gemma2",
         "gemma3_text", "gemma4_text"), {}),
     "deepseek_v2": {"num_experts_per_tok": 3},  # has no default
     "mamba2": {"hidden_size": 4096, "num_hidden_layers": 2},  # tied to the default heads
@@ -213,6 +213,22 @@ DEEPSEEK_V4 = {
     "num_hash_layers": 1, "max_position_embeddings": 512,
 }
 
+KIMI_LINEAR = {
+    "vocab_size": 211, "hidden_size": 40, "intermediate_size": 68, "moe_intermediate_size": 22,
+    "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 4, "kv_lora_rank": 14,
+    "qk_nope_head_dim": 10, "qk_rope_head_dim": 6, "v_head_dim": 12, "num_experts": 8,
+    "num_experts_per_token": 3, "num_shared_experts": 1, "pad_token_id": 0,
+    "first_k_dense_replace": 1, "linear_attn_config": {
+        "head_dim": 8, "num_heads": 3, "short_conv_kernel_size": 4, "full_attn_layers": [4],
+        "kda_layers": [1, 2, 3]},
+}
+MINIMAX_M3 = {
+    "vocab_size": 211, "hidden_size": 48, "intermediate_size": 22, "dense_intermediate_size": 76,
+    "shared_intermediate_size": 26, "num_hidden_layers": 4, "num_attention_heads": 6,
+    "num_key_value_heads": 2, "head_dim": 10, "rotary_dim": 6, "num_local_experts": 7,
+    "num_experts_per_tok": 3,
+}
+
 FAMILIES: dict[str, tuple[dict, dict[str, dict]]] = {
     "llama": (DENSE, {
         **PLAIN, **HEAD_DIM, "attention_bias": {"attention_bias": True}, **KV_NULL,
@@ -347,6 +363,23 @@ FAMILIES: dict[str, tuple[dict, dict[str, dict]]] = {
         "indices": {"layer_types": DROP, "full_attn_idxs": [2]},
         "all_attention": {"layer_types": DROP}, "untied": {"tie_embedding": False},
     }),
+    "lfm2_moe": ({**DENSE, "num_hidden_layers": 4, "moe_intermediate_size": 22, "num_experts": 7,
+                  "num_experts_per_tok": 3, "num_dense_layers": 1,
+                  "layer_types": ["conv", "full_attention", "conv", "conv"]}, {
+        "plain": {}, "all_sparse": {"num_dense_layers": 0}}),
+    "kimi_linear": (KIMI_LINEAR, {
+        "plain": {}, "q_lora": {"q_lora_rank": 18, "num_shared_experts": 2},
+        "default_types": {"linear_attn_config": DROP, "num_hidden_layers": 6, "linear_head_dim": 8,
+                          "linear_num_heads": 3},
+    }),
+    "minimax_m3_vl_text": (MINIMAX_M3, {
+        "dense": {}, "sparse": {"moe_layer_freq": [0, 1, 1, 1], "sparse_attention_config": {
+            "sparse_attention_freq": [0, 0, 1, 1], "sparse_num_index_heads": 2,
+            "sparse_index_dim": 8, "sparse_block_size": 16, "sparse_topk_blocks": 2,
+            "sparse_local_block": 1}},
+    }),
+    "glm": ({**DENSE, "head_dim": 14, "pad_token_id": 0}, {
+        **PLAIN, "attention_bias": {"attention_bias": True}, "no_head_dim": {"head_dim": DROP}}),
     "llama4_text": (LLAMA4_TEXT, {
         "plain": {}, "all_moe": {"interleave_moe_layer_step": 1},
         "moe_layers": {"moe_layers": [0, 2, 3]}, "attention_bias": {"attention_bias": True},

@@ -1,6 +1,6 @@
 //! What an estimate rests on, in words.
 
-use crate::hardware::Device;
+use crate::hardware::{Device, Provenance};
 use crate::model::Model;
 use crate::pass::LatentOrder;
 use crate::precision::Dtype;
@@ -9,8 +9,14 @@ use crate::setup::Setup;
 use crate::units::Unit;
 use crate::workload::Workload;
 
-/// What an estimate of `workload` rests on.
-pub(crate) fn of(model: &Model, setup: &Setup, workload: &Workload, device: Option<&Device>) -> Vec<String> {
+/// What an estimate of `workload` rests on; `formats` are those that matrix products are made in.
+pub(crate) fn of(
+    model: &Model,
+    setup: &Setup,
+    workload: &Workload,
+    device: Option<&Device>,
+    formats: &[Dtype],
+) -> Vec<String> {
     let mut lines = model.notes.clone();
     let weights = match &model.quantisation {
         Some(name) => format!("weights {name}, the rest {}", model.dtype.as_str()),
@@ -45,42 +51,45 @@ pub(crate) fn of(model: &Model, setup: &Setup, workload: &Workload, device: Opti
     if workload.decode.is_some_and(|decode| decode.draft > 0) {
         lines.push(match model.drafts.is_empty() {
             true => {
-                "drafted tokens are checked; what drafts them is not counted, the model has no layer for it"
+                "drafted tokens are checked and taken; what drafts them is not counted, the model has no layer for it"
                     .to_owned()
             }
-            false => "drafted tokens come from the model's own draft layers, one pass each".to_owned(),
+            false => "drafted tokens come from the model's own draft layers, one pass each; all of them are taken".to_owned(),
         });
     }
     if let Some(device) = device {
-        roofline(&mut lines, model, setup, device);
+        roofline(&mut lines, setup, device, formats);
     }
     lines
 }
 
-fn roofline(lines: &mut Vec<String>, model: &Model, setup: &Setup, device: &Device) {
+fn roofline(lines: &mut Vec<String>, setup: &Setup, device: &Device, formats: &[Dtype]) {
     lines.push(
-        "each operator takes the longest of its operations, its bytes and its messages, one operator after the other; \
+        "each operator takes the longest of its operations, bytes and messages, one after the other; \
          no launches, no waiting; element-wise work is done within its neighbours"
             .to_owned(),
     );
     lines.push(format!("{} at its dense peaks: a lower bound, not a forecast", device.name));
-    let mut formats: Vec<Dtype> = Vec::new();
-    for unit in model.kinds.iter().flat_map(|kind| &kind.layer.units).chain(&model.after) {
-        let dtype = match unit {
-            Unit::Linear(linear) => linear.storage.compute,
-            Unit::Experts(experts) => experts.storage.compute,
-            Unit::Latent(latent) => latent.storage.compute,
-            _ => continue,
-        };
-        if !formats.contains(&dtype) {
-            formats.push(dtype);
+    for dtype in formats {
+        match device.matmul_peak(*dtype) {
+            Some(peak) => lines.extend(peak.note),
+            None => lines.push(format!(
+                "no {} rate of {} is known: its matrix products take no time here",
+                dtype.as_str(),
+                device.name
+            )),
         }
     }
-    lines.extend(formats.iter().filter_map(|dtype| device.matmul_peak(*dtype)).filter_map(|peak| peak.note));
-    let groups = [("compute", &device.provenance.compute), ("memory", &device.provenance.memory)];
-    for (group, provenance) in groups {
-        if let Some(provenance) = provenance {
-            lines.push(format!("{group} figures of {}: {}", device.name, provenance.confidence.as_str()));
+    let of = |provenance: &Option<Provenance>| provenance.as_ref().map(|found| found.confidence.as_str());
+    match (of(&device.provenance.compute), of(&device.provenance.memory)) {
+        (Some(compute), Some(memory)) if compute == memory => {
+            lines.push(format!("figures of {}: {compute}", device.name));
+        }
+        (compute, memory) => {
+            for (group, confidence) in [("compute", compute), ("memory", memory)] {
+                let line = |confidence| format!("{group} figures of {}: {confidence}", device.name);
+                lines.extend(confidence.map(line));
+            }
         }
     }
     lines.extend(device.conflicts.iter().map(|conflict| format!("{}: {conflict}", device.name)));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::document::{Document, OperatorFacts};
+use crate::document::{Document, OperatorFacts, Totals};
 use crate::step::Phase;
 
 /// What differs between two designs.
@@ -19,6 +19,8 @@ pub struct Differences {
 pub struct Difference {
     /// Which number, as `params.total`.
     pub name: &'static str,
+    /// Of which phase; null for the design itself and for all phases together.
+    pub phase: Option<Phase>,
     /// Its unit.
     pub unit: &'static str,
     /// Its values.
@@ -69,23 +71,29 @@ pub struct OperatorDifference {
 #[must_use]
 pub fn differences(base: &Document, document: &Document) -> Differences {
     let mut totals = Vec::new();
-    let mut add = |name, unit, base: Option<f64>, value: Option<f64>| {
+    let mut add = |phase, name, unit, base: Option<f64>, value: Option<f64>| {
         if let (Some(base), Some(value)) = (base, value) {
-            totals.push(Difference { name, unit, values: Change::new(base, value) });
+            totals.push(Difference { name, phase, unit, values: Change::new(base, value) });
         }
     };
     let number = |value: u128| Some(value as f64);
-    add("params.total", "1", number(base.params.total), number(document.params.total));
-    add("params.active", "1", number(base.params.active), number(document.params.active));
+    add(None, "params.total", "1", number(base.params.total), number(document.params.total));
+    add(None, "params.active", "1", number(base.params.active), number(document.params.active));
     let kv = |document: &Document| number(document.kv.cache.bytes_per_token);
-    add("kv.bytes_per_token", "B", kv(base), kv(document));
+    add(None, "kv.bytes_per_token", "B", kv(base), kv(document));
     let memory = |document: &Document| number(document.memory.total_bytes);
-    add("memory.total_bytes", "B", memory(base), memory(document));
-    let flops = |document: &Document| number(document.totals.flops.useful);
-    add("flops.useful", "FLOP", flops(base), flops(document));
-    let bytes = |document: &Document| number(document.totals.bytes.total);
-    add("bytes.total", "B", bytes(base), bytes(document));
-    add("seconds", "s", base.totals.seconds, document.totals.seconds);
+    add(None, "memory.total_bytes", "B", memory(base), memory(document));
+    let mut work = |phase, base: &Totals, new: &Totals| {
+        add(phase, "flops.useful", "FLOP", number(base.flops.useful), number(new.flops.useful));
+        add(phase, "bytes.total", "B", number(base.bytes.total), number(new.bytes.total));
+        add(phase, "seconds", "s", base.seconds, new.seconds);
+    };
+    work(None, &base.totals, &document.totals);
+    for new in &document.phases {
+        if let Some(base) = base.phases.iter().find(|base| base.phase == new.phase) {
+            work(Some(new.phase), &base.totals, &new.totals);
+        }
+    }
     Differences { totals, operators: operators(base, document) }
 }
 

@@ -3,14 +3,15 @@
 use serde::Serialize;
 
 use crate::hardware::Device;
-use crate::memory::{Cache, Memory, cache, memory};
+use crate::memory::{Cache, Memory, cache, layers_in_stage, memory};
 use crate::model::Model;
 use crate::operator::Work;
+use crate::precision::Dtype;
 use crate::roof::{Limit, Roof, Seconds};
 use crate::routing::{Band, Touch};
 use crate::setup::Setup;
 use crate::step::{Phase, Step};
-use crate::tally::Tally;
+use crate::tally::{Place, Row, Tally};
 use crate::workload::{Workload, WorkloadError};
 
 /// What cannot be estimated.
@@ -84,7 +85,7 @@ pub struct PhaseTime {
     pub mfu_ceiling: f64,
     /// Bytes over what memory could move in the time: no run can have a higher MBU.
     pub mbu_ceiling: f64,
-    /// New tokens a second, of all replicas.
+    /// New tokens a second of all replicas, one batch at a time.
     pub tokens_per_s: f64,
     /// The most energy that all devices take for a new token, if each draws what it is designed for.
     pub joules_per_token: Option<f64>,
@@ -134,7 +135,14 @@ impl Estimate {
             let steps = workload.steps(phase, sequences, media);
             phases.push(phase_cost(model, setup, workload, phase, &steps, roof.as_ref(), device));
         }
-        let mut assumptions = crate::assumptions::of(model, setup, workload, device);
+        let mut formats: Vec<Dtype> = Vec::new();
+        for row in phases.iter().flat_map(|phase| &phase.tally.rows) {
+            let dtype = row.operator.storage.compute;
+            if row.operator.work.flops.useful > 0 && !formats.contains(&dtype) {
+                formats.push(dtype);
+            }
+        }
+        let mut assumptions = crate::assumptions::of(model, setup, workload, device, &formats);
         if let Some(roof) = &roof {
             assumptions.extend(roof.notes.iter().cloned());
         }
@@ -212,7 +220,7 @@ fn phase_cost(
             false => seconds,
         };
         let band = Band { min: end(Touch::Min), expected: seconds, max: end(Touch::Max) };
-        phase_time(setup, steps.len() as u64, tokens, &expected, band, device)
+        phase_time(model, setup, steps.len() as u64, tokens, &expected, band, device)
     });
     PhaseCost { phase, steps: steps.len() as u64, tokens, tally: expected, time }
 }
@@ -242,12 +250,44 @@ fn vision_cost(
     let time = roof.map(|_| {
         let seconds = tally.seconds();
         let band = Band { min: seconds, expected: seconds, max: seconds };
-        phase_time(&whole, 1, tokens, &tally, band, device)
+        phase_time(model, &whole, 1, tokens, &tally, band, device)
     });
     PhaseCost { phase: Phase::Vision, steps: 1, tokens, tally, time }
 }
 
+/// Seconds of the slowest stage of the pipeline, with the transfer to the next.
+fn slowest_stage(model: &Model, setup: &Setup, tally: &Tally) -> f64 {
+    let stages = setup.parallel.pp.max(1);
+    let transfers = tally.between_stages_s / (stages.max(2) - 1) as f64;
+    let of_stage = |stage: u64| {
+        let last = stage + 1 == stages;
+        let layers = |row: &Row| match row.place {
+            Place::Vision(_) | Place::Before => {
+                if stage == 0 {
+                    row.layers
+                } else {
+                    0
+                }
+            }
+            Place::Kind(kind) => {
+                model.kinds.get(kind).map_or(0, |kind| layers_in_stage(model, setup, stage, &kind.at))
+            }
+            Place::Draft(_) | Place::After => {
+                if last {
+                    row.layers
+                } else {
+                    0
+                }
+            }
+        };
+        tally.rows.iter().map(|row| row.seconds.bound * layers(row) as f64).sum::<f64>()
+    };
+    let slowest = (0..stages).map(of_stage).fold(0.0, f64::max);
+    if stages > 1 { slowest + transfers } else { slowest }
+}
+
 fn phase_time(
+    model: &Model,
     setup: &Setup,
     steps: u64,
     tokens: u128,
@@ -275,11 +315,10 @@ fn phase_time(
     let of_time = |part: f64| if seconds > 0.0 { part / seconds } else { 0.0 };
     let devices = setup.parallel.devices() as f64;
     let tokens = tokens as f64;
-    let interval_s = seconds / stages;
     PhaseTime {
         seconds,
         band,
-        interval_s,
+        interval_s: slowest_stage(model, setup, tally),
         limit,
         mfu_ceiling: of_time(sum.compute),
         mbu_ceiling: of_time(sum.memory),

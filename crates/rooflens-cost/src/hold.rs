@@ -87,7 +87,7 @@ pub enum HoldError {
 }
 
 /// Changes `by` (or the most natural key that was not set) in `blueprint` until what is held is as near
-/// to `base` as whole steps come. Widths go in steps of 64, as matrix units like them.
+/// to `base` as whole steps come. Widths go in steps that matrix units like, up to 64.
 pub fn balance(
     blueprint: &mut Blueprint,
     base: &Model,
@@ -105,7 +105,7 @@ pub fn balance(
     };
     for key in &keys {
         let Some(before) = blueprint.number(key) else { continue };
-        let quantum = if key.ends_with("_size") || key.ends_with("_rank") { 64 } else { 1 };
+        let quantum = quantum(key, before);
         let at = |steps: u64| -> Result<(Blueprint, Model, f64), ConfigError> {
             let mut changed = blueprint.clone();
             changed.set(key, &steps.saturating_mul(quantum).to_string())?;
@@ -139,4 +139,12 @@ pub fn balance(
         return Ok((model, balance));
     }
     Err(HoldError::NoKey { tried: keys.join(", ") })
+}
+
+/// The steps in which a key goes: heads and layers one by one, widths as wide as leaves 64 of them.
+fn quantum(key: &str, value: u64) -> u64 {
+    if !key.ends_with("_size") && !key.ends_with("_rank") {
+        return 1;
+    }
+    [64, 16, 8].into_iter().find(|step| value >= 64 * step).unwrap_or(1)
 }

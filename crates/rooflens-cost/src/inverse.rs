@@ -41,6 +41,25 @@ pub struct Needs {
     pub largest_context: Option<u64>,
 }
 
+/// Whether a point of a sweep meets a target.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Met {
+    /// The target.
+    pub target: Target,
+    /// The least time, where there is a device.
+    pub now_s: Option<f64>,
+    /// Whether the target is met, memory included.
+    pub met: Option<bool>,
+}
+
+impl Met {
+    /// Whether `now_s` is within the target, on devices with room or not.
+    #[must_use]
+    pub fn new(target: Target, now_s: Option<f64>, fits: Option<bool>) -> Self {
+        Self { target, now_s, met: now_s.map(|now| now <= target.seconds && fits != Some(false)) }
+    }
+}
+
 /// The most that is searched.
 const MOST_DEVICES: u32 = 10;
 const MOST_BATCH: u64 = 1 << 18;
@@ -96,8 +115,9 @@ fn cost(estimate: &Estimate, phase: Phase) -> Option<&PhaseCost> {
     estimate.phases.iter().find(|cost| cost.phase == phase)
 }
 
-/// The phase that the target speaks of: the whole prompt, or one step.
-fn only(workload: &Workload, phase: Phase) -> Workload {
+/// The phase that a target speaks of: the whole prompt, or one step.
+#[must_use]
+pub fn only(workload: &Workload, phase: Phase) -> Workload {
     match phase {
         Phase::Decode => {
             let context = workload.prefill.map_or(2048, |prefill| prefill.prefix + prefill.tokens);

@@ -1,4 +1,91 @@
 //! What hardware can do and what a model must cost, computed without running anything.
+//!
+//! A `config.json` becomes a [`Model`]: kinds of layers, each a list of [`units`]. A unit knows its
+//! parameters, what it keeps between steps, and the operators that it is in one step on one device:
+//! FLOPs, bytes, messages. Everything else adds these up.
+//!
+//! ```text
+//! config.json ──► families ──► Model ──► tally ──► estimate ──► document
+//!                 keys to      units     operators  least times   every number,
+//!                 units                  of steps   and memory    for programs
+//!                    ▲                      ▲            ▲
+//!               quantisation        setup, workload   hardware
+//! ```
+//!
+//! # What it cannot do
+//!
+//! - It gives bounds, not forecasts: it knows no kernels, no launches and no scheduler. What a device
+//!   really takes has to be measured.
+//! - It reads what a config says of shapes. How tokens choose experts, how long prompts are and how many
+//!   drafted tokens are accepted stands in no config: they are given, or assumed and said so.
+//! - It does not guess. A model type that no family knows, and a key that changes the architecture and is
+//!   not known, are errors: a number for another model would look as good as the right one.
+//! - It opens no files and looks at no clock: text comes in, values go out.
+//!
+//! # Examples
+//!
+//! What a model is made of and what a prompt takes, without a device:
+//!
+//! ```
+//! use rooflens_cost::{Estimate, Model, Setup, Workload};
+//!
+//! let llama = Model::from_json(
+//!     br#"{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+//!         "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+//!         "vocab_size": 128256, "torch_dtype": "bfloat16"}"#,
+//! )?;
+//! assert_eq!(llama.parameters().stored, 8_030_261_248);
+//!
+//! let estimate = Estimate::new(&llama, &Setup::default(), &Workload::prefill(1, 2048), None)?;
+//! let flops = estimate.work().flops;
+//! assert_eq!(flops.as_counted, 32_938_104_193_024); // as PyTorch counts: nothing masked, all logits
+//! assert_eq!(flops.useful, 29_688_401_494_016); // what the next token needs
+//! assert_eq!(estimate.cache.bytes_per_token, 131_072);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What a change of the design would do to the least time of a decoding step:
+//!
+//! ```
+//! use rooflens_cost::blueprint::Blueprint;
+//! use rooflens_cost::hardware::Catalog;
+//! use rooflens_cost::{Estimate, Setup, Workload};
+//!
+//! # let config = br#"{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+//! #     "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+//! #     "vocab_size": 128256, "torch_dtype": "bfloat16"}"#;
+//! let mut design = Blueprint::new(config, None)?;
+//! let h100 = Catalog::embedded().find("h100")?;
+//! let seconds = |design: &Blueprint| -> Result<f64, Box<dyn std::error::Error>> {
+//!     let workload = Workload::decode(64, 8192);
+//!     let estimate = Estimate::new(&design.model()?, &Setup::default(), &workload, Some(h100))?;
+//!     estimate.seconds().ok_or_else(|| "no device".into())
+//! };
+//! let before = seconds(&design)?;
+//! design.set("num_key_value_heads", "4")?;
+//! assert!(seconds(&design)? < 0.65 * before); // the cache outweighs the weights here
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Modules
+//!
+//! | from the config to the model | |
+//! | --- | --- |
+//! | [`config`] | JSON as checkpoints have it, and typed keys that remember what was read |
+//! | [`families`], [`vision`] | what the keys of each family of models and towers mean, as units |
+//! | [`quantisation`], [`precision`] | which weights are stored how, and how formats lie in memory |
+//! | [`model`], [`blueprint`] | the model; a config whose keys may be changed before it is read |
+//! | [`units`] | the parts that layers are made of: the only place where operations are counted |
+//!
+//! | from the model to the answer | |
+//! | --- | --- |
+//! | [`workload`], [`step`] | what is asked: prompts, tokens, images; one pass of it; which keys a query sees |
+//! | [`setup`], [`parallel`], [`routing`], [`pass`] | how it is run: devices, formats, choice of experts |
+//! | [`operator`], [`tally`] | the work of an operator, and of all operators of a run of steps |
+//! | [`hardware`], [`roof`] | what devices can do, and the least time that they take for an operator |
+//! | [`estimate`], [`memory`] | times, ceilings and memory of a workload |
+//! | [`sweep`], [`compare`], [`hold`], [`inverse`], [`crossover`] | many points; two designs; a change made up for; what a target takes; where a design turns |
+//! | [`document`], [`metrics`], [`classes`] | every number for programs, and what each number and class means |
 
 mod assumptions;
 pub mod blueprint;
@@ -19,6 +106,7 @@ mod near;
 pub mod operator;
 pub mod parallel;
 pub mod pass;
+mod patterns;
 pub mod precision;
 pub mod quantisation;
 pub mod roof;

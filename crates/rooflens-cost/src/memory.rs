@@ -93,7 +93,7 @@ pub fn cache(model: &Model, setup: &Setup) -> Cache {
 }
 
 /// Layers of a kind that stand in a stage of the pipeline.
-fn layers_in_stage(model: &Model, setup: &Setup, stage: u64, at: &[u32]) -> u64 {
+pub(crate) fn layers_in_stage(model: &Model, setup: &Setup, stage: u64, at: &[u32]) -> u64 {
     let pp = setup.parallel.pp;
     let depth = u64::from(model.depth);
     let before: u64 = (0..stage).map(|rank| Slice { of: pp, rank }.part(depth)).sum();
@@ -194,7 +194,8 @@ pub fn memory(
     let total_bytes = weights_bytes + kv_bytes + activations_bytes;
     let usable_bytes =
         device.and_then(|device| device.memory_bytes).map(|bytes| (bytes as f64 * setup.usable) as u128);
-    let room = |usable: u128| usable.saturating_sub(weights_bytes + activations_bytes);
+    // Activations grow with the sequences, as the cache does.
+    let a_sequence = kv_each + activations_bytes.div_ceil(u128::from(sequences.max(1)));
     Memory {
         weights_bytes,
         kv_bytes,
@@ -203,7 +204,7 @@ pub fn memory(
         usable_bytes,
         fits: usable_bytes.map(|usable| total_bytes <= usable),
         largest_batch: usable_bytes.and_then(|usable| {
-            let sequences = room(usable).checked_div(kv_each)?;
+            let sequences = usable.saturating_sub(weights_bytes).checked_div(a_sequence)?;
             Some(u64::try_from(sequences).unwrap_or(u64::MAX).saturating_mul(setup.parallel.dp))
         }),
     }

@@ -25,7 +25,7 @@ pub const ALL: &[Metric] = &[
         name: "flops.as_counted",
         unit: "FLOP",
         about: "Matrix operations as PyTorch's counter counts the eager Transformers model: nothing masked, logits of all tokens.",
-        formula: "Σ 2·rows·in·out over matrices + Σ 2·T·(past + T)·H·(d_qk + d_v) over attention; a multiplication and an addition are two",
+        formula: "Σ 2·rows·in·out over matrices + Σ 2·T·(P + S)·H·(d_qk + d_v) over attention; a multiplication and an addition are two",
         source: COUNTER,
     },
     Metric {
@@ -60,7 +60,7 @@ pub const ALL: &[Metric] = &[
         name: "bytes.kv_read",
         unit: "B",
         about: "Cached keys, values and states read: once for each sequence and step.",
-        formula: "B·keys in sight·K·(d_qk + d_v)·bytes; latent attention B·past·(r + d_r)·bytes; states whole",
+        formula: "B·keys in sight·K·(d_qk + d_v)·bytes; latent attention B·P·(r + d_r)·bytes; states whole",
         source: "closed forms",
     },
     Metric {
@@ -87,7 +87,7 @@ pub const ALL: &[Metric] = &[
     Metric {
         name: "seconds",
         unit: "s",
-        about: "The least time on the device: no run can be faster. Launches, waiting and imperfect kernels come on top.",
+        about: "The least time on the device, one operator after the other, with as many experts touched as the routing makes one expect. Launches, waiting and imperfect kernels come on top.",
         formula: "Σ over operators of max(useful / peak of the dtype, vector / fp32 peak, bytes / bandwidth, link bytes / link)",
         source: ROOFLINE,
     },

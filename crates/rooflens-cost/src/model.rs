@@ -1,13 +1,20 @@
 //! A model as what it is made of: layers of parts, one description for parameters, operators and memory.
 
+use std::collections::HashMap;
+
 use crate::config::ConfigError;
+use crate::operator::Operator;
 use crate::precision::{Dtype, Storage};
-use crate::quantisation::Quantisation;
+use crate::quantisation::Rules;
+use crate::routing::Touch;
+use crate::setup::Setup;
+use crate::step::Step;
+use crate::tally::{Place, visit, visit_drafts};
 use crate::units::{Parameters, Unit};
 use crate::vision::Tower;
 
 /// A layer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Layer {
     /// What it is made of, in the order of execution.
     pub units: Vec<Unit>,
@@ -119,6 +126,34 @@ impl Model {
     }
 }
 
+/// The most operations of a token that are believed: hundreds of times those of the largest models, and
+/// few enough that the largest workload does not run over 128 bits. That has 2^77 pairs of tokens.
+const MOST_OPERATIONS: u128 = 1 << 48;
+
+impl Model {
+    /// Refuses a model of which each size may be believed, but not their product.
+    pub(crate) fn check_work(&self) -> Result<(), ConfigError> {
+        let setup = Setup::default();
+        let pass = setup.pass(self, Step::prefill(1, 1, 0), 0, Touch::Expected);
+        let mut buffer = Vec::new();
+        let mut operations = 0;
+        let mut add = |_: Place, layers: u64, operators: &[Operator]| {
+            let of = |operator: &Operator| operator.work.flops.useful * u128::from(layers);
+            operations += operators.iter().map(of).sum::<u128>();
+        };
+        visit(self, &pass, &mut buffer, &mut add);
+        visit_drafts(self, &pass, self.drafts.len() as u64, &mut buffer, &mut add);
+        if operations > MOST_OPERATIONS {
+            return Err(ConfigError::Wrong {
+                key: "the work of a token".to_owned(),
+                found: format!("{:.0e} operations", operations as f64),
+                wanted: "at most 281,474,976,710,656",
+            });
+        }
+        Ok(())
+    }
+}
+
 impl Parameters {
     fn add(&mut self, other: Parameters, times: u128) {
         self.stored += other.stored * times;
@@ -136,7 +171,7 @@ pub(crate) struct Assembly<'a> {
     /// Format of what is not quantised.
     pub dtype: Dtype,
     /// What is quantised.
-    pub quantisation: &'a Quantisation,
+    pub rules: Rules<'a>,
 }
 
 impl Assembly<'_> {
@@ -164,19 +199,24 @@ impl Assembly<'_> {
                 Some(index) => format!("{path}.{index}.{module}"),
                 None => module.to_owned(),
             };
-            *storage = self.quantisation.storage(&full).unwrap_or(plain);
+            *storage = self.rules.storage(&full).unwrap_or(plain);
         }
     }
 
     /// Joins layers that are alike.
     pub fn kinds(&self, layers: Vec<Layer>) -> Vec<LayerKind> {
         let mut kinds: Vec<LayerKind> = Vec::new();
+        // By hash, since a config may make every layer another.
+        let mut known: HashMap<Layer, usize> = HashMap::new();
         for (index, mut layer) in layers.into_iter().enumerate() {
             self.store(&mut layer, index);
             let index = u32::try_from(index).unwrap_or(u32::MAX);
-            match kinds.iter_mut().find(|kind| kind.layer == layer) {
-                Some(kind) => kind.at.push(index),
-                None => kinds.push(LayerKind { layer, at: vec![index] }),
+            match known.get(&layer) {
+                Some(kind) => kinds[*kind].at.push(index),
+                None => {
+                    known.insert(layer.clone(), kinds.len());
+                    kinds.push(LayerKind { layer, at: vec![index] });
+                }
             }
         }
         kinds

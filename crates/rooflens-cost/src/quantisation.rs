@@ -1,10 +1,10 @@
 //! What of a checkpoint is quantised, and how: `quantization_config` in its many dialects, and ModelOpt's
 //! `hf_quant_config.json` beside it.
 
-use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use crate::config::{ConfigError, Keys};
+use crate::patterns::{Pattern, Patterns, WANTED};
 use crate::precision::{Dtype, Storage};
 
 /// Which weights are stored how. What no rule names keeps the checkpoint's plain format.
@@ -23,52 +23,6 @@ pub struct Quantisation {
 struct Rule {
     targets: Vec<Pattern>,
     storage: Storage,
-}
-
-/// A pattern of module paths.
-#[derive(Debug, Clone)]
-enum Pattern {
-    /// Every linear layer.
-    Every,
-    /// A regular expression that matches from the start.
-    Regex(Regex),
-    /// The path itself, a part of it at its end, or all below it.
-    Path(String),
-}
-
-impl Pattern {
-    fn new(text: &str) -> Self {
-        if matches!(text, "Linear" | "*") {
-            return Pattern::Every;
-        }
-        let expression = match text.strip_prefix("re:") {
-            Some(expression) => Some(format!("^(?:{expression})")),
-            // Stars are shell patterns to ModelOpt and regular expressions to others, who mean the same.
-            None if text.contains('*') => {
-                let parts: Vec<String> = text.split('*').map(regex_lite::escape).collect();
-                Some(format!("^{}(?:$|\\.)", parts.join(".*")))
-            }
-            None => None,
-        };
-        match expression.map(|expression| Regex::new(&expression)) {
-            Some(Ok(regex)) => Pattern::Regex(regex),
-            // What is no expression can only be meant as a path.
-            Some(Err(_)) | None => Pattern::Path(text.to_owned()),
-        }
-    }
-
-    fn matches(&self, path: &str) -> bool {
-        match self {
-            Pattern::Every => true,
-            Pattern::Regex(regex) => regex.is_match(path),
-            Pattern::Path(wanted) => {
-                path == wanted
-                    || path.strip_suffix(wanted.as_str()).is_some_and(|head| head.ends_with('.'))
-                    || path.strip_prefix(wanted.as_str()).is_some_and(|tail| tail.starts_with('.'))
-                    || path.contains(&format!(".{wanted}."))
-            }
-        }
-    }
 }
 
 /// Weights of 4 bits or 8 in groups that share a 16-bit scale, multiplied as bfloat16.
@@ -107,7 +61,10 @@ impl Quantisation {
             Some("fp8" | "fbgemm_fp8") => fp8(&keys),
             Some("mxfp4") => Ok(Self {
                 name: Some("mxfp4".to_owned()),
-                groups: vec![Rule { targets: vec![Pattern::new("re:.*experts")], storage: MXFP4 }],
+                groups: vec![Rule {
+                    targets: vec![Pattern::Stars(EXPERTS.map(str::to_owned).into())],
+                    storage: MXFP4,
+                }],
                 kept: patterns(&keys, "modules_to_not_convert")?,
                 kv: None,
             }),
@@ -133,28 +90,72 @@ impl Quantisation {
         Self {
             name: Some(name.to_owned()),
             groups: vec![Rule { targets: vec![Pattern::Every], storage }],
-            kept: vec![Pattern::new("lm_head")],
+            kept: vec![head()],
             kv: None,
         }
     }
 
-    /// How the weights at `path` are stored, where they are quantised.
-    #[must_use]
-    pub fn storage(&self, path: &str) -> Option<Storage> {
-        if self.groups.is_empty() || self.kept.iter().any(|pattern| pattern.matches(path)) {
-            return None;
+    /// The rules, ready for the paths of `layers` layers; an error where matching them would take long.
+    pub(crate) fn rules(&self, layers: usize) -> Result<Rules<'_>, ConfigError> {
+        let mut rules = Rules { quantisation: self, targets: Patterns::default(), kept: Patterns::default() };
+        for (number, rule) in self.groups.iter().enumerate() {
+            rule.targets.iter().for_each(|target| rules.targets.add(target, number));
         }
-        let rule = self.groups.iter().find(|rule| rule.targets.iter().any(|target| target.matches(path)))?;
-        Some(rule.storage)
+        self.kept.iter().for_each(|pattern| rules.kept.add(pattern, 0));
+        let effort = rules.targets.effort() + rules.kept.effort();
+        if effort.saturating_mul(layers) > MOST_EFFORT {
+            return Err(ConfigError::Wrong {
+                key: "quantization_config".to_owned(),
+                found: format!("{layers} layers with {effort} characters of expressions"),
+                wanted: "patterns that can be matched in a second",
+            });
+        }
+        Ok(rules)
     }
 }
 
+/// Characters of expressions, tried in each layer: about a second. Real checkpoints come to a tenth of it.
+const MOST_EFFORT: usize = 1_000_000;
+
+/// What is quantised, ready to be asked for each path.
+#[derive(Debug)]
+pub(crate) struct Rules<'a> {
+    quantisation: &'a Quantisation,
+    targets: Patterns<'a>,
+    kept: Patterns<'a>,
+}
+
+impl Rules<'_> {
+    /// How the weights at `path` are stored, where they are quantised.
+    pub fn storage(&self, path: &str) -> Option<Storage> {
+        let rule = self.targets.first(path)?;
+        match self.kept.first(path) {
+            Some(_) => None,
+            None => self.quantisation.groups.get(rule).map(|rule| rule.storage),
+        }
+    }
+}
+
+/// A path with `experts` anywhere in it.
+const EXPERTS: [&str; 3] = ["", "experts", ""];
+
+/// The head, which quantisers leave alone unless it is asked for.
+fn head() -> Pattern {
+    Pattern::Path("lm_head".to_owned())
+}
+
+/// The patterns of a list, and the head.
 fn patterns(keys: &Keys, key: &str) -> Result<Vec<Pattern>, ConfigError> {
-    let mut patterns: Vec<Pattern> =
-        keys.texts(key)?.unwrap_or_default().into_iter().map(Pattern::new).collect();
-    // Quantisers leave the head alone unless it is asked for.
-    patterns.push(Pattern::new("lm_head"));
+    let mut patterns = listed(keys, key)?.unwrap_or_default();
+    patterns.push(head());
     Ok(patterns)
+}
+
+/// The patterns of a list, where there is one.
+fn listed(keys: &Keys, key: &str) -> Result<Option<Vec<Pattern>>, ConfigError> {
+    let Some(texts) = keys.texts(key)? else { return Ok(None) };
+    let patterns: Option<Vec<Pattern>> = texts.into_iter().map(Pattern::read).collect();
+    patterns.map(Some).ok_or_else(|| keys.wrong(key, WANTED))
 }
 
 fn every(storage: Storage) -> Vec<Rule> {
@@ -228,7 +229,12 @@ fn compressed(keys: &Keys) -> Result<Quantisation, ConfigError> {
             (true, 8) => {
                 let compute = if activation_bits == 8 { Dtype::Fp8 } else { Dtype::Bf16 };
                 let block = weights.numbers("block_structure")?;
-                let block = block.map(|sides| sides.iter().product()).or(group_size).filter(|size| *size > 0);
+                let block = match block.as_deref() {
+                    Some([rows, columns]) => Some(rows * columns),
+                    Some(_) => return Err(weights.wrong("block_structure", "two sides of a block")),
+                    None => group_size,
+                };
+                let block = block.filter(|size| *size > 0);
                 match block {
                     Some(elements) => Storage::grouped(Dtype::Fp8, elements, 32, compute),
                     None => Storage { element: Dtype::Fp8, group: None, compute },
@@ -246,17 +252,16 @@ fn compressed(keys: &Keys) -> Result<Quantisation, ConfigError> {
             (true, _) => return Err(weights.wrong("num_bits", "4 or 8 bits a weight")),
         };
         names.push(format!("{}{bits}", if float { "fp" } else { "int" }));
-        let targets = group.texts("targets")?.unwrap_or_else(|| vec!["Linear"]);
-        rules.push(Rule { targets: targets.into_iter().map(Pattern::new).collect(), storage });
+        let targets = listed(&group, "targets")?.unwrap_or_else(|| vec![Pattern::Every]);
+        rules.push(Rule { targets, storage });
     }
     names.dedup();
     let kv = keys.inside("kv_cache_scheme").map(|scheme| scheme.size_or("num_bits", 8)).transpose()?;
-    let ignored = keys.texts("ignore")?.unwrap_or_default();
     Ok(Quantisation {
         name: Some(format!("compressed-tensors {}", names.join(" + "))),
         kv: kv.filter(|bits| *bits == 8).map(|_| Dtype::Fp8),
         groups: rules,
-        kept: ignored.into_iter().map(Pattern::new).collect(),
+        kept: listed(keys, "ignore")?.unwrap_or_default(),
     })
 }
 
@@ -306,7 +311,7 @@ fn modelopt(keys: &Keys) -> Result<Quantisation, ConfigError> {
         _ => None,
     };
     let mut kept = patterns(keys, "exclude_modules")?;
-    kept.extend(keys.texts("ignore")?.unwrap_or_default().into_iter().map(Pattern::new));
+    kept.extend(listed(keys, "ignore")?.unwrap_or_default());
     Ok(Quantisation { name: Some(name), kv, groups, kept })
 }
 

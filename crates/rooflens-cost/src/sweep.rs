@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::estimate::{Estimate, EstimateError, PhaseTime};
+use crate::estimate::{Estimate, EstimateError, PhaseCost, PhaseTime};
 use crate::hardware::Device;
 use crate::memory::memory;
 use crate::model::Model;
@@ -45,7 +45,35 @@ pub struct Summary {
     pub mbu_ceiling: Option<f64>,
 }
 
-/// What `workload` costs. `buffer` only saves allocations.
+/// A phase of a workload, in a line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PhaseSummary {
+    /// Which.
+    pub phase: Phase,
+    /// The least time; null without a device.
+    pub seconds: Option<f64>,
+    /// New tokens a second, of all replicas.
+    pub tokens_per_s: Option<f64>,
+    /// What takes most of the time.
+    pub limit: Option<Limit>,
+}
+
+impl PhaseSummary {
+    /// Those of an estimate.
+    #[must_use]
+    pub fn of(estimate: &Estimate) -> Vec<Self> {
+        let line = |cost: &PhaseCost| Self {
+            phase: cost.phase,
+            seconds: cost.time.map(|time| time.seconds),
+            tokens_per_s: cost.time.map(|time| time.tokens_per_s),
+            limit: cost.time.map(|time| time.limit),
+        };
+        estimate.phases.iter().map(line).collect()
+    }
+}
+
+/// What `workload` costs, without images, for which there is [`Summary::of`]. `buffer` only saves
+/// allocations.
 ///
 /// ```
 /// use rooflens_cost::{Model, Setup, Workload, hardware::Catalog, roof::Roof, sweep::summary};

@@ -156,6 +156,7 @@ pub fn cell(cell: &Cell) -> String {
         Cell::Missing(_) => MISSING.to_owned(),
         Cell::Time(ns) => time(*ns as f64),
         Cell::MeanTime(ns) => time(*ns),
+        Cell::Seconds(seconds) => time(*seconds * 1e9),
         Cell::At(ns) => moment(*ns),
         Cell::Bytes(value) => bytes(*value as f64),
         Cell::Count(value) => count(*value),
@@ -177,6 +178,7 @@ pub fn raw(cell: &Cell) -> String {
         Cell::Missing(_) => String::new(),
         Cell::Time(value) | Cell::At(value) | Cell::Bytes(value) | Cell::Count(value) => value.to_string(),
         Cell::MeanTime(value)
+        | Cell::Seconds(value)
         | Cell::Mean(value)
         | Cell::Share(value)
         | Cell::Change(value)

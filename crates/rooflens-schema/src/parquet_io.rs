@@ -220,7 +220,11 @@ impl RunWriter {
 
 /// Writes a table that belongs to the whole run, and leaves the others as they are.
 pub fn write_table<T: Columnar>(run: &RunDir, table: &T) -> Result<(), SchemaError> {
-    run.create()?;
+    let path = run.table(T::spec().name);
+    if let Some(folder) = path.parent() {
+        let io = |source| SchemaError::Io { action: "cannot make", path: folder.to_owned(), source };
+        std::fs::create_dir_all(folder).map_err(io)?;
+    }
     let mut file = TableFile::create(run, &T::spec())?;
     file.write(table, 0, &Names::default())?;
     file.close()

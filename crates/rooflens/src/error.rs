@@ -3,12 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_cost::hardware::HardwareError;
-use rooflens_cost::hold::HoldError;
-use rooflens_cost::{ConfigError, EstimateError};
 use rooflens_ingest::IngestError;
 use rooflens_schema::SchemaError;
 
+use crate::cost::error::CostError;
 use crate::exit::Exit;
 use crate::shell::word;
 
@@ -90,85 +88,9 @@ pub enum CliError {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// There is no config at the path.
-    #[error("no config at {path}")]
-    NoConfig {
-        /// The path.
-        path: PathBuf,
-    },
-    /// A file could not be read.
-    #[error("cannot read {path}: {source}")]
-    UnreadableFile {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// A file is larger than any of its kind.
-    #[error("{path} has {bytes} bytes: no config is so large")]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// Its size.
-        bytes: u64,
-    },
-    /// A config cannot be turned into a model.
-    #[error("{path}: {source}")]
-    Config {
-        /// The config.
-        path: PathBuf,
-        /// Why.
-        source: ConfigError,
-    },
-    /// A device is not known, or a file of the project's own devices is wrong.
+    /// A question about cost cannot be answered.
     #[error(transparent)]
-    Hardware(HardwareError),
-    /// The cost cannot be estimated.
-    #[error(transparent)]
-    Estimate(#[from] EstimateError),
-    /// A change cannot be made up for.
-    #[error(transparent)]
-    Hold(#[from] HoldError),
-    /// A number format is not known.
-    #[error("{flag} {name}: there is no such format")]
-    UnknownFormat {
-        /// The flag.
-        flag: &'static str,
-        /// The name.
-        name: String,
-        /// Formats that there are.
-        known: Vec<&'static str>,
-    },
-    /// `--image-size` is not a size.
-    #[error("{text:?} is no size of an image")]
-    BadImageSize {
-        /// What was typed.
-        text: String,
-    },
-    /// `--routing` is not understood.
-    #[error("--routing {text}: {reason}")]
-    BadRouting {
-        /// What was typed.
-        text: String,
-        /// Why.
-        reason: String,
-    },
-    /// A share is not between 0 and 1.
-    #[error("{flag} {value}: a share is above 0 and at most 1")]
-    BadShare {
-        /// The flag.
-        flag: &'static str,
-        /// Its value.
-        value: f64,
-    },
-    /// A sweep is too large.
-    #[error("{points} points; at most {most} are computed at once")]
-    TooManyPoints {
-        /// How many.
-        points: usize,
-        /// How many may be.
-        most: usize,
-    },
+    Cost(#[from] CostError),
     /// `explain` does not know the name.
     #[error("nothing here is called {name:?}")]
     UnknownName {
@@ -184,27 +106,12 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             CliError::Missing { .. }
-            | CliError::NoConfig { .. }
-            | CliError::UnreadableFile { .. }
-            | CliError::TooLarge { .. }
             | CliError::Unreadable(_)
             | CliError::TracesElsewhere { .. }
             | CliError::UnreadableRun(_) => Exit::Data,
             CliError::Interrupted => Exit::Interrupted,
-            CliError::Config { source, .. } => match source {
-                // What the command line set, not what the file holds.
-                ConfigError::Unused { .. } | ConfigError::BadPath { .. } => Exit::Usage,
-                _ => Exit::Data,
-            },
-            CliError::Hardware(_)
-            | CliError::Estimate(_)
-            | CliError::Hold(_)
-            | CliError::UnknownFormat { .. }
-            | CliError::BadImageSize { .. }
-            | CliError::BadRouting { .. }
-            | CliError::BadShare { .. }
-            | CliError::TooManyPoints { .. }
-            | CliError::RunAmongOthers { .. }
+            CliError::Cost(error) => error.exit(),
+            CliError::RunAmongOthers { .. }
             | CliError::StdinTwice
             | CliError::TableWithoutCsv { .. }
             | CliError::NotOurs { .. }
@@ -258,51 +165,12 @@ impl CliError {
                     .to_owned(),
             ),
             CliError::Stdout { .. } => Some("df -h . tells the free room".to_owned()),
-            CliError::NoConfig { path } => Some(format!(
-                "a config.json of a Hugging Face model, or its folder; ls {}",
-                word(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
-            )),
-            CliError::UnreadableFile { path, .. } | CliError::TooLarge { path, .. } => {
-                Some(format!("ls -l {}", word(path)))
-            }
-            CliError::Config { source, .. } => Some(config(source)),
-            CliError::Hardware(HardwareError::Unknown { near, .. }) => Some(match near.as_slice() {
-                [] => "rooflens list hardware".to_owned(),
-                near => format!("did you mean {}? rooflens list hardware", near.join(", ")),
-            }),
-            CliError::Hardware(_) => {
-                Some("rooflens list hardware; own devices: catalog/hardware/README.md".to_owned())
-            }
-            CliError::Estimate(EstimateError::NoRoof { .. }) => {
-                Some("give the device's figures in hardware/NAME.toml".to_owned())
-            }
-            CliError::Estimate(_) | CliError::TooManyPoints { .. } => Some("rooflens cost --help".to_owned()),
-            CliError::Hold(_) => Some("name a key that is not set: --by intermediate_size".to_owned()),
-            CliError::UnknownFormat { known, .. } => Some(format!("one of {}", known.join(", "))),
-            CliError::BadImageSize { .. } => Some("as in --image-size 1024x768".to_owned()),
-            CliError::BadRouting { .. } => {
-                Some("uniform, balanced, power:1.2, or a JSON list with the visits of each expert".to_owned())
-            }
-            CliError::BadShare { flag, .. } => Some(format!("as in {flag} 0.9")),
+            CliError::Cost(error) => Some(error.hint()),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list tells what there is to explain".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),
             }),
         }
-    }
-}
-
-fn config(error: &ConfigError) -> String {
-    match error {
-        ConfigError::UnknownArchitecture { .. } | ConfigError::Unread { .. } => {
-            "rooflens list families tells which architectures are known".to_owned()
-        }
-        ConfigError::Unused { near, .. } => match near.as_slice() {
-            [] => "rooflens list families".to_owned(),
-            near => format!("did you mean {}?", near.join(", ")),
-        },
-        ConfigError::Missing { key } | ConfigError::Wrong { key, .. } => format!("--set {key}=…"),
-        _ => "rooflens cost --help".to_owned(),
     }
 }
 
@@ -318,6 +186,6 @@ fn unreadable(error: &IngestError) -> String {
     }
 }
 
-fn name_of(path: &Path) -> String {
+pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -110,7 +110,7 @@ fn file(path: &Path) -> Result<TraceFile, CliError> {
 }
 
 /// Paths in the same folder with a similar name.
-fn files_near(path: &Path) -> Vec<PathBuf> {
+pub fn files_near(path: &Path) -> Vec<PathBuf> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

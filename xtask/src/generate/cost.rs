@@ -45,7 +45,11 @@ pub fn page() -> Result<String> {
         writeln!(page, "- {}: {meaning}", letters.join(", "))?;
     }
     for metric in metrics::ALL {
-        writeln!(page, "\n### {}\n\n```text\n{}\n```\n\n{}.", metric.name, metric.formula, metric.source)?;
+        writeln!(
+            page,
+            "\n### {}\n\n```text\n{}\n```\n\nSource: {}.",
+            metric.name, metric.formula, metric.source
+        )?;
     }
     page.push_str(
         "\n## Operator classes\n\nIn the order of a model; `totals.classes` of the JSON document and the column \
@@ -55,8 +59,8 @@ pub fn page() -> Result<String> {
         writeln!(page, "| `{class}` | {} |", cell(meaning))?;
     }
     page.push_str(
-        "\n## Weight formats\n\nWhat `--dtype` takes. Without it weights are as the checkpoint says. The embeddings, \
-         the head and the routers keep 16 bits.\n\n| format | meaning |\n| --- | --- |\n",
+        "\n## Weight formats\n\nWhat `--dtype` takes. Without it weights are as the checkpoint says. Below 16 \
+         bits, the embeddings, the head and the routers keep bf16.\n\n| format | meaning |\n| --- | --- |\n",
     );
     for (format, meaning) in blueprint::WEIGHT_FORMATS {
         writeln!(page, "| `{format}` | {} |", cell(meaning))?;

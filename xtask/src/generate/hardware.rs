@@ -8,13 +8,22 @@ use rooflens_cost::precision::Dtype;
 
 use super::cell;
 
+/// What the figures are from.
+const CONFIDENCE: &[(Confidence, &str)] = &[
+    (Confidence::Vendor, "the vendor's own text"),
+    (Confidence::Secondary, "somebody who cites the vendor's text"),
+    (Confidence::ThirdParty, "somebody who cites nothing"),
+    (Confidence::Unconfirmed, "memory, arithmetic or common knowledge: no document was found"),
+    (Confidence::Conflicting, "documents that disagree: see below"),
+];
+
 pub fn page() -> Result<String> {
     let devices = Catalog::embedded().devices();
     let mut page = format!(
         "# Hardware\n\nThe {} devices of `catalog/hardware/`, where every figure stands with its source. Peaks are \
          dense: none counts zeros that sparsity skips. A GB is 10⁹ bytes, a TFLOP 10¹² operations, a multiplication \
          and an addition counted as two. A dash is a figure that is not known; it is never taken for 0. `rooflens \
-         list hardware` prints a line for each; `rooflens explain <device>` prints one of them. To add one: \
+         list hardware` prints a line for each, `rooflens explain h100` all of one. To add one: \
          [CONTRIBUTING](../../CONTRIBUTING.md#adding-a-device).\n",
         devices.len()
     );
@@ -33,14 +42,8 @@ fn memory(page: &mut String, devices: &[Device]) -> Result<()> {
          compute: peak over bandwidth; where the device has no bf16 rate, that of the next wider format. The last two \
          columns say where the figures of compute and of memory come from:\n\n",
     );
-    for confidence in [
-        Confidence::Vendor,
-        Confidence::Secondary,
-        Confidence::ThirdParty,
-        Confidence::Unconfirmed,
-        Confidence::Conflicting,
-    ] {
-        writeln!(page, "- `{}`: {}", word(confidence), confidence.as_str())?;
+    for (confidence, meaning) in CONFIDENCE {
+        writeln!(page, "- `{}`: {meaning}", word(*confidence))?;
     }
     for (vendor, devices) in by_vendor(devices) {
         writeln!(
@@ -94,8 +97,9 @@ fn peaks(page: &mut String, devices: &[Device]) -> Result<()> {
 fn list(page: &mut String, title: &str, devices: &[Device], lines: fn(&Device) -> Vec<String>) -> Result<()> {
     writeln!(page, "\n## {title}\n")?;
     for device in devices {
-        for line in lines(device) {
-            writeln!(page, "- {}: {line}", device.name)?;
+        let lines = lines(device);
+        if !lines.is_empty() {
+            writeln!(page, "- **{}**: {}", device.name, lines.join("; "))?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What README.md shows of the terminal: the block behind its mark is what the program prints.
+//! What README.md shows of the terminal: the block behind each mark is what the program prints.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,23 +7,54 @@ use anyhow::{Context, Result};
 
 use crate::workspace;
 
-const FIXTURE: &str = "fixtures/kineto/decode.json";
-const MARK: &str = "<!-- What `rooflens analyze` prints, kept so by `cargo xtask generate`. -->\n";
+/// A block of README.md: the line in front of it, the command, and the word at which what is shown ends.
+struct Screen {
+    mark: &'static str,
+    command: &'static [&'static str],
+    until: Option<&'static str>,
+}
+
+const SCREENS: &[Screen] = &[
+    Screen {
+        mark: "<!-- What `rooflens analyze` prints, kept so by `cargo xtask generate`. -->\n",
+        command: &["analyze", "fixtures/kineto/decode.json", "--quiet"],
+        until: None,
+    },
+    Screen {
+        mark: "<!-- What `rooflens cost` prints, kept so by `cargo xtask generate`. -->\n",
+        command: &[
+            "cost",
+            "fixtures/configs/tiny-moe.json",
+            "--hardware",
+            "h100",
+            "--batch",
+            "8",
+            "--context",
+            "4k",
+            "--quiet",
+        ],
+        // A page of assumptions follows, which the text speaks of.
+        until: Some("\nRests on "),
+    },
+];
 
 pub fn page(program: &Path) -> Result<String> {
-    let screen = workspace::output(
-        Command::new(program).args(["analyze", FIXTURE, "--quiet"]).current_dir(workspace::root()),
-    )?;
-    replace(&workspace::read("README.md")?, &screen)
-        .context("README.md has no block behind its mark for the screen")
+    let mut text = workspace::read("README.md")?;
+    for Screen { mark, command, until } in SCREENS {
+        let screen = workspace::output(Command::new(program).args(*command).current_dir(workspace::root()))?;
+        let shown = until.and_then(|until| screen.split_once(until)).map_or(&*screen, |(shown, _)| shown);
+        text = replace(&text, mark, shown)
+            .with_context(|| format!("README.md has no block behind {}", mark.trim_end()))?;
+    }
+    Ok(text)
 }
 
 /// The text with `screen` in the block behind the mark.
-fn replace(text: &str, screen: &str) -> Option<String> {
-    let (before, rest) = text.split_once(MARK)?;
+fn replace(text: &str, mark: &str, screen: &str) -> Option<String> {
+    let (before, rest) = text.split_once(mark)?;
     let (_, after) = rest.strip_prefix("```text\n")?.split_once("```\n")?;
     let screen = screen.trim_end();
-    Some(format!("{before}{MARK}```text\n{screen}\n```\n{after}"))
+    Some(format!("{before}{mark}```text\n{screen}\n```\n{after}"))
 }
 
 #[cfg(test)]
@@ -32,9 +63,10 @@ mod tests {
 
     #[test]
     fn only_the_block_behind_the_mark_changes() {
-        let text = format!("a\n{MARK}```text\nold\n```\nb\n```text\nkept\n```\n");
-        let new = replace(&text, "new\n\n").unwrap();
-        assert_eq!(new, format!("a\n{MARK}```text\nnew\n```\nb\n```text\nkept\n```\n"));
-        assert_eq!(replace("no mark", "x"), None);
+        let mark = SCREENS[0].mark;
+        let text = format!("a\n{mark}```text\nold\n```\nb\n```text\nkept\n```\n");
+        let new = replace(&text, mark, "new\n\n").unwrap();
+        assert_eq!(new, format!("a\n{mark}```text\nnew\n```\nb\n```text\nkept\n```\n"));
+        assert_eq!(replace("no mark", mark, "x"), None);
     }
 }

@@ -16,7 +16,7 @@ pub enum ConfigError {
         found: &'static str,
     },
     /// No family knows the architecture.
-    #[error("no family knows architecture {architecture}, model_type {model_type}; the config has {}", .found.join(", "))]
+    #[error("no family knows architecture {architecture}, model_type {model_type}{}", its_keys(.found))]
     UnknownArchitecture {
         /// `architectures`, as far as given.
         architecture: String,
@@ -75,4 +75,9 @@ pub enum ConfigError {
         /// The path.
         path: String,
     },
+}
+
+/// What else the config has, where it has any of it.
+fn its_keys(found: &[String]) -> String {
+    if found.is_empty() { String::new() } else { format!("; the config has {}", found.join(", ")) }
 }

@@ -213,7 +213,15 @@ pub fn read(
             "{model_type} is not known, its language model {inner_type} is: only that is counted"
         ));
     }
-    let unread = source.text.unread_structure();
+    for (key, what) in [("vision_config", "vision tower"), ("audio_config", "audio tower")] {
+        if design.vision.is_none() && source.root.inside(key).is_some() {
+            design.notes.push(format!("its {what} is not counted: {} does not read {key}", family.name()));
+        }
+    }
+    let mut unread = source.text.unread_structure();
+    if is_nested {
+        unread.extend(source.root.unread_structure());
+    }
     if !unread.is_empty() {
         return Err(ConfigError::Unread { family: family.name(), keys: unread });
     }
@@ -227,7 +235,9 @@ pub fn read(
     keys.sort();
     keys.dedup();
     let architecture = architecture.unwrap_or(model_type).to_owned();
-    Ok(Read { model: assemble(family, architecture, design, dtype, &quantisation), keys })
+    let model = assemble(family, architecture, design, dtype, &quantisation)?;
+    model.check_work()?;
+    Ok(Read { model, keys })
 }
 
 fn find(model_type: &str, inner_type: &str, architecture: &str) -> Option<&'static dyn Family> {
@@ -266,8 +276,9 @@ fn assemble(
     mut design: Design,
     dtype: Dtype,
     quantisation: &Quantisation,
-) -> Model {
-    let assembly = Assembly { path: design.path, dtype, quantisation };
+) -> Result<Model, ConfigError> {
+    let rules = quantisation.rules(design.layers.len())?;
+    let assembly = Assembly { path: design.path, dtype, rules };
     for unit in design.before.iter_mut().chain(&mut design.after) {
         assembly.store_unit(unit, None);
     }
@@ -280,7 +291,7 @@ fn assemble(
             assembly.store_unit(unit, None);
         }
     }
-    Model {
+    Ok(Model {
         family: family.name(),
         architecture,
         hidden: design.hidden,
@@ -296,5 +307,5 @@ fn assemble(
         kv: quantisation.kv,
         quantisation: quantisation.name.clone(),
         notes: design.notes,
-    }
+    })
 }

@@ -19,7 +19,7 @@ pub enum KvCache {
 }
 
 /// The core of attention: `2·pairs·H·(d_qk + d_v)` operations, softmax on the vector units.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Attention {
     /// Class of the operator.
     pub class: &'static str,

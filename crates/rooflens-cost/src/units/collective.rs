@@ -10,7 +10,7 @@ use crate::precision::Storage;
 /// Bytes are those that each device sends by the ring algorithms, which no other algorithm undercuts on
 /// links that carry one copy at a time: `2·(n-1)/n` of the message for an all-reduce, `(n-1)/n` for an
 /// all-gather and for each way of the exchange with experts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Collective {
     /// Sums of a token of `width` elements over the devices of tensor parallelism.
     AllReduce {

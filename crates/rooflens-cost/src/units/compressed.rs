@@ -7,7 +7,7 @@ use crate::precision::Storage;
 use crate::step::{Mask, Step};
 
 /// Summaries of tokens: one entry for every `rate` tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Summaries {
     /// Tokens of an entry.
     pub rate: u64,
@@ -46,7 +46,7 @@ impl Summaries {
 }
 
 /// One key head whose keys are the values too, of the tokens in a window and of summaries of the rest.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CompressedAttention {
     /// Query heads.
     pub heads: u64,

@@ -7,7 +7,7 @@ use crate::pass::Pass;
 use crate::precision::Storage;
 
 /// A depthwise causal convolution: `2·T·channels·kernel` operations.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Conv {
     /// Class of the operator.
     pub class: &'static str,

@@ -9,7 +9,7 @@ use crate::precision::{Dtype, Storage};
 /// The gated delta rule in chunks of c tokens: a chunk of a value head takes
 /// `2·(2·c²·d_k + c²·d_v + 3·c·d_k·d_v)` operations in matrix products and `2·c²·(d_k + d_v)` in the
 /// triangular solve of the UT transform, which counters of frameworks leave out.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeltaRule {
     /// Value heads.
     pub heads: u64,
@@ -74,7 +74,7 @@ impl Part for DeltaRule {
 }
 
 /// Lightning attention: within a block the products of attention, between blocks a state of `d²` a head.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lightning {
     /// Heads.
     pub heads: u64,

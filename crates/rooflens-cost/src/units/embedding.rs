@@ -7,7 +7,7 @@ use crate::pass::Pass;
 use crate::precision::Storage;
 
 /// A table of which each token reads one row: never a matrix product, and never read whole.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Embedding {
     /// Name of the operator.
     pub name: &'static str,

@@ -7,7 +7,7 @@ use crate::precision::Storage;
 
 /// Routed experts: `2·T·k·matrices·in·inner` operations; weights are read of the experts that some token
 /// visits, and of no others.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Experts {
     /// Class of the operator.
     pub class: &'static str,

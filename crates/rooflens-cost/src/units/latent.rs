@@ -12,7 +12,7 @@ use crate::step::{Mask, Phase};
 /// Expanded, keys and values of all context are made anew from the cache, then attended to head by head.
 /// Absorbed, queries and results go through the up-projection instead: `(2r + d_r) / (d_n + d_r + d_v)`
 /// times the operations a pair, but only the compressed cache is read.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LatentAttention {
     /// Path of the up-projection below the layer.
     pub module: &'static str,
@@ -143,7 +143,7 @@ impl Part for LatentAttention {
 
 /// The scores by which an indexer chooses keys: one small key for each token or every few, several query
 /// heads, and a sum or maximum over them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IndexScores {
     /// Class of the operator.
     pub class: &'static str,

@@ -18,7 +18,7 @@ pub enum Rows {
 }
 
 /// Matrices with the same input, read together: `2·rows·in·out` operations.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Linear {
     /// Name of the operator.
     pub name: &'static str,
@@ -177,7 +177,7 @@ impl Part for Linear {
                     useful: rows * per_row,
                     issued: tiles::rows(rows) * per_row,
                 },
-                vector_flops: rows * u128::from(self.vector_flops) * out / all,
+                vector_flops: rows * (u128::from(self.vector_flops) * out / all),
                 bytes: Bytes {
                     weights: if rows == 0 { 0 } else { weights },
                     activations: pass.activation_bytes(rows * (self.read_elements(pass) + out)),

@@ -38,7 +38,7 @@ use crate::pass::Pass;
 use crate::precision::Storage;
 
 /// A part of a layer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Rows of a table.
     Embedding(Embedding),

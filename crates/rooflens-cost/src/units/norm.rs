@@ -15,7 +15,7 @@ pub enum NormKind {
 }
 
 /// A normalisation over the last dimension.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Norm {
     /// Name of the operator.
     pub name: &'static str,
@@ -95,7 +95,7 @@ impl Part for Norm {
 
 /// Parameters that are stored and counted, but belong to no operator of note: router biases, scales,
 /// position tables.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Weights {
     /// What they are.
     pub name: &'static str,

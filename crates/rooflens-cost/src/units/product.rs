@@ -7,7 +7,7 @@ use crate::precision::Storage;
 
 /// A product without weights that every device makes for every token: the mixing of residual streams,
 /// tables of rotations.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Product {
     /// Name of the operator.
     pub name: &'static str,

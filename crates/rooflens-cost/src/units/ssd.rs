@@ -9,7 +9,7 @@ use crate::precision::{Dtype, Storage};
 ///
 /// For a chunk of c tokens and a head of width p with a state of N: scores `c²·N`, their sum `c²·p`, the
 /// chunk's state and its use `2·c·N·p`; between n chunks `(n + 1)²·p·N` as Transformers writes it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ssd {
     /// Heads.
     pub heads: u64,

@@ -267,7 +267,7 @@ pub fn models(seed: u64, each: usize) -> Vec<Made> {
     let mut chance = Chance::new(seed);
     let mut models = Vec::new();
     for family in FAMILIES {
-        for _ in 0..each * 30 {
+        for _ in 0..each {
             let config = config(family, &mut chance).to_string();
             let model =
                 Model::from_json(config.as_bytes()).unwrap_or_else(|error| panic!("{config}: {error}"));
@@ -278,20 +278,29 @@ pub fn models(seed: u64, each: usize) -> Vec<Made> {
     models
 }
 
-/// The models of `fixtures/cost`.
-pub fn goldens() -> Vec<Made> {
+/// The configs of `fixtures/cost`, by name.
+pub fn golden_configs() -> Vec<(String, Value)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cost");
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let read = |path: PathBuf| {
-        let golden: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let mut golden: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         // A vision tower alone is no model of language.
         golden.get("workloads")?;
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        Some(Made { name, model: Model::from_json(golden["config"].to_string().as_bytes()).unwrap() })
+        Some((name, golden["config"].take()))
     };
     paths.into_iter().filter_map(read).collect()
+}
+
+/// The models of `fixtures/cost`.
+pub fn goldens() -> Vec<Made> {
+    let read = |(name, config): (String, Value)| Made {
+        name,
+        model: Model::from_json(config.to_string().as_bytes()).unwrap(),
+    };
+    golden_configs().into_iter().map(read).collect()
 }
 
 pub fn step(chance: &mut Chance) -> Step {

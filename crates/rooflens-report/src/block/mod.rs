@@ -72,6 +72,8 @@ pub enum Cell {
     Time(i64),
     /// A mean duration in nanoseconds.
     MeanTime(f64),
+    /// A duration in seconds.
+    Seconds(f64),
     /// A moment in nanoseconds since the run's clock base, shown precisely enough to find it.
     At(i64),
     /// Bytes.

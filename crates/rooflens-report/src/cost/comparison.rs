@@ -1,21 +1,53 @@
 //! Two designs side by side.
 
 use rooflens_cost::compare::{Change, Difference, Differences, OperatorDifference};
+use rooflens_cost::document::Document;
 use rooflens_cost::hold::{Balance, Held};
 
-use super::{NO_DEVICE, seconds};
-use crate::block::{Block, Cell, Column, Field, Level, Table};
+use super::{NO_DEVICE, lead, seconds};
+use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
 use crate::format;
 use crate::render::Part;
 
-/// What differs, and how a change was made up for: `rows` operators.
-#[must_use]
-pub fn comparison(differences: &Differences, balance: Option<&Balance>, rows: usize) -> Part {
-    let mut blocks = Vec::new();
-    if let Some(balance) = balance {
-        blocks.push(Block::Text(balance_sentence(balance)));
+/// A design against another: `parts` are those of the design by itself, `rows` the operators shown.
+/// What changed is what was asked for, so it stands first.
+pub fn compared(
+    names: (&str, &str),
+    document: &Document,
+    differences: &Differences,
+    balance: Option<&Balance>,
+    mut parts: Vec<Part>,
+    rows: usize,
+) -> Vec<Part> {
+    let (name, base) = names;
+    if let Some(verdict) = parts.first_mut() {
+        verdict.blocks = vec![Block::Lead(lead::comparison(name, base, document, differences))];
     }
-    blocks.push(Block::Table(Table::new("totals", TOTALS, &differences.totals, usize::MAX)));
+    let mut blocks =
+        vec![Block::Facts(vec![Fact::new("base", Cell::text(base)), Fact::new("changed", Cell::text(name))])];
+    blocks.extend(balance.map(|balance| Block::Text(balance_sentence(balance))));
+    // Prompts and single steps have little in common: their sum tells nothing.
+    let apart = document.phases.len() > 1;
+    let is_shown = |row: &&Difference| match row.name {
+        "params.active" => document.params.experts > 0,
+        "flops.useful" | "bytes.total" | "seconds" => row.phase.is_some() == apart,
+        _ => true,
+    };
+    let totals: Vec<&Difference> = differences.totals.iter().filter(is_shown).collect();
+    blocks.push(Block::Table(Table::new("totals", TOTALS, &totals, usize::MAX)));
+    blocks.extend(operators(differences, rows));
+    parts.insert(1.min(parts.len()), Part { name: "differences", title: "Against the base", blocks });
+    parts
+}
+
+/// Every operator of either design, for programs.
+#[must_use]
+pub fn differing_operators(differences: &Differences) -> Vec<Part> {
+    let table = Table::new("differences", OPERATORS, &differences.operators, usize::MAX);
+    vec![Part { name: "differences", title: "Operators", blocks: vec![Block::Table(table)] }]
+}
+
+fn operators(differences: &Differences, rows: usize) -> Vec<Block> {
     let mut changed: Vec<&OperatorDifference> =
         differences.operators.iter().filter(|operator| is_changed(operator)).collect();
     let weight = |operator: &OperatorDifference| {
@@ -23,15 +55,13 @@ pub fn comparison(differences: &Differences, balance: Option<&Balance>, rows: us
     };
     changed.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     if changed.is_empty() {
-        blocks.push(Block::Text("No operator changes.".to_owned()));
-    } else {
-        let mut table = Table::new("differences", OPERATORS, &changed, rows);
-        if let Some(left_out) = &mut table.left_out {
-            left_out.place = "--format json";
-        }
-        blocks.push(Block::Table(table));
+        return vec![Block::Text("No operator changes.".to_owned())];
     }
-    Part { name: "differences", title: "Against the base", blocks }
+    let mut table = Table::new("differences", OPERATORS, &changed, rows);
+    if let Some(left_out) = &mut table.left_out {
+        left_out.place = "--format csv and --format json";
+    }
+    vec![Block::Heading("Changed operators".to_owned()), Block::Table(table)]
 }
 
 fn is_changed(operator: &OperatorDifference) -> bool {
@@ -42,23 +72,28 @@ fn is_changed(operator: &OperatorDifference) -> bool {
 
 fn balance_sentence(balance: &Balance) -> String {
     let (what, shown): (&str, fn(f64) -> String) = match balance.held {
-        Held::Params => ("parameters", format::parameters),
-        Held::Flops => ("operations of a prompt of 1,024 tokens", |value| format::amount(value, "FLOP")),
-        Held::Kv => ("cache of a token", |value| format::amount(value, "B")),
+        Held::Params => ("the parameters", format::parameters),
+        Held::Flops => ("the operations of a prompt of 1,024 tokens", |value| format::amount(value, "FLOP")),
+        Held::Kv => ("the cache of a token", |value| format::amount(value, "B")),
     };
-    let before = format::count(balance.before as i64);
-    let after = format::count(balance.after as i64);
-    let off = match balance.wanted {
-        0.0 => 0.0,
-        wanted => balance.reached / wanted - 1.0,
+    let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
+    let off = if balance.wanted == 0.0 { 0.0 } else { balance.reached / balance.wanted - 1.0 };
+    let reached = match balance.reached == balance.wanted {
+        true => "exactly".to_owned(),
+        false => format!("as near as its steps come: {}, {}", shown(balance.reached), signed(off)),
     };
     format!(
-        "To hold {what} at {}, {} goes from {before} to {after}: {} ({}).",
+        "To hold {what} at {}, `{}` goes from {} to {}, {reached}.",
         shown(balance.wanted),
         balance.key,
-        shown(balance.reached),
-        format::change(off)
+        count(balance.before),
+        count(balance.after)
     )
+}
+
+/// A change with digits enough that it is not nothing.
+fn signed(change: f64) -> String {
+    if change.abs() < 0.0005 { format!("{:+.4}%", change * 100.0) } else { format::change(change) }
 }
 
 /// A number in its unit.
@@ -75,8 +110,35 @@ fn change(change: &Change) -> Cell {
     Cell::or(change.change, Cell::Change, "the base has none")
 }
 
+/// What a number is called.
+fn words(row: &Difference) -> String {
+    let words = match row.name {
+        "params.total" => "parameters",
+        "params.active" => "active parameters",
+        "kv.bytes_per_token" => "cache a token",
+        "memory.total_bytes" => "memory of a device",
+        "flops.useful" => "operations",
+        "bytes.total" => "bytes moved",
+        "seconds" => "least time",
+        other => other,
+    };
+    match row.phase {
+        Some(phase) => format!("{}: {words}", phase.as_str()),
+        None => words.to_owned(),
+    }
+}
+
+/// The time of an operator in one of the designs, where it has the operator.
+fn time(row: &OperatorDifference, of: fn(&Change) -> f64) -> Cell {
+    match &row.seconds {
+        None => Cell::Missing(NO_DEVICE),
+        Some(time) if of(time) == 0.0 && of(&row.bytes) == 0.0 => Cell::Missing("the design has none"),
+        Some(time) => seconds(of(time)),
+    }
+}
+
 const TOTALS: &[Field<Difference>] = &[
-    (Column::text("name", "number"), |row| Cell::code(row.name)),
+    (Column::text("name", "number"), |row| Cell::text(words(row))),
     (Column::number("base", "base"), |row| in_unit(row.values.base, row.unit)),
     (Column::number("value", "changed"), |row| in_unit(row.values.value, row.unit)),
     (Column::number("change", "change"), |row| change(&row.values)),
@@ -85,20 +147,16 @@ const TOTALS: &[Field<Difference>] = &[
 const OPERATORS: &[Field<OperatorDifference>] = &[
     (Column::text("name", "operator"), |row| Cell::code(row.name)),
     (Column::text("phase", "phase"), |row| Cell::word(row.phase.as_str())),
-    (Column::text("class", "class").at(Level::Screen), |row| Cell::code(row.class)),
-    (Column::number("seconds_base", "time"), |row| {
-        Cell::or(row.seconds, |time| seconds(time.base), NO_DEVICE)
-    }),
-    (Column::number("seconds", "changed"), |row| {
-        Cell::or(row.seconds, |time| seconds(time.value), NO_DEVICE)
-    }),
+    (Column::text("class", "class").at(Level::Page), |row| Cell::code(row.class)),
+    (Column::number("seconds_base", "base time").at(Level::Screen), |row| time(row, |change| change.base)),
+    (Column::number("seconds", "time"), |row| time(row, |change| change.value)),
     (Column::number("seconds_change", "change"), |row| {
         row.seconds.as_ref().map_or(Cell::Missing(NO_DEVICE), change)
     }),
-    (Column::number("flops_base", "useful").at(Level::Page), |row| Cell::Amount(row.flops.base, "FLOP")),
-    (Column::number("flops", "changed").at(Level::Page), |row| Cell::Amount(row.flops.value, "FLOP")),
-    (Column::number("flops_change", "FLOP").at(Level::Screen), |row| change(&row.flops)),
-    (Column::number("bytes_base", "moved").at(Level::Page), |row| Cell::Amount(row.bytes.base, "B")),
-    (Column::number("bytes", "changed").at(Level::Page), |row| Cell::Amount(row.bytes.value, "B")),
-    (Column::number("bytes_change", "bytes").at(Level::Screen), |row| change(&row.bytes)),
+    (Column::number("flops_base", "base FLOP").at(Level::Page), |row| Cell::Amount(row.flops.base, "FLOP")),
+    (Column::number("flops", "FLOP").at(Level::Page), |row| Cell::Amount(row.flops.value, "FLOP")),
+    (Column::number("flops_change", "FLOP change").at(Level::Screen), |row| change(&row.flops)),
+    (Column::number("bytes_base", "base moved").at(Level::Page), |row| Cell::Amount(row.bytes.base, "B")),
+    (Column::number("bytes", "moved").at(Level::Page), |row| Cell::Amount(row.bytes.value, "B")),
+    (Column::number("bytes_change", "moved change").at(Level::Screen), |row| change(&row.bytes)),
 ];

@@ -1,15 +1,12 @@
-//! Figures of designs and sweeps.
+//! Figures of designs.
 
 use std::collections::BTreeMap;
 
-use rooflens_cost::document::{Document, PhaseFacts};
+use rooflens_cost::document::{ClassTotals, Document, PhaseFacts};
 use rooflens_cost::precision::Dtype;
-use rooflens_cost::roof::Limit;
-use rooflens_cost::sweep::Summary;
 
 use super::phase_title;
-use super::points::Points;
-use crate::figure::{Axis, Bar, BarChart, Device, LineChart, Operator, RooflineChart, Rule, Series, Unit};
+use crate::figure::{Bar, BarChart, Device, Operator, RooflineChart, Unit};
 use crate::format;
 
 /// A figure and its file.
@@ -21,33 +18,48 @@ pub struct Figure {
     pub svg: String,
 }
 
-/// The figures of a design: where the time goes, and each phase's operators under the roof.
+/// The figures of a design: where the time goes, and each phase's operators under the roof; without a
+/// device, where the bytes go.
 #[must_use]
-pub fn design_figures(document: &Document) -> Vec<Figure> {
+pub fn design_figures(name: &str, document: &Document) -> Vec<Figure> {
     let mut figures = Vec::new();
-    let Some(device) = &document.hardware else { return figures };
+    let Some(device) = &document.hardware else {
+        let bytes = |class: &ClassTotals| class.bytes.total as f64;
+        let chart = by_class(name, document, "Bytes moved by class of operator", ("moved", "B"), bytes);
+        return vec![Figure { file_name: "bytes-by-class.svg".to_owned(), svg: chart.svg() }];
+    };
     for phase in &document.phases {
-        if let Some(roofline) = roofline(document, device, phase) {
+        if let Some(roofline) = roofline(name, document, device, phase) {
             figures.push(Figure {
                 file_name: format!("roofline-{}.svg", phase.phase.as_str()),
                 svg: roofline.svg(),
             });
         }
     }
-    figures.push(Figure { file_name: "time-by-class.svg".to_owned(), svg: time_by_class(document).svg() });
+    let seconds = |class: &ClassTotals| class.seconds.unwrap_or(0.0);
+    let chart = by_class(name, document, "Least time by class of operator", ("least time", "s"), seconds);
+    figures.push(Figure { file_name: "time-by-class.svg".to_owned(), svg: chart.svg() });
     figures
 }
 
-fn subtitle(document: &Document) -> String {
-    let device = document.hardware.as_ref().map_or("", |device| device.name.as_str());
-    format!(
-        "{}, batch {}, {device}",
-        document.model.architecture,
-        format::count(document.workload.batch as i64)
-    )
+/// Of which model, with which work, on what.
+fn subtitle(name: &str, document: &Document) -> String {
+    let workload = &document.workload;
+    let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
+    let mut words = vec![name.to_owned(), format!("batch {}", count(workload.batch))];
+    words.extend(workload.prefill.map(|prefill| format!("prompt {}", count(prefill.tokens))));
+    words.extend(workload.decode.map(|decode| format!("context {}", count(decode.context))));
+    if let Some(device) = &document.hardware {
+        words.push(match document.setup.parallel.devices() {
+            1 => device.name.clone(),
+            devices => format!("{devices} × {}, the busiest", device.name),
+        });
+    }
+    words.join(", ")
 }
 
 fn roofline(
+    name: &str,
     document: &Document,
     device: &rooflens_cost::hardware::Device,
     phase: &PhaseFacts,
@@ -72,14 +84,15 @@ fn roofline(
             group: class.split('.').next().unwrap_or(class).to_owned(),
         }
     });
-    let mut formats: Vec<&str> = phase.operators.iter().map(|operator| operator.dtype).collect();
+    let multiplying = phase.operators.iter().filter(|operator| operator.flops.useful > 0);
+    let mut formats: Vec<&str> = multiplying.map(|operator| operator.dtype).collect();
     formats.sort_unstable();
     formats.dedup();
     let peaks = Dtype::ALL.iter().filter(|dtype| formats.contains(&dtype.as_str()));
     let peaks = peaks.filter_map(|dtype| Some((dtype.as_str(), device.peak_flops(*dtype)?)));
     Some(RooflineChart {
         title: format!("{} under the roofline", phase_title(phase.phase)),
-        subtitle: subtitle(document),
+        subtitle: subtitle(name, document),
         devices: vec![Device::new(&*device.name, device.bandwidth_bytes_per_s?, peaks)],
         operators: operators.collect(),
         weight: "share of the least time".to_owned(),
@@ -89,150 +102,31 @@ fn roofline(
 /// Parts of a bar that are told apart; the rest is one.
 const PARTS: usize = 10;
 
-fn time_by_class(document: &Document) -> BarChart {
-    let mut classes: Vec<(&str, f64)> = document
-        .totals
-        .classes
-        .iter()
-        .map(|(name, class)| (*name, class.seconds.unwrap_or(0.0)))
-        .filter(|(_, seconds)| *seconds > 0.0)
-        .collect();
+/// A bar for each phase, its parts by class.
+fn by_class(
+    name: &str,
+    document: &Document,
+    title: &str,
+    (label, unit): (&str, &'static str),
+    value: fn(&ClassTotals) -> f64,
+) -> BarChart {
+    let mut classes: Vec<(&str, f64)> =
+        document.totals.classes.iter().map(|(name, class)| (*name, value(class))).collect();
+    classes.retain(|(_, value)| *value > 0.0);
     classes.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let names: Vec<&str> = classes.iter().take(PARTS).map(|(name, _)| *name).collect();
+    let (named, rest) = classes.split_at(classes.len().min(PARTS));
     let bar = |phase: &PhaseFacts| {
-        let of = |name: &str| phase.totals.classes.get(name).and_then(|class| class.seconds).unwrap_or(0.0);
-        let named: Vec<f64> = names.iter().map(|name| of(name)).collect();
-        let rest = phase.totals.seconds.unwrap_or(0.0) - named.iter().sum::<f64>();
-        Bar::new(phase_title(phase.phase), named.into_iter().chain([rest.max(0.0)]))
+        let of = |(name, _): &(&str, f64)| phase.totals.classes.get(name).map_or(0.0, value);
+        let others = (!rest.is_empty()).then(|| rest.iter().map(of).sum::<f64>());
+        Bar::new(phase_title(phase.phase), named.iter().map(of).chain(others))
     };
+    let others = (!rest.is_empty()).then(|| "the rest".to_owned());
     BarChart {
-        title: "Least time by class of operator".to_owned(),
-        subtitle: subtitle(document),
-        label: "least time".to_owned(),
-        unit: Unit::Si("s"),
-        parts: names.iter().map(|name| (*name).to_owned()).chain(["the rest".to_owned()]).collect(),
+        title: title.to_owned(),
+        subtitle: subtitle(name, document),
+        label: label.to_owned(),
+        unit: Unit::Si(unit),
+        parts: named.iter().map(|(name, _)| (*name).to_owned()).chain(others).collect(),
         bars: document.phases.iter().map(bar).collect(),
     }
-}
-
-/// A number of a point that is drawn.
-struct Drawn {
-    file: &'static str,
-    title: &'static str,
-    axis: fn() -> Axis,
-    value: fn(&Summary) -> Option<f64>,
-}
-
-const DRAWN: &[Drawn] = &[
-    Drawn {
-        file: "time.svg",
-        title: "Least time",
-        axis: || Axis::log10("Least time", Unit::Si("s")),
-        value: |point| point.seconds,
-    },
-    Drawn {
-        file: "tokens-per-s.svg",
-        title: "Most tokens a second",
-        axis: || Axis::log10("Tokens a second", Unit::Number),
-        value: |point| point.tokens_per_s,
-    },
-    Drawn {
-        file: "flops.svg",
-        title: "Useful operations",
-        axis: || Axis::log10("Operations", Unit::Si("FLOP")),
-        value: |point| Some(point.flops as f64),
-    },
-    Drawn {
-        file: "bytes.svg",
-        title: "Bytes moved",
-        axis: || Axis::log10("Bytes", Unit::Si("B")),
-        value: |point| Some(point.bytes as f64),
-    },
-    Drawn {
-        file: "intensity.svg",
-        title: "Arithmetic intensity",
-        axis: || Axis::log10("Intensity", Unit::Si("FLOP/B")),
-        value: |point| Some(point.intensity),
-    },
-    Drawn {
-        file: "kv.svg",
-        title: "Cache on the fullest device",
-        axis: || Axis::log10("Cache", Unit::Si("B")),
-        value: |point| Some(point.kv_bytes as f64),
-    },
-    Drawn {
-        file: "memory.svg",
-        title: "Memory on the fullest device",
-        axis: || Axis::log10("Memory", Unit::Si("B")),
-        value: |point| Some(point.memory_bytes as f64),
-    },
-];
-
-/// The figures of a sweep: each number over the last axis of numbers, a line for every combination of the
-/// others; none without an axis of numbers.
-#[must_use]
-pub fn sweep_figures(sweep: &Points<'_>) -> Vec<Figure> {
-    let is_number = |axis: &usize| sweep.points.iter().all(|(at, _)| at[*axis].parse::<f64>().is_ok());
-    let Some(x) = (0..sweep.axes.len()).rev().find(is_number) else { return Vec::new() };
-    let mut lines: Vec<(String, Vec<(f64, &Summary)>)> = Vec::new();
-    for (at, summary) in &sweep.points {
-        let others = at.iter().enumerate().filter(|(axis, _)| *axis != x);
-        let words: Vec<String> = others.map(|(axis, value)| label(sweep.axes[axis], value)).collect();
-        let name = words.join(", ");
-        let value = at[x].parse().unwrap_or(f64::NAN);
-        match lines.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, points)) => points.push((value, summary)),
-            None => lines.push((name, vec![(value, summary)])),
-        }
-    }
-    let crossings = crossings(&lines);
-    let chart = |drawn: &Drawn| {
-        let series: Vec<Series> = lines
-            .iter()
-            .map(|(name, points)| {
-                Series::new(name, points.iter().map(|(x, point)| (*x, (drawn.value)(point))))
-            })
-            .collect();
-        if series.iter().all(|series| series.points.iter().all(|(_, y)| y.is_none_or(|y| y <= 0.0))) {
-            return None;
-        }
-        let chart = LineChart {
-            title: drawn.title.to_owned(),
-            subtitle: format!("by {}", sweep.axes.join(", ")),
-            x: Axis::log2(sweep.axes[x], Unit::Number),
-            y: (drawn.axis)(),
-            series,
-            x_rules: if matches!(drawn.file, "time.svg" | "intensity.svg") {
-                crossings.clone()
-            } else {
-                vec![]
-            },
-            y_rules: vec![],
-        };
-        Some(Figure { file_name: drawn.file.to_owned(), svg: chart.svg() })
-    };
-    DRAWN.iter().filter_map(chart).collect()
-}
-
-/// What a line is called: the value where it says what it is, else with its axis.
-fn label(axis: &str, value: &str) -> String {
-    if value.parse::<f64>().is_ok() { format!("{axis} {value}") } else { value.to_owned() }
-}
-
-/// Lines that are marked where they turn.
-const TURNS: usize = 4;
-
-/// Where each line turns from bound by memory to bound by compute.
-fn crossings(lines: &[(String, Vec<(f64, &Summary)>)]) -> Vec<Rule> {
-    let mut rules = Vec::new();
-    for (name, points) in lines.iter().take(TURNS) {
-        let turn = points
-            .windows(2)
-            .find(|pair| pair[0].1.limit == Some(Limit::Memory) && pair[1].1.limit == Some(Limit::Compute));
-        if let Some(pair) = turn {
-            let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
-            rules.push(Rule::new(pair[1].0, format!("{of}bound by compute from here")));
-        }
-    }
-    rules
 }

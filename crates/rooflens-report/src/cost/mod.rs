@@ -1,17 +1,21 @@
 //! What a model must cost, laid out: one design, two side by side, or a sweep.
 
+mod best;
 mod comparison;
 mod design;
 mod figures;
+mod lead;
 mod needs;
 mod operators;
 mod points;
+mod sweep;
 
-pub use comparison::comparison;
+pub use comparison::{compared, differing_operators};
 pub use design::design;
-pub use figures::{Figure, design_figures, sweep_figures};
+pub use figures::{Figure, design_figures};
 pub use operators::operators;
-pub use points::{Points, points};
+pub use points::{Point, Points, points};
+pub use sweep::sweep_figures;
 
 use rooflens_cost::step::Phase;
 
@@ -43,7 +47,7 @@ pub fn csv(parts: &[Part]) -> String {
 
 /// A duration in seconds.
 fn seconds(value: f64) -> Cell {
-    Cell::MeanTime(value * 1e9)
+    Cell::Seconds(value)
 }
 
 /// Bytes of memory traffic and sizes, in the decimal units of data sheets.

@@ -2,56 +2,81 @@
 
 use rooflens_cost::crossover::Crossovers;
 use rooflens_cost::document::Document;
-use rooflens_cost::inverse::Needs;
+use rooflens_cost::inverse::{Needs, only};
 use rooflens_cost::step::Phase;
 
+use super::lead::target_name;
 use super::seconds;
 use crate::block::{Cell, Fact};
 use crate::format;
 
-/// Where decoding changes its nature, in a sentence.
-pub(super) fn crossover_sentence(crossovers: &Crossovers, document: &Document) -> String {
-    let decode = document.workload.decode;
-    let context = format::count(decode.map_or(0, |decode| decode.context) as i64);
-    let batch = match crossovers.compute_bound_batch {
-        Some(batch) => format!(
-            "Decoding at context {context} is bound by compute from batch {}",
-            format::count(batch as i64)
-        ),
-        None => format!("Decoding at context {context} is bound by memory at any batch up to 131,072"),
+/// The most that is searched for: an answer at the edge says "or more".
+const MOST_BATCH: u64 = 1 << 18;
+const MOST_TOKENS: u64 = 1 << 24;
+
+/// Where decoding changes its nature, by batch and by context.
+pub(super) fn crossover_lines(crossovers: &Crossovers, document: &Document) -> Vec<String> {
+    let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
+    let context = count(document.workload.decode.map_or(0, |decode| decode.context));
+    let from =
+        |batch: Option<u64>| batch.map_or("at none".to_owned(), |batch| format!("from {}", count(batch)));
+    let whole = match crossovers.compute_bound_batch {
+        Some(batch) => format!("from batch {}", count(batch)),
+        None => "at no batch up to 131,072".to_owned(),
     };
-    let experts = match crossovers.classes.get("moe.routed") {
-        Some(Some(batch)) => format!("; its experts from {}", format::count(*batch as i64)),
-        Some(None) => "; its experts at no batch".to_owned(),
-        None => String::new(),
-    };
+    // The products with weights turn; attention, which each sequence does for itself, seldom does.
+    let turns = ["mlp", "moe.routed", "attn.core"].into_iter().filter_map(|class| {
+        let batch = crossovers.classes.get(class)?;
+        Some(format!("`{class}` {}", from(*batch)))
+    });
+    let turns: Vec<String> = turns.collect();
+    let turns = if turns.is_empty() { String::new() } else { format!(" ({})", turns.join(", ")) };
     let kv = match crossovers.kv_bound_context {
         Some(0) => "the cache is read more than the weights at any context".to_owned(),
-        Some(tokens) => {
-            format!("the cache is read more than the weights from context {}", format::count(tokens as i64))
-        }
+        Some(tokens) => format!("the cache is read more than the weights from context {}", count(tokens)),
         None => "the weights are read more than the cache at any context".to_owned(),
     };
-    format!("{batch}{experts}. At batch {}, {kv}.", format::count(document.workload.batch as i64))
+    vec![
+        format!("at context {context}, decoding is bound by compute {whole}{turns}"),
+        format!("at batch {}, {kv}", count(document.workload.batch)),
+    ]
 }
 
 /// What it takes to meet a target.
-pub(super) fn facts(needs: &Needs) -> Vec<Fact> {
-    let (name, context) = match needs.target.phase {
-        Phase::Decode => ("TPOT", "largest context"),
-        _ => ("TTFT", "longest prompt"),
+pub(super) fn facts(needs: &Needs, document: &Document) -> Vec<Fact> {
+    let context = match needs.target.phase {
+        Phase::Decode => "largest context",
+        _ => "longest prompt",
     };
-    let number = |value: Option<u64>| Cell::or(value, |value| Cell::Count(value as i64), "none meets it");
-    let mut facts = vec![Fact::new(name, seconds(needs.target.seconds))];
-    if let (Some(now), Some(met)) = (needs.now_s, needs.met) {
-        facts.push(Fact::new(if met { "met: at least" } else { "not met: at least" }, seconds(now)));
+    let mut facts = vec![Fact::new(target_name(needs.target.phase), seconds(needs.target.seconds))];
+    let asked = only(&document.workload, needs.target.phase);
+    if asked.phases().iter().any(|phase| !document.workload.phases().contains(phase)) {
+        // A phase that the workload does not have: with which tokens it was asked for.
+        facts.extend(
+            asked.prefill.map(|prefill| Fact::new("for prompts of", Cell::Count(prefill.tokens as i64))),
+        );
+        facts.extend(asked.decode.map(|decode| Fact::new("at context", Cell::Count(decode.context as i64))));
     }
-    facts.push(Fact::new("takes", Cell::Amount(needs.flops_per_s, "FLOP/s")));
+    if let (Some(now), Some(met)) = (needs.now_s, needs.met) {
+        facts.push(Fact::new("met", Cell::word(if met { "yes" } else { "no" })));
+        facts.push(Fact::new("at least", seconds(now)));
+    }
+    facts.push(Fact::new("takes of all devices", Cell::Amount(needs.flops_per_s, "FLOP/s")));
     facts.push(Fact::new("and", Cell::Amount(needs.bytes_per_s, "B/s")));
     if needs.now_s.is_some() {
-        facts.push(Fact::new("fewest devices (tp)", number(needs.devices)));
-        facts.push(Fact::new("largest batch", number(needs.largest_batch)));
-        facts.push(Fact::new(context, number(needs.largest_context)));
+        let devices = needs.devices.map_or("over 1,024".to_owned(), |devices| format::count(devices as i64));
+        facts.push(Fact::new("fewest devices by tp alone", Cell::text(devices)));
+        facts.push(Fact::new("largest batch", most(needs.largest_batch, MOST_BATCH)));
+        facts.push(Fact::new(context, most(needs.largest_context, MOST_TOKENS)));
     }
     facts
+}
+
+/// The largest number that meets a target: an answer, also where there is none.
+fn most(value: Option<u64>, searched: u64) -> Cell {
+    match value {
+        None => Cell::text("none"),
+        Some(value) if value >= searched => Cell::text(format!("{} or more", format::count(value as i64))),
+        Some(value) => Cell::Count(value as i64),
+    }
 }

@@ -3,7 +3,7 @@
 use rooflens_cost::document::{Document, OperatorFacts, PhaseFacts};
 use rooflens_cost::step::Phase;
 
-use super::{NO_DEVICE, bytes, flops, phase_title, seconds};
+use super::{NO_DEVICE, bytes, flops, seconds};
 use crate::block::{Block, Cell, Column, Field, Level, Table};
 use crate::render::Part;
 
@@ -19,11 +19,9 @@ pub fn operators(document: &Document, apart: bool) -> Vec<Part> {
         let part = |phase: &PhaseFacts| {
             let rows: Vec<Row> = rows(phase);
             let table = Table::new("operators", FIELDS, &rows, usize::MAX);
-            Part {
-                name: phase.phase.as_str(),
-                title: phase_title(phase.phase),
-                blocks: vec![Block::Table(table)],
-            }
+            let words = "One layer of each kind; shares are those of all layers together.".to_owned();
+            let (name, title) = titles(phase.phase);
+            Part { name, title, blocks: vec![Block::Table(table), Block::Text(words)] }
         };
         return document.phases.iter().map(part).collect();
     }
@@ -32,22 +30,30 @@ pub fn operators(document: &Document, apart: bool) -> Vec<Part> {
     vec![Part { name: "operators", title: "Operators", blocks: vec![Block::Table(table)] }]
 }
 
+fn titles(phase: Phase) -> (&'static str, &'static str) {
+    match phase {
+        Phase::Vision => ("vision-operators", "Vision operators"),
+        Phase::Prefill => ("prefill-operators", "Prefill operators"),
+        Phase::Decode => ("decode-operators", "Decode operators"),
+    }
+}
+
 const FIELDS: &[Field<Row>] = &[
     (Column::text("name", "operator"), |row| Cell::code(row.1.name)),
     (Column::text("phase", "phase").at(Level::Raw), |row| Cell::word(row.0.as_str())),
-    (Column::text("class", "class").at(Level::Screen), |row| Cell::code(row.1.class)),
+    (Column::text("class", "class").at(Level::Page), |row| Cell::code(row.1.class)),
     (Column::text("layers", "layers"), |row| Cell::text(&row.1.layers)),
     (Column::number("count", "×"), |row| Cell::Count(row.1.count as i64)),
-    (Column::text("dtype", "type").at(Level::Screen), |row| Cell::word(row.1.dtype)),
+    (Column::text("dtype", "type").at(Level::Page), |row| Cell::word(row.1.dtype)),
     (Column::text("storage", "stored").at(Level::Page), |row| Cell::text(&row.1.storage)),
-    (Column::number("seconds", "least time"), |row| {
+    (Column::number("seconds", "time each"), |row| {
         Cell::or(row.1.seconds, |time| seconds(time.bound), NO_DEVICE)
     }),
     (Column::bar("share", "share"), |row| Cell::or(row.1.share, Cell::Share, NO_DEVICE)),
     (Column::text("limit", "bound by"), |row| {
         Cell::or(row.1.limit, |limit| Cell::word(limit.as_str()), NO_DEVICE)
     }),
-    (Column::number("flops_useful", "useful"), |row| flops(row.1.flops.useful)),
+    (Column::number("flops_useful", "useful").at(Level::Screen), |row| flops(row.1.flops.useful)),
     (Column::number("flops_as_counted", "as counted").at(Level::Page), |row| flops(row.1.flops.as_counted)),
     (Column::number("flops_issued", "issued").at(Level::Page), |row| flops(row.1.flops.issued)),
     (Column::number("vector_flops", "vector").at(Level::Page), |row| flops(row.1.vector_flops)),
@@ -59,7 +65,7 @@ const FIELDS: &[Field<Row>] = &[
     (Column::number("activation_bytes", "activations").at(Level::Page), |row| {
         bytes(row.1.bytes.parts.activations)
     }),
-    (Column::number("bytes", "moved"), |row| bytes(row.1.bytes.total)),
+    (Column::number("bytes", "moved").at(Level::Screen), |row| bytes(row.1.bytes.total)),
     (Column::number("link_bytes", "sent").at(Level::Page), |row| bytes(row.1.link_bytes)),
     (Column::number("intensity", "FLOP/B").at(Level::Screen), |row| {
         Cell::or(row.1.intensity, Cell::Mean, "nothing moves")

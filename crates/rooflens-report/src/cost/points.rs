@@ -1,45 +1,69 @@
 //! Points of a sweep.
 
-use rooflens_cost::sweep::Summary;
+use rooflens_cost::hold::Balance;
+use rooflens_cost::inverse::Met;
+use rooflens_cost::step::Phase;
+use rooflens_cost::sweep::{PhaseSummary, Summary};
 
 use super::design::assumptions;
-use super::{NO_DEVICE, bytes, flops, seconds};
+use super::{NO_DEVICE, best, bytes, flops, phase_title, seconds};
 use crate::block::{Block, Cell, Column, LeftOut, Level, Row, Table};
+use crate::format;
 use crate::render::Part;
 
 /// What varies, and what each point costs.
 #[derive(Debug)]
 pub struct Points<'a> {
+    /// What does not vary, as `Llama-8B, context 4096`.
+    pub fixed: String,
     /// Names of the axes.
     pub axes: Vec<&'static str>,
-    /// The value of each axis, and what it costs.
-    pub points: Vec<(&'a [String], &'a Summary)>,
+    /// The points, the last axis varying fastest.
+    pub points: Vec<Point<'a>>,
+    /// Points that cannot be, and why the first of them cannot.
+    pub impossible: Option<(usize, &'a str)>,
+    /// Bytes that may be used of each device that has a known memory.
+    pub usable: Vec<(String, f64)>,
     /// What all of it rests on.
     pub assumptions: &'a [String],
 }
 
-/// A sweep as a table of at most `rows` rows.
+/// A point.
+#[derive(Debug, Clone, Copy)]
+pub struct Point<'a> {
+    /// The value of each axis.
+    pub at: &'a [String],
+    /// What it costs in all.
+    pub summary: &'a Summary,
+    /// What each of its phases costs.
+    pub phases: &'a [PhaseSummary],
+    /// Whether it meets the targets.
+    pub targets: &'a [Met],
+    /// How its design was made up for.
+    pub balance: Option<&'a Balance>,
+}
+
+impl Point<'_> {
+    /// The phase that is asked about most: decoding, where it is.
+    pub(super) fn last(&self) -> Option<&PhaseSummary> {
+        self.phases.last()
+    }
+
+    /// Whether memory suffices, as far as is known.
+    pub(super) fn fits(&self) -> bool {
+        self.summary.fits != Some(false)
+    }
+}
+
+/// A sweep as a sentence and a table of at most `rows` rows.
 #[must_use]
 pub fn points(sweep: &Points<'_>, rows: usize) -> Vec<Part> {
-    let mut columns: Vec<Column> = sweep
-        .axes
-        .iter()
-        .enumerate()
-        .map(|(axis, name)| {
-            // An axis is aligned as its values are.
-            let numbers = sweep.points.iter().all(|(at, _)| at[axis].parse::<f64>().is_ok());
-            if numbers { Column::number(name, name) } else { Column::text(name, name) }
-        })
-        .collect();
-    columns.extend(SUMMARY.iter().map(|(column, _)| *column));
+    let fields = fields(sweep);
     let shown = sweep.points.len().min(rows);
-    let row = |(at, summary): &(&[String], &Summary)| {
-        let axes = at.iter().map(Cell::text);
-        Row::new(axes.chain(SUMMARY.iter().map(|(_, cell)| cell(summary))).collect())
-    };
+    let row = |point: &Point<'_>| Row::new(fields.iter().map(|(_, cell)| cell(point)).collect());
     let table = Table {
         name: "points",
-        columns,
+        columns: fields.iter().map(|(column, _)| *column).collect(),
         rows: sweep.points[..shown].iter().map(row).collect(),
         left_out: (sweep.points.len() > shown).then(|| LeftOut {
             rows: sweep.points.len() - shown,
@@ -47,34 +71,125 @@ pub fn points(sweep: &Points<'_>, rows: usize) -> Vec<Part> {
             place: "--format csv and --format json",
         }),
     };
+    let left_out = table.left_out.as_ref().map(format::left_out);
+    let mut blocks = vec![Block::Table(table)];
+    // The screen has no line of its own for rows that are left out.
+    blocks.extend(left_out.filter(|_| rows < usize::MAX).map(Block::Text));
     vec![
-        Part { name: "points", title: "", blocks: vec![Block::Table(table)] },
+        Part { name: "verdict", title: "Verdict", blocks: vec![Block::Lead(best::lead(sweep))] },
+        // Without a title, the first axis keeps its name.
+        Part { name: "points", title: "", blocks },
         assumptions(sweep.assumptions),
     ]
+}
+
+type PointField<'a> = (Column, Box<dyn Fn(&Point<'_>) -> Cell + 'a>);
+
+fn fields<'a>(sweep: &'a Points<'_>) -> Vec<PointField<'a>> {
+    let mut fields: Vec<PointField<'a>> = Vec::new();
+    for (axis, name) in sweep.axes.iter().enumerate() {
+        // An axis is aligned as its values are.
+        let numbers = sweep.points.iter().all(|point| point.at[axis].parse::<f64>().is_ok());
+        let column = if numbers { Column::number(name, name) } else { Column::text(name, name) };
+        fields.push((column, Box::new(move |point| Cell::text(&point.at[axis]))));
+    }
+    let Some(first) = sweep.points.first() else { return fields };
+    let apart = first.phases.len() > 1;
+    if apart {
+        for (index, phase) in first.phases.iter().enumerate() {
+            let [time, tokens, limit] = phase_columns(phase.phase);
+            let of = move |point: &Point<'_>| point.phases.get(index).copied();
+            let mut add = |column: Column, cell: fn(PhaseSummary) -> Cell| {
+                fields
+                    .push((column, Box::new(move |point| of(point).map_or(Cell::Missing(NO_DEVICE), cell))));
+            };
+            add(Column::number(time, phase_title(phase.phase)), |phase| {
+                Cell::or(phase.seconds, seconds, NO_DEVICE)
+            });
+            add(Column::number(tokens, "tokens/s").at(Level::Page), |phase| {
+                Cell::or(phase.tokens_per_s, Cell::Mean, NO_DEVICE)
+            });
+            add(Column::text(limit, "bound by").at(Level::Screen), |phase| {
+                Cell::or(phase.limit, |limit| Cell::word(limit.as_str()), NO_DEVICE)
+            });
+        }
+    }
+    // Times of prompts and single steps together tell nothing, but for programs.
+    let of_one_phase = ["seconds", "tokens_per_s", "limit", "mfu_ceiling", "mbu_ceiling"];
+    for (column, cell) in SUMMARY {
+        let column =
+            if apart && of_one_phase.contains(&column.key) { column.at(Level::Raw) } else { *column };
+        fields.push((column, Box::new(move |point| cell(point.summary))));
+        if column.key == "fits" {
+            fields.extend(asked(first));
+        }
+    }
+    fields
+}
+
+/// What was asked of each point: targets met, and something held.
+fn asked<'a>(first: &Point<'_>) -> Vec<PointField<'a>> {
+    let mut fields: Vec<PointField<'a>> = Vec::new();
+    for (index, met) in first.targets.iter().enumerate() {
+        let column = match met.target.phase {
+            Phase::Decode => Column::text("meets_tpot", "TPOT met"),
+            _ => Column::text("meets_ttft", "TTFT met"),
+        };
+        let words = |met: &Met| match (met.met, met.now_s) {
+            (Some(true), _) => Cell::word("yes"),
+            (Some(false), Some(now)) if now <= met.target.seconds => Cell::word("no room"),
+            (Some(false), _) => Cell::word("no"),
+            (None, _) => Cell::Missing(NO_DEVICE),
+        };
+        fields.push((
+            column,
+            Box::new(move |point| point.targets.get(index).map_or(Cell::Missing(NO_DEVICE), words)),
+        ));
+    }
+    if first.balance.is_some() {
+        fields.push((
+            Column::text("made_up_by", "made up by"),
+            Box::new(|point| match point.balance {
+                Some(balance) => Cell::text(format!("{}={}", balance.key, balance.after)),
+                None => Cell::Missing("nothing is held"),
+            }),
+        ));
+    }
+    fields
+}
+
+fn phase_columns(phase: Phase) -> [&'static str; 3] {
+    match phase {
+        Phase::Vision => ["vision_seconds", "vision_tokens_per_s", "vision_limit"],
+        Phase::Prefill => ["prefill_seconds", "prefill_tokens_per_s", "prefill_limit"],
+        Phase::Decode => ["decode_seconds", "decode_tokens_per_s", "decode_limit"],
+    }
 }
 
 type SummaryField = (Column, fn(&Summary) -> Cell);
 
 const SUMMARY: &[SummaryField] = &[
     (Column::number("seconds", "least time"), |point| Cell::or(point.seconds, seconds, NO_DEVICE)),
-    (Column::number("tokens_per_s", "tokens/s"), |point| Cell::or(point.tokens_per_s, Cell::Mean, NO_DEVICE)),
-    (Column::text("limit", "bound by"), |point| {
+    (Column::number("tokens_per_s", "tokens/s").at(Level::Screen), |point| {
+        Cell::or(point.tokens_per_s, Cell::Mean, NO_DEVICE)
+    }),
+    (Column::text("limit", "bound by").at(Level::Screen), |point| {
         Cell::or(point.limit, |limit| Cell::word(limit.as_str()), NO_DEVICE)
     }),
+    (Column::text("fits", "fits"), |point| {
+        Cell::or(point.fits, |fits| Cell::word(if fits { "yes" } else { "no" }), NO_DEVICE)
+    }),
+    (Column::number("memory_bytes", "memory").at(Level::Screen), |point| bytes(point.memory_bytes)),
     (Column::number("mfu_ceiling", "MFU ≤").at(Level::Screen), |point| {
         Cell::or(point.mfu_ceiling, Cell::Share, NO_DEVICE)
     }),
     (Column::number("mbu_ceiling", "MBU ≤").at(Level::Screen), |point| {
         Cell::or(point.mbu_ceiling, Cell::Share, NO_DEVICE)
     }),
-    (Column::number("flops", "useful"), |point| flops(point.flops)),
-    (Column::number("bytes", "moved"), |point| bytes(point.bytes)),
+    (Column::number("flops", "useful").at(Level::Screen), |point| flops(point.flops)),
+    (Column::number("bytes", "moved").at(Level::Screen), |point| bytes(point.bytes)),
+    (Column::number("intensity", "FLOP/B").at(Level::Screen), |point| Cell::Mean(point.intensity)),
     (Column::number("weight_bytes", "weights").at(Level::Page), |point| bytes(point.weight_bytes)),
     (Column::number("kv_read_bytes", "cache read").at(Level::Page), |point| bytes(point.kv_read_bytes)),
-    (Column::number("intensity", "FLOP/B").at(Level::Screen), |point| Cell::Mean(point.intensity)),
     (Column::number("kv_bytes", "cache").at(Level::Screen), |point| bytes(point.kv_bytes)),
-    (Column::number("memory_bytes", "memory").at(Level::Screen), |point| bytes(point.memory_bytes)),
-    (Column::text("fits", "fits").at(Level::Screen), |point| {
-        Cell::or(point.fits, |fits| Cell::word(if fits { "yes" } else { "no" }), NO_DEVICE)
-    }),
 ];

@@ -108,6 +108,11 @@ impl Places {
             && !self.lines.iter().any(|line| area.is_crossed(line))
     }
 
+    /// Whether no words or marks are there; lines may be, under the words' halo.
+    pub fn hides_nothing(&self, area: &Area) -> bool {
+        self.bounds.holds(area) && !self.areas.iter().any(|taken| taken.touches(area))
+    }
+
     /// Whether a line between two points would cross no words.
     pub fn is_open(&self, from: Point, to: Point) -> bool {
         !self.words.iter().any(|area| area.is_crossed(&(from, to)))

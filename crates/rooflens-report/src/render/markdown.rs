@@ -40,7 +40,8 @@ pub fn page(findings: &Findings, page: Page) -> String {
 pub fn parts(title: &str, parts: &[Part]) -> String {
     let mut out = format!("# {}\n", escape(title));
     for part in parts {
-        draw_part(&mut out, part, !matches!(part.blocks.first(), Some(Block::Lead(_))), true);
+        let heading = !part.title.is_empty() && !matches!(part.blocks.first(), Some(Block::Lead(_)));
+        draw_part(&mut out, part, heading, true);
     }
     out
 }

@@ -16,10 +16,11 @@ use crate::exit::Exit;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens cost config.json --hardware h100 --batch 8 --context 4k        a decoding step
-  rooflens cost config.json --hardware h100 --prefill 2048 --operators    a prompt, operator by operator
-  rooflens cost config.json --hardware h200 --set num_key_value_heads=4   what a change would do
-  rooflens cost config.json --hardware h100 --tpot 30ms --context 8k      what it takes to be that fast
+  rooflens cost config.json --hardware h100 --batch 8 --context 4k       a decoding step
+  rooflens cost config.json --hardware h100 --prefill 2k --operators     a prompt, by operator
+  rooflens cost config.json --hardware h200 --set num_key_value_heads=4  what a change would do
+  rooflens cost a/config.json b/config.json --hardware h200              one design against another
+  rooflens cost config.json --hardware h100 --tpot 30ms --context 8k     what it takes to be so fast
   rooflens cost config.json --hardware h100,mi300x --batch 1..256 --context 4k --figures plots/
 
 Lists: 1,2,4 · 1..64 (doubling) · 1..1000:x10 · 0..100:+10 · k, M, G are powers of 1024
@@ -29,7 +30,7 @@ Names: rooflens list hardware, rooflens list families; numbers: rooflens explain
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// config.json of a model, or the folder it is in; two are compared
+    /// config.json of a model, the folder it is in, or - for standard input; two are compared
     #[arg(value_name = "CONFIG", required = true, num_args = 1..=2)]
     configs: Vec<PathBuf>,
 
@@ -92,8 +93,8 @@ pub struct Args {
     /// Set a key of the config; a list is swept over. The design is compared with the one before
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Design")]
     set: Vec<Setting>,
-    /// Make up for --set so that this stays as it was
-    #[arg(long, value_enum, value_name = "WHAT", requires = "set", help_heading = "Design")]
+    /// Make up for --set, or for the second config, so that this stays as it was
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Design")]
     hold: Option<HeldArg>,
     /// Key that makes up for it
     #[arg(long, value_name = "KEY", requires = "hold", help_heading = "Design")]
@@ -112,7 +113,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Targets")]
     tpot: Option<f64>,
 
-    /// Print one screen, every number, the operators or points, or a page
+    /// Print one screen; every number; operators, their differences or points; or a page
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
     /// Show every operator of every kind of layer

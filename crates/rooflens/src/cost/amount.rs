@@ -49,8 +49,14 @@ fn range(first: &str, rest: &str, into: &mut Vec<u64>) -> Result<(), String> {
         Some(("+", more)) => (1, whole(more)?),
         _ => return Err(wrong()),
     };
-    if (factor < 2 && more == 0) || (first == 0 && more == 0) {
+    if more == 0 && factor < 2 {
         return Err(wrong());
+    }
+    if more == 0 && first == 0 {
+        return Err(format!("0 times anything is 0; add instead, as in 0..{last}:+1"));
+    }
+    if first > last {
+        return Err(format!("{first}..{last} has no number: the first is the larger"));
     }
     let mut at = first;
     while at <= last && into.len() <= MOST {
@@ -86,7 +92,7 @@ mod tests {
         assert_eq!(numbers("1..8"), Ok(vec![1, 2, 4, 8]));
         assert_eq!(numbers("1,10..1000:x10"), Ok(vec![1, 10, 100, 1000]));
         assert_eq!(numbers("0..30:+10"), Ok(vec![0, 10, 20, 30]));
-        for wrong in ["", "x", "1..8:x1", "0..8", "1..8:9", "99999999999999999999", "9999999999G"] {
+        for wrong in ["", "x", "1..8:x1", "0..8", "1..8:9", "8..4", "99999999999999999999", "99999999999G"] {
             assert!(numbers(wrong).is_err(), "{wrong}");
         }
         assert!(numbers("0..100000:+1").is_err());

@@ -8,7 +8,7 @@ use rooflens_cost::precision::Dtype;
 use rooflens_cost::routing::Routing;
 use rooflens_cost::vision::Images;
 
-use crate::error::CliError;
+use super::error::CostError;
 
 /// A key of the config and its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,14 +98,34 @@ pub struct Question {
 }
 
 impl Question {
+    /// Whether it can be asked at all.
+    pub fn check(&self) -> Result<(), CostError> {
+        if !(self.usable > 0.0 && self.usable <= 1.0) {
+            return Err(CostError::BadShare { flag: "--usable", value: self.usable });
+        }
+        let keys: Vec<&String> = self.set.iter().map(|set| &set.key).collect();
+        if let Some(key) =
+            keys.iter().enumerate().find_map(|(at, key)| keys[..at].contains(key).then_some(key))
+        {
+            return Err(CostError::SetTwice { key: (*key).clone() });
+        }
+        if self.hold.is_some() && self.set.is_empty() && self.configs.len() < 2 {
+            return Err(CostError::NothingChanged);
+        }
+        match &self.by {
+            Some(by) if keys.contains(&by) => Err(CostError::SetAndBy { key: by.clone() }),
+            _ => Ok(()),
+        }
+    }
+
     /// Format of cached keys and values.
-    pub fn kv(&self) -> Result<Option<Dtype>, CliError> {
+    pub fn kv(&self) -> Result<Option<Dtype>, CostError> {
         const KV: &[Dtype] =
             &[Dtype::Fp32, Dtype::Bf16, Dtype::Fp16, Dtype::Fp8, Dtype::Int8, Dtype::Fp4, Dtype::Int4];
         let Some(name) = &self.kv_dtype else { return Ok(None) };
         match KV.iter().find(|dtype| dtype.as_str() == name) {
             Some(dtype) => Ok(Some(*dtype)),
-            None => Err(CliError::UnknownFormat {
+            None => Err(CostError::UnknownFormat {
                 flag: "--kv-dtype",
                 name: name.clone(),
                 known: KV.iter().map(|dtype| dtype.as_str()).collect(),
@@ -114,14 +134,14 @@ impl Question {
     }
 
     /// The images of each sequence, if any, with so many local views.
-    pub fn images(&self, crops: Option<u64>) -> Result<Option<Images>, CliError> {
+    pub fn images(&self, crops: Option<u64>) -> Result<Option<Images>, CostError> {
         if self.images.is_none() && self.image_size.is_none() && crops.is_none() {
             return Ok(None);
         }
         let size = self.image_size.as_deref().map(|text| {
             let sides =
                 text.split_once(['x', '×']).and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
-            sides.ok_or_else(|| CliError::BadImageSize { text: text.to_owned() })
+            sides.ok_or_else(|| CostError::BadImageSize { text: text.to_owned() })
         });
         let size: Option<(u64, u64)> = size.transpose()?;
         Ok(Some(Images {
@@ -133,8 +153,8 @@ impl Question {
     }
 
     /// How tokens choose experts.
-    pub fn routing(&self) -> Result<Routing, CliError> {
-        let wrong = |reason: String| CliError::BadRouting { text: self.routing.clone(), reason };
+    pub fn routing(&self) -> Result<Routing, CostError> {
+        let wrong = |reason: String| CostError::BadRouting { text: self.routing.clone(), reason };
         match self.routing.as_str() {
             "uniform" => Ok(Routing::Uniform),
             "balanced" => Ok(Routing::Balanced),
@@ -143,16 +163,29 @@ impl Question {
                     Ok(alpha) if (0.0..=10.0).contains(&alpha) => Ok(Routing::PowerLaw { alpha }),
                     _ => Err(wrong("ALPHA is a number from 0 to 10".to_owned())),
                 },
-                None => {
-                    let text = std::fs::read(text).map_err(|error| wrong(error.to_string()))?;
-                    let visits: Vec<f64> =
-                        serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
-                    if visits.iter().any(|visits| !visits.is_finite() || *visits < 0.0) || visits.is_empty() {
-                        return Err(wrong("a list of numbers from 0".to_owned()));
-                    }
-                    Ok(Routing::Histogram { visits })
-                }
+                None => self.routing_file(),
             },
         }
+    }
+
+    fn routing_file(&self) -> Result<Routing, CostError> {
+        let text = self.routing.clone();
+        let bytes = match std::fs::read(&text) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let reason = "neither a way of routing nor a file".to_owned();
+                return Err(CostError::BadRouting { text, reason });
+            }
+            Err(error) => return Err(CostError::BadRoutingFile { text, reason: error.to_string() }),
+        };
+        let wrong = |reason: String| CostError::BadRoutingFile { text: text.clone(), reason };
+        let visits: Vec<f64> = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+        if visits.iter().any(|visits| !visits.is_finite() || *visits < 0.0) {
+            return Err(wrong("a number of visits is below 0".to_owned()));
+        }
+        if visits.iter().sum::<f64>() <= 0.0 {
+            return Err(wrong("it has no visits".to_owned()));
+        }
+        Ok(Routing::Histogram { visits })
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rooflens_cost::document::OperatorFacts;
+use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::write_table;
 use rooflens_schema::tables::{ModelOpRow, ModelOps};
 use serde::Serialize;
@@ -11,10 +12,18 @@ use super::answer::One;
 use crate::error::CliError;
 use crate::saved::{destination, make, write as write_file, write_json};
 
+/// The run directory at `folder`, if an answer may be written there: also where an earlier one stands.
+pub fn folder(folder: &Path) -> Result<RunDir, CliError> {
+    let ours = ["static_compute.json", "cost_sweep.json"];
+    if ours.iter().any(|name| folder.join("report").join(name).is_file()) {
+        return Ok(RunDir::new(folder));
+    }
+    destination(folder)
+}
+
 /// Saves one design: `tables/model_ops.parquet`, `report/static_compute.{json,md}`.
-pub fn write(folder: &Path, one: &One, document: &impl Serialize, page: &str) -> Result<(), CliError> {
-    let run = destination(folder)?;
-    write_table(&run, &model_ops(one)).map_err(CliError::UnwritableTables)?;
+pub fn write(run: &RunDir, one: &One, document: &impl Serialize, page: &str) -> Result<(), CliError> {
+    write_table(run, &model_ops(one)).map_err(CliError::UnwritableTables)?;
     let report = run.report();
     make(&report)?;
     write_json(report.join("static_compute.json"), document)?;
@@ -22,8 +31,8 @@ pub fn write(folder: &Path, one: &One, document: &impl Serialize, page: &str) ->
 }
 
 /// Saves a sweep: `report/cost_sweep.{json,md,csv}`.
-pub fn write_sweep(folder: &Path, document: &impl Serialize, page: &str, csv: &str) -> Result<(), CliError> {
-    let report = destination(folder)?.report();
+pub fn write_sweep(run: &RunDir, document: &impl Serialize, page: &str, csv: &str) -> Result<(), CliError> {
+    let report = run.report();
     make(&report)?;
     write_json(report.join("cost_sweep.json"), document)?;
     write_file(report.join("cost_sweep.md"), page.as_bytes())?;

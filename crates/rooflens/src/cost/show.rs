@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use rooflens_report::cost::{
-    Figure, Points, comparison, csv, design, design_figures, markdown, operators, points, sweep_figures,
-    terminal,
+    Figure, Point, Points, compared, csv, design, design_figures, differing_operators, markdown, operators,
+    points, sweep_figures, terminal,
 };
 use rooflens_report::render::Part;
+use rooflens_schema::RunDir;
 use serde::Serialize;
 
-use super::answer::{Answer, One, Sweep};
-use super::figures;
+use super::answer::{self, Answer, Axis, One, Sweep};
+use super::{figures, saved};
 use crate::commands::cost::Format;
 use crate::console::Console;
 use crate::document::{SchemaTag, schema};
@@ -43,32 +44,37 @@ const SCREEN_POINTS: usize = 40;
 
 /// Shows an answer, and writes what is to be written.
 pub fn show(answer: &Answer, out: &Output, console: &Console) -> Result<(), CliError> {
+    // Nothing is printed where nothing can be saved.
+    let run = out.folder.as_deref().map(saved::folder).transpose()?;
     match answer {
-        Answer::One(one) => show_one(one, out, console),
-        Answer::Sweep(sweep) => show_sweep(sweep, out, console),
+        Answer::One(one) => show_one(one, run.as_ref(), out, console),
+        Answer::Sweep(sweep) => show_sweep(sweep, run.as_ref(), out, console),
     }
 }
 
-fn show_one(one: &One, out: &Output, console: &Console) -> Result<(), CliError> {
+fn show_one(one: &One, run: Option<&RunDir>, out: &Output, console: &Console) -> Result<(), CliError> {
     let tagged = || Tagged { schema: schema("cost"), answer: one };
     match out.format {
         Format::Json => output::json(&tagged(), console.is_read_by_people())?,
-        Format::Csv => output::text(&csv(&operators(&one.document, false)))?,
+        Format::Csv => {
+            let alone = || operators(&one.document, false);
+            output::text(&csv(&one.differences.as_ref().map_or_else(alone, differing_operators)))?;
+        }
         Format::Text => {
             let parts = parts(one, SCREEN_ROWS, out.operators);
             output::text(&terminal(&parts, &console.screen(SCREEN_ROWS)))?;
         }
         Format::Md => output::text(&page(one))?,
     }
-    let drawn = || design_figures(&one.document);
-    finish(out, console, drawn, |folder| super::saved::write(folder, one, &tagged(), &page(one)))
+    let drawn = || design_figures(&one.names.design, &one.document);
+    finish(run, out, console, drawn, |run| saved::write(run, one, &tagged(), &page(one)))
 }
 
 fn parts(one: &One, rows: usize, every_operator: bool) -> Vec<Part> {
-    let mut parts = design(&one.document, rows);
-    if let Some(differences) = &one.differences {
-        // What changed is what was asked for: right behind the verdict.
-        parts.insert(1, comparison(differences, one.balance.as_ref(), rows));
+    let name = &one.names.design;
+    let mut parts = design(name, &one.document, rows);
+    if let (Some(base), Some(differences)) = (&one.names.base, &one.differences) {
+        parts = compared((name, base), &one.document, differences, one.balance.as_ref(), parts, rows);
     }
     if every_operator {
         let assumptions = parts.pop();
@@ -79,15 +85,15 @@ fn parts(one: &One, rows: usize, every_operator: bool) -> Vec<Part> {
 }
 
 fn page(one: &One) -> String {
-    markdown(&format!("What {} must cost", one.document.model.architecture), &parts(one, usize::MAX, true))
+    let title = match &one.names.base {
+        Some(base) => format!("{} against {base}", one.names.design),
+        None => format!("What {} must cost", one.names.design),
+    };
+    markdown(&title, &parts(one, usize::MAX, true))
 }
 
-fn show_sweep(sweep: &Sweep, out: &Output, console: &Console) -> Result<(), CliError> {
-    let swept = Points {
-        axes: sweep.axes.iter().map(|axis| name_for_good(&axis.name)).collect(),
-        points: sweep.points.iter().map(|point| (point.at.as_slice(), &point.summary)).collect(),
-        assumptions: &sweep.assumptions,
-    };
+fn show_sweep(sweep: &Sweep, run: Option<&RunDir>, out: &Output, console: &Console) -> Result<(), CliError> {
+    let swept = swept(sweep);
     let tagged = || Tagged { schema: schema("cost-sweep"), answer: sweep };
     let page = || markdown("Cost by point", &points(&swept, usize::MAX));
     match out.format {
@@ -99,11 +105,41 @@ fn show_sweep(sweep: &Sweep, out: &Output, console: &Console) -> Result<(), CliE
         Format::Md => output::text(&page())?,
     }
     finish(
+        run,
         out,
         console,
         || sweep_figures(&swept),
-        |folder| super::saved::write_sweep(folder, &tagged(), &page(), &csv(&points(&swept, usize::MAX))),
+        |run| saved::write_sweep(run, &tagged(), &page(), &csv(&points(&swept, usize::MAX))),
     )
+}
+
+fn swept(sweep: &Sweep) -> Points<'_> {
+    fn point(answer::Point { at, summary, phases, targets, balance }: &answer::Point) -> Point<'_> {
+        Point { at, summary, phases, targets, balance: balance.as_ref() }
+    }
+    let usable = |usable: &answer::Usable| Some((usable.hardware.clone(), usable.bytes?));
+    Points {
+        fixed: fixed(&sweep.fixed),
+        axes: sweep.axes.iter().map(|axis| name_for_good(&axis.name)).collect(),
+        points: sweep.points.iter().map(point).collect(),
+        impossible: sweep.impossible.first().map(|first| (sweep.impossible.len(), first.reason.as_str())),
+        usable: sweep.usable_bytes.iter().filter_map(usable).collect(),
+        assumptions: &sweep.assumptions,
+    }
+}
+
+/// What does not vary, in words.
+fn fixed(axes: &[Axis]) -> String {
+    let words = axes.iter().filter_map(|Axis { name, values }| {
+        let value = values.first()?;
+        match (name.as_str(), value.as_str()) {
+            ("tp" | "pp" | "ep" | "dp", "1") => None,
+            ("config" | "hardware" | "dtype", value) => Some(value.to_owned()),
+            ("prefill", tokens) => Some(format!("prompt {tokens}")),
+            (name, value) => Some(format!("{name} {value}")),
+        }
+    });
+    words.collect::<Vec<String>>().join(", ")
 }
 
 /// Columns are named for the life of the program; the names of keys that are swept over, too.
@@ -112,23 +148,24 @@ fn name_for_good(name: &str) -> &'static str {
 }
 
 fn finish(
+    run: Option<&RunDir>,
     out: &Output,
     console: &Console,
     drawn: impl Fn() -> Vec<Figure>,
-    save: impl FnOnce(&std::path::Path) -> Result<(), CliError>,
+    save: impl FnOnce(&RunDir) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     if let Some(folder) = &out.figures {
         let drawn = drawn();
         figures::write(folder, &drawn)?;
         match drawn.is_empty() {
-            true => console.say("no figure: give --hardware, or sweep over a list of numbers"),
+            true => console.say("no figure: sweep over numbers, as in --batch 1..64"),
             false => console.say(&format!("figures: {}", folder.display())),
         }
     }
-    if let Some(folder) = &out.folder {
-        save(folder)?;
-        figures::write(&folder.join("report"), &drawn())?;
-        console.say(&format!("saved: {}", folder.display()));
+    if let Some(run) = run {
+        save(run)?;
+        figures::write(&run.report(), &drawn())?;
+        console.say(&format!("saved: {}", run.root().display()));
     }
     Ok(())
 }

@@ -12,6 +12,11 @@ pub fn hardware() -> Vec<Entry> {
     Catalog::embedded().devices().iter().map(device).collect()
 }
 
+/// The device that is also called so.
+pub fn device_called(name: &str) -> Option<Entry> {
+    Catalog::embedded().find(name).ok().map(device)
+}
+
 fn device(device: &Device) -> Entry {
     let peaks = device.peaks.rates().iter().filter(|rate| rate.accumulate.is_none());
     let peaks =

@@ -130,6 +130,10 @@ pub fn meanings(name: &str) -> Vec<Meaning> {
             }
         }
     }
+    if found.is_empty() {
+        let device = cost::device_called(name).map(|entry| Meaning { kind: "device".to_owned(), entry });
+        found.extend(device);
+    }
     found
 }
 

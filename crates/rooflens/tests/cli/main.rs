@@ -2,6 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod analyze;
+mod cost;
+mod cost_files;
+mod cost_sweeps;
 mod failures;
 mod interrupted;
 mod runs;

@@ -5,7 +5,8 @@ use super::*;
 #[test]
 fn without_a_command_there_is_help() {
     let help = run(&[]).fine();
-    for command in ["analyze", "import", "report", "list", "explain", "doctor", "completions", "man"] {
+    for command in ["analyze", "import", "report", "cost", "list", "explain", "doctor", "completions", "man"]
+    {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
         let own = run(&[command, "--help"]).fine();
         assert!(own.contains("Examples:\n  rooflens "), "{own}");

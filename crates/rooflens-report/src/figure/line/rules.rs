@@ -58,7 +58,8 @@ pub fn draw(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mu
     }
 }
 
-/// A rule's name at the first place that is free; at its first place where none is.
+/// A rule's name at the first place that is free, else at one where it only crosses lines, else at its
+/// first place.
 fn word(
     sheet: &mut Sheet,
     places: &mut Places,
@@ -69,8 +70,11 @@ fn word(
     let words = svg::fitted(&rule.label, SMALL, (plot.right - plot.left) * 0.45);
     let starts: Vec<Point> = starts(svg::width(&words, SMALL));
     let within = |start: &&Point| start.0 >= plot.left && start.0 + svg::width(&words, SMALL) <= plot.right;
-    let found = places.settle(&words, SMALL, &starts);
-    if let Some(start) = found.or_else(|| starts.iter().find(within).copied()).filter(|_| !words.is_empty()) {
+    let found = places.settle(&words, SMALL, &starts).or_else(|| {
+        let readable = |start: &&Point| places.hides_nothing(&Area::of(&words, SMALL, **start));
+        starts.iter().filter(within).find(readable).or_else(|| starts.iter().find(within)).copied()
+    });
+    if let Some(start) = found.filter(|_| !words.is_empty()) {
         places.take(Area::of(&words, SMALL, start));
         sheet.svg.text("halo", start, &words);
     }

@@ -1,0 +1,180 @@
+//! Many points.
+
+use rooflens_cost::estimate::{Estimate, EstimateError, roof_of};
+use rooflens_cost::hardware::Device;
+use rooflens_cost::hold::Balance;
+use rooflens_cost::inverse::{Met, Target, only};
+use rooflens_cost::model::Model;
+use rooflens_cost::operator::Operator;
+use rooflens_cost::roof::Roof;
+use rooflens_cost::setup::Setup;
+use rooflens_cost::sweep::{PhaseSummary, Summary, summary};
+use rooflens_cost::workload::Workload;
+
+use super::answer::{Axis, Impossible, Point, Sweep, Usable};
+use super::error::CostError;
+use super::one::targets;
+use super::plan::Plan;
+
+/// Values of an axis whose assumptions are gathered.
+const ASSUMED: usize = 64;
+
+/// A design that is read once, for all points that share it.
+struct Made {
+    at: Vec<usize>,
+    model: Model,
+    balance: Option<Balance>,
+}
+
+/// What a point runs on.
+struct Machine<'a> {
+    setup: Setup,
+    device: Option<&'a Device>,
+    roof: Option<&'a Roof>,
+}
+
+impl Plan<'_> {
+    /// The answer for all points.
+    pub(super) fn sweep(&self, points: usize) -> Result<Sweep, CostError> {
+        let roofs: Result<Vec<Option<Roof>>, CostError> =
+            self.devices.iter().map(|device| device.map(|device| Ok(roof_of(device)?)).transpose()).collect();
+        let roofs = roofs?;
+        let hardware = self.axes.iter().rposition(|axis| axis.name == "hardware").unwrap_or(0);
+        let targets = targets(self.question);
+        let mut made: Option<Made> = None;
+        let mut found = Vec::with_capacity(points);
+        let mut impossible = Vec::new();
+        let mut buffer = Vec::new();
+        for number in 0..points {
+            let at = self.place(number);
+            let design = &at[..self.design_axes()];
+            let made = match made.take().filter(|made| made.at == design) {
+                Some(known) => made.insert(known),
+                None => {
+                    let (model, balance) = self.design(&at)?;
+                    made.insert(Made { at: design.to_vec(), model, balance })
+                }
+            };
+            let machine = Machine {
+                setup: self.setup(&at),
+                device: self.device(&at),
+                roof: roofs[at[hardware]].as_ref(),
+            };
+            match point(&made.model, &machine, &self.workload(&at)?, &targets, &mut buffer) {
+                Ok((summary, phases, targets)) => {
+                    let balance = made.balance.clone();
+                    found.push(Point { at: self.varying(&at), summary, phases, targets, balance });
+                }
+                // Devices that cannot be dealt out so: the other points still can.
+                Err(EstimateError::Parallel { reason }) => {
+                    impossible.push(Impossible { at: self.varying(&at), reason });
+                }
+                Err(other) => return Err(other.into()),
+            }
+        }
+        if let (true, Some(first)) = (found.is_empty(), impossible.first()) {
+            return Err(EstimateError::Parallel { reason: first.reason.clone() }.into());
+        }
+        Ok(Sweep {
+            fixed: self.fixed()?,
+            axes: self.axes.iter().filter(|axis| axis.values.len() > 1).cloned().collect(),
+            points: found,
+            impossible,
+            usable_bytes: self.usable(),
+            assumptions: self.assumptions()?,
+        })
+    }
+
+    /// The values of a point on the axes that vary.
+    fn varying(&self, at: &[usize]) -> Vec<String> {
+        let varying = self.axes.iter().zip(at).filter(|(axis, _)| axis.values.len() > 1);
+        varying.map(|(axis, index)| axis.values[*index].clone()).collect()
+    }
+
+    /// What has one value, and what is usual where nothing was given.
+    fn fixed(&self) -> Result<Vec<Axis>, CostError> {
+        let workload = self.workload(&self.place(0))?;
+        let usual = |name: &str| match name {
+            "prefill" => workload.prefill.map(|prefill| prefill.tokens.to_string()),
+            "context" => workload.decode.map(|decode| decode.context.to_string()),
+            _ => None,
+        };
+        let one = |axis: &Axis| {
+            let [value] = axis.values.as_slice() else { return None };
+            let value = if value.is_empty() { usual(&axis.name)? } else { value.clone() };
+            Some(Axis { name: axis.name.clone(), values: vec![value] })
+        };
+        Ok(self.axes.iter().filter_map(one).collect())
+    }
+
+    fn usable(&self) -> Vec<Usable> {
+        let of = |device: &&Device| Usable {
+            hardware: device.name.clone(),
+            bytes: device.memory_bytes.map(|bytes| (bytes as f64 * self.question.usable).floor()),
+        };
+        self.devices.iter().flatten().map(of).collect()
+    }
+
+    /// What the points rest on: each axis by itself tells all there is.
+    fn assumptions(&self) -> Result<Vec<String>, CostError> {
+        let mut lines: Vec<String> = Vec::new();
+        for (axis, values) in self.axes.iter().map(|axis| axis.values.len()).enumerate() {
+            let first = usize::from(axis > 0);
+            for value in first..values.min(ASSUMED) {
+                let mut at = vec![0; self.axes.len()];
+                at[axis] = value;
+                let (model, _) = self.design(&at)?;
+                let estimate =
+                    Estimate::new(&model, &self.setup(&at), &self.workload(&at)?, self.device(&at));
+                for line in estimate.map_or_else(|_| Vec::new(), |estimate| estimate.assumptions) {
+                    if !lines.contains(&line) {
+                        lines.push(line);
+                    }
+                }
+            }
+        }
+        Ok(lines)
+    }
+}
+
+type Costs = (Summary, Vec<PhaseSummary>, Vec<Met>);
+
+fn point(
+    model: &Model,
+    machine: &Machine<'_>,
+    workload: &Workload,
+    targets: &[Target],
+    buffer: &mut Vec<Operator>,
+) -> Result<Costs, EstimateError> {
+    let (summary, phases) = costs(model, machine, workload, buffer)?;
+    let mut met = Vec::with_capacity(targets.len());
+    for target in targets {
+        let alone = only(workload, target.phase);
+        let (_, phases) = if alone == *workload {
+            (summary, phases.clone())
+        } else {
+            costs(model, machine, &alone, buffer)?
+        };
+        let now = phases.iter().find(|found| found.phase == target.phase).and_then(|found| found.seconds);
+        met.push(Met::new(*target, now, summary.fits));
+    }
+    Ok((summary, phases, met))
+}
+
+fn costs(
+    model: &Model,
+    machine: &Machine<'_>,
+    workload: &Workload,
+    buffer: &mut Vec<Operator>,
+) -> Result<(Summary, Vec<PhaseSummary>), EstimateError> {
+    let phases = workload.phases();
+    let drafts = workload.decode.is_some_and(|decode| decode.draft > 0);
+    if let ([phase], None, false) = (phases.as_slice(), &workload.images, drafts) {
+        // The quick way, for a million points.
+        let line = summary(model, &machine.setup, workload, machine.device, machine.roof, buffer)?;
+        let Summary { seconds, tokens_per_s, limit, .. } = line;
+        return Ok((line, vec![PhaseSummary { phase: *phase, seconds, tokens_per_s, limit }]));
+    }
+    let estimate = Estimate::new(model, &machine.setup, workload, machine.device)?;
+    Ok((Summary::of(&estimate), PhaseSummary::of(&estimate)))
+}
