@@ -240,7 +240,8 @@ impl Params {
         let total = model.parameters();
         let vision = model.vision.as_ref().map_or(0, crate::vision::Tower::parameters);
         let draft = model.draft_parameters();
-        let apart = if model.vision_is_apart { vision } else { 0 };
+        let connector = model.vision.as_ref().map_or(0, crate::vision::Tower::connector_parameters);
+        let apart = if model.vision_is_apart { vision + connector } else { 0 };
         Self {
             total: total.stored,
             active: model.active_parameters(),

@@ -135,6 +135,10 @@ impl Estimate {
             let steps = workload.steps(phase, sequences, media);
             phases.push(phase_cost(model, setup, workload, phase, &steps, roof.as_ref(), device));
         }
+        let vision_rows = phases.iter().filter(|phase| phase.phase == Phase::Vision);
+        let vision_rows = vision_rows.flat_map(|phase| &phase.tally.rows);
+        let vision_activations =
+            vision_rows.map(|row| row.operator.work.bytes.activations).max().unwrap_or(0);
         let mut formats: Vec<Dtype> = Vec::new();
         for row in phases.iter().flat_map(|phase| &phase.tally.rows) {
             let dtype = row.operator.storage.compute;
@@ -149,7 +153,7 @@ impl Estimate {
         Ok(Self {
             phases,
             cache: cache(model, setup),
-            memory: memory(model, setup, workload, media, device),
+            memory: memory(model, setup, workload, media, vision_activations, device),
             assumptions,
         })
     }

@@ -6,6 +6,7 @@ use crate::crossover::first;
 use crate::estimate::{Estimate, EstimateError, PhaseCost};
 use crate::hardware::Device;
 use crate::model::Model;
+use crate::operator::Work;
 use crate::parallel::Parallel;
 use crate::setup::Setup;
 use crate::step::Phase;
@@ -75,15 +76,15 @@ pub fn needs(
 ) -> Result<Needs, EstimateError> {
     let only = only(workload, target.phase);
     let now = Estimate::new(model, setup, &only, device)?;
-    let now_s = device.and(cost(&now, target.phase)).and_then(|phase| phase.time).map(|time| time.seconds);
-    let work = cost(&now, target.phase).map(|phase| phase.tally.work()).unwrap_or_default();
+    let now_s = device.and_then(|_| seconds(&now, target.phase));
+    let work = costs(&now, target.phase).fold(Work::default(), |sum, phase| sum + phase.tally.work());
     // Every device of a stage does as much as the busiest at most.
     let devices = setup.parallel.tp as f64 * setup.parallel.dp as f64;
     let meets = |setup: &Setup, workload: &Workload| {
         let Some(device) = device else { return false };
         let Ok(estimate) = Estimate::new(model, setup, workload, Some(device)) else { return false };
-        let seconds = cost(&estimate, target.phase).and_then(|phase| phase.time).map(|time| time.seconds);
-        seconds.is_some_and(|seconds| seconds <= target.seconds) && estimate.memory.fits != Some(false)
+        seconds(&estimate, target.phase).is_some_and(|seconds| seconds <= target.seconds)
+            && estimate.memory.fits != Some(false)
     };
     let last = |least: u64, most: u64, holds: &dyn Fn(u64) -> bool| match first(least, most, |n| !holds(n)) {
         Some(fails) if fails == least => None,
@@ -111,8 +112,14 @@ pub fn needs(
     })
 }
 
-fn cost(estimate: &Estimate, phase: Phase) -> Option<&PhaseCost> {
-    estimate.phases.iter().find(|cost| cost.phase == phase)
+/// What a target counts: a step, or all that comes before the first token, images included.
+fn costs(estimate: &Estimate, phase: Phase) -> impl Iterator<Item = &PhaseCost> {
+    estimate.phases.iter().filter(move |cost| phase != Phase::Decode || cost.phase == Phase::Decode)
+}
+
+/// The least time of it.
+pub(crate) fn seconds(estimate: &Estimate, phase: Phase) -> Option<f64> {
+    costs(estimate, phase).map(|cost| cost.time.map(|time| time.seconds)).sum()
 }
 
 /// The phase that a target speaks of: the whole prompt, or one step.

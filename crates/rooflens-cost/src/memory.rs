@@ -162,13 +162,14 @@ fn activations(model: &Model, setup: &Setup, steps: &[Step], buffer: &mut Vec<Op
     most
 }
 
-/// What the fullest device holds for a workload.
+/// What the fullest device holds for a workload; `vision` is what activations of images take at once.
 #[must_use]
 pub fn memory(
     model: &Model,
     setup: &Setup,
     workload: &Workload,
     media: u64,
+    vision: u128,
     device: Option<&Device>,
 ) -> Memory {
     let sequences = setup.sequences(workload.batch);
@@ -183,7 +184,7 @@ pub fn memory(
             steps.first().copied().into_iter().chain(steps.last().copied())
         })
         .collect();
-    let activations_bytes = activations(model, setup, &steps, &mut Vec::new());
+    let activations_bytes = activations(model, setup, &steps, &mut Vec::new()).max(vision);
     let stages = (0..setup.parallel.pp.max(1)).map(|stage| {
         let weights = stage_weights(model, setup, stage, drafts);
         (weights, stage_cache(model, setup, stage).bytes(context, media))

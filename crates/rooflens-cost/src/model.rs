@@ -208,12 +208,19 @@ impl Assembly<'_> {
         let mut kinds: Vec<LayerKind> = Vec::new();
         // By hash, since a config may make every layer another.
         let mut known: HashMap<Layer, usize> = HashMap::new();
+        let mut last = 0;
         for (index, mut layer) in layers.into_iter().enumerate() {
             self.store(&mut layer, index);
             let index = u32::try_from(index).unwrap_or(u32::MAX);
-            match known.get(&layer) {
-                Some(kind) => kinds[*kind].at.push(index),
+            // Most layers are as the one before.
+            let before = kinds.get(last).filter(|kind| kind.layer == layer).map(|_| last);
+            match before.or_else(|| known.get(&layer).copied()) {
+                Some(kind) => {
+                    kinds[kind].at.push(index);
+                    last = kind;
+                }
                 None => {
+                    last = kinds.len();
                     known.insert(layer.clone(), kinds.len());
                     kinds.push(LayerKind { layer, at: vec![index] });
                 }

@@ -65,6 +65,9 @@ fn between_stars(parts: &[String], path: &str) -> bool {
     false
 }
 
+/// So many paths are compared more quickly than looked up.
+const FEW: usize = 8;
+
 /// Numbered patterns, found by path without trying each: a checkpoint may name every matrix it has.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns<'a> {
@@ -100,17 +103,28 @@ impl<'a> Patterns<'a> {
     pub fn first(&self, path: &str) -> Option<usize> {
         let mut first = self.every;
         let is_lower = |first: Option<usize>, number: usize| first.is_none_or(|known| number < known);
-        if !self.paths.is_empty() {
-            // A path matches whole names only: every run of them is looked up.
-            let begins = std::iter::once(0).chain(path.match_indices('.').map(|(at, _)| at + 1));
-            for begin in begins {
+        let begins = || std::iter::once(0).chain(path.match_indices('.').map(|(at, _)| at + 1));
+        let mut found = |number: usize| {
+            if is_lower(first, number) {
+                first = Some(number);
+            }
+        };
+        // A path matches whole names only. Few are compared; of many, every run of names is looked up.
+        if self.paths.len() <= FEW {
+            for (wanted, number) in &self.paths {
+                let here = |begin: usize| {
+                    let behind = path[begin..].strip_prefix(wanted).filter(|_| !wanted.is_empty());
+                    behind.is_some_and(|behind| behind.is_empty() || behind.starts_with('.'))
+                };
+                if begins().any(here) {
+                    found(*number);
+                }
+            }
+        } else {
+            for begin in begins() {
                 let ends = path[begin..].match_indices('.').map(|(at, _)| begin + at);
                 for end in ends.chain([path.len()]) {
-                    if let Some(number) = self.paths.get(&path[begin..end])
-                        && is_lower(first, *number)
-                    {
-                        first = Some(*number);
-                    }
+                    self.paths.get(&path[begin..end]).into_iter().for_each(|number| found(*number));
                 }
             }
         }
@@ -133,11 +147,17 @@ impl<'a> Patterns<'a> {
 mod tests {
     use super::*;
 
+    /// Alone, and among so many others that it is looked up.
     fn matches(pattern: &str, path: &str) -> bool {
         let pattern = Pattern::read(pattern).unwrap();
+        let others: Vec<Pattern> =
+            (0..2 * FEW).map(|number| Pattern::Path(format!("other {number}"))).collect();
         let mut patterns = Patterns::default();
         patterns.add(&pattern, 0);
-        patterns.first(path).is_some()
+        let alone = patterns.first(path).is_some();
+        others.iter().for_each(|other| patterns.add(other, 1));
+        assert_eq!(patterns.first(path).is_some(), alone);
+        alone
     }
 
     #[test]

@@ -136,7 +136,7 @@ pub fn summary(
         }
     }
     let bound: f64 = bound + between_stages;
-    let memory = memory(model, setup, workload, 0, device);
+    let memory = memory(model, setup, workload, 0, 0, device);
     let timed = |value: f64| roof.map(|_| value);
     let of_bound = |value: f64| if bound > 0.0 { value / bound } else { 0.0 };
     let limits = [Limit::Compute, Limit::Vector, Limit::Memory, Limit::Link];

@@ -5,6 +5,7 @@ use rooflens_cost::document::{Document, PhaseFacts};
 use rooflens_cost::estimate::PhaseTime;
 use rooflens_cost::inverse::Needs;
 use rooflens_cost::roof::Limit;
+use rooflens_cost::routing::Routing;
 use rooflens_cost::step::Phase;
 
 use super::phase_title;
@@ -72,7 +73,23 @@ fn phase_sentence(who: &str, document: &Document, phase: &PhaseFacts, first: boo
         _ => String::new(),
     };
     let least = format::time(time.seconds * 1e9);
-    format!("{who} {does} in at least {least}{on}, {}.", limit_words(time))
+    let routed = routing_words(&document.setup.routing, time);
+    format!("{who} {does} in at least {least}{routed}{on}, {}.", limit_words(time))
+}
+
+/// Under which choice of experts a time holds, where another choice would change it.
+fn routing_words(routing: &Routing, time: &PhaseTime) -> String {
+    if time.band.max <= time.band.min * 1.001 {
+        return String::new();
+    }
+    let how = match routing {
+        Routing::Balanced => "balanced",
+        Routing::Uniform => "uniform",
+        Routing::PowerLaw { .. } => "power-law",
+        Routing::Histogram { .. } => "measured",
+    };
+    let (least, most) = (format::time(time.band.min * 1e9), format::time(time.band.max * 1e9));
+    format!(" with {how} routing ({least} to {most} with any)")
 }
 
 /// What a phase does, as a verb with its objects.

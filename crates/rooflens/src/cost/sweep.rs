@@ -8,6 +8,7 @@ use rooflens_cost::model::Model;
 use rooflens_cost::operator::Operator;
 use rooflens_cost::roof::Roof;
 use rooflens_cost::setup::Setup;
+use rooflens_cost::step::Phase;
 use rooflens_cost::sweep::{PhaseSummary, Summary, summary};
 use rooflens_cost::workload::Workload;
 
@@ -155,7 +156,10 @@ fn point(
         } else {
             costs(model, machine, &alone, buffer)?
         };
-        let now = phases.iter().find(|found| found.phase == target.phase).and_then(|found| found.seconds);
+        // Before the first token come the images, too.
+        let counts =
+            |found: &&PhaseSummary| (found.phase == Phase::Decode) == (target.phase == Phase::Decode);
+        let now = phases.iter().filter(counts).map(|found| found.seconds).sum();
         met.push(Met::new(*target, now, summary.fits));
     }
     Ok((summary, phases, met))
