@@ -11,7 +11,7 @@ use rooflens_cost::estimate::Estimate;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::hold::{Held, balance};
 use rooflens_cost::inverse::{Target, needs};
-use rooflens_cost::memory::memory;
+use rooflens_cost::memory::Memory;
 use rooflens_cost::model::Model;
 use rooflens_cost::operator::{Bytes, Flops, Operator, Work};
 use rooflens_cost::parallel::Parallel;
@@ -176,14 +176,14 @@ fn stages_have_every_layer_once() {
     let mut chance = Chance::new(5);
     for Made { name, model } in &models(5, 6) {
         let workload = workload(&mut chance, model);
-        let whole = memory(model, &Setup::default(), &workload, 0, None);
+        let whole = Estimate::new(model, &Setup::default(), &workload, None).unwrap().memory;
         for pp in 1..=u64::from(model.depth) {
             let layers: u64 = (0..pp).map(|rank| Slice { of: pp, rank }.part(model.depth.into())).sum();
             assert_eq!(layers, u64::from(model.depth));
             let setup = Setup { parallel: Parallel { pp, ..Parallel::NONE }, ..Setup::default() };
-            let fullest = memory(model, &setup, &workload, 0, None);
+            let fullest = Estimate::new(model, &setup, &workload, None).unwrap().memory;
             // The fullest of some parts holds at least its share of the whole.
-            let of = |memory: &rooflens_cost::memory::Memory| memory.weights_bytes + memory.kv_bytes;
+            let of = |memory: &Memory| memory.weights_bytes + memory.kv_bytes;
             assert!(of(&fullest) * u128::from(pp) >= of(&whole), "{name}, {pp} stages");
             assert_eq!(fullest.activations_bytes, whole.activations_bytes);
         }

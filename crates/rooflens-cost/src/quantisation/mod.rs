@@ -1,11 +1,13 @@
 //! What of a checkpoint is quantised, and how: `quantization_config` in its many dialects, and ModelOpt's
 //! `hf_quant_config.json` beside it.
 
+mod patterns;
+
 use serde_json::{Map, Value};
 
 use crate::config::{ConfigError, Keys};
-use crate::patterns::{Pattern, Patterns, WANTED};
 use crate::precision::{Dtype, Storage};
+use patterns::{Pattern, Patterns, WANTED};
 
 /// Which weights are stored how. What no rule names keeps the checkpoint's plain format.
 #[derive(Debug, Clone, Default)]
