@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rooflens_compose::ComposeError;
 use rooflens_ingest::IngestError;
 use rooflens_schema::SchemaError;
 
@@ -91,6 +92,15 @@ pub enum CliError {
     /// A question about cost cannot be answered.
     #[error(transparent)]
     Cost(#[from] CostError),
+    /// There is no folder of configs.
+    #[error("there is no config folder {path}")]
+    NoConfigFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The config cannot be composed.
+    #[error("{0}")]
+    Compose(ComposeError),
     /// `explain` does not know the name.
     #[error("nothing here is called {name:?}")]
     UnknownName {
@@ -111,7 +121,9 @@ impl CliError {
             | CliError::UnreadableRun(_) => Exit::Data,
             CliError::Interrupted => Exit::Interrupted,
             CliError::Cost(error) => error.exit(),
-            CliError::RunAmongOthers { .. }
+            CliError::NoConfigFolder { .. }
+            | CliError::Compose(_)
+            | CliError::RunAmongOthers { .. }
             | CliError::StdinTwice
             | CliError::TableWithoutCsv { .. }
             | CliError::NotOurs { .. }
@@ -166,12 +178,31 @@ impl CliError {
             ),
             CliError::Stdout { .. } => Some("df -h . tells the free room".to_owned()),
             CliError::Cost(error) => Some(error.hint()),
+            CliError::NoConfigFolder { .. } => {
+                Some("rooflens init NEW_PROJECT makes one; another folder: --config-dir DIR".to_owned())
+            }
+            CliError::Compose(error) => Some(match (compose_place(error), error.hint()) {
+                (Some(place), Some(hint)) => format!("{place}{hint}"),
+                (Some(place), None) => place.trim_end().to_owned(),
+                (None, Some(hint)) => hint,
+                (None, None) => "rooflens config groups tells what can be chosen".to_owned(),
+            }),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list tells what there is to explain".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),
             }),
         }
     }
+}
+
+/// Where a composition went wrong, with the line as it stands there.
+fn compose_place(error: &ComposeError) -> Option<String> {
+    let place = error.place.as_ref()?;
+    let excerpt = place.excerpt.trim_end();
+    if excerpt.is_empty() {
+        return Some(format!("see {place}; "));
+    }
+    Some(format!("see {place}: {}; ", excerpt.trim_start()))
 }
 
 fn unreadable(error: &IngestError) -> String {

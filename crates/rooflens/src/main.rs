@@ -11,6 +11,7 @@
 mod args;
 mod bug;
 mod commands;
+mod config;
 mod console;
 mod cost;
 mod document;

@@ -7,13 +7,21 @@ use crate::workspace;
 /// Each crate and the crates of this workspace it may depend on, for building and for its tests.
 const LAYERS: &[(&str, &[&str])] = &[
     ("rooflens-schema", &[]),
+    ("rooflens-compose", &[]),
     ("rooflens-cost", &[]),
     ("rooflens-ingest", &["rooflens-schema"]),
     ("rooflens-analyze", &["rooflens-schema"]),
     ("rooflens-report", &["rooflens-schema", "rooflens-analyze", "rooflens-cost"]),
     (
         "rooflens",
-        &["rooflens-schema", "rooflens-ingest", "rooflens-analyze", "rooflens-cost", "rooflens-report"],
+        &[
+            "rooflens-schema",
+            "rooflens-ingest",
+            "rooflens-analyze",
+            "rooflens-compose",
+            "rooflens-cost",
+            "rooflens-report",
+        ],
     ),
     // Reads the registries that it documents.
     ("xtask", &["rooflens-schema", "rooflens-analyze", "rooflens-cost"]),

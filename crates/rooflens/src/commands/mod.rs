@@ -3,6 +3,7 @@
 
 mod analyze;
 mod completions;
+mod config;
 pub mod cost;
 mod doctor;
 mod explain;
@@ -24,6 +25,7 @@ pub enum Command {
     Import(import::Args),
     Report(report::Args),
     Cost(Box<cost::Args>),
+    Config(config::Args),
     List(list::Args),
     Explain(explain::Args),
     Doctor(doctor::Args),
@@ -39,6 +41,7 @@ impl Command {
             Command::Import(args) => import::run(args, console),
             Command::Report(args) => report::run(&args, console),
             Command::Cost(args) => cost::run(*args, console),
+            Command::Config(args) => config::run(args, console),
             Command::List(args) => list::run(&args, console),
             Command::Explain(args) => explain::run(&args, console),
             Command::Doctor(args) => doctor::run(&args, console),

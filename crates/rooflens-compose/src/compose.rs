@@ -1,0 +1,99 @@
+//! Composes configs: the whole way from a search path and overrides to one config.
+
+use crate::composition::Composition;
+use crate::error::ComposeError;
+use crate::host::Host;
+use crate::making::Making;
+use crate::resolve::{Resolvers, Settings};
+use crate::sources::{Repository, SearchPath};
+
+/// Whether one job is composed, or the plan of many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// One job: a sweep is an error.
+    #[default]
+    Run,
+    /// The plan of a sweep: sweeps are left out, and so are groups that are still to be chosen.
+    Multirun,
+}
+
+/// What to compose.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The primary config; none is an empty one.
+    pub config_name: Option<String>,
+    /// The overrides, as they were typed.
+    pub overrides: Vec<String>,
+    /// Whether one job is composed, or the plan of many.
+    pub mode: Mode,
+    /// The seed of `shuffle`.
+    pub seed: u64,
+}
+
+impl Request {
+    /// One job of a config.
+    pub fn new<T: Into<String>>(config_name: &str, overrides: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            config_name: Some(config_name.to_owned()),
+            overrides: overrides.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Composes the configs of a search path.
+#[derive(Debug, Clone)]
+pub struct Composer {
+    search_path: SearchPath,
+    settings: Settings,
+}
+
+impl Composer {
+    /// A composer on this machine with the resolvers that are built in.
+    #[must_use]
+    pub fn new(search_path: SearchPath) -> Self {
+        let settings = Settings::new(Host::system(), Resolvers::default());
+        Self { search_path, settings }
+    }
+
+    /// On another machine.
+    #[must_use]
+    pub fn with_host(mut self, host: Host) -> Self {
+        self.settings.host = host;
+        self
+    }
+
+    /// With resolvers of the project.
+    #[must_use]
+    pub fn with_resolvers(mut self, resolvers: Resolvers) -> Self {
+        self.settings.resolvers = resolvers;
+        self
+    }
+
+    /// Where configs are looked for, before `hydra.searchpath` is read.
+    #[must_use]
+    pub fn search_path(&self) -> &SearchPath {
+        &self.search_path
+    }
+
+    /// Composes a config.
+    ///
+    /// # Errors
+    /// [`ComposeError`] wherever Hydra would not compose it either.
+    pub fn compose(&self, request: &Request) -> Result<Composition, ComposeError> {
+        self.compose_with(request, self.settings.renewed())
+    }
+
+    /// As [`compose`](Self::compose), at a moment that others may share.
+    pub(crate) fn compose_with(
+        &self,
+        request: &Request,
+        settings: Settings,
+    ) -> Result<Composition, ComposeError> {
+        let repository = Repository::new(self.search_path.clone(), &settings);
+        let making = Making::new(&settings, &repository, request);
+        let parts = making.compose().map_err(|error| repository.show_place(error))?;
+        let search_path = repository.search_path();
+        Ok(Composition::new(parts, search_path, settings.clone()))
+    }
+}

@@ -1,0 +1,225 @@
+//! The book of choices: what was asked for, by whom, and what was chosen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+
+use super::item::{Choice, Item, Named};
+use crate::error::{ComposeError, Fault};
+use crate::overrides::{Override, OverrideKind};
+use crate::sources::Repository;
+use crate::value::{Origin, Value};
+
+/// A wish for a choice.
+struct Wish {
+    choice: Choice,
+    /// The config whose list has it; none for the command line.
+    config: Option<String>,
+    origin: Origin,
+    used: bool,
+}
+
+/// A wish to take an item out.
+struct Deletion {
+    name: Option<String>,
+    origin: Origin,
+    used: bool,
+}
+
+/// What was asked for, by whom, and what was chosen.
+#[derive(Default)]
+pub(super) struct ChoiceBook {
+    wishes: IndexMap<String, Wish>,
+    deletions: IndexMap<String, Deletion>,
+    /// Items the command line adds to the list of the primary config.
+    pub(super) appended: Vec<Item>,
+    /// What was chosen, by override key.
+    choices: IndexMap<String, Option<String>>,
+    keys_of_group: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl ChoiceBook {
+    /// Sorts the overrides of the command line into wishes and the rest. A key that is a group is a
+    /// wish, unless its value is a mapping.
+    pub(super) fn open(
+        repository: &Repository<'_>,
+        overrides: &[Override],
+    ) -> Result<(Self, Vec<Override>), ComposeError> {
+        let mut book = Self::default();
+        let mut rest = Vec::new();
+        for wish in overrides {
+            if wish.is_sweep() {
+                continue;
+            }
+            let origin = wish.origin();
+            let value = match &wish.value {
+                None => Value::Null,
+                Some(value) => value
+                    .to_value()
+                    .map_err(|error| Fault::OverrideValue { input: wish.text.clone(), error })?,
+            };
+            if matches!(value, Value::Map(_)) || !repository.group_exists(&wish.key) {
+                rest.push(wish.clone());
+                continue;
+            }
+            book.enter(wish, value).map_err(|fault| ComposeError::at(fault, &origin))?;
+        }
+        Ok((book, rest))
+    }
+
+    fn enter(&mut self, wish: &Override, value: Value) -> Result<(), Fault> {
+        let origin = wish.origin();
+        let key = match &wish.package {
+            None => wish.key.clone(),
+            Some(package) => format!("{}@{package}", wish.key),
+        };
+        let input = wish.text.clone();
+        let found = value.kind();
+        match (wish.kind, value) {
+            (OverrideKind::ForceAdd, _) => return Err(Fault::ForcedGroup { input }),
+            (OverrideKind::Delete, Value::Null) => {
+                self.deletions.insert(key, Deletion { name: None, origin, used: false });
+            }
+            (OverrideKind::Delete, Value::Str(name)) => {
+                self.deletions.insert(key, Deletion { name: Some(name), origin, used: false });
+            }
+            (OverrideKind::Delete, _) => return Err(Fault::ChoiceKind { input, found }),
+            (kind, value) => {
+                let choice = choice_of(value).ok_or(Fault::ChoiceKind { input, found })?;
+                if kind == OverrideKind::Add {
+                    let named =
+                        Named::Group { group: wish.key.clone(), choice, is_override: false, appended: true };
+                    self.appended.push(Item::new(named, wish.package.clone(), origin));
+                } else {
+                    let wish = Wish { choice, config: None, origin, used: false };
+                    self.wishes.insert(key, wish);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes an `override` item, unless the command line or an outer list already wished.
+    pub(super) fn wish(&mut self, config: &str, item: &Item) {
+        if let Named::Group { choice, .. } = &item.named {
+            self.wishes.entry(item.override_key()).or_insert_with(|| Wish {
+                choice: choice.clone(),
+                config: Some(config.to_owned()),
+                origin: item.origin.clone(),
+                used: false,
+            });
+        }
+    }
+
+    /// Gives an item the choice that was wished for it.
+    pub(super) fn grant(&mut self, item: &mut Item) {
+        let key = item.override_key();
+        if let Named::Group { choice, .. } = &mut item.named
+            && let Some(wish) = self.wishes.get_mut(&key)
+        {
+            choice.clone_from(&wish.choice);
+            wish.used = true;
+            // What cannot be found is now the fault of who wished for it.
+            item.origin = wish.origin.clone();
+        }
+    }
+
+    /// Whether an item is to be taken out; a deletion that names an option takes out only that.
+    pub(super) fn deletes(&mut self, item: &Item) -> bool {
+        if !item.is_group() {
+            return false;
+        }
+        match self.deletions.get_mut(&item.override_key()) {
+            Some(deletion) if deletion.name.is_none() || deletion.name.as_deref() == item.name() => {
+                deletion.used = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Notes what was chosen.
+    pub(super) fn choose(&mut self, item: &Item) -> Result<(), ComposeError> {
+        if !item.is_group() {
+            return Ok(());
+        }
+        let key = item.override_key();
+        let name = item.name().map(str::to_owned);
+        match self.choices.get(&key) {
+            None => {
+                self.choices.insert(key.clone(), name);
+            }
+            Some(first) if *first != name => {
+                let text = |choice: &Option<String>| choice.clone().unwrap_or("null".to_owned());
+                // Lists are expanded last to first: what was chosen before stands behind.
+                let fault = Fault::TwoChoices { first: text(&name), second: text(first), key };
+                return Err(ComposeError::at(fault, &item.origin));
+            }
+            Some(_) => {}
+        }
+        self.keys_of_group.entry(item.group_path()).or_default().insert(key);
+        Ok(())
+    }
+
+    pub(super) fn choices(&self) -> &IndexMap<String, Option<String>> {
+        &self.choices
+    }
+
+    pub(super) fn into_choices(self) -> IndexMap<String, Option<String>> {
+        self.choices
+    }
+
+    /// A wish for what is in no list is an error.
+    pub(super) fn check_all_used(&self) -> Result<(), ComposeError> {
+        if let Some((key, wish)) = self.wishes.iter().find(|(_, wish)| !wish.used) {
+            let group = key.split('@').next().unwrap_or(key);
+            let known = self.keys_of_group.get(group).into_iter().flatten();
+            let alternatives: Vec<String> = known.cloned().collect();
+            let fault = Fault::UnusedOverride {
+                key: key.clone(),
+                value: choice_text(&wish.choice),
+                config: wish.config.clone(),
+                alternatives: alternatives.clone(),
+            };
+            let error = ComposeError::at(fault, &wish.origin);
+            let nearest = match alternatives.as_slice() {
+                [only] => return Err(error.suggest(only, [only.as_str()])),
+                [] => self.choices.keys().map(String::as_str).collect(),
+                several => several.iter().map(String::as_str).collect::<Vec<_>>(),
+            };
+            return Err(error.suggest(key, nearest));
+        }
+        if let Some((key, deletion)) = self.deletions.iter().find(|(_, it)| !it.used) {
+            let what = match &deletion.name {
+                None => key.clone(),
+                Some(name) => format!("{key}={name}"),
+            };
+            let error = ComposeError::at(Fault::UnusedDeletion { key: what }, &deletion.origin);
+            let known = self.choices.keys().map(String::as_str).filter(|other| other != key);
+            return Err(error.suggest(key, known));
+        }
+        Ok(())
+    }
+}
+
+fn choice_of(value: Value) -> Option<Choice> {
+    match value {
+        Value::Str(name) => Some(Choice::One(name)),
+        Value::List(items) => {
+            let names = items.into_iter().map(|item| match item.value {
+                Value::Str(name) => Some(name),
+                _ => None,
+            });
+            Some(Choice::Many(names.collect::<Option<_>>()?))
+        }
+        _ => None,
+    }
+}
+
+fn choice_text(choice: &Choice) -> String {
+    match choice {
+        Choice::None => "null".to_owned(),
+        Choice::One(name) => name.clone(),
+        Choice::Many(names) => format!("[{}]", names.join(",")),
+    }
+}

@@ -1,0 +1,226 @@
+//! One item of a defaults list: what it names, and where that is mounted.
+
+use crate::value::Origin;
+
+/// What is chosen for a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// Nothing.
+    None,
+    /// One option.
+    One(String),
+    /// Several options, one after the other.
+    Many(Vec<String>),
+}
+
+/// What an item names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// A config, by its path.
+    Config {
+        /// As written; absolute with a leading slash.
+        path: String,
+    },
+    /// An option of a group.
+    Group {
+        /// As written; absolute with a leading slash.
+        group: String,
+        /// The option.
+        choice: Choice,
+        /// Whether it changes an earlier choice and is none itself.
+        is_override: bool,
+        /// Whether the command line added it.
+        appended: bool,
+    },
+}
+
+/// One item of a defaults list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub(crate) named: Named,
+    /// Whether its config may be absent.
+    pub(crate) optional: bool,
+    /// The package behind `@`, as written.
+    pub(crate) package: Option<String>,
+    /// The package of the file's header, made absolute.
+    pub(crate) header: Option<String>,
+    /// The group of the config whose list it stands in.
+    pub(crate) parent_group: String,
+    /// The package of the config whose list it stands in.
+    pub(crate) parent_package: String,
+    /// Whether it is the config the composition was asked for.
+    pub(crate) primary: bool,
+    /// Whether it is taken out of the list.
+    pub(crate) deleted: bool,
+    /// Where it was written.
+    pub(crate) origin: Origin,
+}
+
+impl Item {
+    pub(crate) fn config(path: &str, origin: Origin) -> Self {
+        Self::new(Named::Config { path: path.to_owned() }, None, origin)
+    }
+
+    pub(crate) fn new(named: Named, package: Option<String>, origin: Origin) -> Self {
+        Self {
+            named,
+            optional: false,
+            // `_here_` is the package of the containing config, whatever the group.
+            package: package.map(|it| if it == "_here_" { String::new() } else { it }),
+            header: None,
+            parent_group: String::new(),
+            parent_package: String::new(),
+            primary: false,
+            deleted: false,
+            origin,
+        }
+    }
+
+    /// Says whose list it stands in. Only now is it known what `_group_` means.
+    pub(crate) fn adopt(&mut self, parent_group: &str, parent_package: &str) {
+        parent_group.clone_into(&mut self.parent_group);
+        parent_package.clone_into(&mut self.parent_package);
+        if let Some(package) = &self.package
+            && package.contains("_group_")
+        {
+            let meant = package.replace("_group_", &self.default_package());
+            self.package = Some(format!("_global_.{meant}"));
+        }
+    }
+
+    pub(crate) fn is_self(&self) -> bool {
+        match &self.named {
+            Named::Config { path } => path == "_self_",
+            Named::Group { choice, .. } => *choice == Choice::One("_self_".to_owned()),
+        }
+    }
+
+    pub(crate) fn is_override(&self) -> bool {
+        matches!(self.named, Named::Group { is_override: true, .. })
+    }
+
+    pub(crate) fn is_appended(&self) -> bool {
+        matches!(self.named, Named::Group { appended: true, .. })
+    }
+
+    pub(crate) fn is_group(&self) -> bool {
+        matches!(self.named, Named::Group { .. })
+    }
+
+    /// The text that may be an interpolation: the option, or the path of a config.
+    pub(crate) fn interpolated(&self) -> Option<String> {
+        let text = match &self.named {
+            Named::Config { .. } => self.config_path(),
+            Named::Group { choice: Choice::One(name), .. } => name.clone(),
+            Named::Group { .. } => return None,
+        };
+        text.contains("${").then_some(text)
+    }
+
+    /// The name of its config: the option, or the last step of a path.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match &self.named {
+            Named::Config { path } => Some(path.rsplit_once('/').map_or(path.as_str(), |(_, name)| name)),
+            Named::Group { choice: Choice::One(name), .. } => Some(name),
+            Named::Group { .. } => None,
+        }
+    }
+
+    pub(crate) fn is_missing(&self) -> bool {
+        self.name() == Some("???")
+    }
+
+    /// The group as written, without the slash that makes it absolute.
+    fn relative_group(&self) -> &str {
+        match &self.named {
+            Named::Config { path } => {
+                let path = path.strip_prefix('/').unwrap_or(path);
+                path.rsplit_once('/').map_or("", |(group, _)| group)
+            }
+            Named::Group { group, .. } => group.strip_prefix('/').unwrap_or(group),
+        }
+    }
+
+    fn is_absolute(&self) -> bool {
+        match &self.named {
+            Named::Config { path } => path.starts_with('/'),
+            Named::Group { group, .. } => group.starts_with('/'),
+        }
+    }
+
+    /// The whole path of its group.
+    pub(crate) fn group_path(&self) -> String {
+        let group = self.relative_group();
+        if self.is_absolute() || self.parent_group.is_empty() {
+            group.to_owned()
+        } else if group.is_empty() {
+            self.parent_group.clone()
+        } else {
+            format!("{}/{group}", self.parent_group)
+        }
+    }
+
+    /// The whole path of its config.
+    pub(crate) fn config_path(&self) -> String {
+        match &self.named {
+            Named::Group { .. } => {
+                // Hydra writes Python's `None` here, and would even load a file of that name.
+                format!("{}/{}", self.group_path(), self.name().unwrap_or("None"))
+            }
+            Named::Config { path } => match path.strip_prefix('/') {
+                Some(absolute) => absolute.to_owned(),
+                None if self.parent_group.is_empty() => path.clone(),
+                None => format!("{}/{path}", self.parent_group),
+            },
+        }
+    }
+
+    fn default_package(&self) -> String {
+        self.group_path().replace('/', ".")
+    }
+
+    /// The package of the header. It is always absolute.
+    pub(crate) fn set_header(&mut self, header: Option<&str>) {
+        self.header = header.map(|package| match package {
+            "" => "_global_".to_owned(),
+            package if package == "_global_" || package.starts_with("_global_.") => package.to_owned(),
+            package => format!("_global_.{package}"),
+        });
+    }
+
+    /// Where its config is mounted.
+    pub(crate) fn final_package(&self) -> String {
+        self.mounted_at(self.package.as_deref().or(self.header.as_deref()))
+    }
+
+    fn mounted_at(&self, package: Option<&str>) -> String {
+        let package = match package {
+            Some(package) => package.to_owned(),
+            None => self.relative_group().replace('/', "."),
+        };
+        let whole = match (self.parent_package.as_str(), package.as_str()) {
+            ("", package) => package.to_owned(),
+            (parent, "") => parent.to_owned(),
+            (parent, package) => format!("{parent}.{package}"),
+        };
+        match whole.rfind("_global_") {
+            None => whole,
+            // Everything left of it is dropped, and the dot behind it.
+            Some(at) => whole[at + "_global_".len()..].chars().skip(1).collect(),
+        }
+    }
+
+    /// The key its choice is overridden by: the group, and the package where that is not the usual
+    /// one. The header does not count here.
+    pub(crate) fn override_key(&self) -> String {
+        let group = self.group_path();
+        let package = self.mounted_at(self.package.as_deref());
+        if package == self.default_package() {
+            group
+        } else if package.is_empty() {
+            format!("{group}@_global_")
+        } else {
+            format!("{group}@{package}")
+        }
+    }
+}

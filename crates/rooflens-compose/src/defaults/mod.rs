@@ -1,0 +1,58 @@
+//! Defaults lists: which configs a composition is made of, in which order, mounted where.
+//!
+//! The lists are read into [`Item`]s, expanded into a tree (children last to first, since what a
+//! later item overrides decides what an earlier one becomes), and the tree is written out first to
+//! last.
+
+mod book;
+mod flat;
+mod item;
+mod read;
+mod tree;
+mod waiting;
+
+use indexmap::IndexMap;
+
+use crate::error::ComposeError;
+use crate::overrides::Override;
+use crate::resolve::Settings;
+use crate::sources::Repository;
+use crate::warning::Warning;
+
+pub use flat::DefaultEntry;
+pub use item::Choice;
+pub use tree::DefaultsTree;
+
+pub(crate) use item::Item;
+pub(crate) use read::read_items;
+
+/// What the defaults lists of a composition come to.
+pub(crate) struct Defaults {
+    /// The configs to merge, in order.
+    pub(crate) entries: Vec<DefaultEntry>,
+    /// How they came to be.
+    pub(crate) tree: DefaultsTree,
+    /// What was chosen for each group, by its override key, in the order of choosing.
+    pub(crate) choices: IndexMap<String, Option<String>>,
+    /// The overrides that are no choices.
+    pub(crate) config_overrides: Vec<Override>,
+    /// What was odd.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Expands the defaults lists of a primary config.
+pub(crate) fn expand(
+    repository: &Repository<'_>,
+    settings: &Settings,
+    config_name: Option<&str>,
+    overrides: &[Override],
+    skip_missing: bool,
+) -> Result<Defaults, ComposeError> {
+    let (book, config_overrides) = book::ChoiceBook::open(repository, overrides)?;
+    let mut builder = tree::Builder::new(repository, settings, book, skip_missing);
+    let tree = builder.build(config_name)?;
+    let entries = flat::flatten(&tree)?;
+    let (book, warnings) = builder.finish();
+    book.check_all_used()?;
+    Ok(Defaults { entries, tree, choices: book.into_choices(), config_overrides, warnings })
+}

@@ -1,0 +1,277 @@
+//! What can be wrong with a composition: the fact, the place, and what to do about it.
+
+use std::fmt;
+
+use crate::interpolation::GrammarError;
+use crate::overrides::{OverrideError, SweepError, ValueError};
+use crate::resolve::ResolveError;
+use crate::value::{Origin, Source};
+use crate::yaml::{HeaderError, YamlError};
+
+/// Where a problem stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// File, line and column, or the argument of the command line.
+    pub origin: Origin,
+    /// The line as it is written there; empty where it could not be had.
+    pub excerpt: String,
+}
+
+impl Place {
+    /// The place of a value.
+    pub(crate) fn of(origin: &Origin) -> Box<Self> {
+        let excerpt = match &origin.source {
+            Source::CommandLine(argument) => argument.to_string(),
+            Source::BuiltIn | Source::File(_) => String::new(),
+        };
+        Box::new(Self { origin: origin.clone(), excerpt })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.origin.source, self.origin.line) {
+            (Source::BuiltIn, _) => out.write_str("built in"),
+            (Source::CommandLine(_), _) => out.write_str("command line"),
+            (Source::File(file), 0) => out.write_str(file),
+            (Source::File(file), line) => write!(out, "{file}:{line}:{}", self.origin.column),
+        }
+    }
+}
+
+/// A composition that cannot be had.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{fault}")]
+pub struct ComposeError {
+    /// What is wrong.
+    pub fault: Box<Fault>,
+    /// Where.
+    pub place: Option<Box<Place>>,
+    /// The nearest valid choice to a name that is not one.
+    pub suggestion: Option<String>,
+}
+
+/// What is wrong with a composition.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+#[rustfmt::skip] // One fault, two lines.
+#[allow(missing_docs, reason = "the fields are what the messages say they are")]
+pub enum Fault {
+    /// The folder of the primary config is not there.
+    #[error("the config folder '{path}' does not exist or cannot be read")]
+    NoMainFolder { path: String },
+    /// A search path of a kind that cannot be read here.
+    #[error("'{path}': only folders can be searched, '{scheme}://' cannot")]
+    SourceScheme { path: String, scheme: String },
+    /// `hydra.searchpath` is not a list of texts.
+    #[error("hydra.searchpath must be a list of texts, but is {found}")]
+    SearchPathKind { found: String },
+    /// `hydra.searchpath` in a config that is not the primary one.
+    #[error("in '{config}': only the primary config may set hydra.searchpath")]
+    SearchPathElsewhere { config: String },
+    /// A file that cannot be read.
+    #[error("'{file}' cannot be read: {message}")]
+    Unreadable { file: String, message: String },
+    /// A file that is not YAML as OmegaConf reads it.
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
+    /// A header that is not a key and a value.
+    #[error("'{file}': {error}")]
+    Header { file: String, error: HeaderError },
+    /// An interpolation that is not one.
+    #[error("{error}")]
+    Interpolation { error: GrammarError },
+    /// The primary config is not there.
+    #[error("there is no primary config '{name}'\nsearched:{}", listed(searched))]
+    NoPrimary { name: String, searched: Vec<String> },
+    /// The primary config is a list.
+    #[error("the primary config '{name}' must be a mapping, but is a list")]
+    PrimaryKind { name: String },
+    /// A config that a defaults list names is not there.
+    #[error("in '{parent}': there is no config '{config}'{}\nsearched:{}", options_of(group.as_deref(), options), listed(searched))]
+    NoConfig { config: String, parent: String, group: Option<String>, options: Vec<String>, searched: Vec<String> },
+    /// A defaults list that is not a list.
+    #[error("in '{config}': the defaults list must be a list, but is {found}")]
+    DefaultsKind { config: String, found: &'static str },
+    /// An item that a defaults list cannot have.
+    #[error("in '{config}': {problem}")]
+    DefaultsItem { config: String, problem: String },
+    /// `_self_` twice.
+    #[error("in '{config}': _self_ stands twice in the defaults list")]
+    DuplicateSelf { config: String },
+    /// An `override` before something else.
+    #[error("in '{config}': the override of '{key}' must stand after all items that are not overrides")]
+    OverrideNotLast { config: String, key: String },
+    /// An `override` where choices are already made.
+    #[error("in '{config}': the override of '{key}' comes too late: this config was chosen by an interpolation")]
+    LateOverride { config: String, key: String },
+    /// An interpolation in a list of options.
+    #[error("in '{config}': an option in a list cannot be an interpolation")]
+    ListedInterpolation { config: String },
+    /// An interpolation of an option that has no answer.
+    #[error("the option '{text}' cannot be resolved: {cause}\nit may refer to:{}", listed(keys))]
+    OptionInterpolation { text: String, keys: Vec<String>, cause: String },
+    /// A choice that was left to the user.
+    #[error("'{key}' must be chosen{}", options_of(Some(key), options))]
+    MustChoose { key: String, options: Vec<String> },
+    /// `???` where a config should be named.
+    #[error("'{config}': a config without a group cannot be left open with ???")]
+    MissingConfig { config: String },
+    /// A group chosen twice, differently.
+    #[error("'{key}' is chosen twice: '{first}' and '{second}'")]
+    TwoChoices { key: String, first: String, second: String },
+    /// A group chosen twice, alike.
+    #[error("'{key}' stands more than once in the final defaults list")]
+    RepeatedChoice { key: String },
+    /// An override of a group that no defaults list has.
+    #[error("{}there is no '{key}' in the defaults list to override{}", within(config.as_deref()), one_of(alternatives))]
+    UnusedOverride { key: String, value: String, config: Option<String>, alternatives: Vec<String> },
+    /// A deletion of a group that no defaults list has.
+    #[error("there is no '{key}' in the defaults list to delete")]
+    UnusedDeletion { key: String },
+    /// Defaults lists that never end.
+    #[error("in '{config}': defaults lists nested deeper than {limit} levels; do they name each other?")]
+    DefaultsTooDeep { config: String, limit: usize },
+    /// More configs than the limit.
+    #[error("the defaults lists name more than {limit} configs")]
+    TooManyConfigs { limit: usize },
+    /// An argument that is no override.
+    #[error(transparent)]
+    Override(#[from] OverrideError),
+    /// A value of the command line that no config can hold.
+    #[error("'{input}': {error}")]
+    OverrideValue { input: String, error: ValueError },
+    /// `++group=option`.
+    #[error("'{input}': a config group cannot be added by force")]
+    ForcedGroup { input: String },
+    /// A choice that is neither text nor a list.
+    #[error("'{input}': the choice of a config group must be a text or a list of texts, not {found}")]
+    ChoiceKind { input: String, found: &'static str },
+    /// `key@package=value` of a key that is no group.
+    #[error("'{input}' looks like the choice of a config group, but there is no group '{group}'")]
+    NoGroup { input: String, group: String },
+    /// A list over a mapping, or the other way round.
+    #[error("{}'{key}' is {existing} and cannot be merged with {incoming}", within(config.as_deref()))]
+    MergeKinds { config: Option<String>, key: String, existing: &'static str, incoming: &'static str },
+    /// A value that a field of the `hydra` node cannot hold.
+    #[error("'{key}' must be {expected}, but is {found}")]
+    FieldKind { key: String, expected: &'static str, found: String },
+    /// A field that the `hydra` node does not have.
+    #[error("'{parent}' has no field '{field}'")]
+    NoField { parent: String, field: String },
+    /// An override of a key that is not there.
+    #[error("there is no key '{key}' to change")]
+    NoKey { key: String, input: String },
+    /// An addition of a key that is there.
+    #[error("'{key}' is already there and cannot be added")]
+    KeyExists { key: String, input: String },
+    /// A deletion of a key that is not there.
+    #[error("there is no '{key}' to delete")]
+    NothingToDelete { key: String },
+    /// A deletion of a key with another value.
+    #[error("'{key}' is {actual} and not {expected}, so it is not deleted")]
+    OtherValue { key: String, actual: String, expected: String },
+    /// A deletion from a list or from a fixed set of fields.
+    #[error("'{key}' cannot be deleted: {reason}")]
+    Undeletable { key: String, reason: &'static str },
+    /// An index that a list does not have.
+    #[error("'{key}': the list has no item '{index}'")]
+    NoItem { key: String, index: String },
+    /// An interpolation without an answer.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// `hydra.job.env_copy` of a variable that is not set.
+    #[error("hydra.job.env_copy: the environment variable '{name}' is not set")]
+    NoVariable { name: String },
+    /// A sweep where one job is composed.
+    #[error("'{input}' stands for several values")]
+    SweepInRun { input: String, simple: bool },
+    /// A sweep over the `hydra` node.
+    #[error("'{input}': the hydra node cannot be swept over")]
+    SweepOfHydra { input: String },
+    /// A sweep whose values cannot be listed.
+    #[error("'{input}': {error}")]
+    Sweep { input: String, error: SweepError },
+    /// A sweep of more jobs than the limit.
+    #[error("the sweep has more than {limit} jobs")]
+    TooManyJobs { limit: usize },
+    /// A package that the config does not have.
+    #[error("there is no package '{package}' in the config")]
+    NoPackage { package: String },
+}
+
+impl ComposeError {
+    /// An error without a place.
+    pub(crate) fn new(fault: Fault) -> Self {
+        Self { fault: Box::new(fault), place: None, suggestion: None }
+    }
+
+    /// An error at the place of a value.
+    pub(crate) fn at(fault: Fault, origin: &Origin) -> Self {
+        Self { place: Some(Place::of(origin)), ..Self::new(fault) }
+    }
+
+    /// With the nearest of some names to one that is none of them.
+    pub(crate) fn suggest<'a>(mut self, wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Self {
+        self.suggestion = crate::suggest::nearest(wanted, candidates).map(str::to_owned);
+        self
+    }
+
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        if let Some(suggestion) = &self.suggestion {
+            return Some(format!("did you mean '{suggestion}'?"));
+        }
+        match &*self.fault {
+            Fault::TwoChoices { key, second, .. } => {
+                Some(format!("to change an earlier choice write 'override {key}: {second}'"))
+            }
+            Fault::MustChoose { key, .. } => Some(format!("choose with {key}=OPTION")),
+            Fault::UnusedOverride { key, value, config: None, .. } => {
+                Some(format!("to add it to the defaults list use +{key}={value}"))
+            }
+            Fault::NoKey { input, .. } => Some(format!("to add it use +{input}")),
+            Fault::KeyExists { input, .. } => Some(format!(
+                "to change it use {}; to add or change it use +{input}",
+                input.strip_prefix('+').unwrap_or(input)
+            )),
+            Fault::SweepInRun { simple: true, .. } => Some(
+                "for a list write key=[a,b]; for a text quote it: key='a,b'; to run all of them \
+                 add --multirun"
+                    .to_owned(),
+            ),
+            Fault::SweepInRun { .. } => Some("to run all of them add --multirun".to_owned()),
+            Fault::Override(error) => error.hint().map(str::to_owned),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Into<Fault>> From<T> for ComposeError {
+    fn from(fault: T) -> Self {
+        Self::new(fault.into())
+    }
+}
+
+fn listed(items: &[String]) -> String {
+    items.iter().map(|item| format!("\n  {item}")).collect()
+}
+
+fn within(config: Option<&str>) -> String {
+    config.map(|config| format!("in '{config}': ")).unwrap_or_default()
+}
+
+fn one_of(alternatives: &[String]) -> String {
+    match alternatives {
+        [] => String::new(),
+        known => format!("; it has {}", known.join(", ")),
+    }
+}
+
+fn options_of(group: Option<&str>, options: &[String]) -> String {
+    match (group, options) {
+        (Some(group), [_, ..]) => format!("\noptions of '{group}':{}", listed(options)),
+        _ => String::new(),
+    }
+}

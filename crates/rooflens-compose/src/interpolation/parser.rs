@@ -1,0 +1,239 @@
+//! From tokens to parts, by recursive descent.
+
+use super::error::{GrammarError, GrammarFault};
+use super::lexeme::{Lexeme, unescaped};
+use super::primitive::push_text;
+use super::span::Span;
+use super::token::{Kind, Mode, Token, tokens};
+use super::tree::{Argument, Element, Interpolation, Name, NodeReference, Part, PathKey, ResolverCall};
+
+/// Brackets, braces and interpolations inside each other; Python's own stack ends at about 200.
+const DEPTH_LIMIT: usize = 200;
+
+pub(super) struct Parser<'a> {
+    pub(super) text: &'a str,
+    tokens: Vec<Token>,
+    pub(super) next: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str, mode: Mode) -> Result<Self, GrammarError> {
+        Ok(Self { text, tokens: tokens(text, mode)?, next: 0, depth: 0 })
+    }
+
+    /// The text of a config value, to its end.
+    pub(super) fn config_value(mut self) -> Result<Vec<Part>, GrammarError> {
+        let parts = self.text_parts()?;
+        if parts.is_empty() {
+            return Err(self.unexpected("text"));
+        }
+        self.expect(Kind::End, "the end")?;
+        Ok(parts)
+    }
+
+    /// One element, to the end of the text.
+    pub(super) fn single_element(mut self) -> Result<Element, GrammarError> {
+        let element = self.element()?;
+        self.expect(Kind::End, "the end")?;
+        Ok(element)
+    }
+
+    pub(super) fn peek(&self) -> Token {
+        let end = Span::new(self.text.len(), self.text.len());
+        self.tokens.get(self.next).copied().unwrap_or(Token { kind: Kind::End, span: end })
+    }
+
+    fn expect(&mut self, kind: Kind, expected: &'static str) -> Result<Token, GrammarError> {
+        let token = self.peek();
+        if token.kind != kind {
+            return Err(self.unexpected(expected));
+        }
+        self.next += 1;
+        Ok(token)
+    }
+
+    fn take(&mut self, kind: Kind) -> bool {
+        let found = self.peek().kind == kind;
+        self.next += usize::from(found);
+        found
+    }
+
+    pub(super) fn unexpected(&self, expected: &'static str) -> GrammarError {
+        let token = self.peek();
+        let fault = match token.kind {
+            Kind::End => GrammarFault::Unfinished { expected },
+            _ => GrammarFault::Unexpected { found: token.span.of(self.text).to_owned(), expected },
+        };
+        GrammarError::new(self.text, token.span, fault)
+    }
+
+    fn nested<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Result<T, GrammarError>,
+    ) -> Result<T, GrammarError> {
+        if self.depth == DEPTH_LIMIT {
+            let fault = GrammarFault::TooDeep { limit: DEPTH_LIMIT };
+            return Err(GrammarError::new(self.text, self.peek().span, fault));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Text and interpolations, up to a token that is neither.
+    fn text_parts(&mut self) -> Result<Vec<Part>, GrammarError> {
+        let mut parts = Vec::new();
+        loop {
+            let token = self.peek();
+            let raw = token.span.of(self.text);
+            let text = match token.kind {
+                Kind::InterpolationOpen => {
+                    parts.push(Part::Interpolation(self.interpolation()?));
+                    continue;
+                }
+                Kind::Literal => raw.to_owned(),
+                // Of the backslashes before `${` the last escapes it, the others each other.
+                Kind::EscapedOpen => raw[raw.len() - (raw.len() / 2 + 1)..].to_owned(),
+                Kind::EscapedQuote => unescaped(raw),
+                Kind::Backslashes => {
+                    let follower = self.tokens.get(self.next + 1).map(|token| token.kind);
+                    match follower {
+                        Some(Kind::InterpolationOpen | Kind::QuoteClose) => unescaped(raw),
+                        _ => raw.to_owned(),
+                    }
+                }
+                _ => return Ok(parts),
+            };
+            self.next += 1;
+            push_text(&mut parts, &text, token.span);
+        }
+    }
+
+    pub(super) fn interpolation(&mut self) -> Result<Interpolation, GrammarError> {
+        self.nested(Self::reference)
+    }
+
+    /// From `${` to its end; only its `:` or `}` says whether it is a resolver or a node.
+    fn reference(&mut self) -> Result<Interpolation, GrammarError> {
+        let start = self.expect(Kind::InterpolationOpen, "'${'")?.span.start;
+        let mut dots = 0;
+        while self.take(Kind::Dot) {
+            dots += 1;
+        }
+        let mut keys = vec![self.path_key(true)?];
+        let mut nameable = dots == 0 && self.can_name_resolver(&keys[0]);
+        loop {
+            match self.peek().kind {
+                Kind::Dot | Kind::BracketOpen => {
+                    let key = self.path_key(false)?;
+                    nameable = nameable && self.can_name_resolver(&key);
+                    keys.push(key);
+                }
+                Kind::Colon if nameable => {
+                    self.next += 1;
+                    let arguments = self.sequence(Kind::BraceClose)?;
+                    let end = self.expect(Kind::BraceClose, "',' or '}'")?.span.end;
+                    let name = keys.into_iter().map(|key| key.name).collect();
+                    let span = Span::new(start, end);
+                    return Ok(Interpolation::Resolver(ResolverCall { name, arguments, span }));
+                }
+                Kind::InterpolationClose => {
+                    let end = self.peek().span.end;
+                    self.next += 1;
+                    let span = Span::new(start, end);
+                    return Ok(Interpolation::Node(NodeReference { dots, keys, span }));
+                }
+                _ if nameable => return Err(self.unexpected("'.', '[', ':' or '}'")),
+                _ => return Err(self.unexpected("'.', '[' or '}'")),
+            }
+        }
+    }
+
+    /// Whether the key just read may be a word of a resolver's name: `foo`, but not `0` or `[foo]`.
+    fn can_name_resolver(&self, key: &PathKey) -> bool {
+        let last = self.next.checked_sub(1).and_then(|last| self.tokens.get(last));
+        let plain = last.is_some_and(|token| token.kind == Kind::Word(Lexeme::Id));
+        !key.bracketed && (plain || matches!(key.name, Name::Interpolation(_)))
+    }
+
+    /// A key: `a` or `[a]` where it is the first, `.a` or `[a]` after that.
+    fn path_key(&mut self, first: bool) -> Result<PathKey, GrammarError> {
+        let bracketed = self.take(Kind::BracketOpen);
+        if !bracketed && !first {
+            self.expect(Kind::Dot, "'.' or '['")?;
+        }
+        let token = self.peek();
+        let name = match token.kind {
+            Kind::InterpolationOpen => Name::Interpolation(Box::new(self.interpolation()?)),
+            Kind::Key | Kind::Word(Lexeme::Id) => {
+                self.next += 1;
+                Name::Text(token.span.of(self.text).to_owned())
+            }
+            _ => return Err(self.unexpected("a key")),
+        };
+        if bracketed {
+            self.expect(Kind::BracketClose, "']'")?;
+        }
+        Ok(PathKey { name, bracketed })
+    }
+
+    /// Elements between commas. An element left out counts as empty text.
+    fn sequence(&mut self, close: Kind) -> Result<Vec<Argument>, GrammarError> {
+        let mut arguments = Vec::new();
+        if self.peek().kind == close {
+            return Ok(arguments);
+        }
+        loop {
+            let start = self.peek().span.start;
+            if matches!(self.peek().kind, Kind::Comma) || self.peek().kind == close {
+                let element = Element::Text(String::new());
+                arguments.push(Argument { element, span: Span::new(start, start) });
+            } else {
+                let element = self.element()?;
+                let end = self.peek().span.start;
+                arguments.push(Argument { element, span: Span::new(start, end) });
+            }
+            if !self.take(Kind::Comma) {
+                return Ok(arguments);
+            }
+        }
+    }
+
+    fn element(&mut self) -> Result<Element, GrammarError> {
+        match self.peek().kind {
+            Kind::QuoteOpen => {
+                self.next += 1;
+                let parts = self.text_parts()?;
+                self.expect(Kind::QuoteClose, "the closing quote")?;
+                Ok(Element::Quoted(parts))
+            }
+            Kind::BracketOpen => self.nested(|parser| {
+                parser.next += 1;
+                let items = parser.sequence(Kind::BracketClose)?;
+                parser.expect(Kind::BracketClose, "',' or ']'")?;
+                Ok(Element::List(items.into_iter().map(|item| item.element).collect()))
+            }),
+            Kind::BraceOpen => self.nested(Self::mapping),
+            _ => self.primitive(true),
+        }
+    }
+
+    fn mapping(&mut self) -> Result<Element, GrammarError> {
+        self.next += 1;
+        let mut pairs = Vec::new();
+        if !self.take(Kind::BraceClose) {
+            loop {
+                let key = self.primitive(false)?;
+                self.expect(Kind::Colon, "':'")?;
+                pairs.push((key, self.element()?));
+                if !self.take(Kind::Comma) {
+                    break;
+                }
+            }
+            self.expect(Kind::BraceClose, "',' or '}'")?;
+        }
+        Ok(Element::Map(pairs))
+    }
+}

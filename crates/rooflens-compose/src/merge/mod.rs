@@ -1,0 +1,266 @@
+//! Merging: configs into one, and the command line into that.
+//!
+//! Mappings merge key by key, everything else is replaced; `???` never replaces a value; a list and
+//! a mapping do not go together. Every value keeps the place it was written in.
+
+mod apply;
+mod equal;
+mod sharing;
+
+use crate::error::{ComposeError, Fault};
+use crate::hydra_tree::{Kind, ROOT_CONFIG};
+use crate::resolve::{Evaluator, Found, Settings};
+use crate::schema::{Schema, check_key, convert, element, fitted, misfit, no_field, path_text};
+use crate::value::{Key, Map, Node, Value};
+
+pub(crate) use apply::apply_overrides;
+pub(crate) use sharing::Sharing;
+
+/// How strict a merge is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// New keys come in: configs, and the command line with `+`.
+    Open,
+    /// No new keys: the command line without `+`.
+    Closed,
+}
+
+/// A merge in progress.
+pub(crate) struct Merger<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) schema: Schema,
+    pub(crate) sharing: Sharing,
+    pub(crate) admission: Admission,
+}
+
+impl<'a> Merger<'a> {
+    pub(crate) fn new(settings: &'a Settings, sharing: Sharing) -> Self {
+        Self { settings, schema: Schema::default(), sharing, admission: Admission::Open }
+    }
+
+    /// Merges a config of the defaults list, mounted at its package, into the whole.
+    pub(crate) fn merge_config(
+        &mut self,
+        root: &mut Node,
+        config: &Node,
+        (path, package): (&str, &str),
+    ) -> Result<(), ComposeError> {
+        if !matches!(config.value, Value::Map(_)) {
+            return Err(kinds_clash(&[], root, config));
+        }
+        self.sharing.begin(path, package);
+        self.merge_map(root, &mut Vec::new(), config)?;
+        if path == ROOT_CONFIG {
+            self.schema.has_root = true;
+            self.fit(root, &mut Vec::new())?;
+        }
+        Ok(())
+    }
+
+    /// Makes what is already there fit the types that are known only now.
+    fn fit(&self, node: &mut Node, path: &mut Vec<Key>) -> Result<(), ComposeError> {
+        if let Value::Map(map) = &mut node.value {
+            for (key, child) in map.iter_mut() {
+                if path.is_empty() && *key != Key::from("hydra") {
+                    continue;
+                }
+                path.push(key.clone());
+                let kind = self.schema.kind(path);
+                match convert(kind, &child.value) {
+                    Ok(None) => {}
+                    Ok(Some(value)) => child.value = value,
+                    Err(expected) => return Err(misfit(path, expected, child)),
+                }
+                self.fit(child, path)?;
+                path.pop();
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges a mapping into the one at `path`.
+    pub(crate) fn merge_map(
+        &mut self,
+        root: &mut Node,
+        path: &mut Vec<Key>,
+        from: &Node,
+    ) -> Result<(), ComposeError> {
+        let Some(from) = from.as_map() else { return Ok(()) };
+        for (key, incoming) in from {
+            path.push(key.clone());
+            let merged = self.merge_key(root, path, incoming);
+            path.pop();
+            merged?;
+        }
+        Ok(())
+    }
+
+    fn merge_key(
+        &mut self,
+        root: &mut Node,
+        path: &mut Vec<Key>,
+        incoming: &Node,
+    ) -> Result<(), ComposeError> {
+        let kind = self.schema.kind(path);
+        let existing = at(root, path).map(|node| (node.is_interpolation(), node.is_container()));
+        let Some((is_interpolation, mut is_container)) = existing else {
+            return self.add(root, path, incoming, kind);
+        };
+        if is_interpolation && let Some((target, is_typed)) = self.container_behind(root, path) {
+            if is_typed && !incoming.is_container() && !is_special(incoming) {
+                return Err(misfit(path, "a list", incoming));
+            }
+            // What it refers to is copied here, to be merged with.
+            self.put(root, path, target);
+            is_container = true;
+        }
+        if is_container && incoming.is_container() {
+            if self.sharing.is_same(path) {
+                return Ok(());
+            }
+            return self.merge_containers(root, path, incoming, kind);
+        }
+        if incoming.is_missing() {
+            return Ok(());
+        }
+        let node = fitted(kind, incoming).map_err(|expected| misfit(path, expected, incoming))?;
+        self.adopt(root, path, node);
+        Ok(())
+    }
+
+    fn merge_containers(
+        &mut self,
+        root: &mut Node,
+        path: &mut Vec<Key>,
+        incoming: &Node,
+        kind: Kind,
+    ) -> Result<(), ComposeError> {
+        let Some(existing) = at_mut(root, path) else { return Ok(()) };
+        match (&existing.value, &incoming.value) {
+            (Value::Map(_), Value::Map(_)) => self.merge_map(root, path, incoming),
+            (Value::List(_), Value::List(_)) => {
+                let node = fitted(kind, incoming).map_err(|expected| misfit(path, expected, incoming))?;
+                *existing = node;
+                Ok(())
+            }
+            _ => Err(kinds_clash(path, existing, incoming)),
+        }
+    }
+
+    fn add(
+        &mut self,
+        root: &mut Node,
+        path: &[Key],
+        incoming: &Node,
+        kind: Kind,
+    ) -> Result<(), ComposeError> {
+        let above = path.len().saturating_sub(1);
+        let parent_kind = self.schema.kind(&path[..above]);
+        let is_fixed = matches!(parent_kind, Kind::Record(_));
+        if is_fixed {
+            return Err(no_field(path, incoming, parent_kind));
+        }
+        if self.admission == Admission::Closed {
+            return Err(no_key(path, incoming, at(root, &path[..above])));
+        }
+        let key = path.last().map_or(Ok(()), |key| check_key(parent_kind, key));
+        let fitting = key.and_then(|()| match parent_kind {
+            Kind::TextMap { .. } => element(kind, incoming),
+            _ => fitted(kind, incoming),
+        });
+        let node = fitting.map_err(|expected| misfit(path, expected, incoming))?;
+        self.adopt(root, path, node);
+        Ok(())
+    }
+
+    /// Puts a value of the config that is being merged into the whole.
+    fn adopt(&mut self, root: &mut Node, path: &[Key], node: Node) {
+        self.sharing.adopted(path, &node, root);
+        set(root, path, node);
+    }
+
+    /// Puts any other value into the whole.
+    fn put(&mut self, root: &mut Node, path: &[Key], node: Node) {
+        self.sharing.replaced(path, root);
+        set(root, path, node);
+    }
+
+    /// The list or mapping an interpolation refers to, if it does and can be had, and whether it
+    /// may be nothing else: OmegaConf types the list that `oc.dict.values` makes, and no other.
+    fn container_behind(&self, root: &Node, path: &[Key]) -> Option<(Node, bool)> {
+        // Text around an interpolation makes text of it.
+        let text = at(root, path)?.as_str()?;
+        if !(text.starts_with("${") && text.ends_with('}')) {
+            return None;
+        }
+        let evaluator = Evaluator::new(root, None, self.settings);
+        let found = evaluator.follow_keys(path).ok()?;
+        let Found::At(address) = &found else { return None };
+        let is_typed = evaluator.is_typed(address);
+        Some((evaluator.node_of(&found).filter(Node::is_container)?, is_typed))
+    }
+}
+
+/// Whether a value fits every type: null, `???`, an interpolation.
+fn is_special(node: &Node) -> bool {
+    node.value == Value::Null || node.is_missing() || node.is_interpolation()
+}
+
+/// The value under a path of keys, where all above are mappings.
+pub(crate) fn at<'n>(root: &'n Node, path: &[Key]) -> Option<&'n Node> {
+    path.iter().try_fold(root, |node, key| node.as_map()?.get(key))
+}
+
+fn at_mut<'n>(root: &'n mut Node, path: &[Key]) -> Option<&'n mut Node> {
+    path.iter().try_fold(root, |node, key| node.as_map_mut()?.get_mut(key))
+}
+
+/// Sets the value under a path whose parent is a mapping. A key that is there keeps its position.
+fn set(root: &mut Node, path: &[Key], node: Node) {
+    let Some((last, above)) = path.split_last() else { return };
+    if let Some(map) = at_mut(root, above).and_then(Node::as_map_mut) {
+        map.insert(last.clone(), node);
+    }
+}
+
+/// A config mounted at a package.
+pub(crate) fn mounted(config: &Node, package: &str) -> Node {
+    let mut node = config.clone();
+    if package.is_empty() {
+        return node;
+    }
+    for key in crate::interpolation::split_key(package).into_iter().rev() {
+        let origin = config.origin.clone();
+        let mut map = Map::new();
+        map.insert(Key::Str(key), node);
+        node = Node::at(Value::Map(map), origin);
+    }
+    node
+}
+
+fn kinds_clash(path: &[Key], existing: &Node, incoming: &Node) -> ComposeError {
+    let fault = Fault::MergeKinds {
+        config: None,
+        key: path_text(path),
+        existing: existing.value.kind(),
+        incoming: incoming.value.kind(),
+    };
+    ComposeError::at(fault, &incoming.origin)
+}
+
+/// The error of a key that the command line wants to change and that is not there.
+fn no_key(path: &[Key], incoming: &Node, parent: Option<&Node>) -> ComposeError {
+    let input = match &incoming.origin.source {
+        crate::value::Source::CommandLine(text) => text.to_string(),
+        _ => String::new(),
+    };
+    let fault = Fault::NoKey { key: path_text(path), input };
+    let error = ComposeError::at(fault, &incoming.origin);
+    let Some(Key::Str(wanted)) = path.last() else { return error };
+    let names = parent.and_then(Node::as_map).into_iter().flat_map(|map| map.keys());
+    let names = names.filter_map(|key| match key {
+        Key::Str(name) => Some(name.as_str()),
+        _ => None,
+    });
+    error.suggest(wanted, names.collect::<Vec<_>>())
+}

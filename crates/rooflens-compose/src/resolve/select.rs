@@ -1,0 +1,168 @@
+//! Walks a path of keys, following interpolations on the way.
+
+use super::address::{Address, Root, Step};
+use super::error::{ResolveError, ResolveFault};
+use super::evaluator::{Evaluator, Trail};
+use crate::interpolation::split_key;
+use crate::value::{Key, Node, Value};
+
+/// What a path or an interpolation comes to.
+#[derive(Debug, Clone)]
+pub(crate) enum Found {
+    /// A value of a config.
+    At(Address),
+    /// A value that is in no config: a text that was put together, a resolver's answer.
+    Raw(Value),
+}
+
+impl Evaluator<'_> {
+    /// Where a path starts, and what is left of it: without a leading dot at the root, with one in
+    /// the container `parent`, with each more one level above.
+    pub(super) fn start<'k>(parent: &Address, path: &'k str) -> Result<(Address, &'k str), ResolveFault> {
+        let Some(mut key) = path.strip_prefix('.') else {
+            return Ok((Address::root(parent.root), path));
+        };
+        let mut from = parent.clone();
+        while let Some(rest) = key.strip_prefix('.') {
+            key = rest;
+            from = from.parent().ok_or_else(|| ResolveFault::AboveRoot { target: path.to_owned() })?;
+        }
+        Ok((from, key))
+    }
+
+    /// Walks a path down from a container. `strict` makes `???` an error. Nothing is found where
+    /// the path leads nowhere.
+    pub(super) fn select(
+        &self,
+        from: &Address,
+        path: &str,
+        strict: bool,
+        trail: Option<&mut Trail>,
+    ) -> Result<Option<Found>, ResolveFault> {
+        if path.is_empty() {
+            return Ok(Some(Found::At(from.clone())));
+        }
+        let watched = trail.is_some();
+        let mut own = Vec::new();
+        let trail = trail.unwrap_or(&mut own);
+        let keys = split_key(path);
+        let Some((last, above)) = keys.split_last() else {
+            return Ok(None);
+        };
+        let mut here = from.clone();
+        for (index, key) in above.iter().enumerate() {
+            let Some(next) = self.child(&here, key)? else {
+                return Ok(None);
+            };
+            self.check_given(&next, strict)?;
+            match self.follow(&next, trail)? {
+                Found::At(place) if self.with(&place, |it| it.is_some_and(Node::is_container)) => {
+                    here = place;
+                }
+                _ => {
+                    let path = keys[..=index].join(".");
+                    return Err(ResolveFault::NotContainer { path, key: keys[index + 1].clone() });
+                }
+            }
+        }
+        let Some(target) = self.child(&here, last)? else {
+            return Ok(None);
+        };
+        self.check_given(&target, strict)?;
+        if !watched {
+            return self.follow(&target, trail).map(Some);
+        }
+        if trail.contains(&target) {
+            return Err(ResolveFault::Cycle { target: target.text() });
+        }
+        trail.push(target.clone());
+        let found = self.follow(&target, trail);
+        trail.pop();
+        found.map(Some)
+    }
+
+    fn check_given(&self, address: &Address, strict: bool) -> Result<(), ResolveFault> {
+        if strict && self.with(address, |it| it.is_some_and(Node::is_missing)) {
+            return Err(ResolveFault::Missing { target: address.text() });
+        }
+        Ok(())
+    }
+
+    /// The value under a key of a container. A path can only name keys that are text.
+    fn child(&self, container: &Address, key: &str) -> Result<Option<Address>, ResolveFault> {
+        let step = self.with(container, |node| match node.map(|node| &node.value) {
+            Some(Value::Map(map)) => {
+                let key = Key::from(key);
+                Ok(map.contains_key(&key).then_some(Step::Key(key)))
+            }
+            Some(Value::List(items)) => match python_int(key) {
+                Some(index) => Ok(index.filter(|at| *at < items.len()).map(Step::Index)),
+                None => {
+                    let path = container.text();
+                    Err(ResolveFault::NotAnIndex { path, key: key.to_owned() })
+                }
+            },
+            _ => Ok(None),
+        })?;
+        Ok(step.map(|step| container.below(step)))
+    }
+
+    /// What a path from the top of the config leads to, as `OmegaConf.select` finds it: nothing for
+    /// what is not there, left open, or below something without keys.
+    pub(crate) fn look_up(&self, path: &str) -> Result<Option<Found>, ResolveError> {
+        let root = Address::root(Root::Asked);
+        match self.select(&root, path, false, None) {
+            Err(ResolveFault::NotContainer { .. }) => Ok(None),
+            Err(fault) => Err(ResolveError { key: path.to_owned(), fault }),
+            Ok(Some(found)) => {
+                let missing = match &found {
+                    Found::At(address) => self.with(address, |it| it.is_none_or(Node::is_missing)),
+                    Found::Raw(_) => false,
+                };
+                Ok((!missing).then_some(found))
+            }
+            Ok(None) => Ok(None),
+        }
+    }
+
+    /// The value at a path; nothing where it is null, too.
+    pub(crate) fn value_at(&self, path: &str) -> Result<Option<Value>, ResolveError> {
+        let found = self.look_up(path)?;
+        Ok(found.map(|found| self.value_of(&found)).filter(|value| *value != Value::Null))
+    }
+
+    /// Follows the value under a path of keys of mappings.
+    pub(crate) fn follow_keys(&self, path: &[Key]) -> Result<Found, ResolveFault> {
+        let steps = path.iter().cloned().map(Step::Key).collect();
+        self.follow(&Address { root: Root::Asked, steps }, &mut Vec::new())
+    }
+
+    /// What was found, with its place.
+    pub(crate) fn node_of(&self, found: &Found) -> Option<Node> {
+        match found {
+            Found::Raw(value) => Some(Node::new(value.clone())),
+            Found::At(address) => self.with(address, |node| node.cloned()),
+        }
+    }
+
+    /// The value of a key of the config, followed, with the place of what was found.
+    pub(crate) fn raw_at(&self, path: &str) -> Result<Node, ResolveError> {
+        let found = self.look_up(path)?;
+        Ok(found.and_then(|found| self.node_of(&found)).unwrap_or(Node::new(Value::Null)))
+    }
+}
+
+/// A text that Python's `int` reads: none where it is no number, and none inside where it is one
+/// that no list has.
+pub(crate) fn python_int(text: &str) -> Option<Option<usize>> {
+    let trimmed = text.trim();
+    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    let well_formed = !digits.is_empty()
+        && digits.split('_').all(|run| !run.is_empty() && run.bytes().all(|it| it.is_ascii_digit()));
+    if !well_formed {
+        return None;
+    }
+    let plain: String = digits.chars().filter(|char| *char != '_').collect();
+    let value = plain.parse::<usize>().ok();
+    Some(value.filter(|value| *value == 0 || !trimmed.starts_with('-')))
+}

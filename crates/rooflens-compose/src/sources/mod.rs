@@ -1,0 +1,111 @@
+//! Where configs come from: an ordered search path of folders, and Hydra's own configs around them.
+
+mod loaded;
+mod repository;
+mod source;
+
+use std::fmt;
+
+pub use source::{Listing, Source};
+
+pub(crate) use loaded::Loaded;
+pub(crate) use repository::{Repository, check_interpolations};
+
+/// A place to look for configs, and who named it.
+#[derive(Debug, Clone)]
+pub struct SearchEntry {
+    /// Who named it: `hydra`, `main`, `command-line`, `schema`, or the place of `hydra.searchpath`.
+    pub provider: String,
+    /// The place.
+    pub source: Source,
+}
+
+impl fmt::Display for SearchEntry {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "provider={}, path={}", self.provider, self.source)
+    }
+}
+
+/// The places configs are looked for in, in order: the first that has a config wins. Hydra's own
+/// files always come first and its classes last.
+#[derive(Debug, Clone)]
+pub struct SearchPath {
+    entries: Vec<SearchEntry>,
+}
+
+impl SearchPath {
+    /// The search path of a project whose configs are in `main`.
+    #[must_use]
+    pub fn new(main: Source) -> Self {
+        let entry = |provider: &str, source| SearchEntry { provider: provider.to_owned(), source };
+        Self {
+            entries: vec![
+                entry("hydra", Source::HydraFiles),
+                entry("main", main),
+                entry("schema", Source::HydraClasses),
+            ],
+        }
+    }
+
+    /// With one more place after those that were named so far.
+    #[must_use]
+    pub fn with(mut self, provider: &str, source: Source) -> Self {
+        let before_classes = self.entries.len().saturating_sub(1);
+        self.entries.insert(before_classes, SearchEntry { provider: provider.to_owned(), source });
+        self
+    }
+
+    /// The places, in order.
+    #[must_use]
+    pub fn entries(&self) -> &[SearchEntry] {
+        &self.entries
+    }
+
+    /// Whether a config group of this path exists.
+    #[must_use]
+    pub fn group_exists(&self, group: &str) -> bool {
+        self.entries.iter().any(|entry| entry.source.is_group(group))
+    }
+
+    /// Whether a config of this path exists; `.yaml` may be left out.
+    #[must_use]
+    pub fn config_exists(&self, path: &str) -> bool {
+        self.entries.iter().any(|entry| entry.source.is_config(path))
+    }
+
+    /// The options of a group, or the groups in it, sorted. The empty path is the top.
+    #[must_use]
+    pub fn list(&self, group: &str, listing: Listing) -> Vec<String> {
+        let holders = self.entries.iter().filter(|entry| entry.source.is_group(group));
+        let mut names: Vec<String> = holders.flat_map(|entry| entry.source.list(group, listing)).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// All groups that have options, and the options of each, sorted.
+    #[must_use]
+    pub fn groups(&self) -> Vec<(String, Vec<String>)> {
+        let mut found = Vec::new();
+        self.collect_groups("", 0, &mut found);
+        found.sort();
+        found
+    }
+
+    fn collect_groups(&self, parent: &str, depth: usize, found: &mut Vec<(String, Vec<String>)>) {
+        // A folder can contain itself by a link.
+        if depth > MAX_GROUP_DEPTH {
+            return;
+        }
+        for name in self.list(parent, Listing::Groups) {
+            let group = if parent.is_empty() { name } else { format!("{parent}/{name}") };
+            let options = self.list(&group, Listing::Options);
+            if !options.is_empty() {
+                found.push((group.clone(), options));
+            }
+            self.collect_groups(&group, depth + 1, found);
+        }
+    }
+}
+
+const MAX_GROUP_DEPTH: usize = 32;

@@ -1,0 +1,176 @@
+//! The configs of a search path, each read once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::{Listing, Loaded, SearchEntry, SearchPath, Source};
+use crate::defaults::read_items;
+use crate::error::{ComposeError, Fault};
+use crate::interpolation::{is_interpolation, parse};
+use crate::resolve::{Evaluator, Settings};
+use crate::value::{Key, Map, Node, Origin, Value};
+use crate::yaml;
+
+/// How much of a file its header can be in: Hydra looks no further.
+const HEADER_CHARS: usize = 512;
+
+/// The configs of a search path, each read once.
+pub(crate) struct Repository<'a> {
+    settings: &'a Settings,
+    path: RefCell<SearchPath>,
+    cache: RefCell<HashMap<String, Option<Rc<Loaded>>>>,
+    /// Texts by the name of their file, to show lines of them.
+    texts: RefCell<HashMap<Arc<str>, Rc<str>>>,
+}
+
+impl<'a> Repository<'a> {
+    pub(crate) fn new(path: SearchPath, settings: &'a Settings) -> Self {
+        Self { settings, path: RefCell::new(path), cache: RefCell::default(), texts: RefCell::default() }
+    }
+
+    /// Replaces the search path. What was read stays: it is the primary config, which named the
+    /// new path.
+    pub(crate) fn search(&self, path: SearchPath) {
+        *self.path.borrow_mut() = path;
+    }
+
+    pub(crate) fn search_path(&self) -> SearchPath {
+        self.path.borrow().clone()
+    }
+
+    pub(crate) fn group_exists(&self, group: &str) -> bool {
+        self.path.borrow().group_exists(group)
+    }
+
+    pub(crate) fn config_exists(&self, path: &str) -> bool {
+        self.path.borrow().config_exists(path)
+    }
+
+    pub(crate) fn list(&self, group: &str, listing: Listing) -> Vec<String> {
+        self.path.borrow().list(group, listing)
+    }
+
+    /// The places searched, for messages.
+    pub(crate) fn searched(&self) -> Vec<String> {
+        self.path.borrow().entries().iter().map(ToString::to_string).collect()
+    }
+
+    /// A config; nothing where no place of the search path has it.
+    pub(crate) fn load(&self, path: &str) -> Result<Option<Rc<Loaded>>, ComposeError> {
+        if let Some(known) = self.cache.borrow().get(path) {
+            return Ok(known.clone());
+        }
+        let holder = self.path.borrow().entries().iter().find(|e| e.source.is_config(path)).cloned();
+        let loaded = match holder {
+            Some(entry) => Some(Rc::new(self.read(path, &entry)?)),
+            None => None,
+        };
+        self.cache.borrow_mut().insert(path.to_owned(), loaded.clone());
+        Ok(loaded)
+    }
+
+    /// The config Hydra makes from a class under this path, if it does.
+    pub(crate) fn load_class(&self, path: &str) -> Result<Option<Loaded>, ComposeError> {
+        if !Source::HydraClasses.is_config(path) {
+            return Ok(None);
+        }
+        let entry = SearchEntry { provider: "schema".to_owned(), source: Source::HydraClasses };
+        self.read(path, &entry).map(Some)
+    }
+
+    fn read(&self, path: &str, entry: &SearchEntry) -> Result<Loaded, ComposeError> {
+        let (file, text) = entry.source.read(path).map_err(|(file, error)| {
+            ComposeError::new(Fault::Unreadable { file, message: error.to_string() })
+        })?;
+        let built_in = matches!(entry.source, Source::HydraFiles | Source::HydraClasses);
+        let name: Arc<str> = Arc::from(file.as_str());
+        self.texts.borrow_mut().insert(Arc::clone(&name), Rc::from(&*text));
+        let head_end = text.char_indices().nth(HEADER_CHARS).map_or(text.len(), |(at, _)| at);
+        let header = yaml::header(&text[..head_end])
+            .map_err(|error| ComposeError::new(Fault::Header { file: file.clone(), error }))?;
+        let mut config = yaml::load(&text, name)?;
+        if config.value == Value::Null {
+            config.value = Value::Map(Map::new());
+        }
+        if built_in {
+            forget_places(&mut config);
+        } else {
+            check_interpolations(&config)?;
+        }
+        let defaults = self.take_defaults(path, &mut config)?;
+        Ok(Loaded {
+            header: header.package,
+            defaults: read_items(path, defaults.as_ref())?,
+            config,
+            from_classes: matches!(entry.source, Source::HydraClasses),
+        })
+    }
+
+    /// Takes the defaults list out of a config. It may be an interpolation, or left open.
+    fn take_defaults(&self, path: &str, config: &mut Node) -> Result<Option<Node>, ComposeError> {
+        let key = Key::from("defaults");
+        let Value::Map(map) = &config.value else {
+            return Ok(None);
+        };
+        let Some(defaults) = map.get(&key) else {
+            return Ok(None);
+        };
+        let found = match &defaults.value {
+            _ if defaults.is_missing() => None,
+            Value::Str(text) if is_interpolation(text) => {
+                Some(Evaluator::new(config, None, self.settings).raw_at("defaults")?)
+            }
+            _ => Some(defaults.clone()),
+        };
+        if let Value::Map(map) = &mut config.value {
+            map.shift_remove(&key);
+        }
+        match found {
+            None => Ok(None),
+            Some(node) if matches!(node.value, Value::List(_)) => Ok(Some(node)),
+            Some(node) => {
+                let found = node.value.kind();
+                Err(ComposeError::at(Fault::DefaultsKind { config: path.to_owned(), found }, &node.origin))
+            }
+        }
+    }
+
+    /// Fills in the line an error stands in.
+    pub(crate) fn show_place(&self, mut error: ComposeError) -> ComposeError {
+        if let Some(place) = &mut error.place
+            && let crate::value::Source::File(file) = &place.origin.source
+            && place.excerpt.is_empty()
+            && place.origin.line > 0
+            && let Some(text) = self.texts.borrow().get(file)
+        {
+            let index = usize::try_from(place.origin.line).unwrap_or(usize::MAX) - 1;
+            place.excerpt = text.lines().nth(index).unwrap_or("").chars().take(160).collect();
+        }
+        error
+    }
+}
+
+/// Hydra's own values come from no file the user could look into.
+fn forget_places(node: &mut Node) {
+    node.origin = Origin::default();
+    match &mut node.value {
+        Value::List(items) => items.iter_mut().for_each(forget_places),
+        Value::Map(map) => map.values_mut().for_each(forget_places),
+        _ => {}
+    }
+}
+
+/// An interpolation that is not one is an error when it is read, wanted or not.
+pub(crate) fn check_interpolations(node: &Node) -> Result<(), ComposeError> {
+    match &node.value {
+        Value::Str(text) if is_interpolation(text) => match parse(text) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(ComposeError::at(Fault::Interpolation { error }, &node.origin)),
+        },
+        Value::List(items) => items.iter().try_for_each(check_interpolations),
+        Value::Map(map) => map.values().try_for_each(check_interpolations),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,228 @@
+//! One place configs come from.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::hydra_tree;
+
+/// What of a group is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// Its configs, without their extension.
+    Options,
+    /// The groups in it.
+    Groups,
+}
+
+/// One place configs come from.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A folder on disk.
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Its path as it was named, which may be relative.
+        named: PathBuf,
+    },
+    /// Texts by path (`db/mysql.yaml`), for tests and for configs a program carries in itself.
+    Memory(Arc<BTreeMap<String, String>>),
+    /// The files Hydra ships.
+    HydraFiles,
+    /// The configs Hydra makes from its classes.
+    HydraClasses,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}://{}", self.scheme(), self.path())
+    }
+}
+
+impl Source {
+    /// Texts by path, as a source.
+    pub fn memory<P: Into<String>, T: Into<String>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
+        let files = files.into_iter().map(|(path, text)| (path.into(), text.into()));
+        Source::Memory(Arc::new(files.collect()))
+    }
+
+    /// A folder on disk.
+    pub fn folder(path: impl Into<PathBuf>) -> Self {
+        let folder = path.into();
+        Source::Folder { named: folder.clone(), folder }
+    }
+
+    /// What stands before `://`.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        match self {
+            Source::Folder { .. } => "file",
+            Source::Memory(_) => "memory",
+            Source::HydraFiles => "pkg",
+            Source::HydraClasses => "structured",
+        }
+    }
+
+    /// What stands behind `://`.
+    #[must_use]
+    pub fn path(&self) -> Cow<'_, str> {
+        match self {
+            Source::Folder { named, .. } => named.to_string_lossy(),
+            Source::Memory(_) | Source::HydraClasses => Cow::Borrowed(""),
+            Source::HydraFiles => Cow::Borrowed("hydra.conf"),
+        }
+    }
+
+    /// Whether it can be searched at all.
+    #[must_use]
+    pub fn is_available(&self) -> bool {
+        self.is_group("")
+    }
+
+    /// Whether it has a group of this path.
+    #[must_use]
+    pub fn is_group(&self, group: &str) -> bool {
+        match self {
+            Source::Folder { folder, .. } => folder.join(group).is_dir(),
+            Source::Memory(files) => holds_group(files.keys().map(String::as_str), group),
+            Source::HydraFiles => holds_group(names(hydra_tree::FILES), group),
+            Source::HydraClasses => holds_group(names(hydra_tree::CLASSES), group),
+        }
+    }
+
+    /// Whether it has a config of this path.
+    #[must_use]
+    pub fn is_config(&self, path: &str) -> bool {
+        let file = file_name(path);
+        match self {
+            Source::Folder { folder, .. } => folder.join(&*file).is_file(),
+            Source::Memory(files) => files.contains_key(&*normalised(&file)),
+            Source::HydraFiles => find(hydra_tree::FILES, &file).is_some(),
+            Source::HydraClasses => find(hydra_tree::CLASSES, &file).is_some(),
+        }
+    }
+
+    /// The options of a group, or the groups in it, in no particular order.
+    #[must_use]
+    pub fn list(&self, group: &str, listing: Listing) -> Vec<String> {
+        let join = |name: &str| {
+            if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") }
+        };
+        self.entries(group)
+            .into_iter()
+            .filter(|name| !matches!(name.as_str(), "__pycache__" | "__init__.py"))
+            .filter_map(|name| match listing {
+                Listing::Groups => self.is_group(&join(&name)).then_some(name),
+                Listing::Options => self
+                    .is_config(&join(&name))
+                    .then(|| name.rsplit_once('.').map_or(name.clone(), |(stem, _)| stem.to_owned())),
+            })
+            .collect()
+    }
+
+    fn entries(&self, group: &str) -> BTreeSet<String> {
+        match self {
+            Source::Folder { folder, .. } => fs::read_dir(folder.join(group))
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+                .collect(),
+            Source::Memory(files) => children(files.keys().map(String::as_str), group),
+            Source::HydraFiles => children(names(hydra_tree::FILES), group),
+            Source::HydraClasses => children(names(hydra_tree::CLASSES), group),
+        }
+    }
+
+    /// The text of a config, and the name its file is shown under.
+    pub(super) fn read(&self, path: &str) -> Result<(String, Cow<'static, str>), (String, io::Error)> {
+        let file = file_name(path);
+        match self {
+            Source::Folder { folder, .. } => {
+                let full = folder.join(&*file);
+                let shown = full.to_string_lossy().into_owned();
+                match fs::read_to_string(&full) {
+                    Ok(text) => Ok((shown, Cow::Owned(text))),
+                    Err(error) => Err((shown, error)),
+                }
+            }
+            Source::Memory(files) => {
+                let file = normalised(&file);
+                let text = files.get(&*file).cloned().unwrap_or_default();
+                Ok((file.into_owned(), Cow::Owned(text)))
+            }
+            Source::HydraFiles => Ok(built_in(hydra_tree::FILES, &file)),
+            Source::HydraClasses => Ok(built_in(hydra_tree::CLASSES, &file)),
+        }
+    }
+
+    /// A folder named by `hydra.searchpath`: `file://` may be left out. The error is the scheme
+    /// that cannot be searched.
+    pub(crate) fn parse(path: &str, working_folder: &Path) -> Result<Self, String> {
+        match path.split_once("://") {
+            None | Some(("file", _)) => {
+                let path = path.strip_prefix("file://").unwrap_or(path);
+                Ok(Source::Folder { folder: working_folder.join(path), named: path.into() })
+            }
+            Some(("pkg", "hydra.conf")) => Ok(Source::HydraFiles),
+            Some((scheme, _)) => Err(scheme.to_owned()),
+        }
+    }
+}
+
+fn built_in(files: &'static [(&str, &str)], file: &str) -> (String, Cow<'static, str>) {
+    (file.to_owned(), Cow::Borrowed(find(files, file).unwrap_or("")))
+}
+
+/// The file of a config: only `.yaml` counts as an extension, since names may have dots.
+pub(super) fn file_name(path: &str) -> Cow<'_, str> {
+    if path.ends_with(".yaml") { Cow::Borrowed(path) } else { Cow::Owned(format!("{path}.yaml")) }
+}
+
+fn names(files: &'static [(&str, &str)]) -> impl Iterator<Item = &'static str> {
+    files.iter().map(|(path, _)| *path)
+}
+
+fn find(files: &'static [(&str, &str)], file: &str) -> Option<&'static str> {
+    let file = normalised(file);
+    files.iter().find(|(path, _)| *path == file).map(|(_, text)| *text)
+}
+
+fn holds_group<'a>(mut files: impl Iterator<Item = &'a str>, group: &str) -> bool {
+    let group = normalised(group);
+    let group = group.trim_end_matches('/');
+    group.is_empty() || files.any(|file| file.strip_prefix(group).is_some_and(|rest| rest.starts_with('/')))
+}
+
+fn children<'a>(files: impl Iterator<Item = &'a str>, group: &str) -> BTreeSet<String> {
+    let group = normalised(group);
+    files
+        .filter_map(|file| match &*group {
+            "" => Some(file),
+            group => file.strip_prefix(group)?.strip_prefix('/'),
+        })
+        .map(|rest| rest.split('/').next().unwrap_or(rest).to_owned())
+        .collect()
+}
+
+/// The path without empty, `.` and `..` steps, as a file system would walk it.
+fn normalised(path: &str) -> Cow<'_, str> {
+    let plain = |step: &str| !matches!(step, "" | "." | "..");
+    if path.is_empty() || path.split('/').all(plain) {
+        return Cow::Borrowed(path);
+    }
+    let mut steps: Vec<&str> = Vec::new();
+    for step in path.split('/') {
+        match step {
+            "" | "." => {}
+            ".." => {
+                steps.pop();
+            }
+            step => steps.push(step),
+        }
+    }
+    Cow::Owned(steps.join("/"))
+}

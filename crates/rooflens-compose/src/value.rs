@@ -1,0 +1,317 @@
+//! Config values as YAML 1.1 and OmegaConf know them, each with the place it came from.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+/// Where a value was written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// Who wrote it.
+    pub source: Source,
+    /// Line, from 1; 0 where there are no lines.
+    pub line: u32,
+    /// Column, from 1; 0 where there are no columns.
+    pub column: u32,
+}
+
+/// Who wrote a value.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Source {
+    /// The program itself.
+    #[default]
+    BuiltIn,
+    /// A file, by the name it is shown under.
+    File(Arc<str>),
+    /// An argument of the command line, as it was typed.
+    CommandLine(Arc<str>),
+}
+
+/// A value with its origin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+impl Node {
+    /// A value without a place.
+    #[must_use]
+    pub fn new(value: Value) -> Self {
+        Self { value, origin: Origin::default() }
+    }
+
+    /// A value written somewhere.
+    #[must_use]
+    pub fn at(value: Value, origin: Origin) -> Self {
+        Self { value, origin }
+    }
+}
+
+/// A value. `???` and interpolations are text until somebody asks for their meaning.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(Int),
+    /// A floating-point number.
+    Float(f64),
+    /// Text.
+    Str(String),
+    /// Binary data (`!!binary`).
+    Bytes(Vec<u8>),
+    /// A list.
+    List(Vec<Node>),
+    /// A mapping, in the order of writing.
+    Map(Map),
+}
+
+impl Value {
+    /// What it is, with its article, for messages.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "a truth value",
+            Value::Int(_) => "a whole number",
+            Value::Float(_) => "a number",
+            Value::Str(_) => "a text",
+            Value::Bytes(_) => "binary data",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a mapping",
+        }
+    }
+}
+
+/// A mapping, in the order of writing.
+pub type Map = IndexMap<Key, Node>;
+
+/// A whole number of any size: Python's have no bounds.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Int {
+    /// One that fits.
+    Small(i64),
+    /// Decimal digits, with a minus where it is negative, of one that does not.
+    Big(String),
+}
+
+/// A key of a mapping. Equal as Python's dictionary keys are: `1`, `1.0` and `true` are one key.
+#[derive(Debug, Clone)]
+pub enum Key {
+    /// Text.
+    Str(String),
+    /// A whole number.
+    Int(Int),
+    /// A floating-point number, by its bits.
+    Float(u64),
+    /// True or false.
+    Bool(bool),
+    /// Binary data.
+    Bytes(Vec<u8>),
+}
+
+impl From<&str> for Key {
+    fn from(text: &str) -> Self {
+        Key::Str(text.to_owned())
+    }
+}
+
+impl Key {
+    /// The key as a value.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match self {
+            Key::Str(text) => Value::Str(text.clone()),
+            Key::Int(int) => Value::Int(int.clone()),
+            Key::Float(bits) => Value::Float(f64::from_bits(*bits)),
+            Key::Bool(flag) => Value::Bool(*flag),
+            Key::Bytes(bytes) => Value::Bytes(bytes.clone()),
+        }
+    }
+
+    /// The form two equal keys share: whole numbers lose their type, NaNs their payload.
+    fn canonical(&self) -> CanonicalKey<'_> {
+        match self {
+            Key::Str(text) => CanonicalKey::Str(text),
+            Key::Bytes(bytes) => CanonicalKey::Bytes(bytes),
+            Key::Bool(flag) => CanonicalKey::Small(i64::from(*flag)),
+            Key::Int(Int::Small(small)) => CanonicalKey::Small(*small),
+            Key::Int(Int::Big(digits)) => CanonicalKey::Big(digits.as_str().into()),
+            Key::Float(bits) => {
+                let float = f64::from_bits(*bits);
+                if float.is_nan() {
+                    CanonicalKey::Float(f64::NAN.to_bits())
+                } else if float.is_finite() && float.fract() == 0.0 {
+                    // `{:.0}` prints every digit of a whole float, so 2^53 and above stay exact.
+                    let digits = format!("{:.0}", float + 0.0);
+                    match digits.parse() {
+                        Ok(small) => CanonicalKey::Small(small),
+                        Err(_) => CanonicalKey::Big(digits.into()),
+                    }
+                } else {
+                    CanonicalKey::Float(*bits)
+                }
+            }
+        }
+    }
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum CanonicalKey<'a> {
+    Str(&'a str),
+    Bytes(&'a [u8]),
+    Small(i64),
+    Big(std::borrow::Cow<'a, str>),
+    Float(u64),
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.canonical() == other.canonical()
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.canonical().hash(state);
+    }
+}
+
+/// What Python's `str()` gives: text as it is, `None`, `True`, `1e-05`, `['a', 1]`.
+#[must_use]
+pub fn python_str(value: &Value) -> String {
+    match value {
+        Value::Str(text) => text.clone(),
+        other => python_repr(other),
+    }
+}
+
+/// What Python's `repr()` gives: as [`python_str`], with text in quotes.
+#[must_use]
+pub fn python_repr(value: &Value) -> String {
+    let mut out = String::new();
+    write_repr(value, &mut out);
+    out
+}
+
+fn write_repr(value: &Value, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("None"),
+        Value::Bool(true) => out.push_str("True"),
+        Value::Bool(false) => out.push_str("False"),
+        Value::Int(Int::Small(small)) => out.push_str(&small.to_string()),
+        Value::Int(Int::Big(digits)) => out.push_str(digits),
+        Value::Float(float) => out.push_str(&float_repr(*float)),
+        Value::Str(text) => write_quoted(text.chars().map(Unit::Char), out),
+        Value::Bytes(bytes) => {
+            out.push('b');
+            write_quoted(bytes.iter().map(|byte| Unit::Byte(*byte)), out);
+        }
+        Value::List(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                write_repr(&item.value, out);
+            }
+            out.push(']');
+        }
+        Value::Map(map) => {
+            out.push('{');
+            for (index, (key, item)) in map.iter().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                write_repr(&key.to_value(), out);
+                out.push_str(": ");
+                write_repr(&item.value, out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// Python's `repr()` of a float: the shortest digits that read back, with an exponent below 1e-4
+/// and from 1e16 on.
+#[must_use]
+pub fn float_repr(float: f64) -> String {
+    if float.is_nan() {
+        return "nan".to_owned();
+    }
+    if float.is_infinite() {
+        return if float > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let scientific = shortest(float);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if float == 0.0 || (-4..16).contains(&exponent) {
+        let decimals = mantissa.chars().filter(char::is_ascii_digit).count();
+        let decimals = i32::try_from(decimals).unwrap_or(i32::MAX) - 1 - exponent;
+        return format!("{float:.*}", usize::try_from(decimals).unwrap_or(0).max(1));
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+}
+
+/// The fewest digits that read back. Of two such texts equally near, Rust takes the upper one and
+/// Python the even one, as rounding to that many digits does.
+fn shortest(float: f64) -> String {
+    let upper = format!("{float:e}");
+    let digits = upper.split('e').next().unwrap_or("").chars().filter(char::is_ascii_digit).count();
+    let even = format!("{float:.*e}", digits.saturating_sub(1));
+    if even.parse() == Ok(float) { even } else { upper }
+}
+
+/// One unit of a quoted text: Python prints text and bytes alike but for what it escapes.
+#[derive(Clone, Copy)]
+enum Unit {
+    Char(char),
+    Byte(u8),
+}
+
+fn write_quoted(units: impl Iterator<Item = Unit> + Clone, out: &mut String) {
+    let char_of = |unit| match unit {
+        Unit::Char(char) => char,
+        Unit::Byte(byte) => char::from(byte),
+    };
+    let has = |wanted| units.clone().any(|unit| char_of(unit) == wanted);
+    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
+    out.push(quote);
+    for unit in units {
+        let char = char_of(unit);
+        let code = u32::from(char);
+        match char {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\\' => out.push_str("\\\\"),
+            _ if char == quote => {
+                out.push('\\');
+                out.push(char);
+            }
+            ' '..='~' => out.push(char),
+            _ if matches!(unit, Unit::Char(_)) && is_printable(char) => out.push(char),
+            _ if code <= 0xff => out.push_str(&format!("\\x{code:02x}")),
+            _ if code <= 0xffff => out.push_str(&format!("\\u{code:04x}")),
+            _ => out.push_str(&format!("\\U{code:08x}")),
+        }
+    }
+    out.push(quote);
+}
+
+/// Whether a character is shown as it is. Rust's own debug format leaves the same categories
+/// alone as Python's `isprintable`; the letter before keeps combining marks from being escaped.
+fn is_printable(char: char) -> bool {
+    let mut text = String::from("a");
+    text.push(char);
+    !char.is_control() && !text.escape_debug().skip(1).eq(char.escape_unicode())
+}

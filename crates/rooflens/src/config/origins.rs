@@ -1,0 +1,59 @@
+//! Each value of a config with the place it comes from.
+
+use rooflens_compose::value::{Key, Node, Origin, Source, Value, python_str};
+
+/// A value at the end of a path.
+pub struct Leaf<'a> {
+    /// Its path, as `model.layers`.
+    pub path: String,
+    /// The value.
+    pub node: &'a Node,
+}
+
+/// Every value that is no mapping or list with something in it, in order.
+pub fn leaves(node: &Node) -> Vec<Leaf<'_>> {
+    let mut found = Vec::new();
+    // A stack of its own: configs may be nested deeply.
+    let mut rest = vec![Leaf { path: String::new(), node }];
+    while let Some(Leaf { path, node }) = rest.pop() {
+        let below = |name: String| if path.is_empty() { name } else { format!("{path}.{name}") };
+        match &node.value {
+            Value::Map(map) if !map.is_empty() => {
+                let inner = map.iter().map(|(key, node)| Leaf { path: below(name(key)), node });
+                rest.extend(inner.collect::<Vec<_>>().into_iter().rev());
+            }
+            Value::List(list) if !list.is_empty() => {
+                let inner =
+                    list.iter().enumerate().map(|(i, node)| Leaf { path: below(i.to_string()), node });
+                rest.extend(inner.collect::<Vec<_>>().into_iter().rev());
+            }
+            _ => found.push(Leaf { path, node }),
+        }
+    }
+    found
+}
+
+/// A line for each value: path, value, place.
+pub fn text(node: &Node) -> String {
+    let leaves = leaves(node);
+    let rows: Vec<(String, String)> = leaves
+        .iter()
+        .map(|leaf| (format!("{}: {}", leaf.path, python_str(&leaf.node.value)), place(&leaf.node.origin)))
+        .collect();
+    let width = rows.iter().map(|(left, _)| left.chars().count().min(60)).max().unwrap_or(0);
+    rows.iter().map(|(left, right)| format!("{left:width$}  # {right}\n")).collect()
+}
+
+/// Where a value was written, in words.
+pub fn place(origin: &Origin) -> String {
+    match (&origin.source, origin.line) {
+        (Source::BuiltIn, _) => "built in".to_owned(),
+        (Source::CommandLine(argument), _) => format!("command line: {argument}"),
+        (Source::File(file), 0) => file.to_string(),
+        (Source::File(file), line) => format!("{file}:{line}:{}", origin.column),
+    }
+}
+
+fn name(key: &Key) -> String {
+    python_str(&key.to_value())
+}

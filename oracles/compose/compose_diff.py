@@ -1,0 +1,552 @@
+"""Compose random config trees with hydra-core and with rooflens-compose, and compare.
+
+    python oracles/compose/compose_diff.py --binary PATH/compose_view [--cases 3000] [--seed N] [--plant]
+
+The binary is `cargo build --example compose_view`; run this with the venv of hydra-core 1.3.8.
+Compared: the YAML of the job and of the hydra node, the resolved YAML, the defaults list, the
+choices and their order, the texts of --info, warnings, the jobs of sweeps and their overrides, and
+whether there is an error. `--plant` runs the binary with mistakes planted in it and fails unless
+every one of them is noticed.
+"""
+import argparse
+import copy
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import yaml
+from hydra import initialize_config_dir
+from hydra._internal import config_loader_impl
+from hydra._internal import hydra as hydra_module
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import OmegaConf, open_dict
+
+GROUPS = ["model", "db", "srv", "exp"]
+NESTED = ["srv/db", "model/arch"]
+OPTIONS = ["a", "b", "c.min"]
+KEYS = ["x", "y", "z", "lr", "name", "d", "l"]
+PACKAGES = ["_global_", "_here_", "_group_", "pkg", "pkg.in", "_global_.top", "model", "srv.db", "hydra.job.env_set"]
+
+
+class Tree:
+    """A random config tree and a random command line for it."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.calm = rng.random() < 0.75  # few mistakes, so that most of the tree is reached
+        self.groups = rng.sample(GROUPS, rng.randint(1, 4)) + rng.sample(NESTED, rng.randint(0, 2))
+        self.options = {group: OPTIONS[: rng.randint(1, 3)] for group in self.groups}
+        self.shared = rng.sample(["base", "common"], rng.randint(0, 2))
+        self.listed = []  # groups of the primary config's defaults list
+        self.files = {}
+        self.files["config.yaml"] = self.config("", primary=True)
+        for group in self.groups:
+            for option in self.options[group]:
+                self.files[f"{group}/{option}.yaml"] = self.config(group)
+        for name in self.shared:
+            self.files[f"{name}.yaml"] = self.config("", name=name)
+        self.config_name = "config"
+        if rng.random() < 0.02:
+            self.files["srv/config.yaml"] = self.config("srv")
+            self.config_name = "srv/config"
+        if rng.random() < 0.005:
+            self.config_name = rng.choice(["confg", "config.yaml", "sub/none"])
+        self.sweeps = rng.random() < 0.1
+        self.overrides = [self.override() for _ in range(rng.choice([0, 0, 1, 1, 2, 3]))]
+
+    def chance(self, probability):
+        return self.rng.random() < probability * (0.04 if self.calm else 1)
+
+    # Configs
+
+    def config(self, group, primary=False, name=None):
+        rng = self.rng
+        if self.chance(0.06):
+            return rng.choice(["", "- 1\n- 2\n", "{}\n", "just text\n", "a: [\n", "x: 1\nx: 2\n"])
+        body = {}
+        if primary or rng.random() < (0.5 if group == "exp" else 0.2):
+            body["defaults"] = self.defaults(group, primary, name)
+        for key in rng.sample(KEYS, rng.randint(0, 4)):
+            body[key] = self.value(key, 2)
+        if primary and self.calm:
+            safe = {"x": 1, "y": "why", "name": "x", "d": {"x": 3, "y": [1, 2]}, "l": ["one", {"x": 2}], "z": None}
+            body.update({key: value for key, value in safe.items() if rng.random() < 0.8})
+        if primary:
+            for key in rng.sample(self.groups, rng.randint(0, 1)):
+                if "/" not in key and rng.random() < 0.3:
+                    body[key] = self.value("d", 2)
+        if rng.random() < (0.12 if primary else 0.01):
+            body["hydra"] = self.hydra_node()
+        header = ""
+        if group and rng.random() < (0.8 if group == "exp" else 0.12):
+            package = "_global_" if rng.random() < 0.6 else rng.choice(["foo.bar", "model", "_group_", "_global_.q", "_here_"])
+            if self.chance(0.05):
+                package = "two words"
+            header = f"# @package {package}\n"
+            if rng.random() < 0.1:
+                header = "# note\n" + header
+        return header + yaml.dump(body, sort_keys=False)
+
+    def hydra_node(self):
+        if self.chance(0.4):
+            return self.rng.choice([
+                {"job": {"chdir": "maybe"}}, {"nonsense": 1}, {"job": {"env_set": {"A": 1, "B": None}}}, {"run": None}, {"searchpath": "x"}, {"launcher": {"x": 1}}, 5, None,
+                {"sweeper": 3}, {"job": {"num": "x"}}, {"mode": "walk"}, {"overrides": {"task": "x"}}, {"callbacks": None}, {"job": {"env_copy": [None]}}, {"run": ["x"]},
+            ])
+        return self.rng.choice([
+            {"run": {"dir": "out/${x}"}}, {"run": {"dir": 5}}, {"job": {"name": "n", "chdir": "yes"}},
+            {"sweeper": {"params": {"x": "1,2", "lr": 3}}}, {"job": {"env_set": {"A": 1}}}, {"output_subdir": None},
+            {"searchpath": ["nowhere"]}, {"verbose": ["a", 1]}, {"mode": "MULTIRUN"}, {"job": {"num": "7", "env_copy": ["HOME"]}}, {"mode": 1},
+            {"sweep": {"dir": "m", "subdir": "${hydra.job.override_dirname}"}},
+            {"job": {"config": {"override_dirname": {"kv_sep": "-", "exclude_keys": ["x"]}}}}, {"callbacks": {"c": {"_target_": "t"}}},
+            {"job_logging": {"root": {"level": "DEBUG"}}}, {"sweeper": {"max_batch_size": 2}}, {"help": {"app_name": 1}},
+        ])
+
+    def defaults(self, group, primary, name):
+        rng = self.rng
+        items = []
+        relative = [g[len(group) + 1:] for g in self.groups if group and g.startswith(group + "/")]
+        pool = self.groups if not group else relative
+        absolute = ["/" + g for g in self.groups if g != group]
+        if not primary and self.calm:
+            # What the primary config lists already can be listed again only under another package.
+            absolute = [g for g in absolute if g[1:] not in self.listed]
+            pool = [g for g in pool if (f"{group}/{g}" if group else g) not in self.listed]
+        chosen = []
+        for _ in range(rng.randint(1, 4) if primary else rng.randint(1, 2)):
+            candidates = pool if (pool and rng.random() < 0.9) else absolute
+            if not candidates or rng.random() < 0.15:
+                path = self.config_default(group, name)
+                items += [path] if path else []
+                continue
+            item = rng.choice(candidates)
+            if item in chosen and not self.chance(0.1):
+                continue
+            chosen.append(item)
+            items.append(self.group_default(item, group))
+        if primary:
+            self.listed = [item.lstrip("/") for item in chosen]
+        overrides = []
+        if not primary and rng.random() < (0.7 if group == "exp" else 0.1):
+            if self.listed and (self.calm or rng.random() < 0.6):
+                # Only what stands before can be overridden.
+                before = self.listed[: self.listed.index(group)] if group in self.listed else self.listed
+                overrides.append(self.override_item(["/" + it for it in before], []))
+            else:
+                overrides.append(self.override_item(absolute, chosen))
+        elif primary and rng.random() < 0.1:
+            overrides.append(self.override_item(chosen if self.calm else pool, chosen))
+        if rng.random() < 0.65:
+            items.insert(rng.randint(0, len(items)), "_self_")
+        if self.chance(0.02):
+            items.insert(0, "_self_")
+        if primary and rng.random() < 0.08:
+            overrides.append({"override hydra/" + rng.choice(["job_logging", "hydra_logging"]): rng.choice(["disabled", "none", "default"])})
+        if primary and self.chance(0.1):
+            overrides.append({"override hydra/" + rng.choice(["job_logging", "launcher", "output"]): rng.choice(["stdout", "basic", "nope"])})
+        items += [it for it in overrides if it]
+        if self.chance(0.03):
+            items.reverse()
+        if self.chance(0.03):
+            items.append(rng.choice([{"model": 5}, {"a": "b", "c": "d"}, {}, None, 7, {"model": [1]}, ["x"], "_self_@x", {"x y model": "a"}, {"db": "_self_"}, {"@x": "a"}, {1: "a"}]))
+        if self.chance(0.01):
+            return rng.choice([None, {"model": "a"}, "???", "text", "${l}"])
+        return items
+
+    def option(self, group):
+        group = group.lstrip("/")
+        if self.chance(0.06) or group not in self.options:
+            return "nope"
+        return self.rng.choice(self.options[group])
+
+    def group_default(self, name, group):
+        rng = self.rng
+        full = name.lstrip("/") if name.startswith("/") or not group else f"{group}/{name}"
+        option = self.option(full)
+        roll = rng.random()
+        if roll < 0.05:
+            option = None
+        elif roll < 0.05 + (0.005 if self.calm else 0.04):
+            option = "???"
+        elif roll < 0.12:
+            option = [self.option(full) for _ in range(rng.randint(0, 2))]
+        elif roll < 0.17 and self.calm:
+            option = rng.choice(["${%s}" % it for it in self.groups] + ["${oc.env:NOPE,a}"])
+        elif roll < 0.17:
+            option = rng.choice(["${model}", "${db}", "${srv/db}", "${nope}", "${oc.env:NOPE,a}", "${model}", "a${x}", "${.model}", "${..model}", "${defaults.0.db}"])
+        key = name
+        if rng.random() < 0.2:
+            key += "@" + rng.choice(PACKAGES)
+        if rng.random() < 0.12:
+            key = "optional " + key
+        return {key: option}
+
+    def override_item(self, candidates, chosen):
+        if not candidates:
+            return None
+        rng = self.rng
+        name = rng.choice(chosen) if chosen and rng.random() < 0.4 else rng.choice(candidates)
+        key = "override " + name
+        if rng.random() < 0.1:
+            key += "@" + rng.choice(PACKAGES)
+        if rng.random() < 0.05:
+            key = key.replace("override", "override optional")
+        option = self.option(name)
+        return {key: rng.choice([option, option, option, None, [option]]) if rng.random() < 0.3 else option}
+
+    def config_default(self, group, name):
+        rng = self.rng
+        paths = ["/" + it for it in self.shared if it != name]
+        if not group:
+            paths += [it for it in self.shared if it != name]
+        if name is None:
+            paths += [f"/{it}/{option}" for it in self.groups if it != group for option in self.options[it]]
+        if self.chance(0.05) or not paths:
+            return None if self.calm else "absent"
+        if self.calm and (group or name) and rng.random() < 0.7:
+            return None  # or the lists would name each other all the time
+        path = rng.choice(paths)
+        if rng.random() < 0.15:
+            path += "@" + rng.choice(PACKAGES)
+        return path
+
+    # Values
+
+    def value(self, key, depth):
+        rng = self.rng
+        if key == "d" and rng.random() < 0.85 and depth:
+            return {k: self.value(k, depth - 1) for k in rng.sample(KEYS, rng.randint(0, 3))}
+        if key == "l" and rng.random() < 0.85 and depth:
+            return [self.value(rng.choice(KEYS), depth - 1) for _ in range(rng.randint(0, 3))]
+        roll = rng.random()
+        if roll < 0.2:
+            return self.interpolation()
+        if roll < 0.25:
+            return "???"
+        if roll < 0.3:
+            return None
+        if roll < 0.36 and depth:
+            return {k: self.value(k, depth - 1) for k in rng.sample(KEYS, 2)}
+        if roll < 0.4 and depth:
+            return [1, {"x": 2}]
+        return rng.choice([0, 1, 17, 2.5, 1e-5, True, False, "text", "two words", "yes", "12", "", "a: b", "on", {1: "i", True: "t"}, 10**20])
+
+    def interpolation(self):
+        rng = self.rng
+        if self.chance(0.04):
+            return rng.choice(["${", "${x", "${x:", "a${b}}c${"])
+        if self.calm and rng.random() < 0.9:
+            return rng.choice(["${x}", "${y}", "${d}", "${l}", "${l.0}", "${l[1].x}", "${d.x}", "p_${x}_s", "${x}${y}", "$${x}", "${oc.select:nope}", "${oc.select:x,3}", "${oc.select:.z,'q'}",
+                               "${oc.env:HOME}", "${oc.env:NOPE_NOPE,7}", "${oc.decode:'3.5'}", "${oc.create:[1,${x}]}", "${oc.dict.keys:d}", "${oc.dict.values:d}", "${hydra:job.name}",
+                               "${hydra:runtime.choices}", "${hydra:overrides.task}", "v=${d} l=${l}", "${oc.select:d.x.y.z,1}", "${oc.create:{p: ${y}, q: {r: 1}}}", "${z}", "${d.${name}}", "${oc.create:'a: ${x}'}"])
+        return rng.choice([
+            "${x}", "${y}", "${d}", "${l}", "${l.0}", "${l[0]}", "${d.x}", "${.x}", "${.y}", "${..x}", "${..d.x}", "${model}", "${model.name}",
+            "${db.d}", "${srv.db.x}", "p_${x}_s", "${x}${y}", "$${x}", "\\${x}", "${nope}", "${oc.select:nope}", "${oc.select:x,3}", "${oc.select:.z,'q'}",
+            "${oc.env:HOME}", "${oc.env:NOPE_NOPE,7}", "${oc.env:NOPE_NOPE}", "${oc.decode:'[1,2]'}", "${oc.decode:'3.5'}", "${oc.create:[1,${x}]}",
+            "${oc.create:{p: ${.y}}}", "${oc.dict.keys:d}", "${oc.dict.values:d}", "${oc.dict.values:.d}", "${hydra:job.name}", "${hydra:runtime.cwd}", "${hydra:nope}", "${hydra:overrides.task}",
+            "${hydra.job.name}", "${d.${name}}", "${${name}}", "${oc.deprecated:x}", "v=${d} l=${l}", "${z}", "${unknown:1}", "${now:%%}", "${oc.select:d.x.y.z,1}",
+            "${oc.select:.d.${name},${y}}", "${.d.x}", "${...x}", "${oc.dict.keys:l}", "${oc.create:'a: ${x}'}",
+        ])
+
+    # The command line
+
+    def key(self):
+        rng = self.rng
+        roll = rng.random()
+        if roll < 0.35:
+            return rng.choice(KEYS)
+        if roll < 0.7:
+            start = rng.choice([g.replace("/", ".") for g in self.groups] + ["d", "pkg", "foo.bar", "srv"])
+            return start + "." + rng.choice(KEYS)
+        if roll < 0.8:
+            return rng.choice(["l.0", "l.1", "l.5", "l.x", "l.1.x", "d.l.0", "d.d.x", "d.x.y", "x.y", "new", "new.key"])
+        if roll < 0.9:
+            return rng.choice(["hydra.run.dir", "hydra.job.name", "hydra.job.chdir", "hydra.job.env_set.A", "hydra.verbose", "hydra.sweeper.params",
+                               "hydra.job.num", "hydra.nope", "hydra.job", "hydra.mode", "hydra.searchpath", "hydra.job.env_copy", "hydra.output_subdir", "hydra", "hydra.sweep.dir"])
+        return rng.choice(self.groups)
+
+    def cli_value(self):
+        rng = self.rng
+        if self.sweeps and rng.random() < 0.6:
+            return rng.choice(["1,2", "a,b", "range(3)", "choice(x,y)", "'q',r", "[1],[2]", "range(0.0,1.0,0.5)", "glob(*)", "glob(a*)", "interval(0,1)", "{a:1},{b:2}", "true,null", "sort(3,1,2)"])
+        if self.chance(0.03):
+            return rng.choice(["a,b", "range(3)", "a=b", "[1,", "'open"])
+        return rng.choice(["1", "2.5", "true", "null", "text", "'quo ted'", "[1,2]", "[]", "{x:1}", "{x:1,new:2}", "{d:{x:5}}", "{}", "???", "${x}", "'${y}'",
+                           "${d}", "a b", "", "1e3", "[a,{b:1}]", "{x:???,y:2}", "${oc.env:HOME}", "'${'", "{l:[1]}", "MULTIRUN", "[HOME]", "yes", "nowhere"])
+
+    def override(self):
+        rng = self.rng
+        roll = rng.random()
+        if roll < 0.45:
+            group = rng.choice(self.groups)
+            prefix = rng.choice(["", "", "", "", "+", "+", "~", "++"])
+            if self.calm:
+                listed = self.listed and rng.random() < 0.7
+                group = rng.choice(self.listed) if listed else rng.choice(self.groups)
+                prefix = rng.choice(["", "", "", "~"]) if group in self.listed else "+"
+            key = group
+            if rng.random() < (0.05 if self.calm else 0.2):
+                key += "@" + rng.choice(["pkg", "pkg.in", "_global_", "top", "model", "srv.db", "", "foo", group.replace("/", ".")])
+            if self.chance(0.05):
+                key = rng.choice(["modl", "nogroup", "srv/nope", "modl@pkg"])
+            value = self.option(group)
+            if self.chance(0.15):
+                value = rng.choice(["null", "[a,b]", "???", "5", "{x:1}", "'${model}'", "''", "[a,1]", "[]"])
+            elif self.sweeps and rng.random() < 0.5:
+                value = rng.choice(["a,b", "glob(*)", "a,b,c.min", "choice(a)"])
+            if prefix == "~" and rng.random() < 0.6:
+                return prefix + key
+            return f"{prefix}{key}={value}"
+        if roll < 0.5:
+            if self.calm:
+                return rng.choice(["hydra/job_logging=disabled", "hydra/launcher=basic", "hydra/output=default", "hydra/hydra_logging=none"])
+            return rng.choice(["hydra/job_logging=disabled", "hydra/launcher=basic", "hydra/nope=x", "hydra/output=default", "hydra/sweeper=basic", "~hydra/help", "hydra/job_logging=nope", "+hydra/env=default", "hydra/callbacks=null"])
+        if self.calm and rng.random() < 0.85:
+            key = rng.choice(["x", "y", "d.x", "l", "name", "l.0", "d", "hydra.run.dir", "hydra.job.name", "hydra.verbose"])
+            if rng.random() < 0.4:
+                return rng.choice(["+", "++"]) + rng.choice(["new", "new.key", "d.new", "model.new", "hydra.job.env_set.Q", "q.w"]) + "=" + self.cli_value()
+            return key + "=" + rng.choice(["1", "text", "null", "'q q'", "[1,2]", "${x}", "true", "1e-3", "???"] if not self.sweeps else ["1,2", "range(3)", "'a',b", "x"])
+        prefix = rng.choice(["", "", "", "+", "+", "++", "++", "~"])
+        if prefix == "~" and rng.random() < 0.7:
+            return prefix + self.key()
+        return f"{prefix}{self.key()}={self.cli_value()}"
+
+
+class Capture:
+    """Stands in for Hydra's log and keeps its lines."""
+
+    def __init__(self):
+        self.lines = []
+
+    def info(self, line):
+        self.lines.append(line)
+
+    debug = info
+
+    def text(self):
+        return "\n".join(self.lines) + "\n"
+
+
+RECORDED = []
+_create = config_loader_impl.create_defaults_list
+
+
+def _recording(**arguments):
+    result = _create(**arguments)
+    RECORDED.append(result)
+    return result
+
+
+config_loader_impl.create_defaults_list = _recording
+
+
+def view(full, defaults, warned):
+    job = copy.deepcopy(full)
+    with open_dict(job):
+        del job["hydra"]
+    hydra = hydra_module.Hydra.get_sanitized_hydra_cfg(full)
+    HydraConfig.instance().set_config(full)
+    result = {
+        "job": OmegaConf.to_yaml(job),
+        "hydra": OmegaConf.to_yaml(hydra),
+        "defaults": [[d.config_path, d.package, d.is_self, d.parent, d.primary] for d in defaults.defaults],
+        "choices": [[k, v] for k, v in defaults.overrides.known_choices.items()],
+        "no_self": warned,
+    }
+    gh = GlobalHydra.instance().hydra
+    capture = hydra_module.log = Capture()
+    capture.info("\nDefaults Tree\n*************")
+    gh._print_defaults_tree_impl(defaults.defaults_tree)
+    result["tree"] = capture.text()
+    for name, target in (("resolved", job), ("resolved_all", copy.deepcopy(full))):
+        try:
+            if "hydra" in target:
+                OmegaConf.set_readonly(target.hydra, None)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                OmegaConf.resolve(target)
+                result[name] = OmegaConf.to_yaml(target)
+        except (Exception, RecursionError) as error:
+            result[name] = None
+            result[name + "_error"] = f"{type(error).__name__}: {error}"
+    result["resolved_all"] = result["resolved_all"] is not None
+    return result
+
+
+def compose(tree, folder, info):
+    for path, text in tree.files.items():
+        file = Path(folder) / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    HydraConfig.instance().cfg = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with initialize_config_dir(version_base="1.3", config_dir=folder):
+                RECORDED.clear()
+                loader = GlobalHydra.instance().config_loader()
+                if tree.sweeps:
+                    return multirun(tree, loader, caught)
+                full = loader.load_configuration(tree.config_name, list(tree.overrides), RunMode.RUN, from_shell=False)
+                result = view(full, RECORDED[-1], any("_self_" in str(w.message) for w in caught))
+                if info:
+                    capture = hydra_module.log = Capture()
+                    gh = GlobalHydra.instance().hydra
+                    gh._print_defaults_list(tree.config_name, list(tree.overrides))
+                    result["defaults_text"] = capture.text()
+                    capture = hydra_module.log = Capture()
+                    gh._print_search_path(tree.config_name, list(tree.overrides))
+                    result["search_path_text"] = capture.text()
+                return result
+        except (Exception, RecursionError) as error:
+            chain = []
+            while error is not None:
+                chain.append(f"{type(error).__name__}: {error}")
+                error = error.__cause__
+            return {"err": " <- ".join(chain)}
+
+
+def multirun(tree, loader, caught):
+    master = loader.load_configuration(tree.config_name, list(tree.overrides), RunMode.MULTIRUN)
+    sweeper = master.hydra.sweeper
+    params = [f"{k}={v}" for k, v in (sweeper.params or {}).items()]
+    arguments = params + list(OmegaConf.to_container(master.hydra.overrides.task, resolve=False))
+    parsed = OverridesParser.create(config_loader=loader).parse_overrides(arguments)
+    batches = BasicSweeper.split_arguments(parsed, sweeper.max_batch_size)
+    jobs = [job for batch in batches for job in batch]
+    made = []
+    for number, job in enumerate(jobs[:4]):
+        try:
+            caught.clear()
+            config = loader.load_sweep_config(master, list(job))
+            with open_dict(config):
+                config.hydra.job.id = number
+                config.hydra.job.num = number
+            made.append(view(config, RECORDED[-1], any("_self_" in str(w.message) for w in caught)))
+        except (Exception, RecursionError) as error:
+            made.append({"err": f"{type(error).__name__}: {error}"})
+    return {"batches": [len(batch) for batch in batches], "overrides": jobs, "jobs": made}
+
+
+def difference(theirs, ours):
+    """The first field in which the two differ."""
+    if ("err" in theirs) != ("err" in ours):
+        return "err"
+    if "err" in theirs:
+        return None
+    if "jobs" in theirs:
+        for field in ("batches", "overrides"):
+            if theirs[field] != ours[field]:
+                return field
+        for left, right in zip(theirs["jobs"], ours["jobs"]):
+            found = difference(left, right)
+            if found:
+                return "job " + found
+        return None
+    for field in theirs:
+        if field.endswith("_error"):
+            continue
+        if theirs[field] != ours[field]:
+            return field
+    return None
+
+
+def run(binary, trees, folder, plant, verbose, info_every=10):
+    environment = dict(os.environ, ROOFLENS_PLANT=plant or "")
+    child = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    found, errors, unresolved, sweeps, causes = [], 0, 0, 0, Counter()
+    for index, tree in enumerate(trees):
+        place = os.path.join(folder, str(index))
+        theirs = compose(tree, place, info_every and index % info_every == 0)
+        question = {"dir": place, "config": tree.config_name, "overrides": tree.overrides, "multirun": tree.sweeps}
+        child.stdin.write(json.dumps(question) + "\n")
+        child.stdin.flush()
+        line = child.stdout.readline()
+        if not line:
+            raise SystemExit(f"the binary died at case {index}: {tree.files} {tree.overrides}")
+        ours = json.loads(line)
+        errors += "err" in theirs
+        if "err" in theirs:
+            causes[re.sub(r"'[^']*'|\d+", "_", theirs["err"].split("\n")[0])[:70]] += 1
+        unresolved += "err" not in theirs and "resolved" in theirs and theirs["resolved"] is None
+        sweeps += "jobs" in theirs
+        field = difference(theirs, ours)
+        if field:
+            found.append((index, field))
+            if verbose and len(found) <= verbose:
+                report(index, field, tree, theirs, ours)
+        shutil.rmtree(place)
+    child.stdin.close()
+    child.wait()
+    if verbose > 9:
+        for cause, count in causes.most_common(40):
+            print(count, cause)
+    return found, errors, unresolved, sweeps
+
+
+def report(index, field, tree, theirs, ours):
+    print(f"--- case {index} differs in {field}; {tree.config_name} {tree.overrides}")
+    for path, text in tree.files.items():
+        print(f"[{path}]\n{text}")
+    plain = field.replace("job ", "")
+    if "jobs" in theirs and "jobs" in ours and field.startswith("job "):
+        for left, right in zip(theirs["jobs"], ours["jobs"]):
+            if difference(left, right):
+                theirs, ours = left, right
+                break
+    print(f"hydra: {theirs.get(plain)}\n{theirs.get(plain + '_error', '')}\nours:  {ours.get(plain)}")
+    if plain == "err":
+        print(theirs.get("job", ""), ours.get("job", ""))
+    sys.stdout.flush()
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--binary", required=True)
+    arguments.add_argument("--cases", type=int, default=3000)
+    arguments.add_argument("--seed", type=int, default=random.randrange(10**6))
+    arguments.add_argument("--show", type=int, default=3, help="how many differences to print in full")
+    arguments.add_argument("--only", type=int, help="the number of one case to run")
+    arguments.add_argument("--plant", action="store_true")
+    options = arguments.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    rngs = [random.Random(f"{options.seed}/{index}") for index in range(options.cases)]
+    if options.only is not None:
+        rngs = [random.Random(f"{options.seed}/{options.only}")]
+    folder = tempfile.mkdtemp(prefix="compose_diff_", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    try:
+        if options.plant:
+            missed = []
+            for plant in ("override-order", "header", "self-last", "optional"):
+                trees = [Tree(random.Random(f"{options.seed}/{i}")) for i in range(options.cases)]
+                for tree in trees:
+                    tree.sweeps = False
+                found, *_ = run(options.binary, trees, folder, plant, 0, info_every=0)
+                found = [it for it in found if it[1] != "hydra"]  # the search path is another one
+                print(f"planted '{plant}': {len(found)} of {len(trees)} cases differ", flush=True)
+                missed += [plant] if not found else []
+            sys.exit(f"not noticed: {missed}" if missed else 0)
+        trees = [Tree(rng) for rng in rngs]
+        found, errors, unresolved, sweeps = run(options.binary, trees, folder, None, options.show)
+        print(f"{len(trees)} cases: {len(trees) - errors} composed ({sweeps} sweeps, {unresolved} not resolvable), {errors} errors in Hydra; {len(found)} differ")
+        if found:
+            print(found[:40])
+        sys.exit(1 if found else 0)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

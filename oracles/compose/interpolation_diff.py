@@ -1,0 +1,206 @@
+"""Holds our interpolation grammar against OmegaConf's, on random strings.
+
+Run with a Python that has omegaconf 2.3:
+    python oracles/compose/interpolation_diff.py <path of the interpolation_view example> [count] [seed]
+
+OmegaConf's own visitor walks its parse tree, with callbacks that answer every node and resolver from a
+made-up config; ours does the same with its tree. Compared: acceptance, the answer with its types, the
+raw text of every resolver argument, `oc.decode`, the split of key paths.
+"""
+import json
+import random
+import subprocess
+import sys
+import time
+import warnings
+
+from omegaconf import Node
+from omegaconf._utils import _is_interpolation, split_key
+from omegaconf.errors import GrammarParseError, InterpolationResolutionError
+from omegaconf.grammar_parser import parse
+from omegaconf.grammar_visitor import GrammarVisitor
+
+warnings.simplefilter("ignore")
+
+# --- strings ---------------------------------------------------------------------------------------
+WORDS = ["a", "b", "foo", "bar-1", "_x", "true", "False", "null", "NULL", "inf", "-inf", "nan", "infx", "nan-1", "n", "l1"]
+NUMBERS = ["0", "1", "-1", "+5", "007", "1_000", "1__0", "1.", ".5", "-0", "-0.0", "1e3", "1e-5", "1.e2", "1e400", "1e16",
+           "9223372036854775808", "1" * 30, "1e1_0", "1e", "1.2.3", "1.0"]
+CHARS = list("/-\\+.$%*@?|")
+ESCAPES = ["\\\\", "\\(", "\\)", "\\[", "\\]", "\\{", "\\}", "\\:", "\\=", "\\,", "\\ ", "\\\t", "\\x", "\\'"]
+TEXT = ["a", " ", "\\", "\\\\", "\\\\\\", "$", "\\${", "\\\\\\${x}", "$$", "é", "\n", "{", "}", "'", '"', ":", ".", "x y", "[0]", "\\${a}"]
+INSERTS = list("abn019_-+.,:;=()[]{}'\"\\ \t\n/$%*@?|~&#!<>e") + ["${", "${x}", "é", "''", "\\${", "\\\\", "}}", "${a:", "${.", "[", "]"]
+KEYS = ["a", "b", "foo", "n", "l", "0", "1x", "a-b", "$x", "x$", "é", "a,b", "a=b", "#", "!", "x\ny", "_", "a/b", "1.5"]
+
+
+class Maker:
+    def __init__(self, rng):
+        self.r = rng
+
+    def space(self):
+        return self.r.choice(["", "", "", "", " ", "\t", "  "])
+
+    def pick(self, *weighted):
+        return self.r.choices([f for _, f in weighted], [w for w, _ in weighted])[0]()
+
+    def name(self, depth):
+        return self.interpolation(depth + 1) if depth < 3 and self.r.random() < 0.12 else self.r.choice(KEYS)
+
+    def node(self, depth):
+        r = self.r
+        out = "." * r.choice([0, 0, 0, 1, 2, 3])
+        for i in range(r.choice([1, 1, 2, 3])):
+            key = self.name(depth)
+            out += f"[{key}]" if r.random() < 0.25 else ("." if i else "") + key
+        return "${" + self.space() + out + self.space() + "}"
+
+    def resolver(self, depth):
+        r = self.r
+        word = lambda: self.interpolation(depth + 1) if depth < 3 and r.random() < 0.08 else r.choice(["oc", "env", "foo", "a-b", "n", "_x", "1" if r.random() < 0.1 else "r1"])
+        name = ".".join(word() for _ in range(r.choice([1, 1, 2, 3])))
+        return "${" + self.space() + name + self.space() + ":" + self.space() + self.sequence(depth + 1) + self.space() + "}"
+
+    def interpolation(self, depth=0):
+        return self.node(depth) if depth > 3 or self.r.random() < 0.5 else self.resolver(depth)
+
+    def sequence(self, depth):
+        r = self.r
+        items = ["" if r.random() < 0.06 else self.element(depth) for _ in range(r.choice([0, 1, 1, 2, 3]))]
+        out = ""
+        for i, item in enumerate(items):
+            out += (self.space() + "," + self.space() if i else "") + item
+        return out
+
+    def element(self, depth):
+        if depth > 3:
+            return self.primitive(depth)
+        return self.pick((6, lambda: self.primitive(depth)), (2, lambda: self.quoted(depth)), (1.2, lambda: "[" + self.space() + self.sequence(depth + 1) + self.space() + "]"),
+                         (1.2, lambda: self.mapping(depth)))
+
+    def mapping(self, depth):
+        r = self.r
+        key = lambda: self.pick((4, lambda: r.choice(WORDS)), (3, lambda: r.choice(NUMBERS)), (0.1, lambda: self.quoted(depth)), (0.4, lambda: r.choice(CHARS)),
+                                (1, lambda: r.choice(WORDS) + " " + r.choice(NUMBERS)), (0.5, lambda: r.choice(ESCAPES[:12])))
+        pairs = [key() + self.space() + ":" + self.space() + self.element(depth + 1) for _ in range(r.choice([0, 1, 2, 3]))]
+        return "{" + self.space() + (self.space() + "," + self.space()).join(pairs) + self.space() + "}"
+
+    def primitive(self, depth):
+        r = self.r
+        one = lambda: self.pick((4, lambda: r.choice(WORDS)), (4, lambda: r.choice(NUMBERS)), (2, lambda: r.choice(CHARS)), (1.5, lambda: r.choice(ESCAPES[:12])),
+                                (1, lambda: ":"), (2, lambda: self.interpolation(depth + 1) if depth < 3 else "z"))
+        return one() if r.random() < 0.5 else "".join(one() + (" " if r.random() < 0.2 else "") for _ in range(r.randint(1, 4))).rstrip(" ") or "a"
+
+    def quoted(self, depth):
+        r = self.r
+        q = r.choice("'\"")
+        parts = [lambda: r.choice(TEXT).replace(q, "\\" + q)] * 5 + [lambda: "\\" + q, lambda: "\\\\\\" + q, lambda: self.interpolation(depth + 1) if depth < 3 else "w"]
+        inner = "".join(r.choice(parts)() for _ in range(r.choice([0, 1, 1, 2, 3, 4])))
+        if (len(inner) - len(inner.rstrip("\\"))) % 2:
+            inner += "\\"
+        return q + inner + q
+
+    def text(self):
+        r = self.r
+        mode = r.random()
+        if mode < 0.3:
+            return self.interpolation()
+        if mode < 0.55:
+            return self.element(0) + r.choice(["", "", "", " "])
+        if mode < 0.65:
+            return "".join(r.choice(["a", "b", ".", "..", "[", "]", "[0]", "[a.b]", "\n", "é", "[]"]) for _ in range(r.randint(0, 8)))
+        return "".join(r.choice(TEXT) if r.random() < 0.6 else self.interpolation() for _ in range(r.randint(1, 5)))
+
+    def damaged(self, text):
+        r = self.r
+        for _ in range(r.choice([1, 1, 1, 2, 3])):
+            at = r.randint(0, len(text))
+            action = r.random()
+            if action < 0.5:
+                text = text[:at] + r.choice(INSERTS) + text[at:]
+            elif action < 0.8:
+                text = text[:at] + text[at + r.randint(1, 3):]
+            else:
+                end = min(len(text), at + r.randint(1, 6))
+                text = text[:end] + text[at:end] + text[end:]
+        return text
+
+
+def every_character():
+    """Each character of Latin-1, and a few beyond, in each place where it may matter."""
+    for c in [chr(i) for i in range(256)] + list("\u0130\u0660\u2003\u3000\ufeff\U0001d7d3"):
+        for place in ("{}", "{}{}", "x{}y", "${{{}}}", "${{a{}}}", "${{a.{}}}", "${{a[{}]}}", "${{{}:}}", "${{a{}:1}}", "${{a:{}}}", "${{a:x{}y}}",
+                      "${{a:\\{}}}", "${{a:'{}'}}", "${{a:'\\{}'}}", "${{a:[{}]}}", "${{a:{{x:{}}}}}", "${{a:{{{}:x}}}}", "\\{}${{a}}", "[{}]", "'{}'", "\\{}"):
+            yield place.format(c, c)
+
+
+# --- what OmegaConf says ---------------------------------------------------------------------------
+def show(v):
+    if isinstance(v, Node):
+        v = v._value()
+    if v is None or isinstance(v, bool):
+        return str(v)
+    if isinstance(v, str):
+        return f"s{len(v)}`{v}`"
+    if isinstance(v, int):
+        return f"i{v}"
+    if isinstance(v, float):
+        return f"f{v!r}"
+    if isinstance(v, list):
+        return "[" + " ".join(map(show, v)) + "]"
+    return "{" + " ".join(f"{show(a)}:{show(b)}" for a, b in v.items()) + "}"
+
+
+def on_node(key, memo):
+    return len(key) if "n" in key else [f"<{key}>"] if "l" in key else f"<{key}>"
+
+
+def on_resolver(name, args, args_str):
+    return "<" + name + "".join(f"|{show(a)}|{t}" for a, t in zip(args, args_str)) + ">"
+
+
+def answer(text, **how):
+    try:
+        tree = parse(text, **how)
+    except GrammarParseError:
+        return None
+    except Exception as error:  # a brace that closes nothing, as the very first token
+        if str(error) != "Empty Stack":
+            raise
+        return None
+    visitor = GrammarVisitor(node_interpolation_callback=on_node, resolver_interpolation_callback=on_resolver, memo=None)
+    try:
+        return {"ok": show(visitor.visit(tree))}
+    except InterpolationResolutionError:
+        return "not text"
+    except (AssertionError, ValueError):  # a lone space; a number of too many digits
+        return None
+
+
+def main():
+    binary, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 50_000
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else int(time.time())
+    print(f"seed {seed}, {count} strings")
+    maker = Maker(random.Random(seed))
+    texts = list(every_character())
+    while len(texts) < count:
+        text = maker.text()
+        texts.append(text if len(texts) % 3 else maker.damaged(text))
+    feed = "".join(json.dumps({"in": t}) + "\n" for t in texts)
+    ours = subprocess.run([binary], input=feed, capture_output=True, encoding="utf-8", check=True).stdout.split("\n")[:-1]
+    assert len(ours) == count, (len(ours), count)
+    differences, parsed, decoded = 0, 0, 0
+    for text, line in zip(texts, ours):
+        want = {"parse": answer(text), "decode": answer(text, parser_rule="singleElement", lexer_mode="VALUE_MODE"),
+                "is": _is_interpolation(text), "keys": split_key(text)}
+        got = json.loads(line)
+        parsed += want["parse"] is not None
+        decoded += want["decode"] is not None
+        if want != got:
+            differences += 1
+            if differences <= 25:
+                print("DIFFERENT", json.dumps(text), "\n  omegaconf", json.dumps(want), "\n  ours     ", json.dumps(got))
+    print(f"{count} strings, {parsed} parsed, {decoded} decoded, {differences} differences")
+    sys.exit(differences > 0)
+
+
+main()
