@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rooflens_compose::ComposeError;
 use rooflens_ingest::IngestError;
+use rooflens_project::skeleton::SkeletonError;
 use rooflens_schema::SchemaError;
 
 use crate::cost::error::CostError;
@@ -92,6 +93,9 @@ pub enum CliError {
     /// A question about cost cannot be answered.
     #[error(transparent)]
     Cost(#[from] CostError),
+    /// A project cannot be made.
+    #[error(transparent)]
+    Skeleton(SkeletonError),
     /// There is no folder of configs.
     #[error("there is no config folder {path}")]
     NoConfigFolder {
@@ -122,6 +126,7 @@ impl CliError {
             CliError::Interrupted => Exit::Interrupted,
             CliError::Cost(error) => error.exit(),
             CliError::NoConfigFolder { .. }
+            | CliError::Skeleton(_)
             | CliError::Compose(_)
             | CliError::RunAmongOthers { .. }
             | CliError::StdinTwice
@@ -178,6 +183,7 @@ impl CliError {
             ),
             CliError::Stdout { .. } => Some("df -h . tells the free room".to_owned()),
             CliError::Cost(error) => Some(error.hint()),
+            CliError::Skeleton(error) => error.hint(),
             CliError::NoConfigFolder { .. } => {
                 Some("rooflens init NEW_PROJECT makes one; another folder: --config-dir DIR".to_owned())
             }

@@ -8,6 +8,7 @@ pub mod cost;
 mod doctor;
 mod explain;
 mod import;
+mod init;
 mod list;
 mod man;
 mod report;
@@ -26,6 +27,7 @@ pub enum Command {
     Report(report::Args),
     Cost(Box<cost::Args>),
     Config(config::Args),
+    Init(init::Args),
     List(list::Args),
     Explain(explain::Args),
     Doctor(doctor::Args),
@@ -42,6 +44,7 @@ impl Command {
             Command::Report(args) => report::run(&args, console),
             Command::Cost(args) => cost::run(*args, console),
             Command::Config(args) => config::run(args, console),
+            Command::Init(args) => init::run(&args, console),
             Command::List(args) => list::run(&args, console),
             Command::Explain(args) => explain::run(&args, console),
             Command::Doctor(args) => doctor::run(&args, console),

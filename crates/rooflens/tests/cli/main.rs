@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod analyze;
+mod config;
 mod cost;
 mod cost_files;
 mod cost_sweeps;

@@ -1,0 +1,3 @@
+//! A project on disk: its skeleton.
+
+pub mod skeleton;

@@ -1,0 +1,100 @@
+//! The skeleton's files, embedded.
+
+use super::{Environment, Options};
+
+/// A file of a new project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct File {
+    /// From the project's folder, with `/` between names.
+    pub path: &'static str,
+    /// The whole text.
+    pub contents: &'static str,
+}
+
+/// The files of a new project, sorted by path.
+#[must_use]
+pub fn files(options: &Options) -> Vec<File> {
+    let environment = match options.environment {
+        None => None,
+        Some(Environment::Pixi) => Some(PIXI),
+        Some(Environment::Pyproject) => Some(PYPROJECT),
+    };
+    let mut files: Vec<File> = FILES.iter().copied().chain(environment).collect();
+    files.sort_unstable_by_key(|file| file.path);
+    files
+}
+
+macro_rules! file {
+    ($path:literal) => {
+        File { path: $path, contents: include_str!(concat!("../../skeleton/", $path)) }
+    };
+}
+
+const PIXI: File = file!("pixi.toml");
+const PYPROJECT: File = file!("pyproject.toml");
+
+/// What every project gets.
+const FILES: &[File] = &[
+    file!(".gitignore"),
+    file!("README.md"),
+    file!("bootstrap.yaml"),
+    file!("conf/README.md"),
+    file!("conf/config.yaml"),
+    file!("conf/dataset/sampling/all.yaml"),
+    file!("conf/dataset/sampling/few.yaml"),
+    file!("conf/dataset/sampling/shuffled.yaml"),
+    file!("conf/dataset/starter.yaml"),
+    file!("conf/experiment/batch-sweep.yaml"),
+    file!("conf/experiment/h100-serving.yaml"),
+    file!("conf/experiment/long-decode.yaml"),
+    file!("conf/hardware/auto.yaml"),
+    file!("conf/hardware/cpu.yaml"),
+    file!("conf/hardware/h100.yaml"),
+    file!("conf/hardware/mi300x.yaml"),
+    file!("conf/model/tiny-random.yaml"),
+    file!("conf/model/tiny-random/arch/default.yaml"),
+    file!("conf/model/tiny-random/infer/greedy.yaml"),
+    file!("conf/model/tiny-random/infer/sampled.yaml"),
+    file!("conf/output/numbers.yaml"),
+    file!("conf/output/report.yaml"),
+    file!("conf/output/samples/none.yaml"),
+    file!("conf/output/samples/predictions.yaml"),
+    file!("conf/pipeline/direct_inference/default.yaml"),
+    file!("conf/pipeline/ncu/detailed.yaml"),
+    file!("conf/pipeline/ncu/roofline.yaml"),
+    file!("conf/pipeline/nsys/decode.yaml"),
+    file!("conf/pipeline/nsys/prefill.yaml"),
+    file!("conf/pipeline/nsys/whole.yaml"),
+    file!("conf/pipeline/static_analysis/point.yaml"),
+    file!("conf/pipeline/static_analysis/sweep.yaml"),
+    file!("conf/pipeline/torch_profiler/detailed.yaml"),
+    file!("conf/pipeline/torch_profiler/light.yaml"),
+    file!("conf/profiling/full.yaml"),
+    file!("conf/profiling/minimal.yaml"),
+    file!("conf/profiling/ncu.yaml"),
+    file!("conf/profiling/nsys.yaml"),
+    file!("conf/profiling/roofline-only.yaml"),
+    file!("conf/profiling/torch.yaml"),
+    file!("conf/runtime/command.yaml"),
+    file!("conf/runtime/pytorch.yaml"),
+    file!("conf/runtime/vllm.yaml"),
+    file!("datasets/.gitignore"),
+    file!("datasets/README.md"),
+    file!("datasets/starter/README.md"),
+    file!("datasets/starter/metadata.yaml"),
+    file!("datasets/starter/source-data/1-question.txt"),
+    file!("datasets/starter/source-data/2-instruction.txt"),
+    file!("datasets/starter/source-data/3-code.txt"),
+    file!("datasets/starter/source-data/4-list.txt"),
+    file!("datasets/starter/source-data/5-conversation.txt"),
+    file!("datasets/starter/source-data/6-report.txt"),
+    file!("hardware/README.md"),
+    file!("models/.gitignore"),
+    file!("models/README.md"),
+    file!("models/tiny-random/README.md"),
+    file!("models/tiny-random/config.json"),
+    file!("models/tiny-random/tokenizer.json"),
+    file!("models/tiny-random/tokenizer_config.json"),
+    file!("third_party/README.md"),
+    file!("third_party/externals.lock"),
+];

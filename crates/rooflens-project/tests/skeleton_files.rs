@@ -1,0 +1,157 @@
+//! The skeleton's files: those of the folder, whole, consistent, and with commands that work.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rooflens_compose::sources::{SearchPath, Source};
+use rooflens_compose::{Composer, Mode, Request};
+use rooflens_project::skeleton::{self, Environment, File, Options};
+
+/// Commands that a page may show.
+const COMMANDS: [&str; 7] = ["doctor", "config", "assets", "cost", "run", "externals", "list"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("skeleton")
+}
+
+fn with(environment: Option<Environment>) -> Vec<File> {
+    skeleton::files(&Options { environment, ..Options::default() })
+}
+
+fn collect(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            collect(&entry.path(), &format!("{name}/"), found);
+        } else {
+            found.insert(name);
+        }
+    }
+}
+
+#[test]
+fn the_list_has_every_file_of_the_folder() {
+    let mut on_disk = BTreeSet::new();
+    collect(&folder(), "", &mut on_disk);
+    let environments = [Environment::Pixi, Environment::Pyproject];
+    let listed: BTreeSet<String> =
+        environments.into_iter().flat_map(|it| with(Some(it))).map(|file| file.path.to_owned()).collect();
+    let missing: Vec<String> = on_disk.difference(&listed).map(|path| format!("file!(\"{path}\")")).collect();
+    assert!(missing.is_empty(), "add to FILES in src/skeleton/files.rs: {}", missing.join(", "));
+}
+
+#[test]
+fn files_are_sorted_and_whole() {
+    let files = with(None);
+    assert!(files.is_sorted_by(|a, b| a.path < b.path));
+    for file in &files {
+        assert!(file.contents.is_empty() || file.contents.ends_with('\n'), "{}: no end of line", file.path);
+        assert!(!file.contents.contains('\r') && !file.contents.contains('\t'), "{}", file.path);
+        for place in [concat!("/ho", "me/"), "/root", "/work", concat!("/Us", "ers/")] {
+            assert!(!file.contents.contains(place), "{} names {place}", file.path);
+        }
+    }
+}
+
+#[test]
+fn an_environment_adds_one_file() {
+    let plain = with(None).len();
+    for (environment, name) in [(Environment::Pixi, "pixi.toml"), (Environment::Pyproject, "pyproject.toml")]
+    {
+        let files = with(Some(environment));
+        assert_eq!(files.len(), plain + 1);
+        assert!(files.iter().any(|file| file.path == name));
+        assert!(files.is_sorted_by(|a, b| a.path < b.path));
+    }
+}
+
+#[test]
+fn links_of_pages_lead_somewhere() {
+    let files = with(None);
+    let mut links = 0;
+    for page in files.iter().filter(|file| file.path.ends_with(".md")) {
+        for (_, rest) in
+            page.contents.match_indices("](").map(|(at, it)| page.contents.split_at(at + it.len()))
+        {
+            let target = rest.split(')').next().unwrap();
+            if !target.contains("://") {
+                let at = folder().join(page.path).parent().unwrap().join(target);
+                assert!(at.exists(), "{}: {target}", page.path);
+                links += 1;
+            }
+        }
+    }
+    assert!(links > 5);
+}
+
+/// The commands that pages show as ones to paste, and those of the tasks, each with its place.
+fn commands() -> Vec<(&'static str, &'static str)> {
+    let mut found = Vec::new();
+    for file in with(Some(Environment::Pixi)).into_iter().chain(with(Some(Environment::Pyproject))) {
+        let mut pasted = false;
+        for line in file.contents.lines() {
+            let trimmed = line.trim();
+            if trimmed.starts_with("```") {
+                pasted = trimmed == "```sh";
+            }
+            let command = match line.split_once("cmd = \"") {
+                Some((_, rest)) => rest.split('"').next(),
+                None => Some(trimmed).filter(|_| pasted && !trimmed.starts_with("```")),
+            };
+            found.extend(command.filter(|it| !it.is_empty()).map(|command| (file.path, command)));
+        }
+    }
+    found
+}
+
+#[test]
+fn commands_of_pages_and_tasks_are_ours_and_compose() {
+    let composer = Composer::new(SearchPath::new(Source::folder(folder().join("conf"))));
+    let commands = commands();
+    assert!(commands.len() > 20, "{commands:?}");
+    for (path, command) in commands {
+        let words: Vec<&str> = command.split(' ').collect();
+        assert_eq!(words[0], "rooflens", "{path}: {command}");
+        assert!(COMMANDS.contains(&words[1]), "{path}: {command}");
+        if words[1] != "run" && words[1] != "config" {
+            continue;
+        }
+        let mut request = Request::new("config", words.iter().filter(|it| it.contains('=')).copied());
+        if words.contains(&"-m") {
+            request.mode = Mode::Multirun;
+        }
+        composer.compose(&request).unwrap_or_else(|error| panic!("{path}: {command}: {error}"));
+    }
+}
+
+#[test]
+fn the_example_dataset_is_as_large_as_it_says() {
+    let files = with(None);
+    let samples: Vec<&File> =
+        files.iter().filter(|file| file.path.starts_with("datasets/starter/source-data/")).collect();
+    let bytes: usize = samples.iter().map(|file| file.contents.len()).sum();
+    let metadata = files.iter().find(|file| file.path == "datasets/starter/metadata.yaml").unwrap().contents;
+    assert!(metadata.contains(&format!("samples: {}\n", samples.len())), "{}", samples.len());
+    assert!(metadata.contains(&format!("bytes: {bytes}\n")), "{bytes}");
+}
+
+#[test]
+fn the_example_model_fits_its_tokenizer() {
+    let files = with(None);
+    let json = |name: &str| -> serde_json::Value {
+        let path = format!("models/tiny-random/{name}");
+        serde_json::from_str(files.iter().find(|file| file.path == path).unwrap().contents).unwrap()
+    };
+    let (config, tokenizer) = (json("config.json"), json("tokenizer.json"));
+    let vocabulary = tokenizer["model"]["vocab"].as_object().unwrap();
+    assert_eq!(config["vocab_size"], vocabulary.len());
+    for (token, key) in
+        [("<|bos|>", "bos_token_id"), ("<|eos|>", "eos_token_id"), ("<|pad|>", "pad_token_id")]
+    {
+        assert_eq!(config[key], vocabulary[token]);
+    }
+    assert_eq!(config["max_position_embeddings"], json("tokenizer_config.json")["model_max_length"]);
+}

@@ -1,0 +1,81 @@
+//! `rooflens init`: a new project.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use rooflens_project::skeleton::{self, Environment, Existing, Options};
+use serde::Serialize;
+
+use crate::commands::AnswerFormat;
+use crate::console::Console;
+use crate::document::{SchemaTag, schema};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output;
+use crate::shell::word;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens init first && cd first && rooflens config show
+  rooflens init first --with pixi        with a pixi.toml that has tasks
+  rooflens init . --force                adds what is missing to a folder, changes nothing";
+
+/// Make a project: configs, an example model and dataset, folders for the rest
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Folder of the project
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// What keeps its Python packages
+    #[arg(long, value_enum, value_name = "TOOL")]
+    with: Option<With>,
+    /// Take a folder that has something in it: its files stay as they are
+    #[arg(long)]
+    force: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: AnswerFormat,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum With {
+    Pixi,
+    Pyproject,
+}
+
+#[derive(Serialize)]
+struct Made {
+    schema: SchemaTag,
+    folder: String,
+    made: Vec<&'static str>,
+    kept: Vec<&'static str>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+    let options = Options {
+        environment: args.with.map(|with| match with {
+            With::Pixi => Environment::Pixi,
+            With::Pyproject => Environment::Pyproject,
+        }),
+        existing: if args.force { Existing::Complete } else { Existing::Refuse },
+    };
+    let written = skeleton::write(&args.folder, &options).map_err(CliError::Skeleton)?;
+    match args.format {
+        AnswerFormat::Json => {
+            let folder = written.folder.display().to_string();
+            let made = Made { schema: schema("init"), folder, made: written.made, kept: written.kept };
+            output::json(&made, console.is_read_by_people())?;
+        }
+        AnswerFormat::Text => {
+            let mut text = format!("{}: {} files made", args.folder.display(), written.made.len());
+            if !written.kept.is_empty() {
+                text.push_str(&format!(", {} kept as they were", written.kept.len()));
+            }
+            output::text(&format!("{text}\n"))?;
+            console.say(&format!("next: cd {} && rooflens config show", word(&args.folder)));
+        }
+    }
+    Ok(Exit::Fine)
+}
