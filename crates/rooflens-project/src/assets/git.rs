@@ -1,0 +1,63 @@
+//! Whether git would track a path.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde::Serialize;
+
+/// Whether git leaves a path alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ignored {
+    /// It is ignored.
+    Yes,
+    /// It would be tracked, or is.
+    No,
+    /// The project is not in a git repository, or there is no git.
+    NotAsked,
+}
+
+/// Knows what git tracks. A trait, so that planning starts no process in a test.
+pub trait Tracking {
+    /// Whether git leaves a path of a project alone. A pattern that ends in `/` matches folders
+    /// only, and a link to a folder is not one.
+    fn ignored(&self, project: &Path, relative: &Path, is_folder: bool) -> Ignored;
+}
+
+/// The `git` of the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Git;
+
+impl Tracking for Git {
+    fn ignored(&self, project: &Path, relative: &Path, is_folder: bool) -> Ignored {
+        // `./` keeps a name like `:(glob)x` from being read as pathspec magic.
+        let mut argument = Path::new(".").join(relative).into_os_string();
+        if is_folder {
+            argument.push("/");
+        }
+        // A repository's own config may name a program to ask for changes; none is wanted here.
+        let status = Command::new("git")
+            .args(["-c", "core.fsmonitor=false", "check-ignore", "--quiet", "--"])
+            .arg(argument)
+            .current_dir(project)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        match status.ok().and_then(|status| status.code()) {
+            Some(0) => Ignored::Yes,
+            Some(1) => Ignored::No,
+            _ => Ignored::NotAsked,
+        }
+    }
+}
+
+/// No git at all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Untracked;
+
+impl Tracking for Untracked {
+    fn ignored(&self, _project: &Path, _relative: &Path, _is_folder: bool) -> Ignored {
+        Ignored::NotAsked
+    }
+}

@@ -1,0 +1,82 @@
+//! The layout of a Hugging Face hub cache.
+//!
+//! A repository is a folder `models--organisation--name` (or `datasets--…`). `refs/<revision>` is a
+//! text with the commit a branch or tag was at when it was downloaded, `snapshots/<commit>/` has
+//! the files of a commit, as links into `blobs/`.
+
+use std::path::{Path, PathBuf};
+
+use super::bootstrap::AssetKind;
+use super::files::{Files, Kind};
+
+/// The folder of a repository in a cache.
+pub(super) fn repository_folder(kind: AssetKind, id: &str) -> String {
+    format!("{}--{}", kind.plural(), id.replace('/', "--"))
+}
+
+/// Whether a folder is a repository in a cache, rather than one of its snapshots.
+pub(super) fn is_repository(folder: &Path, files: &dyn Files) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or("");
+    (name.starts_with("models--") || name.starts_with("datasets--"))
+        && matches!(files.kind_behind(&folder.join("snapshots")), Ok(Kind::Folder))
+}
+
+/// The folder of a snapshot and its commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Snapshot {
+    pub(super) folder: PathBuf,
+    pub(super) commit: String,
+}
+
+/// Why there is no snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NoSnapshot {
+    /// The revision is neither a known branch or tag nor a downloaded commit.
+    Revision {
+        /// The branches, tags and commits that are there.
+        known: Vec<String>,
+    },
+    /// The branch is known, but the commit it was at is not there.
+    Commit(String),
+    /// `refs/<revision>` is not a commit.
+    MalformedReference(PathBuf),
+}
+
+/// The snapshot of a revision.
+pub(super) fn snapshot(repository: &Path, revision: &str, files: &dyn Files) -> Result<Snapshot, NoSnapshot> {
+    let snapshots = repository.join("snapshots");
+    let folder_of = |commit: &str| {
+        let folder = snapshots.join(commit);
+        matches!(files.kind_behind(&folder), Ok(Kind::Folder)).then_some(folder)
+    };
+    let reference = repository.join("refs").join(revision);
+    if matches!(files.kind_behind(&reference), Ok(Kind::File { .. })) {
+        let text = files.head(&reference, MAX_REFERENCE_BYTES).unwrap_or_default();
+        let commit = String::from_utf8_lossy(&text).trim().to_owned();
+        // What stands in the file becomes part of a path, so it must be what it should be.
+        if !is_commit(&commit) {
+            return Err(NoSnapshot::MalformedReference(reference));
+        }
+        return match folder_of(&commit) {
+            Some(folder) => Ok(Snapshot { folder, commit }),
+            None => Err(NoSnapshot::Commit(commit)),
+        };
+    }
+    if is_commit(revision) {
+        let commit = revision.to_ascii_lowercase();
+        return match folder_of(&commit) {
+            Some(folder) => Ok(Snapshot { folder, commit }),
+            None => Err(NoSnapshot::Commit(commit)),
+        };
+    }
+    let names = |folder: PathBuf| files.names(&folder).unwrap_or_default();
+    let known = names(repository.join("refs")).into_iter().chain(names(snapshots));
+    Err(NoSnapshot::Revision { known: known.map(|name| name.to_string_lossy().into_owned()).collect() })
+}
+
+/// A reference is one commit; more is something else.
+const MAX_REFERENCE_BYTES: u64 = 128;
+
+fn is_commit(text: &str) -> bool {
+    text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

@@ -1,0 +1,125 @@
+//! The files that a variant is drawn from.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rooflens_compose::yaml;
+
+use super::{FILE_LIST, Metadata, SubsetRequest, file_list};
+use crate::assets::bootstrap::read_text;
+use crate::assets::error::{AssetError, AssetFault};
+use crate::assets::files::{Disk, Files, Kind};
+use crate::assets::project::{Project, plain_name, plain_path};
+use crate::assets::walk::{self, ListedFile, MAX_FILES};
+
+/// The files to draw from, and the folder their paths start from.
+pub(super) struct Parent {
+    pub(super) root: String,
+    pub(super) files: Vec<ListedFile>,
+}
+
+pub(super) fn dataset_folder(project: &Project, name: &str) -> Result<PathBuf, AssetError> {
+    check_name("dataset", name)?;
+    let datasets = Path::new("datasets");
+    let folder = datasets.join(name);
+    // Something that is written below it must stay in the project.
+    project.inside(&folder.join("variant"), &Disk)?;
+    if matches!(Disk.kind_behind(&project.root().join(&folder)), Ok(Kind::Folder)) {
+        return Ok(folder);
+    }
+    let names = folders_in(&project.root().join(datasets));
+    let fault = AssetFault::UnknownDataset { name: name.to_owned(), names: names.clone() };
+    Err(AssetError::new(fault).suggest(name, names.iter().map(String::as_str)))
+}
+
+pub(super) fn find_parent(
+    project: &Project,
+    dataset: &Path,
+    request: &SubsetRequest,
+) -> Result<Parent, AssetError> {
+    check_name("parent", &request.parent)?;
+    let dataset = project.root().join(dataset);
+    let folder = dataset.join(&request.parent);
+    if !matches!(Disk.kind_behind(&folder), Ok(Kind::Folder)) || request.parent == request.variant {
+        let (parent, names) = (request.parent.clone(), folders_in(&dataset));
+        let fault = AssetFault::NoParent { dataset: request.dataset.clone(), parent, names: names.clone() };
+        return Err(AssetError::new(fault).suggest(&request.parent, names.iter().map(String::as_str)));
+    }
+    let metadata = folder.join(Metadata::FILE);
+    let is_variant = matches!(Disk.kind(&metadata), Ok(Kind::File { .. }))
+        && matches!(Disk.kind(&folder.join(FILE_LIST)), Ok(Kind::File { .. }));
+    let (root, list) = if is_variant {
+        (root_of(&metadata)?, Some(folder.join(FILE_LIST)))
+    } else {
+        (request.parent.clone(), None)
+    };
+    let base = dataset.join(&root);
+    let files = match (request.list.as_ref(), list) {
+        (Some(list), _) => read_list(list, &base)?,
+        (None, Some(list)) => read_variant_list(&list, &base)?,
+        (None, None) => list_folder(&base)?,
+    };
+    Ok(Parent { root, files })
+}
+
+fn list_folder(folder: &Path) -> Result<Vec<ListedFile>, AssetError> {
+    let listing = walk::list(folder, MAX_FILES);
+    if !listing.is_complete {
+        let fault = AssetFault::TooManyFiles { path: folder.to_owned(), limit: MAX_FILES };
+        return Err(AssetError::new(fault));
+    }
+    // A file left out in silence would make another sample of the same name.
+    let odd = listing.files.iter().map(|file| &file.path).find(|path| plain_path(path).is_err());
+    if let Some(entry) = odd.or(listing.unreadable.first()) {
+        let problem = "cannot stand in a list: it cannot be read, or its name is not plain UTF-8";
+        return Err(AssetError::new(AssetFault::ListEntry { entry: entry.clone(), problem }));
+    }
+    Ok(listing.files)
+}
+
+fn read_list(list: &Path, base: &Path) -> Result<Vec<ListedFile>, AssetError> {
+    file_list::read(&read_long_text(list)?, list, base)
+}
+
+/// The list of a variant names a file once for every epoch that has it; it is drawn from once.
+fn read_variant_list(list: &Path, base: &Path) -> Result<Vec<ListedFile>, AssetError> {
+    let text = read_long_text(list)?;
+    let mut seen = HashSet::new();
+    let once: Vec<&str> = text.lines().filter(|line| seen.insert(*line)).collect();
+    file_list::read(&file_list::write(&once), list, base)
+}
+
+fn read_long_text(path: &Path) -> Result<String, AssetError> {
+    fs::read_to_string(path).map_err(|error| AssetError::unreadable(path, error))
+}
+
+/// The folder that the paths of a variant start from.
+fn root_of(metadata: &Path) -> Result<String, AssetError> {
+    let text = read_text(metadata, &Disk)?;
+    let node = yaml::load(&text, Arc::from(metadata.display().to_string())).map_err(AssetError::yaml)?;
+    let Some(root) = node.get(&["root"]) else {
+        let fault = AssetFault::MissingKey { key: "root", within: "metadata.yaml".to_owned() };
+        return Err(AssetError::at(fault, &node.origin, &text));
+    };
+    let name = root.as_str().unwrap_or("");
+    plain_name(name).map_err(|problem| {
+        let (within, value) = ("root".to_owned(), name.to_owned());
+        AssetError::at(AssetFault::FieldValue { within, value, problem }, &root.origin, &text)
+    })?;
+    Ok(name.to_owned())
+}
+
+pub(super) fn check_name(within: &str, name: &str) -> Result<(), AssetError> {
+    plain_name(name).map_err(|problem| {
+        let (within, value) = (within.to_owned(), name.to_owned());
+        AssetError::new(AssetFault::FieldValue { within, value, problem })
+    })
+}
+
+fn folders_in(folder: &Path) -> Vec<String> {
+    let names = Disk.names(folder).unwrap_or_default();
+    let names = names.into_iter().filter_map(|name| name.into_string().ok());
+    names.filter(|name| !name.starts_with('.') && folder.join(name).is_dir()).collect()
+}

@@ -1,0 +1,251 @@
+//! Starts git: no shell, no prompts, no hooks, no surprises from the environment.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use super::ExternalsError;
+
+/// A value of `GIT_ALLOW_PROTOCOL` that no protocol has: git may not reach anything.
+pub(super) const NO_PROTOCOL: &str = "none";
+
+/// Settings that hold over the user's own. The rest of the user's configuration stays (proxies,
+/// credential helpers, `insteadOf`), without which many could fetch nothing.
+const SETTINGS: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.autocrlf=false",
+    "core.protectHFS=true",
+    "core.protectNTFS=true",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+    "advice.detachedHead=false",
+    "init.defaultBranch=main",
+    // Protocol 2 serves any commit by its id, not only the tips of branches.
+    "protocol.version=2",
+    // A server that sends nothing for a minute is given up.
+    "http.lowSpeedLimit=1",
+    "http.lowSpeedTime=60",
+];
+
+/// What is kept of the `GIT_*` variables: how to reach a server, and where the user's settings are.
+/// The others point git at some other repository, as they do within a hook.
+const KEPT: &[&str] = &[
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_PROXY_COMMAND",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+];
+
+/// How much of git's complaint is passed on.
+const MAX_SAID_LINES: usize = 4;
+const MAX_SAID_CHARS: usize = 600;
+
+/// Git in a folder.
+#[derive(Debug, Clone)]
+pub(super) struct Git {
+    folder: PathBuf,
+    protocols: &'static str,
+    index: Option<PathBuf>,
+    own_repository: bool,
+    user_hooks: bool,
+}
+
+impl Git {
+    /// Git in a folder, cut off from every remote.
+    pub fn at(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            protocols: NO_PROTOCOL,
+            index: None,
+            own_repository: false,
+            user_hooks: false,
+        }
+    }
+
+    /// Lets git use some protocols.
+    pub fn reaching(mut self, protocols: &'static str) -> Self {
+        self.protocols = protocols;
+        self
+    }
+
+    /// Uses another index than the repository's own.
+    pub fn with_index(mut self, index: Option<PathBuf>) -> Self {
+        self.index = index;
+        self
+    }
+
+    /// Never takes the repository around the folder for the folder's own.
+    pub fn own_repository(mut self) -> Self {
+        self.own_repository = true;
+        self
+    }
+
+    /// Leaves `core.hooksPath` as the user has it, for asking where hooks are.
+    pub fn with_user_hooks(mut self) -> Self {
+        self.user_hooks = true;
+        self
+    }
+
+    /// Runs it and gives what it printed.
+    pub fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Vec<u8>, ExternalsError> {
+        self.run_with_input(arguments, b"")
+    }
+
+    /// The same, with something to read.
+    pub fn run_with_input<A: AsRef<OsStr>>(
+        &self,
+        arguments: &[A],
+        input: &[u8],
+    ) -> Result<Vec<u8>, ExternalsError> {
+        let output = self.output(arguments, input)?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(ExternalsError::Git { command: shown(arguments), said: said(&output.stderr) })
+    }
+
+    /// The one line it prints, without its end.
+    pub fn line<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<String, ExternalsError> {
+        Ok(text_line(&self.run(arguments)?))
+    }
+
+    /// The one line it prints, or nothing where it fails: for questions whose answer may be no.
+    pub fn ask<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<String>, ExternalsError> {
+        let output = self.output(arguments, b"")?;
+        Ok(output.status.success().then(|| text_line(&output.stdout)))
+    }
+
+    fn output<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Output, ExternalsError> {
+        let mut command = self.command()?;
+        command.args(arguments.iter().map(AsRef::as_ref));
+        let mut child = command
+            .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|source| ExternalsError::NoGit { source })?;
+        let stdin = child.stdin.take();
+        // Written beside the reading: git answers while it reads, and either pipe may fill up.
+        std::thread::scope(|scope| {
+            if let Some(mut stdin) = stdin {
+                // A git that stopped reading has said why on stderr, and its exit code counts.
+                scope.spawn(move || drop(stdin.write_all(input)));
+            }
+            child.wait_with_output()
+        })
+        .map_err(|source| ExternalsError::NoGit { source })
+    }
+
+    fn command(&self) -> Result<Command, ExternalsError> {
+        let mut command = Command::new("git");
+        for (name, _) in std::env::vars_os() {
+            if is_dropped(&name) {
+                command.env_remove(name);
+            }
+        }
+        command
+            .current_dir(&self.folder)
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ASKPASS", "")
+            .env("SSH_ASKPASS", "")
+            .env("GCM_INTERACTIVE", "never")
+            .env("GIT_ALLOW_PROTOCOL", self.protocols)
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_LFS_SKIP_SMUDGE", "1")
+            .env("GIT_TEMPLATE_DIR", "");
+        if self.protocols == NO_PROTOCOL {
+            command.env("GIT_NO_LAZY_FETCH", "1");
+        } else if let Some(ssh) = self.batch_ssh()? {
+            command.env("GIT_SSH_COMMAND", ssh);
+        }
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        if let (true, Some(parent)) = (self.own_repository, self.folder.parent()) {
+            command.env("GIT_CEILING_DIRECTORIES", parent);
+        }
+        for setting in SETTINGS.iter().skip(usize::from(self.user_hooks)) {
+            command.arg("-c").arg(setting);
+        }
+        Ok(command)
+    }
+
+    /// The user's ssh, told not to ask for anything. Ssh asks on the terminal itself, past git.
+    fn batch_ssh(&self) -> Result<Option<String>, ExternalsError> {
+        if self.protocols == "file" || ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| is_set(name)) {
+            return Ok(None);
+        }
+        let configured = Git::at(&self.folder).ask(&["config", "--get", "core.sshCommand"])?;
+        let ssh = configured.filter(|ssh| !ssh.is_empty()).unwrap_or_else(|| "ssh".to_owned());
+        Ok(Some(format!("{ssh} -o BatchMode=yes")))
+    }
+}
+
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some()
+}
+
+fn is_dropped(name: &OsString) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("GIT_") && !name.starts_with("GIT_SSL_") && !KEPT.contains(&name.as_ref())
+}
+
+fn text_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.strip_suffix('\n').unwrap_or(&text).to_owned()
+}
+
+/// The command as a message shows it.
+pub(super) fn shown<A: AsRef<OsStr>>(arguments: &[A]) -> String {
+    let words: Vec<_> = arguments.iter().map(|word| word.as_ref().to_string_lossy().into_owned()).collect();
+    words.join(" ")
+}
+
+/// Git's complaint, shortened, on one line. A server writes part of it, so that control characters
+/// (which a terminal obeys) are dropped.
+pub(super) fn said(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let noise = |line: &&str| line.is_empty() || line.starts_with("hint:") || line.starts_with("warning:");
+    let mut lines: Vec<&str> = text.split(['\n', '\r']).map(str::trim).filter(|line| !noise(line)).collect();
+    lines.drain(..lines.len().saturating_sub(MAX_SAID_LINES));
+    let joined: String =
+        lines.join("; ").chars().filter(|char| !char.is_control()).take(MAX_SAID_CHARS).collect();
+    if joined.is_empty() { "git gave no reason".to_owned() } else { joined }
+}
+
+/// The records of a `-z` answer.
+pub(super) fn records(bytes: &[u8]) -> impl Iterator<Item = String> {
+    bytes
+        .split(|byte| *byte == 0)
+        .filter(|record| !record.is_empty())
+        .map(|record| String::from_utf8_lossy(record).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_is_short_and_cannot_steer_a_terminal() {
+        let stderr = b"warning: x\nremote: \x1b[31mred\x07\nfatal: no\nhint: y\n\n";
+        assert_eq!(said(stderr), "remote: [31mred; fatal: no");
+        assert_eq!(said(b""), "git gave no reason");
+        assert!(said("x".repeat(5000).as_bytes()).len() <= MAX_SAID_CHARS);
+    }
+
+    #[test]
+    fn hooks_are_the_first_setting() {
+        // `with_user_hooks` leaves out the first.
+        assert!(SETTINGS[0].starts_with("core.hooksPath="));
+    }
+}

@@ -1,0 +1,144 @@
+//! Source files of a Hugging Face repository, copied from the local cache. Nothing is downloaded.
+//!
+//! The copies are plain files that the project may commit; their git tree is pinned. A note beside
+//! the folder lists what was copied, so that an edit is told from an older snapshot.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Inspected, Keeper, Task};
+use crate::externals::git::Git;
+use crate::externals::hub_cache::{self, Snapshot};
+use crate::externals::identifiers::{ObjectId, Revision};
+use crate::externals::listing::Listing;
+use crate::externals::lock::{Pin, Source};
+use crate::externals::observed::{Observed, Stands};
+use crate::externals::project::Externals;
+use crate::externals::url::{HubRepository, SourceUrl};
+use crate::externals::{ExternalsError, Step, licences};
+
+pub(super) struct HubSnapshot;
+
+impl Keeper for HubSnapshot {
+    fn url(&self, url: &str) -> Result<SourceUrl, ExternalsError> {
+        SourceUrl::hub(url)
+    }
+
+    fn resolve(
+        &self,
+        project: &Externals,
+        url: &SourceUrl,
+        revision: &Revision,
+    ) -> Result<ObjectId, ExternalsError> {
+        let (cache, repository) = cache_of(project, url)?;
+        // The hub calls its only branch `main`; `HEAD` is what git users ask for when they say nothing.
+        let main = Revision::parse("main")?;
+        hub_cache::resolve(cache, repository, if revision.as_str() == "HEAD" { &main } else { revision })
+    }
+
+    fn inspect(&self, project: &Externals, pin: Pin) -> Result<Inspected, ExternalsError> {
+        let snapshot = snapshot_of(project, &pin)?;
+        for path in &pin.paths {
+            if !snapshot.files.iter().any(|(file, _)| path.covers(file)) {
+                return Err(ExternalsError::NothingAtPath {
+                    url: pin.url.as_str().to_owned(),
+                    path: path.as_str().to_owned(),
+                    commit: pin.commit.as_str().to_owned(),
+                });
+            }
+        }
+        let git = Git::at(&project.root);
+        let files: Vec<(String, &Path)> =
+            snapshot.files.iter().map(|(path, real)| (path.clone(), real.as_path())).collect();
+        let tree = Listing::of_files(&git, &files)?.tree(&git)?;
+        let licences = licences::of(snapshot.files.iter().map(|(path, _)| path.as_str()), &pin.paths);
+        let source = Source { pin, tree, licences };
+        Ok(Inspected { source, submodules: Vec::new(), left_out: snapshot.left_out })
+    }
+
+    fn observe(&self, project: &Externals, source: &Source) -> Result<Observed, ExternalsError> {
+        let place = source.pin.place();
+        let mut observed = Observed { stands: project.stands(&place)?, ..Observed::default() };
+        if observed.stands != Stands::Folder {
+            return Ok(observed);
+        }
+        let git = Git::at(&project.root);
+        let found = Listing::of_folder(&git, &project.path(&place))?;
+        let tree = found.tree(&git)?;
+        observed.agrees = tree == source.tree;
+        if observed.agrees {
+            observed.commit = Some(source.pin.commit.clone());
+            return Ok(observed);
+        }
+        match copied(project, &source.pin) {
+            Some((commit, listing)) => {
+                observed.edits = listing.differences(&found);
+                observed.commit = Some(commit);
+            }
+            // Nothing tells which files were changed: the folder is named.
+            None => observed.edits = vec![".".to_owned()],
+        }
+        observed.at_risk = !observed.edits.is_empty() && !is_committed(project, &place, &tree)?;
+        Ok(observed)
+    }
+
+    fn prepare(&self, project: &Externals, source: &Source) -> Result<Snapshot, ExternalsError> {
+        snapshot_of(project, &source.pin)
+    }
+
+    fn plan(&self, task: &Task<'_>) -> Vec<Step> {
+        let (source, pin) = (task.source, &task.source.pin);
+        let (built, place) = (pin.staging(), pin.place());
+        let mut steps = vec![Step::Remove { path: built.clone() }, Step::MakeFolder { path: built.clone() }];
+        steps.extend(
+            task.snapshot
+                .files
+                .iter()
+                .map(|(path, from)| Step::CopyFile { from: from.clone(), to: format!("{built}/{path}") }),
+        );
+        steps.extend([
+            Step::CheckFiles {
+                folder: built.clone(),
+                tree: source.tree.clone(),
+                note: pin.copied(),
+                commit: pin.commit.clone(),
+            },
+            Step::MarkReadOnly { path: built.clone() },
+            Step::Replace { built, place },
+        ]);
+        steps
+    }
+}
+
+fn cache_of<'a>(
+    project: &'a Externals,
+    url: &'a SourceUrl,
+) -> Result<(&'a Path, &'a HubRepository), ExternalsError> {
+    let problem = "it is no repository of the hub";
+    let repository =
+        url.hub_repository().ok_or(ExternalsError::BadUrl { url: url.as_str().to_owned(), problem })?;
+    match &project.hub_cache {
+        Some(cache) => Ok((cache, repository)),
+        None => Err(ExternalsError::HubCacheUnset { repository: repository.id.clone() }),
+    }
+}
+
+fn snapshot_of(project: &Externals, pin: &Pin) -> Result<Snapshot, ExternalsError> {
+    let (cache, repository) = cache_of(project, &pin.url)?;
+    hub_cache::snapshot(cache, repository, pin, project.hub_limits)
+}
+
+/// What was last copied: the commit in the first line, then the files.
+fn copied(project: &Externals, pin: &Pin) -> Option<(ObjectId, Listing)> {
+    let text = fs::read_to_string(project.path(&pin.copied())).ok()?;
+    let (commit, files) = text.split_once('\n')?;
+    Some((ObjectId::parse(commit).ok()?, Listing::from_text(files)?))
+}
+
+/// Whether the project's last commit has just these files, so that they cannot be lost.
+fn is_committed(project: &Externals, place: &str, tree: &ObjectId) -> Result<bool, ExternalsError> {
+    let Some(repository) = &project.repository else { return Ok(false) };
+    let committed = format!("HEAD:{}", repository.path(place));
+    let found = repository.git(&project.root).ask(&["rev-parse", "--verify", "--quiet", &committed])?;
+    Ok(found.as_deref() == Some(tree.as_str()))
+}

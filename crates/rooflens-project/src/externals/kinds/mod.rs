@@ -1,0 +1,185 @@
+//! The ways to keep a reference source. Each observes what stands, and plans what makes it equal to
+//! the lock; neither changes anything.
+//!
+//! | kind | where it lives | good for |
+//! | --- | --- | --- |
+//! | submodule | a link in the project's repository | whole repositories, with history at hand |
+//! | subtree | files tracked by the project | small repositories that must come with a clone |
+//! | sparse | a clone of its own, ignored by the project | some folders of a large repository |
+//! | hub | files copied from the Hugging Face cache | a model's code and configs, without weights |
+
+mod hub;
+mod sparse;
+mod submodule;
+mod subtree;
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::git::records;
+use super::hub_cache::{LeftOut, Snapshot};
+use super::identifiers::{InnerPath, ObjectId, Revision};
+use super::lock::{Pin, Source};
+use super::observed::Observed;
+use super::project::Externals;
+use super::url::SourceUrl;
+use super::{ExternalsError, Step, licences, remote};
+
+/// How a reference source is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A git submodule.
+    Submodule,
+    /// Its files as part of the project's own repository.
+    Subtree,
+    /// A clone of its own with some paths checked out.
+    Sparse,
+    /// Source files copied from the Hugging Face cache.
+    Hub,
+}
+
+impl Kind {
+    /// Every kind, in the order they are listed to the user.
+    pub const ALL: &'static [Kind] = &[Kind::Submodule, Kind::Subtree, Kind::Sparse, Kind::Hub];
+
+    /// Its name in the lock and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Submodule => "submodule",
+            Kind::Subtree => "subtree",
+            Kind::Sparse => "sparse",
+            Kind::Hub => "hub",
+        }
+    }
+
+    /// The kind of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// The names, in order.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|kind| kind.name()).collect()
+    }
+
+    /// The folder its sources stand in.
+    #[must_use]
+    pub fn shelf(self) -> &'static str {
+        match self {
+            Kind::Submodule | Kind::Subtree | Kind::Sparse => "third_party/github",
+            Kind::Hub => "third_party/hf",
+        }
+    }
+
+    /// Refuses paths where all is taken, and their lack where they are the point.
+    pub(super) fn check_paths(self, paths: &[InnerPath]) -> Result<(), ExternalsError> {
+        let problem = match self {
+            Kind::Sparse if paths.is_empty() => "a sparse checkout needs paths",
+            Kind::Submodule | Kind::Subtree if !paths.is_empty() => {
+                "only a sparse checkout or hub snapshot takes paths"
+            }
+            _ => return Ok(()),
+        };
+        Err(ExternalsError::BadPaths { kind: self, problem })
+    }
+
+    /// What it does.
+    pub(super) fn keeper(self) -> &'static dyn Keeper {
+        match self {
+            Kind::Submodule => &submodule::Submodule,
+            Kind::Subtree => &subtree::Subtree,
+            Kind::Sparse => &sparse::Sparse,
+            Kind::Hub => &hub::HubSnapshot,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// A source as it will be pinned, and what to tell about it.
+#[derive(Debug, Clone)]
+pub(super) struct Inspected {
+    pub source: Source,
+    /// Submodules of the source, which are not fetched.
+    pub submodules: Vec<String>,
+    /// Files that are not copied.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What a kind of source knows how to do.
+pub(super) trait Keeper: Sync {
+    /// Checks an address.
+    fn url(&self, url: &str) -> Result<SourceUrl, ExternalsError> {
+        SourceUrl::git(url)
+    }
+
+    /// The commit that a revision is now.
+    fn resolve(
+        &self,
+        project: &Externals,
+        url: &SourceUrl,
+        revision: &Revision,
+    ) -> Result<ObjectId, ExternalsError> {
+        remote::resolve(&super::git::Git::at(&project.root), url, revision)
+    }
+
+    /// Looks at a commit before anything of the project is touched.
+    fn inspect(&self, _: &Externals, pin: Pin) -> Result<Inspected, ExternalsError> {
+        let found = remote::inspect(&pin)?;
+        let licences = licences::of(found.files.iter().map(String::as_str), &pin.paths);
+        let source = Source { pin, tree: found.tree, licences };
+        Ok(Inspected { source, submodules: found.submodules, left_out: Vec::new() })
+    }
+
+    /// What stands of a source.
+    fn observe(&self, project: &Externals, source: &Source) -> Result<Observed, ExternalsError>;
+
+    /// Whatever else a plan needs to know.
+    fn prepare(&self, _: &Externals, _: &Source) -> Result<Snapshot, ExternalsError> {
+        Ok(Snapshot::default())
+    }
+
+    /// What makes a source equal to the lock. Pure: the facts stand in `task`.
+    fn plan(&self, task: &Task<'_>) -> Vec<Step>;
+}
+
+/// The facts a plan is made from.
+pub(super) struct Task<'a> {
+    pub source: &'a Source,
+    pub observed: &'a Observed,
+    pub snapshot: &'a Snapshot,
+    /// The project's repository: where a kind that lives in it was let through, it is there.
+    pub repository: &'a super::repository::Repository,
+}
+
+/// The files that `git status` finds changed: tracked ones and new ones that are not ignored. Nothing
+/// where git cannot read the repository.
+fn changed_files(project: &Externals, place: &str) -> Result<Option<Vec<String>>, ExternalsError> {
+    let status = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"];
+    match project.git_in(place).run(&status) {
+        Ok(answer) => {
+            Ok(Some(records(&answer).filter_map(|record| record.get(3..).map(str::to_owned)).collect()))
+        }
+        Err(ExternalsError::Git { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the commit a clone is at was made here: it is none that was fetched.
+fn is_own_commit(project: &Externals, place: &str, head: &str) -> Result<bool, ExternalsError> {
+    let git = project.git_in(place);
+    if git.ask(&["rev-parse", "--verify", "--quiet", "FETCH_HEAD"])?.as_deref() == Some(head) {
+        return Ok(false);
+    }
+    let holders = git.ask(&["for-each-ref", "--contains", head, "--count=1", "refs/remotes", "refs/tags"])?;
+    Ok(holders.is_none_or(|holders| holders.is_empty()))
+}

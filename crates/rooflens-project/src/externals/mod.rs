@@ -1,0 +1,57 @@
+//! Reference sources: what others wrote and this project reads, pinned and kept as it was fetched.
+//!
+//! They stand under `third_party/github/<name>` and `third_party/hf/<name>`, and one file,
+//! `third_party/externals.lock`, says which they are. `add` pins one, `sync` makes the folders equal
+//! to the lock, `status` compares, and `guard` keeps edits out of commits.
+//!
+//! Each kind of source ([`kinds`]) is cut in two: it *plans* (facts in, [`Step`]s out, nothing
+//! touched) and one driver applies. What `--dry-run` prints is therefore what would run. Nothing is
+//! ever committed: changes to the project's own repository are left staged.
+//!
+//! Both a lock and a fetched tree may come from strangers. Names, urls, revisions and paths are
+//! checked when they are read, git is started without a shell, hooks or prompts, and nothing is
+//! written through a symbolic link.
+
+mod add;
+mod apply;
+mod error;
+mod folder_lock;
+mod git;
+mod guard;
+mod hub_cache;
+mod identifiers;
+pub mod kinds;
+mod licences;
+mod listing;
+mod lock;
+mod lock_yaml;
+mod marked_block;
+mod observed;
+mod pattern;
+mod project;
+mod read_only;
+mod remote;
+mod repository;
+mod settings;
+mod staged;
+mod status;
+mod step;
+mod sync;
+mod url;
+
+pub use add::{AddRequest, Added};
+pub use error::{ExternalsError, FaultClass};
+pub use guard::{GuardReport, HookAction};
+pub use hub_cache::{HubLimits, LeftOut, LeftOutReason};
+pub use identifiers::{InnerPath, ObjectId, Revision, SourceName};
+pub use kinds::Kind;
+pub use lock::{Lock, Pin, Source};
+pub use project::Externals;
+pub use staged::{StagedEdit, StagedReason, StagedReport};
+pub use status::{Condition, LicenceStatus, SourceStatus, StatusReport};
+pub use step::Step;
+pub use sync::{Outcome, SyncReport, SyncRequest, Synced};
+pub use url::SourceUrl;
+
+/// The version of the shape of every report here; JSON output starts with it.
+pub const SCHEMA_VERSION: u32 = 1;
