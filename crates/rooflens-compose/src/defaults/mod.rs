@@ -1,6 +1,6 @@
 //! Defaults lists: which configs a composition is made of, in which order, mounted where.
 //!
-//! The lists are read into [`Item`]s, expanded into a tree (children last to first, since what a
+//! The lists are read into items, expanded into a tree (children last to first, since what a
 //! later item overrides decides what an earlier one becomes), and the tree is written out first to
 //! last.
 

@@ -1,6 +1,6 @@
 //! Lazy interpolation: what `${…}` comes to, asked for when it is needed.
 //!
-//! A config keeps its interpolations as text. An [`Evaluator`] answers for one config: it walks
+//! A config keeps its interpolations as text. An evaluator answers for one config: it walks
 //! paths, follows interpolations on the way, calls resolvers, and keeps count of its work, so that
 //! a config can neither loop nor grow without end.
 
