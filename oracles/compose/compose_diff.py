@@ -65,6 +65,9 @@ class Tree:
             self.config_name = rng.choice(["confg", "config.yaml", "sub/none"])
         self.sweeps = rng.random() < 0.1
         self.overrides = [self.override() for _ in range(rng.choice([0, 0, 1, 1, 2, 3]))]
+        if rng.random() < 0.15:  # the later of two wins
+            key = rng.choice(["++x", "++d.x", "++name"])
+            self.overrides += [f"{key}={value}" for value in rng.sample(["1", "two", "[3]", "null"], 2)]
 
     def chance(self, probability):
         return self.rng.random() < probability * (0.04 if self.calm else 1)
@@ -191,6 +194,8 @@ class Tree:
             key += "@" + rng.choice(PACKAGES)
         if rng.random() < 0.12:
             key = "optional " + key
+            if rng.random() < 0.3:
+                option = "nope"
         return {key: option}
 
     def override_item(self, candidates, chosen):
@@ -534,7 +539,8 @@ def main():
                 for tree in trees:
                     tree.sweeps = False
                 found, *_ = run(options.binary, trees, folder, plant, 0, info_every=0)
-                found = [it for it in found if it[1] != "hydra"]  # the search path is another one
+                # The hydra node says how it was composed, which is another way here anyhow.
+                found = [it for it in found if it[1] != "hydra"]
                 print(f"planted '{plant}': {len(found)} of {len(trees)} cases differ", flush=True)
                 missed += [plant] if not found else []
             sys.exit(f"not noticed: {missed}" if missed else 0)

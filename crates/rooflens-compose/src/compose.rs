@@ -92,8 +92,8 @@ impl Composer {
     ) -> Result<Composition, ComposeError> {
         let repository = Repository::new(self.search_path.clone(), &settings);
         let making = Making::new(&settings, &repository, request);
-        let parts = making.compose().map_err(|error| repository.show_place(error))?;
-        let search_path = repository.search_path();
-        Ok(Composition::new(parts, search_path, settings.clone()))
+        let parts = making.compose().map_err(|error| repository.texts().show_place(error))?;
+        let (search_path, texts) = (repository.search_path(), repository.texts());
+        Ok(Composition::new(parts, search_path, texts, settings.clone()))
     }
 }

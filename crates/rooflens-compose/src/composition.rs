@@ -6,8 +6,8 @@ use crate::defaults::{DefaultEntry, DefaultsTree};
 use crate::error::{ComposeError, Fault};
 use crate::making::{Parts, hydra_key};
 use crate::overrides::Override;
-use crate::resolve::{Evaluator, Found, Settings};
-use crate::sources::SearchPath;
+use crate::resolve::{Evaluator, Found, ResolveError, Settings};
+use crate::sources::{SearchPath, Texts};
 use crate::value::{Key, Map, Node, Value, python_str};
 use crate::warning::Warning;
 use crate::yaml;
@@ -63,10 +63,11 @@ pub struct Composition {
     /// Where configs were looked for.
     pub search_path: SearchPath,
     pub(crate) settings: Settings,
+    texts: Texts,
 }
 
 impl Composition {
-    pub(crate) fn new(parts: Parts, search_path: SearchPath, settings: Settings) -> Self {
+    pub(crate) fn new(parts: Parts, search_path: SearchPath, texts: Texts, settings: Settings) -> Self {
         let Parts { mut root, defaults, overrides, warnings } = parts;
         let hydra = root.shift_remove(&hydra_key());
         Self {
@@ -79,6 +80,7 @@ impl Composition {
             warnings,
             search_path,
             settings,
+            texts,
         }
     }
 
@@ -124,7 +126,8 @@ impl Composition {
     /// Where an interpolation has no answer.
     pub fn resolved_view(&self, view: View) -> Result<Node, ComposeError> {
         let (asked, whole) = (self.view(view), self.view(View::All));
-        Ok(Evaluator::new(&asked, Some(&whole), &self.settings).resolve_all()?)
+        let resolved = Evaluator::new(&asked, Some(&whole), &self.settings).resolve_all();
+        resolved.map_err(|error| self.located(error, &asked))
     }
 
     /// The value at a path of the whole config, resolved, for whoever needs one value:
@@ -134,7 +137,8 @@ impl Composition {
     /// Where an interpolation has no answer.
     pub fn value_at(&self, path: &str) -> Result<Option<Node>, ComposeError> {
         let whole = self.view(View::All);
-        Ok(Evaluator::new(&whole, Some(&whole), &self.settings).resolve_at(path)?)
+        let found = Evaluator::new(&whole, Some(&whole), &self.settings).resolve_at(path);
+        found.map_err(|error| self.located(error, &whole))
     }
 
     /// What `oc.deprecated` warns of while the job's config is resolved.
@@ -156,7 +160,10 @@ impl Composition {
         let (asked, whole) = (self.view(view), self.view(View::All));
         let evaluator = Evaluator::new(&asked, Some(&whole), &self.settings);
         let Some(package) = package.filter(|package| *package != "_global_") else {
-            let node = if resolve { evaluator.resolve_all()? } else { asked.clone() };
+            let node = match resolve {
+                true => evaluator.resolve_all().map_err(|error| self.located(error, &asked))?,
+                false => asked.clone(),
+            };
             return Ok(yaml::dump(&node));
         };
         let found = evaluator.look_up(package)?;
@@ -170,6 +177,16 @@ impl Composition {
                 Ok(format!("# @package {package}\n{}", yaml::dump(&node)))
             }
             _ => Ok(format!("{}\n", python_str(&evaluator.value_of(&found)))),
+        }
+    }
+
+    /// The error of an interpolation, with the place it is written in.
+    fn located(&self, error: ResolveError, asked: &Node) -> ComposeError {
+        let keys: Vec<&str> = error.key.split('.').collect();
+        let origin = asked.get(&keys).map(|node| node.origin.clone());
+        match origin {
+            None => error.into(),
+            Some(origin) => self.texts.show_place(ComposeError::at(error.into(), &origin)),
         }
     }
 }

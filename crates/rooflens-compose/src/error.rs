@@ -153,6 +153,9 @@ pub enum Fault {
     /// A list over a mapping, or the other way round.
     #[error("{}'{key}' is {existing} and cannot be merged with {incoming}", within(config.as_deref()))]
     MergeKinds { config: Option<String>, key: String, existing: &'static str, incoming: &'static str },
+    /// Levels of lists and mappings beyond the limit.
+    #[error("'{key}': the config is nested deeper than {limit} levels")]
+    TooDeep { key: String, limit: usize },
     /// A value that a field of the `hydra` node cannot hold.
     #[error("'{key}' must be {expected}, but is {found}")]
     FieldKind { key: String, expected: &'static str, found: String },

@@ -37,12 +37,14 @@
 //!
 //! # Where it differs from Hydra 1.3.8
 //! - `hydra.help` and `hydra.hydra_help` have other texts.
-//! - An override under `hydra:` of something that itself refers to `${hydra.…}` resolves in a job's
-//!   config as it does in a running job; `--cfg job --resolve` of Hydra, which has thrown its
-//!   `hydra` node away by then, says it is not found.
-//! - Endless work is refused: interpolations nested deeper than 100 levels, defaults lists deeper
-//!   than 100, configs that resolve to more than a million values (see [`yaml`] for files). Python
-//!   ends with a `RecursionError`, or not at all.
+//! - `${hydra:…}` of something that itself refers to `${hydra.…}` resolves in a job's config as it
+//!   does in a running job; Hydra's `--cfg job --resolve`, which has thrown its `hydra` node away by
+//!   then, does not find it.
+//! - A run has one time: `now` formats one moment. Hydra looks at the clock once for each pattern.
+//! - `hydra.mode` inside a text is `RUN`; Python writes `RunMode.RUN`.
+//! - Endless work is refused: interpolations or defaults lists nested deeper than 100 levels, configs
+//!   deeper than 600 levels or with more than a million values once resolved, sweeps of more than
+//!   100,000 jobs (see [`yaml`] for files). Python ends with a `RecursionError`, or not at all.
 //! - A config of the user under the name of one of Hydra's classes is laid over it without a check
 //!   of types.
 

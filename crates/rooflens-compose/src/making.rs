@@ -156,7 +156,7 @@ impl<'a> Making<'a> {
         let path = entry.config_path.as_str();
         let Some(loaded) = self.repository.load(path)? else { return Ok(()) };
         let became = merger.sharing.as_it_became(path, &loaded.config, root);
-        let mut config = mounted(became.as_ref().unwrap_or(&loaded.config), &entry.package);
+        let mut config = mounted(became.as_ref().unwrap_or(&loaded.config), &entry.package)?;
         if !loaded.from_classes {
             self.check_shadow(path, &mut config, entry)?;
         }
@@ -195,7 +195,7 @@ impl<'a> Making<'a> {
             return Err(Fault::DefaultsItem { config: path.to_owned(), problem }.into());
         }
         self.warnings.push(Warning::ShadowsBuiltIn { config: path.to_owned() });
-        let mut whole = mounted(&class.config, &entry.package);
+        let mut whole = mounted(&class.config, &entry.package)?;
         let mut merger = Merger::new(self.settings, Sharing::default());
         merger.schema.has_launcher = entry.package == "hydra.launcher";
         merger.schema.has_sweeper = entry.package == "hydra.sweeper";

@@ -3,7 +3,20 @@
 use crate::interpolation::is_interpolation;
 use crate::value::{Key, Map, Node, Value};
 
+/// How deep a config may be nested: what walks it must not run out of stack. A file may have
+/// [`yaml::MAX_DEPTH`](crate::yaml::MAX_DEPTH) levels; packages and interpolations add to that.
+pub(crate) const MAX_DEPTH: usize = 600;
+
 impl Node {
+    /// How many levels of lists and mappings there are.
+    pub(crate) fn depth(&self) -> usize {
+        match &self.value {
+            Value::List(items) => 1 + items.iter().map(Node::depth).max().unwrap_or(0),
+            Value::Map(map) => 1 + map.values().map(Node::depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
     /// Whether it is left open: `???`.
     #[must_use]
     pub fn is_missing(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The command line, merged into the composed config.
 
 use super::equal::python_equal;
-use super::{Admission, Merger, at, at_mut, kinds_clash, no_key, set};
+use super::{Admission, Merger, at, at_mut, check_depth, kinds_clash, no_key, set};
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::Kind;
 use crate::interpolation::split_key;
@@ -66,6 +66,7 @@ pub(crate) fn apply_overrides(
 fn update(merger: &mut Merger<'_>, root: &mut Node, key: &str, value: Node) -> Result<(), ComposeError> {
     check_interpolations(&value)?;
     let keys = split_key(key);
+    check_depth(keys.len(), &value, &[Key::from(key)])?;
     let Some((last, above)) = keys.split_last() else { return Ok(()) };
     let mut path: Vec<Key> = Vec::new();
     for (index, key) in above.iter().enumerate() {

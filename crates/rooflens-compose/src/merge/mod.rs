@@ -9,6 +9,7 @@ mod sharing;
 
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::{Kind, ROOT_CONFIG};
+use crate::node::MAX_DEPTH;
 use crate::resolve::{Evaluator, Found, Settings};
 use crate::schema::{Schema, check_key, convert, element, fitted, misfit, no_field, path_text};
 use crate::value::{Key, Map, Node, Value};
@@ -111,6 +112,7 @@ impl<'a> Merger<'a> {
                 return Err(misfit(path, "a list", incoming));
             }
             // What it refers to is copied here, to be merged with.
+            check_depth(path.len(), &target, path)?;
             self.put(root, path, target);
             is_container = true;
         }
@@ -139,8 +141,12 @@ impl<'a> Merger<'a> {
         match (&existing.value, &incoming.value) {
             (Value::Map(_), Value::Map(_)) => self.merge_map(root, path, incoming),
             (Value::List(_), Value::List(_)) => {
-                let node = fitted(kind, incoming).map_err(|expected| misfit(path, expected, incoming))?;
-                *existing = node;
+                *existing = match kind {
+                    Kind::TextList => {
+                        fitted(kind, incoming).map_err(|expected| misfit(path, expected, incoming))?
+                    }
+                    _ => incoming.clone(),
+                };
                 Ok(())
             }
             _ => Err(kinds_clash(path, existing, incoming)),
@@ -224,18 +230,29 @@ fn set(root: &mut Node, path: &[Key], node: Node) {
 }
 
 /// A config mounted at a package.
-pub(crate) fn mounted(config: &Node, package: &str) -> Node {
+pub(crate) fn mounted(config: &Node, package: &str) -> Result<Node, ComposeError> {
     let mut node = config.clone();
     if package.is_empty() {
-        return node;
+        return Ok(node);
     }
-    for key in crate::interpolation::split_key(package).into_iter().rev() {
+    let keys = crate::interpolation::split_key(package);
+    check_depth(keys.len(), config, &[Key::from(package)])?;
+    for key in keys.into_iter().rev() {
         let origin = config.origin.clone();
         let mut map = Map::new();
         map.insert(Key::Str(key), node);
         node = Node::at(Value::Map(map), origin);
     }
-    node
+    Ok(node)
+}
+
+/// Whether a value may be put so many levels down.
+fn check_depth(level: usize, node: &Node, path: &[Key]) -> Result<(), ComposeError> {
+    if level + node.depth() <= MAX_DEPTH {
+        return Ok(());
+    }
+    let key = path_text(path).chars().take(80).collect();
+    Err(ComposeError::at(Fault::TooDeep { key, limit: MAX_DEPTH }, &node.origin))
 }
 
 fn kinds_clash(path: &[Key], existing: &Node, incoming: &Node) -> ComposeError {

@@ -6,6 +6,8 @@ use super::error::ResolveFault;
 
 /// How deep interpolations may refer to interpolations. Python's own limit is reached earlier.
 pub(super) const MAX_DEPTH: usize = 100;
+/// How many levels of lists and mappings may be below each other, interpolations followed.
+const MAX_NESTING: usize = crate::node::MAX_DEPTH;
 /// How many interpolations may be followed: a chain of doublings ends here and not with memory.
 const MAX_EVALUATIONS: usize = 1_000_000;
 /// How many values a resolved config may have.
@@ -17,6 +19,7 @@ const MAX_BYTES: usize = 64 << 20;
 #[derive(Default)]
 pub(super) struct Budget {
     depth: Cell<usize>,
+    nesting: Cell<usize>,
     evaluations: Cell<usize>,
     values: Cell<usize>,
     bytes: Cell<usize>,
@@ -40,6 +43,23 @@ impl Budget {
         }
         self.depth.set(self.depth.get() + 1);
         Ok(Level(&self.depth))
+    }
+
+    /// Enters one list or mapping more, by way of interpolations too.
+    pub(super) fn descend(&self) -> Result<Level<'_>, ResolveFault> {
+        if self.nesting.get() >= MAX_NESTING {
+            return Err(ResolveFault::TooMuch { limit: MAX_NESTING, what: "levels" });
+        }
+        self.nesting.set(self.nesting.get() + 1);
+        Ok(Level(&self.nesting))
+    }
+
+    /// Makes a value so deep.
+    pub(super) fn nested(levels: usize) -> Result<(), ResolveFault> {
+        if levels > MAX_NESTING {
+            return Err(ResolveFault::TooMuch { limit: MAX_NESTING, what: "levels" });
+        }
+        Ok(())
     }
 
     /// Makes so many more values.

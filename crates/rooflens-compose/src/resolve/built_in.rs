@@ -62,9 +62,9 @@ impl Call<'_> {
 
     /// What a key leads to, absolute or relative to the container the call stands in. Nothing
     /// where it leads nowhere, or below something without keys.
-    fn find(&self, key: &str, strict: bool) -> Result<Option<Found>, ResolveFault> {
+    fn find(&self, key: &str) -> Result<Option<Found>, ResolveFault> {
         let (from, key) = Evaluator::start(self.asking.parent, key)?;
-        match self.evaluator.select(&from, key, strict, None) {
+        match self.evaluator.select(&from, key, false, None) {
             Err(ResolveFault::NotContainer { .. }) => Ok(None),
             other => other,
         }
@@ -79,8 +79,10 @@ impl Call<'_> {
     fn mapping(&self) -> Result<(String, Address), ResolveFault> {
         self.takes(1, 1)?;
         let key = self.text(0)?;
-        match self.find(&key, true)? {
+        match self.find(&key)? {
             None => Err(self.wrong(format!("there is no key '{key}'"))),
+            // What is left open is an error here: a list of its keys cannot be left open with it.
+            Some(found) if self.is_missing(&found) => Err(self.wrong(format!("'{key}' is left open (???)"))),
             Some(Found::At(address))
                 if self.evaluator.with(&address, |it| it.is_some_and(|it| it.as_map().is_some())) =>
             {
@@ -120,7 +122,7 @@ fn env(call: &Call<'_>) -> Result<Found, ResolveFault> {
 fn select(call: &Call<'_>) -> Result<Found, ResolveFault> {
     call.takes(1, 2)?;
     let key = call.text(0)?;
-    match call.find(&key, false)? {
+    match call.find(&key)? {
         Some(found) if !call.is_missing(&found) => Ok(found),
         _ => Ok(call.arguments.get(1).cloned().unwrap_or(Found::Raw(Value::Null))),
     }
@@ -212,7 +214,7 @@ fn deprecated(call: &Call<'_>) -> Result<Found, ResolveFault> {
         None => "'$OLD_KEY' is deprecated; use '$NEW_KEY' instead".to_owned(),
         Some(_) => call.text(1)?,
     };
-    let Some(found) = call.find(&key, false)? else {
+    let Some(found) = call.find(&key)? else {
         return Err(call.wrong(format!("there is no key '{key}'")));
     };
     let new_key = match &found {

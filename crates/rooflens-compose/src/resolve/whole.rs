@@ -3,6 +3,7 @@
 //! The order can be seen: a text that contains a mapping shows what of it is resolved by then.
 
 use super::address::{Address, Root, Step};
+use super::budget::Budget;
 use super::error::{ResolveError, ResolveFault};
 use super::evaluator::Evaluator;
 use super::select::Found;
@@ -35,12 +36,14 @@ impl Evaluator<'_> {
 
     /// Replaces the interpolations of a value and of all below it.
     fn settle(&self, address: &Address) -> Result<(), ResolveError> {
+        let _level = self.budget.descend().map_err(|fault| self.error(address, fault))?;
         match self.with(address, |node| node.map_or(Shape::Leaf, shape_of)) {
             Shape::Leaf => Ok(()),
             Shape::Interpolation => {
                 let node = self.followed(address)?;
-                let size = node.as_ref().map_or(1, size_of);
-                self.budget.values(size).map_err(|fault| self.error(address, fault))?;
+                let (size, depth) = node.as_ref().map_or((1, 0), extent_of);
+                let fits = self.budget.values(size).and(Budget::nested(address.steps.len() + depth));
+                fits.map_err(|fault| self.error(address, fault))?;
                 if address.root == Root::Whole {
                     // The hydra node is not the config that is resolved here.
                     return Err(self.error(address, ResolveFault::ReadOnly));
@@ -112,10 +115,15 @@ fn has_interpolation(node: &Node) -> bool {
     }
 }
 
-fn size_of(value: &Value) -> usize {
+/// How many values there are in a value, and how many levels.
+fn extent_of(value: &Value) -> (usize, usize) {
+    let sum = |(size, depth): (usize, usize), item: &Node| {
+        let (more, below) = extent_of(&item.value);
+        (size + more, depth.max(below + 1))
+    };
     match value {
-        Value::List(items) => 1 + items.iter().map(|item| size_of(&item.value)).sum::<usize>(),
-        Value::Map(map) => 1 + map.values().map(|item| size_of(&item.value)).sum::<usize>(),
-        _ => 1,
+        Value::List(items) => items.iter().fold((1, 1), sum),
+        Value::Map(map) => map.values().fold((1, 1), sum),
+        _ => (1, 0),
     }
 }

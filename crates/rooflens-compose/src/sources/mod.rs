@@ -3,6 +3,7 @@
 mod loaded;
 mod repository;
 mod source;
+mod texts;
 
 use std::fmt;
 
@@ -10,6 +11,7 @@ pub use source::{Listing, Source};
 
 pub(crate) use loaded::Loaded;
 pub(crate) use repository::{Repository, check_interpolations};
+pub(crate) use texts::Texts;
 
 /// A place to look for configs, and who named it.
 #[derive(Debug, Clone)]

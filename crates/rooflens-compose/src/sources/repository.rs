@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Listing, Loaded, SearchEntry, SearchPath, Source};
+use super::{Listing, Loaded, SearchEntry, SearchPath, Source, Texts};
 use crate::defaults::read_items;
 use crate::error::{ComposeError, Fault};
 use crate::interpolation::{is_interpolation, parse};
@@ -22,7 +22,7 @@ pub(crate) struct Repository<'a> {
     path: RefCell<SearchPath>,
     cache: RefCell<HashMap<String, Option<Rc<Loaded>>>>,
     /// Texts by the name of their file, to show lines of them.
-    texts: RefCell<HashMap<Arc<str>, Rc<str>>>,
+    texts: RefCell<Texts>,
 }
 
 impl<'a> Repository<'a> {
@@ -86,7 +86,9 @@ impl<'a> Repository<'a> {
         })?;
         let built_in = matches!(entry.source, Source::HydraFiles | Source::HydraClasses);
         let name: Arc<str> = Arc::from(file.as_str());
-        self.texts.borrow_mut().insert(Arc::clone(&name), Rc::from(&*text));
+        if !built_in {
+            self.texts.borrow_mut().keep(&name, &text);
+        }
         let head_end = text.char_indices().nth(HEADER_CHARS).map_or(text.len(), |(at, _)| at);
         let header = yaml::header(&text[..head_end])
             .map_err(|error| ComposeError::new(Fault::Header { file: file.clone(), error }))?;
@@ -137,18 +139,9 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// Fills in the line an error stands in.
-    pub(crate) fn show_place(&self, mut error: ComposeError) -> ComposeError {
-        if let Some(place) = &mut error.place
-            && let crate::value::Source::File(file) = &place.origin.source
-            && place.excerpt.is_empty()
-            && place.origin.line > 0
-            && let Some(text) = self.texts.borrow().get(file)
-        {
-            let index = usize::try_from(place.origin.line).unwrap_or(usize::MAX) - 1;
-            place.excerpt = text.lines().nth(index).unwrap_or("").chars().take(160).collect();
-        }
-        error
+    /// The texts of the files that were read.
+    pub(crate) fn texts(&self) -> Texts {
+        self.texts.borrow().clone()
     }
 }
 
