@@ -1,7 +1,7 @@
 //! Starts git: no shell, no prompts, no hooks, no surprises from the environment.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -131,7 +131,7 @@ impl Git {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|source| ExternalsError::NoGit { source })?;
+            .map_err(|source| self.cannot_start(source))?;
         let stdin = child.stdin.take();
         // Written beside the reading: git answers while it reads, and either pipe may fill up.
         std::thread::scope(|scope| {
@@ -142,6 +142,15 @@ impl Git {
             child.wait_with_output()
         })
         .map_err(|source| ExternalsError::NoGit { source })
+    }
+
+    /// The system says "not found" of a missing git and of a missing folder alike.
+    fn cannot_start(&self, source: io::Error) -> ExternalsError {
+        if self.folder.is_dir() {
+            ExternalsError::NoGit { source }
+        } else {
+            ExternalsError::Io { path: self.folder.clone(), source }
+        }
     }
 
     fn command(&self) -> Result<Command, ExternalsError> {
@@ -241,6 +250,13 @@ mod tests {
         assert_eq!(said(stderr), "remote: [31mred; fatal: no");
         assert_eq!(said(b""), "git gave no reason");
         assert!(said("x".repeat(5000).as_bytes()).len() <= MAX_SAID_CHARS);
+    }
+
+    #[test]
+    fn a_missing_folder_is_no_missing_git() {
+        let gone = Path::new("/nonexistent/folder");
+        let error = Git::at(gone).run(&["--version"]).unwrap_err();
+        assert!(matches!(error, ExternalsError::Io { path, .. } if path == gone));
     }
 
     #[test]

@@ -34,6 +34,22 @@ fn interrupted_sync(project: &Path, after: Duration) {
         .status()
         .unwrap();
     child.wait().unwrap();
+    // Git outlives its parent by a moment, in which it deletes what it had begun.
+    while is_alive(child.id()) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether a process of the group still runs. What has ended stays listed until someone asks for its
+/// exit code, which nobody may do in a container.
+fn is_alive(group: u32) -> bool {
+    let stats = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("stat"));
+    stats.filter_map(|stat| std::fs::read_to_string(stat).ok()).any(|stat| {
+        // `pid (name) state parent group …`, where the name may have spaces.
+        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let state = fields.next();
+        state != Some("Z") && fields.nth(1) == Some(group.to_string().as_str())
+    })
 }
 
 #[test]
