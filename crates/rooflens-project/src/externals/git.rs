@@ -174,6 +174,7 @@ impl Git {
             .env("GIT_TEMPLATE_DIR", "");
         if self.protocols == NO_PROTOCOL {
             command.env("GIT_NO_LAZY_FETCH", "1");
+            out_of_reach_of_the_terminal(&mut command);
         } else if let Some(ssh) = self.batch_ssh()? {
             command.env("GIT_SSH_COMMAND", ssh);
         }
@@ -198,6 +199,15 @@ impl Git {
         let ssh = configured.filter(|ssh| !ssh.is_empty()).unwrap_or_else(|| "ssh".to_owned());
         Ok(Some(format!("{ssh} -o BatchMode=yes")))
     }
+}
+
+/// Ctrl-C is for fetches. A git that is interrupted as it opens a lock file leaves it behind, and the
+/// project's repository then refuses every change; what git does on this machine alone ends by itself.
+fn out_of_reach_of_the_terminal(command: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    #[cfg(not(unix))]
+    let _ = command;
 }
 
 fn is_set(name: &str) -> bool {

@@ -18,9 +18,12 @@ fn the_sync_that_is_stopped() {
 
 /// Starts a sync in a process group of its own, and interrupts that group as a terminal does.
 fn interrupted_sync(project: &Path, after: Duration) {
+    let mark = format!("ROOFLENS_INTERRUPTED={}-{after:?}", project.display());
+    let (name, value) = mark.split_once('=').unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "interruption::the_sync_that_is_stopped"])
         .current_dir(project)
+        .env(name, value)
         .process_group(0)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -34,22 +37,18 @@ fn interrupted_sync(project: &Path, after: Duration) {
         .status()
         .unwrap();
     child.wait().unwrap();
-    // Git outlives its parent by a moment, in which it deletes what it had begun.
-    while is_alive(child.id()) {
+    // Git outlives its parent by a moment.
+    while is_running(&mark) {
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// Whether a process of the group still runs. What has ended stays listed until someone asks for its
-/// exit code, which nobody may do in a container.
-fn is_alive(group: u32) -> bool {
-    let stats = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("stat"));
-    stats.filter_map(|stat| std::fs::read_to_string(stat).ok()).any(|stat| {
-        // `pid (name) state parent group …`, where the name may have spaces.
-        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let state = fields.next();
-        state != Some("Z") && fields.nth(1) == Some(group.to_string().as_str())
-    })
+/// Whether a process has a variable in its environment.
+fn is_running(mark: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|process| std::fs::read(process.path().join("environ")).ok())
+        .any(|environment| environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()))
 }
 
 #[test]
