@@ -112,6 +112,13 @@ impl Composition {
         Node::new(Value::Map(map))
     }
 
+    /// The `hydra` node as a config of its own, help texts and all.
+    pub(crate) fn hydra_node(&self) -> Node {
+        let mut map = Map::new();
+        map.insert(hydra_key(), self.hydra.clone());
+        Node::new(Value::Map(map))
+    }
+
     /// The config of the job with every interpolation resolved, as `--cfg job --resolve` has it.
     ///
     /// # Errors

@@ -28,7 +28,8 @@
 //! [`sources`] finds and reads files ([`yaml`]); [`defaults`] decides which of them make up the
 //! config, in which order and where; they are merged, and the [`overrides`] of the command line
 //! after them; interpolations ([`interpolation`]) stay text until [`resolve`] is asked for them.
-//! [`Composer::multirun`] plans sweeps. Files are read, nothing is run or written.
+//! [`Composer::multirun`] plans sweeps, [`Composer::launch`] decides between a job and a sweep, and
+//! [`Composition::begin`] names the folder. Files are read, nothing is run or written.
 //!
 //! # What it cannot do
 //! There is no Python here: `pkg://` search paths, structured configs, plugins, `_target_`
@@ -57,6 +58,8 @@ mod host;
 mod hydra_tree;
 mod info;
 pub mod interpolation;
+mod job_files;
+mod launch;
 mod making;
 mod merge;
 mod multirun;
@@ -75,5 +78,7 @@ pub use compose::{Composer, Mode, Request};
 pub use composition::{AppliedOverrides, Composition, View};
 pub use error::{ComposeError, Fault, Place};
 pub use host::{Clock, Environment, Host};
+pub use job_files::JobFile;
+pub use launch::Launch;
 pub use multirun::{Job, Multirun};
 pub use warning::Warning;

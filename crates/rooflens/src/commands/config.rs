@@ -16,6 +16,8 @@ Examples:
   rooflens config show model=big runtime.seed=3      with choices and values of the command line
   rooflens config show --origins                     each value with the file and line it comes from
   rooflens config show --info defaults-tree          which files, in which order
+  rooflens config show -m seed=1,2 model=small,big   the jobs of a sweep, in order
+  rooflens config write -m seed=1,2 --hydra          their folders, for a program that reads configs
   rooflens config groups                             what can be chosen
 
 Overrides: key=value, +key=value, ++key=value, ~key, group=option, as in Hydra 1.3";
@@ -32,6 +34,8 @@ pub struct Args {
 enum What {
     /// Print the composed config
     Show(Box<ShowArgs>),
+    /// Make the folder of every job, with the files that say how it was composed
+    Write(WriteArgs),
     /// List the groups and their options
     Groups(Place),
 }
@@ -75,12 +79,42 @@ struct ShowArgs {
     /// How the config came about, instead of the config
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
     info: Option<Info>,
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+#[derive(clap::Args)]
+struct WriteArgs {
+    #[command(flatten)]
+    place: Place,
+    /// Write the files that Hydra would, too: `.hydra/` of each job, `multirun.yaml` of a sweep
+    #[arg(long, help_heading = "Output")]
+    hydra: bool,
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+/// What is changed on the command line.
+#[derive(clap::Args)]
+struct Jobs {
     /// Compose every job of a sweep
     #[arg(long, short, help_heading = "Config")]
     multirun: bool,
     /// Overrides
     #[arg(value_name = "OVERRIDES")]
     overrides: Vec<String>,
+}
+
+impl Place {
+    fn question(self, jobs: Jobs) -> config::Question {
+        config::Question {
+            folder: self.config_dir,
+            name: self.config_name,
+            overrides: jobs.overrides,
+            multirun: jobs.multirun,
+            json: self.format == Format::Json,
+        }
+    }
 }
 
 /// What to print.
@@ -106,39 +140,31 @@ enum Info {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    let (place, shown) = match args.what {
-        What::Groups(place) => (place, Shown::Groups),
+    match args.what {
         What::Show(args) => {
-            let view = match args.cfg {
-                Cfg::Job => View::Job,
-                Cfg::Hydra => View::Hydra,
-                Cfg::All => View::All,
-            };
-            let shown = match args.info {
-                Some(Info::Defaults) => Shown::Defaults,
-                Some(Info::DefaultsTree) => Shown::DefaultsTree,
-                Some(Info::Searchpath) => Shown::SearchPath,
-                None if args.origins => Shown::Origins { view, resolve: args.resolve },
-                None => Shown::Config { view, package: args.package, resolve: args.resolve },
-            };
-            let question = config::Question {
-                folder: args.place.config_dir,
-                name: args.place.config_name,
-                overrides: args.overrides,
-                multirun: args.multirun,
-                shown,
-                json: args.place.format == Format::Json,
-            };
-            return config::answer(&question, console).map(|()| Exit::Fine);
+            let shown = shown(&args);
+            config::show(&args.place.question(args.jobs), &shown, console)?;
         }
+        What::Write(args) => config::write(&args.place.question(args.jobs), args.hydra, console)?,
+        What::Groups(place) => {
+            let none = Jobs { multirun: false, overrides: Vec::new() };
+            config::groups(&place.question(none), console)?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn shown(args: &ShowArgs) -> Shown {
+    let view = match args.cfg {
+        Cfg::Job => View::Job,
+        Cfg::Hydra => View::Hydra,
+        Cfg::All => View::All,
     };
-    let question = config::Question {
-        folder: place.config_dir,
-        name: place.config_name,
-        overrides: Vec::new(),
-        multirun: false,
-        shown,
-        json: place.format == Format::Json,
-    };
-    config::answer(&question, console).map(|()| Exit::Fine)
+    match args.info {
+        Some(Info::Defaults) => Shown::Defaults,
+        Some(Info::DefaultsTree) => Shown::DefaultsTree,
+        Some(Info::Searchpath) => Shown::SearchPath,
+        None if args.origins => Shown::Origins { view, resolve: args.resolve },
+        None => Shown::Config { view, package: args.package.clone(), resolve: args.resolve },
+    }
 }

@@ -1,17 +1,40 @@
 //! A composition for programs.
 
 use rooflens_compose::value::{Int, Node, Value};
-use rooflens_compose::{ComposeError, Composition, View};
+use rooflens_compose::{ComposeError, Composition, Job, View};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::{Shown, origins};
 use crate::document::{SchemaTag, schema};
 
-/// A composition.
+/// A composition as a document.
 #[derive(Serialize)]
 pub struct Document {
     schema: SchemaTag,
+    #[serde(flatten)]
+    composed: Composed,
+}
+
+/// The jobs of a sweep as a document.
+#[derive(Serialize)]
+pub struct SweepDocument {
+    schema: SchemaTag,
+    jobs: Vec<SweepJob>,
+}
+
+/// A job of a sweep.
+#[derive(Serialize)]
+pub struct SweepJob {
+    number: usize,
+    overrides: Vec<String>,
+    #[serde(flatten)]
+    composed: Composed,
+}
+
+/// A composition.
+#[derive(Serialize)]
+pub struct Composed {
     /// The config, or the part that was asked for.
     config: Json,
     /// What was chosen of each group; null for nothing.
@@ -35,6 +58,21 @@ struct Entry {
 
 /// The document of a composition.
 pub fn document(composition: &Composition, shown: &Shown) -> Result<Document, ComposeError> {
+    Ok(Document { schema: schema("config"), composed: composed(composition, shown)? })
+}
+
+/// The document of a sweep.
+pub fn sweep(jobs: Vec<SweepJob>) -> SweepDocument {
+    SweepDocument { schema: schema("config-sweep"), jobs }
+}
+
+/// A job for the document of its sweep.
+pub fn job(job: &Job, composition: &Composition, shown: &Shown) -> Result<SweepJob, ComposeError> {
+    let composed = composed(composition, shown)?;
+    Ok(SweepJob { number: job.number, overrides: job.overrides.clone(), composed })
+}
+
+fn composed(composition: &Composition, shown: &Shown) -> Result<Composed, ComposeError> {
     let (view, resolve) = match shown {
         Shown::Config { view, resolve, .. } | Shown::Origins { view, resolve } => (*view, *resolve),
         _ => (View::Job, false),
@@ -45,8 +83,7 @@ pub fn document(composition: &Composition, shown: &Shown) -> Result<Document, Co
         _ => None,
     };
     let place = |leaf: origins::Leaf<'_>| (leaf.path, Json::String(origins::place(&leaf.node.origin)));
-    Ok(Document {
-        schema: schema("config"),
+    Ok(Composed {
         config: value(asked.as_ref().unwrap_or(&node)),
         choices: composition
             .choices

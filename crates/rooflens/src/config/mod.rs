@@ -1,20 +1,23 @@
 //! `rooflens config`, from what was typed to what is shown.
 
+mod folders;
+mod host;
 mod json;
 mod origins;
 
 use std::path::PathBuf;
 
 use rooflens_compose::sources::{SearchPath, Source};
-use rooflens_compose::{Composer, Composition, Mode, Request, View};
+use rooflens_compose::{Composer, Composition, Launch, Mode, Request, View};
 use serde::Serialize;
 
+use self::folders::Prepared;
 use crate::console::Console;
 use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
 use crate::output;
 
-/// What is asked of a project's configs.
+/// A config, and who reads the answer.
 pub struct Question {
     /// Folder of the configs.
     pub folder: PathBuf,
@@ -24,10 +27,22 @@ pub struct Question {
     pub overrides: Vec<String>,
     /// Whether to compose every job of a sweep.
     pub multirun: bool,
-    /// What of it is shown.
-    pub shown: Shown,
     /// Whether a program reads it.
     pub json: bool,
+}
+
+impl Question {
+    fn composer(&self) -> Result<Composer, CliError> {
+        if !self.folder.is_dir() {
+            return Err(CliError::NoConfigFolder { path: self.folder.clone() });
+        }
+        Ok(Composer::new(SearchPath::new(Source::folder(&self.folder))).with_host(host::here()))
+    }
+
+    fn request(&self) -> Request {
+        let mode = if self.multirun { Mode::Multirun } else { Mode::Run };
+        Request { mode, ..Request::new(&self.name, self.overrides.clone()) }
+    }
 }
 
 /// What is shown of a composition.
@@ -54,8 +69,6 @@ pub enum Shown {
     DefaultsTree,
     /// Where configs are looked for.
     SearchPath,
-    /// Groups and their options.
-    Groups,
 }
 
 #[derive(Serialize)]
@@ -70,32 +83,64 @@ struct Group {
     options: Vec<String>,
 }
 
-/// Answers a question.
-pub fn answer(question: &Question, console: &Console) -> Result<(), CliError> {
-    if !question.folder.is_dir() {
-        return Err(CliError::NoConfigFolder { path: question.folder.clone() });
+#[derive(Serialize)]
+struct Written {
+    schema: SchemaTag,
+    jobs: Vec<Prepared>,
+}
+
+/// Shows a composed config, or those of a sweep's jobs.
+pub fn show(question: &Question, shown: &Shown, console: &Console) -> Result<(), CliError> {
+    let composer = question.composer()?;
+    if question.multirun {
+        return show_sweep(&composer, question, shown, console);
     }
-    let composer = Composer::new(SearchPath::new(Source::folder(&question.folder)));
-    if matches!(question.shown, Shown::Groups) {
-        return groups(&composer, question.json, console);
+    let composition = composer.compose(&question.request()).map_err(CliError::Compose)?;
+    warn(&composition, console);
+    if question.json {
+        let document = json::document(&composition, shown).map_err(CliError::Compose)?;
+        return output::json(&document, console.is_read_by_people());
     }
-    let mode = if question.multirun { Mode::Multirun } else { Mode::Run };
-    let request = Request { mode, ..Request::new(&question.name, question.overrides.clone()) };
-    if !question.multirun {
-        let composition = composer.compose(&request).map_err(CliError::Compose)?;
-        warn(&composition, console);
-        return show(&composition, question, console);
-    }
-    let multirun = composer.multirun(&request).map_err(CliError::Compose)?;
+    output::text(&text(&composition, shown)?)
+}
+
+fn show_sweep(
+    composer: &Composer,
+    question: &Question,
+    shown: &Shown,
+    console: &Console,
+) -> Result<(), CliError> {
+    let multirun = composer.multirun(&question.request()).map_err(CliError::Compose)?;
     warn(&multirun.master, console);
+    let mut jobs = Vec::new();
     for job in multirun.batches.iter().flatten() {
         let composition = composer.job(&multirun, job).map_err(CliError::Compose)?;
-        if !question.json {
-            output::text(&format!("# job {}: {}\n", job.number, job.overrides.join(" ")))?;
+        if question.json {
+            jobs.push(json::job(job, &composition, shown).map_err(CliError::Compose)?);
+        } else {
+            let head = format!("# job {}: {}\n", job.number, job.overrides.join(" "));
+            output::text(&(head + &text(&composition, shown)?))?;
         }
-        show(&composition, question, console)?;
     }
-    Ok(())
+    if question.json { output::json(&json::sweep(jobs), console.is_read_by_people()) } else { Ok(()) }
+}
+
+/// Makes the folder of every job, with the files that say how it was composed.
+pub fn write(question: &Question, with_hydra: bool, console: &Console) -> Result<(), CliError> {
+    let composer = question.composer()?;
+    let launch = composer.launch(&question.request()).map_err(CliError::Compose)?;
+    let first = match &launch {
+        Launch::Run(composition) => composition,
+        Launch::Sweep(multirun) => &multirun.master,
+    };
+    warn(first, console);
+    let jobs = folders::prepare(&composer, launch, with_hydra)?;
+    if question.json {
+        let written = Written { schema: schema("config-written"), jobs };
+        return output::json(&written, console.is_read_by_people());
+    }
+    let lines = jobs.iter().map(|job| format!("{}\n", job.folder.display()));
+    output::text(&lines.collect::<String>())
 }
 
 fn warn(composition: &Composition, console: &Console) {
@@ -104,33 +149,26 @@ fn warn(composition: &Composition, console: &Console) {
     }
 }
 
-fn show(composition: &Composition, question: &Question, console: &Console) -> Result<(), CliError> {
-    if question.json {
-        let document = json::document(composition, &question.shown).map_err(CliError::Compose)?;
-        return output::json(&document, console.is_read_by_people());
-    }
-    let text = match &question.shown {
+fn text(composition: &Composition, shown: &Shown) -> Result<String, CliError> {
+    let text = match shown {
         Shown::Config { view, package, resolve } => {
             composition.show(*view, package.as_deref(), *resolve).map_err(CliError::Compose)?
         }
-        Shown::Origins { view, resolve } => {
-            let node = if *resolve {
-                composition.resolved_view(*view).map_err(CliError::Compose)?
-            } else {
-                composition.view(*view)
-            };
-            origins::text(&node)
+        Shown::Origins { view, resolve: false } => origins::text(&composition.view(*view)),
+        Shown::Origins { view, resolve: true } => {
+            origins::text(&composition.resolved_view(*view).map_err(CliError::Compose)?)
         }
         Shown::Defaults => composition.defaults_text(),
         Shown::DefaultsTree => composition.defaults_tree_text(),
         Shown::SearchPath => composition.search_path_text(),
-        Shown::Groups => String::new(),
     };
     let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
-    output::text(&format!("{text}{end}"))
+    Ok(text + end)
 }
 
-fn groups(composer: &Composer, json: bool, console: &Console) -> Result<(), CliError> {
+/// Lists the groups and their options.
+pub fn groups(question: &Question, console: &Console) -> Result<(), CliError> {
+    let composer = question.composer()?;
     let own = |name: &str| name != "hydra" && !name.starts_with("hydra/");
     let groups: Vec<Group> = composer
         .search_path()
@@ -139,7 +177,7 @@ fn groups(composer: &Composer, json: bool, console: &Console) -> Result<(), CliE
         .filter(|(name, options)| own(name) && !options.is_empty())
         .map(|(name, options)| Group { name, options })
         .collect();
-    if json {
+    if question.json {
         return output::json(
             &Groups { schema: schema("config-groups"), groups },
             console.is_read_by_people(),

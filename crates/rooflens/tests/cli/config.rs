@@ -98,3 +98,67 @@ fn a_new_project_works_at_once() {
     let kept = run(&["init", &project, "--force", "--format", "json"]).json();
     assert_eq!(kept["made"].as_array().unwrap().len(), 0);
 }
+
+/// Makes folders as the command says, from within the project.
+fn write(folder: &Folder, args: &[&str]) -> Answer {
+    let all: Vec<&str> = ["config", "write"].iter().chain(args).copied().collect();
+    Answer::of(rooflens(&all).current_dir(folder.path("")).output().unwrap())
+}
+
+#[test]
+fn a_job_has_a_folder_that_says_how_it_was_composed() {
+    let folder = tree();
+    let out = write(&folder, &["seed=4", "hydra.run.dir=out/${model.layers}"]).fine();
+    assert!(out.ends_with("/out/2\n"), "{out}");
+    let job = folder.path("out/2");
+    assert_eq!(files(&job), [".rooflens/config.yaml", ".rooflens/overrides.yaml", ".rooflens/rooflens.yaml"]);
+    let read = |name: &str| std::fs::read_to_string(job.join(".rooflens").join(name)).unwrap();
+    assert_eq!(read("config.yaml"), "model:\n  layers: 2\nseed: 4\nname: run-2\n");
+    assert_eq!(read("overrides.yaml"), "- seed=4\n");
+    let provenance = read("rooflens.yaml");
+    assert!(provenance.contains("  model: small\n"), "{provenance}");
+    assert!(provenance.contains("  seed: 'command line: seed=4'\n"), "{provenance}");
+    assert!(provenance.contains("model/small.yaml:1:9\n"), "{provenance}");
+    // A config that was written is a config to start from.
+    let again = run(&["config", "show", "--config-dir", job.join(".rooflens").to_str().unwrap()]).fine();
+    assert_eq!(again, read("config.yaml"));
+}
+
+#[test]
+fn the_jobs_of_a_sweep_are_numbered() {
+    let folder = tree();
+    let sweep = ["-m", "model=small,big", "seed=1,2", "hydra.sweep.dir=all", "--hydra", "--format", "json"];
+    let made = write(&folder, &sweep).json();
+    let jobs = made["jobs"].as_array().unwrap();
+    assert_eq!(jobs.len(), 4);
+    for (number, job) in jobs.iter().enumerate() {
+        assert_eq!(job["number"], number);
+        assert!(job["folder"].as_str().unwrap().ends_with(&format!("/all/{number}")));
+    }
+    assert_eq!(jobs[1]["overrides"], serde_json::json!(["model=small", "seed=2"]));
+    let all = files(&folder.path("all"));
+    assert_eq!(all.len(), 4 * 6 + 1);
+    assert!(all.contains(&"3/.hydra/hydra.yaml".to_owned()) && all.contains(&"multirun.yaml".to_owned()));
+    let text = std::fs::read_to_string(folder.path("all/3/.hydra/config.yaml")).unwrap();
+    assert_eq!(text, "model:\n  layers: 96\nseed: 2\nname: run-${model.layers}\n");
+}
+
+#[test]
+fn a_sweep_with_a_mistake_makes_no_folder() {
+    let folder = tree();
+    let answer = write(&folder, &["-m", "model=small,bigg", "hydra.sweep.dir=all"]);
+    assert_eq!(answer.code, 2);
+    assert!(!folder.path("all").exists());
+    let answer = write(&folder, &["hydra.run.dir=null"]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.stderr.contains("hydra.run.dir"), "{}", answer.stderr);
+}
+
+#[test]
+fn a_sweep_for_programs_is_one_document() {
+    let folder = tree();
+    let json = config(&folder, &["-m", "seed=1,2", "--format", "json"]).json();
+    assert_eq!(json["jobs"][1]["number"], 1);
+    assert_eq!(json["jobs"][1]["config"]["seed"], 2);
+    assert_eq!(json["jobs"][1]["overrides"], serde_json::json!(["seed=2"]));
+}

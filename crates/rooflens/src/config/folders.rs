@@ -1,0 +1,107 @@
+//! The folders of jobs, with the files that say how each job was composed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rooflens_compose::value::{Key, Map, Node, Value};
+use rooflens_compose::{Composer, Composition, JobFile, Launch, yaml};
+use serde::Serialize;
+
+use super::origins;
+use crate::error::CliError;
+
+/// Where a job's folder keeps what Rooflens knows of it.
+pub const OWN_FOLDER: &str = ".rooflens";
+
+/// A job whose folder is made.
+#[derive(Serialize)]
+pub struct Prepared {
+    /// Its number in the sweep; null where it is the only one.
+    pub number: Option<usize>,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its overrides.
+    pub overrides: Vec<String>,
+    /// The files that were written, from its folder.
+    pub files: Vec<PathBuf>,
+}
+
+/// Makes the folder of every job. All are composed before the first is made, so that a mistake in the
+/// last leaves nothing behind.
+pub fn prepare(composer: &Composer, launch: Launch, with_hydra: bool) -> Result<Vec<Prepared>, CliError> {
+    let mut jobs = Vec::new();
+    let mut sweep = None;
+    match launch {
+        Launch::Run(mut composition) => {
+            let folder = composition.begin(false).map_err(CliError::Compose)?;
+            jobs.push((None, folder, *composition));
+        }
+        Launch::Sweep(multirun) => {
+            for job in multirun.batches.iter().flatten() {
+                let mut composition = composer.job(&multirun, job).map_err(CliError::Compose)?;
+                let folder = composition.begin(true).map_err(CliError::Compose)?;
+                jobs.push((Some(job.number), folder, composition));
+            }
+            sweep = Some((multirun.folder().map_err(CliError::Compose)?, multirun.hydra_file()));
+        }
+    }
+    let mut prepared = Vec::new();
+    for (number, folder, composition) in jobs {
+        let files = files(&composition, with_hydra)?;
+        prepared.push((files, number, folder, composition.overrides.task));
+    }
+    if let Some((folder, file)) = sweep.filter(|_| with_hydra) {
+        write(&folder, &[file])?;
+    }
+    let made = prepared.into_iter().map(|(files, number, folder, overrides)| {
+        write(&folder, &files)?;
+        let files = files.into_iter().map(|file| file.path).collect();
+        Ok(Prepared { number, folder, overrides, files })
+    });
+    made.collect()
+}
+
+fn files(composition: &Composition, with_hydra: bool) -> Result<Vec<JobFile>, CliError> {
+    let resolved = composition.resolved().map_err(CliError::Compose)?;
+    let own = |name: &str, text| JobFile { path: Path::new(OWN_FOLDER).join(name), text };
+    let overrides = Node::new(Value::List(composition.overrides.task.iter().map(|it| text(it)).collect()));
+    let mut files = vec![
+        own("config.yaml", yaml::dump(&resolved)),
+        own("overrides.yaml", yaml::dump(&overrides)),
+        own("rooflens.yaml", yaml::dump(&provenance(composition, &resolved))),
+    ];
+    if with_hydra {
+        files.extend(composition.hydra_files().map_err(CliError::Compose)?);
+    }
+    Ok(files)
+}
+
+/// Who composed it, what was chosen, and where each value was written.
+fn provenance(composition: &Composition, resolved: &Node) -> Node {
+    let choices = composition.choices.iter().map(|(group, option)| {
+        (group.as_str().into(), option.as_deref().map_or(Node::new(Value::Null), text))
+    });
+    let leaves = origins::leaves(resolved);
+    let places =
+        leaves.iter().map(|leaf| (Key::Str(leaf.path.clone()), text(&origins::place(&leaf.node.origin))));
+    let map = |entries: Map| Node::new(Value::Map(entries));
+    map(Map::from_iter([
+        ("version".into(), text(env!("CARGO_PKG_VERSION"))),
+        ("choices".into(), map(choices.collect())),
+        ("origins".into(), map(places.collect())),
+    ]))
+}
+
+fn text(text: &str) -> Node {
+    Node::new(Value::Str(text.to_owned()))
+}
+
+fn write(folder: &Path, files: &[JobFile]) -> Result<(), CliError> {
+    for file in files {
+        let path = folder.join(&file.path);
+        let parent = path.parent().unwrap_or(folder);
+        let written = fs::create_dir_all(parent).and_then(|()| fs::write(&path, &file.text));
+        written.map_err(|source| CliError::Unwritable { path, source })?;
+    }
+    Ok(())
+}
