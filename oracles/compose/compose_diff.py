@@ -1,12 +1,12 @@
 """Compose random config trees with hydra-core and with rooflens-compose, and compare.
 
-    python oracles/compose/compose_diff.py --binary PATH/compose_view [--cases 3000] [--seed N] [--plant]
+    python oracles/compose/compose_diff.py --binary PATH/compose_view [--cases 3000] [--seed N] [--plant 150]
 
 The binary is `cargo build --example compose_view`; run this with the venv of hydra-core 1.3.8.
 Compared: the YAML of the job and of the hydra node, the resolved YAML, the defaults list, the
 choices and their order, the texts of --info, warnings, the jobs of sweeps and their overrides, and
-whether there is an error. `--plant` runs the binary with mistakes planted in it and fails unless
-every one of them is noticed.
+whether there is an error. `--plant N` composes the first N cases also with mistakes planted in the
+binary, and fails unless every kind of mistake is noticed.
 """
 import argparse
 import copy
@@ -33,6 +33,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 from omegaconf import OmegaConf, open_dict
 
+PLANTS = ["override-order", "header", "self-last", "optional"]
 GROUPS = ["model", "db", "srv", "exp"]
 NESTED = ["srv/db", "model/arch"]
 OPTIONS = ["a", "b", "c.min"]
@@ -468,37 +469,51 @@ def difference(theirs, ours):
     return None
 
 
-def run(binary, trees, folder, plant, verbose, info_every=10):
-    environment = dict(os.environ, ROOFLENS_PLANT=plant or "")
-    child = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-    found, errors, unresolved, sweeps, causes = [], 0, 0, 0, Counter()
+class Ours:
+    """A process of rooflens-compose, perhaps with a mistake planted in it."""
+
+    def __init__(self, binary, plant=""):
+        environment = dict(os.environ, ROOFLENS_PLANT=plant)
+        self.child = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+    def compose(self, tree, place):
+        question = {"dir": place, "config": tree.config_name, "overrides": tree.overrides, "multirun": tree.sweeps}
+        self.child.stdin.write(json.dumps(question) + "\n")
+        self.child.stdin.flush()
+        line = self.child.stdout.readline()
+        if not line:
+            raise SystemExit(f"the binary died: {tree.files} {tree.overrides}")
+        return json.loads(line)
+
+    def end(self):
+        self.child.stdin.close()
+        self.child.wait()
+
+
+def run(binary, trees, folder, planted, shown):
+    """Composes the trees with both; the first `planted` of them also with every mistake."""
+    ours, wrong = Ours(binary), {plant: Ours(binary, plant) for plant in PLANTS} if planted else {}
+    found, noticed, seen = [], Counter(), Counter()
     for index, tree in enumerate(trees):
         place = os.path.join(folder, str(index))
-        theirs = compose(tree, place, info_every and index % info_every == 0)
-        question = {"dir": place, "config": tree.config_name, "overrides": tree.overrides, "multirun": tree.sweeps}
-        child.stdin.write(json.dumps(question) + "\n")
-        child.stdin.flush()
-        line = child.stdout.readline()
-        if not line:
-            raise SystemExit(f"the binary died at case {index}: {tree.files} {tree.overrides}")
-        ours = json.loads(line)
-        errors += "err" in theirs
-        if "err" in theirs:
-            causes[re.sub(r"'[^']*'|\d+", "_", theirs["err"].split("\n")[0])[:70]] += 1
-        unresolved += "err" not in theirs and "resolved" in theirs and theirs["resolved"] is None
-        sweeps += "jobs" in theirs
-        field = difference(theirs, ours)
+        theirs = compose(tree, place, index % 10 == 0)
+        answer = ours.compose(tree, place)
+        seen["errors"] += "err" in theirs
+        seen["unresolved"] += "err" not in theirs and "resolved" in theirs and theirs["resolved"] is None
+        seen["sweeps"] += "jobs" in theirs
+        field = difference(theirs, answer)
         if field:
             found.append((index, field))
-            if verbose and len(found) <= verbose:
-                report(index, field, tree, theirs, ours)
+            if len(found) <= shown:
+                report(index, field, tree, theirs, answer)
+        if index < planted and not tree.sweeps:
+            for plant, process in wrong.items():
+                # The hydra node says where configs come from, which is another place here anyhow.
+                noticed[plant] += difference(theirs, process.compose(tree, place)) not in (None, "hydra", "search_path_text")
         shutil.rmtree(place)
-    child.stdin.close()
-    child.wait()
-    if verbose > 9:
-        for cause, count in causes.most_common(40):
-            print(count, cause)
-    return found, errors, unresolved, sweeps
+    for process in (ours, *wrong.values()):
+        process.end()
+    return found, noticed, seen
 
 
 def report(index, field, tree, theirs, ours):
@@ -524,34 +539,22 @@ def main():
     arguments.add_argument("--seed", type=int, default=random.randrange(10**6))
     arguments.add_argument("--show", type=int, default=3, help="how many differences to print in full")
     arguments.add_argument("--only", type=int, help="the number of one case to run")
-    arguments.add_argument("--plant", action="store_true")
+    arguments.add_argument("--plant", type=int, default=0, help="how many cases to compose wrongly, too")
     options = arguments.parse_args()
     print(f"seed {options.seed}", flush=True)
-    rngs = [random.Random(f"{options.seed}/{index}") for index in range(options.cases)]
-    if options.only is not None:
-        rngs = [random.Random(f"{options.seed}/{options.only}")]
+    chosen = range(options.cases) if options.only is None else [options.only]
+    trees = [Tree(random.Random(f"{options.seed}/{index}")) for index in chosen]
     folder = tempfile.mkdtemp(prefix="compose_diff_", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     try:
-        if options.plant:
-            missed = []
-            for plant in ("override-order", "header", "self-last", "optional"):
-                trees = [Tree(random.Random(f"{options.seed}/{i}")) for i in range(options.cases)]
-                for tree in trees:
-                    tree.sweeps = False
-                found, *_ = run(options.binary, trees, folder, plant, 0, info_every=0)
-                # The hydra node says how it was composed, which is another way here anyhow.
-                found = [it for it in found if it[1] != "hydra"]
-                print(f"planted '{plant}': {len(found)} of {len(trees)} cases differ", flush=True)
-                missed += [plant] if not found else []
-            sys.exit(f"not noticed: {missed}" if missed else 0)
-        trees = [Tree(rng) for rng in rngs]
-        found, errors, unresolved, sweeps = run(options.binary, trees, folder, None, options.show)
-        print(f"{len(trees)} cases: {len(trees) - errors} composed ({sweeps} sweeps, {unresolved} not resolvable), {errors} errors in Hydra; {len(found)} differ")
-        if found:
-            print(found[:40])
-        sys.exit(1 if found else 0)
+        found, noticed, seen = run(options.binary, trees, folder, options.plant, options.show)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    composed = len(trees) - seen["errors"]
+    print(f"{len(trees)} cases: {composed} composed ({seen['sweeps']} sweeps, {seen['unresolved']} not resolvable), {seen['errors']} errors in Hydra; {len(found)} differ {found[:40] or ''}")
+    missed = [plant for plant in PLANTS if options.plant and not noticed[plant]]
+    if options.plant:
+        print(f"planted mistakes, noticed in so many of {options.plant} cases: {dict(noticed)}")
+    sys.exit(f"not noticed: {missed}" if missed else bool(found))
 
 
 if __name__ == "__main__":

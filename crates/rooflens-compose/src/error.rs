@@ -1,6 +1,7 @@
 //! What can be wrong with a composition: the fact, the place, and what to do about it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::interpolation::GrammarError;
 use crate::overrides::{OverrideError, SweepError, ValueError};
@@ -25,6 +26,12 @@ impl Place {
             Source::BuiltIn | Source::File(_) => String::new(),
         };
         Box::new(Self { origin: origin.clone(), excerpt })
+    }
+
+    fn in_yaml(error: &YamlError) -> Self {
+        let source = Source::File(Arc::clone(&error.file));
+        let origin = Origin { source, line: error.line, column: error.column };
+        Self { origin, excerpt: error.excerpt.clone() }
     }
 }
 
@@ -204,9 +211,13 @@ pub enum Fault {
 }
 
 impl ComposeError {
-    /// An error without a place.
+    /// An error without a place, but for one that brings its own.
     pub(crate) fn new(fault: Fault) -> Self {
-        Self { fault: Box::new(fault), place: None, suggestion: None }
+        let place = match &fault {
+            Fault::Yaml(error) => Some(Box::new(Place::in_yaml(error))),
+            _ => None,
+        };
+        Self { fault: Box::new(fault), place, suggestion: None }
     }
 
     /// An error at the place of a value.

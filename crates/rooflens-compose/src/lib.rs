@@ -46,8 +46,7 @@
 //! - Endless work is refused: interpolations or defaults lists nested deeper than 100 levels, configs
 //!   deeper than 600 levels or with more than a million values once resolved, sweeps of more than
 //!   100,000 jobs (see [`yaml`] for files). Python ends with a `RecursionError`, or not at all.
-//! - A config of the user under the name of one of Hydra's classes is laid over it without a check
-//!   of types.
+//! - A job without a folder (`hydra.run.dir: ???`) is an error. Hydra makes one named `None`.
 
 pub mod clock;
 mod compose;

@@ -8,6 +8,7 @@ use rooflens_ingest::IngestError;
 use rooflens_project::skeleton::SkeletonError;
 use rooflens_schema::SchemaError;
 
+use crate::config::told;
 use crate::cost::error::CostError;
 use crate::exit::Exit;
 use crate::shell::word;
@@ -103,7 +104,7 @@ pub enum CliError {
         path: PathBuf,
     },
     /// The config cannot be composed.
-    #[error("{0}")]
+    #[error("{}", told::told(.0))]
     Compose(ComposeError),
     /// `explain` does not know the name.
     #[error("nothing here is called {name:?}")]
@@ -187,28 +188,13 @@ impl CliError {
             CliError::NoConfigFolder { .. } => {
                 Some("rooflens init NEW_PROJECT makes one; another folder: --config-dir DIR".to_owned())
             }
-            CliError::Compose(error) => Some(match (compose_place(error), error.hint()) {
-                (Some(place), Some(hint)) => format!("{place}{hint}"),
-                (Some(place), None) => place.trim_end().to_owned(),
-                (None, Some(hint)) => hint,
-                (None, None) => "rooflens config groups tells what can be chosen".to_owned(),
-            }),
+            CliError::Compose(error) => told::hint(error),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list tells what there is to explain".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),
             }),
         }
     }
-}
-
-/// Where a composition went wrong, with the line as it stands there.
-fn compose_place(error: &ComposeError) -> Option<String> {
-    let place = error.place.as_ref()?;
-    let excerpt = place.excerpt.trim_end();
-    if excerpt.is_empty() {
-        return Some(format!("see {place}; "));
-    }
-    Some(format!("see {place}: {}; ", excerpt.trim_start()))
 }
 
 fn unreadable(error: &IngestError) -> String {

@@ -4,6 +4,7 @@ mod folders;
 mod host;
 mod json;
 mod origins;
+pub mod told;
 
 use std::path::PathBuf;
 

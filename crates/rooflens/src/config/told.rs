@@ -1,0 +1,57 @@
+//! What is wrong with a config, with the line it stands in.
+
+use rooflens_compose::value::Source;
+use rooflens_compose::{ComposeError, Fault, Place};
+
+/// The fact, and below it the place: file, line and column, the line as it is written, and a caret.
+pub fn told(error: &ComposeError) -> String {
+    let fact = match &*error.fault {
+        // Its place is shown below.
+        Fault::Yaml(error) => error.problem.to_string(),
+        _ => error.to_string(),
+    };
+    match error.place.as_deref() {
+        Some(place) if !is_told(&fact, place) => format!("{fact}\n{}", shown(place)),
+        _ => fact,
+    }
+}
+
+/// Whether the fact names its place already.
+fn is_told(fact: &str, place: &Place) -> bool {
+    match &place.origin.source {
+        Source::CommandLine(argument) => fact.contains(argument.as_ref()),
+        Source::BuiltIn => true,
+        Source::File(_) => false,
+    }
+}
+
+fn shown(place: &Place) -> String {
+    let line = place.origin.line;
+    if let Source::CommandLine(argument) = &place.origin.source {
+        return format!("  --> command line: {argument}");
+    }
+    if line == 0 || place.excerpt.is_empty() {
+        return format!("  --> {place}");
+    }
+    let number = line.to_string();
+    let margin = " ".repeat(number.len());
+    // A tab is as wide as a terminal makes it: the caret would miss.
+    let text = place.excerpt.replace('\t', " ");
+    let before = usize::try_from(place.origin.column).unwrap_or(1).saturating_sub(1);
+    let caret = if before <= text.chars().count() {
+        format!("\n {margin} | {}^", " ".repeat(before))
+    } else {
+        String::new()
+    };
+    format!(" {margin}--> {place}\n {margin} |\n {number} | {}{caret}", text.trim_end())
+}
+
+/// What helps, where that can be said.
+pub fn hint(error: &ComposeError) -> Option<String> {
+    error.hint().or_else(|| match &*error.fault {
+        Fault::Override(_) => Some("in a shell, quote what has brackets or spaces: 'key=[a, b]'".to_owned()),
+        Fault::TooManyJobs { .. } => Some("try fewer values, or several sweeps".to_owned()),
+        Fault::NoPrimary { .. } => Some("name it: --config-dir DIR --config-name NAME".to_owned()),
+        _ => None,
+    })
+}
