@@ -3,14 +3,19 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_compose::ComposeError;
+use rooflens_compose::{ComposeError, Place};
 use rooflens_ingest::IngestError;
+use rooflens_project::assets::AssetError;
+use rooflens_project::externals::ExternalsError;
 use rooflens_project::skeleton::SkeletonError;
 use rooflens_schema::SchemaError;
 
+use crate::assets;
 use crate::cost::error::CostError;
 use crate::exit::Exit;
+use crate::externals;
 use crate::shell::word;
+use crate::table::counted;
 
 /// A failure that ends the command.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +101,32 @@ pub enum CliError {
     /// A project cannot be made.
     #[error(transparent)]
     Skeleton(SkeletonError),
+    /// There is no project.
+    #[error("{}", no_project(path.as_deref()))]
+    NoProject {
+        /// The folder that was asked for.
+        path: Option<PathBuf>,
+    },
+    /// The project names no assets.
+    #[error("there is no {path}")]
+    NoBootstrap {
+        /// The project.
+        root: PathBuf,
+        /// The file that would name them.
+        path: PathBuf,
+    },
+    /// Somebody has to agree, and nobody can be asked.
+    #[error("{} would be made, and standard input is no terminal to ask at", counted(*changes, "change"))]
+    NeedsYes {
+        /// How many.
+        changes: usize,
+    },
+    /// Assets are not as a command needs them.
+    #[error(transparent)]
+    Assets(AssetError),
+    /// A failure with reference sources.
+    #[error(transparent)]
+    Externals(ExternalsError),
     /// There is no folder of configs.
     #[error("there is no config folder {path}")]
     NoConfigFolder {
@@ -125,7 +156,12 @@ impl CliError {
             | CliError::UnreadableRun(_) => Exit::Data,
             CliError::Interrupted => Exit::Interrupted,
             CliError::Cost(error) => error.exit(),
+            CliError::Assets(error) => assets::exit_of(error.class()),
+            CliError::Externals(error) => externals::exit_of(error),
             CliError::NoConfigFolder { .. }
+            | CliError::NoProject { .. }
+            | CliError::NoBootstrap { .. }
+            | CliError::NeedsYes { .. }
             | CliError::Skeleton(_)
             | CliError::Compose(_)
             | CliError::RunAmongOthers { .. }
@@ -187,12 +223,19 @@ impl CliError {
             CliError::NoConfigFolder { .. } => {
                 Some("rooflens init NEW_PROJECT makes one; another folder: --config-dir DIR".to_owned())
             }
-            CliError::Compose(error) => Some(match (compose_place(error), error.hint()) {
-                (Some(place), Some(hint)) => format!("{place}{hint}"),
-                (Some(place), None) => place.trim_end().to_owned(),
-                (None, Some(hint)) => hint,
-                (None, None) => "rooflens config groups tells what can be chosen".to_owned(),
-            }),
+            CliError::NoProject { .. } => {
+                Some("rooflens init NEW_PROJECT makes one; another folder: --project DIR".to_owned())
+            }
+            CliError::NoBootstrap { root, .. } => {
+                Some(format!("rooflens init {} --force adds what is missing", word(root)))
+            }
+            CliError::NeedsYes { .. } => {
+                Some("--dry-run tells which; --yes makes them without asking".to_owned())
+            }
+            CliError::Assets(error) => placed(error.place.as_deref(), error.hint()),
+            CliError::Externals(error) => Some(error.hint()),
+            CliError::Compose(error) => placed(error.place.as_deref(), error.hint())
+                .or_else(|| Some("rooflens config groups tells what can be chosen".to_owned())),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list tells what there is to explain".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),
@@ -201,14 +244,23 @@ impl CliError {
     }
 }
 
-/// Where a composition went wrong, with the line as it stands there.
-fn compose_place(error: &ComposeError) -> Option<String> {
-    let place = error.place.as_ref()?;
-    let excerpt = place.excerpt.trim_end();
-    if excerpt.is_empty() {
-        return Some(format!("see {place}; "));
+fn no_project(path: Option<&Path>) -> String {
+    match path {
+        Some(path) => format!("the project {} is not a folder", path.display()),
+        None => "neither this folder nor one around it is a project".to_owned(),
     }
-    Some(format!("see {place}: {}; ", excerpt.trim_start()))
+}
+
+/// A hint with the place it is about, and the line as it stands there.
+fn placed(place: Option<&Place>, hint: Option<String>) -> Option<String> {
+    let place = place.map(|place| match place.excerpt.trim() {
+        "" => format!("see {place}"),
+        excerpt => format!("see {place}: {excerpt}"),
+    });
+    match (place, hint) {
+        (Some(place), Some(hint)) => Some(format!("{place}; {hint}")),
+        (place, hint) => place.or(hint),
+    }
 }
 
 fn unreadable(error: &IngestError) -> String {

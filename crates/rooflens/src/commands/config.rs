@@ -9,11 +9,12 @@ use crate::config::{self, Shown};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::project;
 
 const EXAMPLES: &str = "\
 Examples:
   rooflens config show                               the composed config, as YAML
-  rooflens config show model=big runtime.seed=3      with choices and values of the command line
+  rooflens config show runtime=vllm seed=3           with choices and values of the command line
   rooflens config show --origins                     each value with the file and line it comes from
   rooflens config show --info defaults-tree          which files, in which order
   rooflens config groups                             what can be chosen
@@ -31,23 +32,29 @@ pub struct Args {
 #[derive(Subcommand)]
 enum What {
     /// Print the composed config
+    #[command(after_help = SHOW_EXAMPLES)]
     Show(Box<ShowArgs>),
     /// List the groups and their options
+    #[command(after_help = GROUPS_EXAMPLES)]
     Groups(Place),
 }
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  rooflens config show runtime=vllm seed=3           with choices and values of the command line
+  rooflens config show --package runtime --resolve   a part of it, interpolations replaced
+  rooflens config show -m runtime.batch_size=1,2,4   every job of a sweep";
+
+const GROUPS_EXAMPLES: &str = "\
+Examples:
+  rooflens config groups";
 
 /// Where configs stand.
 #[derive(clap::Args)]
 struct Place {
-    /// Folder of the configs
-    #[arg(
-        long,
-        visible_alias = "config-path",
-        value_name = "DIR",
-        default_value = "conf",
-        help_heading = "Config"
-    )]
-    config_dir: PathBuf,
+    /// Folder of the configs; conf of the project around here where it is not said
+    #[arg(long, visible_alias = "config-path", value_name = "DIR", help_heading = "Config")]
+    config_dir: Option<PathBuf>,
     /// Name of the primary config
     #[arg(long, value_name = "NAME", default_value = "config", help_heading = "Config")]
     config_name: String,
@@ -122,7 +129,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
                 None => Shown::Config { view, package: args.package, resolve: args.resolve },
             };
             let question = config::Question {
-                folder: args.place.config_dir,
+                folder: args.place.config_dir.unwrap_or_else(project::configs),
                 name: args.place.config_name,
                 overrides: args.overrides,
                 multirun: args.multirun,
@@ -133,7 +140,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         }
     };
     let question = config::Question {
-        folder: place.config_dir,
+        folder: place.config_dir.unwrap_or_else(project::configs),
         name: place.config_name,
         overrides: Vec::new(),
         multirun: false,
