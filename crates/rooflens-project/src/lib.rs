@@ -2,4 +2,10 @@
 
 pub mod assets;
 pub mod externals;
+mod git;
+pub mod hub_cache;
+mod near;
 pub mod skeleton;
+mod written_path;
+
+pub use near::near;

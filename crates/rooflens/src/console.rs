@@ -70,18 +70,41 @@ impl Console {
     /// Says what is missing from the data: for output that does not show it itself.
     pub fn warn_of_loss(&self, notes: &[Note]) {
         for note in notes.iter().filter(|note| note.severity == Severity::DataLoss) {
-            let warning = self.paint("warning:", "33");
             let of = if note.source.is_empty() { String::new() } else { format!("{}: ", note.source) };
-            self.say(&format!("{warning} {of}{} ({})", note.message, note.code));
+            self.warn(&format!("{of}{} ({})", note.message, note.code));
         }
     }
 
-    /// Tells of a failure: the fact, and what helps.
+    /// Tells of the failure that ends the command: the fact, and what helps.
     pub fn error(&self, error: &CliError) {
-        talk(&format!("{} {error}", self.paint("error:", "1;31")));
-        if let Some(hint) = error.hint() {
+        self.failure(&error.to_string(), error.hint().as_deref());
+    }
+
+    /// Tells of one failure among others.
+    pub fn failure(&self, fact: &str, hint: Option<&str>) {
+        talk(&format!("{} {fact}", self.paint("error:", "1;31")));
+        if let Some(hint) = hint {
             talk(&format!("{} {hint}", self.paint("hint:", "36")));
         }
+    }
+
+    /// Warns of something that may be as it should.
+    pub fn warn(&self, fact: &str) {
+        self.say(&format!("{} {fact}", self.paint("warning:", "33")));
+    }
+
+    /// Whether somebody can be asked.
+    pub fn can_ask(&self) -> bool {
+        std::io::stdin().is_terminal()
+    }
+
+    /// Shows what a question is about, and asks it. Only a clear yes is one.
+    pub fn agrees(&self, about: &str, question: &str) -> bool {
+        let mut answer = String::new();
+        let mut stderr = std::io::stderr();
+        let asked = write!(stderr, "{about}{question} [y/N] ").and_then(|()| stderr.flush());
+        asked.and_then(|()| std::io::stdin().read_line(&mut answer)).is_ok()
+            && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
     }
 
     fn paint(&self, word: &str, style: &str) -> String {

@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 
 use rooflens_compose::ComposeError;
 use rooflens_ingest::IngestError;
+use rooflens_project::assets::AssetError;
+use rooflens_project::externals::ExternalsError;
 use rooflens_project::skeleton::SkeletonError;
 use rooflens_schema::SchemaError;
 
+use crate::assets;
 use crate::config::told;
 use crate::cost::error::CostError;
 use crate::exit::Exit;
+use crate::externals;
 use crate::shell::word;
+use crate::table::counted;
 
 /// A failure that ends the command.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +102,32 @@ pub enum CliError {
     /// A project cannot be made.
     #[error(transparent)]
     Skeleton(SkeletonError),
+    /// There is no project.
+    #[error("{}", no_project(path.as_deref()))]
+    NoProject {
+        /// The folder that was asked for.
+        path: Option<PathBuf>,
+    },
+    /// The project names no assets.
+    #[error("there is no {path}")]
+    NoBootstrap {
+        /// The project.
+        root: PathBuf,
+        /// The file that would name them.
+        path: PathBuf,
+    },
+    /// Somebody has to agree, and nobody can be asked.
+    #[error("{} would be made, and standard input is no terminal to ask at", counted(*changes, "change"))]
+    NeedsYes {
+        /// How many.
+        changes: usize,
+    },
+    /// Assets are not as a command needs them.
+    #[error("{}", told::placed(&.0.to_string(), .0.place.as_deref()))]
+    Assets(AssetError),
+    /// A failure with reference sources.
+    #[error(transparent)]
+    Externals(ExternalsError),
     /// There is no folder of configs.
     #[error("there is no config folder {path}")]
     NoConfigFolder {
@@ -126,7 +157,12 @@ impl CliError {
             | CliError::UnreadableRun(_) => Exit::Data,
             CliError::Interrupted => Exit::Interrupted,
             CliError::Cost(error) => error.exit(),
+            CliError::Assets(error) => assets::exit_of(error.class()),
+            CliError::Externals(error) => externals::exit_of(error),
             CliError::NoConfigFolder { .. }
+            | CliError::NoProject { .. }
+            | CliError::NoBootstrap { .. }
+            | CliError::NeedsYes { .. }
             | CliError::Skeleton(_)
             | CliError::Compose(_)
             | CliError::RunAmongOthers { .. }
@@ -188,12 +224,30 @@ impl CliError {
             CliError::NoConfigFolder { .. } => {
                 Some("rooflens init NEW_PROJECT makes one; another folder: --config-dir DIR".to_owned())
             }
+            CliError::NoProject { .. } => {
+                Some("rooflens init NEW_PROJECT makes one; another folder: --project DIR".to_owned())
+            }
+            CliError::NoBootstrap { root, .. } => {
+                Some(format!("rooflens init {} --force adds what is missing", word(root)))
+            }
+            CliError::NeedsYes { .. } => {
+                Some("--dry-run tells which; --yes makes them without asking".to_owned())
+            }
+            CliError::Assets(error) => error.hint(),
+            CliError::Externals(error) => Some(error.hint()),
             CliError::Compose(error) => told::hint(error),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list tells what there is to explain".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),
             }),
         }
+    }
+}
+
+fn no_project(path: Option<&Path>) -> String {
+    match path {
+        Some(path) => format!("the project {} is not a folder", path.display()),
+        None => "neither this folder nor one around it is a project".to_owned(),
     }
 }
 

@@ -6,7 +6,6 @@ use rooflens_ingest::{Artefact, IngestError, Source, no_progress, rank_files, ra
 use rooflens_schema::{Notes, RunDir};
 
 use crate::error::CliError;
-use crate::suggest;
 
 /// What is read.
 #[derive(Debug)]
@@ -119,7 +118,7 @@ pub fn files_near(path: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
     let names: Vec<String> =
         entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect();
-    suggest::near(&name, names.iter().map(String::as_str))
+    rooflens_project::near(&name, names.iter().map(String::as_str))
         .iter()
         .map(|near| path.with_file_name(near))
         .collect()

@@ -3,12 +3,15 @@
 //! * `args`: what may be typed; resolved into plain settings, clap goes no further.
 //! * `commands`: one file a command, at most about 100 lines each.
 //! * `inputs`, `job`, `ranks`: from paths to findings, rank by rank; nothing here prints.
+//! * `cost`, `config`, `assets`, `externals`: from a question in plain data to its answer.
+//! * `project`: which project a command is about.
 //! * `saved`, `document`: a run directory and the JSON document.
 //! * `console`, `output`, `progress`: the only places that print. Standard output is data, standard
 //!   error is talk.
 //! * `error`, `exit`: what can go wrong, what helps, and which code says so.
 
 mod args;
+mod assets;
 mod bug;
 mod commands;
 mod config;
@@ -18,16 +21,18 @@ mod document;
 mod environment;
 mod error;
 mod exit;
+mod externals;
 mod glossary;
 mod inputs;
 mod interrupt;
 mod job;
 mod output;
 mod progress;
+mod project;
 mod ranks;
 mod saved;
 mod shell;
-mod suggest;
+mod table;
 
 use std::process::ExitCode;
 

@@ -14,7 +14,12 @@ pub fn page(program: &Path) -> Result<String> {
     let commands = commands(&whole);
     ensure!(!commands.is_empty(), "`rooflens --help` lists no commands");
     for command in commands {
-        write!(page, "\n## rooflens {command}\n\n```text\n{}```\n", help(program, &[command])?)?;
+        let own = help(program, &[command])?;
+        write!(page, "\n## rooflens {command}\n\n```text\n{own}```\n")?;
+        for inner in self::commands(&own) {
+            let help = help(program, &[command, inner])?;
+            write!(page, "\n### rooflens {command} {inner}\n\n```text\n{help}```\n")?;
+        }
     }
     Ok(page)
 }

@@ -9,6 +9,7 @@ use rooflens_compose::yaml::YamlError;
 use serde::Serialize;
 
 use super::archive::ArchiveProblem;
+use crate::near;
 
 /// A thing about assets that cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -164,7 +165,7 @@ impl AssetError {
 
     /// With the nearest of some names to one that is none of them.
     pub(super) fn suggest<'a>(mut self, wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
-        self.suggestion = nearest(wanted, names).map(str::to_owned);
+        self.suggestion = near(wanted, names).into_iter().next();
         self
     }
 
@@ -217,17 +218,6 @@ impl AssetError {
 
 /// The most characters of a line that an error repeats.
 const EXCERPT_CHARS: usize = 160;
-
-/// The candidate within a third of the longer name's length in edits, and always within one.
-fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let within = |name: &str| (wanted.chars().count().max(name.chars().count()) / 3).max(1);
-    names
-        .into_iter()
-        .map(|name| (strsim::osa_distance(wanted, name), name))
-        .filter(|(distance, name)| *distance <= within(name))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}
 
 fn names_of(names: &[String]) -> String {
     match names {

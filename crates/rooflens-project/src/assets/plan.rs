@@ -8,11 +8,11 @@ use super::archive::Record;
 use super::bootstrap::{Asset, Bootstrap, Extraction};
 use super::error::AssetError;
 use super::files::{Files, Kind};
-use super::git::{Ignored, Tracking};
 use super::project::Project;
 use super::roots::Roots;
 use super::source::{Absence, Located, locate};
 use super::step::{Action, Conflict, Consent, Plan, Step};
+use super::tracking::{Ignored, Tracking, ignore_line};
 
 /// What planning may know of the machine. Everything is handed in.
 #[derive(Clone, Copy)]
@@ -62,6 +62,13 @@ impl Planner<'_> {
             Action::MissingSource { absence, .. } => absence.hint(self.asset),
             Action::Conflict { path, .. } => Some(format!("move '{}' away and run again", path.display())),
             Action::Refused { error, .. } => error.hint.clone(),
+            Action::Link { link: path, .. }
+            | Action::Relink { link: path, .. }
+            | Action::Extract { into: path, .. }
+                if tracked =>
+            {
+                Some(format!("add this line to .gitignore: {}", ignore_line(path)))
+            }
             _ => None,
         };
         Step { asset: self.asset.name.clone(), kind: self.asset.kind, action, consent, hint }

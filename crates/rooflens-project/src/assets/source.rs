@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::bootstrap::{Asset, AssetKind, AssetSource};
 use super::files::{Files, Kind};
-use super::hub_cache::{self, NoSnapshot};
 use super::roots::{Root, Roots};
+use super::snapshot::{self, NoSnapshot};
+use crate::hub_cache;
 
 /// Where an asset is stored, or why that is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -100,7 +101,7 @@ pub(super) fn locate(asset: &Asset, roots: &Roots<'_>, files: &dyn Files) -> Loc
     let located = match &asset.source {
         AssetSource::Path { root, path } => locate_path(*root, path, roots, files),
         AssetSource::Hub { repository, revision } => {
-            let folder = hub_cache::repository_folder(asset.kind, repository);
+            let folder = hub_cache::repository_folder(asset.kind.plural(), repository);
             locate_repository(&folder, revision, roots, files)
         }
     };
@@ -120,8 +121,8 @@ fn locate_path(root: Root, path: &Path, roots: &Roots<'_>, files: &dyn Files) ->
     };
     let path = folder.join(path);
     let absence = match files.kind_behind(&path) {
-        Ok(Kind::Folder) if hub_cache::is_repository(&path, files) => {
-            return match hub_cache::snapshot(&path, "main", files) {
+        Ok(Kind::Folder) if snapshot::is_repository(&path, files) => {
+            return match snapshot::find(&path, "main", files) {
                 Ok(snapshot) => Located::At { path: snapshot.folder, commit: Some(snapshot.commit) },
                 Err(error) => Located::Nowhere { absence: absence_of(error, "main"), looked_at: vec![path] },
             };
@@ -147,7 +148,7 @@ fn locate_repository(folder: &str, revision: &str, roots: &Roots<'_>, files: &dy
         let found = files.kind_behind(&repository);
         looked_at.push(repository.clone());
         match found {
-            Ok(Kind::Folder) => match hub_cache::snapshot(&repository, revision, files) {
+            Ok(Kind::Folder) => match snapshot::find(&repository, revision, files) {
                 Ok(snapshot) => {
                     return Located::At { path: snapshot.folder, commit: Some(snapshot.commit) };
                 }

@@ -8,12 +8,12 @@ use super::archive::{Record, is_leftover};
 use super::bootstrap::{Asset, AssetKind, Bootstrap, Extraction};
 use super::error::{AssetError, ErrorReport};
 use super::files::{Files, Kind};
-use super::git::Ignored;
 use super::plan::Surroundings;
 use super::project::Project;
 use super::required::{self, Required};
 use super::roots::Roots;
 use super::source::{Located, locate};
+use super::tracking::{Ignored, ignore_line};
 use super::walk::{self, MAX_FILES, Size};
 
 /// What is there of each asset.
@@ -191,19 +191,6 @@ fn asset_status(project: &Project, asset: &Asset, source: Located, around: &Surr
         extractions,
         warnings,
     }
-}
-
-/// The pattern that matches this path and nothing else.
-fn ignore_line(path: &Path) -> String {
-    let mut line = String::from("/");
-    for char in path.to_string_lossy().chars() {
-        // Blanks count only where they are escaped, at the end of a line.
-        if matches!(char, '*' | '?' | '[' | '\\' | ' ') {
-            line.push('\\');
-        }
-        line.push(char);
-    }
-    line
 }
 
 fn link_state(project: &Project, target: &Path, source: &Located, files: &dyn Files) -> LinkState {

@@ -31,7 +31,7 @@ pub struct Step {
     pub action: Action,
     /// What the user must agree to first.
     pub consent: Vec<Consent>,
-    /// What would help, where nothing can be done.
+    /// What would help, where nothing can be done or git would track what is made.
     pub hint: Option<String>,
 }
 

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::folder_lock::FolderLock;
-use super::hub_cache::LeftOut;
 use super::identifiers::{InnerPath, Revision, SourceName};
 use super::lock::{Lock, Pin, Source};
 use super::project::Externals;
+use super::source_files::LeftOut;
 use super::sync::{Outcome, Synced};
 use super::url::SourceUrl;
 use super::{Condition, ExternalsError, Kind, SCHEMA_VERSION};

@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::git::Git;
 use super::listing::Listing;
 use super::lock::{Pin, write_whole};
 use super::project::Externals;
 use super::{ExternalsError, Step, read_only, remote};
+use crate::git::Git;
 
 impl Externals {
     /// Applies a plan for a source. Where a step fails, what was being built is removed again; a mark
@@ -26,7 +26,10 @@ impl Externals {
 
     fn apply_step(&self, pin: &Pin, step: &Step) -> Result<(), ExternalsError> {
         match step {
-            Step::Git { folder, arguments, protocols: None } => self.git(folder).run(arguments).map(drop),
+            Step::Git { folder, arguments, protocols: None } => {
+                self.git(folder).run(arguments)?;
+                Ok(())
+            }
             Step::Git { folder, arguments, protocols: Some(protocols) } => {
                 let answer = self.git(folder).reaching(protocols).run(arguments);
                 answer.map(drop).map_err(|error| remote::fetch_failed(&pin.url, pin.commit.as_str(), error))
@@ -35,7 +38,8 @@ impl Externals {
                 let wanted = format!("{tree}\n");
                 let pack = ["pack-objects", "--quiet", "--revs", "--stdout"];
                 let pack = self.git(from).run_with_input(&pack, wanted.as_bytes())?;
-                self.git(into).run_with_input(&["unpack-objects", "-q"], &pack).map(drop)
+                self.git(into).run_with_input(&["unpack-objects", "-q"], &pack)?;
+                Ok(())
             }
             Step::CheckCommit { folder, commit, tree } => {
                 let found =

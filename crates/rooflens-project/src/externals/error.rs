@@ -8,6 +8,8 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::Kind;
+use crate::git::GitError;
+use crate::near;
 
 /// Whose move it is, from which the command line has its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -95,7 +97,7 @@ pub enum ExternalsError {
     HubCacheUnset { repository: String },
     /// The cache lacks the snapshot.
     #[error("the Hugging Face cache has no snapshot of {repository} at {revision}")]
-    HubSnapshotMissing { repository: String, revision: String, cache: PathBuf },
+    HubSnapshotMissing { repository: String, revision: String },
     /// The snapshot has a link out of its repository.
     #[error("{path:?} of {repository} is a symbolic link that leaves the cache of its repository")]
     HubLink { repository: String, path: String },
@@ -199,7 +201,10 @@ impl ExternalsError {
             E::UnknownSource { known, .. } if known.is_empty() => {
                 "add one with `rooflens externals add`".into()
             }
-            E::UnknownSource { known, .. } => format!("it has {}", known.join(", ")),
+            E::UnknownSource { name, known } => match near(name, known.iter().map(String::as_str)).first() {
+                Some(meant) => format!("did you mean {meant}? it has {}", known.join(", ")),
+                None => format!("it has {}", known.join(", ")),
+            },
             E::NothingAtPath { .. } => "paths are case-sensitive and start at the source's root".into(),
             E::NestedSubmodules { .. } => "use --kind submodule or --kind sparse".into(),
             E::LocalEdits { .. } => {
@@ -214,7 +219,7 @@ impl ExternalsError {
             E::HubCacheUnset { .. } => {
                 "set HF_HUB_CACHE (or HF_HOME) to the folder that holds models--*".into()
             }
-            E::HubSnapshotMissing { repository, revision, .. } => format!(
+            E::HubSnapshotMissing { repository, revision } => format!(
                 "fetch it: `hf download {repository} --revision {revision} --exclude '*.safetensors' '*.bin'`"
             ),
             E::HubLink { .. } => {
@@ -228,6 +233,16 @@ impl ExternalsError {
             E::Busy { .. } => "wait for it to end".into(),
             E::ForeignHook { line, .. } => format!("call this from it: {line}"),
             E::Io { .. } => "check that the file exists and that you may read and write there".into(),
+        }
+    }
+}
+
+impl From<GitError> for ExternalsError {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::NotStarted { source } => ExternalsError::NoGit { source },
+            GitError::NoFolder { path, source } => ExternalsError::Io { path, source },
+            GitError::Refused { command, said } => ExternalsError::Git { command, said },
         }
     }
 }

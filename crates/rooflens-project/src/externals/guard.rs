@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::git::Git;
 use super::lock::write_whole;
 use super::marked_block::{Position, with_block};
 use super::project::Externals;
@@ -14,9 +13,11 @@ use super::repository::Repository;
 use super::settings::LABEL;
 use super::step::word;
 use super::{ExternalsError, Kind, SCHEMA_VERSION};
+use crate::git::Git;
 
-/// What the hook runs in the project's root, unless told otherwise.
-const COMMAND: &[&str] = &["rooflens", "externals", "status", "--staged"];
+/// What the hook runs in the project's root, unless told otherwise. The root is said, since a folder
+/// around it may look like a project too.
+const COMMAND: &[&str] = &["rooflens", "externals", "status", "--staged", "--project", "."];
 /// Shells that read our line as it is meant.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh"];
 
@@ -95,7 +96,7 @@ impl Externals {
         let path = |name: &[&str]| -> Result<PathBuf, ExternalsError> {
             let mut question = vec!["rev-parse", "--path-format=absolute"];
             question.extend(name);
-            git.line(&question).map(PathBuf::from)
+            Ok(PathBuf::from(git.line(&question)?))
         };
         let hooks = path(&["--git-path", "hooks"])?;
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

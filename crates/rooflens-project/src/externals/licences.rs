@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::identifiers::InnerPath;
-use super::pattern::literal;
+use crate::git::literal;
 
 /// How their names start, in lower case.
 const STEMS: &[&str] = &["license", "licence", "copying", "notice", "unlicense"];

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 
 use super::ExternalsError;
-use super::git::Git;
 use super::identifiers::ObjectId;
+use crate::git::Git;
 
 /// The files of a folder, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ fn blobs(git: &Git, paths: &[&Path]) -> Result<Vec<String>, ExternalsError> {
             let words = ["hash-object".as_ref(), "--no-filters".as_ref(), "--".as_ref(), path.as_os_str()];
             git.line(&words)
         };
-        return paths.iter().map(alone).collect();
+        return paths.iter().map(|path| Ok(alone(path)?)).collect();
     }
     let mut input = Vec::new();
     for path in paths {

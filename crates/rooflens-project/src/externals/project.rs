@@ -4,18 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::ExternalsError;
-use super::git::Git;
-use super::hub_cache::HubLimits;
 use super::kinds::Kind;
 use super::lock::Lock;
 use super::observed::Stands;
 use super::repository::Repository;
+use super::source_files::HubLimits;
+use crate::git::Git;
 
 /// A project's reference sources, and where hub snapshots are copied from.
 #[derive(Debug, Clone)]
 pub struct Externals {
     pub(super) root: PathBuf,
-    pub(super) hub_cache: Option<PathBuf>,
+    pub(super) hub_caches: Vec<PathBuf>,
     pub(super) hub_limits: HubLimits,
     pub(super) repository: Option<Repository>,
 }
@@ -28,13 +28,13 @@ impl Externals {
     pub fn open(root: &Path) -> Result<Self, ExternalsError> {
         let root = fs::canonicalize(root).map_err(ExternalsError::io(root))?;
         let repository = Repository::find(&root)?;
-        Ok(Self { root, hub_cache: None, hub_limits: HubLimits::default(), repository })
+        Ok(Self { root, hub_caches: Vec::new(), hub_limits: HubLimits::default(), repository })
     }
 
-    /// Says where the Hugging Face cache is: the folder that holds `models--*`.
+    /// Says which Hugging Face caches to look in, in order: folders that hold `models--*`.
     #[must_use]
-    pub fn with_hub_cache(mut self, folder: Option<PathBuf>) -> Self {
-        self.hub_cache = folder;
+    pub fn with_hub_caches(mut self, folders: Vec<PathBuf>) -> Self {
+        self.hub_caches = folders;
         self
     }
 
@@ -43,6 +43,12 @@ impl Externals {
     pub fn with_hub_limits(mut self, limits: HubLimits) -> Self {
         self.hub_limits = limits;
         self
+    }
+
+    /// Whether the project is in a git repository.
+    #[must_use]
+    pub fn is_in_repository(&self) -> bool {
+        self.repository.is_some()
     }
 
     /// The lock as it stands in the work tree.

@@ -1,10 +1,10 @@
 //! Asks a git repository what a revision is, and what a commit holds.
 
 use super::ExternalsError;
-use super::git::{Git, records};
 use super::identifiers::{ObjectId, Revision};
 use super::lock::Pin;
 use super::url::SourceUrl;
+use crate::git::{Git, GitError, records};
 
 /// What a commit holds, as far as a lock and its warnings need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,17 +91,15 @@ pub(super) fn inspect(pin: &Pin) -> Result<Inspection, ExternalsError> {
 }
 
 /// A failed question to a remote.
-fn unreachable(url: &SourceUrl, error: ExternalsError) -> ExternalsError {
+fn unreachable(url: &SourceUrl, error: GitError) -> ExternalsError {
     match error {
-        ExternalsError::Git { said, .. } => {
-            ExternalsError::Unreachable { url: url.as_str().to_owned(), said }
-        }
-        other => other,
+        GitError::Refused { said, .. } => ExternalsError::Unreachable { url: url.as_str().to_owned(), said },
+        other => other.into(),
     }
 }
 
 /// A failed fetch of a commit: the remote is gone, or only the commit.
-pub(super) fn fetch_failed(url: &SourceUrl, commit: &str, error: ExternalsError) -> ExternalsError {
+pub(super) fn fetch_failed(url: &SourceUrl, commit: &str, error: GitError) -> ExternalsError {
     const REFUSALS: &[&str] = &[
         "not our ref",
         "unadvertised object",
@@ -110,7 +108,7 @@ pub(super) fn fetch_failed(url: &SourceUrl, commit: &str, error: ExternalsError)
         "Direct fetching of that commit",
     ];
     match error {
-        ExternalsError::Git { said, .. } if REFUSALS.iter().any(|refusal| said.contains(refusal)) => {
+        GitError::Refused { said, .. } if REFUSALS.iter().any(|refusal| said.contains(refusal)) => {
             ExternalsError::CommitGone { url: url.as_str().to_owned(), commit: commit.to_owned(), said }
         }
         other => unreachable(url, other),

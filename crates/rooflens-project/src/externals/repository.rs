@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::ExternalsError;
-use super::git::Git;
+use crate::git::{Git, GitError};
 
 /// The repository that tracks the project. The project may be a folder in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,8 +18,8 @@ impl Repository {
     pub fn find(root: &Path) -> Result<Option<Self>, ExternalsError> {
         match Git::at(root).line(&["rev-parse", "--show-prefix"]) {
             Ok(prefix) => Ok(Some(Self { prefix })),
-            Err(ExternalsError::Git { said, .. }) if said.contains("not a git repository") => Ok(None),
-            Err(error) => Err(error),
+            Err(GitError::Refused { said, .. }) if said.contains("not a git repository") => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -66,7 +66,7 @@ impl Repository {
         if git.run(&["ls-files", "-z", "--", path])?.is_empty() {
             return Ok(None);
         }
-        git.line(&["write-tree", &format!("--prefix={path}/")]).map(Some)
+        Ok(Some(git.line(&["write-tree", &format!("--prefix={path}/")])?))
     }
 
     /// The top of the repository.

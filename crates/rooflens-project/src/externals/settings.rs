@@ -5,9 +5,9 @@ use std::io;
 
 use super::lock::{Lock, write_whole};
 use super::marked_block::{Position, with_block};
-use super::pattern::literal;
 use super::project::Externals;
 use super::{ExternalsError, Kind};
+use crate::git::literal;
 
 pub(super) const LABEL: &str = "rooflens externals";
 

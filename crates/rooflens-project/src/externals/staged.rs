@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::git::{Git, records};
 use super::identifiers::SourceName;
 use super::lock::{LOCK_FILE, Lock, Source};
 use super::project::Externals;
 use super::repository::Repository;
 use super::{ExternalsError, Kind, SCHEMA_VERSION};
+use crate::git::{Git, records};
 
 /// The staged changes that the lock does not explain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::ExternalsError;
+use crate::hub_cache;
 
 /// The address of a source, checked: it is no option, runs no helper and holds no password.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub(super) struct HubRepository {
 impl HubRepository {
     /// Its folder in a hub cache.
     pub fn folder(&self) -> String {
-        format!("{}--{}", self.shelf, self.id.replace('/', "--"))
+        hub_cache::repository_folder(self.shelf, &self.id)
     }
 }
 
@@ -89,7 +90,7 @@ impl SourceUrl {
         match self.transport {
             Transport::Network => "https:http:ssh:git",
             Transport::Local => "file",
-            Transport::Hub(_) => super::git::NO_PROTOCOL,
+            Transport::Hub(_) => crate::git::NO_PROTOCOL,
         }
     }
 

@@ -160,7 +160,7 @@ fn a_users_hook_is_extended_and_still_runs() {
 
     assert_eq!(world.externals().guard().unwrap().action, HookAction::Updated);
     let text = fs::read_to_string(&hook).unwrap();
-    assert!(text.contains("\nrooflens externals status --staged || exit 1\n"), "{text}");
+    assert!(text.contains("\nrooflens externals status --staged --project . || exit 1\n"), "{text}");
     assert_eq!(text.matches(">>> rooflens").count(), 1);
 }
 

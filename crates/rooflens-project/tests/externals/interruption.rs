@@ -30,9 +30,9 @@ fn interrupted_sync(project: &Path, after: Duration) {
         .spawn()
         .unwrap();
     std::thread::sleep(after);
-    // It fails where all is over already.
+    // It fails where all is over already. Not INT, which a shell has its background jobs ignore.
     Command::new("kill")
-        .args(["-INT", "--", &format!("-{}", child.id())])
+        .args(["-TERM", "--", &format!("-{}", child.id())])
         .stderr(Stdio::null())
         .status()
         .unwrap();

@@ -122,7 +122,7 @@ impl World {
     }
 
     pub fn externals(&self) -> Externals {
-        Externals::open(&self.project).unwrap().with_hub_cache(Some(self.hub_cache.clone()))
+        Externals::open(&self.project).unwrap().with_hub_caches(vec![self.hub_cache.clone()])
     }
 
     pub fn request(&self, kind: Kind) -> AddRequest {

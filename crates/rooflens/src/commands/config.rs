@@ -9,14 +9,15 @@ use crate::config::{self, Shown};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::project;
 
 const EXAMPLES: &str = "\
 Examples:
   rooflens config show                               the composed config, as YAML
-  rooflens config show model=big runtime.seed=3      with choices and values of the command line
+  rooflens config show runtime=vllm seed=3           with choices and values of the command line
   rooflens config show --origins                     each value with the file and line it comes from
   rooflens config show --info defaults-tree          which files, in which order
-  rooflens config show -m seed=1,2 model=small,big   the jobs of a sweep, in order
+  rooflens config show -m seed=1,2                   the jobs of a sweep, in order
   rooflens config write -m seed=1,2 --hydra          their folders, for a program that reads configs
   rooflens config groups                             what can be chosen
 
@@ -33,25 +34,37 @@ pub struct Args {
 #[derive(Subcommand)]
 enum What {
     /// Print the composed config
+    #[command(after_help = SHOW_EXAMPLES)]
     Show(Box<ShowArgs>),
     /// Make the folder of every job, with the files that say how it was composed
+    #[command(after_help = WRITE_EXAMPLES)]
     Write(WriteArgs),
     /// List the groups and their options
+    #[command(after_help = GROUPS_EXAMPLES)]
     Groups(Place),
 }
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  rooflens config show runtime=vllm seed=3           with choices and values of the command line
+  rooflens config show --package runtime --resolve   a part of it, interpolations replaced
+  rooflens config show -m runtime.batch_size=1,2,4   every job of a sweep";
+
+const WRITE_EXAMPLES: &str = "\
+Examples:
+  rooflens config write seed=3                       the folder of a run, with .rooflens/ in it
+  rooflens config write -m seed=1,2 --hydra          those of a sweep, with .hydra/ for programs that want it";
+
+const GROUPS_EXAMPLES: &str = "\
+Examples:
+  rooflens config groups";
 
 /// Where configs stand.
 #[derive(clap::Args)]
 struct Place {
-    /// Folder of the configs
-    #[arg(
-        long,
-        visible_alias = "config-path",
-        value_name = "DIR",
-        default_value = "conf",
-        help_heading = "Config"
-    )]
-    config_dir: PathBuf,
+    /// Folder of the configs; conf of the project around here where it is not said
+    #[arg(long, visible_alias = "config-path", value_name = "DIR", help_heading = "Config")]
+    config_dir: Option<PathBuf>,
     /// Name of the primary config
     #[arg(long, value_name = "NAME", default_value = "config", help_heading = "Config")]
     config_name: String,
@@ -108,7 +121,7 @@ struct Jobs {
 impl Place {
     fn question(self, jobs: Jobs) -> config::Question {
         config::Question {
-            folder: self.config_dir,
+            folder: self.config_dir.unwrap_or_else(project::configs),
             name: self.config_name,
             overrides: jobs.overrides,
             multirun: jobs.multirun,

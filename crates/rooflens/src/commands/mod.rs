@@ -2,22 +2,27 @@
 //! whose order is that of the help.
 
 mod analyze;
+mod assets;
 mod completions;
 mod config;
 pub mod cost;
 mod doctor;
 mod explain;
+mod externals;
 mod import;
 mod init;
 mod list;
 mod man;
 mod report;
 
+use std::path::PathBuf;
+
 use clap::{Subcommand, ValueEnum};
 
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::project;
 
 /// A command with its arguments.
 #[derive(Subcommand)]
@@ -28,6 +33,8 @@ pub enum Command {
     Cost(Box<cost::Args>),
     Config(config::Args),
     Init(init::Args),
+    Assets(assets::Args),
+    Externals(externals::Args),
     List(list::Args),
     Explain(explain::Args),
     Doctor(doctor::Args),
@@ -45,6 +52,8 @@ impl Command {
             Command::Cost(args) => cost::run(*args, console),
             Command::Config(args) => config::run(args, console),
             Command::Init(args) => init::run(&args, console),
+            Command::Assets(args) => assets::run(args, console),
+            Command::Externals(args) => externals::run(args, console),
             Command::List(args) => list::run(&args, console),
             Command::Explain(args) => explain::run(&args, console),
             Command::Doctor(args) => doctor::run(&args, console),
@@ -59,6 +68,27 @@ impl Command {
 pub enum AnswerFormat {
     Text,
     Json,
+}
+
+/// Which project a command is about, and who reads its answer.
+#[derive(clap::Args)]
+struct ProjectArgs {
+    /// Folder of the project; the one around here where it is not said
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: AnswerFormat,
+}
+
+impl ProjectArgs {
+    fn root(&self) -> Result<PathBuf, CliError> {
+        project::root(self.project.as_deref())
+    }
+
+    fn is_json(&self) -> bool {
+        self.format == AnswerFormat::Json
+    }
 }
 
 /// How a job ended: the report of a stopped one was given, yet the code tells.

@@ -10,9 +10,14 @@ pub fn told(error: &ComposeError) -> String {
         Fault::Yaml(error) => error.problem.to_string(),
         _ => error.to_string(),
     };
-    match error.place.as_deref() {
-        Some(place) if !is_told(&fact, place) => format!("{fact}\n{}", shown(place)),
-        _ => fact,
+    placed(&fact, error.place.as_deref())
+}
+
+/// A fact with its place below.
+pub fn placed(fact: &str, place: Option<&Place>) -> String {
+    match place {
+        Some(place) if !is_told(fact, place) => format!("{fact}\n{}", shown(place)),
+        _ => fact.to_owned(),
     }
 }
 

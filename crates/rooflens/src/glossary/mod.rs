@@ -15,7 +15,6 @@ use rooflens_schema::tables::{self, ApiKind, GapCause, PhaseKind, PhaseSource};
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::suggest;
 
 /// A kind of named things.
 pub struct Topic {
@@ -147,7 +146,7 @@ pub fn near(name: &str) -> Vec<String> {
             names.insert(entry.name);
         }
     }
-    suggest::near(name, names.iter().map(String::as_str))
+    rooflens_project::near(name, names.iter().map(String::as_str))
 }
 
 /// The part that `name` (as `kernels.dur_ns`) names, and the formulas that speak of it.

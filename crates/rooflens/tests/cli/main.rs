@@ -2,13 +2,19 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod analyze;
+mod archives;
+mod assets;
 mod config;
 mod cost;
 mod cost_files;
 mod cost_sweeps;
+mod externals;
 mod failures;
+mod guide;
 mod interrupted;
+mod project;
 mod runs;
+mod subset;
 mod words;
 
 use std::io::Write;
@@ -27,6 +33,39 @@ fn rooflens(args: &[&str]) -> Command {
     command.args(args).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.stdin(Stdio::null());
     command
+}
+
+/// The program in a folder, where git can be asked too.
+fn rooflens_in(folder: &Path, args: &[&str]) -> Command {
+    let mut command = rooflens(args);
+    command.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    command
+}
+
+/// Runs git as a user would, with a user's name and nothing else of this machine's. Its hooks find the
+/// program under test.
+fn try_git(folder: &Path, args: &[&str]) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_rooflens")).parent().unwrap().to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(program).chain(std::env::split_paths(&path))).unwrap();
+    let settings = ["user.name=Test", "user.email=test@example.invalid", "init.defaultBranch=main"];
+    Command::new("git")
+        .args(settings.iter().flat_map(|setting| ["-c", setting]))
+        .args(["-c", "protocol.file.allow=always", "-c", "commit.gpgSign=false"])
+        .args(args)
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", path)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .unwrap()
+}
+
+fn git(folder: &Path, args: &[&str]) -> String {
+    let output = try_git(folder, args);
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
 /// What it answers.
@@ -108,6 +147,29 @@ fn files(folder: &Path) -> Vec<String> {
                 open.push(path);
             } else {
                 found.push(path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Everything below a folder, links not followed: each path with what it says or holds.
+fn tree(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let entry = entry.unwrap();
+            let (path, kind) = (entry.path(), entry.file_type().unwrap());
+            let name = path.strip_prefix(folder).unwrap().display().to_string();
+            if kind.is_symlink() {
+                found.push(format!("{name} -> {}", std::fs::read_link(&path).unwrap().display()));
+            } else if kind.is_dir() {
+                found.push(format!("{name}/"));
+                open.push(path);
+            } else {
+                found.push(format!("{name}: {:?}", std::fs::read(&path).unwrap()));
             }
         }
     }

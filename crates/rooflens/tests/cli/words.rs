@@ -5,14 +5,40 @@ use super::*;
 #[test]
 fn without_a_command_there_is_help() {
     let help = run(&[]).fine();
-    for command in ["analyze", "import", "report", "cost", "list", "explain", "doctor", "completions", "man"]
-    {
+    let commands = [
+        "analyze",
+        "import",
+        "report",
+        "cost",
+        "config",
+        "init",
+        "assets",
+        "externals",
+        "list",
+        "explain",
+        "doctor",
+        "completions",
+        "man",
+    ];
+    for command in commands {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
-        let own = run(&[command, "--help"]).fine();
-        assert!(own.contains("Examples:\n  rooflens "), "{own}");
-        assert!(own.lines().all(|line| line.chars().count() <= 100), "{own}");
+        let own = check_help(&[command]);
+        let inner = own.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let inner =
+            inner.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+        for inner in inner.filter(|name| *name != "help") {
+            check_help(&[command, inner]);
+        }
     }
     assert_eq!(run(&["--version"]).fine(), format!("rooflens {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+/// The help of a command has examples and fits a terminal.
+fn check_help(command: &[&str]) -> String {
+    let help = run(&[command, &["--help"]].concat()).fine();
+    assert!(help.contains("Examples:\n  rooflens "), "{help}");
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    help
 }
 
 #[test]

@@ -4,18 +4,18 @@
 //! the folder lists what was copied, so that an edit is told from an older snapshot.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Inspected, Keeper, Task};
-use crate::externals::git::Git;
-use crate::externals::hub_cache::{self, Snapshot};
 use crate::externals::identifiers::{ObjectId, Revision};
 use crate::externals::listing::Listing;
 use crate::externals::lock::{Pin, Source};
 use crate::externals::observed::{Observed, Stands};
 use crate::externals::project::Externals;
+use crate::externals::source_files::{self, Snapshot};
 use crate::externals::url::{HubRepository, SourceUrl};
 use crate::externals::{ExternalsError, Step, licences};
+use crate::git::Git;
 
 pub(super) struct HubSnapshot;
 
@@ -30,10 +30,10 @@ impl Keeper for HubSnapshot {
         url: &SourceUrl,
         revision: &Revision,
     ) -> Result<ObjectId, ExternalsError> {
-        let (cache, repository) = cache_of(project, url)?;
+        let (caches, repository) = caches_of(project, url)?;
         // The hub calls its only branch `main`; `HEAD` is what git users ask for when they say nothing.
         let main = Revision::parse("main")?;
-        hub_cache::resolve(cache, repository, if revision.as_str() == "HEAD" { &main } else { revision })
+        source_files::resolve(caches, repository, if revision.as_str() == "HEAD" { &main } else { revision })
     }
 
     fn inspect(&self, project: &Externals, pin: Pin) -> Result<Inspected, ExternalsError> {
@@ -110,22 +110,22 @@ impl Keeper for HubSnapshot {
     }
 }
 
-fn cache_of<'a>(
+fn caches_of<'a>(
     project: &'a Externals,
     url: &'a SourceUrl,
-) -> Result<(&'a Path, &'a HubRepository), ExternalsError> {
+) -> Result<(&'a [PathBuf], &'a HubRepository), ExternalsError> {
     let problem = "it is no repository of the hub";
     let repository =
         url.hub_repository().ok_or(ExternalsError::BadUrl { url: url.as_str().to_owned(), problem })?;
-    match &project.hub_cache {
-        Some(cache) => Ok((cache, repository)),
-        None => Err(ExternalsError::HubCacheUnset { repository: repository.id.clone() }),
+    if project.hub_caches.is_empty() {
+        return Err(ExternalsError::HubCacheUnset { repository: repository.id.clone() });
     }
+    Ok((&project.hub_caches, repository))
 }
 
 fn snapshot_of(project: &Externals, pin: &Pin) -> Result<Snapshot, ExternalsError> {
-    let (cache, repository) = cache_of(project, &pin.url)?;
-    hub_cache::snapshot(cache, repository, pin, project.hub_limits)
+    let (caches, repository) = caches_of(project, &pin.url)?;
+    source_files::snapshot(caches, repository, pin, project.hub_limits)
 }
 
 /// What was last copied: the commit in the first line, then the files.

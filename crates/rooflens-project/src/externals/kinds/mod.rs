@@ -17,14 +17,14 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::git::records;
-use super::hub_cache::{LeftOut, Snapshot};
 use super::identifiers::{InnerPath, ObjectId, Revision};
 use super::lock::{Pin, Source};
 use super::observed::Observed;
 use super::project::Externals;
+use super::source_files::{LeftOut, Snapshot};
 use super::url::SourceUrl;
 use super::{ExternalsError, Step, licences, remote};
+use crate::git::{GitError, records};
 
 /// How a reference source is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -59,6 +59,19 @@ impl Kind {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// The kind that suits an address where nobody says: a repository of the hub is copied, some paths
+    /// are checked out sparsely, all else is a submodule.
+    #[must_use]
+    pub fn suiting(url: &str, paths: &[String]) -> Self {
+        if SourceUrl::hub(url).is_ok() {
+            Kind::Hub
+        } else if paths.is_empty() {
+            Kind::Submodule
+        } else {
+            Kind::Sparse
+        }
     }
 
     /// The names, in order.
@@ -129,7 +142,7 @@ pub(super) trait Keeper: Sync {
         url: &SourceUrl,
         revision: &Revision,
     ) -> Result<ObjectId, ExternalsError> {
-        remote::resolve(&super::git::Git::at(&project.root), url, revision)
+        remote::resolve(&crate::git::Git::at(&project.root), url, revision)
     }
 
     /// Looks at a commit before anything of the project is touched.
@@ -169,8 +182,8 @@ fn changed_files(project: &Externals, place: &str) -> Result<Option<Vec<String>>
         Ok(answer) => {
             Ok(Some(records(&answer).filter_map(|record| record.get(3..).map(str::to_owned)).collect()))
         }
-        Err(ExternalsError::Git { .. }) => Ok(None),
-        Err(error) => Err(error),
+        Err(GitError::Refused { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use super::{Keeper, Task, changed_files, is_own_commit};
-use crate::externals::git::Git;
 use crate::externals::identifiers::ObjectId;
 use crate::externals::lock::Source;
 use crate::externals::observed::{Observed, Stands};
 use crate::externals::project::Externals;
 use crate::externals::{ExternalsError, Step};
+use crate::git::Git;
 
 pub(super) struct Submodule;
 

@@ -5,12 +5,12 @@
 //! make the project itself shallow.
 
 use super::{Inspected, Keeper, Task};
-use crate::externals::git::records;
 use crate::externals::identifiers::ObjectId;
 use crate::externals::lock::{Pin, Source};
 use crate::externals::observed::{Observed, Stands};
 use crate::externals::project::Externals;
 use crate::externals::{ExternalsError, Step, licences, remote};
+use crate::git::records;
 
 pub(super) struct Subtree;
 

@@ -1,11 +1,4 @@
-//! The Hugging Face cache as `huggingface_hub` lays it out, and which of its files are source:
-//!
-//! ```text
-//! models--org--name/
-//!   refs/main                     the commit, as text
-//!   snapshots/<commit>/config.json -> ../../blobs/<hash>
-//!   blobs/<hash>
-//! ```
+//! Which files of a snapshot in a hub cache are source, and where they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +10,7 @@ use super::identifiers::{InnerPath, ObjectId, Revision};
 use super::licences::is_licence;
 use super::lock::Pin;
 use super::url::HubRepository;
+use crate::hub_cache;
 
 /// How much a hub snapshot may weigh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,39 +93,44 @@ pub(super) struct Snapshot {
     pub left_out: Vec<LeftOut>,
 }
 
-/// The commit that a revision is in the cache.
+/// The commit that a revision is in the first cache that has it.
 pub(super) fn resolve(
-    cache: &Path,
+    caches: &[PathBuf],
     repository: &HubRepository,
     revision: &Revision,
 ) -> Result<ObjectId, ExternalsError> {
-    let missing = || missing(cache, repository, revision.as_str());
-    let folder = cache.join(repository.folder());
-    let commit = match revision.as_id() {
-        Some(commit) => commit,
-        None => {
-            let path = folder.join("refs").join(revision.as_str());
-            let text = fs::read_to_string(path).map_err(|_| missing())?;
-            ObjectId::parse(text.trim())?
+    for cache in caches {
+        let folder = cache.join(repository.folder());
+        let commit = match revision.as_id() {
+            Some(commit) => commit,
+            None => match fs::read_to_string(hub_cache::reference(&folder, revision.as_str())) {
+                Ok(text) => ObjectId::parse(text.trim())?,
+                Err(_) => continue,
+            },
+        };
+        if hub_cache::snapshots(&folder).join(commit.as_str()).is_dir() {
+            return Ok(commit);
         }
-    };
-    if folder.join("snapshots").join(commit.as_str()).is_dir() { Ok(commit) } else { Err(missing()) }
+    }
+    Err(missing(repository, revision.as_str()))
 }
 
-/// The source files of a pinned snapshot.
+/// The source files of a pinned snapshot, from the first cache that has it.
 pub(super) fn snapshot(
-    cache: &Path,
+    caches: &[PathBuf],
     repository: &HubRepository,
     pin: &Pin,
     limits: HubLimits,
 ) -> Result<Snapshot, ExternalsError> {
-    let folder = cache.join(repository.folder());
-    let missing = || missing(cache, repository, pin.commit.as_str());
-    let home = fs::canonicalize(&folder).map_err(|_| missing())?;
-    let top = folder.join("snapshots").join(pin.commit.as_str());
-    if !fs::symlink_metadata(&top).is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(missing());
-    }
+    let top = |folder: &Path| hub_cache::snapshots(folder).join(pin.commit.as_str());
+    let is_folder = |path: PathBuf| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    let folder = caches
+        .iter()
+        .map(|cache| cache.join(repository.folder()))
+        .find(|folder| is_folder(top(folder)))
+        .ok_or_else(|| missing(repository, pin.commit.as_str()))?;
+    let home = fs::canonicalize(&folder).map_err(ExternalsError::io(&folder))?;
+    let top = top(&folder);
     let mut snapshot = Snapshot::default();
     let mut bytes = 0;
     let mut open = vec![(top, String::new())];
@@ -175,12 +174,8 @@ pub(super) fn snapshot(
     Ok(snapshot)
 }
 
-fn missing(cache: &Path, repository: &HubRepository, revision: &str) -> ExternalsError {
-    ExternalsError::HubSnapshotMissing {
-        repository: repository.id.clone(),
-        revision: revision.to_owned(),
-        cache: cache.to_owned(),
-    }
+fn missing(repository: &HubRepository, revision: &str) -> ExternalsError {
+    ExternalsError::HubSnapshotMissing { repository: repository.id.clone(), revision: revision.to_owned() }
 }
 
 fn is_wanted(path: &str, name: &str, paths: &[InnerPath]) -> bool {

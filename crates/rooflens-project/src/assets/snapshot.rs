@@ -1,24 +1,15 @@
-//! The layout of a Hugging Face hub cache.
-//!
-//! A repository is a folder `models--organisation--name` (or `datasets--…`). `refs/<revision>` is a
-//! text with the commit a branch or tag was at when it was downloaded, `snapshots/<commit>/` has
-//! the files of a commit, as links into `blobs/`.
+//! Finding a snapshot in a hub cache.
 
 use std::path::{Path, PathBuf};
 
-use super::bootstrap::AssetKind;
 use super::files::{Files, Kind};
-
-/// The folder of a repository in a cache.
-pub(super) fn repository_folder(kind: AssetKind, id: &str) -> String {
-    format!("{}--{}", kind.plural(), id.replace('/', "--"))
-}
+use crate::hub_cache;
 
 /// Whether a folder is a repository in a cache, rather than one of its snapshots.
 pub(super) fn is_repository(folder: &Path, files: &dyn Files) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or("");
     (name.starts_with("models--") || name.starts_with("datasets--"))
-        && matches!(files.kind_behind(&folder.join("snapshots")), Ok(Kind::Folder))
+        && matches!(files.kind_behind(&hub_cache::snapshots(folder)), Ok(Kind::Folder))
 }
 
 /// The folder of a snapshot and its commit.
@@ -43,13 +34,13 @@ pub(super) enum NoSnapshot {
 }
 
 /// The snapshot of a revision.
-pub(super) fn snapshot(repository: &Path, revision: &str, files: &dyn Files) -> Result<Snapshot, NoSnapshot> {
-    let snapshots = repository.join("snapshots");
+pub(super) fn find(repository: &Path, revision: &str, files: &dyn Files) -> Result<Snapshot, NoSnapshot> {
+    let snapshots = hub_cache::snapshots(repository);
     let folder_of = |commit: &str| {
         let folder = snapshots.join(commit);
         matches!(files.kind_behind(&folder), Ok(Kind::Folder)).then_some(folder)
     };
-    let reference = repository.join("refs").join(revision);
+    let reference = hub_cache::reference(repository, revision);
     if matches!(files.kind_behind(&reference), Ok(Kind::File { .. })) {
         let text = files.head(&reference, MAX_REFERENCE_BYTES).unwrap_or_default();
         let commit = String::from_utf8_lossy(&text).trim().to_owned();

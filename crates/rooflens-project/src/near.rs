@@ -1,11 +1,12 @@
 //! Names that may have been meant.
 
-/// How alike two names must be to be suggested, 0 to 1.
-const ALIKE: f64 = 0.72;
+/// How alike two names must be to be suggested, 0 to 1: a third of the letters may differ.
+const ALIKE: f64 = 2.0 / 3.0;
 /// How many names are suggested.
 const SUGGESTIONS: usize = 3;
 
 /// The names most like `name`, best first.
+#[must_use]
 pub fn near<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted = name.to_lowercase();
     let mut scored: Vec<(f64, &str)> = among

@@ -1,9 +1,11 @@
 //! Whether git would track a path.
 
+use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde::Serialize;
+
+use crate::git;
 
 /// Whether git leaves a path alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -35,16 +37,8 @@ impl Tracking for Git {
         if is_folder {
             argument.push("/");
         }
-        // A repository's own config may name a program to ask for changes; none is wanted here.
-        let status = Command::new("git")
-            .args(["-c", "core.fsmonitor=false", "check-ignore", "--quiet", "--"])
-            .arg(argument)
-            .current_dir(project)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        match status.ok().and_then(|status| status.code()) {
+        let question = [OsStr::new("check-ignore"), OsStr::new("--quiet"), OsStr::new("--"), &argument];
+        match git::Git::at(project).with_patterns().code(&question).ok().flatten() {
             Some(0) => Ignored::Yes,
             Some(1) => Ignored::No,
             _ => Ignored::NotAsked,
@@ -60,4 +54,9 @@ impl Tracking for Untracked {
     fn ignored(&self, _project: &Path, _relative: &Path, _is_folder: bool) -> Ignored {
         Ignored::NotAsked
     }
+}
+
+/// The line of the project's `.gitignore` that matches this path and nothing else.
+pub(super) fn ignore_line(path: &Path) -> String {
+    format!("/{}", git::literal(&path.to_string_lossy()))
 }

@@ -1,7 +1,7 @@
 //! Paths as git's patterns (`.gitignore`, sparse checkouts) that match nothing else.
 
 /// A path as a pattern.
-pub(super) fn literal(path: &str) -> String {
+pub(crate) fn literal(path: &str) -> String {
     let mut pattern = String::new();
     for char in path.chars() {
         if matches!(char, '\\' | '*' | '?' | '[' | ']') {

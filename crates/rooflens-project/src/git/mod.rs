@@ -5,10 +5,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use super::ExternalsError;
+mod pattern;
+
+pub(crate) use pattern::literal;
 
 /// A value of `GIT_ALLOW_PROTOCOL` that no protocol has: git may not reach anything.
-pub(super) const NO_PROTOCOL: &str = "none";
+pub(crate) const NO_PROTOCOL: &str = "none";
 
 /// Settings that hold over the user's own. The rest of the user's configuration stays (proxies,
 /// credential helpers, `insteadOf`), without which many could fetch nothing.
@@ -48,14 +50,42 @@ const KEPT: &[&str] = &[
 const MAX_SAID_LINES: usize = 4;
 const MAX_SAID_CHARS: usize = 600;
 
+/// Why git gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GitError {
+    /// It cannot be started.
+    #[error("git cannot be started: {source}")]
+    NotStarted {
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The folder to start it in is not there.
+    #[error("{path}: {source}", path = path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// It refused.
+    #[error("`git {command}` failed: {said}")]
+    Refused {
+        /// What it was asked.
+        command: String,
+        /// What it said.
+        said: String,
+    },
+}
+
 /// Git in a folder.
 #[derive(Debug, Clone)]
-pub(super) struct Git {
+pub(crate) struct Git {
     folder: PathBuf,
     protocols: &'static str,
     index: Option<PathBuf>,
     own_repository: bool,
     user_hooks: bool,
+    literal_paths: bool,
 }
 
 impl Git {
@@ -67,6 +97,7 @@ impl Git {
             index: None,
             own_repository: false,
             user_hooks: false,
+            literal_paths: true,
         }
     }
 
@@ -94,8 +125,14 @@ impl Git {
         self
     }
 
+    /// Lets paths be patterns, for a command that refuses to be told that they are none.
+    pub fn with_patterns(mut self) -> Self {
+        self.literal_paths = false;
+        self
+    }
+
     /// Runs it and gives what it printed.
-    pub fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Vec<u8>, ExternalsError> {
+    pub fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Vec<u8>, GitError> {
         self.run_with_input(arguments, b"")
     }
 
@@ -104,26 +141,31 @@ impl Git {
         &self,
         arguments: &[A],
         input: &[u8],
-    ) -> Result<Vec<u8>, ExternalsError> {
+    ) -> Result<Vec<u8>, GitError> {
         let output = self.output(arguments, input)?;
         if output.status.success() {
             return Ok(output.stdout);
         }
-        Err(ExternalsError::Git { command: shown(arguments), said: said(&output.stderr) })
+        Err(GitError::Refused { command: shown(arguments), said: said(&output.stderr) })
     }
 
     /// The one line it prints, without its end.
-    pub fn line<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<String, ExternalsError> {
+    pub fn line<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<String, GitError> {
         Ok(text_line(&self.run(arguments)?))
     }
 
     /// The one line it prints, or nothing where it fails: for questions whose answer may be no.
-    pub fn ask<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<String>, ExternalsError> {
+    pub fn ask<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<String>, GitError> {
         let output = self.output(arguments, b"")?;
         Ok(output.status.success().then(|| text_line(&output.stdout)))
     }
 
-    fn output<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Output, ExternalsError> {
+    /// The code it ends with, for questions that it answers by that; none where a signal ended it.
+    pub fn code<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<i32>, GitError> {
+        Ok(self.output(arguments, b"")?.status.code())
+    }
+
+    fn output<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Output, GitError> {
         let mut command = self.command()?;
         command.args(arguments.iter().map(AsRef::as_ref));
         let mut child = command
@@ -141,19 +183,19 @@ impl Git {
             }
             child.wait_with_output()
         })
-        .map_err(|source| ExternalsError::NoGit { source })
+        .map_err(|source| GitError::NotStarted { source })
     }
 
     /// The system says "not found" of a missing git and of a missing folder alike.
-    fn cannot_start(&self, source: io::Error) -> ExternalsError {
+    fn cannot_start(&self, source: io::Error) -> GitError {
         if self.folder.is_dir() {
-            ExternalsError::NoGit { source }
+            GitError::NotStarted { source }
         } else {
-            ExternalsError::Io { path: self.folder.clone(), source }
+            GitError::NoFolder { path: self.folder.clone(), source }
         }
     }
 
-    fn command(&self) -> Result<Command, ExternalsError> {
+    fn command(&self) -> Result<Command, GitError> {
         let mut command = Command::new("git");
         for (name, _) in std::env::vars_os() {
             if is_dropped(&name) {
@@ -168,7 +210,6 @@ impl Git {
             .env("SSH_ASKPASS", "")
             .env("GCM_INTERACTIVE", "never")
             .env("GIT_ALLOW_PROTOCOL", self.protocols)
-            .env("GIT_LITERAL_PATHSPECS", "1")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_LFS_SKIP_SMUDGE", "1")
             .env("GIT_TEMPLATE_DIR", "");
@@ -177,6 +218,9 @@ impl Git {
             out_of_reach_of_the_terminal(&mut command);
         } else if let Some(ssh) = self.batch_ssh()? {
             command.env("GIT_SSH_COMMAND", ssh);
+        }
+        if self.literal_paths {
+            command.env("GIT_LITERAL_PATHSPECS", "1");
         }
         if let Some(index) = &self.index {
             command.env("GIT_INDEX_FILE", index);
@@ -191,7 +235,7 @@ impl Git {
     }
 
     /// The user's ssh, told not to ask for anything. Ssh asks on the terminal itself, past git.
-    fn batch_ssh(&self) -> Result<Option<String>, ExternalsError> {
+    fn batch_ssh(&self) -> Result<Option<String>, GitError> {
         if self.protocols == "file" || ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| is_set(name)) {
             return Ok(None);
         }
@@ -225,14 +269,14 @@ fn text_line(bytes: &[u8]) -> String {
 }
 
 /// The command as a message shows it.
-pub(super) fn shown<A: AsRef<OsStr>>(arguments: &[A]) -> String {
+pub(crate) fn shown<A: AsRef<OsStr>>(arguments: &[A]) -> String {
     let words: Vec<_> = arguments.iter().map(|word| word.as_ref().to_string_lossy().into_owned()).collect();
     words.join(" ")
 }
 
 /// Git's complaint, shortened, on one line. A server writes part of it, so that control characters
 /// (which a terminal obeys) are dropped.
-pub(super) fn said(stderr: &[u8]) -> String {
+pub(crate) fn said(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let noise = |line: &&str| line.is_empty() || line.starts_with("hint:") || line.starts_with("warning:");
     let mut lines: Vec<&str> = text.split(['\n', '\r']).map(str::trim).filter(|line| !noise(line)).collect();
@@ -243,7 +287,7 @@ pub(super) fn said(stderr: &[u8]) -> String {
 }
 
 /// The records of a `-z` answer.
-pub(super) fn records(bytes: &[u8]) -> impl Iterator<Item = String> {
+pub(crate) fn records(bytes: &[u8]) -> impl Iterator<Item = String> {
     bytes
         .split(|byte| *byte == 0)
         .filter(|record| !record.is_empty())
@@ -266,7 +310,7 @@ mod tests {
     fn a_missing_folder_is_no_missing_git() {
         let gone = Path::new("/nonexistent/folder");
         let error = Git::at(gone).run(&["--version"]).unwrap_err();
-        assert!(matches!(error, ExternalsError::Io { path, .. } if path == gone));
+        assert!(matches!(error, GitError::NoFolder { path, .. } if path == gone));
     }
 
     #[test]

@@ -1,0 +1,71 @@
+//! `rooflens assets`, from what was asked to what is shown.
+//!
+//! * `link`: plan, ask, do; `steps` puts a plan in words.
+//! * `status`, `verify`: what is there, and whether it is whole.
+//! * `subset`: a variant of a dataset.
+
+pub mod link;
+pub mod status;
+mod steps;
+pub mod subset;
+pub mod verify;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rooflens_compose::Environment;
+use rooflens_project::assets::{Bootstrap, Disk, FaultClass, Git, Project, Surroundings};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::project::within;
+
+/// Where the assets of a project are named.
+const FILE: &str = "bootstrap.yaml";
+
+/// A project, and the assets of it that a command is about.
+pub struct Assets {
+    project: Project,
+    bootstrap: Bootstrap,
+    environment: Environment,
+}
+
+impl Assets {
+    /// The assets of these names; all where there are none.
+    pub fn open(root: &Path, names: &[String]) -> Result<Self, CliError> {
+        let file = within(root, FILE);
+        if !file.is_file() {
+            return Err(CliError::NoBootstrap { root: root.to_owned(), path: file });
+        }
+        let bootstrap = Bootstrap::load(&file, &Disk).and_then(|all| all.select(names));
+        Ok(Self {
+            project: Project::open(root, &Disk).map_err(CliError::Assets)?,
+            bootstrap: bootstrap.map_err(CliError::Assets)?,
+            environment: environment(),
+        })
+    }
+
+    fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings { files: &Disk, environment: &self.environment, tracking: &Git }
+    }
+}
+
+/// The variables of this process.
+pub fn environment() -> Environment {
+    Arc::new(|name| std::env::var(name).ok())
+}
+
+/// The exit code of a fault.
+pub fn exit_of(class: FaultClass) -> Exit {
+    match class {
+        FaultClass::Config => Exit::Usage,
+        FaultClass::Environment => Exit::Environment,
+        FaultClass::Data => Exit::Data,
+        FaultClass::Interrupted => Exit::Interrupted,
+    }
+}
+
+/// Names as words of a command line, each with a blank before it.
+fn as_words<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names.into_iter().map(|name| format!(" {}", crate::shell::word(Path::new(name)))).collect()
+}

@@ -1,0 +1,162 @@
+//! `rooflens assets`: models and datasets that are stored elsewhere.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use rooflens_project::assets::subset::{Sampling, SubsetRequest};
+
+use crate::assets::{Assets, link, status, subset, verify};
+use crate::commands::ProjectArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens assets status                    what is there, what is not, what to do
+  rooflens assets link --dry-run            what would be linked and unpacked
+  rooflens assets link qwen3-0.6b --yes     links it without asking
+  rooflens assets verify                    looks into every file; exits with 1 where one is wrong
+  rooflens assets subset coco subset-100 --samples 100 --shuffle --seed 7
+
+bootstrap.yaml names them. Where they are stored: HF_SNAPSHOTS_ROOT, MODELS_ROOT, DATASETS_ROOT";
+
+/// Link models and datasets into a project, check them, draw samples
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Make the links, unpack the archives, and tell how all stands
+    #[command(after_help = LINK_EXAMPLES)]
+    Link(LinkArgs),
+    /// Tell what is there of each asset, and what to do next
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status(Chosen),
+    /// Look into the files: required ones, JSON, safetensors, checksums
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify(Chosen),
+    /// Make a variant of a dataset: a reproducible sample of its files
+    #[command(after_help = SUBSET_EXAMPLES)]
+    Subset(SubsetArgs),
+}
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  rooflens assets status
+  rooflens assets status coco --format json";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  rooflens assets verify                  exits with 1 where a file is wrong or missing
+  rooflens assets verify qwen3-0.6b";
+
+/// Which assets.
+#[derive(clap::Args)]
+struct Chosen {
+    /// Assets; all where none is named
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    project: ProjectArgs,
+}
+
+const LINK_EXAMPLES: &str = "\
+Examples:
+  rooflens assets link --dry-run                      what would be done
+  DATASETS_ROOT=/data rooflens assets link coco       shows it, asks, does it
+  rooflens assets link --yes --format json            in a script
+
+A real file or folder is never replaced. What git would track is not linked.";
+
+#[derive(clap::Args)]
+struct LinkArgs {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// Only print what would be done
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Do it without asking
+    #[arg(short, long)]
+    yes: bool,
+}
+
+const SUBSET_EXAMPLES: &str = "\
+Examples:
+  rooflens assets subset coco subset-100 --samples 100 --shuffle --seed 7
+  rooflens assets subset coco subset-3x10 --epochs 3 --samples 10 --shuffle
+  rooflens assets subset coco subset-hard --list hard.txt      only files of this list
+  rooflens assets subset coco subset-5 --from subset-100 --samples 5
+
+No file is copied: a variant is metadata.yaml and files.txt. The same words give the same list.";
+
+#[derive(clap::Args)]
+struct SubsetArgs {
+    /// Dataset, a folder of datasets/
+    dataset: String,
+    /// Name of the variant; one that begins with subset- is kept in git
+    variant: String,
+    /// Folder or variant of the dataset to draw from
+    #[arg(long, value_name = "PARENT", default_value = "source-data", help_heading = "Sampling")]
+    from: String,
+    /// Draw from the files of this list only, a path a line
+    #[arg(long, value_name = "FILE", help_heading = "Sampling")]
+    list: Option<PathBuf>,
+    /// Files of an epoch; all where it is not said
+    #[arg(long, value_name = "N", help_heading = "Sampling")]
+    samples: Option<u64>,
+    /// How often to go through the parent
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sampling")]
+    epochs: u64,
+    /// In random order, another one each epoch
+    #[arg(long, help_heading = "Sampling")]
+    shuffle: bool,
+    /// What random order begins with
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "shuffle", help_heading = "Sampling")]
+    seed: u64,
+    /// Only print what would be written
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    project: ProjectArgs,
+}
+
+/// Runs the command.
+pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    let open = |chosen: &Chosen| Assets::open(&chosen.project.root()?, &chosen.names);
+    match args.what {
+        What::Status(chosen) => status::answer(&open(&chosen)?, chosen.project.is_json(), console),
+        What::Verify(chosen) => verify::answer(&open(&chosen)?, chosen.project.is_json(), console),
+        What::Link(LinkArgs { chosen, dry_run, yes }) => {
+            let question = link::Question { dry_run, yes, json: chosen.project.is_json() };
+            link::answer(&open(&chosen)?, &question, console)
+        }
+        What::Subset(args) => {
+            let SubsetArgs { dry_run, project, .. } = &args;
+            let (root, json, dry_run) = (project.root()?, project.is_json(), *dry_run);
+            subset::answer(&root, &args.request(), dry_run, json, console)
+        }
+    }
+}
+
+impl SubsetArgs {
+    fn request(self) -> SubsetRequest {
+        SubsetRequest {
+            dataset: self.dataset,
+            variant: self.variant,
+            parent: self.from,
+            list: self.list,
+            sampling: Sampling {
+                epochs: self.epochs,
+                samples_per_epoch: self.samples,
+                shuffle: self.shuffle,
+                seed: self.seed,
+            },
+            created: subset::now(),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! `rooflens externals`: reference sources under `third_party/`, pinned in one lock.
+
+use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use rooflens_project::externals::{AddRequest, Kind, SyncRequest};
+
+use crate::commands::ProjectArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::externals::{self, add, guard, staged, status, sync};
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens externals add https://github.com/Dao-AILab/flash-attention --revision v2.8.3
+  rooflens externals add https://github.com/vllm-project/vllm --path csrc/attention
+  rooflens externals add Qwen/Qwen3-0.6B        a model's code and configs, from the hub's cache
+  rooflens externals status                     how each stands against the lock
+  rooflens externals sync                       makes third_party/ equal to the lock
+  rooflens externals guard                      refuses commits that edit them";
+
+/// Pin sources of others under third_party/, to read beside a profile
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Pin a source, or one that is there at another revision, and fetch it
+    #[command(after_help = ADD_EXAMPLES)]
+    Add(AddArgs),
+    /// Make third_party/ equal to the lock
+    #[command(after_help = SYNC_EXAMPLES)]
+    Sync(SyncArgs),
+    /// Tell how each source stands against the lock
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status(StatusArgs),
+    /// Install the pre-commit hook that refuses edits of sources
+    #[command(after_help = GUARD_EXAMPLES)]
+    Guard(ProjectArgs),
+}
+
+const ADD_EXAMPLES: &str = "\
+Examples:
+  rooflens externals add https://github.com/Dao-AILab/flash-attention --revision v2.8.3
+  rooflens externals add https://github.com/vllm-project/vllm --path csrc/attention --name vllm
+  rooflens externals add Qwen/Qwen3-0.6B        a model's code and configs, from the hub's cache
+
+Kinds: submodule (whole, the default) · subtree (part of this repository) · sparse (some paths of a
+large one; the default with --path) · hub (the default for org/name and hf://…)
+The hub's cache: HF_SNAPSHOTS_ROOT, HF_HUB_CACHE, HF_HOME/hub, ~/.cache/huggingface/hub";
+
+#[derive(clap::Args)]
+struct AddArgs {
+    /// Address or folder of a git repository, or a repository of the Hugging Face hub
+    #[arg(value_name = "URL|REPO")]
+    url: String,
+    /// How it is kept
+    #[arg(long, value_name = "KIND", value_parser = kind_names())]
+    kind: Option<String>,
+    /// Its name and that of its folder; the last part of the address where it is not said
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Branch, tag or full commit; the default branch where it is not said
+    #[arg(long, value_name = "REVISION")]
+    revision: Option<String>,
+    /// File or folder to take; may be given several times
+    #[arg(long = "path", value_name = "PATH")]
+    paths: Vec<String>,
+    #[command(flatten)]
+    how: How,
+    #[command(flatten)]
+    project: ProjectArgs,
+}
+
+const SYNC_EXAMPLES: &str = "\
+Examples:
+  rooflens externals sync --dry-run       every step, none taken
+  rooflens externals sync vllm            this one
+  rooflens externals sync --force         discards edits, too";
+
+#[derive(clap::Args)]
+struct SyncArgs {
+    /// Sources; all where none is named
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    how: How,
+    #[command(flatten)]
+    project: ProjectArgs,
+}
+
+#[derive(clap::Args)]
+struct How {
+    /// Only print what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Discard local edits and what stands in the way
+    #[arg(long)]
+    force: bool,
+}
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  rooflens externals status
+  rooflens externals status --staged      what the pre-commit hook asks";
+
+const GUARD_EXAMPLES: &str = "\
+Examples:
+  rooflens externals guard      a hook that is there is extended, never replaced";
+
+#[derive(clap::Args)]
+struct StatusArgs {
+    /// List what a commit would change without the lock's leave, and exit with 1 where it would
+    #[arg(long)]
+    staged: bool,
+    #[command(flatten)]
+    project: ProjectArgs,
+}
+
+fn kind_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Kind::names())
+}
+
+/// Runs the command.
+pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    let open = |project: &ProjectArgs| externals::open(&project.root()?);
+    match args.what {
+        What::Status(StatusArgs { staged: true, project }) => {
+            staged::answer(&open(&project)?, project.is_json(), console)
+        }
+        What::Status(StatusArgs { project, .. }) => {
+            status::answer(&open(&project)?, project.is_json(), console)
+        }
+        What::Guard(project) => guard::answer(&open(&project)?, project.is_json(), console),
+        What::Sync(SyncArgs { names, how: How { dry_run, force }, project }) => {
+            let request = SyncRequest { names, dry_run, force };
+            sync::answer(&open(&project)?, &request, project.is_json(), console)
+        }
+        What::Add(AddArgs { url, kind, name, revision, paths, how: How { dry_run, force }, project }) => {
+            let url = add::address(url);
+            let kind = kind.as_deref().and_then(Kind::from_name);
+            let kind = kind.unwrap_or_else(|| Kind::suiting(&url, &paths));
+            let request = AddRequest { kind, url, revision, name, paths, dry_run, force };
+            add::answer(&open(&project)?, &request, project.is_json(), console)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! `rooflens externals guard`: the pre-commit hook.
+
+use std::path::Path;
+
+use rooflens_project::externals::{Externals, HookAction};
+use serde::Serialize;
+
+use crate::console::Console;
+use crate::document::{SchemaTag, schema};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: SchemaTag,
+    hook: &'a Path,
+    action: HookAction,
+}
+
+/// Installs the hook, or brings it up to date.
+pub fn answer(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
+    let report = externals.guard().map_err(CliError::Externals)?;
+    if json {
+        let document =
+            Document { schema: schema("externals-guard"), hook: &report.hook, action: report.action };
+        output::json(&document, console.is_read_by_people())?;
+        return Ok(Exit::Fine);
+    }
+    let done = match report.action {
+        HookAction::Installed => "installed",
+        HookAction::Extended => "added to the hook that was there",
+        HookAction::Updated => "brought up to date",
+        HookAction::Unchanged => "there already",
+    };
+    output::text(&format!("{}: {done}\n", report.hook.display()))?;
+    console.say("commits that edit reference sources are refused; it is local to this clone");
+    Ok(Exit::Fine)
+}

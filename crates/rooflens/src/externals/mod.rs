@@ -1,0 +1,47 @@
+//! `rooflens externals`, from what was asked to what is shown: one file a question.
+
+pub mod add;
+pub mod guard;
+pub mod staged;
+pub mod status;
+pub mod sync;
+
+use std::path::{Path, PathBuf};
+
+use rooflens_project::externals::{Externals, ExternalsError, FaultClass, ObjectId, Revision, Step};
+use rooflens_project::hub_cache;
+
+use crate::assets::environment;
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// The lock, from the project's root.
+const LOCK: &str = "third_party/externals.lock";
+
+/// The reference sources of a project, with the hub caches of this machine.
+pub fn open(root: &Path) -> Result<Externals, CliError> {
+    let project = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let caches: Vec<PathBuf> = hub_cache::folders(&environment(), &project, None);
+    let externals = Externals::open(root).map_err(CliError::Externals)?;
+    Ok(externals.with_hub_caches(caches))
+}
+
+/// The exit code of an error.
+pub fn exit_of(error: &ExternalsError) -> Exit {
+    match error.class() {
+        FaultClass::Usage => Exit::Usage,
+        FaultClass::Environment => Exit::Environment,
+        FaultClass::Data => Exit::Data,
+    }
+}
+
+/// What was asked for, and which commit that is.
+fn pinned(revision: &Revision, commit: &ObjectId) -> String {
+    let short = &commit.as_str()[..12.min(commit.as_str().len())];
+    if revision.as_str() == commit.as_str() { short.to_owned() } else { format!("{revision} ({short})") }
+}
+
+/// A line for each step.
+fn steps(steps: &[Step]) -> String {
+    steps.iter().map(|step| format!("  {step}\n")).collect()
+}

@@ -1,0 +1,48 @@
+//! `rooflens externals status --staged`: what a commit would change of sources that are not ours. The
+//! pre-commit hook runs this.
+
+use rooflens_project::externals::{Externals, StagedEdit, StagedReason};
+use serde::Serialize;
+
+use crate::console::Console;
+use crate::document::{SchemaTag, schema};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::{output, table};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: SchemaTag,
+    edits: &'a [StagedEdit],
+}
+
+/// Answers. The code is 0 only where a commit may go on.
+pub fn answer(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
+    let report = externals.staged_edits().map_err(CliError::Externals)?;
+    if json {
+        let document = Document { schema: schema("externals-staged"), edits: &report.edits };
+        output::json(&document, console.is_read_by_people())?;
+    } else {
+        let rows: Vec<[String; 2]> =
+            report.edits.iter().map(|edit| [edit.path.clone(), why(edit.reason).to_owned()]).collect();
+        output::text(&table::aligned(&rows))?;
+    }
+    if report.edits.is_empty() {
+        return Ok(Exit::Fine);
+    }
+    let paths = table::counted(report.edits.len(), "path");
+    let fact = format!("{paths} staged that the lock does not explain: reference sources are not edited");
+    console.failure(
+        &fact,
+        Some("git restore --staged PATH takes one back; where the lock changed, stage it too: git add third_party/externals.lock"),
+    );
+    Ok(Exit::Gate)
+}
+
+fn why(reason: StagedReason) -> &'static str {
+    match reason {
+        StagedReason::Edited => "is not as pinned",
+        StagedReason::Unlisted => "is in no source of the staged lock",
+        StagedReason::NotTracked => "is a clone of its own, which is not tracked",
+    }
+}

@@ -1,0 +1,79 @@
+//! `rooflens externals sync`: makes the sources equal to the lock.
+
+use rooflens_project::externals::{Externals, Outcome, SyncReport, SyncRequest, Synced};
+use serde::Serialize;
+
+use super::{LOCK, exit_of, steps};
+use crate::console::Console;
+use crate::document::{SchemaTag, schema};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::{output, progress, table};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: SchemaTag,
+    dry_run: bool,
+    succeeded: bool,
+    sources: &'a [Synced],
+    files: &'a [String],
+}
+
+/// Answers. A source that fails does not keep the others from it; the first failure gives the code.
+pub fn answer(
+    externals: &Externals,
+    request: &SyncRequest,
+    json: bool,
+    console: &Console,
+) -> Result<Exit, CliError> {
+    let report = progress::wait(console, "fetching reference sources", || externals.sync(request))
+        .map_err(CliError::Externals)?;
+    if json {
+        let SyncReport { dry_run, succeeded, sources, files, .. } = &report;
+        let (dry_run, succeeded) = (*dry_run, *succeeded);
+        let document = Document { schema: schema("externals-sync"), dry_run, succeeded, sources, files };
+        output::json(&document, console.is_read_by_people())?;
+    } else {
+        output::text(&text(&report))?;
+    }
+    for source in &report.sources {
+        if let Some(error) = &source.error {
+            console.failure(&format!("{}: {error}", source.name), Some(&error.hint()));
+        }
+    }
+    if report.dry_run {
+        console.say("nothing was done");
+    }
+    Ok(report.sources.iter().find_map(|source| source.error.as_ref()).map_or(Exit::Fine, exit_of))
+}
+
+fn text(report: &SyncReport) -> String {
+    if report.sources.is_empty() {
+        return format!("{LOCK} lists no reference sources\n");
+    }
+    let row = |source: &Synced| {
+        let outcome = outcome(source.outcome, report.dry_run).to_owned();
+        [source.name.to_string(), source.kind.to_string(), outcome, source.place.clone()]
+    };
+    let rows: Vec<[String; 4]> = report.sources.iter().map(row).collect();
+    let below = |source: &Synced| if report.dry_run { steps(&source.steps) } else { String::new() };
+    let lines = table::aligned(&rows);
+    let lines = lines.lines().zip(&report.sources);
+    lines.map(|(line, source)| format!("{line}\n{}", below(source))).collect()
+}
+
+/// What came of a source, or would.
+pub fn outcome(outcome: Outcome, dry_run: bool) -> &'static str {
+    match (outcome, dry_run) {
+        (Outcome::Unchanged, _) => "in sync",
+        (Outcome::Created, false) => "fetched",
+        (Outcome::Created, true) => "would be fetched",
+        (Outcome::Updated, false) => "updated",
+        (Outcome::Updated, true) => "would be updated",
+        (Outcome::Repaired, false) => "repaired",
+        (Outcome::Repaired, true) => "would be repaired",
+        (Outcome::MarkedReadOnly, false) => "marked as read-only",
+        (Outcome::MarkedReadOnly, true) => "would be marked as read-only",
+        (Outcome::Failed, _) => "failed",
+    }
+}

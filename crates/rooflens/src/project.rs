@@ -1,0 +1,37 @@
+//! The project that a command is about: the nearest folder, from here upwards, that looks like one.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::CliError;
+
+/// What a project has; any one of them will do.
+const MARKS: &[&str] = &["bootstrap.yaml", CONFIGS, "third_party/externals.lock"];
+/// The folder of a project's configs.
+const CONFIGS: &str = "conf";
+
+/// The folder that was asked for, or that of the project around here. The path starts from here, so
+/// that messages stay short.
+pub fn root(asked: Option<&Path>) -> Result<PathBuf, CliError> {
+    match asked {
+        Some(folder) if folder.is_dir() => Ok(folder.to_owned()),
+        Some(folder) => Err(CliError::NoProject { path: Some(folder.to_owned()) }),
+        None => around_here().ok_or(CliError::NoProject { path: None }),
+    }
+}
+
+/// A path of a project, without a `./` before it.
+pub fn within(root: &Path, path: &str) -> PathBuf {
+    if root == Path::new(".") { PathBuf::from(path) } else { root.join(path) }
+}
+
+/// The configs of the project around here, or the folder here that would have them.
+pub fn configs() -> PathBuf {
+    within(&around_here().unwrap_or_else(|| PathBuf::from(".")), CONFIGS)
+}
+
+fn around_here() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    let is_project = |folder: &Path| MARKS.iter().any(|mark| folder.join(mark).exists());
+    let steps_up = here.ancestors().position(is_project)?;
+    Some(if steps_up == 0 { PathBuf::from(".") } else { vec![".."; steps_up].iter().collect() })
+}
