@@ -66,7 +66,8 @@ def real_texts():
 
 
 def random_text(rng, real):
-    kind = rng.choice(["tree", "tree", "tree", "soup", "lines", "scalar", "merge"] + ["mutated"] * (2 if real else 0))
+    kind = rng.choice(["tree", "tree", "tree", "soup", "tokens", "tokens", "woven", "woven", "lines", "scalar", "merge"]
+                      + ["mutated"] * (2 if real else 0))
     if kind == "tree":
         text = block(rng, 0, rng.randint(1, 4))
     elif kind == "scalar":
@@ -75,12 +76,16 @@ def random_text(rng, real):
         text = merges(rng)
     elif kind == "soup":
         text = "".join(rng.choice(SOUP) for _ in range(rng.randint(1, 14)))
+    elif kind == "tokens":
+        text = "".join(token(rng) for _ in range(rng.randint(1, 12)))
+    elif kind == "woven":
+        text = woven(rng, block(rng, 0, rng.randint(0, 2)))
     elif kind == "lines":
         text = "".join(rng.choice(INDENTS[:4]) * rng.randint(0, 2) + rng.choice(LINES) + "\n" for _ in range(rng.randint(1, 6)))
     else:
         text = mutated(rng, rng.choice(real))
     if rng.random() < 0.03:
-        text = text.replace("\n", rng.choice(["\r\n", "\r"]))
+        text = text.replace("\n", rng.choice(["\r\n", "\r", "\x85", "\u2028", "\u2029"]))
     if rng.random() < 0.1:
         text = text.rstrip("\n")
     if rng.random() < 0.03:
@@ -97,7 +102,45 @@ LINES = ["a: 1", "b:", "c: d", "- x", "- - y", "- k: v", "? q", ": r", "# note",
          '"q": 1', "'r': 2", "[s]: 1", "{t: 1}: 2", "u: - v", "- : x", "-", "a:b", "z: {a: 1}", "---", "..."]
 
 
+# What the scanner tells apart, by the part of it that does.
+TOKENS = [
+    ["\n", "\n", "\n", "\n ", "\n  ", "\n  ", "\n   ", "\n\n", "\r\n", "\r", "\x85", "\u2028", "\u2029", "\n\t", " \n"],
+    [" ", " ", " ", "  ", "\t", "\ufeff", "\xa0"],
+    ["a", "b", "ab c", "1", "-1.5", "yes", "~", "é", "日", "x:y", "a#b", "-a", "?a", ":a", "a'b", "a\\b", "k" * 1020, "<<", "="],
+    ["a: ", "b: ", "- ", "- ", "? ", ": ", ":", "-", "?", "a:", "'q': ", '"q": ', "[k]: "],
+    ["[", "]", "{", "}", ",", ", ", "[a, ", "{a: ", "[]", "{}", "{a:", "[a: ", "{a", "[? ", "a]", "b}"],
+    ["'", '"', "''", '""', "'a'", '"b"', "'a ", '"a ', " a'", ' a"'],
+    ["\\", '\\"', "\\n", "\\x41", "\\u00e9", "\\U0001F600", "\\ud800", "\\U00110000", "\\x4", "\\\n", "\\ ", "\\\t", "\\/", "\\q", "\\N", "\\L", "\\0"],
+    ["&a ", "&b", "*a", "*a ", "*b ", "*a: ", "&a\n", "&-_ ", "&é", "*a,", "&a:"],
+    ["!", "! ", "!!str ", "!!int ", "!x ", "!!map ", "!!seq ", "!<tag:yaml.org,2002:str> ", "!<!> ", "!e!str ", "!a%41 ", "!a%C3%A9 ", "!a%C3 ", "!!str,", "!!", "!e!", "!!null\n", "!!binary "],
+    ["#", " #", " # c", "# c\n", "#c"],
+    ["%YAML 1.1\n", "%YAML 1.2 # c\n", "%YAML 2.0\n", "%YAML 01.1\n", "%YAML\n", "%TAG ! tag:yaml.org,2002:\n", "%TAG !e! tag:yaml.org,2002:\n", "%TAG !! !\n", "%X a b\n", "%", "%é\n", "%TAG !e x\n"],
+    ["---", "--- ", "---\n", "...", "...\n", "\n---\n", "\n...\n", "\n--- ", "---\t", "\n---a"],
+    ["|", ">", "|\n", ">\n", "|-\n", ">+\n", "|2\n", ">1-\n", "|+3\n", "|0", "| # c\n", "|#c\n", ">\t\n", "|\n  a\n", ">\n a\n\n b\n  c\n", "|-\r\n a\r\n", ">\u2028 a\u2028 b\u2028", "|9\n", "|--"],
+    ["@", "`", "\x07", "\x7f", "\ufffe", "😀"],
+]
+TOKEN_WEIGHTS = [8, 6, 8, 8, 5, 4, 2, 2, 2, 2, 1, 1, 3, 0.3]
+
+
+def token(rng):
+    return rng.choice(rng.choices(TOKENS, TOKEN_WEIGHTS)[0])
+
+
+def woven(rng, text):
+    """A document with a few tokens put in, or put over what was there."""
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randint(0, len(text))
+        text = text[:at] + token(rng) + text[at + rng.choice([0, 0, 1, 2]):]
+    return text
+
+
+# Documents of these are mostly accepted, so that what is around them is compared.
+MILD = ["a", "1", "2.5", "true", "null", "some words", "a-b", "x/y", "'q'", '"d"', "'two\n    lines'", '"esc\\n \\\n  aped"', "${x}", "é", "", "two\n    lines"]
+
+
 def scalar(rng):
+    if rng.random() < 0.6:
+        return rng.choice(MILD)
     pick = rng.random()
     if pick < 0.55:
         text = rng.choice(SCALARS)
@@ -187,7 +230,7 @@ def mutated(rng, text):
         at = rng.randint(0, len(text))
         act = rng.random()
         if act < 0.4:
-            text = text[:at] + rng.choice(SOUP) + text[at:]
+            text = text[:at] + rng.choice([rng.choice(SOUP), token(rng)]) + text[at:]
         elif act < 0.7:
             text = text[:at] + text[at + rng.randint(1, 3):]
         else:

@@ -42,9 +42,20 @@ fn load_view(loaded: Result<Node, yaml::YamlError>) -> Json {
             "data": typed(&node.value),
             "dump": yaml::dump(&node),
             "repr": python_repr(&node.value),
+            "places": places(&node),
         }),
-        Err(error) => json!({ "error": error.to_string() }),
+        Err(error) => json!({ "error": error.to_string(), "place": [error.line, error.column] }),
     }
+}
+
+/// Line and column of a node, and the same of the nodes below it.
+fn places(node: &Node) -> Json {
+    let below = match &node.value {
+        Value::List(items) => items.iter().map(places).collect(),
+        Value::Map(map) => map.values().map(places).collect(),
+        _ => Vec::new(),
+    };
+    json!([node.origin.line, node.origin.column, below])
 }
 
 fn typed(value: &Value) -> Json {

@@ -257,6 +257,7 @@ impl ComposeError {
             ),
             Fault::SweepInRun { .. } => Some("to run all of them add --multirun".to_owned()),
             Fault::Override(error) => error.hint().map(str::to_owned),
+            Fault::Yaml(error) => error.hint().map(str::to_owned),
             _ => None,
         }
     }

@@ -64,6 +64,7 @@ mod merge;
 mod multirun;
 mod node;
 pub mod overrides;
+mod python_number;
 pub mod resolve;
 mod runtime;
 mod schema;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 use rooflens_compose::value::{Node, Value};
-use rooflens_compose::yaml::{self, YamlError, YamlProblem};
+use rooflens_compose::yaml::{self, SyntaxProblem, YamlError, YamlProblem};
 
 fn load(text: &str) -> Result<Node, YamlError> {
     yaml::load(text, "in.yaml".into())
@@ -86,14 +86,19 @@ fn long_things_are_read() {
     assert!(load(&format!("a: 1{}\n", ":1".repeat(1 << 18))).is_err());
     assert!(load(&format!("a: {}\n", "b ".repeat(1 << 18))).is_ok());
     assert!(load(&format!("a: [{}]\n", "b, ".repeat(1 << 16))).is_ok());
+    assert!(load(&format!("a: b{} c\n", "\n".repeat(1 << 20))).is_ok());
+    assert!(load(&format!("a: {}b\n", " ".repeat(1 << 20))).is_ok());
+    assert!(load(&format!("[{}]", "!a".repeat(1 << 20))).is_err());
+    assert!(load(&format!("{{{}", "? a, ".repeat(1 << 18))).is_err());
+    assert!(load(&format!("{}\tx", "# c\n".repeat(1 << 18))).is_err());
 }
 
 #[test]
 fn odd_characters() {
     assert_eq!(problem("a: \0"), YamlProblem::Character { code: 0 });
     assert_eq!(problem("a: \u{1b}[0m"), YamlProblem::Character { code: 0x1b });
-    assert_eq!(problem("a:\tb"), YamlProblem::StrayTab);
-    assert_eq!(problem("# c\n\u{feff}x: 1"), YamlProblem::Character { code: 0xfeff });
+    assert_eq!(problem("a:\tb"), YamlProblem::Syntax(SyntaxProblem::StrayTab));
+    assert_eq!(yaml::dump(&load("# c\n\u{feff}x: 1").unwrap()), "\"\\uFEFFx\": 1\n");
     assert_eq!(yaml::dump(&load("\u{feff}a: 1\r\nb: 2\r").unwrap()), "a: 1\nb: 2\n");
     assert_eq!(yaml::dump(&load("a: 1\u{85}b: 2").unwrap()), "a: 1\nb: 2\n");
     for text in [

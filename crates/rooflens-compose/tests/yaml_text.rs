@@ -37,6 +37,34 @@ fn types_survive_and_are_normalised() {
     }
 }
 
+/// What `PyYAML` reads in its own way, and YAML 1.2 in another or not at all.
+#[test]
+fn the_dialect_is_that_of_pyyaml() {
+    let table = [
+        ("{a:{b: 1}}", "a:\n  b: 1\n"),
+        ("{a:[1], 'b':2}", "a:\n- 1\nb: 2\n"),
+        ("[-, -a, ?a]", "- '-'\n- -a\n- a: null\n"),
+        ("a: 'x'#c", "a: x\n"),
+        ("a: [1]#c", "a:\n- 1\n"),
+        ("a: 'x\nb'", "a: x b\n"),
+        ("a: \"x\n\t y\"", "a: x y\n"),
+        ("a: &x y\nb: {*x: 1}", "a: 'y'\nb:\n  'y': 1\n"),
+        ("a: 1\u{2028}b: 2\u{85}c: 3\rd: 4", "a: 1\nb: 2\nc: 3\nd: 4\n"),
+        ("a: x\u{2028}  y", "a: 'x\u{2028}  y'\n"),
+        ("a: >\n x\n y\n\n  z\n w", "a: \"x y\\n\\n z\\nw\"\n"),
+        ("a: |+1\n  x\n\n", "a: ' x\n\n\n  '\n"),
+        ("? a\n? b\n", "a: null\nb: null\n"),
+        ("a: x\u{feff}y", "a: \"x\\uFEFFy\"\n"),
+        ("%TAG !e! tag:yaml.org,2002:\n---\n!e!str 1: !<tag:yaml.org,2002:int> '2'", "'1': 2\n"),
+        ("a: ! '1'\nb: !!str", "a: 1\nb: ''\n"),
+        ("- a\n-\n- -\n", "- a\n- null\n- - null\n"),
+        ("a:\n- b\nc:\n", "a:\n- b\nc: null\n"),
+    ];
+    for (input, output) in table {
+        assert_eq!(rewritten(input), output, "{input:?}");
+    }
+}
+
 #[test]
 fn long_texts_fold_after_column_80() {
     let text = format!("a: {}\n", vec!["word"; 20].join(" "));

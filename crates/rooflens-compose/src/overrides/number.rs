@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::decimal::Decimal;
 use crate::interpolation::lexeme::MAX_INT_DIGITS;
+use crate::python_number::ascii_number;
 use crate::value::Int;
 
 /// A number of a sweep.
@@ -148,31 +149,4 @@ fn has_lone_underscore(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
     (0..bytes.len()).any(|at| bytes[at] == b'_' && !(digit(at.checked_sub(1)) && digit(Some(at + 1))))
-}
-
-/// The zeros of Unicode's decimal digits (Unicode 14, as Python 3.11 has it); nine more follow each.
-const DIGIT_ZEROS: &[u32] = &[
-    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0,
-    0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50,
-    0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066, 0x110f0,
-    0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50,
-    0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140,
-    0x1e2f0, 0x1e950, 0x1fbf0,
-];
-
-/// A number's text without the spaces around it, its digits those of ASCII.
-fn ascii_number(text: &str) -> String {
-    // Python takes its wider notion of a space only where the text is not all ASCII.
-    let wide = !text.is_ascii();
-    let space = |char: char| match char {
-        '\t'..='\r' | ' ' => true,
-        '\x1c'..='\x1f' => wide,
-        _ => char.is_whitespace(),
-    };
-    let digit = |char: char| {
-        let code = u32::from(char);
-        let zero = DIGIT_ZEROS.iter().find(|zero| (**zero..**zero + 10).contains(&code));
-        zero.and_then(|zero| char::from_digit(code - zero, 10)).unwrap_or(char)
-    };
-    text.trim_matches(space).chars().map(digit).collect()
 }

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use super::scan::lines;
+use super::syntax::{SyntaxProblem, TAG_HINT};
+
 /// A text that could not be read as a config.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {problem}")]
@@ -23,38 +26,14 @@ pub struct YamlError {
 #[non_exhaustive]
 pub enum YamlProblem {
     /// The text is not YAML.
-    #[error("not valid YAML: {message}")]
-    Syntax {
-        /// The parser's account of it.
-        message: String,
-    },
+    #[error("not valid YAML: {0}")]
+    Syntax(SyntaxProblem),
     /// A character that YAML does not allow.
     #[error("character U+{code:04X} is not allowed in YAML")]
     Character {
         /// The character's code.
         code: u32,
     },
-    /// A tab outside quotes, blocks and comments.
-    #[error("a tab may only stand in quotes, block texts and comments")]
-    StrayTab,
-    /// A `?`, or a leading `:`, in an unquoted text in brackets.
-    #[error("'{text}' must be quoted: in brackets, '?' and a leading ':' have a meaning")]
-    FlowIndicator {
-        /// The text, cut where it is long.
-        text: String,
-    },
-    /// A tag in brackets with a bracket or comma directly after it.
-    #[error("in brackets, a tag must be followed by a space")]
-    FlowTag,
-    /// A key in brackets that is not on one line with its `:`.
-    #[error("in brackets, a key and its ':' must stand on one line")]
-    MultilineKey,
-    /// A block text at the margin.
-    #[error("a block text must be indented")]
-    UnindentedBlock,
-    /// A document that ends before it begins.
-    #[error("the text begins with the end of a document, '...'")]
-    EndFirst,
     /// A second document.
     #[error("a second document begins here; a config is one document")]
     SecondDocument,
@@ -85,9 +64,9 @@ pub enum YamlProblem {
         /// Its name.
         name: String,
     },
-    /// An anchor whose name has characters other than ASCII letters, digits, `-` and `_`.
-    #[error("the anchor name '&{name}' may only have letters, digits, '-' and '_'")]
-    AnchorName {
+    /// An alias that no anchor stands before.
+    #[error("no anchor '&{name}' stands before this alias")]
+    UnknownAlias {
         /// Its name.
         name: String,
     },
@@ -154,8 +133,18 @@ const EXCERPT_CHARS: usize = 160;
 impl YamlError {
     pub(super) fn new(problem: YamlProblem, file: &Arc<str>, text: &str, line: u32, column: u32) -> Self {
         let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
-        let excerpt = excerpt(text.lines().nth(index).unwrap_or(""));
+        let excerpt = excerpt(lines(text).nth(index).unwrap_or(""));
         Self { file: Arc::clone(file), line, column, excerpt, problem }
+    }
+
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match &self.problem {
+            YamlProblem::Syntax(problem) => problem.hint(),
+            YamlProblem::UnknownTag { tag } if tag.ends_with([',', ']']) => Some(TAG_HINT),
+            _ => None,
+        }
     }
 }
 

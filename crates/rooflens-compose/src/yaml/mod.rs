@@ -1,22 +1,27 @@
 //! YAML as OmegaConf reads and writes it: the YAML 1.1 types of `PyYAML` with `OmegaConf`'s tweaks.
 //!
-//! Reading goes text → events → graph (anchors shared) → tree (aliases copied, merges done);
-//! writing goes tree → text. No YAML crate has these types, so the event parser is the only part
-//! that is not ours.
+//! Reading goes text → tokens → events → graph (anchors shared) → tree (aliases copied, merges
+//! done); writing goes tree → text. The first two steps follow `PyYAML` in Python, not `libyaml`,
+//! since that is what `OmegaConf` loads with; crates read YAML 1.2, and have other types.
+//!
+//! Refused, though Python reads them: an escape of half a surrogate pair, which no text can hold, and
+//! documents beyond [`MAX_NODES`] or [`MAX_ALIASED_BYTES`].
 
 mod analysis;
 mod base64;
 mod construct;
 mod copy;
-mod dialect;
 mod dump;
 mod error;
 mod graph;
 mod header;
 mod implicit;
 mod number;
+mod parse;
 mod scalar;
+mod scan;
 mod sink;
+mod syntax;
 mod tag;
 
 use std::borrow::Cow;
@@ -27,6 +32,7 @@ use crate::value::{Key, Map, Node, Origin, Source, Value};
 pub use dump::dump;
 pub use error::{YamlError, YamlProblem};
 pub use header::{Header, HeaderError, header};
+pub use syntax::{SyntaxProblem, Within};
 
 /// The deepest nesting that is read. Python's own limit is reached earlier.
 pub const MAX_DEPTH: usize = 500;
@@ -56,10 +62,8 @@ pub fn load(text: &str, source: Arc<str>) -> Result<Node, YamlError> {
 /// # Errors
 /// When the text is not YAML, or holds what a config cannot.
 pub fn load_value(text: &str, source: &Arc<str>) -> Result<Node, YamlError> {
-    // YAML 1.1 has one more line end, which is read as the others are.
-    let text = python_newlines(text).replace('\u{85}', "\n");
-    let graph = graph::read(&text, source)?;
-    construct::build(graph, &text, source)
+    let graph = graph::read(text, source)?;
+    construct::build(graph, text, source)
 }
 
 fn load_text_document(text: &str, origin: &Origin, source: &Arc<str>) -> Result<Node, YamlError> {

@@ -1,19 +1,10 @@
 //! Numbers as Python's `int()` and `float()` read them.
 
+use crate::python_number::ascii_number;
 use crate::value::Int;
 
 /// The most decimal digits Python reads or prints of a whole number.
 pub(super) const MAX_INT_DIGITS: usize = 4300;
-
-/// The zeros of Unicode's decimal digits (Unicode 14, as Python 3.11 has it); nine more follow each.
-const DIGIT_ZEROS: &[u32] = &[
-    0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50,
-    0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40,
-    0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066,
-    0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950,
-    0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6,
-    0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
-];
 
 /// Why a text is not a whole number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +15,7 @@ pub(super) enum IntProblem {
 
 /// What `float()` gives, underscores between digits allowed.
 pub(super) fn python_float(text: &str) -> Option<f64> {
-    let text = normalized(text);
+    let text = ascii_number(text);
     let bytes = text.as_bytes();
     let digit_at = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_digit);
     let lone = |(index, byte): (usize, &u8)| {
@@ -38,7 +29,7 @@ pub(super) fn python_float(text: &str) -> Option<f64> {
 
 /// What `int(text, radix)` gives of a text without underscores.
 pub(super) fn python_int(text: &str, radix: u32) -> Result<Magnitude, IntProblem> {
-    let text = normalized(text);
+    let text = ascii_number(text);
     let (negative, digits) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),
@@ -161,19 +152,4 @@ impl Magnitude {
     pub(super) fn is_negative(&self) -> bool {
         self.negative
     }
-}
-
-/// The text without outer whitespace, its decimal digits of any script in ASCII.
-fn normalized(text: &str) -> String {
-    let is_space = |char: char| char.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&char);
-    text.trim_matches(is_space).chars().map(ascii_digit).collect()
-}
-
-fn ascii_digit(char: char) -> char {
-    if char.is_ascii() {
-        return char;
-    }
-    let code = u32::from(char);
-    let zero = DIGIT_ZEROS[..DIGIT_ZEROS.partition_point(|zero| *zero <= code)].last();
-    zero.and_then(|zero| char::from_digit(code - zero, 10)).unwrap_or(char)
 }

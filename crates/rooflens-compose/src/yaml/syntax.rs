@@ -1,0 +1,183 @@
+//! What makes a text no YAML.
+
+use std::fmt;
+
+use super::scan::{Mark, is_break};
+
+/// A problem of the text and where it stands.
+#[derive(Debug)]
+pub(super) struct SyntaxError {
+    pub(super) problem: SyntaxProblem,
+    pub(super) mark: Mark,
+}
+
+/// What makes a text no YAML.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[rustfmt::skip] // One problem, two lines.
+#[allow(missing_docs, reason = "the fields are what the messages say they are")]
+pub enum SyntaxProblem {
+    /// A tab outside quotes, block texts and comments.
+    #[error("a tab may only stand in quotes, block texts and comments")]
+    StrayTab,
+    /// A character that is kept for other uses.
+    #[error("'{char}' cannot begin a value")]
+    CannotBegin { char: char },
+    /// A line where only a key can stand, and none does.
+    #[error("a key must stand here, but it has no ':'")]
+    KeyWithoutColon,
+    /// A `- ` where no list can begin.
+    #[error("a list cannot begin here")]
+    MisplacedItem,
+    /// A `? ` where no mapping can begin.
+    #[error("a key cannot begin here")]
+    MisplacedKey,
+    /// A `: ` that no key stands before.
+    #[error("no key may stand before this ':'")]
+    MisplacedValue,
+    /// A character other than the ones that can follow.
+    #[error("{within} must go on with {expected}, not {}", shown(*found))]
+    Expected { within: Within, expected: &'static str, found: Option<char> },
+    /// Quotes that are not closed.
+    #[error("the quote {quote} that opens here is never closed")]
+    UnclosedQuote { quote: char },
+    /// A separator of documents in quotes.
+    #[error("the quotes that open in line {line} are not closed before this end of the document")]
+    SeparatorInQuotes { line: usize },
+    /// An escape without a meaning.
+    #[error("'\\{char}' is no escape")]
+    UnknownEscape { char: char },
+    /// An escape with a code that is no character.
+    #[error("the escape's code {code:X} is no character")]
+    EscapeCode { code: u32 },
+    /// Escapes in a tag that are not UTF-8.
+    #[error("the '%' escapes of a tag are not UTF-8")]
+    TagBytes,
+    /// A version other than 1.
+    #[error("YAML of a version other than 1")]
+    Version,
+    /// A second `%YAML`.
+    #[error("a second %YAML line")]
+    RepeatedVersion,
+    /// A second `%TAG` of a handle.
+    #[error("a second %TAG line for '{handle}'")]
+    RepeatedTagHandle { handle: String },
+    /// A tag with a handle that no `%TAG` defines.
+    #[error("no %TAG line defines the '{handle}' of this tag")]
+    UnknownTagHandle { handle: String },
+    /// `%` lines without a document.
+    #[error("after '%' lines comes '---', not {found}")]
+    DirectiveAlone { found: &'static str },
+    /// A document that ends before it begins.
+    #[error("the text begins with the end of a document, '...'")]
+    EndFirst,
+    /// Something after the document's one value.
+    #[error("the document's value has ended, but here is {found}")]
+    AfterValue { found: &'static str },
+    /// Something that is no value.
+    #[error("a value must stand here, not {found}")]
+    NoValue { found: &'static str },
+    /// Something else where an item of a list should be.
+    #[error("the list of line {line} must go on with '-', not {found}")]
+    ListItem { line: usize, found: &'static str },
+    /// Something else where a key should be.
+    #[error("the mapping of line {line} must go on with a key, not {found}")]
+    MappingKey { line: usize, found: &'static str },
+    /// Something else between the items of a list in brackets.
+    #[error("the '[' of line {line} must go on with ',' or ']', not {found}")]
+    BracketItem { line: usize, found: &'static str },
+    /// Something else between the pairs of a mapping in braces.
+    #[error("the '{{' of line {line} must go on with ',' or '}}', not {found}")]
+    BracePair { line: usize, found: &'static str },
+    /// A bracket or brace that is not closed.
+    #[error("the '{bracket}' that opens here is never closed")]
+    Unclosed { bracket: char },
+}
+
+/// What to do about a tag that goes on too long.
+pub(super) const TAG_HINT: &str = "a space ends a tag, in brackets too";
+
+impl SyntaxProblem {
+    pub(super) fn at(self, mark: Mark) -> SyntaxError {
+        SyntaxError { problem: self, mark }
+    }
+
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            SyntaxProblem::StrayTab => Some("use spaces"),
+            SyntaxProblem::CannotBegin { .. } => Some("put the value in quotes"),
+            SyntaxProblem::KeyWithoutColon => Some(
+                "a text that goes on from the line before is indented further; a key and its ': ' stand on one line",
+            ),
+            SyntaxProblem::MisplacedItem => Some("put the '- ' on a line of its own, or the value in quotes"),
+            SyntaxProblem::MisplacedKey => Some("put the '? ' on a line of its own, or the value in quotes"),
+            SyntaxProblem::MisplacedValue => {
+                Some("put a text with ': ' in it in quotes, and a mapping on lines of its own")
+            }
+            SyntaxProblem::Expected { within: Within::Tag, expected: "a space", .. } => Some(TAG_HINT),
+            SyntaxProblem::Expected { within: Within::Alias, .. } => {
+                Some("put a text that begins with '*' in quotes")
+            }
+            SyntaxProblem::Expected { within: Within::Anchor, .. } => {
+                Some("put a text that begins with '&' in quotes")
+            }
+            SyntaxProblem::UnknownEscape { .. } => {
+                Some("write '\\\\' for a backslash, or use single quotes, which have no escapes")
+            }
+            SyntaxProblem::EscapeCode { code: 0xd800..=0xdfff } => {
+                Some("write a character beyond U+FFFF as one \\U and eight digits")
+            }
+            SyntaxProblem::AfterValue { found: "a text" }
+            | SyntaxProblem::ListItem { found: "a text", .. }
+            | SyntaxProblem::MappingKey { found: "a text", .. } => {
+                Some("quotes and brackets hold the whole value: put all of it in quotes")
+            }
+            SyntaxProblem::ListItem { .. } => Some("all items of a list have their '-' in one column"),
+            SyntaxProblem::MappingKey { .. } => Some("all keys of a mapping begin in one column"),
+            _ => None,
+        }
+    }
+}
+
+/// The smaller things a text is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Within {
+    /// A line that begins with `%`.
+    Directive,
+    /// A `!` and what follows.
+    Tag,
+    /// An `&` and its name.
+    Anchor,
+    /// A `*` and its name.
+    Alias,
+    /// The line a block text begins with.
+    BlockHeader,
+    /// A backslash in double quotes and what follows.
+    Escape,
+}
+
+impl fmt::Display for Within {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Within::Directive => "a '%' line",
+            Within::Tag => "a tag",
+            Within::Anchor => "an anchor",
+            Within::Alias => "an alias",
+            Within::BlockHeader => "the first line of a block text",
+            Within::Escape => "an escape",
+        })
+    }
+}
+
+fn shown(found: Option<char>) -> String {
+    match found {
+        None => "the end of the text".to_owned(),
+        Some(' ') => "a space".to_owned(),
+        Some('\t') => "a tab".to_owned(),
+        Some(char) if is_break(char) => "the end of the line".to_owned(),
+        Some(char) => format!("'{char}'"),
+    }
+}

@@ -1,0 +1,167 @@
+//! What is said of a text that is no YAML: the place, the fact, and what to do about it.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use rooflens_compose::yaml;
+
+/// Text, place and fact, hint.
+const REFUSED: &[(&str, &str, &str)] = &[
+    (
+        "a: 1\nfoo\nb: 2\n",
+        "2:1: not valid YAML: a key must stand here, but it has no ':'",
+        "a text that goes on from the line before is indented further; a key and its ': ' stand on one line",
+    ),
+    (
+        "a: b: c\n",
+        "1:5: not valid YAML: no key may stand before this ':'",
+        "put a text with ': ' in it in quotes, and a mapping on lines of its own",
+    ),
+    (
+        "a: - b\n",
+        "1:4: not valid YAML: a list cannot begin here",
+        "put the '- ' on a line of its own, or the value in quotes",
+    ),
+    (
+        "a: ? b\n",
+        "1:4: not valid YAML: a key cannot begin here",
+        "put the '? ' on a line of its own, or the value in quotes",
+    ),
+    ("a: @x\n", "1:4: not valid YAML: '@' cannot begin a value", "put the value in quotes"),
+    ("a: %x\n", "1:4: not valid YAML: '%' cannot begin a value", "put the value in quotes"),
+    (
+        "a:\tb\n",
+        "1:3: not valid YAML: a tab may only stand in quotes, block texts and comments",
+        "use spaces",
+    ),
+    (
+        "\ta: 1\n",
+        "1:1: not valid YAML: a tab may only stand in quotes, block texts and comments",
+        "use spaces",
+    ),
+    ("a: 'x\nb: 2\n", "1:4: not valid YAML: the quote ' that opens here is never closed", ""),
+    (
+        "a: \"x\\q\"\n",
+        "1:7: not valid YAML: '\\q' is no escape",
+        "write '\\\\' for a backslash, or use single quotes, which have no escapes",
+    ),
+    ("a: \"\\x4g\"\n", "1:7: not valid YAML: an escape must go on with two hexadecimal digits, not 'g'", ""),
+    (
+        "a: \"\\ud83d\\ude00\"\n",
+        "1:7: not valid YAML: the escape's code D83D is no character",
+        "write a character beyond U+FFFF as one \\U and eight digits",
+    ),
+    ("a: [1, 2\nb: 3\n", "2:2: not valid YAML: the '[' of line 1 must go on with ',' or ']', not ':'", ""),
+    ("a: [1, 2\n", "1:4: not valid YAML: the '[' that opens here is never closed", ""),
+    ("a: {b: 1\n", "1:4: not valid YAML: the '{' that opens here is never closed", ""),
+    ("a: [1}\n", "1:6: not valid YAML: the '[' of line 1 must go on with ',' or ']', not '}'", ""),
+    ("a: ]\n", "1:4: not valid YAML: a value must stand here, not ']'", ""),
+    (
+        "a:\n  b: 1\n c: 2\n",
+        "3:2: not valid YAML: the mapping of line 1 must go on with a key, not the beginning of a mapping",
+        "all keys of a mapping begin in one column",
+    ),
+    (
+        "- a\nb: 1\n",
+        "2:1: not valid YAML: the list of line 1 must go on with '-', not a key",
+        "all items of a list have their '-' in one column",
+    ),
+    (
+        "a:\n  - b\n  c: 1\n",
+        "3:3: not valid YAML: the list of line 2 must go on with '-', not a key",
+        "all items of a list have their '-' in one column",
+    ),
+    ("%YAML 1.1\na: 1\n", "2:1: not valid YAML: after '%' lines comes '---', not a text", ""),
+    ("%YAML 2.0\n---\na: 1\n", "1:1: not valid YAML: YAML of a version other than 1", ""),
+    ("...\n", "1:1: not valid YAML: the text begins with the end of a document, '...'", ""),
+    (
+        "'a' 'b'\n",
+        "1:5: not valid YAML: the document's value has ended, but here is a text",
+        "quotes and brackets hold the whole value: put all of it in quotes",
+    ),
+    (
+        "[1] 2\n",
+        "1:5: not valid YAML: the document's value has ended, but here is a text",
+        "quotes and brackets hold the whole value: put all of it in quotes",
+    ),
+    (
+        "a: |x\n  b\n",
+        "1:5: not valid YAML: the first line of a block text must go on with '+', '-', an indentation of 1 to 9 or the end of the line, not 'x'",
+        "",
+    ),
+    (
+        "a: |0\n  b\n",
+        "1:5: not valid YAML: the first line of a block text must go on with an indentation of 1 to 9, not '0'",
+        "",
+    ),
+    ("a: *x\n", "1:4: no anchor '&x' stands before this alias", ""),
+    (
+        "a: *\n",
+        "1:5: not valid YAML: an alias must go on with a letter, a digit, '-' or '_', not the end of the line",
+        "put a text that begins with '*' in quotes",
+    ),
+    (
+        "a: &é b\n",
+        "1:5: not valid YAML: an anchor must go on with a letter, a digit, '-' or '_', not 'é'",
+        "put a text that begins with '&' in quotes",
+    ),
+    (
+        "a: [!!str, b]\n",
+        "1:5: the tag '!!str,' has no meaning in a config",
+        "a space ends a tag, in brackets too",
+    ),
+    ("a: !e!x b\n", "1:4: not valid YAML: no %TAG line defines the '!e!' of this tag", ""),
+    (
+        "a: \"x\n---\ny\"\n",
+        "2:1: not valid YAML: the quotes that open in line 1 are not closed before this end of the document",
+        "",
+    ),
+    (
+        "- - a\n - b\n",
+        "2:2: not valid YAML: the list of line 1 must go on with '-', not the beginning of a list",
+        "all items of a list have their '-' in one column",
+    ),
+    ("a: [b, - c]\n", "1:8: not valid YAML: a value must stand here, not the '-' of a list item", ""),
+    ("{a: 1, , b: 2}\n", "1:8: not valid YAML: a value must stand here, not ','", ""),
+    ("a: 1\n---\nb: 2\n", "2:1: a second document begins here; a config is one document", ""),
+    (
+        "a: 'b' c\n",
+        "1:8: not valid YAML: the mapping of line 1 must go on with a key, not a text",
+        "quotes and brackets hold the whole value: put all of it in quotes",
+    ),
+    (
+        "k: [a]b\n",
+        "1:7: not valid YAML: the mapping of line 1 must go on with a key, not a text",
+        "quotes and brackets hold the whole value: put all of it in quotes",
+    ),
+    (
+        "key: value\n  more: 1\n",
+        "2:7: not valid YAML: no key may stand before this ':'",
+        "put a text with ': ' in it in quotes, and a mapping on lines of its own",
+    ),
+    ("a: !<x b\n", "1:7: not valid YAML: a tag must go on with '>', not a space", ""),
+    ("a: [|]\n", "1:5: not valid YAML: '|' cannot begin a value", "put the value in quotes"),
+    (
+        "x: {a: b, c: [d, e}\n",
+        "1:19: not valid YAML: the '[' of line 1 must go on with ',' or ']', not '}'",
+        "",
+    ),
+];
+
+#[test]
+fn refusals_say_where_and_why() {
+    for (text, expected, hint) in REFUSED {
+        let error = yaml::load(text, "in".into()).unwrap_err();
+        assert_eq!(error.to_string(), format!("in:{expected}"), "{text:?}");
+        assert_eq!(error.hint().unwrap_or(""), *hint, "{text:?}");
+        let line = usize::try_from(error.line).unwrap();
+        assert_eq!(error.excerpt, text.split('\n').nth(line - 1).unwrap(), "{text:?}");
+    }
+}
+
+#[test]
+fn lines_are_those_of_yaml() {
+    let error =
+        yaml::load("a: 1\r\nb: 2\rc: 3\u{85}d: 4\u{2028}e: é\u{feff} : : 5", "in".into()).unwrap_err();
+    assert_eq!((error.line, error.column), (5, 6));
+    assert_eq!(error.excerpt, "e: é\u{feff} : : 5");
+}
