@@ -5,8 +5,7 @@
 use std::io::BufRead;
 
 use rooflens_compose::overrides::{
-    Element, Number, Override, OverrideKind, OverrideValue, Spacing, Sweep, SweepContext, SweepError,
-    ValueKind, parse,
+    Element, Number, Override, OverrideValue, Spacing, Sweep, SweepContext, SweepError, parse,
 };
 use rooflens_compose::value::{Int, float_repr};
 use serde_json::{Value, json};
@@ -31,20 +30,8 @@ fn main() {
 }
 
 fn view(parsed: &Override, options: &[String], seed: u64) -> Value {
-    let kind = match parsed.kind {
-        OverrideKind::Change => "CHANGE",
-        OverrideKind::Add => "ADD",
-        OverrideKind::ForceAdd => "FORCE_ADD",
-        OverrideKind::Delete => "DEL",
-    };
-    let value_type = parsed.value.as_ref().map(|value| match value.kind() {
-        ValueKind::Element => "ELEMENT",
-        ValueKind::Choice => "CHOICE_SWEEP",
-        ValueKind::Glob => "GLOB_CHOICE_SWEEP",
-        ValueKind::SimpleChoice => "SIMPLE_CHOICE_SWEEP",
-        ValueKind::Range => "RANGE_SWEEP",
-        ValueKind::Interval => "INTERVAL_SWEEP",
-    });
+    let kind = parsed.kind.hydra_name();
+    let value_type = parsed.value.as_ref().map(|value| value.kind().hydra_name());
     let mut view = json!({
         "type": kind, "key": parsed.key, "package": parsed.package, "value_type": value_type,
         "key_text": parsed.key_text(),

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rooflens_compose::overrides::{
-    Element, Override, OverrideError, OverrideFault, OverrideKind, OverrideValue, Spacing, SweepContext,
-    SweepError, ValueError, ValueKind, parse,
+    Element, Override, OverrideError, OverrideFault, OverrideValue, Spacing, SweepContext, SweepError,
+    ValueError, ValueKind, parse,
 };
 use rooflens_compose::value::{Int, float_repr};
 use serde_json::{Value, json};
@@ -60,20 +60,8 @@ fn golden_value(element: &Element) -> Value {
 }
 
 fn golden(parsed: &Override) -> Value {
-    let kind = match parsed.kind {
-        OverrideKind::Change => "CHANGE",
-        OverrideKind::Add => "ADD",
-        OverrideKind::ForceAdd => "FORCE_ADD",
-        OverrideKind::Delete => "DEL",
-    };
-    let value_type = parsed.value.as_ref().map(|value| match value.kind() {
-        ValueKind::Element => "ELEMENT",
-        ValueKind::Choice => "CHOICE_SWEEP",
-        ValueKind::Glob => "GLOB_CHOICE_SWEEP",
-        ValueKind::SimpleChoice => "SIMPLE_CHOICE_SWEEP",
-        ValueKind::Range => "RANGE_SWEEP",
-        ValueKind::Interval => "INTERVAL_SWEEP",
-    });
+    let kind = parsed.kind.hydra_name();
+    let value_type = parsed.value.as_ref().map(|value| value.kind().hydra_name());
     let mut golden = json!({
         "in": parsed.text, "type": kind, "key": parsed.key, "package": parsed.package,
         "value_type": value_type,

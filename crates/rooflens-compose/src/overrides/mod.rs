@@ -80,6 +80,17 @@ impl OverrideKind {
             OverrideKind::Delete => "~",
         }
     }
+
+    /// The name that Hydra has for it.
+    #[must_use]
+    pub fn hydra_name(self) -> &'static str {
+        match self {
+            OverrideKind::Change => "CHANGE",
+            OverrideKind::Add => "ADD",
+            OverrideKind::ForceAdd => "FORCE_ADD",
+            OverrideKind::Delete => "DEL",
+        }
+    }
 }
 
 /// An override of the command line.
@@ -125,6 +136,21 @@ pub enum ValueKind {
     Range,
     /// `interval(0,1)`.
     Interval,
+}
+
+impl ValueKind {
+    /// The name that Hydra has for it.
+    #[must_use]
+    pub fn hydra_name(self) -> &'static str {
+        match self {
+            ValueKind::Element => "ELEMENT",
+            ValueKind::Choice => "CHOICE_SWEEP",
+            ValueKind::Glob => "GLOB_CHOICE_SWEEP",
+            ValueKind::SimpleChoice => "SIMPLE_CHOICE_SWEEP",
+            ValueKind::Range => "RANGE_SWEEP",
+            ValueKind::Interval => "INTERVAL_SWEEP",
+        }
+    }
 }
 
 impl OverrideValue {
