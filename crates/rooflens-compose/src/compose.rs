@@ -4,42 +4,9 @@ use crate::composition::Composition;
 use crate::error::ComposeError;
 use crate::host::Host;
 use crate::making::Making;
+use crate::request::Request;
 use crate::resolve::{Resolvers, Settings};
 use crate::sources::{Repository, SearchPath};
-
-/// Whether one job is composed, or the plan of many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// One job: a sweep is an error.
-    #[default]
-    Run,
-    /// The plan of a sweep: sweeps are left out, and so are groups that are still to be chosen.
-    Multirun,
-}
-
-/// What to compose.
-#[derive(Debug, Clone, Default)]
-pub struct Request {
-    /// The primary config; none is an empty one.
-    pub config_name: Option<String>,
-    /// The overrides, as they were typed.
-    pub overrides: Vec<String>,
-    /// Whether one job is composed, or the plan of many.
-    pub mode: Mode,
-    /// The seed of `shuffle`.
-    pub seed: u64,
-}
-
-impl Request {
-    /// One job of a config.
-    pub fn new<T: Into<String>>(config_name: &str, overrides: impl IntoIterator<Item = T>) -> Self {
-        Self {
-            config_name: Some(config_name.to_owned()),
-            overrides: overrides.into_iter().map(Into::into).collect(),
-            ..Self::default()
-        }
-    }
-}
 
 /// Composes the configs of a search path.
 #[derive(Debug, Clone)]

@@ -5,31 +5,12 @@ use indexmap::IndexMap;
 use crate::defaults::{DefaultEntry, DefaultsTree};
 use crate::error::{ComposeError, Fault};
 use crate::making::{Parts, hydra_key};
-use crate::overrides::Override;
+use crate::request::AppliedOverrides;
 use crate::resolve::{Evaluator, Found, ResolveError, Settings};
 use crate::sources::{SearchPath, Texts};
 use crate::value::{Key, Map, Node, Value, python_str};
 use crate::warning::Warning;
 use crate::yaml;
-
-/// The overrides of a composition, as they were typed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AppliedOverrides {
-    /// Those of the job.
-    pub task: Vec<String>,
-    /// Those of the `hydra` node.
-    pub hydra: Vec<String>,
-}
-
-impl AppliedOverrides {
-    pub(crate) fn of(overrides: &[Override]) -> Self {
-        let lines = |of_hydra: bool| {
-            let wanted = overrides.iter().filter(|it| it.is_hydra() == of_hydra);
-            wanted.map(|it| it.text.clone()).collect()
-        };
-        Self { task: lines(false), hydra: lines(true) }
-    }
-}
 
 /// Which part of a composition is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

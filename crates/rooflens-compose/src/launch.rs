@@ -1,9 +1,10 @@
 //! One job or a sweep, as the command line of a Hydra program decides it.
 
-use crate::compose::{Composer, Mode, Request};
+use crate::compose::Composer;
 use crate::composition::Composition;
 use crate::error::ComposeError;
 use crate::multirun::Multirun;
+use crate::request::{Mode, Request};
 use crate::value::Value;
 
 /// What a command line asks to run.

@@ -1,12 +1,11 @@
 //! A composition in the making.
 
-use crate::compose::{Mode, Request};
-use crate::composition::AppliedOverrides;
 use crate::defaults::{self, Defaults};
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::ROOT_CONFIG;
 use crate::merge::{Merger, Sharing, apply_overrides, mounted};
 use crate::overrides::{self, Override, OverrideValue, ValueKind};
+use crate::request::{AppliedOverrides, Mode, Request};
 use crate::resolve::{Evaluator, Settings};
 use crate::runtime;
 use crate::sources::{Repository, Source};

@@ -2,10 +2,11 @@
 
 use indexmap::IndexMap;
 
-use crate::compose::{Composer, Mode, Request};
+use crate::compose::Composer;
 use crate::composition::Composition;
 use crate::error::{ComposeError, Fault};
 use crate::overrides::{self, Override, Spacing, SweepContext};
+use crate::request::{Mode, Request};
 use crate::runtime::set;
 use crate::sources::Listing;
 use crate::value::{Int, Node, Value, python_str};

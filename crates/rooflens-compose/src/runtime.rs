@@ -2,10 +2,10 @@
 
 use indexmap::IndexMap;
 
-use crate::composition::AppliedOverrides;
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::{VERSION, VERSION_BASE};
 use crate::overrides::Override;
+use crate::request::AppliedOverrides;
 use crate::resolve::{Evaluator, Settings};
 use crate::sources::{SearchPath, check_interpolations};
 use crate::value::{Key, Map, Node, Value};
