@@ -37,7 +37,9 @@ impl Question {
         if !self.folder.is_dir() {
             return Err(CliError::NoConfigFolder { path: self.folder.clone() });
         }
-        Ok(Composer::new(SearchPath::new(Source::folder(&self.folder))).with_host(host::here()))
+        // Hydra tells the whole path of its sources.
+        let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        Ok(Composer::new(SearchPath::new(Source::folder(folder))).with_host(host::here()))
     }
 
     fn request(&self) -> Request {

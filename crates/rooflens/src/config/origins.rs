@@ -1,5 +1,7 @@
 //! Each value of a config with the place it comes from.
 
+use std::path::Path;
+
 use rooflens_compose::value::{Key, Node, Origin, Source, Value, python_str};
 
 /// A value at the end of a path.
@@ -49,9 +51,15 @@ pub fn place(origin: &Origin) -> String {
     match (&origin.source, origin.line) {
         (Source::BuiltIn, _) => "built in".to_owned(),
         (Source::CommandLine(argument), _) => format!("command line: {argument}"),
-        (Source::File(file), 0) => file.to_string(),
-        (Source::File(file), line) => format!("{file}:{line}:{}", origin.column),
+        (Source::File(file), 0) => from_here(file),
+        (Source::File(file), line) => format!("{}:{line}:{}", from_here(file), origin.column),
     }
+}
+
+/// A path as it is typed here.
+fn from_here(file: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    Path::new(file).strip_prefix(here).map_or_else(|_| file.to_owned(), |path| path.display().to_string())
 }
 
 fn name(key: &Key) -> String {

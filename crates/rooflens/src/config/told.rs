@@ -3,6 +3,8 @@
 use rooflens_compose::value::Source;
 use rooflens_compose::{ComposeError, Fault, Place};
 
+use super::origins;
+
 /// The fact, and below it the place: file, line and column, the line as it is written, and a caret.
 pub fn told(error: &ComposeError) -> String {
     let fact = match &*error.fault {
@@ -36,7 +38,7 @@ fn shown(place: &Place) -> String {
         return format!("  --> command line: {argument}");
     }
     if line == 0 || place.excerpt.is_empty() {
-        return format!("  --> {place}");
+        return format!("  --> {}", origins::place(&place.origin));
     }
     let number = line.to_string();
     let margin = " ".repeat(number.len());
@@ -48,6 +50,7 @@ fn shown(place: &Place) -> String {
     } else {
         String::new()
     };
+    let place = origins::place(&place.origin);
     format!(" {margin}--> {place}\n {margin} |\n {number} | {}{caret}", text.trim_end())
 }
 

@@ -162,3 +162,19 @@ fn a_sweep_for_programs_is_one_document() {
     assert_eq!(json["jobs"][1]["config"]["seed"], 2);
     assert_eq!(json["jobs"][1]["overrides"], serde_json::json!(["seed=2"]));
 }
+
+#[test]
+fn paths_are_whole_for_hydra_and_short_for_people() {
+    let folder = tree();
+    let here = |args: &[&str]| Answer::of(rooflens(args).current_dir(folder.path("")).output().unwrap());
+    let sources = here(&["config", "show", "--info", "searchpath"]).fine();
+    let conf = std::fs::canonicalize(folder.path("conf")).unwrap();
+    assert!(sources.contains(&format!("file://{}", conf.display())), "{sources}");
+    let origins = here(&["config", "show", "--origins"]).fine();
+    assert!(origins.contains("# conf/model/small.yaml:1:9\n"), "{origins}");
+    folder.write("conf/model/small.yaml", b"layers: [2\n");
+    let wrong = here(&["config", "show"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("  --> conf/model/small.yaml:"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains(" | layers: [2\n"), "{}", wrong.stderr);
+}
