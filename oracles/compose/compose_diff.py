@@ -408,6 +408,8 @@ def compose(tree, folder, info):
                 full = loader.load_configuration(tree.config_name, list(tree.overrides), RunMode.RUN, from_shell=False)
                 result = view(full, RECORDED[-1], any("_self_" in str(w.message) for w in caught))
                 if info:
+                    # A program that is asked for --info has composed nothing yet.
+                    HydraConfig.instance().cfg = None
                     capture = hydra_module.log = Capture()
                     gh = GlobalHydra.instance().hydra
                     gh._print_defaults_list(tree.config_name, list(tree.overrides))
