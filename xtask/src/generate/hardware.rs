@@ -15,6 +15,7 @@ const CONFIDENCE: &[(Confidence, &str)] = &[
     (Confidence::ThirdParty, "somebody who cites nothing"),
     (Confidence::Unconfirmed, "memory, arithmetic or common knowledge: no document was found"),
     (Confidence::Conflicting, "documents that disagree: see below"),
+    (Confidence::Measured, "the machine itself"),
 ];
 
 pub fn page() -> Result<String> {

@@ -117,6 +117,8 @@ pub enum Confidence {
     Unconfirmed,
     /// Documents disagree: see [`Device::conflicts`].
     Conflicting,
+    /// Reached on the machine itself, which may be able to do more.
+    Measured,
 }
 
 impl Confidence {
@@ -129,6 +131,7 @@ impl Confidence {
             Confidence::ThirdParty => "from a third party",
             Confidence::Unconfirmed => "unconfirmed",
             Confidence::Conflicting => "sources disagree",
+            Confidence::Measured => "measured on the machine itself",
         }
     }
 }

@@ -9,6 +9,7 @@ mod device;
 mod error;
 mod file;
 mod files;
+mod measured;
 mod peaks;
 #[cfg(test)]
 mod tests;
@@ -16,4 +17,5 @@ mod tests;
 pub use catalog::Catalog;
 pub use device::{Confidence, Device, Kind, Provenance, Provenances};
 pub use error::HardwareError;
+pub use measured::Measured;
 pub use peaks::{Peak, Peaks, Rate};
