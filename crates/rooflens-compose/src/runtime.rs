@@ -8,7 +8,7 @@ use crate::overrides::Override;
 use crate::request::AppliedOverrides;
 use crate::resolve::{Evaluator, Settings};
 use crate::sources::{SearchPath, check_interpolations};
-use crate::value::{Key, Map, Node, Value};
+use crate::value::{Key, Map, Node, Value, python_repr};
 
 /// What is known about a composition.
 pub(crate) struct Facts<'a> {
@@ -69,8 +69,7 @@ fn append(root: &mut Node, path: &[&str], lines: &[String]) -> Result<(), Compos
 /// `hydra.job.env_copy` names variables that `hydra.job.env_set` then holds.
 fn copy_environment(root: &mut Node, settings: &Settings) -> Result<(), ComposeError> {
     let wanted = Evaluator::new(root, None, settings).resolve_at("hydra.job.env_copy")?;
-    let Some(Node { value: Value::List(names), .. }) = wanted else { return Ok(()) };
-    for node in names {
+    for node in environment_names(wanted)? {
         let name = node.as_str().unwrap_or("").to_owned();
         let Some(value) = (settings.host.environment)(&name) else {
             return Err(ComposeError::at(Fault::NoVariable { name }, &node.origin));
@@ -80,6 +79,25 @@ fn copy_environment(root: &mut Node, settings: &Settings) -> Result<(), ComposeE
         }
     }
     Ok(())
+}
+
+/// What a loop over the value would give in Python: an interpolation may lead anywhere.
+fn environment_names(wanted: Option<Node>) -> Result<Vec<Node>, ComposeError> {
+    let (value, origin) = wanted.map_or((Value::Null, None), |node| (node.value, Some(node.origin)));
+    let texts = |texts: Vec<Value>| Ok(texts.into_iter().map(Node::new).collect());
+    match value {
+        Value::List(names) => Ok(names),
+        Value::Map(map) => texts(map.keys().map(Key::to_value).collect()),
+        Value::Str(text) => texts(text.chars().map(|char| Value::Str(char.into())).collect()),
+        other => {
+            let (key, found) = ("hydra.job.env_copy".to_owned(), python_repr(&other));
+            let fault = Fault::FieldKind { key, expected: "a list of texts", found };
+            Err(origin.map_or_else(
+                || ComposeError::from(fault.clone()),
+                |origin| ComposeError::at(fault.clone(), &origin),
+            ))
+        }
+    }
 }
 
 fn sources(path: &SearchPath) -> Value {

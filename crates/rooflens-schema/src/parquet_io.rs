@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,8 +70,7 @@ struct TableFile {
 }
 
 impl TableFile {
-    fn create(run: &RunDir, spec: &TableSpec) -> Result<Self, SchemaError> {
-        let path = run.table(spec.name);
+    fn create(path: PathBuf, spec: &TableSpec) -> Result<Self, SchemaError> {
         let schema = Arc::new(arrow_schema(spec));
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap_or_default()))
@@ -97,6 +97,12 @@ impl TableFile {
     }
 
     fn write<T: Columnar>(&mut self, table: &T, rank: i32, names: &Names) -> Result<(), SchemaError> {
+        self.append(table, rank, names)?;
+        // A rank ends its row group, so that it can be read alone.
+        self.writer.flush().map_err(|source| self.error(source))
+    }
+
+    fn append<T: Columnar>(&mut self, table: &T, rank: i32, names: &Names) -> Result<(), SchemaError> {
         let mut start = 0;
         while start < table.rows() {
             let end = (start + BATCH).min(table.rows());
@@ -107,8 +113,7 @@ impl TableFile {
             batch.and_then(|batch| self.writer.write(&batch)).map_err(|source| self.error(source))?;
             start = end;
         }
-        // A rank ends its row group, so that it can be read alone.
-        self.writer.flush().map_err(|source| self.error(source))
+        Ok(())
     }
 
     fn error(&self, source: ParquetError) -> SchemaError {
@@ -183,7 +188,7 @@ impl RunWriter {
         let file = match self.files.entry(spec.name) {
             std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::btree_map::Entry::Vacant(entry) => {
-                entry.insert(TableFile::create(&self.run, &spec)?)
+                entry.insert(TableFile::create(self.run.table(spec.name), &spec)?)
             }
         };
         file.write(table, tables.rank, &tables.names)
@@ -225,9 +230,37 @@ pub fn write_table<T: Columnar>(run: &RunDir, table: &T) -> Result<(), SchemaErr
         let io = |source| SchemaError::Io { action: "cannot make", path: folder.to_owned(), source };
         std::fs::create_dir_all(folder).map_err(io)?;
     }
-    let mut file = TableFile::create(run, &T::spec())?;
+    let mut file = TableFile::create(path, &T::spec())?;
     file.write(table, 0, &Names::default())?;
     file.close()
+}
+
+/// Writes one table to a file of any name, part by part. The file can be read once it is closed.
+pub struct PartWriter<T> {
+    file: TableFile,
+    table: PhantomData<T>,
+}
+
+impl<T: Columnar> PartWriter<T> {
+    /// Makes the file, or empties the one that is there.
+    pub fn create(path: &Path) -> Result<Self, SchemaError> {
+        Ok(PartWriter { file: TableFile::create(path.to_owned(), &T::spec())?, table: PhantomData })
+    }
+
+    /// Writes further rows.
+    pub fn write(&mut self, rows: &T) -> Result<(), SchemaError> {
+        self.file.append(rows, 0, &Names::default())
+    }
+
+    /// Writes what makes the file readable.
+    pub fn close(self) -> Result<(), SchemaError> {
+        self.file.close()
+    }
+}
+
+/// Reads a table that belongs to no rank from a file of any name.
+pub fn read_table<T: Columnar>(path: &Path) -> Result<T, SchemaError> {
+    read(path, None, &NameLookup::default())
 }
 
 /// Reads the tables of a run, rank by rank.

@@ -137,6 +137,16 @@ macro_rules! table {
                 }
             }
 
+            /// Makes room for so many further rows, so that pushing them allocates nothing.
+            pub fn reserve(&mut self, rows: usize) {
+                $(self.$column.reserve(rows);)+
+            }
+
+            /// Removes every row and keeps the room they had.
+            pub fn clear(&mut self) {
+                $(self.$column.clear();)+
+            }
+
             /// Adds a row.
             pub fn push(&mut self, row: $row) {
                 $(self.$column.push(row.$column);)+

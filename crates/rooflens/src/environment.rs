@@ -1,4 +1,5 @@
-//! What this machine has and lacks. Files are looked at; no process is started and nothing is sent.
+//! What this machine has and lacks. Files are looked at and the NVIDIA driver is asked for its devices; no
+//! process is started and nothing is sent.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ pub struct Check {
     pub ok: bool,
     /// What was found.
     pub found: String,
+    /// What is needed, where that is not plain.
+    pub needed: Option<&'static str>,
     /// What helps where it is missing.
     pub hint: Option<&'static str>,
 }
@@ -26,33 +29,38 @@ const COMFORTABLE_BYTES: u64 = 500_000_000;
 
 /// Every check, in order.
 pub fn checks(console: &Console) -> Vec<Check> {
-    vec![
-        version(),
-        cpus(),
-        memory(),
-        folder(),
-        terminal(console),
-        python(),
-        torch(),
-        library(
-            "nvidia driver",
-            &["libcuda.so.1", "libnvidia-ml.so.1"],
-            "install the NVIDIA driver to record on NVIDIA devices; traces from elsewhere need none",
-        ),
-        library(
-            "amd driver",
-            &["libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.7", "librocm_smi64.so"],
-            "install ROCm to record on AMD devices; traces from elsewhere need none",
-        ),
-    ]
+    let mut checks = vec![version(), cpus(), memory(), folder(), terminal(console), python(), torch()];
+    checks.extend(nvidia());
+    checks.push(library(
+        "amd driver",
+        &["libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.7", "librocm_smi64.so"],
+        "install ROCm to record on AMD devices; traces from elsewhere need none",
+    ));
+    checks
+}
+
+/// The NVML library that the user names instead of the driver's own.
+pub fn nvml_library() -> Option<PathBuf> {
+    std::env::var_os("ROOFLENS_NVML").filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// Library, driver and devices, from the states that `rooflens monitor` knows.
+fn nvidia() -> impl Iterator<Item = Check> {
+    rooflens_sample::nvml::parts(nvml_library().as_deref()).into_iter().map(|part| Check {
+        name: part.name,
+        ok: part.ok == Some(true),
+        found: part.found,
+        needed: Some(part.needed),
+        hint: part.hint,
+    })
 }
 
 fn found(name: &'static str, found: impl Into<String>) -> Check {
-    Check { name, ok: true, found: found.into(), hint: None }
+    Check { name, ok: true, found: found.into(), needed: None, hint: None }
 }
 
 fn missing(name: &'static str, found: impl Into<String>, hint: &'static str) -> Check {
-    Check { name, ok: false, found: found.into(), hint: Some(hint) }
+    Check { name, ok: false, found: found.into(), needed: None, hint: Some(hint) }
 }
 
 fn version() -> Check {

@@ -1,6 +1,7 @@
 //! What can go wrong on the command line. The message states the fact and its cause, the hint the
 //! command that helps, and one match gives the exit code.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use rooflens_compose::ComposeError;
@@ -8,6 +9,7 @@ use rooflens_ingest::IngestError;
 use rooflens_project::assets::AssetError;
 use rooflens_project::externals::ExternalsError;
 use rooflens_project::skeleton::SkeletonError;
+use rooflens_sample::Missing;
 use rooflens_schema::SchemaError;
 
 use crate::assets;
@@ -137,6 +139,26 @@ pub enum CliError {
     /// The config cannot be composed.
     #[error("{}", told::told(.0))]
     Compose(ComposeError),
+    /// Neither a device nor the machine can be sampled.
+    #[error("nothing can be sampled here: {}", facts(missing))]
+    NothingToSample {
+        /// What each source lacks.
+        missing: Vec<Missing>,
+    },
+    /// Sampling could not begin.
+    #[error("sampling cannot begin: {source}")]
+    Sampler {
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The address cannot be listened at.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's answer.
+        source: std::io::Error,
+    },
     /// `explain` does not know the name.
     #[error("nothing here is called {name:?}")]
     UnknownName {
@@ -172,9 +194,12 @@ impl CliError {
             | CliError::NotAFolder { .. }
             | CliError::SameRun { .. }
             | CliError::UnknownName { .. } => Exit::Usage,
-            CliError::UnwritableTables(_) | CliError::Unwritable { .. } | CliError::Stdout { .. } => {
-                Exit::Environment
-            }
+            CliError::UnwritableTables(_)
+            | CliError::Unwritable { .. }
+            | CliError::NothingToSample { .. }
+            | CliError::Sampler { .. }
+            | CliError::Listen { .. }
+            | CliError::Stdout { .. } => Exit::Environment,
         }
     }
 
@@ -236,12 +261,19 @@ impl CliError {
             CliError::Assets(error) => error.hint(),
             CliError::Externals(error) => Some(error.hint()),
             CliError::Compose(error) => told::hint(error),
+            CliError::NothingToSample { missing } => missing.first().map(|missing| missing.hint.to_owned()),
+            CliError::Sampler { .. } => Some("ulimit -u tells how many threads you may have".to_owned()),
+            CliError::Listen { .. } => Some("a free port is found by rooflens monitor --serve 0".to_owned()),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list tells what there is to explain".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),
             }),
         }
     }
+}
+
+fn facts(missing: &[Missing]) -> String {
+    missing.iter().map(|missing| missing.fact.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 fn no_project(path: Option<&Path>) -> String {

@@ -4,6 +4,7 @@
 //! * `commands`: one file a command, at most about 100 lines each.
 //! * `inputs`, `job`, `ranks`: from paths to findings, rank by rank; nothing here prints.
 //! * `cost`, `config`, `assets`, `externals`: from a question in plain data to its answer.
+//! * `monitor`: what devices and the machine do, as it happens.
 //! * `project`: which project a command is about.
 //! * `saved`, `document`: a run directory and the JSON document.
 //! * `console`, `output`, `progress`: the only places that print. Standard output is data, standard
@@ -26,6 +27,7 @@ mod glossary;
 mod inputs;
 mod interrupt;
 mod job;
+mod monitor;
 mod output;
 mod progress;
 mod project;

@@ -27,6 +27,15 @@ pub fn json(document: &impl Serialize, pretty: bool) -> Result<(), CliError> {
     })
 }
 
+/// Writes a part of an output that goes on. False where nobody reads it any more.
+pub fn part(text: &str) -> Result<bool, CliError> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        outcome => outcome.map(|()| true).map_err(|source| CliError::Stdout { source }),
+    }
+}
+
 /// Gives the buffered standard output to `write`.
 pub fn with(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), CliError> {
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());

@@ -12,6 +12,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rooflens-project", &["rooflens-compose"]),
     ("rooflens-ingest", &["rooflens-schema"]),
     ("rooflens-analyze", &["rooflens-schema"]),
+    ("rooflens-sample", &["rooflens-schema"]),
     ("rooflens-report", &["rooflens-schema", "rooflens-analyze", "rooflens-cost"]),
     (
         "rooflens",
@@ -23,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rooflens-cost",
             "rooflens-project",
             "rooflens-report",
+            "rooflens-sample",
         ],
     ),
     // Reads the registries that it documents.

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
 use rooflens_schema::table::{Encoding, TableSpec};
-use rooflens_schema::tables::{ActivityKind, ApiKind, GapCause, PhaseKind, PhaseSource, specs};
+use rooflens_schema::tables::{
+    ActivityKind, ApiKind, CounterSource, GapCause, PhaseKind, PhaseSource, specs,
+};
 use rooflens_schema::{SCHEMA_VERSION, Severity, Stage};
 
 use super::cell;
@@ -74,6 +76,7 @@ fn words(table: &str, column: &str) -> Option<Vec<(&'static str, &'static str)>>
         ("kernels", "kind") => all!(ActivityKind),
         ("kernels", "gap_cause") => all!(GapCause),
         ("api", "kind") => all!(ApiKind),
+        ("counters", "source") => all!(CounterSource),
         ("phases", "kind") => all!(PhaseKind),
         ("phases", "source") => all!(PhaseSource),
         ("notes", "stage") => all!(Stage),

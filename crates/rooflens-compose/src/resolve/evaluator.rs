@@ -175,7 +175,8 @@ impl<'a> Evaluator<'a> {
     /// What an interpolation came to, made to fit its field where it stands in the `hydra` node.
     fn fitted(&self, node: &Address, found: Found) -> Result<Found, ResolveFault> {
         let kind = schema::kind_at(&node.steps);
-        if kind == Kind::Any {
+        if matches!(kind, Kind::Any | Kind::TextList) {
+            // Of a list, OmegaConf looks at the elements alone.
             return Ok(found);
         }
         let is_container = match &found {

@@ -3,6 +3,7 @@
 
 mod api;
 mod collectives;
+mod counters;
 mod devices;
 mod dims;
 mod frames;
@@ -17,6 +18,7 @@ mod runs;
 
 pub use api::{Api, ApiKind, ApiRow};
 pub use collectives::{CollectiveRow, Collectives};
+pub use counters::{CounterRow, CounterSource, Counters};
 pub use devices::{DeviceRow, Devices};
 pub use dims::{KernelDim, KernelDimRow, NameDim, NameDimRow};
 pub use frames::{FrameRow, Frames};
@@ -47,6 +49,7 @@ pub fn specs() -> Vec<TableSpec> {
         Phases::spec(),
         Memory::spec(),
         Collectives::spec(),
+        Counters::spec(),
         ModelOps::spec(),
         NameDim::spec(),
         NotesTable::spec(),

@@ -48,6 +48,9 @@ fn text(checks: &[Check]) -> String {
     for check in checks {
         let state = if check.ok { "ok" } else { "missing" };
         text.push_str(&format!("{state:8}{:18}{}\n", check.name, check.found));
+        if let Some(needed) = check.needed.filter(|_| !check.ok) {
+            text.push_str(&format!("{:8}{:18}needed: {needed}\n", "", ""));
+        }
         if let Some(hint) = check.hint.filter(|_| !check.ok) {
             text.push_str(&format!("{:8}{:18}hint: {hint}\n", "", ""));
         }

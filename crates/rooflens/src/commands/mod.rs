@@ -13,6 +13,7 @@ mod import;
 mod init;
 mod list;
 mod man;
+mod monitor;
 mod report;
 
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ pub enum Command {
     Externals(externals::Args),
     List(list::Args),
     Explain(explain::Args),
+    Monitor(monitor::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -56,6 +58,7 @@ impl Command {
             Command::Externals(args) => externals::run(args, console),
             Command::List(args) => list::run(&args, console),
             Command::Explain(args) => explain::run(&args, console),
+            Command::Monitor(args) => monitor::run(args, console),
             Command::Doctor(args) => doctor::run(&args, console),
             Command::Completions(args) => completions::run(&args),
             Command::Man(args) => man::run(&args, console),
@@ -92,6 +95,6 @@ impl ProjectArgs {
 }
 
 /// How a job ended: the report of a stopped one was given, yet the code tells.
-fn exit_of(stopped: bool) -> Exit {
+pub fn exit_of(stopped: bool) -> Exit {
     if stopped { Exit::Interrupted } else { Exit::Fine }
 }

@@ -37,6 +37,24 @@ const CODES: &[(&str, &str)] = &[
     ),
     ("unread_*", "Events of a category that has no table yet; they are counted and not read."),
     (
+        "device_lost",
+        "A device fell off the bus or needs a reset while it was sampled; its samples end there, those of others go on.",
+    ),
+    ("device_unanswered", "A device did not answer a question that it may answer later; the cell is null."),
+    (
+        "samples_missed",
+        "Samples that were not taken since the machine slept or stood still for over a second.",
+    ),
+    (
+        "samples_late",
+        "Samples that were taken over half an interval late; each row tells how late in late_ns.",
+    ),
+    ("sampler_failed", "The sampling thread ended by a bug; its last rows are missing."),
+    (
+        "clock_set",
+        "The system's clock was set while samples were taken: against a trace they may be off by that much.",
+    ),
+    (
         "no_records",
         "Not a note but an error: the file looks like a trace but holds no event. The profiler was likely not started, or not stopped before the trace was exported: in PyTorch, export after leaving `with torch.profiler.profile(...) as prof:`, by prof.export_chrome_trace(\"trace.json.gz\").",
     ),

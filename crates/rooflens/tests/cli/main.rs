@@ -12,6 +12,9 @@ mod externals;
 mod failures;
 mod guide;
 mod interrupted;
+#[path = "../../../rooflens-sample/tests/mock_nvml/mod.rs"]
+mod mock_nvml;
+mod monitor;
 mod project;
 mod runs;
 mod subset;

@@ -16,6 +16,7 @@ fn without_a_command_there_is_help() {
         "externals",
         "list",
         "explain",
+        "monitor",
         "doctor",
         "completions",
         "man",

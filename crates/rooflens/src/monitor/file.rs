@@ -1,0 +1,68 @@
+//! Samples in a file that is whole whenever the program ends in order.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use rooflens_sample::csv::{Columns, CsvWriter};
+use rooflens_schema::parquet_io::PartWriter;
+use rooflens_schema::tables::Counters;
+
+use super::Target;
+use crate::error::CliError;
+
+/// A file that is being written.
+pub struct SampleFile {
+    path: PathBuf,
+    rows: usize,
+    form: Form,
+}
+
+enum Form {
+    /// Whole after every line.
+    Csv(CsvWriter<BufWriter<File>>),
+    /// Not readable before its end is written: until then it has another name.
+    Parquet { writer: Box<PartWriter<Counters>>, part: PathBuf },
+}
+
+impl SampleFile {
+    pub fn create(target: &Target, columns: Columns, base_unix_ns: i64) -> Result<Self, CliError> {
+        let (path, form) = match target {
+            Target::Csv(path) => {
+                let made = File::create(path)
+                    .and_then(|file| CsvWriter::new(columns, base_unix_ns, BufWriter::new(file)));
+                (path, Form::Csv(made.map_err(|source| unwritable(path, source))?))
+            }
+            Target::Parquet(path) => {
+                let part = path.with_extension("parquet.part");
+                let writer = PartWriter::create(&part).map_err(CliError::UnwritableTables)?;
+                (path, Form::Parquet { writer: Box::new(writer), part })
+            }
+        };
+        Ok(SampleFile { path: path.clone(), rows: 0, form })
+    }
+
+    pub fn write(&mut self, rows: &Counters) -> Result<(), CliError> {
+        self.rows += match &mut self.form {
+            Form::Csv(csv) => csv.write(rows).map_err(|source| unwritable(&self.path, source))?,
+            Form::Parquet { writer, .. } => {
+                writer.write(rows).map_err(CliError::UnwritableTables)?;
+                rows.len()
+            }
+        };
+        Ok(())
+    }
+
+    /// Completes it. Tells its name and how many rows it has.
+    pub fn close(self) -> Result<(PathBuf, usize), CliError> {
+        if let Form::Parquet { writer, part } = self.form {
+            writer.close().map_err(CliError::UnwritableTables)?;
+            std::fs::rename(part, &self.path).map_err(|source| unwritable(&self.path, source))?;
+        }
+        Ok((self.path, self.rows))
+    }
+}
+
+fn unwritable(path: &Path, source: std::io::Error) -> CliError {
+    CliError::Unwritable { path: path.to_owned(), source }
+}

@@ -1,0 +1,63 @@
+//! A line a sample, where nobody looks at a screen.
+
+use rooflens_schema::tables::{CounterRow, CounterSource, Counters};
+use serde::Serialize;
+
+use super::document::{Head, Sample, SourceState};
+use super::screen::{bytes, numbers};
+use crate::document::schema;
+use crate::error::CliError;
+use crate::output;
+
+/// Lines of text or of JSON.
+pub struct Lines {
+    json: bool,
+}
+
+impl Lines {
+    pub fn text() -> Self {
+        Lines { json: false }
+    }
+
+    /// The first line says what the others are.
+    pub fn json(states: &[SourceState]) -> Result<Self, CliError> {
+        output::part(&line(&Head { schema: schema("samples"), sources: states }))?;
+        Ok(Lines { json: true })
+    }
+
+    /// False where nobody reads them any more.
+    pub fn write(&mut self, rows: &Counters) -> Result<bool, CliError> {
+        let rows = (0..rows.len()).filter_map(|i| rows.row(i));
+        let text: String =
+            rows.map(|row| if self.json { line(&Sample::of(&row)) } else { words(&row) }).collect();
+        output::part(&text)
+    }
+}
+
+fn line(document: &impl Serialize) -> String {
+    // Plain data with text for keys cannot fail.
+    serde_json::to_string(document).unwrap_or_default() + "\n"
+}
+
+/// Seconds since 1970, who, and what is known.
+fn words(row: &CounterRow) -> String {
+    let who = match (row.source, row.device.get()) {
+        (CounterSource::Device, Some(device)) => format!("device {device}"),
+        _ => "host".to_owned(),
+    };
+    let mut cells = Vec::new();
+    cells.extend(row.cpu_busy_pct.map(|busy| format!("cpu {busy:.1}%")));
+    cells.extend(row.gpu_util_pct.get().map(|busy| format!("gpu {busy}%")));
+    if let (Some(used), Some(total)) = (row.mem_used_bytes.get(), row.mem_total_bytes.get()) {
+        cells.push(format!("memory {} of {}", bytes(used as f64), bytes(total as f64)));
+    }
+    cells.extend(numbers(
+        row.power_mw.get(),
+        None,
+        row.temperature_c.get(),
+        row.sm_clock_mhz.get(),
+        row.throttle_reasons.get(),
+    ));
+    let (seconds, millis) = (row.ts_ns / 1_000_000_000, row.ts_ns / 1_000_000 % 1_000);
+    format!("{seconds}.{millis:03}  {who:9} {}\n", cells.join(" · "))
+}
