@@ -81,4 +81,5 @@ pub use host::{Clock, Environment, Host};
 pub use job_files::JobFile;
 pub use launch::Launch;
 pub use multirun::{Job, Multirun};
+pub use suggest::nearest;
 pub use warning::Warning;

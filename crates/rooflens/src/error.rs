@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::{ExecuteError, PlanError};
 use rooflens_compose::ComposeError;
 use rooflens_ingest::IngestError;
 use rooflens_project::assets::AssetError;
@@ -137,6 +138,18 @@ pub enum CliError {
     /// The config cannot be composed.
     #[error("{}", told::told(.0))]
     Compose(ComposeError),
+    /// No plan can be made of the config.
+    #[error("{}", told::planned(.0))]
+    Plan(PlanError),
+    /// A step of a run could not be taken.
+    #[error(transparent)]
+    Execute(#[from] ExecuteError),
+    /// The folder of a run is taken.
+    #[error("{path} has a run already: nothing was started")]
+    RunExists {
+        /// The folder.
+        path: PathBuf,
+    },
     /// `explain` does not know the name.
     #[error("nothing here is called {name:?}")]
     UnknownName {
@@ -165,6 +178,8 @@ impl CliError {
             | CliError::NeedsYes { .. }
             | CliError::Skeleton(_)
             | CliError::Compose(_)
+            | CliError::Plan(_)
+            | CliError::RunExists { .. }
             | CliError::RunAmongOthers { .. }
             | CliError::StdinTwice
             | CliError::TableWithoutCsv { .. }
@@ -172,9 +187,10 @@ impl CliError {
             | CliError::NotAFolder { .. }
             | CliError::SameRun { .. }
             | CliError::UnknownName { .. } => Exit::Usage,
-            CliError::UnwritableTables(_) | CliError::Unwritable { .. } | CliError::Stdout { .. } => {
-                Exit::Environment
-            }
+            CliError::UnwritableTables(_)
+            | CliError::Unwritable { .. }
+            | CliError::Execute(_)
+            | CliError::Stdout { .. } => Exit::Environment,
         }
     }
 
@@ -236,6 +252,12 @@ impl CliError {
             CliError::Assets(error) => error.hint(),
             CliError::Externals(error) => Some(error.hint()),
             CliError::Compose(error) => told::hint(error),
+            CliError::Plan(error) => Some(error.hint()),
+            CliError::Execute(error) => Some(error.hint()),
+            CliError::RunExists { .. } => Some(
+                "choose another: hydra.run.dir=FOLDER; or wait a second, as names end with the time"
+                    .to_owned(),
+            ),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list tells what there is to explain".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),

@@ -14,6 +14,7 @@ mod init;
 mod list;
 mod man;
 mod report;
+mod run;
 
 use std::path::PathBuf;
 
@@ -27,6 +28,7 @@ use crate::project;
 /// A command with its arguments.
 #[derive(Subcommand)]
 pub enum Command {
+    Run(run::Args),
     Analyze(analyze::Args),
     Import(import::Args),
     Report(report::Args),
@@ -46,6 +48,7 @@ impl Command {
     /// Runs it.
     pub fn run(self, console: &Console) -> Result<Exit, CliError> {
         match self {
+            Command::Run(args) => run::run(args, console),
             Command::Analyze(args) => analyze::run(args, console),
             Command::Import(args) => import::run(args, console),
             Command::Report(args) => report::run(&args, console),

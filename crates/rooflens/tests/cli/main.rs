@@ -13,6 +13,7 @@ mod failures;
 mod guide;
 mod interrupted;
 mod project;
+mod run;
 mod runs;
 mod subset;
 mod words;
