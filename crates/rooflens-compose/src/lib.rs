@@ -83,4 +83,5 @@ pub use job_files::JobFile;
 pub use launch::Launch;
 pub use multirun::{Job, Multirun};
 pub use request::{AppliedOverrides, Mode, Request};
+pub use suggest::nearest;
 pub use warning::Warning;

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::{ExecuteError, PlanError};
 use rooflens_compose::ComposeError;
 use rooflens_ingest::IngestError;
 use rooflens_project::assets::AssetError;
@@ -159,6 +160,18 @@ pub enum CliError {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// No plan can be made of the config.
+    #[error("{}", told::planned(.0))]
+    Plan(PlanError),
+    /// A step of a run could not be taken.
+    #[error(transparent)]
+    Execute(#[from] ExecuteError),
+    /// The folder of a run is taken.
+    #[error("{path} has a run already: nothing was started")]
+    RunExists {
+        /// The folder.
+        path: PathBuf,
+    },
     /// `explain` does not know the name.
     #[error("nothing here is called {name:?}")]
     UnknownName {
@@ -187,6 +200,8 @@ impl CliError {
             | CliError::NeedsYes { .. }
             | CliError::Skeleton(_)
             | CliError::Compose(_)
+            | CliError::Plan(_)
+            | CliError::RunExists { .. }
             | CliError::RunAmongOthers { .. }
             | CliError::StdinTwice
             | CliError::TableWithoutCsv { .. }
@@ -199,6 +214,7 @@ impl CliError {
             | CliError::NothingToSample { .. }
             | CliError::Sampler { .. }
             | CliError::Listen { .. }
+            | CliError::Execute(_)
             | CliError::Stdout { .. } => Exit::Environment,
         }
     }
@@ -264,6 +280,12 @@ impl CliError {
             CliError::NothingToSample { missing } => missing.first().map(|missing| missing.hint.to_owned()),
             CliError::Sampler { .. } => Some("ulimit -u tells how many threads you may have".to_owned()),
             CliError::Listen { .. } => Some("a free port is found by rooflens monitor --serve 0".to_owned()),
+            CliError::Plan(error) => Some(error.hint()),
+            CliError::Execute(error) => Some(error.hint()),
+            CliError::RunExists { .. } => Some(
+                "choose another: hydra.run.dir=FOLDER; or wait a second, as names end with the time"
+                    .to_owned(),
+            ),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list tells what there is to explain".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),

@@ -4,6 +4,7 @@
 //! * `commands`: one file a command, at most about 100 lines each.
 //! * `inputs`, `job`, `ranks`: from paths to findings, rank by rank; nothing here prints.
 //! * `cost`, `config`, `assets`, `externals`: from a question in plain data to its answer.
+//! * `run`: from a config to a run: plan, steps, analysis, summary.
 //! * `monitor`: what devices and the machine do, as it happens.
 //! * `project`: which project a command is about.
 //! * `saved`, `document`: a run directory and the JSON document.
@@ -32,6 +33,7 @@ mod output;
 mod progress;
 mod project;
 mod ranks;
+mod run;
 mod saved;
 mod shell;
 mod table;

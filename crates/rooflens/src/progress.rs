@@ -49,6 +49,16 @@ struct State {
 /// Does `work`, which reads `total_bytes` if that is known, and shows its progress. Ctrl-C ends it early.
 pub fn follow<T>(console: &Console, total_bytes: Option<u64>, work: impl FnOnce(&Arc<dyn Watch>) -> T) -> T {
     let stop = interrupt::watch(console, "what was read until now is reported next");
+    follow_until(console, stop, total_bytes, work)
+}
+
+/// The same, ended by somebody who watches for Ctrl-C already.
+pub fn follow_until<T>(
+    console: &Console,
+    stop: Stop,
+    total_bytes: Option<u64>,
+    work: impl FnOnce(&Arc<dyn Watch>) -> T,
+) -> T {
     let follower = Arc::new(Follower::new(console, stop, "read", total_bytes));
     let watch: Arc<dyn Watch> = Arc::clone(&follower) as Arc<dyn Watch>;
     let outcome = work(&watch);
@@ -216,7 +226,8 @@ fn verb(step: Step) -> &'static str {
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
+/// A bar's looks.
+pub fn style(template: &str) -> ProgressStyle {
     // The templates are constant and right; a wrong one would only lose its looks.
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())

@@ -29,6 +29,13 @@ pub fn configs() -> PathBuf {
     within(&around_here().unwrap_or_else(|| PathBuf::from(".")), CONFIGS)
 }
 
+/// The project that a folder is in, from the nearest folder upwards.
+pub fn around(folder: &Path) -> Option<PathBuf> {
+    let folder = std::path::absolute(folder).ok()?;
+    let is_project = |folder: &&Path| MARKS.iter().any(|mark| folder.join(mark).exists());
+    folder.ancestors().find(is_project).map(Path::to_owned)
+}
+
 fn around_here() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let is_project = |folder: &Path| MARKS.iter().any(|mark| folder.join(mark).exists());

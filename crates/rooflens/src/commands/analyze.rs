@@ -80,6 +80,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let Some(run) = &run {
         saved::write_findings(run, &outcome.findings)?;
         page = Some(saved::write_report(&run.report(), &outcome.findings)?);
+        crate::run::rewrite(run, &outcome.findings)?;
     }
     show(&args, &outcome.findings, console)?;
     if let Some(page) = page {

@@ -15,6 +15,7 @@ mod list;
 mod man;
 mod monitor;
 mod report;
+mod run;
 
 use std::path::PathBuf;
 
@@ -28,6 +29,7 @@ use crate::project;
 /// A command with its arguments.
 #[derive(Subcommand)]
 pub enum Command {
+    Run(run::Args),
     Analyze(analyze::Args),
     Import(import::Args),
     Report(report::Args),
@@ -48,6 +50,7 @@ impl Command {
     /// Runs it.
     pub fn run(self, console: &Console) -> Result<Exit, CliError> {
         match self {
+            Command::Run(args) => run::run(args, console),
             Command::Analyze(args) => analyze::run(args, console),
             Command::Import(args) => import::run(args, console),
             Command::Report(args) => report::run(&args, console),

@@ -47,6 +47,9 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
         }
     };
     let page = saved::write_report(&folder, &outcome.findings)?;
+    if args.output.is_none() {
+        crate::run::rewrite(&run, &outcome.findings)?;
+    }
     console.say(&format!("report: {}", page.display()));
     Ok(exit_of(outcome.stopped))
 }

@@ -26,39 +26,72 @@ pub struct Prepared {
     pub files: Vec<PathBuf>,
 }
 
-/// Makes the folder of every job. All are composed before the first is made, so that a mistake in the
-/// last leaves nothing behind.
-pub fn prepare(composer: &Composer, launch: Launch, with_hydra: bool) -> Result<Vec<Prepared>, CliError> {
-    let mut jobs = Vec::new();
-    let mut sweep = None;
+/// A job that is composed and knows its folder, which is not made yet.
+pub struct Composed {
+    /// Its number in the sweep; nothing where it is the only one.
+    pub number: Option<usize>,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its config.
+    pub composition: Composition,
+}
+
+/// Every job of a launch, and of a sweep its own folder and file. Nothing is written.
+pub struct Jobs {
+    /// The jobs, in order.
+    pub jobs: Vec<Composed>,
+    /// Where a sweep stands, and what Hydra would write there.
+    pub sweep: Option<(PathBuf, JobFile)>,
+}
+
+/// Composes every job, so that a mistake in the last leaves nothing behind.
+pub fn compose(composer: &Composer, launch: Launch) -> Result<Jobs, CliError> {
     match launch {
         Launch::Run(mut composition) => {
             let folder = composition.begin(false).map_err(CliError::Compose)?;
-            jobs.push((None, folder, *composition));
+            let job = Composed { number: None, folder, composition: *composition };
+            Ok(Jobs { jobs: vec![job], sweep: None })
         }
         Launch::Sweep(multirun) => {
+            let mut jobs = Vec::new();
             for job in multirun.batches.iter().flatten() {
                 let mut composition = composer.job(&multirun, job).map_err(CliError::Compose)?;
                 let folder = composition.begin(true).map_err(CliError::Compose)?;
-                jobs.push((Some(job.number), folder, composition));
+                jobs.push(Composed { number: Some(job.number), folder, composition });
             }
-            sweep = Some((multirun.folder().map_err(CliError::Compose)?, multirun.hydra_file()));
+            let sweep = Some((multirun.folder().map_err(CliError::Compose)?, multirun.hydra_file()));
+            Ok(Jobs { jobs, sweep })
         }
     }
+}
+
+/// Makes the folder of every job, with the files that say how it was composed.
+pub fn prepare(composer: &Composer, launch: Launch, with_hydra: bool) -> Result<Vec<Prepared>, CliError> {
+    let Jobs { jobs, sweep } = compose(composer, launch)?;
     let mut prepared = Vec::new();
-    for (number, folder, composition) in jobs {
-        let files = files(&composition, with_hydra)?;
-        prepared.push((files, number, folder, composition.overrides.task));
+    for job in &jobs {
+        prepared.push((job, files(&job.composition, with_hydra)?));
     }
     if let Some((folder, file)) = sweep.filter(|_| with_hydra) {
         write(&folder, &[file])?;
     }
-    let made = prepared.into_iter().map(|(files, number, folder, overrides)| {
-        write(&folder, &files)?;
+    let made = prepared.into_iter().map(|(job, files)| {
+        write(&job.folder, &files)?;
         let files = files.into_iter().map(|file| file.path).collect();
-        Ok(Prepared { number, folder, overrides, files })
+        let overrides = job.composition.overrides.task.clone();
+        Ok(Prepared { number: job.number, folder: job.folder.clone(), overrides, files })
     });
     made.collect()
+}
+
+/// Makes the folder of one job.
+pub fn make(job: &Composed, with_hydra: bool) -> Result<(), CliError> {
+    write(&job.folder, &files(&job.composition, with_hydra)?)
+}
+
+/// Writes what Hydra would write beside the jobs of a sweep.
+pub fn make_sweep(folder: &Path, file: &JobFile) -> Result<(), CliError> {
+    write(folder, std::slice::from_ref(file))
 }
 
 fn files(composition: &Composition, with_hydra: bool) -> Result<Vec<JobFile>, CliError> {

@@ -1,7 +1,7 @@
 //! `rooflens config`, from what was typed to what is shown.
 
-mod folders;
-mod host;
+pub mod folders;
+pub mod host;
 mod json;
 mod origins;
 pub mod told;
@@ -146,7 +146,8 @@ pub fn write(question: &Question, with_hydra: bool, console: &Console) -> Result
     output::text(&lines.collect::<String>())
 }
 
-fn warn(composition: &Composition, console: &Console) {
+/// Says what was odd about a config.
+pub fn warn(composition: &Composition, console: &Console) {
     for warning in &composition.warnings {
         console.say(&format!("warning: {warning}"));
     }

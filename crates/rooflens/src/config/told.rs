@@ -1,5 +1,6 @@
 //! What is wrong with a config, with the line it stands in.
 
+use rooflens_collect::PlanError;
 use rooflens_compose::value::Source;
 use rooflens_compose::{ComposeError, Fault, Place};
 
@@ -13,6 +14,22 @@ pub fn told(error: &ComposeError) -> String {
         _ => error.to_string(),
     };
     placed(&fact, error.place.as_deref())
+}
+
+/// The same of a config that no plan can be made of. The planner reads no files; the line is looked
+/// up here.
+pub fn planned(error: &PlanError) -> String {
+    let place = error.place().map(|place| {
+        let mut place = place.clone();
+        if let Source::File(file) = &place.origin.source
+            && let Some(line) = usize::try_from(place.origin.line).ok().and_then(|line| line.checked_sub(1))
+        {
+            let text = std::fs::read_to_string(file.as_ref()).unwrap_or_default();
+            place.excerpt = text.lines().nth(line).unwrap_or_default().to_owned();
+        }
+        place
+    });
+    placed(&error.to_string(), place.as_ref())
 }
 
 /// A fact with its place below.

@@ -111,11 +111,15 @@ pub struct Usable {
 /// More points are not computed at once.
 const MOST_POINTS: usize = 1_000_000;
 
-/// Answers a question.
+/// Answers a question, with the devices of the folder `hardware/` here.
 pub fn answer(question: &Question) -> Result<Answer, CostError> {
+    answer_with(question, &Devices::read(Path::new("hardware"))?)
+}
+
+/// Answers a question, with these devices.
+pub fn answer_with(question: &Question, devices: &Devices) -> Result<Answer, CostError> {
     question.check()?;
-    let devices = Devices::read(Path::new("hardware"))?;
-    let plan = Plan::new(question, &devices)?;
+    let plan = Plan::new(question, devices)?;
     let points = plan.points();
     if points > MOST_POINTS {
         return Err(CostError::TooManyPoints { points, most: MOST_POINTS });

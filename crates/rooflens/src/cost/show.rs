@@ -52,6 +52,25 @@ pub fn show(answer: &Answer, out: &Output, console: &Console) -> Result<(), CliE
     }
 }
 
+/// Saves an answer into a run, and prints nothing.
+pub fn save(answer: &Answer, run: &RunDir, with_figures: bool) -> Result<(), CliError> {
+    let drawn = match answer {
+        Answer::One(one) => {
+            let tagged = Tagged { schema: schema("cost"), answer: &**one };
+            saved::write(run, one, &tagged, &page(one))?;
+            design_figures(&one.names.design, &one.document)
+        }
+        Answer::Sweep(sweep) => {
+            let swept = swept(sweep);
+            let all = points(&swept, usize::MAX);
+            let tagged = Tagged { schema: schema("cost-sweep"), answer: sweep };
+            saved::write_sweep(run, &tagged, &markdown("Cost by point", &all), &csv(&all))?;
+            sweep_figures(&swept)
+        }
+    };
+    if with_figures { figures::write(&run.report(), &drawn) } else { Ok(()) }
+}
+
 fn show_one(one: &One, run: Option<&RunDir>, out: &Output, console: &Console) -> Result<(), CliError> {
     let tagged = || Tagged { schema: schema("cost"), answer: one };
     match out.format {

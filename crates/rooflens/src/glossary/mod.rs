@@ -50,6 +50,8 @@ pub struct Entry {
 pub const ALL: &[Topic] = &[
     Topic { name: "formats", one: "format", about: "inputs that can be read", entries: formats },
     Topic { name: "analyses", one: "analysis", about: "questions that are answered", entries: analyses },
+    Topic { name: "runtimes", one: "runtime", about: "programs that can run a model", entries: runtimes },
+    Topic { name: "profilers", one: "profiler", about: "what can look at a run", entries: profilers },
     Topic { name: "tables", one: "table", about: "tables of a run, as Parquet", entries: table_specs },
     Topic { name: "kernel-classes", one: "kernel class", about: "what kernels do", entries: kernel_classes },
     Topic { name: "gap-causes", one: "gap cause", about: "why a device is idle", entries: gap_causes },
@@ -162,6 +164,14 @@ fn part(entry: &Entry, name: &str) -> Option<Entry> {
 /// A thing without unit, detail or parts.
 fn plain(name: impl Into<String>, about: impl Into<String>) -> Entry {
     Entry { name: name.into(), about: about.into(), ..Entry::default() }
+}
+
+fn runtimes() -> Vec<Entry> {
+    rooflens_collect::runtimes::ALL.iter().map(|it| plain(it.name(), it.about())).collect()
+}
+
+fn profilers() -> Vec<Entry> {
+    rooflens_collect::profilers::ALL.iter().map(|it| plain(it.name(), it.about())).collect()
 }
 
 fn formats() -> Vec<Entry> {

@@ -4,6 +4,8 @@ use crate::glossary::{Entry, plain};
 
 /// Code and meaning. `unread_*` stands for one code a category of events.
 const CODES: &[(&str, &str)] = &[
+    ("step_failed", "A step of `rooflens run` did not end well; what it would have left is missing."),
+    ("not_an_event", "A workload wrote something to its events pipe that is no event; it was passed over."),
     (
         "truncated",
         "The list of events is not closed: the trace was cut off while it was written, and its end is missing.",

@@ -16,6 +16,7 @@ mod interrupted;
 mod mock_nvml;
 mod monitor;
 mod project;
+mod run;
 mod runs;
 mod subset;
 mod words;

@@ -1,0 +1,174 @@
+//! What can go wrong before and while steps are taken: the fact, the place, and what helps.
+
+use std::path::PathBuf;
+
+use rooflens_compose::Place;
+use rooflens_compose::value::{Origin, Source};
+
+use crate::plan::Stage;
+
+/// A setting that cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{problem}")]
+pub struct SettingsError {
+    /// What is wrong.
+    pub problem: Box<SettingsProblem>,
+    /// Where it is written.
+    pub place: Option<Box<Place>>,
+    /// The nearest name to one that is none.
+    pub suggestion: Option<String>,
+}
+
+/// What is wrong with a setting.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[rustfmt::skip] // One problem, two lines.
+#[allow(missing_docs, reason = "the fields are what the messages say they are")]
+pub enum SettingsProblem {
+    /// Nobody reads it.
+    #[error("{key} is no setting")]
+    Unknown { key: String },
+    /// It must be given.
+    #[error("the config has no {key}")]
+    Missing { key: String },
+    /// It is `???`.
+    #[error("{key} must be given")]
+    Open { key: String },
+    /// It has another kind of value.
+    #[error("{key} is {is}, not {wanted}")]
+    Wrong { key: String, is: String, wanted: &'static str },
+    /// It is none of the known words.
+    #[error("{key} is '{is}', which is not known")]
+    NotOneOf { key: String, is: String, known: Vec<&'static str> },
+    /// It cannot be handed to a process.
+    #[error("{key} cannot be handed on: {why}")]
+    NotPlain { key: String, why: &'static str },
+}
+
+impl SettingsError {
+    pub(crate) fn new(problem: SettingsProblem) -> Self {
+        Self { problem: Box::new(problem), place: None, suggestion: None }
+    }
+
+    pub(crate) fn at(problem: SettingsProblem, origin: &Origin) -> Self {
+        let place = match &origin.source {
+            Source::BuiltIn => None,
+            Source::File(_) => Some(Place { origin: origin.clone(), excerpt: String::new() }),
+            Source::CommandLine(argument) => {
+                Some(Place { origin: origin.clone(), excerpt: argument.to_string() })
+            }
+        };
+        Self { place: place.map(Box::new), ..Self::new(problem) }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        if let Some(suggestion) = &self.suggestion {
+            return format!("did you mean '{suggestion}'?");
+        }
+        match &*self.problem {
+            SettingsProblem::Unknown { key } => {
+                format!("a key of your own begins with an underscore; to take it away: ~{key}")
+            }
+            SettingsProblem::Missing { key } => format!("add it: +{key}=…"),
+            SettingsProblem::Open { key }
+            | SettingsProblem::Wrong { key, .. }
+            | SettingsProblem::NotPlain { key, .. } => format!("set it: {key}=…"),
+            SettingsProblem::NotOneOf { known, .. } => format!("one of: {}", known.join(", ")),
+        }
+    }
+}
+
+/// A config that no plan can be made of.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// A setting is wrong.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A stage that cannot be run yet is on.
+    #[error("the stage {} is on, but this version cannot run it yet", .stage.name())]
+    NotBuilt {
+        /// The stage.
+        stage: Stage,
+        /// Where it is switched on.
+        place: Option<Box<Place>>,
+    },
+    /// No stage is on.
+    #[error("no stage is on: there is nothing to run")]
+    NothingToDo,
+}
+
+impl PlanError {
+    /// Where it is written.
+    #[must_use]
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            PlanError::Settings(error) => error.place.as_deref(),
+            PlanError::NotBuilt { place, .. } => place.as_deref(),
+            PlanError::NothingToDo => None,
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            PlanError::Settings(error) => error.hint(),
+            PlanError::NotBuilt { stage, .. } => {
+                format!("leave it out: pipeline.{}.enable=false", stage.name())
+            }
+            PlanError::NothingToDo => "profiling=minimal switches the usual ones on".to_owned(),
+        }
+    }
+}
+
+/// A step that could not be taken at all. What a workload does wrong is an outcome, not an error.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecuteError {
+    /// The program is not there.
+    #[error("there is no program '{program}'")]
+    NoProgram {
+        /// As the config has it.
+        program: String,
+        /// Programs that may do instead.
+        instead: Vec<String>,
+    },
+    /// The program cannot be started.
+    #[error("cannot start {program}: {source}")]
+    Unstartable {
+        /// The program.
+        program: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A file or folder cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Unwritable {
+        /// Which.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+impl ExecuteError {
+    pub(crate) fn unwritable(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        ExecuteError::Unwritable { path: path.into(), source }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            ExecuteError::NoProgram { instead, .. } => match instead.first() {
+                Some(first) => format!("runtime.python={first}"),
+                None => "name the interpreter that has torch: runtime.python=PATH".to_owned(),
+            },
+            ExecuteError::Unstartable { program, .. } => format!("ls -l {program}"),
+            ExecuteError::Unwritable { .. } => {
+                "rooflens doctor tells whether this folder is writable; df -h . tells its free room"
+                    .to_owned()
+            }
+        }
+    }
+}

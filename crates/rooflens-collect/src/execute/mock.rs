@@ -1,0 +1,70 @@
+//! An executor that starts nothing: it writes given files. So the whole line runs in milliseconds.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use super::event::{Event, Told};
+use super::files;
+use super::manifest;
+use super::outcome::{End, Outcome};
+use super::{Executor, Watch};
+use crate::error::ExecuteError;
+use crate::plan::{Command, Places, Step};
+
+/// What each step leaves.
+#[derive(Debug, Clone, Default)]
+pub struct Scripted {
+    /// By the step's name: paths from its folder, and bytes. `events.jsonl` is told, too.
+    pub files: BTreeMap<String, Vec<(String, Vec<u8>)>>,
+    /// By the step's name: its exit code, where it is not 0.
+    pub exit_codes: BTreeMap<String, i32>,
+}
+
+impl Executor for Scripted {
+    fn run(
+        &self,
+        step: &Step,
+        command: &Command,
+        places: &Places,
+        watch: &dyn Watch,
+    ) -> Result<Outcome, ExecuteError> {
+        let folder = places.run.join("raw").join(&step.name);
+        let mut told = Told::default();
+        for (name, bytes) in self.files.get(&step.name).into_iter().flatten() {
+            let path = folder.join(name);
+            let parent = path.parent().unwrap_or(&folder);
+            let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, bytes));
+            written.map_err(|source| ExecuteError::unwritable(&path, source))?;
+            if name == "events.jsonl" {
+                for event in bytes.split(|byte| *byte == b'\n').filter_map(Event::parse) {
+                    told.add(&event);
+                    watch.event(step, &event);
+                }
+            }
+        }
+        let expected = command.expects.iter().filter(|path| !files::is_there(&places.run.join(path)));
+        let missing: Vec<String> = expected.cloned().collect();
+        let code = self.exit_codes.get(&step.name).copied().unwrap_or(0);
+        let end = match code {
+            0 if missing.is_empty() => End::Done,
+            0 => End::Incomplete,
+            _ => End::Failed,
+        };
+        let outcome = Outcome {
+            step: step.name.clone(),
+            end,
+            exit_code: Some(code),
+            signal: None,
+            duration_ns: 0,
+            told,
+            missing,
+            left_behind: Vec::new(),
+            tail: Vec::new(),
+            install: None,
+            manifest_error: None,
+        };
+        std::fs::create_dir_all(&folder).map_err(|source| ExecuteError::unwritable(&folder, source))?;
+        manifest::write(&folder, step, command, places, SystemTime::UNIX_EPOCH, &outcome)?;
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,63 @@
+//! Takes the steps of a plan. Dumb: it starts what the plan says, watches, stops, and notes what came
+//! of it. What a tool wrote is never edited.
+
+mod event;
+mod files;
+mod group;
+mod manifest;
+mod mock;
+mod outcome;
+mod process;
+mod program;
+mod reader;
+
+pub use self::event::{Event, Told};
+pub use self::manifest::{MANIFEST, Manifest};
+pub use self::mock::Scripted;
+pub use self::outcome::{End, Fault, Outcome};
+pub use self::process::Processes;
+pub use self::program::find_program;
+use crate::error::ExecuteError;
+use crate::plan::{Command, Places, Step};
+
+/// Follows a step, and may end it.
+pub trait Watch {
+    /// The workload told something.
+    fn event(&self, step: &Step, event: &Event);
+    /// What the user wants now.
+    fn wish(&self) -> Wish;
+    /// Something is waited for; told every few hundredths of a second.
+    fn tick(&self) {}
+}
+
+/// What the user wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wish {
+    /// Nothing: go on.
+    GoOn,
+    /// The workload shall stop, and save what it has.
+    Stop,
+    /// The workload shall be gone.
+    Kill,
+}
+
+/// Takes a step that starts a process.
+pub trait Executor {
+    /// Takes it, and waits for its end.
+    ///
+    /// # Errors
+    /// [`ExecuteError`], where it could not even be started. Whatever a process does is an [`Outcome`].
+    fn run(
+        &self,
+        step: &Step,
+        command: &Command,
+        places: &Places,
+        watch: &dyn Watch,
+    ) -> Result<Outcome, ExecuteError>;
+}
+
+/// Removes what only the steps themselves needed: weights that one pass left for the next.
+pub fn clean_up(places: &Places) {
+    // Nothing depends on it, and there may be none.
+    let _ = std::fs::remove_dir_all(places.run.join(crate::plan::WEIGHTS));
+}

@@ -1,0 +1,152 @@
+//! What became of a step.
+
+use serde::Serialize;
+
+use super::event::Told;
+
+/// What became of a step.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The step.
+    pub step: String,
+    /// How it ended.
+    pub end: End,
+    /// The exit code, where it ended by itself.
+    pub exit_code: Option<i32>,
+    /// The signal, where it ended by one.
+    pub signal: Option<i32>,
+    /// How long it took.
+    pub duration_ns: u64,
+    /// What it told.
+    pub told: Told,
+    /// What it should have left and did not, from the run's folder.
+    pub missing: Vec<String>,
+    /// Processes of its group that could not be ended.
+    pub left_behind: Vec<i32>,
+    /// The end of what it printed.
+    pub tail: Vec<String>,
+    /// The command that installs what the workload needs.
+    pub install: Option<String>,
+    /// Why its manifest could not be written.
+    pub manifest_error: Option<String>,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// Everything is there.
+    Done,
+    /// Ended with another code than 0.
+    Failed,
+    /// Ended by a signal that was not ours.
+    Crashed,
+    /// Took too long and was stopped.
+    TimedOut,
+    /// The user wanted it to stop.
+    Stopped,
+    /// Ended with code 0, but what it should have left is not there.
+    Incomplete,
+}
+
+/// Whose fault a failed step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Something is not installed.
+    Environment,
+    /// The workload's own.
+    Workload,
+    /// Nobody's: it was stopped.
+    User,
+}
+
+impl Outcome {
+    /// Whether all went well.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.end == End::Done
+    }
+
+    /// Whose fault it is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        let class = self.told.error.as_ref().and_then(|error| error.text("class"));
+        match (self.end, class) {
+            (End::Stopped, _) => Fault::User,
+            (End::Failed, Some("ModuleNotFoundError" | "ImportError")) => Fault::Environment,
+            _ => Fault::Workload,
+        }
+    }
+
+    /// What happened, in a sentence without its subject: `was killed by signal 9 (SIGKILL)`.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        match self.end {
+            End::Done => "ended well".to_owned(),
+            End::TimedOut => {
+                format!("was stopped after {} s: it took too long", self.duration_ns / 1_000_000_000)
+            }
+            End::Stopped => "was stopped".to_owned(),
+            End::Incomplete => format!("ended, but did not leave {}", self.missing.join(", ")),
+            End::Crashed => match self.signal {
+                Some(signal) => format!("was killed by signal {signal}{}", signal_name(signal)),
+                None => "ended in an unknown way".to_owned(),
+            },
+            End::Failed => {
+                let code = self.exit_code.unwrap_or(-1);
+                match &self.told.error {
+                    Some(error) => {
+                        let at = error.text("stage").unwrap_or("an unknown stage");
+                        let message = error.text("message").unwrap_or("");
+                        let class = error.text("class").unwrap_or("error");
+                        format!("failed at {at}: {class}: {message}")
+                    }
+                    None => format!("ended with exit code {code}"),
+                }
+            }
+        }
+    }
+
+    /// What helps, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        if self.fault() == Fault::Environment && self.install.is_some() {
+            return self.install.as_ref().map(|install| {
+                format!("{install}; or name an interpreter that has it: runtime.python=PATH")
+            });
+        }
+        let told = self.told.error.as_ref().and_then(|error| error.text("hint")).map(str::to_owned);
+        told.or_else(|| match (self.end, self.signal) {
+            (End::TimedOut, _) => {
+                Some("runtime.timeout_s=SECONDS gives it more time; null, all it wants".to_owned())
+            }
+            (End::Crashed, Some(9)) => {
+                Some("was memory full? dmesg | tail tells; runtime.batch_size=1 takes less".to_owned())
+            }
+            (End::Crashed, Some(25)) => {
+                Some("ulimit -f tells how large a file may be; df -h . the free room".to_owned())
+            }
+            _ if self.is_disk_full() => Some("df -h . tells the free room".to_owned()),
+            _ => None,
+        })
+    }
+
+    fn is_disk_full(&self) -> bool {
+        let message = self.told.error.as_ref().and_then(|error| error.text("message")).unwrap_or("");
+        message.contains("No space left") || message.contains("File too large") || message.contains("quota")
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        9 => " (SIGKILL)",
+        11 => " (SIGSEGV)",
+        15 => " (SIGTERM)",
+        25 => " (SIGXFSZ)",
+        _ => "",
+    }
+}

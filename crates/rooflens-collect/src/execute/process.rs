@@ -1,0 +1,229 @@
+//! Starts a step's process, watches it, and sees to it that nothing of it is left.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::io::{FdFlags, fcntl_setfd};
+
+use super::event::Told;
+use super::files;
+use super::group::Group;
+use super::manifest;
+use super::outcome::{End, Outcome};
+use super::program::find_program;
+use super::reader::{self, Line};
+use super::{Executor, Watch, Wish};
+use crate::error::ExecuteError;
+use crate::plan::{Command, Places, Step};
+
+/// The variable that tells a workload where its events go.
+const EVENTS: &str = "ROOFLENS_EVENTS_FD";
+/// How often a process is looked at while it tells nothing.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Lines of a log that are shown.
+const TAIL_LINES: usize = 20;
+
+/// Real processes.
+#[derive(Debug, Clone, Copy)]
+pub struct Processes {
+    /// How long a process that was asked to stop may take to save what it has.
+    pub grace: Duration,
+}
+
+impl Default for Processes {
+    fn default() -> Self {
+        Self { grace: Duration::from_secs(30) }
+    }
+}
+
+impl Executor for Processes {
+    fn run(
+        &self,
+        step: &Step,
+        command: &Command,
+        places: &Places,
+        watch: &dyn Watch,
+    ) -> Result<Outcome, ExecuteError> {
+        let folder = places.run.join("raw").join(&step.name);
+        prepare(&folder, command, places)?;
+        let (started, begin) = (SystemTime::now(), Instant::now());
+        let (mut child, lines) = start(&folder, command, places)?;
+        let group = Group::led_by(child.id());
+        let mut told = Told::default();
+        let deadline = command.timeout_s.map(|seconds| begin + Duration::from_secs(seconds));
+        let mut guard = Guard { group, deadline, grace: self.grace, asked: None };
+        let status = loop {
+            listen(&lines, LOOK_EVERY, &mut told, step, watch);
+            // Until the leader is waited for nobody else can have its id: signals reach the right group.
+            if let Some(status) = wait(&mut child)? {
+                break status;
+            }
+            guard.look(watch);
+            watch.tick();
+        };
+        let left_behind = group.map(Group::end).unwrap_or_default();
+        drain(&lines, &mut told, step, watch);
+        let mut outcome = Outcome {
+            step: step.name.clone(),
+            end: End::Done,
+            exit_code: status.code(),
+            signal: status.signal(),
+            duration_ns: u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            told,
+            missing: missing(command, places),
+            left_behind,
+            tail: Vec::new(),
+            install: install(command, places),
+            manifest_error: None,
+        };
+        outcome.end = end(status, guard.asked.map(|asked| asked.why), &outcome.missing);
+        outcome.tail = log_tail(&folder);
+        let written = manifest::write(&folder, step, command, places, started, &outcome);
+        outcome.manifest_error = written.err().map(|error| error.to_string());
+        Ok(outcome)
+    }
+}
+
+fn prepare(folder: &Path, command: &Command, places: &Places) -> Result<(), ExecuteError> {
+    fs::create_dir_all(folder).map_err(|source| ExecuteError::unwritable(folder, source))?;
+    for file in &command.writes {
+        let path = places.run.join(&file.path);
+        fs::write(&path, file.text(places)).map_err(|source| ExecuteError::unwritable(path, source))?;
+    }
+    Ok(())
+}
+
+fn start(folder: &Path, command: &Command, places: &Places) -> Result<(Child, Receiver<Line>), ExecuteError> {
+    let program = find_program(command, places)?;
+    let log = |name: &str| {
+        let path = folder.join(name);
+        File::create(&path).map_err(|source| ExecuteError::unwritable(path, source))
+    };
+    let (stdout, stderr) = (log("stdout.log")?, log("stderr.log")?);
+    let unstartable =
+        |source: io::Error| ExecuteError::Unstartable { program: program.display().to_string(), source };
+    let (reader, writer) = io::pipe().map_err(unstartable)?;
+    // The one descriptor that a child shall inherit. Nothing else is started meanwhile, and our own
+    // copy is closed as soon as the child has its own: the pipe ends with the workload.
+    fcntl_setfd(&writer, FdFlags::empty()).map_err(|error| unstartable(error.into()))?;
+    let child = std::process::Command::new(&program)
+        .args(command.argv[1..].iter().map(|word| word.resolve(places)))
+        .envs(command.env.iter().map(|(name, value)| (name, value.resolve(places))))
+        .env(EVENTS, writer.as_raw_fd().to_string())
+        .current_dir(command.cwd.resolve(places))
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr)
+        // Ctrl-C of the terminal reaches us alone; we tell the workload.
+        .process_group(0)
+        .spawn()
+        .map_err(unstartable)?;
+    drop(writer);
+    Ok((child, reader::start(reader)))
+}
+
+fn wait(child: &mut Child) -> Result<Option<ExitStatus>, ExecuteError> {
+    let unknown = |source| ExecuteError::Unstartable { program: "the workload".to_owned(), source };
+    child.try_wait().map_err(unknown)
+}
+
+/// Takes what is told within some time.
+fn listen(lines: &Receiver<Line>, within: Duration, told: &mut Told, step: &Step, watch: &dyn Watch) {
+    match lines.recv_timeout(within) {
+        Ok(line) => {
+            take(line, told, step, watch);
+            while let Ok(line) = lines.try_recv() {
+                take(line, told, step, watch);
+            }
+        }
+        Err(RecvTimeoutError::Timeout) => {}
+        // The pipe is closed, yet the process goes on.
+        Err(RecvTimeoutError::Disconnected) => std::thread::sleep(within),
+    }
+}
+
+/// Takes what was told before the end. Whoever left the group may hold the pipe for ever: not waited for.
+fn drain(lines: &Receiver<Line>, told: &mut Told, step: &Step, watch: &dyn Watch) {
+    const LAST_WORDS: Duration = Duration::from_millis(200);
+    while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
+        take(line, told, step, watch);
+    }
+}
+
+fn take(line: Line, told: &mut Told, step: &Step, watch: &dyn Watch) {
+    match line {
+        Line::Event(event) => {
+            told.add(&event);
+            watch.event(step, &event);
+        }
+        Line::Garbage(line) => told.add_garbage(&line),
+    }
+}
+
+/// Ends a process that takes too long or is not wanted any more: asks first, then kills.
+struct Guard {
+    group: Option<Group>,
+    deadline: Option<Instant>,
+    grace: Duration,
+    asked: Option<Asked>,
+}
+
+#[derive(Clone, Copy)]
+struct Asked {
+    why: End,
+    at: Instant,
+}
+
+impl Guard {
+    fn look(&mut self, watch: &dyn Watch) {
+        let now = Instant::now();
+        let wish = watch.wish();
+        let Some(group) = self.group else { return };
+        match self.asked {
+            None => {
+                let why = match wish {
+                    Wish::GoOn if self.deadline.is_some_and(|deadline| now >= deadline) => End::TimedOut,
+                    Wish::GoOn => return,
+                    Wish::Stop | Wish::Kill => End::Stopped,
+                };
+                self.asked = Some(Asked { why, at: now });
+                if wish == Wish::Kill { group.kill() } else { group.interrupt() }
+            }
+            Some(asked) if wish == Wish::Kill || now >= asked.at + self.grace => group.kill(),
+            Some(_) => {}
+        }
+    }
+}
+
+fn end(status: ExitStatus, asked: Option<End>, missing: &[String]) -> End {
+    match (asked, status.code()) {
+        (Some(why), _) => why,
+        (None, Some(0)) if missing.is_empty() => End::Done,
+        (None, Some(0)) => End::Incomplete,
+        (None, Some(_)) => End::Failed,
+        (None, None) => End::Crashed,
+    }
+}
+
+fn missing(command: &Command, places: &Places) -> Vec<String> {
+    command.expects.iter().filter(|path| !files::is_there(&places.run.join(path))).cloned().collect()
+}
+
+/// How to get what the workload needs, where it needs anything.
+fn install(command: &Command, places: &Places) -> Option<String> {
+    let program = command.argv.first()?.resolve(places).to_string_lossy().into_owned();
+    let packages = command.packages.join(" ");
+    (!packages.is_empty()).then(|| format!("{program} -m pip install {packages}"))
+}
+
+/// The end of what it printed: of its complaints, where it has any.
+fn log_tail(folder: &Path) -> Vec<String> {
+    let complaints = files::tail(&folder.join("stderr.log"), TAIL_LINES);
+    if complaints.is_empty() { files::tail(&folder.join("stdout.log"), TAIL_LINES) } else { complaints }
+}

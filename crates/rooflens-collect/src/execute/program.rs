@@ -1,0 +1,41 @@
+//! Finds the program of a command, before anything is made for it.
+
+use std::env;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::ExecuteError;
+use crate::plan::{Command, Places};
+
+/// Names that the same program often has.
+const INSTEAD: &[&str] = &["python3", "python"];
+
+/// Where the program of a command is.
+///
+/// # Errors
+/// [`ExecuteError::NoProgram`].
+pub fn find_program(command: &Command, places: &Places) -> Result<PathBuf, ExecuteError> {
+    let Some(word) = command.argv.first() else {
+        return Err(ExecuteError::NoProgram { program: String::new(), instead: Vec::new() });
+    };
+    let program = PathBuf::from(word.resolve(places));
+    let has_folder = program.components().count() > 1;
+    let found =
+        if has_folder { Some(program.clone()).filter(|path| is_program(path)) } else { on_path(&program) };
+    found.ok_or_else(|| {
+        let instead = INSTEAD.iter().filter(|name| on_path(Path::new(name)).is_some());
+        ExecuteError::NoProgram {
+            program: program.display().to_string(),
+            instead: instead.map(|&name| name.to_owned()).collect(),
+        }
+    })
+}
+
+fn on_path(name: &Path) -> Option<PathBuf> {
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| is_program(path))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}

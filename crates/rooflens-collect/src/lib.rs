@@ -1,0 +1,26 @@
+//! A composed config → a [`Plan`] (pure) → raw artefacts.
+//!
+//! * [`settings`]: the config as plain, typed settings; a key that is unknown, missing or wrong is an
+//!   error that names its place.
+//! * [`mod@plan`]: settings → steps. No clock, no files: the same config gives the same bytes.
+//! * [`runtimes`], [`profilers`]: what can run a model, and what can look at it while it runs; a file each.
+//! * [`execute`]: takes the steps. The only place that starts processes.
+//! * [`package`]: the Python part, which comes with the program and is unpacked where it is needed.
+//!
+//! # What it cannot do
+//! It reads nothing of what a tool wrote, but for the events by which a workload tells how far it is.
+//! What is not built yet (Nsight Systems, Nsight Compute, samplers) is refused by the planner or left
+//! out, never pretended.
+
+mod config_json;
+mod error;
+pub mod execute;
+pub mod package;
+pub mod plan;
+pub mod profilers;
+pub mod runtimes;
+pub mod settings;
+
+pub use error::{ExecuteError, PlanError, SettingsError, SettingsProblem};
+pub use plan::{Plan, Stage, plan};
+pub use settings::Settings;

@@ -1,0 +1,99 @@
+//! Config → steps. Pure: no clock, no files, no environment, so the same config gives the same bytes.
+
+mod launch;
+mod shell;
+mod stage;
+mod step;
+mod word;
+
+use rooflens_compose::value::Node;
+use serde::Serialize;
+
+pub use self::launch::Launch;
+pub(crate) use self::launch::WEIGHTS;
+pub use self::stage::{Pass, Stage};
+pub use self::step::{Command, StaticWork, Step, Work, WrittenFile};
+pub use self::word::{Places, Root, Word};
+use crate::config_json;
+use crate::error::PlanError;
+use crate::profilers;
+use crate::settings::Settings;
+
+/// The version of `plan.json`.
+pub const PLAN_VERSION: u32 = 1;
+
+/// What is to be done, in order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// [`PLAN_VERSION`].
+    pub schema_version: u32,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// The plan of a config that has nothing left to resolve.
+///
+/// # Errors
+/// [`PlanError`], where a setting is wrong, a stage is not built yet, or nothing is to be done.
+pub fn plan(config: &Node) -> Result<Plan, PlanError> {
+    let settings = Settings::read(config)?;
+    let whole = config_json::json(config, "")?;
+    let launch = Launch::new(&settings, &whole);
+    if let Some((stage, place)) = settings.pipeline.on.iter().find(|(stage, _)| !stage.is_built()) {
+        return Err(PlanError::NotBuilt { stage: *stage, place: place.clone() });
+    }
+    let mut steps = Vec::new();
+    for stage in Stage::ALL.iter().copied() {
+        if is_on(stage, &settings) {
+            steps.push(step(stage, &settings, &launch));
+        }
+    }
+    if steps.is_empty() {
+        Err(PlanError::NothingToDo)
+    } else {
+        Ok(Plan { schema_version: PLAN_VERSION, steps })
+    }
+}
+
+/// Headline numbers are measured wherever a workload runs at all, and never under a profiler.
+fn is_on(stage: Stage, settings: &Settings) -> bool {
+    match stage {
+        Stage::Measure => settings.pipeline.on.iter().any(|(on, _)| *on != Stage::StaticAnalysis),
+        stage => settings.pipeline.has(stage),
+    }
+}
+
+fn step(stage: Stage, settings: &Settings, launch: &Launch<'_>) -> Step {
+    match (stage, profilers::find(stage)) {
+        (_, Some(profiler)) => profiler.step(launch),
+        (Stage::StaticAnalysis, None) => Step::static_analysis(settings),
+        (Stage::DirectInference, None) => launch.step(stage, Pass::Predict, "answers, without any profiler"),
+        _ => launch.step(Stage::Measure, Pass::Measure, "times of every step, without any profiler"),
+    }
+}
+
+impl Plan {
+    /// The bytes of `plan.json`.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Text keys and plain values: there is nothing that could fail.
+        serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
+    }
+
+    /// Steps that start a process.
+    pub fn commands(&self) -> impl Iterator<Item = (&Step, &Command)> {
+        self.steps.iter().filter_map(|step| match &step.work {
+            Work::Process(command) => Some((step, command.as_ref())),
+            Work::Static(_) => None,
+        })
+    }
+
+    /// The static analysis, where it is a step.
+    #[must_use]
+    pub fn static_work(&self) -> Option<&StaticWork> {
+        self.steps.iter().find_map(|step| match &step.work {
+            Work::Static(work) => Some(work),
+            Work::Process(_) => None,
+        })
+    }
+}

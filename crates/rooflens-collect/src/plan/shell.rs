@@ -1,0 +1,100 @@
+//! A plan as commands that can be pasted into a shell.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::{Command, Places, Plan, Root, Step, Word, Work};
+
+impl Plan {
+    /// The plan as a script. What it does is what [`execute`](crate::execute) would do, but for
+    /// timeouts, logs and manifests. `package` is the command that gives the folder of the package.
+    #[must_use]
+    pub fn to_shell(&self, places: &Places, package: &str) -> String {
+        // A shell of its own: a failure ends the script, not the shell that it is pasted into.
+        let mut script = String::from("(\nset -e\n");
+        for root in [Root::Project, Root::Run] {
+            let _ = writeln!(script, "{}={}", root.variable(), quoted(&text(places.of(root))));
+        }
+        if self.commands().next().is_some() {
+            let _ = writeln!(script, "PACKAGE=$({package})");
+        }
+        for step in &self.steps {
+            script += &shell_of(step, places);
+        }
+        script + ")\n"
+    }
+}
+
+fn shell_of(step: &Step, places: &Places) -> String {
+    let mut script = format!("\n# {}: {}", step.name, step.purpose);
+    match &step.work {
+        Work::Static(work) => {
+            script += "; rooflens computes it\n";
+            let _ = write!(script, "rooflens cost {}", shell_word(&work.model));
+            let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+            let _ = write!(script, " --batch {}", list(&work.batch_sizes));
+            if !work.contexts.is_empty() {
+                let _ = write!(script, " --context {}", list(&work.contexts));
+            }
+            let named =
+                [("--hardware", &work.hardware), ("--dtype", &work.dtype), ("--kv-dtype", &work.kv_dtype)];
+            for (flag, value) in named {
+                if let Some(value) = value {
+                    let _ = write!(script, " {flag} {}", quoted(value));
+                }
+            }
+            if work.tensor_parallel > 1 {
+                let _ = write!(script, " --tp {}", work.tensor_parallel);
+            }
+            script.push('\n');
+        }
+        Work::Process(command) => {
+            if let Some(seconds) = command.timeout_s {
+                let _ = write!(script, "; stopped after {seconds} s");
+            }
+            script.push('\n');
+            script += &process(command, places);
+        }
+    }
+    script
+}
+
+fn process(command: &Command, places: &Places) -> String {
+    let mut script = String::new();
+    for file in &command.writes {
+        let folder = Path::new(&file.path).parent().map(text).unwrap_or_default();
+        let target = shell_word(&Word::In(Root::Run, file.path.clone()));
+        let _ = writeln!(script, "mkdir -p {}", shell_word(&Word::In(Root::Run, folder)));
+        // The text is JSON: a line of it is never this one word.
+        let _ = write!(script, "cat > {target} <<'END_OF_FILE'\n{}END_OF_FILE\n", file.text(places));
+    }
+    let env = command.env.iter().map(|(name, value)| format!("{name}={}", shell_word(value)));
+    let argv = command.argv.iter().map(shell_word);
+    let words: Vec<String> = env.chain(argv).collect();
+    let _ = writeln!(script, "(cd {} && env {})", shell_word(&command.cwd), words.join(" \\\n  "));
+    script
+}
+
+fn shell_word(word: &Word) -> String {
+    match word {
+        Word::Plain(text) => quoted(text),
+        Word::In(root, path) if path.is_empty() => format!("\"${}\"", root.variable()),
+        Word::In(root, path) => format!("\"${}\"/{}", root.variable(), quoted(path)),
+        Word::PythonPath(None) => "\"$PACKAGE${PYTHONPATH:+:$PYTHONPATH}\"".to_owned(),
+        Word::PythonPath(Some(then)) => format!("\"$PACKAGE\":{}", quoted(then)),
+    }
+}
+
+/// Text as one word.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:+=@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

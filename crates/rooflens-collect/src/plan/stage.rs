@@ -1,0 +1,76 @@
+//! The stages of a run, and the passes over the samples that they are made of.
+
+use serde::Serialize;
+
+/// A stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Headline numbers, without any profiler. It has no switch.
+    Measure,
+    /// PyTorch's profiler.
+    TorchProfiler,
+    /// Nsight Systems.
+    Nsys,
+    /// Nsight Compute.
+    Ncu,
+    /// Answers.
+    DirectInference,
+    /// What the model must cost.
+    StaticAnalysis,
+}
+
+impl Stage {
+    /// Every stage, in the order they are run in. What the model must cost comes last: how long the
+    /// prompts are is known by then.
+    pub const ALL: &[Stage] = &[
+        Stage::Measure,
+        Stage::TorchProfiler,
+        Stage::Nsys,
+        Stage::Ncu,
+        Stage::DirectInference,
+        Stage::StaticAnalysis,
+    ];
+
+    /// Its name: `pipeline.<name>`, and the folder of what it leaves.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Measure => "measure",
+            Stage::TorchProfiler => "torch_profiler",
+            Stage::Nsys => "nsys",
+            Stage::Ncu => "ncu",
+            Stage::DirectInference => "direct_inference",
+            Stage::StaticAnalysis => "static_analysis",
+        }
+    }
+
+    /// Whether this version can run it.
+    #[must_use]
+    pub fn is_built(self) -> bool {
+        !matches!(self, Stage::Nsys | Stage::Ncu)
+    }
+}
+
+/// What a workload does in one process, by its name in the specification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// Warm-up and measured rounds.
+    Measure,
+    /// Warm-up and a round under PyTorch's profiler.
+    TorchProfiler,
+    /// Answers only.
+    Predict,
+}
+
+impl Pass {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::Measure => "measure",
+            Pass::TorchProfiler => "torch_profiler",
+            Pass::Predict => "predict",
+        }
+    }
+}

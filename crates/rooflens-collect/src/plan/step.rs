@@ -1,0 +1,120 @@
+//! A step: what is done, by whom, and what it should leave.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::{Places, Root, Stage, Word};
+use crate::settings::Settings;
+
+/// A step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// Its name, and that of its folder in `raw/`.
+    pub name: String,
+    /// Its stage.
+    pub stage: Stage,
+    /// What it is for, in a line.
+    pub purpose: String,
+    /// What is done.
+    #[serde(flatten)]
+    pub work: Work,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Work {
+    /// Starts a process.
+    Process(Box<Command>),
+    /// Computes what the model must cost; nothing is started.
+    #[serde(rename = "in_process")]
+    Static(StaticWork),
+}
+
+/// A process to start.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Command {
+    /// The program and its arguments.
+    pub argv: Vec<Word>,
+    /// Environment variables beside those that are inherited.
+    pub env: BTreeMap<String, Word>,
+    /// The folder it starts in.
+    pub cwd: Word,
+    /// What is written before it starts.
+    pub writes: Vec<WrittenFile>,
+    /// What it must have left, from the run's folder. A folder must have something in it.
+    pub expects: Vec<String>,
+    /// It is stopped when it takes longer; null: never.
+    pub timeout_s: Option<u64>,
+    /// Python packages that it cannot do without.
+    pub packages: Vec<String>,
+}
+
+/// A file that a process reads.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WrittenFile {
+    /// Where, from the run's folder.
+    pub path: String,
+    /// Paths in it, each under its key.
+    pub paths: BTreeMap<&'static str, Word>,
+    /// The rest of it.
+    pub content: Json,
+}
+
+impl WrittenFile {
+    /// The file's text, once it is known where folders are.
+    #[must_use]
+    pub fn text(&self, places: &Places) -> String {
+        let mut content = self.content.clone();
+        if let Json::Object(object) = &mut content {
+            for (key, path) in &self.paths {
+                let path = path.resolve(places).to_string_lossy().into_owned();
+                object.insert((*key).to_owned(), json!(path));
+            }
+        }
+        serde_json::to_string_pretty(&content).map(|text| text + "\n").unwrap_or_default()
+    }
+}
+
+/// What the static analysis is asked.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StaticWork {
+    /// Folder of the model.
+    pub model: Word,
+    /// Format of all weights; null: those of the checkpoint.
+    pub dtype: Option<String>,
+    /// Format of cached keys and values; null: that of the weights.
+    pub kv_dtype: Option<String>,
+    /// The device; null: the one that is found.
+    pub hardware: Option<String>,
+    /// Devices that share each layer.
+    pub tensor_parallel: u64,
+    /// Sequences in a step.
+    pub batch_sizes: Vec<u64>,
+    /// Tokens in the cache; none: those of the prompts.
+    pub contexts: Vec<u64>,
+}
+
+impl Step {
+    pub(super) fn static_analysis(settings: &Settings) -> Self {
+        let sizes = &settings.pipeline.static_analysis;
+        let batch = settings.runtime.batch_size;
+        let work = StaticWork {
+            model: Word::path(Root::Project, &settings.model.path),
+            dtype: settings.model.dtype.clone(),
+            kv_dtype: settings.runtime.own.kv_dtype.clone(),
+            hardware: settings.hardware.name.clone(),
+            tensor_parallel: settings.runtime.own.tensor_parallel,
+            batch_sizes: if sizes.batch_sizes.is_empty() { vec![batch] } else { sizes.batch_sizes.clone() },
+            contexts: sizes.contexts.clone(),
+        };
+        Self {
+            name: Stage::StaticAnalysis.name().to_owned(),
+            stage: Stage::StaticAnalysis,
+            purpose: "what the model must cost, computed".to_owned(),
+            work: Work::Static(work),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The programs that can run a model, one a file. Adding one: a file here, a `mod` line, an entry in
+//! [`ALL`]; and its module in `python/rooflens/runtimes`.
+
+mod command;
+mod pytorch;
+mod vllm;
+
+use std::fmt;
+
+use crate::error::SettingsError;
+use crate::plan::Pass;
+use crate::settings::{Own, Section};
+
+/// A program that runs a model.
+pub trait Runtime: Sync {
+    /// `runtime.name`.
+    fn name(&self) -> &'static str;
+    /// What it is, in a line.
+    fn about(&self) -> &'static str;
+    /// Python packages that its interpreter must have.
+    fn packages(&self) -> &'static [&'static str];
+    /// Reads the keys that only it has.
+    ///
+    /// # Errors
+    /// [`SettingsError`], where one is missing or wrong.
+    fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError>;
+    /// What a pass that ended well has left, from its folder. A folder must have something in it.
+    fn leaves(&self, pass: Pass) -> Vec<&'static str>;
+    /// Whether it makes weights on disk that later passes can use.
+    fn keeps_weights(&self) -> bool {
+        false
+    }
+}
+
+impl fmt::Debug for dyn Runtime {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// Every runtime, in the order of lists.
+pub const ALL: &[&dyn Runtime] = &[&pytorch::Pytorch, &vllm::Vllm, &command::Command];
+
+/// The runtime of a name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static dyn Runtime> {
+    ALL.iter().copied().find(|runtime| runtime.name() == name)
+}
+
+/// What every workload that makes tokens leaves.
+const TOKENS: [&str; 4] = ["events.jsonl", "steps.csv", "requests.jsonl", "tokens.jsonl"];
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_file_is_an_entry_and_has_its_other_half_in_python() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for entry in std::fs::read_dir(here.join("src/runtimes")).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            assert!(name == "mod" || find(&name).is_some(), "add {name} to ALL");
+        }
+        for runtime in ALL {
+            let module = here.join("../../python/rooflens/runtimes").join(runtime.name());
+            let file = module.with_extension("py");
+            assert!(module.is_dir() || file.is_file(), "put its other half at {}", file.display());
+        }
+    }
+}

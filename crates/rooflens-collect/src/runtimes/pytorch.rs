@@ -1,0 +1,39 @@
+//! PyTorch with Hugging Face transformers, one step at a time.
+
+use super::{Runtime, TOKENS};
+use crate::error::SettingsError;
+use crate::plan::Pass;
+use crate::settings::{Own, Section};
+
+/// The runtime.
+pub struct Pytorch;
+
+impl Runtime for Pytorch {
+    fn name(&self) -> &'static str {
+        "pytorch"
+    }
+
+    fn about(&self) -> &'static str {
+        "PyTorch with Hugging Face transformers, one step at a time"
+    }
+
+    fn packages(&self) -> &'static [&'static str] {
+        &["torch", "transformers"]
+    }
+
+    fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError> {
+        keys.name("device")?;
+        keys.name("attention")?;
+        keys.flag("compile")?;
+        Ok(Own { python: keys.name("python")?, tensor_parallel: 1, kv_dtype: None })
+    }
+
+    fn leaves(&self, pass: Pass) -> Vec<&'static str> {
+        let own: &[&str] = match pass {
+            Pass::TorchProfiler => &["trace.json.gz"],
+            Pass::Predict => &["predictions.jsonl"],
+            Pass::Measure => &[],
+        };
+        [&TOKENS, own].concat()
+    }
+}

@@ -1,0 +1,106 @@
+//! The stages of a run and their settings.
+
+use rooflens_compose::Place;
+
+use super::Section;
+use crate::error::SettingsError;
+use crate::plan::Stage;
+
+/// The stages.
+#[derive(Debug, Clone)]
+pub struct Pipeline {
+    /// Those that are on, in their order, each with the place that says so.
+    pub on: Vec<(Stage, Option<Box<Place>>)>,
+    /// What the model must cost.
+    pub static_analysis: StaticAnalysis,
+}
+
+/// Sizes that the static analysis is asked about.
+#[derive(Debug, Clone)]
+pub struct StaticAnalysis {
+    /// Sequences in a step.
+    pub batch_sizes: Vec<u64>,
+    /// Tokens in the cache; none where they are those of the prompts.
+    pub contexts: Vec<u64>,
+}
+
+impl Pipeline {
+    pub(super) fn read(mut keys: Section<'_>) -> Result<Self, SettingsError> {
+        let mut on = Vec::new();
+        let mut static_analysis = StaticAnalysis { batch_sizes: Vec::new(), contexts: Vec::new() };
+        for stage in Stage::ALL.iter().copied().filter(|stage| *stage != Stage::Measure) {
+            let Some(mut stage_keys) = keys.optional_section(stage.name())? else { continue };
+            if stage_keys.flag("enable")? {
+                on.push((stage, place(&stage_keys)));
+            }
+            match stage {
+                Stage::StaticAnalysis => static_analysis = sizes(&mut stage_keys)?,
+                Stage::TorchProfiler => torch_profiler(&mut stage_keys)?,
+                Stage::Nsys => nsys(&mut stage_keys)?,
+                Stage::Ncu => ncu(&mut stage_keys)?,
+                Stage::DirectInference => {
+                    stage_keys.optional_positive("max_new_tokens")?;
+                    samples(&mut stage_keys)?;
+                }
+                Stage::Measure => {}
+            }
+            stage_keys.finish()?;
+        }
+        keys.finish()?;
+        Ok(Self { on, static_analysis })
+    }
+
+    /// Whether a stage is on.
+    #[must_use]
+    pub fn has(&self, stage: Stage) -> bool {
+        self.on.iter().any(|(on, _)| *on == stage)
+    }
+}
+
+fn place(keys: &Section<'_>) -> Option<Box<Place>> {
+    let origin = &keys.node("enable")?.origin;
+    Some(Box::new(Place { origin: origin.clone(), excerpt: String::new() }))
+}
+
+fn sizes(keys: &mut Section<'_>) -> Result<StaticAnalysis, SettingsError> {
+    Ok(StaticAnalysis {
+        batch_sizes: keys.optional_positives("batch_sizes")?,
+        contexts: keys.optional_positives("contexts")?,
+    })
+}
+
+fn torch_profiler(keys: &mut Section<'_>) -> Result<(), SettingsError> {
+    keys.choices("activities", &["cpu", "cuda"])?;
+    for flag in
+        ["record_shapes", "profile_memory", "with_stack", "with_modules", "with_flops", "allocator_snapshot"]
+    {
+        keys.flag(flag)?;
+    }
+    keys.optional_positive("max_new_tokens")?;
+    samples(keys)
+}
+
+fn nsys(keys: &mut Section<'_>) -> Result<(), SettingsError> {
+    keys.optional_text("capture")?;
+    keys.texts("trace")?;
+    keys.text("sample")?;
+    keys.choice("cuda_graph_trace", &["graph", "node"])?;
+    keys.flag("gpu_metrics").map(drop)
+}
+
+fn ncu(keys: &mut Section<'_>) -> Result<(), SettingsError> {
+    keys.optional_text("phase")?;
+    keys.positive("top_kernels")?;
+    keys.positive("launches_per_kernel")?;
+    keys.texts("sections")?;
+    keys.texts("metrics")?;
+    keys.choice("clock_control", &["base", "none"]).map(drop)
+}
+
+/// What a stage keeps of single samples.
+fn samples(keys: &mut Section<'_>) -> Result<(), SettingsError> {
+    let Some(mut output) = keys.optional_section("output")? else { return Ok(()) };
+    output.flag("predictions")?;
+    output.flag("pages")?;
+    output.finish()
+}

@@ -1,0 +1,228 @@
+//! Plans of the configs that `rooflens init` writes: every profiling option, every runtime.
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
+use std::path::{Path, PathBuf};
+
+use rooflens_collect::plan::{Places, Work};
+use rooflens_collect::{Plan, PlanError, SettingsError, plan};
+use rooflens_compose::clock::LocalTime;
+use rooflens_compose::sources::{SearchPath, Source};
+use rooflens_compose::{Composer, Host, Request};
+
+fn skeleton() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../rooflens-project/skeleton/conf")
+}
+
+fn planned(overrides: &[&str]) -> Result<Plan, PlanError> {
+    let composer = Composer::new(SearchPath::new(Source::folder(skeleton())))
+        .with_host(Host::fixed(LocalTime::from_unix(0, 0, 0)));
+    let made = composer.compose(&Request::new("config", overrides.iter().copied())).unwrap();
+    plan(&made.resolved().unwrap())
+}
+
+fn wrong_setting(overrides: &[&str]) -> SettingsError {
+    match planned(overrides).unwrap_err() {
+        PlanError::Settings(error) => error,
+        other => panic!("{other}"),
+    }
+}
+
+/// Each step in a line or two: what would be started.
+fn told(plan: &Plan) -> String {
+    let mut lines = Vec::new();
+    for step in &plan.steps {
+        let json = serde_json::to_value(step).unwrap();
+        let list = |key: &str| {
+            let words = json[key].as_array().unwrap();
+            words.iter().map(|word| word.as_str().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        match &step.work {
+            Work::Process(command) => {
+                let pass = &command.writes[0].content["pass"];
+                lines.push(format!("{} (pass {}): {}", step.name, pass.as_str().unwrap(), list("argv")));
+                lines.push(format!("  leaves {}", list("expects")));
+            }
+            Work::Static(work) => lines.push(format!(
+                "{}: {} on {:?}, batch {:?}, context {:?}",
+                step.name,
+                json["model"].as_str().unwrap(),
+                work.hardware,
+                work.batch_sizes,
+                work.contexts
+            )),
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn every_profiling_option() {
+    insta::assert_snapshot!(told(&planned(&[]).unwrap()), @r#"
+    measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json
+      leaves raw/measure/events.jsonl raw/measure/steps.csv raw/measure/requests.jsonl raw/measure/tokens.jsonl
+    torch_profiler (pass torch_profiler): python -m rooflens.workload $RUN/raw/torch_profiler/spec.json
+      leaves raw/torch_profiler/events.jsonl raw/torch_profiler/steps.csv raw/torch_profiler/requests.jsonl raw/torch_profiler/tokens.jsonl raw/torch_profiler/trace.json.gz
+    static_analysis: $PROJECT/models/tiny-random on None, batch [1], context []
+    "#);
+    insta::assert_snapshot!(told(&planned(&["profiling=torch"]).unwrap()), @r#"
+    measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json
+      leaves raw/measure/events.jsonl raw/measure/steps.csv raw/measure/requests.jsonl raw/measure/tokens.jsonl
+    torch_profiler (pass torch_profiler): python -m rooflens.workload $RUN/raw/torch_profiler/spec.json
+      leaves raw/torch_profiler/events.jsonl raw/torch_profiler/steps.csv raw/torch_profiler/requests.jsonl raw/torch_profiler/tokens.jsonl raw/torch_profiler/trace.json.gz
+    static_analysis: $PROJECT/models/tiny-random on None, batch [1], context []
+    "#);
+    insta::assert_snapshot!(told(&planned(&["profiling=roofline-only", "hardware=h100"]).unwrap()), @r#"
+    static_analysis: $PROJECT/models/tiny-random on Some("H100"), batch [1, 4, 16, 64, 256], context [512, 1024, 2048]
+    "#);
+    for (profiling, stage) in [("nsys", "nsys"), ("ncu", "nsys"), ("full", "nsys")] {
+        let error = planned(&[&format!("profiling={profiling}")]).unwrap_err();
+        assert_eq!(error.to_string(), format!("the stage {stage} is on, but this version cannot run it yet"));
+        assert_eq!(error.hint(), format!("leave it out: pipeline.{stage}.enable=false"));
+        let place = error.place().unwrap().to_string();
+        assert!(place.contains(&format!("profiling/{profiling}.yaml:")), "{place}");
+    }
+    let off = ["profiling=full", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false"];
+    insta::assert_snapshot!(told(&planned(&off).unwrap()), @r#"
+    measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json
+      leaves raw/measure/events.jsonl raw/measure/steps.csv raw/measure/requests.jsonl raw/measure/tokens.jsonl
+    torch_profiler (pass torch_profiler): python -m rooflens.workload $RUN/raw/torch_profiler/spec.json
+      leaves raw/torch_profiler/events.jsonl raw/torch_profiler/steps.csv raw/torch_profiler/requests.jsonl raw/torch_profiler/tokens.jsonl raw/torch_profiler/trace.json.gz
+    direct_inference (pass predict): python -m rooflens.workload $RUN/raw/direct_inference/spec.json
+      leaves raw/direct_inference/events.jsonl raw/direct_inference/steps.csv raw/direct_inference/requests.jsonl raw/direct_inference/tokens.jsonl raw/direct_inference/predictions.jsonl
+    static_analysis: $PROJECT/models/tiny-random on None, batch [1, 4, 16, 64, 256], context [512, 1024, 2048]
+    "#);
+}
+
+#[test]
+fn every_runtime() {
+    insta::assert_snapshot!(told(&planned(&["runtime=vllm"]).unwrap()), @r#"
+    measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json
+      leaves raw/measure/events.jsonl raw/measure/steps.csv raw/measure/requests.jsonl raw/measure/tokens.jsonl
+    torch_profiler (pass torch_profiler): python -m rooflens.workload $RUN/raw/torch_profiler/spec.json
+      leaves raw/torch_profiler/events.jsonl raw/torch_profiler/steps.csv raw/torch_profiler/requests.jsonl raw/torch_profiler/tokens.jsonl raw/torch_profiler/traces
+    static_analysis: $PROJECT/models/tiny-random on None, batch [8], context []
+    "#);
+    insta::assert_snapshot!(told(&planned(&["runtime=command", "runtime.argv=[python, serve.py]"]).unwrap()), @r#"
+    measure (pass measure): python3 -m rooflens.workload $RUN/raw/measure/spec.json
+      leaves raw/measure/events.jsonl raw/measure/phases.jsonl
+    torch_profiler (pass torch_profiler): python3 -m rooflens.workload $RUN/raw/torch_profiler/spec.json
+      leaves raw/torch_profiler/events.jsonl raw/torch_profiler/phases.jsonl
+    static_analysis: $PROJECT/models/tiny-random on None, batch [1], context []
+    "#);
+}
+
+#[test]
+fn the_whole_plan() {
+    insta::assert_snapshot!(planned(&["dataset/sampling=few"]).unwrap().to_json());
+}
+
+#[test]
+fn the_same_config_gives_the_same_bytes() {
+    for overrides in [&[][..], &["runtime=vllm"], &["profiling=roofline-only"]] {
+        assert_eq!(planned(overrides).unwrap().to_json(), planned(overrides).unwrap().to_json());
+    }
+    assert_ne!(planned(&[]).unwrap(), planned(&["seed=1"]).unwrap());
+}
+
+#[test]
+fn a_profiler_is_in_its_own_process_alone() {
+    let plan = planned(&["pipeline.direct_inference.enable=true"]).unwrap();
+    for (step, command) in plan.commands() {
+        let pipeline = command.writes[0].content["config"]["pipeline"].as_object().unwrap();
+        for (stage, settings) in pipeline {
+            assert_eq!(settings["enable"], *stage == step.name, "{stage} in the process of {}", step.name);
+        }
+    }
+}
+
+#[test]
+fn nothing_to_do_is_an_error() {
+    let off = ["pipeline.torch_profiler.enable=false", "pipeline.static_analysis.enable=false"];
+    let error = planned(&off).unwrap_err();
+    assert_eq!(error, PlanError::NothingToDo);
+    assert_eq!(error.hint(), "profiling=minimal switches the usual ones on");
+}
+
+#[test]
+fn a_wrong_setting_is_told_with_its_place() {
+    let error = wrong_setting(&["+runtime.bach_size=2"]);
+    assert_eq!(error.to_string(), "runtime.bach_size is no setting");
+    assert_eq!(error.hint(), "did you mean 'runtime.batch_size'?");
+    assert_eq!(error.place.unwrap().excerpt, "+runtime.bach_size=2");
+
+    let error = wrong_setting(&["repeats=0"]);
+    assert_eq!(error.to_string(), "repeats is 0, not a whole number from 1 up");
+
+    let error = wrong_setting(&["runtime=command"]);
+    assert_eq!(error.to_string(), "runtime.argv must be given");
+    let place = error.place.unwrap().to_string();
+    assert!(place.contains("runtime/command.yaml:"), "{place}");
+
+    let error = wrong_setting(&["model.dtype=fp61"]);
+    assert_eq!(
+        (error.to_string(), error.hint()),
+        ("model.dtype is 'fp61', which is not known".to_owned(), "did you mean 'fp16'?".to_owned(),)
+    );
+
+    let error = wrong_setting(&[
+        "~runtime.timeout_s",
+        "~infer.max_new_tokens",
+        "+infer.max_new_token=3",
+        "pipeline.torch_profiler.max_new_tokens=1",
+        "pipeline.direct_inference.max_new_tokens=1",
+    ]);
+    assert_eq!(error.to_string(), "the config has no infer.max_new_tokens");
+
+    // Keys of one's own, for interpolations to share.
+    planned(&["+_mine=3", "+runtime._mine=4"]).unwrap();
+}
+
+#[test]
+fn the_environment_is_offline_unless_it_is_said() {
+    let env = |overrides: &[&str]| {
+        let plan = planned(overrides).unwrap();
+        let (step, _) = plan.commands().next().unwrap();
+        serde_json::to_value(step).unwrap()["env"].clone()
+    };
+    let usual = env(&[]);
+    assert_eq!(usual["HF_HUB_OFFLINE"], "1");
+    assert_eq!(usual["PYTHONPATH"], "$PACKAGE${PYTHONPATH:+:$PYTHONPATH}");
+    let own = env(&["+runtime.env.HF_HUB_OFFLINE=0", "+runtime.env.PYTHONPATH=lib"]);
+    assert_eq!((&own["HF_HUB_OFFLINE"], &own["PYTHONPATH"]), (&"0".into(), &"$PACKAGE:lib".into()));
+}
+
+#[test]
+fn the_script_is_what_would_be_done() {
+    let plan = planned(&[
+        "runtime.python=.venv/bin/python",
+        "pipeline.static_analysis.enable=false",
+        "+runtime.env.NOTE='it is quoted'",
+    ])
+    .unwrap();
+    let places = Places { run: "/p/runs/a b".into(), project: "/p".into(), package: "/cache".into() };
+    let script = plan.to_shell(&places, "rooflens run --package");
+    let told: Vec<&str> = script.lines().filter(|line| !line.starts_with([' ', '{', '}'])).collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    (
+    set -e
+    PROJECT=/p
+    RUN='/p/runs/a b'
+    PACKAGE=$(rooflens run --package)
+
+    # measure: times of every step, without any profiler; stopped after 3600 s
+    mkdir -p "$RUN"/raw/measure
+    cat > "$RUN"/raw/measure/spec.json <<'END_OF_FILE'
+    END_OF_FILE
+    (cd "$PROJECT" && env HF_HUB_OFFLINE=1 \
+
+    # torch_profiler: operators and kernels, by PyTorch's own profiler; stopped after 3600 s
+    mkdir -p "$RUN"/raw/torch_profiler
+    cat > "$RUN"/raw/torch_profiler/spec.json <<'END_OF_FILE'
+    END_OF_FILE
+    (cd "$PROJECT" && env HF_HUB_OFFLINE=1 \
+    )
+    "#);
+    assert!(script.contains(r#""output": "/p/runs/a b/raw/measure""#));
+    assert!(script.contains("  NOTE='it is quoted' \\\n"));
+    assert!(script.contains("  \"$PROJECT\"/.venv/bin/python \\\n"));
+}

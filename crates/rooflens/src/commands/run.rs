@@ -1,0 +1,66 @@
+//! `rooflens run`: a config, run with the profilers that it names, and analysed.
+
+use std::path::PathBuf;
+
+use crate::commands::AnswerFormat;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::run::{self, Question};
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens run                                       what the project's config says
+  rooflens run runtime=vllm infer.max_new_tokens=64  another choice, another value
+  rooflens run --dry-run profiling=torch             the commands, to read or to paste into a shell
+  rooflens run -m runtime.batch_size=1,2,4           a run for each value, and a table
+  rooflens run --config-dir runs/first/tiny-random/20260102-030405/.rooflens   the same run again
+
+Overrides: key=value, +key=value, ++key=value, ~key, group=option, as in Hydra 1.3";
+
+/// Run a model with the profilers of a config, and tell where the time goes
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Folder of the configs; conf of the project around here where it is not said. The `.rooflens`
+    /// of a run repeats it
+    #[arg(long, visible_alias = "config-path", value_name = "DIR", help_heading = "Config")]
+    config_dir: Option<PathBuf>,
+    /// Name of the primary config
+    #[arg(long, value_name = "NAME", default_value = "config", help_heading = "Config")]
+    config_name: String,
+    /// Run every job of a sweep
+    #[arg(long, short, help_heading = "Config")]
+    multirun: bool,
+    /// Print the plan as commands for a shell, and do nothing
+    #[arg(long, help_heading = "Output")]
+    dry_run: bool,
+    /// Write the files that Hydra would, too: `.hydra/` of each job, `multirun.yaml` of a sweep
+    #[arg(long, help_heading = "Output")]
+    hydra: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: AnswerFormat,
+    /// Unpack the Python package that workloads need, print its folder, and do nothing else
+    #[arg(long, conflicts_with_all = ["dry_run", "multirun"], help_heading = "Output")]
+    package: bool,
+    /// Overrides
+    #[arg(value_name = "OVERRIDES")]
+    overrides: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    if args.package {
+        return run::package();
+    }
+    let question = Question {
+        config_dir: args.config_dir,
+        config_name: args.config_name,
+        overrides: args.overrides,
+        multirun: args.multirun,
+        with_hydra: args.hydra,
+        json: args.format == AnswerFormat::Json,
+    };
+    if args.dry_run { run::dry_run(&question, console) } else { run::run(&question, console) }
+}

@@ -1,0 +1,75 @@
+//! The trace of a run, through the same line as `rooflens analyze`.
+
+use std::path::PathBuf;
+
+use rooflens_analyze::Findings;
+use rooflens_collect::Stage;
+use rooflens_schema::{Notes, RunDir, Severity, Stage as NoteStage};
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::inputs;
+use crate::interrupt::Presses;
+use crate::{job, progress, saved};
+
+/// What a trace tells.
+#[derive(Default)]
+pub struct Analysed {
+    /// The answers.
+    pub findings: Option<Findings>,
+    /// The page to read them on.
+    pub page: Option<PathBuf>,
+}
+
+/// Analyses the trace of a run, where there is one, into the same run: tables, findings, and a report in
+/// the formats that are wanted. One that cannot be read is a
+/// note: the measured numbers are there all the same.
+pub fn analyse(
+    run: &RunDir,
+    formats: &[String],
+    notes: &Notes,
+    presses: &Presses,
+    console: &Console,
+) -> Result<Analysed, CliError> {
+    let Some(trace) = trace(run) else { return Ok(Analysed::default()) };
+    let input = match inputs::resolve(&[trace], notes) {
+        Ok(input) => input,
+        Err(error) => return Ok(unreadable(&error, notes, console)),
+    };
+    let work = |watch: &_| job::analyze(&input, notes, Some(run), watch);
+    let outcome = match progress::follow_until(console, presses.stop.clone(), input.stored_bytes(), work) {
+        Ok(outcome) => outcome,
+        Err(error @ (CliError::Unreadable(_) | CliError::Interrupted)) => {
+            return Ok(unreadable(&error, notes, console));
+        }
+        Err(error) => return Err(error),
+    };
+    saved::write_findings(run, &outcome.findings)?;
+    let (folder, has) = (run.report(), |format: &str| formats.iter().any(|known| known == format));
+    saved::make(&folder)?;
+    let page = has("html").then(|| saved::write_page(&folder, &outcome.findings)).transpose()?;
+    if has("md") {
+        saved::write_markdown(&folder, &outcome.findings)?;
+    }
+    Ok(Analysed { findings: Some(outcome.findings), page })
+}
+
+fn unreadable(error: &CliError, notes: &Notes, console: &Console) -> Analysed {
+    console.warn(&format!("the trace is not analysed: {error}"));
+    notes.add(NoteStage::Ingest, Severity::DataLoss, "unreadable_rank", "", error.to_string());
+    Analysed::default()
+}
+
+/// The trace, or the folder of those of several workers.
+fn trace(run: &RunDir) -> Option<PathBuf> {
+    let folder = run.root().join("raw").join(Stage::TorchProfiler.name());
+    let (file, many) = (folder.join("trace.json.gz"), folder.join("traces"));
+    if file.is_file() { Some(file) } else { Some(many).filter(|many| many.is_dir()) }
+}
+
+/// Removes traces whose rows are in the tables.
+pub fn remove_traces(run: &RunDir) -> Result<(), CliError> {
+    let Some(path) = trace(run) else { return Ok(()) };
+    let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+    removed.map_err(|source| CliError::Unwritable { path, source })
+}

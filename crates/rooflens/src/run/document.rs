@@ -1,0 +1,161 @@
+//! `report/metrics.json` of a run: what was run, how it ended, the measured numbers, and what the trace
+//! tells.
+
+use rooflens_analyze::Findings;
+use rooflens_collect::Stage;
+use rooflens_collect::execute::{End, MANIFEST, Outcome};
+use rooflens_schema::{Note, RunDir, Severity};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::job::PLAN;
+use super::metrics::{self, Measured, Rows};
+use crate::document::{Document, SchemaTag, schema};
+use crate::error::CliError;
+use crate::saved;
+
+/// The numbers of a run.
+#[derive(Serialize)]
+pub struct RunDocument {
+    schema: SchemaTag,
+    /// `complete`, or `incomplete` where a step did not end well or something was lost.
+    pub status: &'static str,
+    /// The folder's name.
+    pub run: String,
+    /// The model, as the workload found it.
+    pub model: Option<Json>,
+    /// Versions of what ran it.
+    pub versions: Option<Json>,
+    /// The dataset, as the workload found it.
+    pub dataset: Option<Json>,
+    /// Memory at the end.
+    pub memory: Option<Json>,
+    /// How the steps ended.
+    pub steps: Vec<StepFacts>,
+    /// The numbers of the pass without profilers; null where none was run.
+    pub measured: Option<Measured>,
+    /// What is not there, and why.
+    pub not_computed: Map<String, Json>,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StepFacts {
+    /// The step.
+    pub step: String,
+    /// How it ended.
+    pub end: String,
+    /// Its exit code, where it ended by itself.
+    pub exit_code: Option<i32>,
+    /// The signal, where it ended by one.
+    pub signal: Option<i32>,
+    /// How long it took, with starting and loading.
+    pub duration_ns: u64,
+}
+
+impl StepFacts {
+    /// Of what became of it.
+    pub fn of(outcome: &Outcome) -> Self {
+        StepFacts {
+            step: outcome.step.clone(),
+            end: end_word(outcome.end),
+            exit_code: outcome.exit_code,
+            signal: outcome.signal,
+            duration_ns: outcome.duration_ns,
+        }
+    }
+}
+
+fn end_word(end: End) -> String {
+    serde_json::to_value(end).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// What the pass without profilers left.
+pub fn measured_rows(run: &RunDir) -> Rows {
+    Rows::read(&run.root().join("raw").join(Stage::Measure.name()))
+}
+
+impl RunDocument {
+    /// Of what stands in a run.
+    pub fn new(
+        run: &RunDir,
+        steps: Vec<StepFacts>,
+        rows: &Rows,
+        no_static: Option<String>,
+        notes: &[Note],
+    ) -> Self {
+        let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
+        let is_whole = !lost && steps.iter().all(|step| step.end == "done");
+        let told = |event: &str| {
+            let mut fields = rows.told.get(event)?.as_object()?.clone();
+            fields.retain(|key, _| !["event", "t_ns", "path", "config_path", "pid"].contains(&key.as_str()));
+            Some(Json::Object(fields))
+        };
+        let was_run = steps.iter().any(|step| step.step == Stage::Measure.name());
+        let mut not_computed = Map::new();
+        if !was_run {
+            not_computed.insert("measured".to_owned(), "no workload was run".into());
+        }
+        if let Some(reason) = no_static {
+            not_computed.insert("static_compute".to_owned(), reason.into());
+        }
+        RunDocument {
+            schema: schema("run"),
+            status: if is_whole { "complete" } else { "incomplete" },
+            run: run.root().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            model: told("model"),
+            versions: rows.fact("hello", "versions").cloned(),
+            dataset: told("dataset"),
+            memory: told("memory"),
+            steps,
+            measured: was_run.then(|| metrics::measured(rows)),
+            not_computed,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    run: &'a RunDocument,
+    analysis: Option<Document<'a>>,
+}
+
+/// Writes the numbers of a run.
+pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) -> Result<(), CliError> {
+    saved::make(&run.report())?;
+    let whole = Whole { run: document, analysis: findings.map(Document) };
+    saved::write_json(run.report().join("metrics.json"), &whole)
+}
+
+/// Writes them once more after a new analysis, where the run was made by `rooflens run`.
+pub fn rewrite(run: &RunDir, findings: &Findings) -> Result<(), CliError> {
+    if !run.root().join(PLAN).is_file() {
+        return Ok(());
+    }
+    let rows = measured_rows(run);
+    let no_static =
+        !["static_compute.json", "cost_sweep.json"].iter().any(|name| run.report().join(name).is_file());
+    let reason = no_static.then(|| "it was not computed when the run was made".to_owned());
+    write(run, &RunDocument::new(run, manifests(run), &rows, reason, &findings.notes), Some(findings))
+}
+
+/// How the steps ended, by their manifests, in the order they were run in.
+fn manifests(run: &RunDir) -> Vec<StepFacts> {
+    let read = |stage: &Stage| {
+        let path = run.root().join("raw").join(stage.name()).join(MANIFEST);
+        serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    };
+    Stage::ALL.iter().filter_map(read).collect()
+}
+
+#[derive(Serialize)]
+struct Sweep<'a> {
+    schema: SchemaTag,
+    runs: &'a [&'a RunDocument],
+}
+
+/// The numbers of all runs of a sweep.
+pub fn sweep<'a>(runs: &'a [&'a RunDocument]) -> impl Serialize + 'a {
+    Sweep { schema: schema("run-sweep"), runs }
+}

@@ -1,0 +1,241 @@
+//! One job: its steps, then what is made of what they left.
+
+use std::path::PathBuf;
+
+use rooflens_analyze::Findings;
+use rooflens_collect::ExecuteError;
+use rooflens_collect::execute::{self, Executor, Fault, Outcome};
+use rooflens_collect::plan::Work;
+use rooflens_schema::{Notes, RunDir, Severity, Stage};
+
+use super::analysis;
+use super::document::{self, RunDocument, StepFacts};
+use super::follow::Follower;
+use super::launch::PlannedJob;
+use super::static_cost;
+use super::summary::from_here;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::saved;
+
+/// The plan of a run, in its folder.
+pub const PLAN: &str = "plan.json";
+
+/// What became of a job.
+pub struct Done {
+    /// Its number in the sweep.
+    pub number: Option<usize>,
+    /// The model's name.
+    pub model: String,
+    /// Its overrides.
+    pub overrides: Vec<String>,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// How its steps ended, up to the first that did not end well.
+    pub outcomes: Vec<Outcome>,
+    /// What its trace tells.
+    pub findings: Option<Findings>,
+    /// What is in `metrics.json`.
+    pub document: RunDocument,
+    /// What is wrong with the trace, where it is damaged.
+    pub damage: Option<String>,
+    /// The report's page, where there is one.
+    pub page: Option<PathBuf>,
+}
+
+/// Takes the steps of a job and analyses what they left. The folder is there already.
+pub fn take(
+    job: &PlannedJob,
+    executor: &dyn Executor,
+    follower: &Follower,
+    console: &Console,
+) -> Result<Done, CliError> {
+    let run = RunDir::new(&job.places.run);
+    saved::write(run.root().join(PLAN), job.plan.to_json().as_bytes())?;
+    let outcomes = steps(job, executor, follower)?;
+    execute::clean_up(&job.places);
+    let notes = Notes::default();
+    note_failures(&outcomes, &notes);
+    let mut analysed =
+        analysis::analyse(&run, &job.settings.output.formats, &notes, follower.presses(), console)?;
+    let rows = document::measured_rows(&run);
+    let reason = match job.plan.static_work() {
+        Some(work) => static_cost::write(work, &job.places, &rows, &run, job.settings.output.plots)?,
+        None => Some("the stage static_analysis is off".to_owned()),
+    };
+    if let Some(reason) = &reason {
+        console.detail(&format!("static analysis: not computed: {reason}"));
+    }
+    let facts = outcomes.iter().map(StepFacts::of).collect();
+    let document = RunDocument::new(&run, facts, &rows, reason, &notes.rows());
+    document::write(&run, &document, analysed.findings.as_ref())?;
+    if analysed.findings.is_some() && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
+        analysis::remove_traces(&run)?;
+    }
+    Ok(Done {
+        number: job.composed.number,
+        model: job.settings.model.name.clone(),
+        overrides: job.composed.composition.overrides.task.clone(),
+        folder: job.places.run.clone(),
+        outcomes,
+        findings: analysed.findings.take(),
+        document,
+        damage: damage(&notes),
+        page: analysed.page,
+    })
+}
+
+/// Up to the first that does not end well: what follows would fail alike, or could mislead.
+fn steps(
+    job: &PlannedJob,
+    executor: &dyn Executor,
+    follower: &Follower,
+) -> Result<Vec<Outcome>, ExecuteError> {
+    let mut outcomes = Vec::new();
+    for step in &job.plan.steps {
+        let Work::Process(command) = &step.work else { continue };
+        follower.begins(step);
+        let outcome = executor.run(step, command, &job.places, follower);
+        follower.presses().guard(false);
+        let outcome = outcome?;
+        follower.ended(&outcome);
+        let goes_on = outcome.is_done();
+        outcomes.push(outcome);
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(outcomes)
+}
+
+/// A step that did not end well makes the run incomplete, and every report of it says so.
+fn note_failures(outcomes: &[Outcome], notes: &Notes) {
+    for outcome in outcomes {
+        let source = &outcome.step;
+        if !outcome.is_done() {
+            let message = format!("the step {source} {}", outcome.verdict());
+            notes.add(Stage::Collect, Severity::DataLoss, "step_failed", source, message);
+        }
+        if outcome.told.garbage_lines > 0 {
+            let first = outcome.told.garbage.as_deref().unwrap_or_default();
+            let message = format!("the workload told something that is no event: {first:?}");
+            let count = i64::try_from(outcome.told.garbage_lines).unwrap_or(i64::MAX);
+            notes.add_many(Stage::Collect, Severity::Warning, "not_an_event", source, count, message);
+        }
+        for event in &outcome.told.notes {
+            let severity = match event.text("severity") {
+                Some("data_loss") => Severity::DataLoss,
+                Some("warning") => Severity::Warning,
+                _ => Severity::Info,
+            };
+            let (code, message) = (event.text("code").unwrap_or("note"), event.text("message").unwrap_or(""));
+            notes.add(Stage::Collect, severity, code, source, message.to_owned());
+        }
+    }
+}
+
+/// A trace that was cut off or cannot be read: a full disk is not noticed by everybody who writes.
+fn damage(notes: &Notes) -> Option<String> {
+    const CODES: &[&str] = &["truncated", "stream_error", "unreadable_rank"];
+    let found = notes.rows().into_iter().find(|note| CODES.contains(&note.code.as_str()));
+    found.map(|note| note.message)
+}
+
+impl Done {
+    fn failure(&self) -> Option<&Outcome> {
+        self.outcomes.iter().find(|outcome| !outcome.is_done())
+    }
+
+    /// The exit code of this job alone.
+    pub fn exit(&self) -> Exit {
+        match self.failure().map(Outcome::fault) {
+            None if self.damage.is_some() => Exit::Workload,
+            None => Exit::Fine,
+            Some(Fault::Environment) => Exit::Environment,
+            Some(Fault::Workload) => Exit::Workload,
+            Some(Fault::User) => Exit::Interrupted,
+        }
+    }
+
+    /// Tells what went wrong: the end of the log, the fact, and what helps.
+    pub fn tell_failure(&self, console: &Console) {
+        let Some(outcome) = self.failure() else {
+            if let Some(damage) = &self.damage {
+                let hint = "df -h . tells the free room; ulimit -f, how large a file may be";
+                console.failure(&format!("the trace is damaged: {damage}"), Some(hint));
+            }
+            return;
+        };
+        let log = self.folder.join("raw").join(&outcome.step);
+        if outcome.fault() != Fault::User {
+            for line in &outcome.tail {
+                console.say(&format!("  | {line}"));
+            }
+            let hint = outcome
+                .hint()
+                .unwrap_or_else(|| format!("all that it printed: {}", from_here(&log).display()));
+            console.failure(&format!("the step {} {}", outcome.step, outcome.verdict()), Some(&hint));
+        }
+        if !outcome.left_behind.is_empty() {
+            console.warn(&format!("processes could not be ended: {:?}", outcome.left_behind));
+        }
+        if let Some(error) = &outcome.manifest_error {
+            console.warn(error);
+        }
+        console.say(&format!("incomplete run: {}", from_here(&self.folder).display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use rooflens_collect::execute::Scripted;
+
+    use super::*;
+    use crate::config::folders;
+    use crate::console::{Color, Verbosity};
+    use crate::interrupt::Presses;
+    use crate::run::{Question, launch};
+
+    #[test]
+    fn the_whole_line_without_a_process() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-project/skeleton/conf");
+        let console = Console { verbosity: Verbosity::Quiet, color: Color::Never };
+        let question = Question {
+            config_dir: Some(conf.into()),
+            config_name: "config".to_owned(),
+            overrides: vec![format!("hydra.run.dir={}/run", folder.path().display())],
+            multirun: false,
+            with_hydra: false,
+            json: false,
+        };
+        let planned = launch::plan(&question, &console).expect("a plan");
+        folders::make(&planned.jobs[0].composed, false).expect("a folder");
+        let request = r#"{"round":1,"kind":"measured","prompt_tokens":5,"output_tokens":2,"start_ns":10,"token_ns":[30,37]}"#;
+        let row = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
+        let measured = vec![
+            row("events.jsonl", ""),
+            row("steps.csv", "kind,phase,decode_tokens,dur_ns\n"),
+            row("requests.jsonl", request),
+            row("tokens.jsonl", ""),
+        ];
+        let scripted = Scripted {
+            files: BTreeMap::from([("measure".to_owned(), measured)]),
+            exit_codes: BTreeMap::from([("torch_profiler".to_owned(), 1)]),
+        };
+        let follower = Follower::new(&console, Presses::default());
+        let done = take(&planned.jobs[0], &scripted, &follower, &console).expect("a run");
+        assert_eq!((done.exit(), done.outcomes.len()), (Exit::Workload, 2));
+        assert_eq!(done.document.status, "incomplete");
+        let tpot = done.document.measured.and_then(|measured| measured.tpot_ns);
+        assert_eq!(tpot.map(|tpot| tpot.p50), Some(7.0));
+        for file in
+            ["plan.json", ".rooflens/config.yaml", "report/metrics.json", "report/static_compute.json"]
+        {
+            assert!(done.folder.join(file).is_file(), "{file}");
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! `rooflens run`: with workloads made of a few lines of shell, and real ones where they are installed.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+
+use super::*;
+
+/// A project, and a program in place of the interpreter.
+fn project(script: &str) -> Folder {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    run(&["init", &folder.text("p"), "--quiet"]).fine();
+    let script = folder.write("p/fake", format!("#!/bin/sh\n{script}").as_bytes());
+    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// `rooflens run` in the project, with the program in place of the interpreter.
+fn start(folder: &Folder, args: &[&str]) -> Command {
+    let mut command = rooflens_in(&folder.path("p"), &["run"]);
+    command.env("XDG_CACHE_HOME", folder.path("cache")).env("MARK", folder.path("")).args(args);
+    command
+}
+
+fn run_in(folder: &Folder, args: &[&str]) -> Answer {
+    Answer::of(start(folder, args).arg("runtime.python=./fake").output().unwrap())
+}
+
+/// The only run of a project.
+fn only_run(folder: &Folder) -> PathBuf {
+    let runs = folder.path("p/runs/first/tiny-random");
+    let found: Vec<PathBuf> = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].clone()
+}
+
+fn metrics(run: &Path) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(run.join("report/metrics.json")).unwrap()).unwrap()
+}
+
+/// Processes that were started by a run of this test and still live.
+fn left(folder: &Folder) -> Vec<String> {
+    let mark = format!("MARK={}", folder.text(""));
+    let has = |path: &PathBuf| {
+        let environment = std::fs::read(path.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|word| word == mark.as_bytes())
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    processes.filter(has).map(|path| path.display().to_string()).collect()
+}
+
+/// The folder of a step, from what the workload is given: `python -m rooflens.workload SPEC`.
+const OUT: &str = "out=$(dirname \"$3\")\n";
+/// What every workload leaves: one warm-up and one measured request with tokens at 100, 150 and 210 ns.
+const ROWS: &str = r#"
+echo '{"event":"hello","t_ns":1,"python":"3.11","versions":{"torch":"2.0"}}' | tee "$out/events.jsonl" >&$ROOFLENS_EVENTS_FD
+echo 'kind,phase,decode_tokens,dur_ns' > "$out/steps.csv"
+echo 'measured,prefill,0,100' >> "$out/steps.csv"
+echo 'measured,decode,1,50' >> "$out/steps.csv"
+echo 'measured,decode,1,60' >> "$out/steps.csv"
+echo '{"round":0,"kind":"warmup","prompt_tokens":5,"output_tokens":1,"start_ns":0,"token_ns":[9]}' > "$out/requests.jsonl"
+echo '{"round":1,"kind":"measured","prompt_tokens":5,"output_tokens":3,"start_ns":1000,"token_ns":[1100,1150,1210]}' >> "$out/requests.jsonl"
+touch "$out/tokens.jsonl"
+"#;
+
+fn whole() -> String {
+    let trace = fixture("kineto/decode.json");
+    format!("{OUT}{ROWS}case $out in *torch_profiler) gzip -c '{trace}' > $out/trace.json.gz;; esac\n")
+}
+
+#[test]
+fn the_whole_line_without_a_model() {
+    let folder = project(&whole());
+    let answer = run_in(&folder, &[]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let run_dir = only_run(&folder);
+    for file in [
+        ".rooflens/config.yaml",
+        "plan.json",
+        "raw/measure/manifest.json",
+        "raw/torch_profiler/trace.json.gz",
+        "tables/runs.parquet",
+        "tables/model_ops.parquet",
+        "findings/kernels.json",
+        "report/index.html",
+        "report/report.md",
+        "report/static_compute.json",
+        "report/metrics.json",
+    ] {
+        assert!(run_dir.join(file).is_file(), "{file}");
+    }
+    let metrics = metrics(&run_dir);
+    assert_eq!(
+        (&metrics["schema"]["name"], &metrics["status"]),
+        (&"rooflens.run".into(), &"complete".into())
+    );
+    assert_eq!(metrics["measured"]["ttft_ns"]["p50"], 100.0);
+    assert_eq!(metrics["measured"]["tpot_ns"]["p50"], 55.0);
+    assert!(metrics["analysis"]["kernels"].as_array().unwrap().len() > 1);
+    assert!(answer.stdout.contains("TTFT      p50 100 ns"), "{}", answer.stdout);
+    assert_eq!(left(&folder), [""; 0]);
+
+    // A new report keeps the measured numbers.
+    run(&["report", run_dir.to_str().unwrap()]).fine();
+    assert_eq!(self::metrics(&run_dir), metrics);
+    let analysed = run(&["analyze", run_dir.to_str().unwrap(), "--format", "json"]).json();
+    assert_eq!(analysed["kernels"], metrics["analysis"]["kernels"]);
+}
+
+#[test]
+fn a_run_is_repeated_from_its_own_config() {
+    let folder = project(&whole());
+    run_in(&folder, &["seed=7", "infer.max_new_tokens=3"]).fine();
+    let first = only_run(&folder);
+    let own = first.join(".rooflens");
+    let args = ["run", "--config-dir", own.to_str().unwrap(), "--dry-run", "--format", "json"];
+    let plan = std::fs::read_to_string(first.join("plan.json")).unwrap();
+    assert_eq!(run(&args).fine(), plan);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let mut again = rooflens(&["run", "--config-dir", own.to_str().unwrap(), "--format", "json"]);
+    let again = Answer::of(again.env("XDG_CACHE_HOME", folder.path("cache")).output().unwrap()).json();
+    let second = first.with_file_name(again["run"].as_str().unwrap());
+    assert_ne!(first, second);
+    assert_eq!(std::fs::read_to_string(second.join("plan.json")).unwrap(), plan);
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_can_be_pasted() {
+    let folder = project(&whole());
+    let before = tree(&folder.path("p"));
+    let script = run_in(&folder, &["--dry-run", "pipeline.static_analysis.enable=false"]).fine();
+    assert_eq!(tree(&folder.path("p")), before);
+    assert!(!folder.path("cache").exists());
+    let program = Path::new(env!("CARGO_BIN_EXE_rooflens")).parent().unwrap().to_owned();
+    let path = std::env::join_paths(
+        std::iter::once(program).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("exec 3>/dev/null; export ROOFLENS_EVENTS_FD=3\n{script}"));
+    shell.env("PATH", path.unwrap()).env("XDG_CACHE_HOME", folder.path("cache")).current_dir("/");
+    let pasted = Answer::of(shell.output().unwrap());
+    assert_eq!((pasted.code, pasted.stderr.as_str()), (0, ""));
+    assert!(only_run(&folder).join("raw/torch_profiler/trace.json.gz").is_file());
+}
+
+#[test]
+fn failures_of_a_workload_leave_an_incomplete_run() {
+    let cases = [
+        ("echo going down >&2; kill -SEGV $$", "was killed by signal 11 (SIGSEGV)"),
+        ("echo going down >&2; kill -9 $$", "was killed by signal 9 (SIGKILL)"),
+        ("echo going down >&2; exit 7", "ended with exit code 7"),
+        (
+            "echo going down >&2; (ulimit -f 1; head -c 99999 /dev/zero > \"$out/x\") || exit 1",
+            "ended with exit code 1",
+        ),
+        (
+            "echo going down >&2; echo garbage >&$ROOFLENS_EVENTS_FD; rm \"$out/steps.csv\"",
+            "did not leave raw/measure/steps.csv",
+        ),
+        ("echo going down >&2; sleep 600", "was stopped after 1 s: it took too long"),
+    ];
+    for (death, told) in cases {
+        let folder = project(&format!("{OUT}{ROWS}{death}\n"));
+        let answer = run_in(&folder, &["runtime.timeout_s=1"]);
+        assert_eq!(answer.code, 4, "{death}: {}", answer.stderr);
+        assert!(answer.stderr.contains("  | going down\n"), "{death}: {}", answer.stderr);
+        assert!(answer.stderr.contains(told), "{death}: {}", answer.stderr);
+        let run_dir = only_run(&folder);
+        let metrics = metrics(&run_dir);
+        assert_eq!(metrics["status"], "incomplete", "{death}");
+        assert_eq!(metrics["measured"]["ttft_ns"]["p50"], 100.0, "{death}");
+        assert!(run_dir.join("raw/measure/manifest.json").is_file());
+        assert!(run_dir.join("report/static_compute.json").is_file());
+        assert!(!run_dir.join("raw/torch_profiler").exists(), "what follows would fail alike");
+        assert_eq!(left(&folder), [""; 0], "{death}");
+    }
+}
+
+#[test]
+fn a_profiled_pass_that_fails_leaves_a_run_that_says_so() {
+    let folder = project(&format!("{}case $out in *torch_profiler) kill -9 $$;; esac\n", whole()));
+    let answer = run_in(&folder, &[]);
+    assert_eq!(answer.code, 4, "{}", answer.stderr);
+    let run_dir = only_run(&folder);
+    let notes = metrics(&run_dir)["analysis"]["notes"].clone();
+    assert!(notes.as_array().unwrap().iter().any(|note| note["code"] == "step_failed"), "{notes}");
+    let analysed = run(&["analyze", run_dir.to_str().unwrap()]);
+    let words: Vec<String> = analysed.fine().split_whitespace().map(str::to_owned).collect();
+    assert!(words.join(" ").contains("torch_profiler was killed by signal 9"));
+}
+
+#[test]
+fn a_damaged_trace_does_not_pass_for_a_whole_one() {
+    for (damage, told) in [
+        (": > $out/trace.json.gz", "did not leave raw/torch_profiler/trace.json.gz"),
+        ("gzip -c $out/steps.csv > $out/trace.json.gz", "the trace is damaged"),
+        (
+            "gzip -dc $out/trace.json.gz | head -c 9000 | gzip > $out/cut; mv $out/cut $out/trace.json.gz",
+            "the trace is damaged",
+        ),
+    ] {
+        let folder = project(&format!("{}case $out in *torch_profiler) {damage};; esac\n", whole()));
+        let answer = run_in(&folder, &[]);
+        assert_eq!(answer.code, 4, "{damage}: {}", answer.stderr);
+        assert!(answer.stderr.contains(told), "{damage}: {}", answer.stderr);
+        assert_eq!(metrics(&only_run(&folder))["status"], "incomplete", "{damage}");
+    }
+}
+
+/// The real Python package, with a program that needs nothing else.
+#[test]
+fn a_program_with_the_probe() {
+    let folder = project("exit 1\n");
+    let marks = "from rooflens import probe\nwith probe.phase('decode'):\n  for _ in range(3):\n    with probe.step(): pass\n";
+    folder.write("p/work.py", marks.as_bytes());
+    let mut command =
+        start(&folder, &["runtime=command", "runtime.argv=[python3,work.py]", "--format", "json"]);
+    let answer = Answer::of(command.output().unwrap());
+    assert!(answer.stderr.contains("the program used no rooflens.probe with torch"), "{}", answer.stderr);
+    let json = answer.json();
+    assert_eq!(
+        (&json["status"], &json["measured"]["ttft_ns"]),
+        (&"complete".into(), &serde_json::Value::Null)
+    );
+    assert_eq!(json["measured"]["not_computed"]["ttft_ns"], "no measured request was completed");
+    let phases = std::fs::read_to_string(only_run(&folder).join("raw/measure/phases.jsonl")).unwrap();
+    assert_eq!(phases.matches("\"phase\":\"decode\",\"step\":").count(), 4, "{phases}");
+    assert_eq!(left(&folder), [""; 0]);
+}
+
+#[test]
+fn what_is_not_there_is_the_environments_fault() {
+    let folder = project("exit 0\n");
+    let answer = Answer::of(start(&folder, &["runtime.python=no-such-python"]).output().unwrap());
+    assert_eq!(answer.code, 3);
+    assert!(answer.stderr.contains("there is no program 'no-such-python'"));
+    assert!(!folder.path("p/runs").exists(), "nothing is made for a run that cannot be");
+    let folder = project(&format!(
+        r#"{OUT}echo '{{"event":"error","t_ns":1,"stage":"loading","class":"ModuleNotFoundError","message":"No module named torch","hint":"x"}}' >&$ROOFLENS_EVENTS_FD; exit 1"#
+    ));
+    let answer = run_in(&folder, &[]);
+    assert_eq!(answer.code, 3, "{}", answer.stderr);
+    assert!(answer.hint().contains("fake -m pip install torch transformers"), "{}", answer.hint());
+}
+
+#[test]
+fn a_config_that_cannot_be_run_is_a_matter_of_usage() {
+    let folder = project("exit 0\n");
+    let answer = run_in(&folder, &["+runtime.bach_size=2"]);
+    assert_eq!((answer.code, answer.hint()), (2, "did you mean 'runtime.batch_size'?"));
+    let answer = run_in(&folder, &["profiling=nsys"]);
+    assert_eq!((answer.code, answer.hint()), (2, "leave it out: pipeline.nsys.enable=false"));
+    assert!(answer.stderr.contains("conf/profiling/nsys.yaml:8:13"), "{}", answer.stderr);
+    assert!(answer.stderr.contains(" 8 |     enable: true\n"), "{}", answer.stderr);
+    assert!(!folder.path("p/runs").exists());
+}
+
+#[test]
+fn nothing_is_started_for_what_is_only_computed() {
+    let folder = project("exit 1\n");
+    let mut command = start(&folder, &["profiling=roofline-only", "hardware=h100", "--format", "json"]);
+    let json = Answer::of(command.output().unwrap()).json();
+    assert_eq!((&json["status"], &json["measured"]), (&"complete".into(), &serde_json::Value::Null));
+    let run_dir = only_run(&folder);
+    assert!(run_dir.join("report/cost_sweep.json").is_file());
+    assert!(!run_dir.join("raw").exists() && !folder.path("cache").exists());
+}
+
+#[test]
+fn every_job_of_a_sweep_is_a_run() {
+    let folder = project(&format!("{}case $(cat $3) in *'\"batch_size\": 2'*) exit 5;; esac\n", whole()));
+    let answer = run_in(&folder, &["-m", "runtime.batch_size=1,2,4", "--hydra"]);
+    assert_eq!(answer.code, 4, "{}", answer.stderr);
+    let rows: Vec<&str> = answer.stdout.lines().collect();
+    assert_eq!(rows.len(), 4, "{}", answer.stdout);
+    assert!(rows[1].starts_with("0    runtime.batch_size=1  complete "), "{}", answer.stdout);
+    assert!(rows[1].contains("complete") && rows[2].contains("incomplete") && rows[3].contains("complete"));
+    let sweeps: Vec<_> = std::fs::read_dir(folder.path("p/runs/first/sweeps")).unwrap().collect();
+    let sweep = sweeps[0].as_ref().unwrap().path();
+    assert!(sweep.join("multirun.yaml").is_file() && sweep.join("2/.hydra/config.yaml").is_file());
+    assert_eq!(metrics(&sweep.join("1"))["status"], "incomplete");
+    assert_eq!(metrics(&sweep.join("2"))["status"], "complete");
+}
+
+/// A run that has started its workload.
+struct Going {
+    child: Child,
+    talk: BufReader<std::process::ChildStderr>,
+}
+
+impl Going {
+    fn start(folder: &Folder) -> Self {
+        let mut command = start(folder, &["runtime.python=./fake"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let talk = BufReader::new(child.stderr.take().unwrap());
+        let begin = std::time::Instant::now();
+        while !folder.path("p/ready").exists() {
+            assert!(begin.elapsed().as_secs() < 60, "the workload did not start");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        Going { child, talk }
+    }
+
+    fn press(&mut self) {
+        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    fn wait_for(&mut self, word: &str) {
+        let mut said = String::new();
+        while !said.contains(word) {
+            assert!(self.talk.read_line(&mut said).unwrap() > 0, "it ended without a word: {said}");
+        }
+    }
+
+    fn end(mut self) -> i32 {
+        let mut rest = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
+        self.talk.read_to_string(&mut rest).unwrap();
+        self.child.wait().unwrap().code().unwrap()
+    }
+}
+
+#[test]
+fn the_first_ctrl_c_saves() {
+    let waits = "trap 'echo saved > ready; exit 130' INT; touch ready; while :; do sleep 0.05; done";
+    let folder = project(&format!("{OUT}{ROWS}{waits}\n"));
+    let mut going = Going::start(&folder);
+    going.press();
+    assert_eq!(going.end(), 130);
+    assert_eq!(std::fs::read_to_string(folder.path("p/ready")).unwrap(), "saved\n");
+    let metrics = metrics(&only_run(&folder));
+    assert_eq!((&metrics["status"], &metrics["steps"][0]["end"]), (&"incomplete".into(), &"stopped".into()));
+    assert_eq!(metrics["measured"]["ttft_ns"]["p50"], 100.0);
+    assert_eq!(left(&folder), [""; 0]);
+}
+
+#[test]
+fn the_second_ctrl_c_kills() {
+    let deaf = "trap '' INT TERM; (while :; do sleep 1; done) & touch ready; while :; do sleep 1; done";
+    let folder = project(&format!("{OUT}{ROWS}{deaf}\n"));
+    let mut going = Going::start(&folder);
+    going.press();
+    going.wait_for("stopping");
+    going.press();
+    assert_eq!(going.end(), 130);
+    assert_eq!(metrics(&only_run(&folder))["steps"][0]["signal"], 9);
+    assert_eq!(left(&folder), [""; 0]);
+}
+
+/// A run with a real library, where an environment variable names an interpreter that has it.
+fn with_real(variable: &str, args: &[&str]) -> Option<(Folder, serde_json::Value)> {
+    let Some(python) = std::env::var_os(variable) else {
+        #[expect(clippy::print_stderr, reason = "who reads the tests' output shall know")]
+        {
+            eprintln!("skipped: {variable} names no interpreter");
+        }
+        return None;
+    };
+    let folder = project("exit 1\n");
+    let mut command = start(&folder, &["--format", "json", "dataset/sampling=few", "infer.max_new_tokens=6"]);
+    command.arg(format!("runtime.python={}", python.to_str().unwrap())).args(args);
+    // One thread: the machine may be shared. And what libraries keep stays in the test's folder.
+    command.env("OMP_NUM_THREADS", "1").env("HOME", folder.path("cache"));
+    let json = Answer::of(command.output().unwrap()).json();
+    assert_eq!(json["status"], "complete");
+    let measured = &json["measured"];
+    // Two prompts, three rounds.
+    assert_eq!((&measured["requests"], &measured["output_tokens"]), (&6.into(), &36.into()));
+    assert!(measured["tpot_ns"]["p50"].as_f64().unwrap() > 0.0);
+    let run_dir = only_run(&folder);
+    for file in
+        ["tables/runs.parquet", "report/index.html", "report/static_compute.json", "raw/measure/tokens.jsonl"]
+    {
+        assert!(run_dir.join(file).is_file(), "{file}");
+    }
+    assert_eq!(left(&folder), [""; 0]);
+    Some((folder, json))
+}
+
+#[test]
+fn with_real_torch() {
+    let Some((folder, json)) = with_real("ROOFLENS_TORCH_PYTHON", &[]) else { return };
+    // Batches of one: each of the six makes five tokens after the first.
+    assert_eq!(json["measured"]["decode_steps"], 30);
+    let whole = metrics(&only_run(&folder));
+    let phases = whole["analysis"]["phases"].as_array().unwrap();
+    let decode = phases.iter().find(|phase| phase["name"] == "rooflens.decode[*]").unwrap();
+    assert_eq!(decode["count"], 10, "one profiled round of two prompts");
+}
+
+#[test]
+fn with_real_vllm() {
+    let args = ["runtime=vllm", "hardware=cpu", "+runtime.env.VLLM_CPU_KVCACHE_SPACE=1"];
+    let Some((folder, _)) = with_real("ROOFLENS_VLLM_PYTHON", &args) else { return };
+    assert!(!only_run(&folder).join("cache").exists(), "weights are made for the run alone");
+}

@@ -1,0 +1,138 @@
+"""Prompts as a batch of tokens: padded at the left, with masks and positions for every step to come."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional
+
+from rooflens.runtimes.pytorch.model import Loaded
+from rooflens.workload.dataset import Sample
+from rooflens.workload.errors import WorkloadError
+from rooflens.workload.events import Events
+from rooflens.workload.spec import Spec
+
+
+@dataclass
+class Batch:
+    """What a batch needs from its first step to its last; nothing is left to compute in between."""
+
+    input_ids: Any
+    # [sequences, prompt + new tokens], or null where nothing is padded: models are faster without.
+    mask: Optional[Any]
+    # [..., prompt + new tokens], or null where the model counts for itself.
+    positions: Optional[Any]
+    # Pictures and the like, for the prefill alone.
+    extra: Dict[str, Any]
+    # Tokens of each prompt, padding not counted.
+    lengths: List[int]
+    texts: List[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def width(self) -> int:
+        return self.input_ids.shape[1]
+
+    def to(self, device: Any) -> "Batch":
+        move = lambda value: value.to(device) if hasattr(value, "to") else value  # noqa: E731
+        extra = {key: move(value) for key, value in self.extra.items()}
+        return Batch(
+            move(self.input_ids), move(self.mask), move(self.positions), extra, self.lengths, self.texts
+        )
+
+    def prompt_ids(self) -> List[List[int]]:
+        rows = self.input_ids.tolist()
+        return [row[len(row) - length :] for row, length in zip(rows, self.lengths)]
+
+
+def prepare(spec: Spec, loaded: Loaded, samples: List[Sample], new_tokens: int) -> Batch:
+    encoded = encode_pictures(spec, loaded, samples) if samples[0].is_image else encode_texts(spec, loaded, samples)
+    return assemble(loaded, dict(encoded), new_tokens, [sample.text for sample in samples])
+
+
+def encode_texts(spec: Spec, loaded: Loaded, samples: List[Sample]) -> Any:
+    texts = [sample.text for sample in samples]
+    as_chat = spec.flag("infer.chat_template", False)
+    if as_chat:
+        texts = [
+            loaded.tokenizer.apply_chat_template(
+                [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
+            )
+            for text in texts
+        ]
+    # A chat template brings its own begin-of-text token.
+    return loaded.tokenizer(texts, padding=True, add_special_tokens=not as_chat, return_tensors="pt")
+
+
+def encode_pictures(spec: Spec, loaded: Loaded, samples: List[Sample]) -> Any:
+    if loaded.processor is None:
+        raise WorkloadError(
+            "dataset.kind is image, but the model has no processor of pictures",
+            "choose a model with preprocessor_config.json and a vision_config, or dataset.kind=text",
+        )
+    texts = [picture_prompt(loaded.processor, sample.text) for sample in samples]
+    pictures = [open_picture(sample) for sample in samples]
+    return loaded.processor(text=texts, images=pictures, padding=True, return_tensors="pt")
+
+
+def picture_prompt(processor: Any, text: str) -> str:
+    if getattr(processor, "chat_template", None):
+        content = [{"type": "image"}, {"type": "text", "text": text}]
+        return processor.apply_chat_template(
+            [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
+        )
+    return f"{getattr(processor, 'image_token', '<image>')}{text}"
+
+
+def open_picture(sample: Sample) -> Any:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(sample.path) as picture:
+            return picture.convert("RGB")
+    except UnidentifiedImageError:
+        raise WorkloadError(f"not a picture: {sample.path}", "set dataset.patterns to the pictures alone")
+
+
+def assemble(loaded: Loaded, encoded: Dict[str, Any], new_tokens: int, texts: List[str]) -> Batch:
+    import torch
+
+    input_ids = encoded.pop("input_ids")
+    mask = encoded.pop("attention_mask")
+    accepted = inspect.signature(loaded.model.forward).parameters
+    extra = {key: value for key, value in encoded.items() if value is not None and key in accepted}
+    lengths = mask.sum(dim=1).tolist()
+    positions = count_positions(loaded.model, input_ids, mask, extra) if "position_ids" in accepted else None
+    if positions is not None:
+        # Every new token stands one after the last, whatever pictures did to the count before it.
+        following = positions[..., -1:] + torch.arange(1, new_tokens + 1)
+        positions = torch.cat([positions, following], dim=-1)
+    is_padded = bool((mask == 0).any())
+    full_mask = torch.cat([mask, mask.new_ones((len(lengths), new_tokens))], dim=1) if is_padded else None
+    return Batch(input_ids, full_mask, positions, extra, lengths, texts)
+
+
+def count_positions(model: Any, input_ids: Any, mask: Any, extra: Dict[str, Any]) -> Optional[Any]:
+    """Positions of the prompts' tokens; those of padding are never looked at."""
+    prepare_positions = getattr(model, "_prepare_position_ids_for_generation", None)
+    if prepare_positions is not None:  # transformers 5: models with positions of their own say them
+        on_device = {key: v.to(model.device) if hasattr(v, "to") else v for key, v in extra.items()}
+        on_device["attention_mask"] = mask.to(model.device)
+        return prepare_positions(input_ids.to(model.device), on_device).cpu()
+    if hasattr(model, "get_rope_index") or hasattr(getattr(model, "model", None), "get_rope_index"):
+        return None  # counted in its forward pass, from the pictures' sizes
+    positions = mask.long().cumsum(-1) - 1
+    return positions.masked_fill(mask == 0, 0)
+
+
+def note_long(batch: Batch, loaded: Loaded, events: Events) -> None:
+    config = loaded.model.config
+    config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    most = getattr(config, "max_position_embeddings", None)
+    needed = batch.positions.shape[-1] if batch.positions is not None else batch.width
+    if most is not None and needed > most:
+        message = f"{needed} positions are needed, the model was made for {most}: lower infer.max_new_tokens"
+        events.note("warning", "context_exceeded", message)

@@ -1,0 +1,168 @@
+"""Loads a model of Hugging Face's layout with transformers, from its folder only."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, List, Optional
+
+from rooflens.runtimes.pytorch import weights
+from rooflens.workload.errors import WorkloadError
+from rooflens.workload.events import Events
+from rooflens.workload.spec import Spec
+
+DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+ATTENTION = ("auto", "eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
+
+
+@dataclass
+class Loaded:
+    """A model ready to run, and what turns prompts into its inputs."""
+
+    # What is called for a step; the model itself, or its compiled form.
+    forward: Any
+    model: Any
+    tokenizer: Any
+    # For models that see pictures; null for those that only read.
+    processor: Optional[Any]
+    device: Any
+    compiled: bool
+
+    def text_of(self, ids: List[int]) -> str:
+        return self.tokenizer.decode(ids, skip_special_tokens=True)
+
+
+def load(spec: Spec, events: Events) -> Loaded:
+    began_ns = time.monotonic_ns()
+    folder = spec.path("model.path")
+    if not (folder / "config.json").is_file():
+        raise WorkloadError(f"model.path has no config.json: {folder}", "rooflens assets status")
+    events.emit("loading", what="libraries", path=None)
+    import torch
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()  # events tell what is going on
+    device = pick_device(spec.text("runtime.device"), torch)
+    events.emit("loading", what="model", path=str(folder))
+    config = read_config(spec, folder)
+    dtype = pick_dtype(spec.choice("model.dtype", ("auto", *DTYPES)), config)
+    kwargs = {"trust_remote_code": spec.flag("model.trust_remote_code", False)}
+    attention = spec.choice("runtime.attention", ATTENTION, "auto")
+    if attention != "auto":
+        kwargs["attn_implementation"] = attention
+    source = spec.choice("model.weights", ("random", "checkpoint"))
+    if source == "random":
+        model = weights.make(config, dtype, spec.count("seed", 0, least=0), kwargs)
+    else:
+        model = weights.model_class(config, kwargs).from_pretrained(
+            folder, **weights.dtype_argument(dtype), **kwargs
+        )
+    model = model.eval().to(device)
+    refuse_unsupported(model)
+    compiled = spec.flag("runtime.compile", False)
+    loaded = Loaded(
+        forward=torch.compile(model) if compiled else model,
+        model=model,
+        tokenizer=load_tokenizer(folder, kwargs["trust_remote_code"]),
+        processor=load_processor(folder, kwargs["trust_remote_code"]) if is_multimodal(config) else None,
+        device=device,
+        compiled=compiled,
+    )
+    tell(spec, events, loaded, folder, source, time.monotonic_ns() - began_ns)
+    return loaded
+
+
+def pick_device(name: str, torch: Any) -> Any:
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name != "cpu" and name.split(":")[0] != "cuda":
+        raise WorkloadError(f"runtime.device is {name!r}, which is not known", "one of: auto, cpu, cuda, cuda:N")
+    device = torch.device(name)
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise WorkloadError("runtime.device asks for a GPU that torch cannot see", "rooflens doctor")
+        torch.cuda.set_device(device)
+    return device
+
+
+def read_config(spec: Spec, folder: Path) -> Any:
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(folder, trust_remote_code=spec.flag("model.trust_remote_code", False))
+
+
+def pick_dtype(name: str, config: Any) -> Any:
+    import torch
+
+    if name != "auto":
+        return getattr(torch, DTYPES[name])
+    # transformers 5 calls it dtype, earlier ones torch_dtype; a text model may stand inside.
+    inner = getattr(config, "text_config", None)
+    for holder, key in ((config, "dtype"), (config, "torch_dtype"), (inner, "dtype"), (inner, "torch_dtype")):
+        value = getattr(holder, key, None)
+        if value is not None:
+            return getattr(torch, value) if isinstance(value, str) else value
+    return torch.float32
+
+
+def is_multimodal(config: Any) -> bool:
+    return getattr(config, "vision_config", None) is not None
+
+
+def load_tokenizer(folder: Path, trust_remote_code: bool) -> Any:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
+    # A sequence is continued at its right end, so what fills a batch up stands at the left.
+    tokenizer.padding_side = "left"
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
+    return tokenizer
+
+
+def load_processor(folder: Path, trust_remote_code: bool) -> Any:
+    if not any((folder / name).is_file() for name in ("preprocessor_config.json", "processor_config.json")):
+        return None  # it may still be run on text alone
+    from transformers import AutoProcessor
+
+    processor = AutoProcessor.from_pretrained(folder, trust_remote_code=trust_remote_code)
+    processor.tokenizer.padding_side = "left"
+    if processor.tokenizer.pad_token_id is None:
+        processor.tokenizer.pad_token = processor.tokenizer.eos_token
+    return processor
+
+
+def refuse_unsupported(model: Any) -> None:
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise WorkloadError(
+            f"{type(model).__name__} has an encoder and a decoder; only decoders are run step by step",
+            "run it by a script of your own: runtime=command",
+        )
+
+
+def tell(spec: Spec, events: Events, loaded: Loaded, folder: Path, source: str, load_ns: int) -> None:
+    import torch
+
+    model, config = loaded.model, loaded.model.config
+    text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    parameters = list(model.parameters())
+    is_gpu = loaded.device.type == "cuda"
+    events.emit(
+        "model",
+        name=spec.text("model.name"),
+        path=str(folder),
+        config_path=str(folder / "config.json"),
+        architecture=type(model).__name__,
+        parameters=sum(p.numel() for p in parameters),
+        parameter_bytes=sum(p.numel() * p.element_size() for p in parameters),
+        dtype=str(model.dtype).replace("torch.", ""),
+        device=str(loaded.device),
+        device_name=torch.cuda.get_device_name(loaded.device) if is_gpu else None,
+        layers=getattr(text_config, "num_hidden_layers", None),
+        attention=getattr(text_config, "_attn_implementation", None),
+        compile=loaded.compiled,
+        weights=source,
+        seed=spec.count("seed", 0, least=0) if source == "random" else None,
+        load_ns=load_ns,
+    )

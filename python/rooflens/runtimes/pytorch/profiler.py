@@ -1,0 +1,94 @@
+"""The pass under torch.profiler: trace.json.gz, and the FLOPs that only the profiler in memory knows."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any, Dict, Iterator, List, Tuple
+
+from rooflens.runtimes.pytorch.model import Loaded
+from rooflens.runtimes.pytorch.ranges import Ranges
+from rooflens.workload import clock
+from rooflens.workload.errors import WorkloadError
+from rooflens.workload.events import SCHEMA, Events
+from rooflens.workload.spec import Spec
+
+
+@contextlib.contextmanager
+def profiled(spec: Spec, events: Events, loaded: Loaded, ranges: Ranges) -> Iterator[None]:
+    """Profiles what is inside. Should that fail or be stopped, what was recorded is still written."""
+    import torch
+    from torch.profiler import profile
+
+    activities = pick_activities(spec, loaded)
+    # The first session of a process sets the machinery up, which would otherwise be in the trace.
+    with profile(activities=activities):
+        torch.ones(1, device=loaded.device).add_(1)
+    options = {
+        key: spec.flag(f"pipeline.torch_profiler.{key}", False)
+        for key in ("record_shapes", "profile_memory", "with_stack", "with_flops")
+    }
+    session = profile(activities=activities, **options)
+    try:
+        with session, ranges.on(loaded):
+            # Inside the session: metadata that is added later is lost.
+            session.add_metadata_json("model_config", loaded.model.config.to_json_string())
+            session.add_metadata_json("rooflens", json.dumps({"schema": SCHEMA, "clock": clock.anchor()}))
+            yield
+    finally:
+        write(session, spec, events, options["with_flops"])
+
+
+def pick_activities(spec: Spec, loaded: Loaded) -> List[Any]:
+    from torch.profiler import ProfilerActivity
+
+    names = spec.get("pipeline.torch_profiler.activities", ["cpu", "cuda"])
+    unknown = set(names) - {"cpu", "cuda"}
+    if unknown or not names:
+        raise WorkloadError(f"pipeline.torch_profiler.activities is {names}", "some of: cpu, cuda")
+    picked = [ProfilerActivity.CPU] if "cpu" in names else []
+    if "cuda" in names and loaded.device.type == "cuda":
+        picked.append(ProfilerActivity.CUDA)
+    return picked or [ProfilerActivity.CPU]
+
+
+def write(session: Any, spec: Spec, events: Events, with_flops: bool) -> None:
+    stage, events.stage = events.stage, "writing the trace"
+    trace = spec.output / "trace.json.gz"
+    session.export_chrome_trace(str(trace))
+    events.file(trace, "kineto")
+    if with_flops:
+        path = spec.output / "torch_flops.json"
+        record = {"schema": SCHEMA, "counts": "as torch.profiler's with_flops", "rows": flops_by_phase(session)}
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        events.file(path, "torch_flops")
+    # Whatever failed before, failed there and not here.
+    events.stage = stage
+
+
+def flops_by_phase(session: Any) -> List[Dict[str, Any]]:
+    """Rows of phase, operator and input shapes. The trace's own file leaves FLOPs out."""
+    rows: Dict[Tuple[str, str, str], Dict[str, Any]] = {}
+    for event in session.events():
+        if not event.flops:
+            continue
+        phase, shapes = phase_of(event), json.dumps(event.input_shapes)
+        row = rows.setdefault(
+            (phase, event.name, shapes),
+            {"phase": phase, "name": event.name, "shapes": event.input_shapes, "calls": 0, "flops": 0},
+        )
+        row["calls"] += 1
+        row["flops"] += int(event.flops)
+    return sorted(rows.values(), key=lambda row: (row["phase"], -row["flops"], row["name"]))
+
+
+def phase_of(event: Any) -> str:
+    """prefill or decode, by the range that the operator stands in; other, outside of both."""
+    parent = event.cpu_parent
+    while parent is not None:
+        if parent.name == "rooflens.prefill":
+            return "prefill"
+        if parent.name.startswith("rooflens.decode["):
+            return "decode"
+        parent = parent.cpu_parent
+    return "other"

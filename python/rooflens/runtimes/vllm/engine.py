@@ -1,0 +1,193 @@
+"""Starts the engine on the same model, the same weights and the same format as any other runtime."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, Optional
+
+from rooflens.runtimes.pytorch import weights
+from rooflens.runtimes.pytorch.model import (
+    DTYPES,
+    is_multimodal,
+    load_processor,
+    load_tokenizer,
+    pick_dtype,
+    read_config,
+)
+from rooflens.workload.errors import WorkloadError
+from rooflens.workload.events import Events
+from rooflens.workload.spec import Spec
+
+# Folder for the profiler's traces, inside the output folder.
+TRACES = "traces"
+
+# Only where the environment says nothing else.
+ENVIRONMENT = {
+    # The engine's core in this process: every step can be seen, and nothing is left behind.
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_DO_NOT_TRACK": "1",
+}
+
+
+@dataclass
+class Loaded:
+    """A running engine."""
+
+    engine: Any
+    tokenizer: Any
+    processor: Optional[Any]
+    device: Any
+
+
+def load(spec: Spec, events: Events) -> Loaded:
+    began_ns = time.monotonic_ns()
+    folder = spec.path("model.path")
+    if not (folder / "config.json").is_file():
+        raise WorkloadError(f"model.path has no config.json: {folder}", "rooflens assets status")
+    for key, value in ENVIRONMENT.items():
+        os.environ.setdefault(key, value)
+    events.emit("loading", what="libraries", path=None)
+    import torch
+    from vllm.engine.arg_utils import EngineArgs
+    from vllm.v1.engine.llm_engine import LLMEngine
+
+    config = read_config(spec, folder)
+    dtype = pick_dtype(spec.choice("model.dtype", ("auto", *DTYPES)), config)
+    trust = spec.flag("model.trust_remote_code", False)
+    source = spec.choice("model.weights", ("random", "checkpoint"))
+    where = folder
+    if source == "random":
+        events.emit("loading", what="random weights", path=str(spec.cache))
+        where = weights.checkpoint(
+            folder, config, dtype, spec.count("seed", 0, least=0), {"trust_remote_code": trust}, spec.cache
+        )
+    events.emit("loading", what="engine", path=str(where))
+    arguments = engine_arguments(spec, where, dtype, EngineArgs)
+    engine = LLMEngine.from_engine_args(EngineArgs(**arguments))
+    device = torch.device(getattr(engine.vllm_config.device_config, "device_type", "cpu"))
+    if device.type not in ("cpu", "cuda"):
+        device = torch.device("cpu")  # the host's memory is all that can be told
+    loaded = Loaded(engine, load_tokenizer(folder, trust), None, device)
+    if is_multimodal(config):
+        loaded.processor = load_processor(folder, trust)
+    tell(spec, events, loaded, folder, where, source, time.monotonic_ns() - began_ns)
+    return loaded
+
+
+def engine_arguments(spec: Spec, where: Path, dtype: Any, known: Any) -> Dict[str, Any]:
+    device = spec.text("runtime.device")
+    if device.split(":")[0] not in ("auto", "cpu", "cuda"):
+        raise WorkloadError(f"runtime.device is {device!r}, which is not known", "one of: auto, cpu, cuda")
+    arguments: Dict[str, Any] = {
+        "model": str(where),
+        "tokenizer": str(where),
+        "dtype": str(dtype).replace("torch.", ""),
+        "seed": spec.count("seed", 0, least=0),
+        "max_num_seqs": spec.count("runtime.batch_size"),
+        "tensor_parallel_size": spec.count("runtime.tensor_parallel_size", 1),
+        "gpu_memory_utilization": float(spec.get("runtime.gpu_memory_utilization", 0.9)),
+        "kv_cache_dtype": spec.text("runtime.kv_cache_dtype", "auto"),
+        "enable_prefix_caching": spec.flag("runtime.enable_prefix_caching", False),
+        "enforce_eager": spec.flag("runtime.enforce_eager", False),
+        "trust_remote_code": spec.flag("model.trust_remote_code", False),
+        # The line that vLLM logs every few seconds is not for us, and it takes time.
+        "disable_log_stats": True,
+    }
+    if spec.get("runtime.max_model_len", None) is not None:
+        arguments["max_model_len"] = spec.count("runtime.max_model_len")
+    if spec.pass_name == "torch_profiler":
+        arguments.update(profiler_arguments(spec, known))
+    elif is_gated(spec):
+        from vllm.config import ProfilerConfig
+
+        # Starts and stops the CUDA profiler, which nsys and ncu can wait for.
+        arguments["profiler_config"] = ProfilerConfig(profiler="cuda")
+        os.environ.setdefault("VLLM_NVTX_SCOPES_FOR_PROFILING", "1")
+    return arguments
+
+
+def is_gated(spec: Spec) -> bool:
+    """Whether a profiler around us is told by the engine when to look."""
+    import torch
+
+    return spec.pass_name in ("nsys", "ncu") and torch.cuda.is_available()
+
+
+def profiler_arguments(spec: Spec, known: Any) -> Dict[str, Any]:
+    """How this version of vLLM is told to profile."""
+    folder = spec.output / TRACES
+    folder.mkdir(exist_ok=True)
+    options = {
+        key: spec.flag(f"pipeline.torch_profiler.{key}", False)
+        for key in ("record_shapes", "profile_memory", "with_stack", "with_flops")
+    }
+    if "profiler_config" not in known.__dataclass_fields__:  # before vLLM 0.13
+        names = {"profile_memory": "WITH_PROFILE_MEMORY"}
+        os.environ["VLLM_TORCH_PROFILER_DIR"] = str(folder)
+        for key, value in options.items():
+            os.environ[f"VLLM_TORCH_PROFILER_{names.get(key, key.upper())}"] = str(int(value))
+        return {}
+    from vllm.config import ProfilerConfig
+
+    wanted = {
+        "profiler": "torch",
+        "torch_profiler_dir": str(folder),
+        "torch_profiler_with_stack": options["with_stack"],
+        "torch_profiler_with_flops": options["with_flops"],
+        "torch_profiler_record_shapes": options["record_shapes"],
+        "torch_profiler_with_memory": options["profile_memory"],
+        # Names of steps then hold the tokens in the cache, too.
+        "detailed_trace_annotation": True,
+    }
+    fields = getattr(ProfilerConfig, "__dataclass_fields__", wanted)
+    return {"profiler_config": ProfilerConfig(**{key: value for key, value in wanted.items() if key in fields})}
+
+
+def tell(
+    spec: Spec, events: Events, loaded: Loaded, folder: Path, where: Path, source: str, load_ns: int
+) -> None:
+    import torch
+
+    config = loaded.engine.vllm_config.model_config
+    is_gpu = loaded.device.type == "cuda"
+    parameters, parameter_bytes = count_parameters(where)
+    events.emit(
+        "model",
+        name=spec.text("model.name"),
+        path=str(folder),
+        config_path=str(folder / "config.json"),
+        architecture=(getattr(config.hf_config, "architectures", None) or [None])[0],
+        parameters=parameters,
+        parameter_bytes=parameter_bytes,
+        dtype=str(config.dtype).replace("torch.", ""),
+        device=str(loaded.device),
+        device_name=torch.cuda.get_device_name() if is_gpu else None,
+        layers=getattr(config.hf_text_config, "num_hidden_layers", None),
+        attention=None,
+        compile=not spec.flag("runtime.enforce_eager", False),
+        weights=source,
+        seed=spec.count("seed", 0, least=0) if source == "random" else None,
+        load_ns=load_ns,
+    )
+
+
+def count_parameters(folder: Path) -> Any:
+    """Of the checkpoint, by the headers of its files; null where it has none that can be read."""
+    from safetensors import safe_open
+
+    count = size = 0
+    files = sorted(folder.glob("*.safetensors"))
+    for file in files:
+        with safe_open(file, "pt") as opened:
+            for name in opened.keys():
+                view = opened.get_slice(name)
+                numbers = 1
+                for length in view.get_shape():
+                    numbers *= length
+                count += numbers
+        size += file.stat().st_size
+    return (count, size) if files else (None, None)

@@ -1,0 +1,46 @@
+"""Prompts and sampling in vLLM's terms, the same tokens as every other runtime gets."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+from rooflens.runtimes.pytorch.inputs import open_picture, picture_prompt
+from rooflens.runtimes.vllm.engine import Loaded
+from rooflens.workload.dataset import Sample
+from rooflens.workload.errors import WorkloadError
+from rooflens.workload.spec import Spec
+
+# Keys of `infer` that vLLM knows by the same name.
+HANDED_ON = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
+
+
+def prepare(spec: Spec, loaded: Loaded, sample: Sample) -> Dict[str, Any]:
+    if sample.is_image:
+        if loaded.processor is None:
+            raise WorkloadError(
+                "dataset.kind is image, but the model has no processor of pictures", "set dataset.kind=text"
+            )
+        # vLLM puts the picture's tokens in itself.
+        text = picture_prompt(loaded.processor, sample.text)
+        return {"prompt": text, "multi_modal_data": {"image": open_picture(sample)}}
+    if spec.flag("infer.chat_template", False):
+        message = [{"role": "user", "content": sample.text}]
+        text = loaded.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
+        return {"prompt_token_ids": loaded.tokenizer(text, add_special_tokens=False).input_ids}
+    return {"prompt_token_ids": loaded.tokenizer(sample.text).input_ids}
+
+
+def sampling(spec: Spec, seed: int) -> Any:
+    from vllm import SamplingParams
+
+    options: Dict[str, Any] = {}
+    if spec.flag("infer.do_sample", False):
+        for key in HANDED_ON:
+            if spec.get(f"infer.{key}", None) is not None:
+                options[key] = spec.get(f"infer.{key}")
+        options["seed"] = seed
+    else:
+        options["temperature"] = 0.0  # vLLM's word for greedy
+    return SamplingParams(
+        max_tokens=spec.max_new_tokens, ignore_eos=spec.flag("infer.ignore_eos", False), **options
+    )

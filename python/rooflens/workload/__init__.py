@@ -1,0 +1,1 @@
+"""One pass of a workload: reads its specification, runs it on a runtime, reports by events."""

@@ -1,0 +1,104 @@
+"""The samples, and the rounds over them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import List
+
+from rooflens.workload.errors import WorkloadError
+from rooflens.workload.spec import Spec
+
+# What is asked about a picture when dataset.prompt says nothing.
+PICTURE_PROMPT = "Describe this picture."
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A prompt. `id` is its path from the dataset's root."""
+
+    id: str
+    path: Path
+    # What the model is asked; of an image sample, what is asked about the picture.
+    text: str
+    is_image: bool
+
+
+@dataclass(frozen=True)
+class Round:
+    """A pass over the samples of one epoch, cut into batches."""
+
+    number: int
+    # warmup, measured, profiled or predicted.
+    kind: str
+    epoch: int
+    batches: List[List[Sample]]
+
+
+def load(spec: Spec) -> List[Sample]:
+    root = spec.path("dataset.root")
+    if not root.is_dir():
+        raise WorkloadError(f"dataset.root is no folder: {root}", "rooflens assets status")
+    is_image = spec.choice("dataset.kind", ("text", "image")) == "image"
+    samples = [read(spec, root, name, is_image) for name in list_names(spec, root)]
+    if not samples:
+        raise WorkloadError(f"no sample in {root}", f"dataset.patterns is {spec.get('dataset.patterns', None)}")
+    return samples
+
+
+def list_names(spec: Spec, root: Path) -> List[str]:
+    if spec.get("dataset.filelist", None) is not None:
+        filelist = spec.path("dataset.filelist")
+        if not filelist.is_file():
+            raise WorkloadError(f"dataset.filelist is no file: {filelist}", "rooflens assets subset makes one")
+        lines = filelist.read_text(encoding="utf-8").splitlines()
+        return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    patterns = spec.names("dataset.patterns")
+    found = {path for pattern in patterns for path in root.glob(pattern) if path.is_file()}
+    return sorted(path.relative_to(root).as_posix() for path in found)
+
+
+def read(spec: Spec, root: Path, name: str, is_image: bool) -> Sample:
+    path = root / name
+    if not path.is_file():
+        raise WorkloadError(f"a sample is missing: {path}", "rooflens assets verify")
+    if is_image:
+        return Sample(name, path, spec.text("dataset.prompt", PICTURE_PROMPT), True)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise WorkloadError(f"a prompt is not UTF-8 text: {path}", "set dataset.kind=image for pictures")
+    text = text[:-1] if text.endswith("\n") else text  # editors end a file with it; nobody asks it
+    if not text:
+        raise WorkloadError(f"a prompt is empty: {path}", "leave it out of dataset.filelist or dataset.patterns")
+    return Sample(name, path, text, False)
+
+
+def epoch(spec: Spec, samples: List[Sample], number: int) -> List[Sample]:
+    """The samples of one epoch, in its order."""
+    drawn = list(samples)
+    if spec.flag("dataset.sampling.shuffle", False):
+        random.Random(f"{spec.get('dataset.sampling.seed', 0)}:{number}").shuffle(drawn)
+    most = spec.get("dataset.sampling.samples_per_epoch", None)
+    return drawn if most is None else drawn[: spec.count("dataset.sampling.samples_per_epoch")]
+
+
+def rounds(spec: Spec, samples: List[Sample], batch_size: int) -> List[Round]:
+    """What this pass goes through: warm-up rounds first, then the ones that count."""
+    epochs = range(spec.count("dataset.sampling.epochs", 1))
+    warmup = [0] * spec.count("warmup_rounds", 0, least=0)
+    if spec.pass_name == "measure":
+        plan = [("warmup", e) for e in warmup]
+        plan += [("measured", e) for _ in range(spec.count("repeats", 1)) for e in epochs]
+    elif spec.pass_name == "predict":
+        plan = [("predicted", e) for e in epochs]
+    else:
+        # One round is enough to attribute time, and a profiler's output grows with every step.
+        plan = [("warmup", e) for e in warmup] + [("profiled", 0)]
+    result = []
+    for number, (kind, e) in enumerate(plan):
+        drawn = epoch(spec, samples, e)
+        batches = [drawn[i : i + batch_size] for i in range(0, len(drawn), batch_size)]
+        result.append(Round(number, kind, e, batches))
+    return result

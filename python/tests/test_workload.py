@@ -1,0 +1,254 @@
+"""A pass from end to end, in a process of its own: events, tables, trace, failures."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from typing import Any, List
+
+from rooflens.workload.events import FIELDS
+from tests.support import PACKAGE, SKELETON, config, environment, needs_torch, run_workload, temporary_folder
+
+FEW = {"dataset.sampling.samples_per_epoch": 3, "runtime.batch_size": 2}
+NEW_TOKENS = 8
+BATCHES = 2
+
+
+@needs_torch
+class Measure(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.outcome = run_workload("measure", {**FEW, "repeats": 2})
+
+    def test_ends_well_and_says_so(self) -> None:
+        self.assertEqual(self.outcome.code, 0, self.outcome.stderr)
+        names = [event["event"] for event in self.outcome.events]
+        self.assertEqual(names[0], "hello")
+        self.assertEqual(names[-1], "done")
+        self.assertEqual(names.count("round_begin"), 3)
+        self.assertEqual(names.count("batch_end"), 3 * BATCHES)
+
+    def test_pipe_and_file_tell_the_same(self) -> None:
+        self.assertEqual(self.outcome.piped, self.outcome.events)
+
+    def test_events_have_their_fields(self) -> None:
+        for event in self.outcome.events:
+            self.assertEqual(set(event) - {"event", "t_ns"}, set(FIELDS[event["event"]]))
+
+    def test_a_step_for_every_token(self) -> None:
+        steps = self.outcome.steps()
+        self.assertEqual(len(steps), 3 * BATCHES * NEW_TOKENS)
+        for batch in range(BATCHES):
+            rows = [s for s in steps if s["round"] == "1" and s["batch_index"] == str(batch)]
+            self.assertEqual([s["phase"] for s in rows], ["prefill"] + ["decode"] * (NEW_TOKENS - 1))
+            ends = [int(s["start_ns"]) + int(s["dur_ns"]) for s in rows]
+            self.assertEqual(ends[:-1], [int(s["start_ns"]) for s in rows[1:]], "no time is lost between steps")
+            size, prompt = int(rows[0]["batch"]), int(rows[0]["prefill_tokens"])
+            self.assertEqual([int(s["kv_tokens"]) for s in rows], [prompt + size * i for i in range(NEW_TOKENS)])
+
+    def test_requests_agree_with_steps(self) -> None:
+        for request in self.outcome.jsonl("requests.jsonl"):
+            rows = [
+                s for s in self.outcome.steps()
+                if (s["round"], s["batch_index"]) == (str(request["round"]), str(request["batch_index"]))
+            ]
+            self.assertEqual(request["token_ns"], [int(s["start_ns"]) + int(s["dur_ns"]) for s in rows])
+            self.assertEqual(request["output_tokens"], NEW_TOKENS)
+            self.assertEqual(request["finish"], "length")
+
+    def test_tokens_are_kept_once_and_repeat(self) -> None:
+        tokens = self.outcome.jsonl("tokens.jsonl")
+        self.assertEqual([t["sample"] for t in tokens], ["1-question.txt", "2-instruction.txt", "3-code.txt"])
+        again = run_workload("predict", FEW)
+        self.assertEqual([t["output_ids"] for t in again.jsonl("tokens.jsonl")], [t["output_ids"] for t in tokens])
+        answers = again.jsonl("predictions.jsonl")
+        self.assertEqual([a["answer"] for a in answers], [t["text"] for t in tokens])
+
+    def test_clock_anchor(self) -> None:
+        clock = self.outcome.of("hello")[0]["clock"]
+        ours = time.time_ns() - time.monotonic_ns()
+        self.assertLess(abs((clock["unix_ns"] - clock["monotonic_ns"]) - ours), 1_000_000)
+        self.assertLess(clock["uncertainty_ns"], 1_000_000)
+
+
+@needs_torch
+class Profiled(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.outcome = run_workload("torch_profiler", FEW)
+        with gzip.open(cls.outcome.output / "trace.json.gz") as file:
+            cls.trace = json.load(file)
+
+    def annotations(self) -> List[Any]:
+        return [e for e in self.trace["traceEvents"] if e.get("cat") == "user_annotation"]
+
+    def test_decode_steps_are_tokens_minus_one(self) -> None:
+        self.assertEqual(self.outcome.code, 0, self.outcome.stderr)
+        names = [e["name"] for e in self.annotations()]
+        self.assertEqual(names.count("rooflens.prefill"), BATCHES)
+        decode = [name for name in names if name.startswith("rooflens.decode[")]
+        expected = [f"rooflens.decode[{i}]" for i in range(1, NEW_TOKENS)] * BATCHES
+        self.assertEqual(sorted(decode), sorted(expected))
+        rows = [s for s in self.outcome.steps() if s["kind"] == "profiled" and s["phase"] == "decode"]
+        self.assertEqual(len(rows), len(decode))
+
+    def test_modules_are_named(self) -> None:
+        names = {e["name"] for e in self.annotations()}
+        for path in ("model.embed_tokens", "model.layers.3.self_attn.q_proj", "model.norm", "lm_head"):
+            self.assertIn(f"module:{path}", names)
+
+    def test_trace_and_steps_share_a_clock(self) -> None:
+        clock = self.outcome.of("hello")[0]["clock"]
+        shift = clock["unix_ns"] - clock["monotonic_ns"]
+        base = int(self.trace.get("baseTimeNanoseconds", 0))
+        begin = sorted(base + round(e["ts"] * 1000) for e in self.annotations() if e["name"] == "rooflens.prefill")
+        steps = [s for s in self.outcome.steps() if s["kind"] == "profiled" and s["phase"] == "prefill"]
+        for traced, step in zip(begin, steps):
+            self.assertLess(abs(traced - (int(step["start_ns"]) + shift)), 1_000_000)
+
+    def test_flops_are_those_of_the_matrices(self) -> None:
+        rows = self.outcome.json("torch_flops.json")["rows"]
+        counted = sum(r["flops"] for r in rows if r["phase"] == "decode" and r["name"] in ("aten::mm", "aten::addmm"))
+        # tiny-random: 4 layers of q, k, v, o and three of the feed-forward, then the vocabulary.
+        weights = 4 * (256 * 256 * 2 + 2 * 256 * 128 + 3 * 256 * 768) + 262 * 256
+        self.assertEqual(counted, 2 * weights * 3 * (NEW_TOKENS - 1))
+
+    def test_metadata_is_in_the_trace(self) -> None:
+        self.assertEqual(self.trace["model_config"]["hidden_size"], 256)
+        self.assertIn("monotonic_ns", self.trace["rooflens"]["clock"])
+
+    def test_what_a_cpu_has_not_is_said(self) -> None:
+        detailed = run_workload("torch_profiler", {**FEW, "pipeline.torch_profiler.allocator_snapshot": True})
+        self.assertEqual(detailed.of("note")[0]["code"], "no_allocator_snapshot")
+        self.assertIsNone(detailed.json("memory_stats.json")["memory_stats"])
+        self.assertTrue(detailed.json("memory_stats.json")["device_reason"])
+
+
+class Failures(unittest.TestCase):
+    def error(self, changes: Any) -> Any:
+        outcome = run_workload("measure", changes)
+        self.assertEqual(outcome.code, 1, outcome.stderr)
+        self.assertEqual(outcome.events[-1]["event"], "error")
+        return outcome.events[-1]
+
+    def test_no_model_there(self) -> None:
+        error = self.error({"model.path": "models/nothing"})
+        self.assertIn("no config.json", error["message"])
+        self.assertIn("rooflens assets", error["hint"])
+        self.assertEqual(error["stage"], "loading the model")
+
+    @needs_torch
+    def test_no_weights_there(self) -> None:
+        error = self.error({"model.weights": "checkpoint"})
+        self.assertIn("model.weights=random", error["hint"])
+        self.assertTrue(error["traceback"])
+
+    def test_unknown_words(self) -> None:
+        self.assertIn("pytorch, vllm, command", self.error({"runtime.name": "torch"})["hint"])
+        self.assertIn("text, image", self.error({"dataset.kind": "audio"})["hint"])
+
+    def test_no_gpu(self) -> None:
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("torch is not installed")
+        if torch.cuda.is_available():
+            self.skipTest("there is a GPU")
+        self.assertEqual(self.error({"runtime.device": "cuda"})["hint"], "rooflens doctor")
+
+    def test_no_samples(self) -> None:
+        self.assertIn("no sample", self.error({"dataset.patterns": ["*.none"]})["message"])
+
+    def test_a_bad_specification(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "spec.json"
+            for text in ("{", "[]", '{"pass": "measure"}'):
+                path.write_text(text)
+                argv = [sys.executable, "-m", "rooflens.workload", str(path)]
+                result = subprocess.run(argv, env=environment(), capture_output=True, text=True)
+                self.assertEqual(result.returncode, 2)
+                self.assertRegex(result.stderr, "error: .*\nhint: ")
+
+    @needs_torch
+    def test_stopped_it_keeps_what_it_has(self) -> None:
+        output = temporary_folder()
+        spec = {"config": config({"repeats": 100000}), "project": str(SKELETON), "pass": "measure"}
+        spec["output"] = str(output)
+        (output / "spec.json").write_text(json.dumps(spec))
+        argv = [sys.executable, "-m", "rooflens.workload", str(output / "spec.json")]
+        process = subprocess.Popen(argv, env=environment(), stderr=subprocess.DEVNULL)
+        events = output / "events.jsonl"
+        while not (events.exists() and "round_end" in events.read_text()):
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(30), 130)
+        self.assertEqual(json.loads(events.read_text().splitlines()[-1])["event"], "stopped")
+        self.assertGreater(len((output / "steps.csv").read_text().splitlines()), NEW_TOKENS)
+
+
+class Command(unittest.TestCase):
+    SCRIPT = (
+        "import os\nfrom rooflens import probe\n"
+        "with probe.phase('decode'):\n"
+        "    for _ in range(int(os.environ['ROOFLENS_BATCH_SIZE'])):\n"
+        "        with probe.step(): pass\n"
+    )
+
+    def changes(self, script: str) -> Any:
+        runtime = {"name": "command", "argv": [sys.executable, "-c", script], "cwd": ".", "batch_size": 3, "env": {}}
+        return {"runtime": runtime}
+
+    def test_a_program_with_the_probe(self) -> None:
+        outcome = run_workload("measure", self.changes(self.SCRIPT))
+        self.assertEqual(outcome.code, 0, outcome.stderr)
+        phases = outcome.jsonl("phases.jsonl")
+        self.assertEqual([(p["phase"], p["step"]) for p in phases], [("decode", i) for i in (1, 2, 3, None)])
+        self.assertEqual(outcome.of("process")[0]["exit_code"], 0)
+
+    def test_a_program_that_fails(self) -> None:
+        outcome = run_workload("measure", self.changes("raise SystemExit(3)"))
+        self.assertEqual(outcome.code, 1)
+        self.assertIn("exit code 3", outcome.events[-1]["message"])
+
+    @needs_torch
+    def test_a_trace_of_a_program_with_torch(self) -> None:
+        script = f"import torch\n{self.SCRIPT}torch.ones(2).add(1)\n"
+        outcome = run_workload("torch_profiler", self.changes(script))
+        self.assertEqual(outcome.code, 0, outcome.stderr)
+        with gzip.open(outcome.output / "trace.json.gz") as file:
+            names = [event.get("name") for event in json.load(file)["traceEvents"]]
+        self.assertIn("rooflens.decode[3]", names)
+        self.assertIn("aten::add", names)
+
+
+class Readme(unittest.TestCase):
+    def test_every_event_and_field_is_explained(self) -> None:
+        text = (PACKAGE / "README.md").read_text()
+        told = {
+            match[1]: set(re.findall(r"`([a-z0-9_]+)`", match[2]))
+            for match in re.finditer(r"^\| `([a-z_]+)` \| [^|]+ \| ([^|]*) \|$", text, re.MULTILINE)
+        }
+        for event, fields in FIELDS.items():
+            self.assertEqual(told.get(event), set(fields), event)
+
+    def test_every_column_is_explained(self) -> None:
+        from dataclasses import fields
+
+        from rooflens.workload import records
+
+        text = (PACKAGE / "README.md").read_text()
+        for table in (records.Step, records.Request, records.Tokens):
+            for column in fields(table):
+                self.assertIn(f"`{column.name}`", text, f"{table.__name__}.{column.name}")
+
+
+if __name__ == "__main__":
+    unittest.main()
