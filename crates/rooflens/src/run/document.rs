@@ -24,6 +24,8 @@ pub struct RunDocument {
     pub run: String,
     /// The model, as the workload found it.
     pub model: Option<Json>,
+    /// The runtime, as in `pytorch`.
+    pub runtime: Option<Json>,
     /// Versions of what ran it.
     pub versions: Option<Json>,
     /// The dataset, as the workload found it.
@@ -104,6 +106,7 @@ impl RunDocument {
             status: if is_whole { "complete" } else { "incomplete" },
             run: run.root().file_name().unwrap_or_default().to_string_lossy().into_owned(),
             model: told("model"),
+            runtime: rows.fact("hello", "runtime").cloned(),
             versions: rows.fact("hello", "versions").cloned(),
             dataset: told("dataset"),
             memory: told("memory"),

@@ -35,7 +35,9 @@ fn head(done: &Done) -> String {
         of.as_ref().and_then(|of| of.get(key)).and_then(Json::as_str).map(printable)
     };
     let mut words = vec![printable(&done.model)];
-    for package in ["vllm", "torch"] {
+    let runtime = document.runtime.as_ref().and_then(Json::as_str);
+    // The package of the runtime's name, or the one beneath it: vLLM may be there and not be used.
+    for package in runtime.into_iter().chain(["torch"]) {
         if let Some(version) = word(&document.versions, package) {
             words.push(format!("{package} {version}"));
             break;
