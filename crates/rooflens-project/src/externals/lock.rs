@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde::Serialize;
@@ -91,7 +91,7 @@ impl Lock {
         let path = root.join(LOCK_FILE);
         let size = match fs::metadata(&path) {
             Ok(metadata) => metadata.len(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(ExternalsError::io(&path)(error)),
         };
         if size > MAX_LOCK_BYTES {
@@ -130,11 +130,20 @@ impl Lock {
 }
 
 /// Writes a file beside its place and renames it, so that it is never half there and a link in its
-/// place is replaced, not followed.
+/// place is replaced, not followed. Its first name is always the same, one that git ignores: what an
+/// interrupted process left is found and removed by the next.
 pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), ExternalsError> {
     let failed = |source| ExternalsError::Io { path: path.to_owned(), source };
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().permissions_of_a_text().tempfile_in(folder).map_err(failed)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let first_name = format!(".{name}.partial-new");
+    match fs::remove_file(folder.join(&first_name)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    let mut named = tempfile::Builder::new();
+    named.prefix(&first_name).rand_bytes(0);
+    let mut file = named.permissions_of_a_text().tempfile_in(folder).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())

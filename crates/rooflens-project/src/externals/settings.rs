@@ -42,6 +42,7 @@ fn of_kind(lock: &Lock, kind: Kind) -> impl Iterator<Item = &str> {
 fn ignored(lock: &Lock) -> Vec<String> {
     let mut lines: Vec<String> = [
         "# Clones of their own, which the lock brings back, and notes about what is being made.",
+        "/.*.partial*",
         "/*/.*.partial*",
         "/*/.*.unfinished",
         "/*/.*.copied",
