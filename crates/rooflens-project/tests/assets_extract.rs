@@ -5,6 +5,7 @@
 mod assets_support;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -112,13 +113,18 @@ fn a_read_only_project_fails_with_its_reason() {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let copy = folder.path().join("test");
         fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
-        let output = Command::new(copy)
-            .args(["--exact", "a_read_only_project_fails_with_its_reason"])
-            .current_dir("/")
-            .uid(NOBODY)
-            .gid(NOBODY)
-            .output()
-            .unwrap();
+        let mut command = Command::new(copy);
+        command.args(["--exact", "a_read_only_project_fails_with_its_reason"]);
+        command.current_dir("/").uid(NOBODY).gid(NOBODY);
+        // A process that another test has just forked may hold the copy open for a moment.
+        let output = loop {
+            match command.output() {
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                ended => break ended.unwrap(),
+            }
+        };
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("1 passed"), "{text}");
         return;
