@@ -438,6 +438,8 @@ def multirun(tree, loader, caught):
     for number, job in enumerate(jobs[:4]):
         try:
             caught.clear()
+            # A launcher forgets the config of a job before it composes the next.
+            HydraConfig.instance().cfg = None
             config = loader.load_sweep_config(master, list(job))
             with open_dict(config):
                 config.hydra.job.id = number
