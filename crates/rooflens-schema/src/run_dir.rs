@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::SchemaError;
 
-/// A run directory: `tables/`, `findings/`, `report/` below one folder.
+/// A run directory: `raw/`, `tables/`, `findings/`, `report/` below one folder.
 #[derive(Debug, Clone)]
 pub struct RunDir {
     root: PathBuf,
@@ -35,6 +35,11 @@ impl RunDir {
     /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The folder of what a step left, as its tool wrote it.
+    pub fn raw(&self, step: &str) -> PathBuf {
+        self.root.join("raw").join(step)
     }
 
     /// The Parquet file of a table.

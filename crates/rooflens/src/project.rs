@@ -36,6 +36,12 @@ pub fn around(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(is_project).map(Path::to_owned)
 }
 
+/// A path as it is typed here.
+pub fn from_here(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).to_owned()
+}
+
 fn around_here() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let is_project = |folder: &Path| MARKS.iter().any(|mark| folder.join(mark).exists());

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use rooflens_schema::RunDir;
+
 use super::event::{Event, Told};
 use super::files;
 use super::manifest;
@@ -28,7 +30,7 @@ impl Executor for Scripted {
         places: &Places,
         watch: &dyn Watch,
     ) -> Result<Outcome, ExecuteError> {
-        let folder = places.run.join("raw").join(&step.name);
+        let folder = RunDir::new(&places.run).raw(&step.name);
         let mut told = Told::default();
         for (name, bytes) in self.files.get(&step.name).into_iter().flatten() {
             let path = folder.join(name);

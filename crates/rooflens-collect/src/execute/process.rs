@@ -9,6 +9,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
+use rooflens_schema::RunDir;
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use super::event::Told;
@@ -50,7 +51,7 @@ impl Executor for Processes {
         places: &Places,
         watch: &dyn Watch,
     ) -> Result<Outcome, ExecuteError> {
-        let folder = places.run.join("raw").join(&step.name);
+        let folder = RunDir::new(&places.run).raw(&step.name);
         prepare(&folder, command, places)?;
         let (started, begin) = (SystemTime::now(), Instant::now());
         let (mut child, lines) = start(&folder, command, places)?;

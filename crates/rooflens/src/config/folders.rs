@@ -73,7 +73,7 @@ pub fn prepare(composer: &Composer, launch: Launch, with_hydra: bool) -> Result<
         prepared.push((job, files(&job.composition, with_hydra)?));
     }
     if let Some((folder, file)) = sweep.filter(|_| with_hydra) {
-        write(&folder, &[file])?;
+        make_sweep(&folder, &file)?;
     }
     let made = prepared.into_iter().map(|(job, files)| {
         write(&job.folder, &files)?;

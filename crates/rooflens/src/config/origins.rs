@@ -4,6 +4,8 @@ use std::path::Path;
 
 use rooflens_compose::value::{Key, Node, Origin, Source, Value, python_str};
 
+use crate::project::from_here;
+
 /// A value at the end of a path.
 pub struct Leaf<'a> {
     /// Its path, as `model.layers`.
@@ -51,15 +53,13 @@ pub fn place(origin: &Origin) -> String {
     match (&origin.source, origin.line) {
         (Source::BuiltIn, _) => "built in".to_owned(),
         (Source::CommandLine(argument), _) => format!("command line: {argument}"),
-        (Source::File(file), 0) => from_here(file),
-        (Source::File(file), line) => format!("{}:{line}:{}", from_here(file), origin.column),
+        (Source::File(file), 0) => shown(file),
+        (Source::File(file), line) => format!("{}:{line}:{}", shown(file), origin.column),
     }
 }
 
-/// A path as it is typed here.
-fn from_here(file: &str) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    Path::new(file).strip_prefix(here).map_or_else(|_| file.to_owned(), |path| path.display().to_string())
+fn shown(file: &str) -> String {
+    from_here(Path::new(file)).display().to_string()
 }
 
 fn name(key: &Key) -> String {

@@ -62,7 +62,7 @@ fn unreadable(error: &CliError, notes: &Notes, console: &Console) -> Analysed {
 
 /// The trace, or the folder of those of several workers.
 fn trace(run: &RunDir) -> Option<PathBuf> {
-    let folder = run.root().join("raw").join(Stage::TorchProfiler.name());
+    let folder = run.raw(Stage::TorchProfiler.name());
     let (file, many) = (folder.join("trace.json.gz"), folder.join("traces"));
     if file.is_file() { Some(file) } else { Some(many).filter(|many| many.is_dir()) }
 }

@@ -74,7 +74,7 @@ fn end_word(end: End) -> String {
 
 /// What the pass without profilers left.
 pub fn measured_rows(run: &RunDir) -> Rows {
-    Rows::read(&run.root().join("raw").join(Stage::Measure.name()))
+    Rows::read(&run.raw(Stage::Measure.name()))
 }
 
 impl RunDocument {
@@ -146,7 +146,7 @@ pub fn rewrite(run: &RunDir, findings: &Findings) -> Result<(), CliError> {
 /// How the steps ended, by their manifests, in the order they were run in.
 fn manifests(run: &RunDir) -> Vec<StepFacts> {
     let read = |stage: &Stage| {
-        let path = run.root().join("raw").join(stage.name()).join(MANIFEST);
+        let path = run.raw(stage.name()).join(MANIFEST);
         serde_json::from_slice(&std::fs::read(path).ok()?).ok()
     };
     Stage::ALL.iter().filter_map(read).collect()

@@ -13,10 +13,10 @@ use super::document::{self, RunDocument, StepFacts};
 use super::follow::Follower;
 use super::launch::PlannedJob;
 use super::static_cost;
-use super::summary::from_here;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::project::from_here;
 use crate::saved;
 
 /// The plan of a run, in its folder.
@@ -167,7 +167,7 @@ impl Done {
             }
             return;
         };
-        let log = self.folder.join("raw").join(&outcome.step);
+        let log = RunDir::new(&self.folder).raw(&outcome.step);
         if outcome.fault() != Fault::User {
             for line in &outcome.tail {
                 console.say(&format!("  | {line}"));

@@ -1,7 +1,7 @@
 //! A run on one screen, a line of a sweep, and the table at its end.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Kernels, Operators, Verdict};
@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::job::Done;
 use super::metrics::{Measured, Spread};
+use crate::project::from_here;
 use crate::table::{aligned, counted, printable};
 
 /// What a run comes to.
@@ -140,12 +141,6 @@ fn paths(done: &Done) -> Vec<[String; 2]> {
     }
     rows.extend(done.page.as_ref().map(|page| row("report", page)));
     rows
-}
-
-/// A path, shorter where it lies below the working folder.
-pub fn from_here(path: &Path) -> PathBuf {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(path).to_owned()
 }
 
 /// A job of a sweep, in a line.
