@@ -282,6 +282,23 @@ fn transformers_gpt_oss_visits_four_experts() {
     assert_eq!(routed.as_counted, routed.useful);
 }
 
+/// Transformers 5 saves the number of experts under a name of its own choice, whatever the class calls it.
+#[test]
+fn transformers_names_of_experts() {
+    let families = [("qwen3_moe", r#""moe_intermediate_size": 32"#), ("mixtral", r#""hidden_act": "silu""#)];
+    for name in ["num_experts", "num_local_experts", "n_routed_experts"] {
+        for (family, extra) in families {
+            let config = format!(
+                r#"{{"model_type": "{family}", "hidden_size": 64, "num_hidden_layers": 2, {extra},
+                "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 96, "vocab_size": 100,
+                "num_experts_per_tok": 2, "{name}": 24}}"#
+            );
+            let router = class(&tally(&model(&config), &Workload::prefill(1, 10)), "moe.router").flops;
+            assert_eq!(router.as_counted, 2 * 2 * 10 * 64 * 24, "{family}, {name}");
+        }
+    }
+}
+
 /// The reference leaves experts, the head and the third matrix of the gate out of its operations: an MFU of
 /// 0.000211 where 0.00052 is right, for 90.5 tokens a second of an RTX 5090 at about 1,000 tokens of context.
 #[test]

@@ -108,6 +108,17 @@ impl<'a> Keys<'a> {
         Ok(self.size_if(key)?.unwrap_or(default))
     }
 
+    /// How many experts a layer has. `own` is the family's name for it; versions of Transformers write
+    /// the same number under one of two others.
+    pub fn experts_or(&self, own: &str, default: u64) -> Result<u64, ConfigError> {
+        let mut found = self.size_if(own)?;
+        for key in ["num_experts", "num_local_experts", "n_routed_experts"] {
+            let other = self.size_if(key)?;
+            found = found.or(other);
+        }
+        Ok(found.unwrap_or(default))
+    }
+
     /// The first of several spellings of a size.
     pub fn size_of_any(&self, keys: &[&str]) -> Result<u64, ConfigError> {
         for key in keys {

@@ -48,7 +48,7 @@ impl Family for DeepseekV4 {
         let inner = keys.size_or("moe_intermediate_size", 2_048)?;
         let mixture = Mixture {
             hidden,
-            experts: keys.size_or("n_routed_experts", 256)?,
+            experts: keys.experts_or("n_routed_experts", 256)?,
             top_k: keys.size_or("num_experts_per_tok", 6)?,
             inner,
             shared: 0,

@@ -14,7 +14,7 @@ const CLASS: Defaults =
     Defaults { vocab: 151_552, hidden: 4096, layers: 46, heads: 96, kv_heads: Some(8), head_dim: None };
 
 fn mixture(keys: &Keys, hidden: u64) -> Result<Vec<Unit>, ConfigError> {
-    let experts = keys.size_or("n_routed_experts", 128)?;
+    let experts = keys.experts_or("n_routed_experts", 128)?;
     let top_k = keys.size_or("num_experts_per_tok", 8)?;
     check_experts(keys, "num_experts_per_tok", top_k, experts)?;
     let inner = keys.size_or("moe_intermediate_size", 1408)?;

@@ -32,7 +32,7 @@ impl Family for GptOss {
         keys.ignore(&["experts_per_token"]);
         let bias = keys.flag_or("attention_bias", true)?;
         let attention = Gqa { qkv_bias: bias, o_bias: bias, sinks: true, ..trunk.attention() };
-        let experts = keys.size_or("num_local_experts", 128)?;
+        let experts = keys.experts_or("num_local_experts", 128)?;
         let top_k = keys.size_or("num_experts_per_tok", 4)?;
         check_experts(keys, "num_experts_per_tok", top_k, experts)?;
         let feed_forward = Mixture {

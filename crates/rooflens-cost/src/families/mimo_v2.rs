@@ -77,7 +77,7 @@ impl Family for MimoV2 {
         dense.push(all_reduce(hidden));
         let mixture = Mixture {
             hidden,
-            experts: keys.size_or("n_routed_experts", 256)?,
+            experts: keys.experts_or("n_routed_experts", 256)?,
             top_k: keys.size_or("num_experts_per_tok", 8)?,
             inner: keys.size_or("moe_intermediate_size", 2_048)?,
             shared: 0,

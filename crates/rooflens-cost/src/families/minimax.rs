@@ -42,7 +42,7 @@ impl Family for Minimax {
         let lightning = lightning(hidden, heads, head_dim, keys.size_or("block_size", 256)?);
         let mixture = Mixture {
             hidden,
-            experts: keys.size_or("num_local_experts", 8)?,
+            experts: keys.experts_or("num_local_experts", 8)?,
             top_k: keys.size_or("num_experts_per_tok", 2)?,
             inner: keys.size_or("intermediate_size", 14_336)?,
             shared: 0,

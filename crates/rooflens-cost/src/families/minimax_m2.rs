@@ -39,7 +39,7 @@ impl Family for MinimaxM2 {
         };
         let mixture = Mixture {
             hidden,
-            experts: keys.size_or("num_local_experts", 256)?,
+            experts: keys.experts_or("num_local_experts", 256)?,
             top_k: keys.size_or("num_experts_per_tok", 8)?,
             inner: keys.size_or("intermediate_size", 1_536)?,
             shared: 0,

@@ -51,7 +51,7 @@ impl Family for MinimaxM3 {
         dense.push(all_reduce(hidden));
         let mixture = Mixture {
             hidden,
-            experts: keys.size_or("num_local_experts", 128)?,
+            experts: keys.experts_or("num_local_experts", 128)?,
             top_k: keys.size_or("num_experts_per_tok", 4)?,
             inner,
             shared: keys.size_or("shared_intermediate_size", 3_072)?,

@@ -30,7 +30,7 @@ impl Family for Mixtral {
         let trunk = Trunk::read(keys, CLASS)?;
         let mut attention = trunk.attention();
         attention.mask = mask_of(window_or(keys, None)?);
-        let experts = keys.size_or("num_local_experts", 8)?;
+        let experts = keys.experts_or("num_local_experts", 8)?;
         let top_k = keys.size_or("num_experts_per_tok", 2)?;
         check_experts(keys, "num_experts_per_tok", top_k, experts)?;
         let mixture = Mixture {

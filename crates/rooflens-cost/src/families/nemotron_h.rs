@@ -187,7 +187,7 @@ impl<'a> Sizes<'a> {
 
     fn experts(&self) -> Result<Vec<Unit>, ConfigError> {
         let (keys, hidden) = (self.keys, self.hidden);
-        let count = keys.size_or("n_routed_experts", 8)?;
+        let count = keys.experts_or("n_routed_experts", 8)?;
         let top_k = keys.size_or("num_experts_per_tok", 2)?;
         check_experts(keys, "num_experts_per_tok", top_k, count)?;
         let width = self.latent.unwrap_or(hidden);

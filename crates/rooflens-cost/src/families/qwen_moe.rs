@@ -24,7 +24,7 @@ pub struct Defaults {
 
 /// The experts, with the shared one where the family has one.
 pub fn mixture(keys: &Keys, hidden: u64, class: Defaults) -> Result<Vec<Unit>, ConfigError> {
-    let experts = keys.size_or("num_experts", class.experts)?;
+    let experts = keys.experts_or("num_experts", class.experts)?;
     let top_k = keys.size_or("num_experts_per_tok", class.top_k)?;
     check_experts(keys, "num_experts_per_tok", top_k, experts)?;
     let shared = match class.shared {
