@@ -27,6 +27,9 @@ pub struct Artefact {
     probe: Probe,
     /// Bytes of the input as it is stored, if known: for progress.
     pub stored_bytes: Option<u64>,
+    /// The file that holds it as it is, for formats that are not read from front to back.
+    plain_file: Option<PathBuf>,
+    progress: Progress,
     reader: Box<dyn Read + Send>,
 }
 
@@ -78,7 +81,7 @@ impl Artefact {
         stored_bytes: Option<u64>,
         progress: Progress,
     ) -> Result<Self, IngestError> {
-        let mut stored = Counted { inner: stored, progress };
+        let mut stored = Counted { inner: stored, progress: progress.clone() };
         let magic = read_some(&mut stored, 2).0;
         let gzip = magic == [0x1f, 0x8b];
         let stored = Cursor::new(magic).chain(stored);
@@ -97,7 +100,15 @@ impl Artefact {
             Some(error) => Box::new(beginning.chain(Failing(Some(error)))),
             None => Box::new(beginning.chain(reader)),
         };
-        Ok(Artefact { name: name.clone(), probe: Probe { name, head }, stored_bytes, reader })
+        let plain_file = (!gzip && path.is_file()).then_some(path);
+        Ok(Artefact {
+            name: name.clone(),
+            probe: Probe { name, head },
+            stored_bytes,
+            plain_file,
+            progress,
+            reader,
+        })
     }
 
     /// File name, without its folder.
@@ -110,10 +121,34 @@ impl Artefact {
         &self.probe
     }
 
+    /// The whole, for a format that jumps about in it. What is compressed, or is no file, is taken into
+    /// memory, up to where its stream breaks off.
+    pub fn into_whole(mut self) -> (Whole, Option<std::io::Error>) {
+        if let Some(path) = self.plain_file.take() {
+            return (Whole::File(path), None);
+        }
+        let mut bytes = Vec::new();
+        let error = self.reader.read_to_end(&mut bytes).err();
+        (Whole::Bytes(bytes), error)
+    }
+
+    /// Whoever watches how far reading is.
+    pub fn progress(&self) -> Progress {
+        self.progress.clone()
+    }
+
     /// The whole, from the beginning, decompressed.
     pub fn into_reader(self) -> Box<dyn Read + Send> {
         self.reader
     }
+}
+
+/// All of an input.
+pub enum Whole {
+    /// A file, as it is.
+    File(PathBuf),
+    /// Its bytes.
+    Bytes(Vec<u8>),
 }
 
 /// Told the number of stored bytes that were just read; answers whether to read on.

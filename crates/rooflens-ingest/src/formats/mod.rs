@@ -2,6 +2,7 @@
 //! [`ALL`], and a sample at `fixtures/<name>/`.
 
 mod kineto;
+mod nsys;
 
 use rooflens_schema::{Notes, RankTables};
 
@@ -22,4 +23,4 @@ pub trait Format: Sync {
 }
 
 /// Every format, in the order they are asked.
-pub const ALL: &[&dyn Format] = &[&kineto::Kineto];
+pub const ALL: &[&dyn Format] = &[&kineto::Kineto, &nsys::Nsys];

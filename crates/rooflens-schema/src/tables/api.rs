@@ -23,6 +23,8 @@ column_enum! {
         Event = "event",
         /// The profiler's own work.
         Overhead = "overhead",
+        /// A call of the operating system, as `poll` or `read`.
+        System = "system",
         /// Anything else.
         Other = "other",
     }

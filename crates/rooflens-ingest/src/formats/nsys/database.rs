@@ -1,0 +1,156 @@
+//! A SQLite file that anybody may have made: opened so that it can do nothing, read table by table.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use rooflens_schema::{Notes, Severity, Stage};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, MAIN_DB, OpenFlags, Row};
+
+use crate::artefact::Whole;
+
+/// What every SQLite file begins with.
+pub const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// No name of a kernel or range is longer; a longer one is refused, not taken into memory.
+const LONGEST_VALUE: i32 = 16 << 20;
+
+/// An open file.
+pub struct Database<'n> {
+    connection: Connection,
+    tables: HashSet<String>,
+    source: String,
+    notes: &'n Notes,
+}
+
+impl<'n> Database<'n> {
+    /// Opens it for reading alone: nothing is written beside it, no function or view of its own is run.
+    pub fn open(from: Whole, source: &str, notes: &'n Notes) -> rusqlite::Result<Self> {
+        let connection = match from {
+            Whole::File(path) => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+                    | OpenFlags::SQLITE_OPEN_NO_MUTEX
+                    | OpenFlags::SQLITE_OPEN_URI;
+                Connection::open_with_flags(address(&path), flags)?
+            }
+            Whole::Bytes(bytes) => {
+                let mut connection = Connection::open_in_memory()?;
+                connection.deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), true)?;
+                connection
+            }
+        };
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
+        let mut tables = HashSet::new();
+        {
+            let mut names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+            let mut rows = names.query([])?;
+            while let Some(row) = rows.next()? {
+                tables.extend(text(row, 0).map(str::to_owned));
+            }
+        }
+        Ok(Database { connection, tables, source: source.to_owned(), notes })
+    }
+
+    /// Gives every row of a table, with `columns` in this order; null for those it has not. A table that
+    /// is not there has no rows. Damage ends the table with a note: what was read counts.
+    pub fn each(&self, table: &str, columns: &[&str], mut take: impl FnMut(&Row<'_>)) {
+        if !self.tables.contains(table) {
+            return;
+        }
+        let mut count = 0_u64;
+        if let Err(error) = self.rows(table, columns, &mut |row| {
+            count += 1;
+            take(row);
+        }) {
+            let message =
+                format!("{table} is damaged after {count} records: {error}; the others are missing");
+            self.notes.add(Stage::Ingest, Severity::DataLoss, "damaged_table", &self.source, message);
+        }
+    }
+
+    fn rows(&self, table: &str, columns: &[&str], take: &mut dyn FnMut(&Row<'_>)) -> rusqlite::Result<()> {
+        // The table's name and those of the columns stand in our code: they can be part of a statement.
+        // (The columns of a statement cannot be asked for: rusqlite panics where a name is not UTF-8.)
+        let mut known = HashSet::new();
+        let mut names = self.connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
+        let mut rows = names.query([table])?;
+        while let Some(row) = rows.next()? {
+            known.extend(text(row, 0).map(str::to_owned));
+        }
+        let asked: Vec<String> = columns
+            .iter()
+            .map(|name| if known.contains(*name) { format!("\"{name}\"") } else { "NULL".to_owned() })
+            .collect();
+        let mut statement =
+            self.connection.prepare(&format!("SELECT {} FROM \"{table}\"", asked.join(", ")))?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            take(row);
+        }
+        Ok(())
+    }
+
+    /// How many records a table has; 0 where there is none.
+    pub fn count(&self, table: &str) -> i64 {
+        if !self.tables.contains(table) {
+            return 0;
+        }
+        let ask = format!("SELECT COUNT(*) FROM \"{table}\"");
+        self.connection.query_row(&ask, [], |row| row.get(0)).unwrap_or(0)
+    }
+
+    /// The connection, for asking again and again.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Whether there is such a table.
+    pub fn has(&self, table: &str) -> bool {
+        self.tables.contains(table)
+    }
+
+    /// Notes records that are lost.
+    pub fn lost(&self, code: &str, message: &str) {
+        self.notes.add(Stage::Ingest, Severity::DataLoss, code, &self.source, message.to_owned());
+    }
+
+    /// Notes something that is worth knowing.
+    pub fn tell(&self, severity: Severity, code: &str, count: i64, message: String) {
+        self.notes.add_many(Stage::Ingest, severity, code, &self.source, count, message);
+    }
+}
+
+/// A path as SQLite wants it. "Immutable" keeps it from looking for, or making, files beside it.
+fn address(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut address = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                address.push(*byte as char)
+            }
+            other => address.push_str(&format!("%{other:02x}")),
+        }
+    }
+    address + "?immutable=1"
+}
+
+/// A whole number of a row.
+pub fn number(row: &Row<'_>, column: usize) -> Option<i64> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Integer(value)) => Some(value),
+        _ => None,
+    }
+}
+
+/// A text of a row.
+pub fn text<'r>(row: &'r Row<'_>, column: usize) -> Option<&'r str> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Text(bytes)) => std::str::from_utf8(bytes).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,89 @@
+//! What the host did: calls of the runtime and the driver, of the operating system, of the profiler.
+
+use rooflens_schema::tables::{ApiKind, ApiRow};
+use rooflens_schema::{Opt, Severity};
+
+use super::database::number;
+use super::{Reader, thread};
+
+/// Calls of libraries: start, end, thread, correlation, name.
+const CALL: [&str; 5] = ["start", "end", "globalTid", "correlationId", "nameId"];
+
+/// Records of things that no table holds.
+const UNREAD: &[(&str, &str)] = &[
+    ("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "waits as the device saw them"),
+    ("CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA events"),
+    ("SAMPLING_CALLCHAINS", "call chains of samples"),
+    ("COMPOSITE_EVENTS", "samples of the processors"),
+    ("SCHED_EVENTS", "switches of threads"),
+    ("GPU_METRICS", "counters of the device"),
+    ("CUBLAS_EVENTS", "cuBLAS calls"),
+    ("CUDNN_EVENTS", "cuDNN calls"),
+    ("MPI_COLLECTIVES_EVENTS", "MPI collectives"),
+];
+
+impl Reader<'_> {
+    /// Reads everything that stands on a thread's timeline and has no name by the user.
+    pub(super) fn host(&mut self) {
+        self.calls("CUPTI_ACTIVITY_KIND_RUNTIME", ApiKind::Other);
+        self.calls("OSRT_API", ApiKind::System);
+        self.calls("PROFILER_OVERHEAD", ApiKind::Overhead);
+        self.calls("CUPTI_ACTIVITY_KIND_OVERHEAD", ApiKind::Overhead);
+        for (table, what) in UNREAD {
+            let count = self.database.count(table);
+            if count > 0 {
+                let message = format!("{what} ({table}) have no table yet and were not read");
+                let code = format!("unread_{}", table.to_ascii_lowercase());
+                self.database.tell(Severity::Info, &code, count, message);
+                self.records += count;
+            }
+        }
+    }
+
+    fn calls(&mut self, table: &str, kind: ApiKind) {
+        self.database.each(table, &CALL, |row| {
+            let Some((ts_ns, dur_ns)) = self.span(number(row, 0), number(row, 1)) else { return };
+            let tid = number(row, 2);
+            let corr_id = self.correlation(tid, number(row, 3)).into();
+            let name_id = self.strings.of_row(row, &[4], without_version);
+            self.tables.api.push(ApiRow {
+                tid: thread(tid),
+                ts_ns,
+                dur_ns,
+                name_id: name_id.unwrap_or_else(|| self.strings.intern("(call without a name)")),
+                kind,
+                corr_id,
+                ext_id: Opt::NONE,
+                op_id: Opt::NONE,
+            });
+        });
+    }
+}
+
+/// `cudaLaunchKernel_v7000` is what everybody else calls `cudaLaunchKernel`: the number is that of the
+/// CUDA version it came with, four or five digits. `cuMemAlloc_v2` is a name.
+fn without_version(name: &str) -> &str {
+    match name.rsplit_once("_v") {
+        Some((plain, version)) if version.len() >= 4 && version.bytes().all(|byte| byte.is_ascii_digit()) => {
+            plain
+        }
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_left_out() {
+        for (name, plain) in [
+            ("cudaLaunchKernel_v7000", "cudaLaunchKernel"),
+            ("cudaStreamGetCaptureInfo_v2_v11030", "cudaStreamGetCaptureInfo_v2"),
+            ("cuMemAlloc_v2", "cuMemAlloc_v2"),
+            ("poll", "poll"),
+        ] {
+            assert_eq!(without_version(name), plain);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Nsight Systems: the SQLite file that `nsys export --type sqlite` writes, of schema 3.0 to 3.25.
+//!
+//! Columns are asked for by name; a table or column that a version does not write is absent, as is one
+//! that nothing was recorded for. Only names that a record refers to are read: the file's strings hold
+//! the environment of every process of the machine.
+//!
+//! * `database`: a file that may be hostile, opened; tables by name.
+//! * `strings`: names by their number.
+//! * `device`, `host`, `nvtx`: records to rows.
+//! * `about`: devices, clock, versions, and what the tool itself complains of.
+
+mod about;
+mod database;
+mod device;
+mod host;
+mod nvtx;
+mod strings;
+#[cfg(test)]
+mod tests;
+
+use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage};
+
+use crate::artefact::{Artefact, Probe};
+use crate::error::IngestError;
+use crate::formats::Format;
+use database::Database;
+use strings::Strings;
+
+/// The format.
+pub struct Nsys;
+
+impl Format for Nsys {
+    fn name(&self) -> &'static str {
+        "nsys"
+    }
+
+    fn about(&self) -> &'static str {
+        "Nsight Systems export: .sqlite, by nsys export --type sqlite"
+    }
+
+    fn sniff(&self, probe: &Probe) -> bool {
+        // The text of the schema stands on the first pages.
+        let has = |word: &str| memchr::memmem::find(&probe.head, word.as_bytes()).is_some();
+        probe.head.starts_with(database::MAGIC)
+            && ["StringIds", "CUPTI_ACTIVITY_KIND", "NVTX_EVENTS", "TARGET_INFO_SESSION"].into_iter().any(has)
+    }
+
+    fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
+        let source = from.name().to_owned();
+        let fail = |why: String| IngestError::NoRecords { source_name: source.clone(), format: "nsys", why };
+        let (stored, progress) = (from.stored_bytes, from.progress());
+        let (whole, cut) = from.into_whole();
+        if let Some(error) = cut {
+            let message = format!("the stream breaks off: {error}; what follows is missing");
+            notes.add(Stage::Ingest, Severity::DataLoss, "stream_error", &source, message);
+        }
+        let database = Database::open(whole, &source, notes).map_err(|error| fail(error.to_string()))?;
+        let interner = Interner::default();
+        let (mut tables, extent, records) = read_all(&database, &interner);
+        // The pages were not read through us; they are all read now.
+        progress(stored.unwrap_or(0));
+        let Some((first, last)) = extent else {
+            return Err(fail("nothing was recorded in it".to_owned()));
+        };
+        tables.meta.source.clone_from(&source);
+        tables.meta.format = "nsys".to_owned();
+        tables.meta.events = records;
+        (tables.meta.first_ns, tables.meta.last_ns) = (first, last);
+        tables.names = interner.freeze();
+        tables.shift(first.saturating_neg());
+        Ok(tables)
+    }
+}
+
+/// The rows, the first start and last end among them, and how many records there are.
+fn read_all(database: &Database<'_>, interner: &Interner) -> (RankTables, Option<(i64, i64)>, i64) {
+    let mut reader = Reader {
+        strings: Strings::new(database, interner),
+        database,
+        processes: Vec::new(),
+        tables: RankTables::default(),
+        extent: None,
+        records: 0,
+    };
+    reader.device();
+    reader.host();
+    reader.nvtx();
+    reader.about();
+    (reader.tables, reader.extent, reader.records)
+}
+
+/// Rows so far, and what is needed to read more.
+struct Reader<'a> {
+    database: &'a Database<'a>,
+    strings: Strings<'a>,
+    /// Processes in the order they are met: correlation ids are theirs alone.
+    processes: Vec<i64>,
+    tables: RankTables,
+    extent: Option<(i64, i64)>,
+    records: i64,
+}
+
+impl Reader<'_> {
+    /// Start and duration of a record, which widen the extent of the trace. Without both it is counted
+    /// as lost.
+    fn span(&mut self, start: Option<i64>, end: Option<i64>) -> Option<(i64, i64)> {
+        self.records += 1;
+        let (Some(start), Some(end)) = (start, end) else {
+            self.database.lost("event_without_time", "records without a start or an end");
+            return None;
+        };
+        if end < start {
+            self.database.lost("event_without_time", "records that end before they start");
+            return None;
+        }
+        let (first, last) = self.extent.unwrap_or((start, end));
+        self.extent = Some((first.min(start), last.max(end)));
+        Some((start, end.saturating_sub(start)))
+    }
+
+    /// A correlation id that is one of the whole file: those of the first process stay as they are.
+    fn correlation(&mut self, global: Option<i64>, id: Option<i64>) -> Option<i64> {
+        // A process or thread of a machine: 8 bits of type, 8 of machine, 24 of process, 24 of thread.
+        let process = global.unwrap_or(0) >> 24;
+        let index = self.processes.iter().position(|known| *known == process).unwrap_or_else(|| {
+            self.processes.push(process);
+            self.processes.len() - 1
+        });
+        id.filter(|id| *id > 0).map(|id| ((index as i64) << 32) | (id & 0xffff_ffff))
+    }
+}
+
+/// The thread of a global id. Threads of a machine have different numbers, whatever their process.
+fn thread(global: Option<i64>) -> i64 {
+    global.unwrap_or(0) & 0xff_ffff
+}
+
+/// Device, stream and launch sizes are small; what is not is held at the edge.
+fn narrow(value: i64) -> i32 {
+    value.clamp(i64::from(i32::MIN) + 1, i64::from(i32::MAX)) as i32
+}
