@@ -20,6 +20,7 @@ pub mod artefact;
 pub mod error;
 pub mod folder;
 pub mod formats;
+pub mod ncu;
 
 pub use artefact::{Artefact, Probe, Progress, Source, no_progress};
 pub use error::IngestError;

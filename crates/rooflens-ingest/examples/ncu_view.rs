@@ -1,0 +1,34 @@
+//! Prints every metric of a `.ncu-rep` file, a JSON object for each launch: for comparing with `ncu --import`.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
+
+use std::time::Instant;
+
+use rooflens_ingest::ncu::{self, Value};
+use rooflens_schema::Notes;
+use serde_json::{Map, Value as Json};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    for path in std::env::args().skip(1) {
+        let bytes = std::fs::read(&path)?;
+        let begin = Instant::now();
+        let report = ncu::read(&bytes, &path, &Notes::default())?;
+        eprintln!("{path}: {:.1} ms", begin.elapsed().as_secs_f64() * 1e3);
+        for launch in &report.launches {
+            let mut metrics = Map::new();
+            for (name, metric) in &launch.metrics {
+                let value = match &metric.value {
+                    Some(Value::Whole(whole)) => (*whole).into(),
+                    Some(Value::Number(number)) if number.is_finite() => (*number).into(),
+                    // What JSON has no number for.
+                    Some(Value::Number(other)) => other.to_string().to_lowercase().into(),
+                    Some(Value::Text(text)) => text.clone().into(),
+                    None => Json::Null,
+                };
+                metrics.insert(name.clone(), value);
+            }
+            let document = serde_json::json!({"name": launch.name, "metrics": metrics});
+            println!("{document}");
+        }
+    }
+    Ok(())
+}
