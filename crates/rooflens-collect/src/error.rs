@@ -160,6 +160,10 @@ impl ExecuteError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
+            ExecuteError::NoProgram { program, .. } if program.ends_with("nsys") => {
+                "install Nsight Systems, or name it: pipeline.nsys.program=PATH; rooflens doctor tells what is there"
+                    .to_owned()
+            }
             ExecuteError::NoProgram { instead, .. } => match instead.first() {
                 Some(first) => format!("runtime.python={first}"),
                 None => "name the interpreter that has torch: runtime.python=PATH".to_owned(),

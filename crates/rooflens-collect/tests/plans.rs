@@ -74,7 +74,22 @@ fn every_profiling_option() {
     insta::assert_snapshot!(told(&planned(&["profiling=roofline-only", "hardware=h100"]).unwrap()), @r#"
     static_analysis: $PROJECT/models/tiny-random on Some("H100"), batch [1, 4, 16, 64, 256], context [512, 1024, 2048]
     "#);
-    for (profiling, stage) in [("nsys", "nsys"), ("ncu", "nsys"), ("full", "nsys")] {
+    insta::assert_snapshot!(told(&planned(&["profiling=nsys"]).unwrap()), @r#"
+    measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json
+      leaves raw/measure/events.jsonl raw/measure/steps.csv raw/measure/requests.jsonl raw/measure/tokens.jsonl
+    nsys (pass nsys): nsys profile --session-new=rooflens-%q{ROOFLENS_SESSION} --trace=cuda,nvtx,osrt --sample=none --cpuctxsw=none --cuda-graph-trace=node --capture-range=nvtx --nvtx-capture=rooflens.capture@* --capture-range-end=stop --export=sqlite --force-overwrite=true --output $RUN/raw/nsys/report python -m rooflens.workload $RUN/raw/nsys/spec.json
+      leaves raw/nsys/events.jsonl raw/nsys/steps.csv raw/nsys/requests.jsonl raw/nsys/tokens.jsonl raw/nsys/report.nsys-rep raw/nsys/report.sqlite
+    static_analysis: $PROJECT/models/tiny-random on None, batch [1], context []
+    "#);
+    insta::assert_snapshot!(
+        told(&planned(&["profiling=nsys", "runtime=vllm", "pipeline/nsys=whole"]).unwrap()), @r#"
+    measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json
+      leaves raw/measure/events.jsonl raw/measure/steps.csv raw/measure/requests.jsonl raw/measure/tokens.jsonl
+    nsys (pass nsys): nsys profile --session-new=rooflens-%q{ROOFLENS_SESSION} --trace=cuda,nvtx,osrt --sample=none --cpuctxsw=none --cuda-graph-trace=node --export=sqlite --force-overwrite=true --output $RUN/raw/nsys/report python -m rooflens.workload $RUN/raw/nsys/spec.json
+      leaves raw/nsys/events.jsonl raw/nsys/steps.csv raw/nsys/requests.jsonl raw/nsys/tokens.jsonl raw/nsys/report.nsys-rep raw/nsys/report.sqlite
+    static_analysis: $PROJECT/models/tiny-random on None, batch [8], context []
+    "#);
+    for (profiling, stage) in [("ncu", "ncu"), ("full", "ncu")] {
         let error = planned(&[&format!("profiling={profiling}")]).unwrap_err();
         assert_eq!(error.to_string(), format!("the stage {stage} is on, but this version cannot run it yet"));
         assert_eq!(error.hint(), format!("leave it out: pipeline.{stage}.enable=false"));

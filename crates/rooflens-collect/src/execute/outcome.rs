@@ -116,7 +116,8 @@ impl Outcome {
             });
         }
         let told = self.told.error.as_ref().and_then(|error| error.text("hint")).map(str::to_owned);
-        told.or_else(|| match (self.end, self.signal) {
+        told.or_else(|| {
+            match (self.end, self.signal) {
             (End::TimedOut, _) => {
                 Some("runtime.timeout_s=SECONDS gives it more time; null, all it wants".to_owned())
             }
@@ -126,8 +127,15 @@ impl Outcome {
             (End::Crashed, Some(25)) => {
                 Some("ulimit -f tells how large a file may be; df -h . the free room".to_owned())
             }
+            // Nsight Systems ends with code 0 where what it waited for never began.
+            (End::Incomplete, _) if self.missing.iter().any(|file| file.ends_with(".nsys-rep")) => Some(
+                "nsys recorded nothing: the phase to capture never began. pipeline.nsys.capture=null records \
+                 everything; a program of your own marks phases with rooflens.probe"
+                    .to_owned(),
+            ),
             _ if self.is_disk_full() => Some("df -h . tells the free room".to_owned()),
             _ => None,
+        }
         })
     }
 

@@ -22,6 +22,7 @@ use super::reader::{self, Line};
 use super::{Executor, Watch, Wish};
 use crate::error::ExecuteError;
 use crate::plan::{Command, Places, Step};
+use crate::profilers::SESSION;
 
 /// The variable that tells a workload where its events go.
 const EVENTS: &str = "ROOFLENS_EVENTS_FD";
@@ -117,6 +118,7 @@ fn start(folder: &Path, command: &Command, places: &Places) -> Result<(Child, Re
         .args(command.argv[1..].iter().map(|word| word.resolve(places)))
         .envs(command.env.iter().map(|(name, value)| (name, value.resolve(places))))
         .env(EVENTS, writer.as_raw_fd().to_string())
+        .env(SESSION, session())
         .current_dir(command.cwd.resolve(places))
         .stdin(Stdio::null())
         .stdout(stdout)
@@ -127,6 +129,12 @@ fn start(folder: &Path, command: &Command, places: &Places) -> Result<(Child, Re
         .map_err(unstartable)?;
     drop(writer);
     Ok((child, reader::start(reader)))
+}
+
+/// Unlike that of any other step, on this machine and at any time.
+fn session() -> String {
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    format!("{}-{}", std::process::id(), since.as_micros())
 }
 
 fn wait(child: &mut Child) -> Result<Option<ExitStatus>, ExecuteError> {

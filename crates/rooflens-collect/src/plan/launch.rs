@@ -26,6 +26,12 @@ impl<'a> Launch<'a> {
         Self { settings, config }
     }
 
+    /// The settings of the run.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        self.settings
+    }
+
     /// The step that runs one pass in a process of its own.
     #[must_use]
     pub fn step(&self, stage: Stage, pass: Pass, purpose: &str) -> Step {

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::{Command, Places, Plan, Root, Step, Word, Work};
+use super::{Command, Places, Plan, Root, Stage, Step, Word, Work};
+use crate::profilers::SESSION;
 
 impl Plan {
     /// The plan as a script. What it does is what [`execute`](crate::execute) would do, but for
@@ -17,6 +18,9 @@ impl Plan {
         }
         if self.commands().next().is_some() {
             let _ = writeln!(script, "PACKAGE=$({package})");
+        }
+        if self.steps.iter().any(|step| step.stage == Stage::Nsys) {
+            let _ = writeln!(script, "export {SESSION}=$$-$(date +%s)");
         }
         for step in &self.steps {
             script += &shell_of(step, places);

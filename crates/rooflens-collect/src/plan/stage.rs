@@ -48,7 +48,7 @@ impl Stage {
     /// Whether this version can run it.
     #[must_use]
     pub fn is_built(self) -> bool {
-        !matches!(self, Stage::Nsys | Stage::Ncu)
+        !matches!(self, Stage::Ncu)
     }
 }
 
@@ -59,6 +59,8 @@ pub enum Pass {
     Measure,
     /// Warm-up and a round under PyTorch's profiler.
     TorchProfiler,
+    /// Warm-up and a round under Nsight Systems, which is started around it.
+    Nsys,
     /// Answers only.
     Predict,
 }
@@ -70,6 +72,7 @@ impl Pass {
         match self {
             Pass::Measure => "measure",
             Pass::TorchProfiler => "torch_profiler",
+            Pass::Nsys => "nsys",
             Pass::Predict => "predict",
         }
     }

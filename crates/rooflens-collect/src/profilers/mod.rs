@@ -1,8 +1,10 @@
 //! What can look at a workload while it runs, one a file. Adding one: a file here, a `mod` line, an
 //! entry in [`ALL`].
 
+mod nsys;
 mod torch;
 
+pub use self::nsys::SESSION;
 use crate::plan::{Launch, Stage, Step};
 
 /// A profiler.
@@ -20,7 +22,7 @@ pub trait Profiler: Sync {
 }
 
 /// Every profiler, in the order they are run in.
-pub const ALL: &[&dyn Profiler] = &[&torch::Torch];
+pub const ALL: &[&dyn Profiler] = &[&torch::Torch, &nsys::Nsys];
 
 /// The profiler of a stage, where there is one that is built.
 #[must_use]

@@ -1,6 +1,6 @@
 //! Any program of the user's, with the probe or NVTX ranges in it.
 
-use super::Runtime;
+use super::{Gate, Runtime};
 use crate::error::SettingsError;
 use crate::plan::Pass;
 use crate::settings::{Own, Section};
@@ -34,5 +34,10 @@ impl Runtime for Command {
     // A trace is there only where the program uses the probe with torch.
     fn leaves(&self, _: Pass) -> Vec<&'static str> {
         vec!["events.jsonl", "phases.jsonl"]
+    }
+
+    // As the probe names phases.
+    fn gate(&self, phase: Option<&str>) -> Gate {
+        phase.map_or(Gate::Open, |phase| Gate::Range(format!("rooflens.{phase}")))
     }
 }

@@ -26,10 +26,23 @@ pub trait Runtime: Sync {
     fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError>;
     /// What a pass that ended well has left, from its folder. A folder must have something in it.
     fn leaves(&self, pass: Pass) -> Vec<&'static str>;
+    /// What tells a profiler around it that a phase begins and ends.
+    fn gate(&self, phase: Option<&str>) -> Gate;
     /// Whether it makes weights on disk that later passes can use.
     fn keeps_weights(&self) -> bool {
         false
     }
+}
+
+/// How a profiler that is started around a workload knows when to record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gate {
+    /// An NVTX range of this name is open.
+    Range(String),
+    /// The CUDA profiler is on.
+    CudaProfiler,
+    /// It always records.
+    Open,
 }
 
 impl fmt::Debug for dyn Runtime {

@@ -1,6 +1,6 @@
 //! PyTorch with Hugging Face transformers, one step at a time.
 
-use super::{Runtime, TOKENS};
+use super::{Gate, Runtime, TOKENS};
 use crate::error::SettingsError;
 use crate::plan::Pass;
 use crate::settings::{Own, Section};
@@ -32,8 +32,13 @@ impl Runtime for Pytorch {
         let own: &[&str] = match pass {
             Pass::TorchProfiler => &["trace.json.gz"],
             Pass::Predict => &["predictions.jsonl"],
-            Pass::Measure => &[],
+            Pass::Measure | Pass::Nsys => &[],
         };
         [&TOKENS, own].concat()
+    }
+
+    // Warm-up rounds have the same phases: only the workload knows which round counts.
+    fn gate(&self, _: Option<&str>) -> Gate {
+        Gate::Range("rooflens.capture".to_owned())
     }
 }

@@ -1,6 +1,6 @@
 //! vLLM's own engine, offline.
 
-use super::{Runtime, TOKENS};
+use super::{Gate, Runtime, TOKENS};
 use crate::error::SettingsError;
 use crate::plan::Pass;
 use crate::settings::{Own, Section};
@@ -39,9 +39,14 @@ impl Runtime for Vllm {
             // One for each worker, named by vLLM.
             Pass::TorchProfiler => &["traces"],
             Pass::Predict => &["predictions.jsonl"],
-            Pass::Measure => &[],
+            Pass::Measure | Pass::Nsys => &[],
         };
         [&TOKENS, own].concat()
+    }
+
+    // The engine starts and stops it in every worker.
+    fn gate(&self, _: Option<&str>) -> Gate {
+        Gate::CudaProfiler
     }
 
     fn keeps_weights(&self) -> bool {

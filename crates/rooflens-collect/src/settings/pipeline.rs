@@ -13,6 +13,25 @@ pub struct Pipeline {
     pub on: Vec<(Stage, Option<Box<Place>>)>,
     /// What the model must cost.
     pub static_analysis: StaticAnalysis,
+    /// Nsight Systems.
+    pub nsys: Nsys,
+}
+
+/// Settings of Nsight Systems.
+#[derive(Debug, Clone, Default)]
+pub struct Nsys {
+    /// The program.
+    pub program: String,
+    /// The phase to capture; none: the whole run.
+    pub capture: Option<String>,
+    /// What to trace.
+    pub trace: Vec<String>,
+    /// Samples of call stacks.
+    pub sample: String,
+    /// A graph as one row, or each kernel in it.
+    pub cuda_graph_trace: String,
+    /// Counters of the device over time.
+    pub gpu_metrics: bool,
 }
 
 /// Sizes that the static analysis is asked about.
@@ -28,6 +47,7 @@ impl Pipeline {
     pub(super) fn read(mut keys: Section<'_>) -> Result<Self, SettingsError> {
         let mut on = Vec::new();
         let mut static_analysis = StaticAnalysis { batch_sizes: Vec::new(), contexts: Vec::new() };
+        let mut nsys = Nsys::default();
         for stage in Stage::ALL.iter().copied().filter(|stage| *stage != Stage::Measure) {
             let Some(mut stage_keys) = keys.optional_section(stage.name())? else { continue };
             if stage_keys.flag("enable")? {
@@ -36,7 +56,7 @@ impl Pipeline {
             match stage {
                 Stage::StaticAnalysis => static_analysis = sizes(&mut stage_keys)?,
                 Stage::TorchProfiler => torch_profiler(&mut stage_keys)?,
-                Stage::Nsys => nsys(&mut stage_keys)?,
+                Stage::Nsys => nsys = Nsys::read(&mut stage_keys)?,
                 Stage::Ncu => ncu(&mut stage_keys)?,
                 Stage::DirectInference => {
                     stage_keys.optional_positive("max_new_tokens")?;
@@ -47,7 +67,7 @@ impl Pipeline {
             stage_keys.finish()?;
         }
         keys.finish()?;
-        Ok(Self { on, static_analysis })
+        Ok(Self { on, static_analysis, nsys })
     }
 
     /// Whether a stage is on.
@@ -80,12 +100,17 @@ fn torch_profiler(keys: &mut Section<'_>) -> Result<(), SettingsError> {
     samples(keys)
 }
 
-fn nsys(keys: &mut Section<'_>) -> Result<(), SettingsError> {
-    keys.optional_text("capture")?;
-    keys.texts("trace")?;
-    keys.text("sample")?;
-    keys.choice("cuda_graph_trace", &["graph", "node"])?;
-    keys.flag("gpu_metrics").map(drop)
+impl Nsys {
+    fn read(keys: &mut Section<'_>) -> Result<Self, SettingsError> {
+        Ok(Self {
+            program: keys.optional_text("program")?.unwrap_or_else(|| "nsys".to_owned()),
+            capture: keys.optional_text("capture")?,
+            trace: keys.texts("trace")?,
+            sample: keys.text("sample")?,
+            cuda_graph_trace: keys.choice("cuda_graph_trace", &["graph", "node"])?,
+            gpu_metrics: keys.flag("gpu_metrics")?,
+        })
+    }
 }
 
 fn ncu(keys: &mut Section<'_>) -> Result<(), SettingsError> {

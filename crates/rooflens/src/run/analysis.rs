@@ -64,7 +64,11 @@ fn unreadable(error: &CliError, notes: &Notes, console: &Console) -> Analysed {
 fn trace(run: &RunDir) -> Option<PathBuf> {
     let folder = run.raw(Stage::TorchProfiler.name());
     let (file, many) = (folder.join("trace.json.gz"), folder.join("traces"));
-    if file.is_file() { Some(file) } else { Some(many).filter(|many| many.is_dir()) }
+    if file.is_file() {
+        return Some(file);
+    }
+    let timeline = run.raw(Stage::Nsys.name()).join("report.sqlite");
+    [many, timeline].into_iter().find(|path| path.exists())
 }
 
 /// Removes traces whose rows are in the tables.

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""`rooflens run` on real PyTorch and vLLM: tokens, steps, operators and files of whole runs.
+
+    VENV/bin/python check_run.py --rooflens BIN [--only TEXT] [--keep DIR]
+
+VENV has torch, transformers and vLLM (python/requirements-test.txt). A project is made, three tiny
+checkpoints are run in it, and every run is held against Transformers itself and a plain reader of the
+trace: nothing of the package that was run is used, but for making the checkpoints.
+"""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import kineto_truth as truth
+from rooflens_cli import REPOSITORY, arguments
+
+NEW_TOKENS = 12
+QUESTION = "What is in it?"
+# A run's folder, whatever it was run with.
+FILES = [
+    "plan.json", ".rooflens/config.yaml", "raw/measure/manifest.json", "raw/torch_profiler/manifest.json",
+    "report/metrics.json", "report/report.md", "report/operators.md", "report/kernels.md", "report/index.html",
+    "report/static_compute.json", "report/static_compute.md", "report/stakeholder_summary.md",
+    "report/env.json", "report/inputs.yaml", "report/assumptions.md", "tables/ops.parquet",
+    "tables/counters.parquet",
+]  # fmt: skip
+UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def project(binary: Path, folder: Path) -> Path:
+    subprocess.run([binary, "init", folder / "p"], check=True, capture_output=True)
+    return folder / "p"
+
+
+def checkpoint(folder: Path, kind: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python")}
+    argv = [sys.executable, "-m", "rooflens.tiny", kind, folder / "models" / kind]
+    subprocess.run(argv, check=True, capture_output=True, env=environment)
+
+
+def pictures(folder: Path) -> None:
+    """Noise of different sizes, so that sequences differ in length."""
+    import numpy
+    from PIL import Image
+
+    root = folder / "datasets/pictures"
+    root.mkdir()
+    for i in range(3):
+        noise = numpy.random.default_rng(i).integers(0, 255, (56 + 28 * i, 84, 3), dtype=numpy.uint8)
+        Image.fromarray(noise).save(root / f"{i}.png")
+
+
+def run(binary: Path, folder: Path, *overrides: str) -> tuple[Path, list[str]]:
+    """Runs in the project as a user would, with the interpreter of the environment in front."""
+    before = set(folder.glob("runs/*/*/*"))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        [binary, "run", *overrides], cwd=folder, env=environment, capture_output=True, text=True, timeout=900
+    )
+    made = set(folder.glob("runs/*/*/*")) - before
+    if done.returncode or len(made) != 1:
+        return folder, [f"exit code {done.returncode}, {len(made)} runs; {done.stderr[-1500:]}"]
+    wrong = []
+    if len(done.stdout.splitlines()) > 40:
+        wrong.append(f"the summary has {len(done.stdout.splitlines())} lines: more than a screen")
+    return made.pop(), wrong
+
+
+def check_files(folder: Path):
+    for file in FILES:
+        if not (folder / file).is_file():
+            yield f"{file} is missing"
+        elif not (folder / file).stat().st_size:
+            yield f"{file} is empty"
+    with open(folder / "report/metrics.json") as file:
+        metrics = json.load(file)
+    if metrics["status"] != "complete":
+        yield f"the run is {metrics['status']}"
+
+
+def rows(folder: Path, name: str) -> list[dict]:
+    with open(folder / name) as file:
+        return [json.loads(line) for line in file]
+
+
+def check_tokens(folder: Path, model_folder: Path, samples: Path, with_pictures: bool):
+    """Every answer of both passes, against `model.generate`, sample by sample."""
+    import torch
+    from PIL import Image
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+
+    torch.manual_seed(0)
+    if with_pictures:
+        processor = AutoProcessor.from_pretrained(model_folder)
+        model = AutoModelForImageTextToText.from_pretrained(model_folder, dtype="auto")
+        chat = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": QUESTION}]}]
+        text = processor.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+
+        def encode(path):
+            return processor(text=[text], images=[Image.open(path).convert("RGB")], return_tensors="pt")
+    else:
+        tokenizer = AutoTokenizer.from_pretrained(model_folder)
+        model = AutoModelForCausalLM.from_pretrained(model_folder, dtype="auto")
+
+        def encode(path):
+            return tokenizer(path.read_text().removesuffix("\n"), return_tensors="pt")
+
+    model.generation_config.eos_token_id = None  # the config says to go on after it
+    compared = 0
+    for stage in ("measure", "torch_profiler"):
+        for row in rows(folder, f"raw/{stage}/tokens.jsonl"):
+            inputs = encode(samples / row["sample"])
+            width = inputs["input_ids"].shape[1]
+            made = model.generate(**inputs, max_new_tokens=NEW_TOKENS, do_sample=False)
+            if row["prompt_ids"] != inputs["input_ids"][0].tolist():
+                yield f"{stage}, {row['sample']}: other prompt tokens than Transformers'"
+            if row["output_ids"] != made[0, width:].tolist():
+                yield f"{stage}, {row['sample']}: {row['output_ids']}, generate {made[0, width:].tolist()}"
+            compared += 1
+    if not compared:
+        yield "there are no tokens to compare"
+
+
+def check_trace(folder: Path):
+    """Decode steps and operators of the trace, read plainly."""
+    trace = truth.load(folder / "raw/torch_profiler/trace.json.gz")
+    labels = [op.name for op in trace.operators] + annotations(folder)
+    requests = [r for r in rows(folder, "raw/torch_profiler/requests.jsonl") if r["kind"] == "profiled"]
+    batches = {r["batch_index"]: r["output_tokens"] for r in requests}
+    steps = sum(bool(re.fullmatch(r"rooflens\.decode\[\d+\]", label)) for label in labels)
+    expected = sum(tokens - 1 for tokens in batches.values())
+    if steps != expected:
+        yield f"{steps} decode steps in the trace, tokens - 1 is {expected}"
+    want = truth.operators([trace])
+    shown = dict(operator_rows(folder / "report/operators.md"))
+    if not shown:
+        yield "operators.md has no rows"
+    for name, (count, total, own) in shown.items():
+        if name not in want:
+            yield f"operators.md: {name} is not in the trace"
+            continue
+        if count != want[name]["count"]:
+            yield f"operators.md: {name} {count} times, trace {want[name]['count']}"
+        for label, text, value in (("total", total, want[name]["total_ns"]), ("self", own, want[name]["self_ns"])):
+            if text and not agrees(text, value):
+                yield f"operators.md: {name}, {label} {text}, trace {value} ns"
+    metrics = json.loads((folder / "report/metrics.json").read_text())
+    exact = {row["name"]: row for row in metrics["analysis"]["operators"]}
+    for name in want:
+        for column, value in want[name].items():
+            if exact.get(name, {}).get(column) != value:
+                yield f"metrics.json: {name} {column} {exact.get(name, {}).get(column)}, trace {value}"
+
+
+def annotations(folder: Path) -> list[str]:
+    import gzip
+
+    with gzip.open(folder / "raw/torch_profiler/trace.json.gz") as file:
+        events = json.load(file)["traceEvents"]
+    return [e["name"] for e in events if e.get("cat") == "user_annotation"]
+
+
+def operator_rows(path: Path):
+    """Name, calls, host total and host self of each row that is an operator's own."""
+    for line in path.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        name = re.fullmatch(r"`(.+)`", cells[0])
+        if name and len(cells) >= 7:
+            yield name[1], (int(cells[1].replace(",", "")), cells[-3], cells[-2])
+
+
+def agrees(text: str, ns: int) -> bool:
+    """Whether a time as it is shown is the one of so many nanoseconds, to its last digit."""
+    number, unit = text.replace(",", "").split()
+    digits = len(number.partition(".")[2])
+    return abs(float(number) * UNITS[unit] - ns) <= 0.5000001 * UNITS[unit] / 10**digits
+
+
+def check_flops(folder: Path):
+    metrics = json.loads((folder / "report/metrics.json").read_text())
+    check = metrics.get("flops_check")
+    if not check:
+        yield "metrics.json has no flops_check"
+        return
+    for row in check["phases"]:
+        if row["difference"] != 0:
+            yield f"FLOPs of {row['phase']}: static {row['static']}, torch {row['torch']}"
+
+
+def cases(binary: Path, folder: Path):
+    """Each run: its name, and what is wrong with it."""
+    small = [f"infer.max_new_tokens={NEW_TOKENS}", "repeats=1"]
+    texts = folder / "datasets/starter/source-data"
+
+    def of_model(kind, *more):
+        named = [f"model.name={kind}", f"model.path=models/{kind}", "model.weights=checkpoint", "model.dtype=fp32"]
+        return run(binary, folder, *small, *named, *more)
+
+    def first():
+        where, wrong = run(binary, folder, *small)
+        return wrong or [*check_files(where), *check_trace(where), *check_flops(where)]
+
+    def text_model(kind, *more):
+        checkpoint(folder, kind)
+        where, wrong = of_model(kind, *more)
+        return wrong or [
+            *check_files(where), *check_trace(where), *check_flops(where),
+            *check_tokens(where, folder / "models" / kind, texts, False),
+        ]  # fmt: skip
+
+    def picture_model(*more):
+        checkpoint(folder, "qwen2.5-vl")
+        pictures(folder)
+        dataset = ["dataset.kind=image", "dataset.root=datasets/pictures", "dataset.patterns=['*.png']"]
+        where, wrong = of_model("qwen2.5-vl", *dataset, f"+dataset.prompt='{QUESTION}'", *more)
+        return wrong or [
+            *check_files(where), *check_trace(where), *check_flops(where),
+            *check_tokens(where, folder / "models/qwen2.5-vl", folder / "datasets/pictures", True),
+        ]  # fmt: skip
+
+    def vllm():
+        where, wrong = run(binary, folder, *small, "runtime=vllm", "+runtime.env.VLLM_CPU_KVCACHE_SPACE=1")
+        return wrong or list(check_files(where))
+
+    yield "pytorch, as the project is made", first
+    yield "pytorch, llama", lambda: text_model("llama")
+    yield "pytorch, llama, batches of three", lambda: text_model("llama", "runtime.batch_size=3")
+    yield "pytorch, qwen3-moe", lambda: text_model("qwen3-moe")
+    yield "pytorch, qwen2.5-vl on pictures", picture_model
+    yield "vllm, as the project is made", vllm
+
+
+def main() -> int:
+    parser = arguments(__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", metavar="TEXT", help="runs whose name holds TEXT")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="make the project there, and keep it")
+    args = parser.parse_args()
+    passed = taken = 0
+    scratch = contextlib.nullcontext(args.keep) if args.keep else tempfile.TemporaryDirectory()
+    with scratch as folder:
+        made = project(args.rooflens, Path(folder))
+        for name, case in cases(args.rooflens, made):
+            if args.only not in name:
+                continue
+            taken += 1
+            wrong = case()
+            passed += not wrong
+            print(f"{'differs' if wrong else 'exact':8}{name}", flush=True)
+            for line in wrong[:12]:
+                print(f"        {line}")
+    print(f"check_run: {passed} of {taken} runs as they must be")
+    return 0 if taken and passed == taken else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
