@@ -4,6 +4,8 @@
 
 Prints one JSON document. A rate is that of the fastest run: the question is what can be reached, not
 what usually is. What a device cannot do is listed with the reason, never as zero.
+
+Exit codes: 0 done · 1 failed · 3 torch or the device is not there; stderr says what helps.
 """
 
 from __future__ import annotations
@@ -17,6 +19,10 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional
 
+from rooflens import processor
+
+#: Exit code: something is not installed, or not there.
+MISSING = 3
 #: Sides of the square matrices that are tried, smallest first.
 SIDES = (512, 1024, 2048, 4096, 8192, 16384)
 #: A larger side is not tried where one multiplication would take longer than this part of its time.
@@ -33,12 +39,19 @@ def main() -> int:
     try:
         import torch
     except ImportError as error:
-        print(f"error: {error}\nhint: python -m pip install torch", file=sys.stderr)
-        return 1
+        print(f"error: {error}\nhint: {sys.executable} -m pip install torch", file=sys.stderr)
+        return MISSING
     name = arguments.device
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    print(json.dumps(measured(torch, torch.device(name), arguments.seconds)))
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).split("\n")[0]
+        print(f"error: {name} cannot be used: {reason}\nhint: --device cpu; rooflens doctor --deep", file=sys.stderr)
+        return MISSING
+    print(json.dumps(measured(torch, device, arguments.seconds)))
     return 0
 
 
@@ -76,23 +89,12 @@ def about(torch: Any, device: Any) -> Dict[str, Any]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
     return {
         "kind": "cpu",
-        "name": processor_name(),
+        "name": processor.name(),
         "arch": platform.machine(),
         "compute_units": os.cpu_count(),
         "memory_bytes": memory,
         "threads": torch.get_num_threads(),
     }
-
-
-def processor_name() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith(("model name", "Model")):
-                    return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine() or "CPU"
 
 
 def multiplications(torch: Any, device: Any) -> Dict[str, Callable[[int], Callable[[], Any]]]:

@@ -6,7 +6,7 @@ import sys
 import unittest
 from unittest import mock
 
-from rooflens import peaks
+from rooflens import peaks, processor
 from tests.support import PACKAGE, needs_torch
 
 
@@ -42,6 +42,28 @@ class Peaks(unittest.TestCase):
         command = [sys.executable, "-m", "rooflens.peaks", "--device", "cpu", "--seconds", "0.5"]
         ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE)
         self.assertEqual(json.loads(ran.stdout)["device"]["kind"], "cpu")
+
+    def test_a_device_that_is_not_there_has_its_own_code(self):
+        command = [sys.executable, "-m", "rooflens.peaks", "--device", "nonsense", "--seconds", "0.1"]
+        ran = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE)
+        self.assertEqual(ran.returncode, peaks.MISSING)
+        self.assertTrue(ran.stderr.startswith("error: nonsense cannot be used: "), ran.stderr)
+        self.assertIn("hint: --device cpu", ran.stderr)
+
+
+class Names(unittest.TestCase):
+    def test_the_processor_has_a_name(self):
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            found = [line for line in file if line.startswith("model name")]
+        expected = found[0].split(":", 1)[1].strip() if found else processor.name()
+        self.assertEqual(processor.name(), expected)
+        self.assertTrue(expected)
+
+    def test_without_torch_it_says_what_helps(self):
+        hidden = "import sys; sys.modules['torch'] = None; from rooflens import peaks; sys.exit(peaks.main())"
+        ran = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, cwd=PACKAGE)
+        self.assertEqual(ran.returncode, peaks.MISSING)
+        self.assertIn(f"hint: {sys.executable} -m pip install torch", ran.stderr)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ pub mod kernel_catalog;
 mod role;
 #[cfg(test)]
 mod sample;
+pub mod sampled;
 mod sentence;
 pub mod statistics;
 

@@ -4,14 +4,16 @@
 //!   error that names its place.
 //! * [`mod@plan`]: settings → steps. No clock, no files: the same config gives the same bytes.
 //! * [`runtimes`], [`profilers`]: what can run a model, and what can look at it while it runs; a file each.
-//! * [`execute`]: takes the steps. The only place that starts processes.
+//! * [`execute`]: takes the steps. [`ask()`] asks a program for its version. The only places that start
+//!   processes.
 //! * [`package`]: the Python part, which comes with the program and is unpacked where it is needed.
 //!
 //! # What it cannot do
 //! It reads nothing of what a tool wrote, but for the events by which a workload tells how far it is.
-//! What is not built yet (Nsight Systems, Nsight Compute, samplers) is refused by the planner or left
+//! What is not built yet (Nsight Systems, Nsight Compute) is refused by the planner or left
 //! out, never pretended.
 
+mod ask;
 mod config_json;
 mod error;
 pub mod execute;
@@ -21,6 +23,7 @@ pub mod profilers;
 pub mod runtimes;
 pub mod settings;
 
+pub use ask::ask;
 pub use error::{ExecuteError, PlanError, SettingsError, SettingsProblem};
 pub use plan::{Plan, Stage, plan};
 pub use settings::Settings;

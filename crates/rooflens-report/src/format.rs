@@ -203,6 +203,7 @@ pub fn tick(value: f64, unit: Unit) -> String {
         Unit::Bytes => bytes(value),
         Unit::Share => format!("{:.0}%", value * 100.0),
         Unit::Index => mean(value),
+        Unit::Amount(unit) => amount(value, unit),
     };
     // Ticks are round numbers: `2.50 ms` says no more than `2.5 ms`.
     match text.split_once(' ') {
@@ -220,6 +221,7 @@ pub fn value(value: f64, unit: Unit) -> String {
         Unit::Bytes => bytes(value),
         Unit::Share => share(value),
         Unit::Index => mean(value),
+        Unit::Amount(unit) => amount(value, unit),
     }
 }
 

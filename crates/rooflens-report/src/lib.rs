@@ -8,6 +8,7 @@
 //! * [`terminal`]: one screen, never wider than asked.
 //! * [`markdown`]: `report.md`, `operators.md`, `kernels.md`.
 //! * [`html`]: `index.html`, one file that asks nothing of the network.
+//! * [`sampled`]: what devices and host did meanwhile, a part for Markdown and HTML.
 //! * [`csv`]: a table for programs.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 
@@ -16,9 +17,11 @@ pub mod cost;
 pub mod figure;
 pub mod format;
 pub mod render;
+pub mod sampled;
 pub mod sections;
 pub mod text;
 
+pub use render::Part;
 pub use render::terminal::TerminalOptions;
 
 use rooflens_analyze::Findings;
@@ -58,12 +61,22 @@ impl Page {
 
 /// A page of the findings in GitHub-flavoured Markdown.
 pub fn markdown(findings: &Findings, page: Page) -> String {
-    render::markdown::page(findings, page)
+    render::markdown::page(findings, page, &[])
+}
+
+/// The whole report in Markdown, with parts that do not come from a trace.
+pub fn markdown_with(findings: &Findings, more: &[Part]) -> String {
+    render::markdown::page(findings, Page::Report, more)
 }
 
 /// The findings as one HTML file.
 pub fn html(findings: &Findings, title: &str) -> String {
-    render::html::document(findings, title)
+    html_with(findings, title, &[])
+}
+
+/// The same, with parts that do not come from a trace.
+pub fn html_with(findings: &Findings, title: &str, more: &[Part]) -> String {
+    render::html::document(findings, title, more)
 }
 
 /// A table that can be had as CSV.

@@ -143,8 +143,8 @@ mod tests {
         let text = text(Columns::All, 0);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
-        assert!(lines[1].starts_with("500000000,0,0,host,,"), "{text}");
-        assert!(lines[2].starts_with("1250000000,0,0,device,1,97,,"), "{text}");
+        assert!(lines[1].starts_with("500000000,0,0,host,,none,"), "{text}");
+        assert!(lines[2].starts_with("1250000000,0,0,device,1,none,97,,"), "{text}");
         let cells = |line: &str| line.split(',').count();
         assert!(lines.iter().all(|line| cells(line) == field::ALL.len()), "{text}");
     }

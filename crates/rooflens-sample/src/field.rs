@@ -1,7 +1,7 @@
 //! The columns of a sample as values: for CSV, JSON, Prometheus and screens alike.
 
 use rooflens_schema::Opt;
-use rooflens_schema::tables::{CounterRow, CounterSource};
+use rooflens_schema::tables::{CounterRow, CounterSource, CounterStep};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A value of a column.
@@ -75,6 +75,11 @@ impl From<CounterSource> for Value {
         Value::Word(source.as_str())
     }
 }
+impl From<CounterStep> for Value {
+    fn from(step: CounterStep) -> Self {
+        Value::Word(step.as_str())
+    }
+}
 
 /// A column.
 pub struct Field {
@@ -92,7 +97,7 @@ macro_rules! fields {
 }
 
 fields! {
-    ts_ns, late_ns, took_ns, source, device,
+    ts_ns, late_ns, took_ns, source, device, step,
     gpu_util_pct, mem_util_pct, sm_clock_mhz, mem_clock_mhz,
     power_mw, power_limit_mw, energy_mj, temperature_c,
     mem_used_bytes, mem_total_bytes, throttle_reasons, processes, watched_mem_bytes,

@@ -18,6 +18,7 @@ use crate::config::told;
 use crate::cost::error::CostError;
 use crate::exit::Exit;
 use crate::externals;
+use crate::hardware::MeasureError;
 use crate::shell::word;
 use crate::table::counted;
 
@@ -166,6 +167,9 @@ pub enum CliError {
     /// A step of a run could not be taken.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
+    /// A device could not be measured.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
     /// The folder of a run is taken.
     #[error("{path} has a run already: nothing was started")]
     RunExists {
@@ -192,6 +196,7 @@ impl CliError {
             | CliError::UnreadableRun(_) => Exit::Data,
             CliError::Interrupted => Exit::Interrupted,
             CliError::Cost(error) => error.exit(),
+            CliError::Measure(error) => error.exit(),
             CliError::Assets(error) => assets::exit_of(error.class()),
             CliError::Externals(error) => externals::exit_of(error),
             CliError::NoConfigFolder { .. }
@@ -261,6 +266,7 @@ impl CliError {
             ),
             CliError::Stdout { .. } => Some("df -h . tells the free room".to_owned()),
             CliError::Cost(error) => Some(error.hint()),
+            CliError::Measure(error) => Some(error.hint()),
             CliError::Skeleton(error) => error.hint(),
             CliError::NoConfigFolder { .. } => {
                 Some("rooflens init NEW_PROJECT makes one; another folder: --config-dir DIR".to_owned())

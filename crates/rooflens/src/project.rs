@@ -8,6 +8,8 @@ use crate::error::CliError;
 const MARKS: &[&str] = &["bootstrap.yaml", CONFIGS, "third_party/externals.lock"];
 /// The folder of a project's configs.
 const CONFIGS: &str = "conf";
+/// The folder of a project's own devices.
+pub const HARDWARE: &str = "hardware";
 
 /// The folder that was asked for, or that of the project around here. The path starts from here, so
 /// that messages stay short.
@@ -27,6 +29,11 @@ pub fn within(root: &Path, path: &str) -> PathBuf {
 /// The configs of the project around here, or the folder here that would have them.
 pub fn configs() -> PathBuf {
     within(&around_here().unwrap_or_else(|| PathBuf::from(".")), CONFIGS)
+}
+
+/// The own devices of the project around here, or the folder here that would have them.
+pub fn hardware() -> PathBuf {
+    within(&around_here().unwrap_or_else(|| PathBuf::from(".")), HARDWARE)
 }
 
 /// The project that a folder is in, from the nearest folder upwards.

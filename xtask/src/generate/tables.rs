@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result};
 use rooflens_schema::table::{Encoding, TableSpec};
 use rooflens_schema::tables::{
-    ActivityKind, ApiKind, CounterSource, GapCause, PhaseKind, PhaseSource, specs,
+    ActivityKind, ApiKind, CounterSource, CounterStep, GapCause, PhaseKind, PhaseSource, specs,
 };
 use rooflens_schema::{SCHEMA_VERSION, Severity, Stage};
 
@@ -77,6 +77,7 @@ fn words(table: &str, column: &str) -> Option<Vec<(&'static str, &'static str)>>
         ("kernels", "gap_cause") => all!(GapCause),
         ("api", "kind") => all!(ApiKind),
         ("counters", "source") => all!(CounterSource),
+        ("counters", "step") => all!(CounterStep),
         ("phases", "kind") => all!(PhaseKind),
         ("phases", "source") => all!(PhaseSource),
         ("notes", "stage") => all!(Stage),

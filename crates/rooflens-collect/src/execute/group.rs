@@ -12,7 +12,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The group of a process that leads one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Group(Pid);
+pub(crate) struct Group(Pid);
 
 impl Group {
     /// The group that a process leads.

@@ -12,6 +12,7 @@ mod program;
 mod reader;
 
 pub use self::event::{Event, Told};
+pub(crate) use self::group::Group;
 pub use self::manifest::{MANIFEST, Manifest};
 pub use self::mock::Scripted;
 pub use self::outcome::{End, Fault, Outcome};
@@ -22,6 +23,8 @@ use crate::plan::{Command, Places, Step};
 
 /// Follows a step, and may end it.
 pub trait Watch {
+    /// The process of a step was started; it leads a group of its own.
+    fn started(&self, _process: u32) {}
     /// The workload told something.
     fn event(&self, step: &Step, event: &Event);
     /// What the user wants now.

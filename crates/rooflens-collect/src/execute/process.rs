@@ -56,6 +56,7 @@ impl Executor for Processes {
         prepare(&folder, command, places)?;
         let (started, begin) = (SystemTime::now(), Instant::now());
         let (mut child, lines) = start(&folder, command, places)?;
+        watch.started(child.id());
         let group = Group::led_by(child.id());
         let mut told = Told::default();
         let deadline = command.timeout_s.map(|seconds| begin + Duration::from_secs(seconds));

@@ -26,6 +26,15 @@ pub struct Settings {
     pub pipeline: Pipeline,
     /// What is written at the end.
     pub output: Output,
+    /// How often device and host are sampled meanwhile; nothing where they are not.
+    pub sampler: Option<Sampler>,
+}
+
+/// How device and host are sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampler {
+    /// From one sample to the next.
+    pub interval_ms: u64,
 }
 
 /// The model.
@@ -102,14 +111,10 @@ impl Settings {
             runtime: runtime(root.section("runtime")?)?,
             pipeline: Pipeline::read(root.section("pipeline")?)?,
             output: output(root.section("output")?)?,
+            sampler: sampler(root.optional_section("sampler")?)?,
         };
         infer(root.section("infer")?)?;
         dataset(root.section("dataset")?)?;
-        if let Some(mut sampler) = root.optional_section("sampler")? {
-            sampler.flag("enable")?;
-            sampler.positive("interval_ms")?;
-            sampler.finish()?;
-        }
         root.finish()?;
         Ok(settings)
     }
@@ -157,6 +162,13 @@ fn output(mut keys: Section<'_>) -> Result<Output, SettingsError> {
         keep_raw: keys.flag("keep_raw")?,
     };
     keys.finish().map(|()| output)
+}
+
+fn sampler(keys: Option<Section<'_>>) -> Result<Option<Sampler>, SettingsError> {
+    let Some(mut keys) = keys else { return Ok(None) };
+    let enable = keys.flag("enable")?;
+    let sampler = Sampler { interval_ms: keys.positive("interval_ms")? };
+    keys.finish().map(|()| enable.then_some(sampler))
 }
 
 fn infer(mut keys: Section<'_>) -> Result<(), SettingsError> {

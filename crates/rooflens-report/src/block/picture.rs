@@ -92,6 +92,8 @@ pub enum Unit {
     Share,
     /// An index.
     Index,
+    /// A number in a base unit that takes decimal prefixes: W, Hz.
+    Amount(&'static str),
 }
 
 /// Values over time or in order.

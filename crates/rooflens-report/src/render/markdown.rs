@@ -5,7 +5,7 @@ use rooflens_analyze::Findings;
 use crate::Page;
 use crate::block::{Block, Cell, Chart, Level, Remark, Row, Stack, Table};
 use crate::format;
-use crate::render::{Part, bars, filled};
+use crate::render::{Part, bars, filled, with_more};
 use crate::sections::{self, Detail, Section};
 use crate::text;
 
@@ -17,7 +17,7 @@ const NAME: usize = 1_000;
 const WIDTH: usize = 60;
 
 /// A whole file.
-pub fn page(findings: &Findings, page: Page) -> String {
+pub fn page(findings: &Findings, page: Page, more: &[Part]) -> String {
     let one = |name| sections::find(name).into_iter().collect::<Vec<&'static dyn Section>>();
     let (title, sections, detail) = match page {
         Page::Report => ("Where the time goes", sections::ALL.to_vec(), Detail::Page { rows: ROWS }),
@@ -25,7 +25,10 @@ pub fn page(findings: &Findings, page: Page) -> String {
         Page::Kernels => ("Kernels", one("kernels"), Detail::Full),
     };
     let mut out = format!("# {title}\n");
-    let filled = filled(&sections, findings, detail);
+    let mut filled = filled(&sections, findings, detail);
+    if page == Page::Report {
+        filled = with_more(filled, more);
+    }
     if filled.is_empty() {
         out.push_str("\nThe trace has none.\n");
     }

@@ -31,3 +31,13 @@ fn filled(sections: &[&'static dyn Section], findings: &Findings, detail: Detail
     };
     sections.iter().map(part).filter(|part| !part.blocks.is_empty()).collect()
 }
+
+/// Sections that stand at the end, whatever a report has besides.
+const LAST: &[&str] = &["health", "notes", "missing", "next"];
+
+/// Puts what does not come from the trace behind what does.
+fn with_more(mut parts: Vec<Part>, more: &[Part]) -> Vec<Part> {
+    let end = parts.iter().position(|part| LAST.contains(&part.name)).unwrap_or(parts.len());
+    parts.splice(end..end, more.iter().filter(|part| !part.blocks.is_empty()).cloned());
+    parts
+}

@@ -15,6 +15,12 @@ mod linux;
 use crate::source::{Missing, Source};
 use crate::watched::Watched;
 
+/// Bytes that may still be written to where a folder stands; nothing where the system does not tell.
+pub fn free_bytes(folder: &std::path::Path) -> Option<u64> {
+    let told = rustix::fs::statvfs(folder).ok()?;
+    told.f_bavail.checked_mul(told.f_frsize)
+}
+
 /// The machine, where the system tells of it.
 #[cfg(target_os = "linux")]
 pub fn open(watched: &Watched) -> Result<Box<dyn Source>, Missing> {

@@ -5,10 +5,21 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use rustix::io::fcntl_dupfd_cloexec;
+
 /// Room to begin with: what most files need.
 const ROOM: usize = 1 << 12;
 /// No file of interest is longer.
 const MOST: usize = 1 << 22;
+
+/// Descriptors below this are left to others.
+const LOWEST: i32 = 64;
+
+/// A plain shell can write only to descriptors of one digit. A workload that inherits one shall not be given
+/// a higher one since samples are taken.
+fn out_of_the_way(file: File) -> File {
+    fcntl_dupfd_cloexec(&file, LOWEST).map_or(file, File::from)
+}
 
 pub(super) struct ProcFile {
     file: File,
@@ -17,7 +28,7 @@ pub(super) struct ProcFile {
 
 impl ProcFile {
     pub(super) fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let mut opened = ProcFile { file: File::open(path)?, room: vec![0; ROOM] };
+        let mut opened = ProcFile { file: out_of_the_way(File::open(path)?), room: vec![0; ROOM] };
         // Finds out how much room it takes, before the beat begins.
         opened.read()?;
         Ok(opened)

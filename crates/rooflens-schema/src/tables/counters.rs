@@ -13,10 +13,28 @@ column_enum! {
     }
 }
 
+column_enum! {
+    /// The step of a run that went on while a sample was taken.
+    CounterStep {
+        /// None: a sample of `rooflens monitor`.
+        None = "none",
+        /// The pass without profilers.
+        Measure = "measure",
+        /// The pass under `torch.profiler`.
+        TorchProfiler = "torch_profiler",
+        /// The pass under Nsight Systems.
+        Nsys = "nsys",
+        /// The pass under Nsight Compute.
+        Ncu = "ncu",
+        /// The pass that gives answers.
+        DirectInference = "direct_inference",
+    }
+}
+
 table! {
     /// A sample of a device or of the host, taken on a fixed beat while something ran. What a device does not tell, or was not asked this time, is null.
     Counters(CounterRow) = "counters", per_rank: false {
-        /// When the sample was begun, since the run's clock base; since 1970 in a file of `rooflens monitor`.
+        /// When the sample was begun, since the run's clock base, so before 0 in the steps before the one that was traced; since 1970 in a file of `rooflens monitor`.
         ts_ns: i64 => "ns" Delta,
         /// How long after the beat it was begun.
         late_ns: i64 => "ns" Delta,
@@ -26,6 +44,8 @@ table! {
         source: CounterSource => "word" Dictionary,
         /// Device index as the driver counts, which need not be CUDA's; null for the host.
         device: Opt<i32> => "id" Dictionary,
+        /// Step of the run that went on.
+        step: CounterStep => "word" Dictionary,
         /// Part of the driver's last period (1/6 s to 1 s) in which a kernel ran on the device.
         gpu_util_pct: Opt<i32> => "percent" Dictionary,
         /// Part of the driver's last period in which the device's memory was read or written.
@@ -96,6 +116,7 @@ impl CounterRow {
             took_ns: 0,
             source,
             device: device.into(),
+            step: CounterStep::None,
             gpu_util_pct: Opt::NONE,
             mem_util_pct: Opt::NONE,
             sm_clock_mhz: Opt::NONE,

@@ -18,7 +18,7 @@ mod runs;
 
 pub use api::{Api, ApiKind, ApiRow};
 pub use collectives::{CollectiveRow, Collectives};
-pub use counters::{CounterRow, CounterSource, Counters};
+pub use counters::{CounterRow, CounterSource, CounterStep, Counters};
 pub use devices::{DeviceRow, Devices};
 pub use dims::{KernelDim, KernelDimRow, NameDim, NameDimRow};
 pub use frames::{FrameRow, Frames};

@@ -17,6 +17,7 @@ use crate::inputs::{self, Input};
 use crate::job;
 use crate::output;
 use crate::progress;
+use crate::run::sampled_parts;
 use crate::saved;
 
 const EXAMPLES: &str = "\
@@ -79,7 +80,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let mut page = None;
     if let Some(run) = &run {
         saved::write_findings(run, &outcome.findings)?;
-        page = Some(saved::write_report(&run.report(), &outcome.findings)?);
+        page = Some(saved::write_report(&run.report(), &outcome.findings, &sampled_parts(run))?);
         crate::run::rewrite(run, &outcome.findings)?;
     }
     show(&args, &outcome.findings, console)?;

@@ -4,21 +4,29 @@ use serde::Serialize;
 
 use crate::commands::AnswerFormat;
 use crate::console::Console;
+use crate::doctor::{self, Check, Machine, Status};
 use crate::document::{SchemaTag, schema};
-use crate::environment::{self, Check};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
+use crate::table::printable;
 
 const EXAMPLES: &str = "\
 Examples:
   rooflens doctor
-  rooflens doctor --format json      for a bug report";
+  rooflens doctor --deep --python .venv/bin/python   also whether torch can use a device
+  rooflens doctor --format json                      for a bug report";
 
 /// Check what this machine has and lacks; nothing is sent anywhere
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
+    /// Interpreter to ask; that of the project's config where it is not said
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<String>,
+    /// Also ask what takes seconds: whether torch can use a device
+    #[arg(long)]
+    deep: bool,
     /// What to print
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: AnswerFormat,
@@ -32,7 +40,7 @@ struct Diagnosis {
 
 /// Runs the command. What is missing here is optional: the code is always 0.
 pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
-    let checks = environment::checks(console);
+    let checks = doctor::checks(&Machine::here(console, args.python.as_deref(), args.deep));
     match args.format {
         AnswerFormat::Text => output::text(&text(&checks))?,
         AnswerFormat::Json => {
@@ -46,13 +54,14 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
 fn text(checks: &[Check]) -> String {
     let mut text = String::new();
     for check in checks {
-        let state = if check.ok { "ok" } else { "missing" };
-        text.push_str(&format!("{state:8}{:18}{}\n", check.name, check.found));
-        if let Some(needed) = check.needed.filter(|_| !check.ok) {
-            text.push_str(&format!("{:8}{:18}needed: {needed}\n", "", ""));
+        text.push_str(&format!("{:8}{:18}{}\n", check.status.word(), check.name, printable(&check.found)));
+        let is_wrong = matches!(check.status, Status::Missing | Status::Warning);
+        let below = |word: &str, told: &str| format!("{:26}{word}: {}\n", "", printable(told));
+        if let Some(needed) = check.needed.filter(|_| is_wrong) {
+            text.push_str(&below("needed", needed));
         }
-        if let Some(hint) = check.hint.filter(|_| !check.ok) {
-            text.push_str(&format!("{:8}{:18}hint: {hint}\n", "", ""));
+        if let Some(hint) = &check.hint {
+            text.push_str(&below("hint", hint));
         }
     }
     text

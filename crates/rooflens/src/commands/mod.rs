@@ -9,6 +9,7 @@ pub mod cost;
 mod doctor;
 mod explain;
 mod externals;
+mod hardware;
 mod import;
 mod init;
 mod list;
@@ -34,6 +35,7 @@ pub enum Command {
     Import(import::Args),
     Report(report::Args),
     Cost(Box<cost::Args>),
+    Hardware(hardware::Args),
     Config(config::Args),
     Init(init::Args),
     Assets(assets::Args),
@@ -55,6 +57,7 @@ impl Command {
             Command::Import(args) => import::run(args, console),
             Command::Report(args) => report::run(&args, console),
             Command::Cost(args) => cost::run(*args, console),
+            Command::Hardware(args) => hardware::run(args, console),
             Command::Config(args) => config::run(args, console),
             Command::Init(args) => init::run(&args, console),
             Command::Assets(args) => assets::run(args, console),

@@ -46,7 +46,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
             run.report()
         }
     };
-    let page = saved::write_report(&folder, &outcome.findings)?;
+    let page = saved::write_report(&folder, &outcome.findings, &crate::run::sampled_parts(&run))?;
     if args.output.is_none() {
         crate::run::rewrite(&run, &outcome.findings)?;
     }

@@ -1,7 +1,5 @@
 //! From a question to an answer: one design, two side by side, or many points.
 
-use std::path::Path;
-
 use rooflens_cost::compare::Differences;
 use rooflens_cost::document::Document;
 use rooflens_cost::hold::Balance;
@@ -13,6 +11,7 @@ use super::error::CostError;
 use super::files::Devices;
 use super::plan::Plan;
 use super::question::Question;
+use crate::project;
 
 /// An answer.
 pub enum Answer {
@@ -111,9 +110,9 @@ pub struct Usable {
 /// More points are not computed at once.
 const MOST_POINTS: usize = 1_000_000;
 
-/// Answers a question, with the devices of the folder `hardware/` here.
+/// Answers a question, with the own devices of the project around here.
 pub fn answer(question: &Question) -> Result<Answer, CostError> {
-    answer_with(question, &Devices::read(Path::new("hardware"))?)
+    answer_with(question, &Devices::read(&project::hardware())?)
 }
 
 /// Answers a question, with these devices.

@@ -90,6 +90,16 @@ impl Devices {
         Ok(Self { catalog, own })
     }
 
+    /// Those of Rooflens alone.
+    pub fn embedded() -> Self {
+        Self { catalog: Catalog::embedded().clone(), own: Vec::new() }
+    }
+
+    /// All of them, the project's own last.
+    pub fn devices(&self) -> &[Device] {
+        self.catalog.devices()
+    }
+
     /// The device of this name, or of the project's file of this name.
     pub fn find(&self, name: &str) -> Result<&Device, CostError> {
         let in_file = self.own.iter().find(|(stem, _)| stem == name);

@@ -1,20 +1,28 @@
 //! What the cost model knows by name.
 
 use rooflens_cost::blueprint::WEIGHT_FORMATS;
-use rooflens_cost::hardware::{Catalog, Device, Provenance};
+use rooflens_cost::hardware::{Device, Provenance};
 use rooflens_cost::{classes, families, metrics};
 use rooflens_report::format;
 
 use super::{Entry, plain};
+use crate::cost::files::Devices;
+use crate::project;
 
 /// Devices, with what they can do.
 pub fn hardware() -> Vec<Entry> {
-    Catalog::embedded().devices().iter().map(device).collect()
+    known().devices().iter().map(device).collect()
+}
+
+/// Those of Rooflens and the project's own; a file of the project that cannot be read is told by whoever
+/// needs it.
+fn known() -> Devices {
+    Devices::read(&project::hardware()).unwrap_or_else(|_| Devices::embedded())
 }
 
 /// The device that is also called so.
 pub fn device_called(name: &str) -> Option<Entry> {
-    Catalog::embedded().find(name).ok().map(device)
+    known().find(name).ok().map(device)
 }
 
 fn device(device: &Device) -> Entry {

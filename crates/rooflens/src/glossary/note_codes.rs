@@ -51,7 +51,10 @@ const CODES: &[(&str, &str)] = &[
         "samples_late",
         "Samples that were taken over half an interval late; each row tells how late in late_ns.",
     ),
-    ("sampler_failed", "The sampling thread ended by a bug; its last rows are missing."),
+    (
+        "sampler_failed",
+        "Samples could not be taken or written; those of a run are missing, and the run is whole without them.",
+    ),
     (
         "clock_set",
         "The system's clock was set while samples were taken: against a trace they may be off by that much.",

@@ -2,14 +2,17 @@
 //! tells.
 
 use rooflens_analyze::Findings;
+use rooflens_analyze::sampled::Sampled;
 use rooflens_collect::Stage;
 use rooflens_collect::execute::{End, MANIFEST, Outcome};
+use rooflens_report::Part;
 use rooflens_schema::{Note, RunDir, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::job::PLAN;
 use super::metrics::{self, Measured, Rows};
+use super::sampling;
 use crate::document::{Document, SchemaTag, schema};
 use crate::error::CliError;
 use crate::saved;
@@ -36,6 +39,8 @@ pub struct RunDocument {
     pub steps: Vec<StepFacts>,
     /// The numbers of the pass without profilers; null where none was run.
     pub measured: Option<Measured>,
+    /// What devices and the host did meanwhile; null where nothing was sampled.
+    pub sampled: Option<Sampled>,
     /// What is not there, and why.
     pub not_computed: Map<String, Json>,
 }
@@ -101,6 +106,11 @@ impl RunDocument {
         if let Some(reason) = no_static {
             not_computed.insert("static_compute".to_owned(), reason.into());
         }
+        let sampled =
+            if steps.is_empty() { Err("no workload was run".to_owned()) } else { sampling::of_run(run) };
+        if let Err(reason) = &sampled {
+            not_computed.insert("sampled".to_owned(), reason.clone().into());
+        }
         RunDocument {
             schema: schema("run"),
             status: if is_whole { "complete" } else { "incomplete" },
@@ -112,9 +122,21 @@ impl RunDocument {
             memory: told("memory"),
             steps,
             measured: was_run.then(|| metrics::measured(rows)),
+            sampled: sampled.ok(),
             not_computed,
         }
     }
+
+    /// What a report has besides the trace.
+    pub fn parts(&self) -> Vec<Part> {
+        let parts = self.sampled.iter().map(rooflens_report::sampled::part);
+        parts.filter(|part| !part.blocks.is_empty()).collect()
+    }
+}
+
+/// What the report of a run has besides the trace; nothing where it was not made by `rooflens run`.
+pub fn sampled_parts(run: &RunDir) -> Vec<Part> {
+    sampling::of_run(run).iter().map(rooflens_report::sampled::part).collect()
 }
 
 #[derive(Serialize)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
 use rooflens_collect::ExecuteError;
-use rooflens_collect::execute::{self, Executor, Fault, Outcome};
+use rooflens_collect::execute::{self, Executor, Fault, Outcome, Watch};
 use rooflens_collect::plan::Work;
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
@@ -12,6 +12,7 @@ use super::analysis;
 use super::document::{self, RunDocument, StepFacts};
 use super::follow::Follower;
 use super::launch::PlannedJob;
+use super::sampling::Sampling;
 use super::static_cost;
 use crate::console::Console;
 use crate::error::CliError;
@@ -53,12 +54,16 @@ pub fn take(
 ) -> Result<Done, CliError> {
     let run = RunDir::new(&job.places.run);
     saved::write(run.root().join(PLAN), job.plan.to_json().as_bytes())?;
-    let outcomes = steps(job, executor, follower)?;
-    execute::clean_up(&job.places);
     let notes = Notes::default();
+    let sampling = Sampling::open(job.settings.sampler.filter(|_| job.plan.commands().next().is_some()));
+    let outcomes = steps(job, executor, follower, &sampling, &notes)?;
+    execute::clean_up(&job.places);
     note_failures(&outcomes, &notes);
-    let mut analysed =
-        analysis::analyse(&run, &job.settings.output.formats, &notes, follower.presses(), console)?;
+    let mut findings = analysis::analyse(&run, &notes, follower.presses(), console)?;
+    // Behind the tables of the trace: writing those removes what an older run left, and their clock counts.
+    if !outcomes.is_empty() {
+        sampling.save(&run, &notes);
+    }
     let rows = document::measured_rows(&run);
     let reason = match job.plan.static_work() {
         Some(work) => static_cost::write(work, &job.places, &rows, &run, job.settings.output.plots)?,
@@ -69,8 +74,9 @@ pub fn take(
     }
     let facts = outcomes.iter().map(StepFacts::of).collect();
     let document = RunDocument::new(&run, facts, &rows, reason, &notes.rows());
-    document::write(&run, &document, analysed.findings.as_ref())?;
-    if analysed.findings.is_some() && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
+    document::write(&run, &document, findings.as_ref())?;
+    let page = analysis::report(&run, &job.settings.output.formats, findings.as_ref(), &document.parts())?;
+    if findings.is_some() && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
         analysis::remove_traces(&run)?;
     }
     Ok(Done {
@@ -79,10 +85,10 @@ pub fn take(
         overrides: job.composed.composition.overrides.task.clone(),
         folder: job.places.run.clone(),
         outcomes,
-        findings: analysed.findings.take(),
+        findings: findings.take(),
         document,
         damage: damage(&notes),
-        page: analysed.page,
+        page,
     })
 }
 
@@ -91,12 +97,15 @@ fn steps(
     job: &PlannedJob,
     executor: &dyn Executor,
     follower: &Follower,
+    sampling: &Sampling,
+    notes: &Notes,
 ) -> Result<Vec<Outcome>, ExecuteError> {
     let mut outcomes = Vec::new();
     for step in &job.plan.steps {
         let Work::Process(command) = &step.work else { continue };
         follower.begins(step);
-        let outcome = executor.run(step, command, &job.places, follower);
+        let run = |watch: &dyn Watch| executor.run(step, command, &job.places, watch);
+        let outcome = sampling.during(step, follower, notes, run);
         follower.presses().guard(false);
         let outcome = outcome?;
         follower.ended(&outcome);

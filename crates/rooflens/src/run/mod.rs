@@ -7,18 +7,19 @@ mod follow;
 mod job;
 mod launch;
 pub mod metrics;
+mod sampling;
 mod static_cost;
 mod summary;
 
 use rooflens_collect::execute::{Processes, find_program};
 use rooflens_collect::package as python;
 
-pub use self::document::rewrite;
-use self::follow::Follower;
+pub use self::document::{rewrite, sampled_parts};
+pub use self::follow::Follower;
 use self::job::Done;
 use self::launch::Planned;
 use crate::config::folders;
-use crate::console::Console;
+use crate::console::{Color, Console, Verbosity};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::Presses;
@@ -42,6 +43,23 @@ pub struct Question {
 
 /// How a shell gets the folder of the Python package.
 const PACKAGE: &str = "rooflens run --package";
+
+/// The interpreter that the config of the project around here names; nothing where there is none.
+pub fn interpreter() -> Option<String> {
+    let question = Question {
+        config_dir: None,
+        config_name: "config".to_owned(),
+        overrides: Vec::new(),
+        multirun: false,
+        with_hydra: false,
+        json: false,
+    };
+    let quiet = Console { verbosity: Verbosity::Quiet, color: Color::Never };
+    let planned = launch::plan(&question, &quiet).ok()?;
+    let job = planned.jobs.first()?;
+    let (_, command) = job.plan.commands().next()?;
+    Some(command.argv.first()?.resolve(&job.places).to_string_lossy().into_owned())
+}
 
 /// Unpacks the Python package and prints where.
 pub fn package() -> Result<Exit, CliError> {

@@ -12,6 +12,7 @@ use crate::cost::files::Devices;
 use crate::cost::question::Question;
 use crate::cost::show;
 use crate::error::CliError;
+use crate::project::HARDWARE;
 
 /// Part of a device's memory that may be used, as `rooflens cost` has it.
 const USABLE: f64 = 0.9;
@@ -29,7 +30,7 @@ pub fn write(
     if !model.join("config.json").is_file() {
         return Ok(Some(format!("there is no {}", model.join("config.json").display())));
     }
-    let devices = match Devices::read(&places.project.join("hardware")) {
+    let devices = match Devices::read(&places.project.join(HARDWARE)) {
         Ok(devices) => devices,
         Err(error) => return Ok(Some(error.to_string())),
     };

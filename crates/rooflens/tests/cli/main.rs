@@ -11,6 +11,7 @@ mod cost_sweeps;
 mod externals;
 mod failures;
 mod guide;
+mod hardware;
 mod interrupted;
 #[path = "../../../rooflens-sample/tests/mock_nvml/mod.rs"]
 mod mock_nvml;
@@ -18,6 +19,7 @@ mod monitor;
 mod project;
 mod run;
 mod runs;
+mod sampled;
 mod subset;
 mod words;
 

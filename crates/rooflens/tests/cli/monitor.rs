@@ -65,7 +65,9 @@ fn what_is_missing_is_told_by_monitor_and_doctor_alike() {
         let doctor = ask(mock, &["doctor", "--format", "json"]).json();
         let checks: Vec<serde_json::Value> = doctor["checks"].as_array().unwrap().clone();
         let told = checks.iter().any(|check| {
-            check["ok"] == false && check["found"] == missing["fact"] && check["hint"] == missing["hint"]
+            check["status"] == "missing"
+                && check["found"] == missing["fact"]
+                && check["hint"] == missing["hint"]
         });
         assert!(told, "{missing} is not in {checks:?}");
         missing["lack"].as_str().unwrap().to_owned()

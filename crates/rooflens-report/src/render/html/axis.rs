@@ -76,7 +76,7 @@ fn step(rough: f64, unit: Unit) -> f64 {
     let rough = if rough.is_finite() && rough > 0.0 { rough } else { 1.0 };
     match unit {
         Unit::Bytes => 2_f64.powf(rough.log2().ceil()),
-        Unit::Time | Unit::Share | Unit::Index => {
+        Unit::Time | Unit::Share | Unit::Index | Unit::Amount(_) => {
             let power = 10_f64.powf(rough.log10().floor());
             let round = [1.0, 2.0, 5.0, 10.0].into_iter().find(|round| round * power >= rough * 0.999);
             let step = round.unwrap_or(10.0) * power;

@@ -8,7 +8,7 @@ use rooflens_analyze::Findings;
 
 use crate::block::{Block, Cell, Chart, Fact, Level, Mark, Remark, Series, Stack, Tone};
 use crate::format;
-use crate::render::{Part, filled};
+use crate::render::{Part, filled, with_more};
 use crate::sections::{self, Detail};
 use crate::text;
 
@@ -28,8 +28,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       base-uri 'none'; form-action 'none'";
 
 /// The whole file.
-pub fn document(findings: &Findings, title: &str) -> String {
-    let sections = filled(sections::ALL, findings, Detail::Page { rows: ROWS });
+pub fn document(findings: &Findings, title: &str, more: &[Part]) -> String {
+    let sections = with_more(filled(sections::ALL, findings, Detail::Page { rows: ROWS }), more);
     let title = escape(title);
     let links: String = sections
         .iter()

@@ -1,0 +1,327 @@
+//! What devices and the host did while the steps of a run went on: the table `counters`, summed up for
+//! each step and for each part of it, such as `decode`.
+//!
+//! A level (power, use, memory) has its mean, least and most over the samples that fell into a part. A
+//! count that only grows (energy, bytes moved) has what it grew by; where a part begins or ends between
+//! two samples, it is taken to have grown evenly between them. Energy is that of the device's own counter;
+//! where it has none, the integral of its power.
+
+mod columns;
+mod growth;
+
+use std::collections::BTreeMap;
+
+use rooflens_schema::tables::{CounterRow, CounterSource, CounterStep, Counters};
+use serde::Serialize;
+
+use self::growth::Growth;
+
+/// The name of the part that is the whole step.
+pub const WHOLE: &str = "all";
+
+/// What was sampled, and what is to be told apart.
+pub struct Question<'a> {
+    /// The samples, by time.
+    pub counters: &'a Counters,
+    /// From one sample to the next.
+    pub interval_ns: i64,
+    /// The time of day that is 0 in the samples.
+    pub base_unix_ns: i64,
+    /// What was sampled.
+    pub subjects: Vec<Subject>,
+    /// The steps, in order.
+    pub steps: Vec<StepParts>,
+    /// Names of throttle bits.
+    pub throttle: fn(i64) -> Vec<String>,
+    /// What could not be sampled at all, and why.
+    pub missing: BTreeMap<String, String>,
+}
+
+/// Something that was sampled.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The machine, or a device of it.
+    pub source: CounterSource,
+    /// Device index.
+    pub device: Option<i32>,
+    /// What it is called.
+    pub name: String,
+    /// Columns that it could not tell, and why.
+    pub reasons: BTreeMap<String, String>,
+}
+
+/// The parts of a step.
+#[derive(Debug, Clone)]
+pub struct StepParts {
+    /// The step.
+    pub step: CounterStep,
+    /// Its parts beside the whole.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Its name, as `decode`.
+    pub name: String,
+    /// When it went on: from, to, on the clock of the samples; by time, none touching the next.
+    pub stretches: Vec<(i64, i64)>,
+    /// Tokens that were made in it, where that is known.
+    pub output_tokens: Option<u64>,
+}
+
+/// What was sampled in a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sampled {
+    /// From one sample to the next.
+    pub interval_ns: i64,
+    /// The time of day that is 0 in `counters`.
+    pub base_unix_ns: i64,
+    /// The steps, in order.
+    pub steps: Vec<StepSampled>,
+    /// What could not be sampled, and why.
+    pub not_computed: BTreeMap<String, String>,
+}
+
+/// What was sampled in a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepSampled {
+    /// The step.
+    pub step: CounterStep,
+    /// The whole of it first, then its parts.
+    pub parts: Vec<PartSampled>,
+}
+
+/// What was sampled in a part of a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PartSampled {
+    /// `all` for the whole step, `rounds` for what counts of it, or a phase.
+    pub part: String,
+    /// How long it was, all stretches together.
+    pub dur_ns: i64,
+    /// Tokens that were made in it.
+    pub output_tokens: Option<u64>,
+    /// The host and each device.
+    pub subjects: Vec<SubjectSampled>,
+}
+
+/// What was sampled of the host or of a device.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SubjectSampled {
+    /// The machine, or a device of it.
+    pub source: CounterSource,
+    /// Device index as the driver counts.
+    pub device: Option<i32>,
+    /// What it is called.
+    pub name: String,
+    /// Samples that fell into the part.
+    pub samples: usize,
+    /// Levels by column of `counters`.
+    pub levels: BTreeMap<&'static str, Option<Level>>,
+    /// What counts grew by, by column of `counters`.
+    pub totals: BTreeMap<&'static str, Option<f64>>,
+    /// Energy of a device.
+    pub energy_j: Option<f64>,
+    /// `counter`, or `power` where it is the integral of that.
+    pub energy_from: Option<&'static str>,
+    /// Energy of this device / tokens that were made. Where several devices work together, add them up.
+    pub energy_j_per_output_token: Option<f64>,
+    /// Why a device's clocks were low, and in which part of the samples that tell.
+    pub throttle: Option<Vec<Throttled>>,
+    /// What is null, and why.
+    pub not_computed: BTreeMap<&'static str, String>,
+    /// Each level over the whole step: of the whole only, for charts.
+    #[serde(skip)]
+    pub series: BTreeMap<&'static str, Vec<(i64, f64)>>,
+}
+
+/// A level over the samples that tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Level {
+    /// How many.
+    pub samples: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// The least.
+    pub min: f64,
+    /// The most.
+    pub max: f64,
+}
+
+/// A reason for low clocks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Throttled {
+    /// Its word.
+    pub reason: String,
+    /// Part of the samples that had it.
+    pub share: f64,
+}
+
+const NO_SAMPLE: &str = "no sample fell into it; a shorter sampler.interval_ms takes more";
+const TOO_SHORT: &str =
+    "its stretches are shorter than the time between two samples; sampler.interval_ms makes that shorter";
+const NOT_TOLD: &str = "it was not told";
+const NO_TOKENS: &str = "how many tokens were made in it is not known";
+
+/// Sums the samples up.
+#[must_use]
+pub fn sampled(question: &Question<'_>) -> Sampled {
+    let steps = question.steps.iter().map(|step| step_sampled(step, question)).collect();
+    Sampled {
+        interval_ns: question.interval_ns,
+        base_unix_ns: question.base_unix_ns,
+        steps,
+        not_computed: question.missing.clone(),
+    }
+}
+
+fn step_sampled(step: &StepParts, question: &Question<'_>) -> StepSampled {
+    let counters = question.counters;
+    let rows: Vec<Vec<CounterRow>> = question
+        .subjects
+        .iter()
+        .map(|subject| {
+            let is_of = |row: &CounterRow| {
+                row.step == step.step && row.source == subject.source && row.device.get() == subject.device
+            };
+            (0..counters.len()).filter_map(|i| counters.row(i)).filter(is_of).collect()
+        })
+        .collect();
+    let times = || rows.iter().flatten().map(|row| row.ts_ns);
+    let whole = Part {
+        name: WHOLE.to_owned(),
+        stretches: times().min().zip(times().max()).into_iter().collect(),
+        output_tokens: None,
+    };
+    let part = |part: &Part| PartSampled {
+        part: part.name.clone(),
+        dur_ns: part.stretches.iter().map(|(from, to)| to - from).sum(),
+        output_tokens: part.output_tokens,
+        subjects: question
+            .subjects
+            .iter()
+            .zip(&rows)
+            .map(|(subject, rows)| subject_sampled(subject, rows, part, question))
+            .collect(),
+    };
+    StepSampled { step: step.step, parts: std::iter::once(&whole).chain(&step.parts).map(part).collect() }
+}
+
+fn subject_sampled(
+    subject: &Subject,
+    rows: &[CounterRow],
+    part: &Part,
+    question: &Question<'_>,
+) -> SubjectSampled {
+    let is_whole = part.name == WHOLE;
+    let is_in =
+        |ts_ns: i64| is_whole || part.stretches.iter().any(|(from, to)| (*from..*to).contains(&ts_ns));
+    let inside: Vec<&CounterRow> = rows.iter().filter(|row| is_in(row.ts_ns)).collect();
+    let mut sums = SubjectSampled {
+        source: subject.source,
+        device: subject.device,
+        name: subject.name.clone(),
+        samples: inside.len(),
+        levels: BTreeMap::new(),
+        totals: BTreeMap::new(),
+        energy_j: None,
+        energy_from: None,
+        energy_j_per_output_token: None,
+        throttle: None,
+        not_computed: BTreeMap::new(),
+        series: BTreeMap::new(),
+    };
+    // Why a column is null: it never was anything else, or only here.
+    let reason = |column: &str, is_ever: bool, here: &str| match is_ever {
+        true => here.to_owned(),
+        false => subject.reasons.get(column).cloned().unwrap_or_else(|| NOT_TOLD.to_owned()),
+    };
+    let points = |of: columns::Value| -> Vec<(i64, f64)> {
+        rows.iter().filter_map(|row| Some((row.ts_ns, of(row)?))).collect()
+    };
+    for column in columns::LEVELS.iter().filter(|column| column.is_of(subject.source)) {
+        let level = level(inside.iter().filter_map(|row| (column.of)(row)));
+        if level.is_none() {
+            let is_ever = rows.iter().any(|row| (column.of)(row).is_some());
+            sums.not_computed.insert(column.name, reason(column.name, is_ever, NO_SAMPLE));
+        }
+        if is_whole && level.is_some() {
+            sums.series.insert(column.name, points(column.of));
+        }
+        sums.levels.insert(column.name, level);
+    }
+    // A mean stretch that falls between two samples shares its growth with what is around it.
+    let is_long = is_whole
+        || part.stretches.iter().map(|(from, to)| to - from).sum::<i64>()
+            >= question.interval_ns.saturating_mul(i64::try_from(part.stretches.len()).unwrap_or(i64::MAX));
+    let grown = |growth: &Growth| match (is_whole, part.stretches.is_empty()) {
+        (true, _) => growth.in_all(),
+        (false, true) => Err(NO_SAMPLE),
+        (false, false) if !is_long => Err(TOO_SHORT),
+        (false, false) => growth.within(&part.stretches),
+    };
+    for column in columns::COUNTS.iter().filter(|column| column.is_of(subject.source)) {
+        let points = points(column.of);
+        let is_ever = !points.is_empty();
+        let total = grown(&Growth::of_count(points));
+        if let Err(why) = total {
+            sums.not_computed.insert(column.name, reason(column.name, is_ever, why));
+        }
+        sums.totals.insert(column.name, total.ok());
+    }
+    if subject.source == CounterSource::Device {
+        let counted = points(|row| row.energy_mj.get().map(|energy| energy as f64 / 1e3));
+        let power = points(|row| row.power_mw.get().map(|power| power as f64 / 1e3));
+        let (growth, from) = match counted.is_empty() {
+            false => (Growth::of_count(counted), "counter"),
+            true => (Growth::of_rate(&power), "power"),
+        };
+        let energy = grown(&growth);
+        sums.energy_j = energy.ok();
+        sums.energy_from = sums.energy_j.map(|_| from);
+        if let Err(why) = energy {
+            let why = reason("energy_mj", from == "counter" || !power.is_empty(), why);
+            sums.not_computed.insert("energy_j", why);
+        }
+        let tokens = part.output_tokens.filter(|tokens| *tokens > 0);
+        sums.energy_j_per_output_token =
+            sums.energy_j.zip(tokens).map(|(energy, tokens)| energy / tokens as f64);
+        if sums.energy_j_per_output_token.is_none() {
+            let why = sums.not_computed.get("energy_j").cloned();
+            sums.not_computed
+                .insert("energy_j_per_output_token", why.unwrap_or_else(|| NO_TOKENS.to_owned()));
+        }
+        sums.throttle = throttled(&inside, question.throttle);
+        if sums.throttle.is_none() {
+            let is_ever = rows.iter().any(|row| row.throttle_reasons.is_some());
+            sums.not_computed.insert("throttle", reason("throttle_reasons", is_ever, NO_SAMPLE));
+        }
+    }
+    sums
+}
+
+fn level(values: impl Iterator<Item = f64>) -> Option<Level> {
+    let (mut samples, mut sum, mut min, mut max) = (0_usize, 0.0, f64::INFINITY, f64::NEG_INFINITY);
+    for value in values.filter(|value| value.is_finite()) {
+        samples += 1;
+        sum += value;
+        (min, max) = (value.min(min), value.max(max));
+    }
+    (samples > 0).then(|| Level { samples, mean: sum / samples as f64, min, max })
+}
+
+/// The most frequent reason first.
+fn throttled(rows: &[&CounterRow], names: fn(i64) -> Vec<String>) -> Option<Vec<Throttled>> {
+    let told: Vec<i64> = rows.iter().filter_map(|row| row.throttle_reasons.get()).collect();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for name in told.iter().flat_map(|bits| names(*bits)) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let share = |(reason, count)| Throttled { reason, share: count as f64 / told.len() as f64 };
+    let mut shares: Vec<Throttled> = counts.into_iter().map(share).collect();
+    shares.sort_by(|a, b| b.share.total_cmp(&a.share));
+    (!told.is_empty()).then_some(shares)
+}
+
+#[cfg(test)]
+mod tests;

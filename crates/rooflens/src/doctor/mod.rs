@@ -1,0 +1,118 @@
+//! What this machine has and lacks, a file for each kind of thing. To add one: a file here, a `mod` line
+//! and an entry in [`ALL`]. Files are looked at, NVIDIA's driver is asked for its devices, and a few
+//! programs for their version; nothing is changed or sent.
+
+mod clock;
+mod gpu;
+mod host;
+mod machine;
+mod nsight;
+mod own;
+mod python;
+mod room;
+
+use serde::Serialize;
+
+pub use self::machine::Machine;
+
+/// How a thing stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// Not there; what needs it cannot be done here.
+    Missing,
+    /// There, but numbers may mislead or work may fail.
+    Warning,
+    /// Of no use on this machine.
+    NotApplicable,
+}
+
+impl Status {
+    /// The word on a screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Missing => "missing",
+            Status::Warning => "warning",
+            Status::NotApplicable => "n/a",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What.
+    pub name: &'static str,
+    /// How it stands.
+    pub status: Status,
+    /// What was found.
+    pub found: String,
+    /// What it is needed for, where that is not plain.
+    pub needed: Option<&'static str>,
+    /// The command or word that helps.
+    pub hint: Option<String>,
+}
+
+impl Check {
+    fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        Check { name, status: Status::Ok, found: found.into(), needed: None, hint: None }
+    }
+
+    fn missing(name: &'static str, found: impl Into<String>, hint: impl Into<String>) -> Self {
+        Check { status: Status::Missing, hint: Some(hint.into()), ..Check::ok(name, found) }
+    }
+
+    fn warning(name: &'static str, found: impl Into<String>, hint: impl Into<String>) -> Self {
+        Check { status: Status::Warning, ..Check::missing(name, found, hint) }
+    }
+
+    fn not_applicable(name: &'static str, found: impl Into<String>) -> Self {
+        Check { status: Status::NotApplicable, ..Check::ok(name, found) }
+    }
+
+    fn needed(mut self, needed: &'static str) -> Self {
+        self.needed = Some(needed);
+        self
+    }
+}
+
+/// Every kind of check, in order.
+const ALL: &[fn(&Machine) -> Vec<Check>] =
+    &[own::checks, host::checks, room::checks, clock::checks, python::checks, gpu::checks, nsight::checks];
+
+/// Everything that is looked at, in order.
+pub fn checks(machine: &Machine) -> Vec<Check> {
+    ALL.iter().flat_map(|check| check(machine)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_what_is_wrong_has_a_hint() {
+        // A machine of which nothing is known: no check may fail on it.
+        let empty = tempfile::tempdir().unwrap();
+        let machine = Machine { path: Vec::new(), ..Machine::at(empty.path()) };
+        let all = checks(&machine);
+        let mut names: Vec<&str> = all.iter().map(|check| check.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all.len());
+        for check in &all {
+            let is_wrong = matches!(check.status, Status::Missing | Status::Warning);
+            assert_eq!(check.hint.is_some(), is_wrong, "{check:?}");
+            assert!(!check.found.is_empty(), "{check:?}");
+        }
+    }
+
+    #[test]
+    fn every_file_is_registered() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/doctor");
+        let files = std::fs::read_dir(folder).unwrap().count();
+        assert_eq!(files, ALL.len() + 2, "add the file's checks to ALL");
+    }
+}

@@ -1,0 +1,61 @@
+//! The disk: whether runs can be written, and how much.
+
+use std::path::Path;
+
+use rooflens_sample::host::free_bytes;
+
+use super::{Check, Machine};
+
+/// A trace with stacks and shapes takes about a gigabyte a minute.
+const COMFORTABLE_BYTES: u64 = 5_000_000_000;
+
+pub fn checks(machine: &Machine) -> Vec<Check> {
+    vec![writable(&machine.folder), room(&machine.folder, free_bytes(&machine.folder))]
+}
+
+fn writable(folder: &Path) -> Check {
+    const NAME: &str = "writable folder";
+    let probe = folder.join(format!(".rooflens-doctor-{}", std::process::id()));
+    match std::fs::File::create_new(&probe) {
+        Ok(_) => {
+            // Left behind only where files can be made but not removed.
+            let _ = std::fs::remove_file(&probe);
+            Check::ok(NAME, folder.display().to_string())
+        }
+        Err(error) => {
+            let found = format!("{}: {error}", folder.display());
+            Check::missing(NAME, found, "give -o a folder you may write to; of a run: hydra.run.dir=FOLDER")
+        }
+    }
+}
+
+fn room(folder: &Path, free: Option<u64>) -> Check {
+    const NAME: &str = "free room";
+    let Some(free) = free else { return Check::ok(NAME, "not told by this system") };
+    let found = format!("{:.1} GB where {} is", free as f64 / 1e9, folder.display());
+    if free >= COMFORTABLE_BYTES {
+        return Check::ok(NAME, found);
+    }
+    let hint =
+        "output.keep_raw=false removes traces once they are read; hydra.run.dir=FOLDER writes elsewhere";
+    Check::warning(NAME, found, hint).needed("traces of a run")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Status;
+
+    #[test]
+    fn little_room_is_told_before_it_is_none() {
+        let here = Path::new("/runs");
+        assert_eq!(room(here, Some(80_000_000_000)).found, "80.0 GB where /runs is");
+        assert_eq!(room(here, Some(1_000_000_000)).status, Status::Warning);
+        assert_eq!(room(here, None).status, Status::Ok);
+        assert_eq!(writable(Path::new("/proc/nowhere")).status, Status::Missing);
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(writable(folder.path()).status, Status::Ok);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(free_bytes(folder.path()).is_some_and(|bytes| bytes > 0));
+    }
+}

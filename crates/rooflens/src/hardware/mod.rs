@@ -1,0 +1,223 @@
+//! From a wish to a file of measured figures: start the measuring program, read its answer, write, tell.
+
+mod answer;
+mod error;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rooflens_collect::execute::{Executor, Processes, find_program};
+use rooflens_collect::package as python;
+use rooflens_collect::plan::{Command, Places, Root, Stage, Step, Word, Work};
+use rooflens_cost::hardware::{Catalog, Measured};
+use rooflens_report::format::amount;
+use rooflens_schema::RunDir;
+use serde::Serialize;
+
+use self::answer::Peaks;
+pub use self::error::MeasureError;
+use crate::console::Console;
+use crate::document::{SchemaTag, schema};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interrupt::Presses;
+use crate::run::{Follower, interpreter};
+use crate::shell::word;
+use crate::table::aligned;
+use crate::{output, project, saved};
+
+/// What the user wants.
+pub struct Wish {
+    /// The interpreter.
+    pub python: Option<String>,
+    /// The device, as PyTorch calls it.
+    pub device: String,
+    /// How long to measure.
+    pub seconds: u64,
+    /// What it shall be called.
+    pub name: Option<String>,
+    /// The file.
+    pub output: Option<PathBuf>,
+    /// Whether a file that is there is replaced.
+    pub force: bool,
+    /// Whether a program reads the answer.
+    pub json: bool,
+}
+
+/// The step's name, and that of its folder.
+const STEP: &str = "peaks";
+
+/// Measures, writes the file, and tells.
+pub fn measure(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
+    // What is known to fail fails before minutes are spent.
+    if let Some(name) = &wish.name {
+        let path = path(wish, name);
+        free(&path, wish.force)?;
+    }
+    let places = Places {
+        run: python::cache_folder().join(format!("measure-{}", std::process::id())),
+        project: project::around(Path::new("."))
+            .unwrap_or_else(|| std::path::absolute(".").unwrap_or_default()),
+        package: python::folder(&python::cache_folder()),
+    };
+    let step = step(wish);
+    let Work::Process(command) = &step.work else { return Ok(Exit::Fine) };
+    find_program(command, &places)?;
+    python::unpack(&python::cache_folder())?;
+    let answer = run(&step, command, &places, console);
+    // Only the answer is kept.
+    let _ = std::fs::remove_dir_all(&places.run);
+    let Some(peaks) = answer? else { return Ok(Exit::Interrupted) };
+    let measured = peaks.measured(wish.name.as_deref(), wish.seconds);
+    let text = measured.to_toml();
+    let path = path(wish, &measured.name);
+    Catalog::with([(path.display().to_string(), &text)])
+        .map_err(|error| MeasureError::Unreadable { why: error.to_string() })?;
+    free(&path, wish.force)?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        saved::make(folder)?;
+    }
+    saved::write(path.clone(), text.as_bytes())?;
+    tell(&peaks, &measured, &path, wish, console)?;
+    Ok(Exit::Fine)
+}
+
+fn free(path: &Path, force: bool) -> Result<(), MeasureError> {
+    if path.exists() && !force { Err(MeasureError::Exists { path: path.to_owned() }) } else { Ok(()) }
+}
+
+fn path(wish: &Wish, name: &str) -> PathBuf {
+    wish.output.clone().unwrap_or_else(|| project::hardware().join(format!("{}.toml", file_name(name))))
+}
+
+/// A name as a file may have it: letters and digits, the rest a dash.
+fn file_name(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' })
+        .collect();
+    let words: Vec<&str> =
+        plain.split('-').map(|word| word.trim_matches('.')).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { "device".to_owned() } else { words.join("-") }
+}
+
+fn step(wish: &Wish) -> Step {
+    let program = match &wish.python {
+        Some(python) if python.contains('/') => {
+            Word::plain(std::path::absolute(python).unwrap_or_default().to_string_lossy())
+        }
+        Some(python) => Word::plain(python),
+        None => Word::plain(interpreter().unwrap_or_else(|| "python3".to_owned())),
+    };
+    let seconds = wish.seconds.to_string();
+    let words = ["-m", "rooflens.peaks", "--device", &wish.device, "--seconds", &seconds];
+    let command = Command {
+        argv: std::iter::once(program).chain(words.map(Word::plain)).collect(),
+        env: BTreeMap::from([
+            ("PYTHONPATH".to_owned(), Word::PythonPath(None)),
+            ("PYTHONUNBUFFERED".to_owned(), Word::plain("1")),
+        ]),
+        cwd: Word::In(Root::Project, String::new()),
+        writes: Vec::new(),
+        expects: Vec::new(),
+        // Loading torch may take a minute, and the largest multiplication longer than its share.
+        timeout_s: Some(180 + 10 * wish.seconds),
+        packages: vec!["torch".to_owned()],
+    };
+    Step {
+        name: STEP.to_owned(),
+        stage: Stage::Measure,
+        purpose: format!("what {} can do, for about {seconds} s", wish.device),
+        work: Work::Process(Box::new(command)),
+    }
+}
+
+/// Runs the program; nothing where the user stopped it.
+fn run(
+    step: &Step,
+    command: &Command,
+    places: &Places,
+    console: &Console,
+) -> Result<Option<Peaks>, CliError> {
+    let follower = Follower::new(console, Presses::watch(console));
+    follower.begins(step);
+    let outcome = Processes::default().run(step, command, places, &follower);
+    follower.presses().guard(false);
+    let outcome = outcome?;
+    follower.ended(&outcome);
+    if follower.presses().count() > 0 {
+        return Ok(None);
+    }
+    if !outcome.is_done() {
+        return Err(MeasureError::of(&outcome, console).into());
+    }
+    let log = RunDir::new(&places.run).raw(STEP).join("stdout.log");
+    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    Ok(Some(Peaks::read(&text).map_err(|why| MeasureError::Unreadable { why })?))
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: SchemaTag,
+    file: String,
+    name: &'a str,
+    aliases: &'a [String],
+    measured: &'a Peaks,
+}
+
+fn tell(
+    peaks: &Peaks,
+    measured: &Measured,
+    path: &Path,
+    wish: &Wish,
+    console: &Console,
+) -> Result<(), CliError> {
+    if wish.json {
+        let document = Document {
+            schema: schema("hardware"),
+            file: path.display().to_string(),
+            name: &measured.name,
+            aliases: &measured.aliases,
+            measured: peaks,
+        };
+        return output::json(&document, console.is_read_by_people());
+    }
+    let mut rows = vec![[measured.name.clone(), peaks.device.arch.clone(), String::new()]];
+    for row in &peaks.matmul {
+        let how = format!("{} × {} matrices, best of {}", row.side, row.side, row.runs);
+        rows.push([format!("  {}", row.dtype), amount(row.flops_per_s, "FLOP/s"), how]);
+    }
+    for row in &peaks.bandwidth {
+        let how = format!("{}, best of {}", amount(row.bytes, "B"), row.runs);
+        rows.push([format!("  {}", row.kind), amount(row.bytes_per_s, "B/s"), how]);
+    }
+    rows.extend(
+        peaks
+            .skipped
+            .iter()
+            .map(|it| [format!("  {}", it.what), "not measured".to_owned(), it.reason.clone()]),
+    );
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut text = aligned(&rows);
+    text.push_str(&format!("\nwrote {}\n", path.display()));
+    if wish.output.is_none() {
+        text.push_str(&format!(
+            "rooflens run finds it by itself where the device is called {:?}\n",
+            peaks.device.name
+        ));
+        text.push_str(&format!("rooflens cost MODEL --hardware {} --context 4k\n", word(Path::new(&stem))));
+    }
+    output::text(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files() {
+        assert_eq!(file_name("Intel(R) Xeon(R) Processor @ 2.60GHz"), "intel-r-xeon-r-processor-2.60ghz");
+        assert_eq!(file_name("../../etc/passwd"), "etc-passwd");
+        assert_eq!(file_name("漢字"), "device");
+    }
+}

@@ -1,0 +1,189 @@
+//! Device and host, sampled while the steps of a run go on.
+//!
+//! * [`Sampling`]: takes the samples. Whatever fails here is a note: a run is worth something without them.
+//! * [`record`]: what is kept of them: `tables/counters.parquet`, `report/nvml.csv`, `raw/sampler/`.
+//! * [`summary`]: what they come to, from what a run's folder holds.
+
+mod parts;
+mod record;
+mod summary;
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::time::Duration;
+
+use rooflens_collect::execute::{Event, Watch, Wish};
+use rooflens_collect::plan::{Stage as RunStage, Step};
+use rooflens_collect::settings;
+use rooflens_sample::{Outcome, Sampler, Settings, Source, Watched};
+use rooflens_schema::tables::{CounterStep, Counters};
+use rooflens_schema::{Notes, RunDir, Severity, Stage};
+
+use self::record::{Record, SampledStep};
+use crate::environment;
+
+pub use self::summary::of_run;
+
+/// Samples while steps go on.
+pub struct Sampling {
+    interval: Duration,
+    watched: Watched,
+    sources: RefCell<Vec<Box<dyn Source>>>,
+    rows: RefCell<Counters>,
+    record: RefCell<Record>,
+}
+
+impl Sampling {
+    /// Opens what can be sampled, where that is wanted.
+    pub fn open(wanted: Option<settings::Sampler>) -> Self {
+        let watched = Watched::default();
+        let interval = Duration::from_millis(wanted.map_or(0, |wanted| wanted.interval_ms));
+        let mut record = Record::new(interval);
+        let mut sources = Vec::new();
+        match wanted {
+            None => record.off = Some("sampler.enable is false".to_owned()),
+            Some(_) => {
+                let library = environment::nvml_library();
+                for opened in keeping_low_free(|| rooflens_sample::open(library.as_deref(), &watched)) {
+                    match opened.source {
+                        Ok(source) => sources.push(source),
+                        Err(missing) => record.miss(opened.name, &missing),
+                    }
+                }
+                record.subjects =
+                    sources.iter().flat_map(|source| source.subjects()).map(Into::into).collect();
+            }
+        }
+        let rows = RefCell::new(Counters::default());
+        Sampling { interval, watched, sources: RefCell::new(sources), rows, record: RefCell::new(record) }
+    }
+
+    /// Does the work of a step, and samples from the start of its process to its end.
+    pub fn during<T>(
+        &self,
+        step: &Step,
+        watch: &dyn Watch,
+        notes: &Notes,
+        work: impl FnOnce(&dyn Watch) -> T,
+    ) -> T {
+        let watching = Watching { watch, sampling: self, going: RefCell::new(None), notes };
+        let done = work(&watching);
+        if let Some(sampler) = watching.going.into_inner() {
+            self.take(step, sampler.stop(), notes);
+        }
+        done
+    }
+
+    /// Writes what was sampled. The tables of the trace must be there already: their clock counts.
+    pub fn save(&self, run: &RunDir, notes: &Notes) {
+        let (mut rows, mut record) = (self.rows.borrow_mut(), self.record.borrow_mut());
+        if let Err(error) = record.save(run, &mut rows) {
+            let message = format!("samples are missing: {error}");
+            notes.add(Stage::Collect, Severity::Warning, "sampler_failed", "", message);
+        }
+    }
+
+    fn start(&self) -> std::io::Result<Option<Sampler>> {
+        let sources = std::mem::take(&mut *self.sources.borrow_mut());
+        if sources.is_empty() {
+            return Ok(None);
+        }
+        let settings = Settings { interval: self.interval, ..Settings::default() };
+        Sampler::start(settings, sources).map(Some)
+    }
+
+    fn take(&self, step: &Step, outcome: Outcome, notes: &Notes) {
+        let Outcome { rows: mut last, tally, notes: told, timeline, sources } = outcome;
+        let mut rows = self.rows.borrow_mut();
+        rows.append(&mut last);
+        let (from, to) = (rows.step.iter().filter(|step| **step != CounterStep::None).count(), rows.len());
+        rows.step[from..to].fill(counter_step(step.stage));
+        let mut record = self.record.borrow_mut();
+        record.steps.push(SampledStep {
+            step: step.name.clone(),
+            clock: timeline.anchor.into(),
+            tally: tally.into(),
+        });
+        record.reasons = sources.iter().flat_map(|source| source.reasons()).map(Into::into).collect();
+        *self.sources.borrow_mut() = sources;
+        for note in told {
+            // The samples of a run that lost some are still those of a whole run.
+            let severity = note.severity.min(Severity::Warning);
+            notes.add_many(note.stage, severity, &note.code, &step.name, note.count, note.message);
+        }
+    }
+}
+
+/// Opens something whose files stay open, and leaves it no descriptor of one digit: these are all that a
+/// plain shell can write to, and a workload is told of its events' pipe by number.
+fn keeping_low_free<T>(open: impl FnOnce() -> T) -> T {
+    let kept: Vec<File> = (0..10).filter_map(|_| File::open("/dev/null").ok()).collect();
+    let opened = open();
+    drop(kept);
+    opened
+}
+
+/// Passes on what happens, starts sampling with the process, and keeps what was sampled so far.
+struct Watching<'a> {
+    watch: &'a dyn Watch,
+    sampling: &'a Sampling,
+    going: RefCell<Option<Sampler>>,
+    notes: &'a Notes,
+}
+
+impl Watch for Watching<'_> {
+    fn started(&self, process: u32) {
+        self.sampling.watched.watch(process);
+        match self.sampling.start() {
+            Ok(sampler) => *self.going.borrow_mut() = sampler,
+            Err(error) => {
+                let message = format!("sampling cannot begin: {error}");
+                self.notes.add(Stage::Collect, Severity::Warning, "sampler_failed", "", message);
+            }
+        }
+        self.watch.started(process);
+    }
+
+    fn event(&self, step: &Step, event: &Event) {
+        self.watch.event(step, event);
+    }
+
+    fn wish(&self) -> Wish {
+        self.watch.wish()
+    }
+
+    fn tick(&self) {
+        if let Some(sampler) = &*self.going.borrow() {
+            while let Some(mut rows) = sampler.next(Duration::ZERO) {
+                self.sampling.rows.borrow_mut().append(&mut rows);
+                sampler.give_back(rows);
+            }
+        }
+        self.watch.tick();
+    }
+}
+
+/// The word for a stage in the table.
+fn counter_step(stage: RunStage) -> CounterStep {
+    match stage {
+        RunStage::Measure => CounterStep::Measure,
+        RunStage::TorchProfiler => CounterStep::TorchProfiler,
+        RunStage::Nsys => CounterStep::Nsys,
+        RunStage::Ncu => CounterStep::Ncu,
+        RunStage::DirectInference => CounterStep::DirectInference,
+        // It starts no process, so it is never sampled.
+        RunStage::StaticAnalysis => CounterStep::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_has_one_name_everywhere() {
+        for stage in RunStage::ALL.iter().filter(|stage| **stage != RunStage::StaticAnalysis) {
+            assert_eq!(counter_step(*stage).as_str(), stage.name());
+        }
+    }
+}
