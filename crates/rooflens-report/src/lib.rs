@@ -9,13 +9,16 @@
 //! * [`markdown`]: `report.md`, `operators.md`, `kernels.md`.
 //! * [`html`]: `index.html`, one file that asks nothing of the network.
 //! * [`csv`]: a table for programs.
+//! * [`predictions`]: a model's answers; [`runs`]: the runs of a sweep, side by side.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 
 pub mod block;
 pub mod cost;
 pub mod figure;
 pub mod format;
+pub mod predictions;
 pub mod render;
+pub mod runs;
 pub mod sections;
 pub mod text;
 
@@ -58,12 +61,22 @@ impl Page {
 
 /// A page of the findings in GitHub-flavoured Markdown.
 pub fn markdown(findings: &Findings, page: Page) -> String {
-    render::markdown::page(findings, page)
+    markdown_top(findings, page, None)
+}
+
+/// The same; in `report.md`, tables of kernels and operators have `top` rows.
+pub fn markdown_top(findings: &Findings, page: Page, top: Option<usize>) -> String {
+    render::markdown::page(findings, page, top)
 }
 
 /// The findings as one HTML file.
 pub fn html(findings: &Findings, title: &str) -> String {
-    render::html::document(findings, title)
+    html_top(findings, title, None)
+}
+
+/// The same; tables of kernels and operators have `top` rows.
+pub fn html_top(findings: &Findings, title: &str, top: Option<usize>) -> String {
+    render::html::document(findings, title, top)
 }
 
 /// A table that can be had as CSV.

@@ -153,25 +153,26 @@ pub fn write_findings(run: &RunDir, findings: &Findings) -> Result<(), CliError>
 }
 
 /// Writes the report: a page to open, Markdown, and the numbers. Answers where the page is.
-pub fn write_report(folder: &Path, findings: &Findings) -> Result<PathBuf, CliError> {
+pub fn write_report(folder: &Path, findings: &Findings, top: Option<usize>) -> Result<PathBuf, CliError> {
     make(folder)?;
-    let page = write_page(folder, findings)?;
-    write_markdown(folder, findings)?;
+    let page = write_page(folder, findings, top)?;
+    write_markdown(folder, findings, top)?;
     write_json(folder.join(METRICS), &Document(findings))?;
     Ok(page)
 }
 
-/// Writes the page to open, and answers where it is.
-pub fn write_page(folder: &Path, findings: &Findings) -> Result<PathBuf, CliError> {
+/// Writes the page to open, with `top` rows of kernels and operators, and answers where it is.
+pub fn write_page(folder: &Path, findings: &Findings, top: Option<usize>) -> Result<PathBuf, CliError> {
     let page = folder.join("index.html");
-    write(page.clone(), rooflens_report::html(findings, &title(findings)).as_bytes())?;
+    write(page.clone(), rooflens_report::html_top(findings, &title(findings), top).as_bytes())?;
     Ok(page)
 }
 
 /// Writes the report as Markdown.
-pub fn write_markdown(folder: &Path, findings: &Findings) -> Result<(), CliError> {
+pub fn write_markdown(folder: &Path, findings: &Findings, top: Option<usize>) -> Result<(), CliError> {
     for markdown in Page::ALL {
-        write(folder.join(markdown.file_name()), rooflens_report::markdown(findings, *markdown).as_bytes())?;
+        let text = rooflens_report::markdown_top(findings, *markdown, top);
+        write(folder.join(markdown.file_name()), text.as_bytes())?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use rooflens_analyze::Findings;
 use crate::Page;
 use crate::block::{Block, Cell, Chart, Level, Remark, Row, Stack, Table};
 use crate::format;
-use crate::render::{Part, bars, filled};
+use crate::render::{Part, bars, filled, url_path};
 use crate::sections::{self, Detail, Section};
 use crate::text;
 
@@ -17,7 +17,7 @@ const NAME: usize = 1_000;
 const WIDTH: usize = 60;
 
 /// A whole file.
-pub fn page(findings: &Findings, page: Page) -> String {
+pub fn page(findings: &Findings, page: Page, top: Option<usize>) -> String {
     let one = |name| sections::find(name).into_iter().collect::<Vec<&'static dyn Section>>();
     let (title, sections, detail) = match page {
         Page::Report => ("Where the time goes", sections::ALL.to_vec(), Detail::Page { rows: ROWS }),
@@ -25,7 +25,7 @@ pub fn page(findings: &Findings, page: Page) -> String {
         Page::Kernels => ("Kernels", one("kernels"), Detail::Full),
     };
     let mut out = format!("# {title}\n");
-    let filled = filled(&sections, findings, detail);
+    let filled = filled(&sections, findings, detail, top.filter(|_| page == Page::Report));
     if filled.is_empty() {
         out.push_str("\nThe trace has none.\n");
     }
@@ -80,6 +80,10 @@ fn draw(out: &mut String, block: &Block, full: bool) {
         Block::Stack(stack) => draw_stack(out, stack),
         Block::Chart(chart) => draw_chart(out, chart),
         Block::Remarks(remarks) => draw_remarks(out, remarks),
+        Block::Drawing(drawing) => {
+            let path = url_path(&drawing.path);
+            out.push_str(&format!("![{}]({path})\n", escape(&drawing.title)));
+        }
     }
 }
 
@@ -191,6 +195,8 @@ fn cell(cell: &Cell) -> String {
         // In a table a bar ends the cell even inside code.
         Cell::Code { short, .. } => code(short).replace('|', "\\|"),
         Cell::Text(_) | Cell::Word(_) => escape(&format::cell(cell)),
+        Cell::Link { words, path } => format!("[{}]({})", escape(words), url_path(path)),
+        Cell::Best(best) => format!("**{}** ★", self::cell(best)),
         number => format::cell(number),
     }
 }

@@ -79,7 +79,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let mut page = None;
     if let Some(run) = &run {
         saved::write_findings(run, &outcome.findings)?;
-        page = Some(saved::write_report(&run.report(), &outcome.findings)?);
+        page = Some(saved::write_report(&run.report(), &outcome.findings, None)?);
         crate::run::rewrite(run, &outcome.findings)?;
     }
     show(&args, &outcome.findings, console)?;

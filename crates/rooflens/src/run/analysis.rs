@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
 use rooflens_collect::Stage;
+use rooflens_collect::settings::Output;
 use rooflens_schema::{Notes, RunDir, Severity, Stage as NoteStage};
 
 use crate::console::Console;
@@ -26,7 +27,7 @@ pub struct Analysed {
 /// note: the measured numbers are there all the same.
 pub fn analyse(
     run: &RunDir,
-    formats: &[String],
+    output: &Output,
     notes: &Notes,
     presses: &Presses,
     console: &Console,
@@ -45,11 +46,12 @@ pub fn analyse(
         Err(error) => return Err(error),
     };
     saved::write_findings(run, &outcome.findings)?;
-    let (folder, has) = (run.report(), |format: &str| formats.iter().any(|known| known == format));
+    let (folder, has) = (run.report(), |format: &str| output.formats.iter().any(|known| known == format));
     saved::make(&folder)?;
-    let page = has("html").then(|| saved::write_page(&folder, &outcome.findings)).transpose()?;
+    let top = Some(usize::try_from(output.top).unwrap_or(usize::MAX));
+    let page = has("html").then(|| saved::write_page(&folder, &outcome.findings, top)).transpose()?;
     if has("md") {
-        saved::write_markdown(&folder, &outcome.findings)?;
+        saved::write_markdown(&folder, &outcome.findings, top)?;
     }
     Ok(Analysed { findings: Some(outcome.findings), page })
 }

@@ -10,6 +10,7 @@ use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use super::analysis;
 use super::document::{self, RunDocument, StepFacts};
+use super::files;
 use super::follow::Follower;
 use super::launch::PlannedJob;
 use super::static_cost;
@@ -57,8 +58,7 @@ pub fn take(
     execute::clean_up(&job.places);
     let notes = Notes::default();
     note_failures(&outcomes, &notes);
-    let mut analysed =
-        analysis::analyse(&run, &job.settings.output.formats, &notes, follower.presses(), console)?;
+    let mut analysed = analysis::analyse(&run, &job.settings.output, &notes, follower.presses(), console)?;
     let rows = document::measured_rows(&run);
     let reason = match job.plan.static_work() {
         Some(work) => static_cost::write(work, &job.places, &rows, &run, job.settings.output.plots)?,
@@ -70,6 +70,7 @@ pub fn take(
     let facts = outcomes.iter().map(StepFacts::of).collect();
     let document = RunDocument::new(&run, facts, &rows, reason, &notes.rows());
     document::write(&run, &document, analysed.findings.as_ref())?;
+    files::write(&run, &job.settings, &job.places.project)?;
     if analysed.findings.is_some() && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
         analysis::remove_traces(&run)?;
     }
