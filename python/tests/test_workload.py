@@ -71,6 +71,9 @@ class Measure(unittest.TestCase):
         self.assertEqual([t["output_ids"] for t in again.jsonl("tokens.jsonl")], [t["output_ids"] for t in tokens])
         answers = again.jsonl("predictions.jsonl")
         self.assertEqual([a["answer"] for a in answers], [t["text"] for t in tokens])
+        # With its round and sample, an answer finds its times in requests.jsonl.
+        requests = [(r["round"], r["sample"], r["output_tokens"]) for r in again.jsonl("requests.jsonl")]
+        self.assertEqual([(a["round"], a["sample"], a["tokens"]) for a in answers], requests)
 
     def test_clock_anchor(self) -> None:
         clock = self.outcome.of("hello")[0]["clock"]

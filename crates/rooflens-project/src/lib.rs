@@ -5,6 +5,7 @@ pub mod externals;
 mod git;
 pub mod hub_cache;
 mod near;
+pub mod revision;
 pub mod skeleton;
 mod written_path;
 

@@ -169,6 +169,8 @@ pub fn cell(cell: &Cell) -> String {
         Cell::Word(word) => word.replace('_', " "),
         Cell::Text(text) => text.clone(),
         Cell::Code { short, .. } => short.clone(),
+        Cell::Best(best) => format!("{} ★", self::cell(best)),
+        Cell::Link { words, .. } => words.clone(),
     }
 }
 
@@ -193,6 +195,8 @@ pub fn raw(cell: &Cell) -> String {
         }
         Cell::Word(text) | Cell::Text(text) => text.clone(),
         Cell::Code { short, full } => full.as_ref().unwrap_or(short).clone(),
+        Cell::Best(best) => raw(best),
+        Cell::Link { path, .. } => path.clone(),
     }
 }
 

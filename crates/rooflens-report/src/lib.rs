@@ -10,13 +10,16 @@
 //! * [`html`]: `index.html`, one file that asks nothing of the network.
 //! * [`sampled`]: what devices and host did meanwhile, a part for Markdown and HTML.
 //! * [`csv`]: a table for programs.
+//! * [`predictions`]: a model's answers; [`runs`]: the runs of a sweep, side by side.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 
 pub mod block;
 pub mod cost;
 pub mod figure;
 pub mod format;
+pub mod predictions;
 pub mod render;
+pub mod runs;
 pub mod sampled;
 pub mod sections;
 pub mod text;
@@ -59,24 +62,33 @@ impl Page {
     }
 }
 
-/// A page of the findings in GitHub-flavoured Markdown.
-pub fn markdown(findings: &Findings, page: Page) -> String {
-    render::markdown::page(findings, page, &[])
+/// What a report has beside the findings of a trace.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extras<'a> {
+    /// Parts that do not come from a trace.
+    pub more: &'a [Part],
+    /// Rows of the tables of kernels and operators, in the report and on the page.
+    pub top: Option<usize>,
 }
 
-/// The whole report in Markdown, with parts that do not come from a trace.
-pub fn markdown_with(findings: &Findings, more: &[Part]) -> String {
-    render::markdown::page(findings, Page::Report, more)
+/// A page of the findings in GitHub-flavoured Markdown.
+pub fn markdown(findings: &Findings, page: Page) -> String {
+    markdown_with(findings, page, Extras::default())
+}
+
+/// The same, with more than the trace tells.
+pub fn markdown_with(findings: &Findings, page: Page, extras: Extras<'_>) -> String {
+    render::markdown::page(findings, page, extras)
 }
 
 /// The findings as one HTML file.
 pub fn html(findings: &Findings, title: &str) -> String {
-    html_with(findings, title, &[])
+    html_with(findings, title, Extras::default())
 }
 
-/// The same, with parts that do not come from a trace.
-pub fn html_with(findings: &Findings, title: &str, more: &[Part]) -> String {
-    render::html::document(findings, title, more)
+/// The same, with more than the trace tells.
+pub fn html_with(findings: &Findings, title: &str, extras: Extras<'_>) -> String {
+    render::html::document(findings, title, extras)
 }
 
 /// A table that can be had as CSV.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::sampled::{Part, Question, Sampled, StepParts, Subject, sampled};
-use rooflens_report::{html_with, markdown_with, sampled::part};
+use rooflens_report::{Extras, Page, html_with, markdown_with, sampled::part};
 use rooflens_schema::Opt;
 use rooflens_schema::tables::{CounterRow, CounterSource, CounterStep, Counters};
 
@@ -42,7 +42,8 @@ fn sample() -> Sampled {
 
 #[test]
 fn the_numbers_of_a_phase() {
-    let text = markdown_with(&Findings::default(), &[part(&sample())]);
+    let text =
+        markdown_with(&Findings::default(), Page::Report, Extras { more: &[part(&sample())], top: None });
     let line = text.lines().find(|line| line.starts_with("| decode |")).unwrap();
     // 4 s at 200 W are 800 J, 20 J for each of 40 tokens; one of four samples was slow.
     for word in
@@ -56,11 +57,15 @@ fn the_numbers_of_a_phase() {
 
 #[test]
 fn the_page_has_charts_and_obeys_no_name() {
-    let page = html_with(&Findings::default(), "run", &[part(&sample())]);
+    let page = html_with(&Findings::default(), "run", Extras { more: &[part(&sample())], top: None });
     assert!(page.contains("<section id=\"sampled\"") && page.contains("<svg class=\"chart\""));
     assert!(page.contains("aria-label=\"device 0: power over time, from 200.0 W to 200.0 W\""));
     assert!(!page.contains("<script>alert"));
-    assert_eq!(page, html_with(&Findings::default(), "run", &[part(&sample())]), "the same bytes");
+    assert_eq!(
+        page,
+        html_with(&Findings::default(), "run", Extras { more: &[part(&sample())], top: None }),
+        "the same bytes"
+    );
 }
 
 #[test]

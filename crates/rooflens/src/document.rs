@@ -17,7 +17,7 @@ pub struct FindingDocument<'a> {
 }
 
 /// What a document is and which version of it.
-#[derive(serde::Serialize)]
+#[derive(Debug, serde::Serialize)]
 pub struct SchemaTag {
     name: String,
     version: &'static str,

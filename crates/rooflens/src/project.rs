@@ -1,6 +1,6 @@
 //! The project that a command is about: the nearest folder, from here upwards, that looks like one.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::error::CliError;
 
@@ -49,9 +49,41 @@ pub fn from_here(path: &Path) -> PathBuf {
     path.strip_prefix(&here).unwrap_or(path).to_owned()
 }
 
+/// The way from a folder to something else, as a link would have it.
+pub fn way(from: &Path, to: &Path) -> PathBuf {
+    let plain = |path: &Path| -> Vec<String> {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut parts = Vec::new();
+        for part in path.components() {
+            match part {
+                Component::ParentDir => drop(parts.pop()),
+                Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
+                _ => {}
+            }
+        }
+        parts
+    };
+    let (from, to) = (plain(from), plain(to));
+    let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let up = std::iter::repeat_n("..", from.len() - shared);
+    up.chain(to[shared..].iter().map(String::as_str)).collect()
+}
+
 fn around_here() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let is_project = |folder: &Path| MARKS.iter().any(|mark| folder.join(mark).exists());
     let steps_up = here.ancestors().position(is_project)?;
     Some(if steps_up == 0 { PathBuf::from(".") } else { vec![".."; steps_up].iter().collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_goes_up_and_down() {
+        let told = |from: &str, to: &str| way(Path::new(from), Path::new(to)).display().to_string();
+        assert_eq!(told("/p/runs/a/report", "/p/datasets/x"), "../../../datasets/x");
+        assert_eq!(told("/p/runs", "/q/./y/../x"), "../../q/x");
+    }
 }

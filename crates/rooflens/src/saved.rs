@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::Trace;
-use rooflens_report::{Page, Part};
+use rooflens_report::{Extras, Page};
 use rooflens_schema::parquet_io::RunWriter;
 use rooflens_schema::tables::RunRow;
 use rooflens_schema::{Note, RankTables, RunDir, Severity, stable_id};
@@ -153,28 +153,25 @@ pub fn write_findings(run: &RunDir, findings: &Findings) -> Result<(), CliError>
 }
 
 /// Writes the report: a page to open, Markdown, and the numbers. Answers where the page is.
-pub fn write_report(folder: &Path, findings: &Findings, more: &[Part]) -> Result<PathBuf, CliError> {
+pub fn write_report(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<PathBuf, CliError> {
     make(folder)?;
-    let page = write_page(folder, findings, more)?;
-    write_markdown(folder, findings, more)?;
+    let page = write_page(folder, findings, extras)?;
+    write_markdown(folder, findings, extras)?;
     write_json(folder.join(METRICS), &Document(findings))?;
     Ok(page)
 }
 
 /// Writes the page to open, and answers where it is.
-pub fn write_page(folder: &Path, findings: &Findings, more: &[Part]) -> Result<PathBuf, CliError> {
+pub fn write_page(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<PathBuf, CliError> {
     let page = folder.join("index.html");
-    write(page.clone(), rooflens_report::html_with(findings, &title(findings), more).as_bytes())?;
+    write(page.clone(), rooflens_report::html_with(findings, &title(findings), extras).as_bytes())?;
     Ok(page)
 }
 
 /// Writes the report as Markdown.
-pub fn write_markdown(folder: &Path, findings: &Findings, more: &[Part]) -> Result<(), CliError> {
+pub fn write_markdown(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<(), CliError> {
     for markdown in Page::ALL {
-        let text = match markdown {
-            Page::Report => rooflens_report::markdown_with(findings, more),
-            page => rooflens_report::markdown(findings, *page),
-        };
+        let text = rooflens_report::markdown_with(findings, *markdown, extras);
         write(folder.join(markdown.file_name()), text.as_bytes())?;
     }
     Ok(())

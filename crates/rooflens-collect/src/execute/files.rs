@@ -51,7 +51,11 @@ fn walk(folder: &Path, into: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn digest(path: &Path) -> std::io::Result<(u64, String)> {
+/// The length of a file, and the SHA-256 of its bytes in hexadecimal.
+///
+/// # Errors
+/// The system's answer, where it cannot be read.
+pub fn digest(path: &Path) -> std::io::Result<(u64, String)> {
     let mut file = File::open(path)?;
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 1 << 16];

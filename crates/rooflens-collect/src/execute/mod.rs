@@ -12,6 +12,7 @@ mod program;
 mod reader;
 
 pub use self::event::{Event, Told};
+pub use self::files::digest;
 pub(crate) use self::group::Group;
 pub use self::manifest::{MANIFEST, Manifest};
 pub use self::mock::Scripted;

@@ -15,6 +15,8 @@ pub struct Pipeline {
     pub static_analysis: StaticAnalysis,
     /// Nsight Systems.
     pub nsys: Nsys,
+    /// What is kept of single samples, by stage.
+    pub samples: Vec<(Stage, Samples)>,
 }
 
 /// Settings of Nsight Systems.
@@ -34,6 +36,15 @@ pub struct Nsys {
     pub gpu_metrics: bool,
 }
 
+/// What a stage keeps of single samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Samples {
+    /// Whether answers are kept.
+    pub predictions: bool,
+    /// Whether prompts and answers are laid out as a page.
+    pub pages: bool,
+}
+
 /// Sizes that the static analysis is asked about.
 #[derive(Debug, Clone)]
 pub struct StaticAnalysis {
@@ -46,6 +57,7 @@ pub struct StaticAnalysis {
 impl Pipeline {
     pub(super) fn read(mut keys: Section<'_>) -> Result<Self, SettingsError> {
         let mut on = Vec::new();
+        let mut kept = Vec::new();
         let mut static_analysis = StaticAnalysis { batch_sizes: Vec::new(), contexts: Vec::new() };
         let mut nsys = Nsys::default();
         for stage in Stage::ALL.iter().copied().filter(|stage| *stage != Stage::Measure) {
@@ -55,19 +67,30 @@ impl Pipeline {
             }
             match stage {
                 Stage::StaticAnalysis => static_analysis = sizes(&mut stage_keys)?,
-                Stage::TorchProfiler => torch_profiler(&mut stage_keys)?,
+                Stage::TorchProfiler => {
+                    torch_profiler(&mut stage_keys)?;
+                    kept.push((stage, samples(&mut stage_keys, false)?));
+                }
                 Stage::Nsys => nsys = Nsys::read(&mut stage_keys)?,
                 Stage::Ncu => ncu(&mut stage_keys)?,
                 Stage::DirectInference => {
                     stage_keys.optional_positive("max_new_tokens")?;
-                    samples(&mut stage_keys)?;
+                    // Answers are what it is for.
+                    kept.push((stage, samples(&mut stage_keys, true)?));
                 }
                 Stage::Measure => {}
             }
             stage_keys.finish()?;
         }
         keys.finish()?;
-        Ok(Self { on, static_analysis, nsys })
+        Ok(Self { on, static_analysis, nsys, samples: kept })
+    }
+
+    /// What a stage keeps of single samples; nothing where it is off.
+    #[must_use]
+    pub fn samples(&self, stage: Stage) -> Samples {
+        let kept = self.samples.iter().find(|(of, _)| *of == stage && self.has(stage));
+        kept.map_or(Samples { predictions: false, pages: false }, |(_, samples)| *samples)
     }
 
     /// Whether a stage is on.
@@ -96,8 +119,7 @@ fn torch_profiler(keys: &mut Section<'_>) -> Result<(), SettingsError> {
     {
         keys.flag(flag)?;
     }
-    keys.optional_positive("max_new_tokens")?;
-    samples(keys)
+    keys.optional_positive("max_new_tokens").map(drop)
 }
 
 impl Nsys {
@@ -122,10 +144,11 @@ fn ncu(keys: &mut Section<'_>) -> Result<(), SettingsError> {
     keys.choice("clock_control", &["base", "none"]).map(drop)
 }
 
-/// What a stage keeps of single samples.
-fn samples(keys: &mut Section<'_>) -> Result<(), SettingsError> {
-    let Some(mut output) = keys.optional_section("output")? else { return Ok(()) };
-    output.flag("predictions")?;
-    output.flag("pages")?;
-    output.finish()
+/// What a stage keeps of single samples; `usual` where the config does not say.
+fn samples(keys: &mut Section<'_>, usual: bool) -> Result<Samples, SettingsError> {
+    let Some(mut output) = keys.optional_section("output")? else {
+        return Ok(Samples { predictions: usual, pages: usual });
+    };
+    let samples = Samples { predictions: output.flag("predictions")?, pages: output.flag("pages")? };
+    output.finish().map(|()| samples)
 }

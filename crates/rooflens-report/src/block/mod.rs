@@ -4,7 +4,7 @@
 mod picture;
 mod table;
 
-pub use picture::{Chart, Mark, Series, Stack, StackBar, Tone, Unit};
+pub use picture::{Chart, Drawing, Mark, Series, Stack, StackBar, Tone, Unit};
 pub use table::{Column, Field, LeftOut, Level, Row, Table};
 
 use crate::format;
@@ -32,6 +32,8 @@ pub enum Block {
     Chart(Chart),
     /// Problems and checks.
     Remarks(Vec<Remark>),
+    /// A figure that has a file of its own.
+    Drawing(Drawing),
 }
 
 /// A named value.
@@ -102,6 +104,15 @@ pub enum Cell {
         short: String,
         /// What it stands for, where that is longer.
         full: Option<String>,
+    },
+    /// The best of its column.
+    Best(Box<Cell>),
+    /// Words that lead to a file.
+    Link {
+        /// The words.
+        words: String,
+        /// Path of the file, from the page's own folder.
+        path: String,
     },
 }
 

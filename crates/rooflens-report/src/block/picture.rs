@@ -96,6 +96,17 @@ pub enum Unit {
     Amount(&'static str),
 }
 
+/// A figure that has a file of its own: a page holds it, Markdown refers to it.
+#[derive(Debug, Clone)]
+pub struct Drawing {
+    /// What it shows, for those who cannot see it.
+    pub title: String,
+    /// Path of its file, from the page's own folder.
+    pub path: String,
+    /// The figure as [`crate::figure`] draws it: its names are escaped already.
+    pub svg: String,
+}
+
 /// Values over time or in order.
 #[derive(Debug, Clone)]
 pub struct Chart {

@@ -2,12 +2,12 @@
 
 use rooflens_analyze::Findings;
 
-use crate::Page;
 use crate::block::{Block, Cell, Chart, Level, Remark, Row, Stack, Table};
 use crate::format;
-use crate::render::{Part, bars, filled, with_more};
+use crate::render::{Part, bars, filled, url_path, with_more};
 use crate::sections::{self, Detail, Section};
 use crate::text;
+use crate::{Extras, Page};
 
 /// Rows of a table in `report.md`.
 const ROWS: usize = 20;
@@ -17,7 +17,7 @@ const NAME: usize = 1_000;
 const WIDTH: usize = 60;
 
 /// A whole file.
-pub fn page(findings: &Findings, page: Page, more: &[Part]) -> String {
+pub fn page(findings: &Findings, page: Page, extras: Extras<'_>) -> String {
     let one = |name| sections::find(name).into_iter().collect::<Vec<&'static dyn Section>>();
     let (title, sections, detail) = match page {
         Page::Report => ("Where the time goes", sections::ALL.to_vec(), Detail::Page { rows: ROWS }),
@@ -25,9 +25,9 @@ pub fn page(findings: &Findings, page: Page, more: &[Part]) -> String {
         Page::Kernels => ("Kernels", one("kernels"), Detail::Full),
     };
     let mut out = format!("# {title}\n");
-    let mut filled = filled(&sections, findings, detail);
+    let mut filled = filled(&sections, findings, detail, extras.top.filter(|_| page == Page::Report));
     if page == Page::Report {
-        filled = with_more(filled, more);
+        filled = with_more(filled, extras.more);
     }
     if filled.is_empty() {
         out.push_str("\nThe trace has none.\n");
@@ -83,6 +83,10 @@ fn draw(out: &mut String, block: &Block, full: bool) {
         Block::Stack(stack) => draw_stack(out, stack),
         Block::Chart(chart) => draw_chart(out, chart),
         Block::Remarks(remarks) => draw_remarks(out, remarks),
+        Block::Drawing(drawing) => {
+            let path = url_path(&drawing.path);
+            out.push_str(&format!("![{}]({path})\n", escape(&drawing.title)));
+        }
     }
 }
 
@@ -194,6 +198,8 @@ fn cell(cell: &Cell) -> String {
         // In a table a bar ends the cell even inside code.
         Cell::Code { short, .. } => code(short).replace('|', "\\|"),
         Cell::Text(_) | Cell::Word(_) => escape(&format::cell(cell)),
+        Cell::Link { words, path } => format!("[{}]({})", escape(words), url_path(path)),
+        Cell::Best(best) => format!("**{}** ★", self::cell(best)),
         number => format::cell(number),
     }
 }

@@ -22,12 +22,20 @@ pub struct Part {
     pub blocks: Vec<Block>,
 }
 
-/// The sections with something to show.
-fn filled(sections: &[&'static dyn Section], findings: &Findings, detail: Detail) -> Vec<Part> {
-    let part = |section: &&'static dyn Section| Part {
-        name: section.name(),
-        title: section.title(),
-        blocks: section.blocks(findings, detail),
+/// Sections whose tables the user may keep short: they have a row for every name there is.
+const BY_NAME: &[&str] = &["kernels", "operators"];
+
+/// The sections with something to show. Tables of kernels and operators have `top` rows, where that is said.
+fn filled(
+    sections: &[&'static dyn Section],
+    findings: &Findings,
+    detail: Detail,
+    top: Option<usize>,
+) -> Vec<Part> {
+    let part = |section: &&'static dyn Section| {
+        let top = top.filter(|_| BY_NAME.contains(&section.name()));
+        let detail = top.map_or(detail, |rows| detail.with_rows(rows));
+        Part { name: section.name(), title: section.title(), blocks: section.blocks(findings, detail) }
     };
     sections.iter().map(part).filter(|part| !part.blocks.is_empty()).collect()
 }
@@ -40,4 +48,30 @@ fn with_more(mut parts: Vec<Part>, more: &[Part]) -> Vec<Part> {
     let end = parts.iter().position(|part| LAST.contains(&part.name)).unwrap_or(parts.len());
     parts.splice(end..end, more.iter().filter(|part| !part.blocks.is_empty()).cloned());
     parts
+}
+
+/// A path below the page as a link: what could end it, leave the folder's scheme or be markup is written
+/// as bytes.
+pub(crate) fn url_path(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                out.push(char::from(byte));
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_only_a_path() {
+        assert_eq!(url_path("../a b/c\"><.svg"), "../a%20b/c%22%3E%3C.svg");
+        assert_eq!(url_path("javascript:alert(1)"), "javascript%3Aalert%281%29");
+    }
 }

@@ -49,6 +49,15 @@ impl Detail {
         }
     }
 
+    /// The same with another number of rows.
+    #[must_use]
+    pub fn with_rows(self, rows: usize) -> Self {
+        match self {
+            Detail::Screen { .. } => Detail::Screen { rows },
+            Detail::Page { .. } | Detail::Full => Detail::Page { rows },
+        }
+    }
+
     /// Whether everything has to fit on one screen.
     pub fn is_screen(self) -> bool {
         matches!(self, Detail::Screen { .. })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rooflens_analyze::Findings;
-use rooflens_report::{Page, Table};
+use rooflens_report::{Extras, Page, Table};
 use rooflens_schema::{Notes, RunDir};
 
 use crate::commands::exit_of;
@@ -80,7 +80,9 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let mut page = None;
     if let Some(run) = &run {
         saved::write_findings(run, &outcome.findings)?;
-        page = Some(saved::write_report(&run.report(), &outcome.findings, &sampled_parts(run))?);
+        let more = sampled_parts(run);
+        page =
+            Some(saved::write_report(&run.report(), &outcome.findings, Extras { more: &more, top: None })?);
         crate::run::rewrite(run, &outcome.findings)?;
     }
     show(&args, &outcome.findings, console)?;

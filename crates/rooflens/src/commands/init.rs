@@ -16,7 +16,7 @@ use crate::shell::word;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens init first && cd first && rooflens config show
+  rooflens init first && cd first && rooflens run
   rooflens init first --with pixi        with a pixi.toml that has tasks
   rooflens init . --force                adds what is missing to a folder, changes nothing";
 
@@ -74,7 +74,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
                 text.push_str(&format!(", {} kept as they were", written.kept.len()));
             }
             output::text(&format!("{text}\n"))?;
-            console.say(&format!("next: cd {} && rooflens config show", word(&args.folder)));
+            console.say(&format!("next: cd {} && rooflens run", word(&args.folder)));
         }
     }
     Ok(Exit::Fine)

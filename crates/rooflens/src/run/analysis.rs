@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
 use rooflens_collect::Stage;
-use rooflens_report::Part;
+use rooflens_collect::settings::Output;
+use rooflens_report::{Extras, Part};
 use rooflens_schema::{Notes, RunDir, Severity, Stage as NoteStage};
 
 use crate::console::Console;
@@ -42,7 +43,7 @@ pub fn analyse(
 /// the page to open is.
 pub fn report(
     run: &RunDir,
-    formats: &[String],
+    output: &Output,
     findings: Option<&Findings>,
     more: &[Part],
 ) -> Result<Option<PathBuf>, CliError> {
@@ -52,11 +53,12 @@ pub fn report(
         None if more.is_empty() => return Ok(None),
         None => &nothing,
     };
-    let (folder, has) = (run.report(), |format: &str| formats.iter().any(|known| known == format));
+    let (folder, has) = (run.report(), |format: &str| output.formats.iter().any(|known| known == format));
     saved::make(&folder)?;
-    let page = has("html").then(|| saved::write_page(&folder, findings, more)).transpose()?;
+    let extras = Extras { more, top: usize::try_from(output.top).ok() };
+    let page = has("html").then(|| saved::write_page(&folder, findings, extras)).transpose()?;
     if has("md") {
-        saved::write_markdown(&folder, findings, more)?;
+        saved::write_markdown(&folder, findings, extras)?;
     }
     Ok(page)
 }

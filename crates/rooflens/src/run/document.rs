@@ -173,14 +173,3 @@ fn manifests(run: &RunDir) -> Vec<StepFacts> {
     };
     Stage::ALL.iter().filter_map(read).collect()
 }
-
-#[derive(Serialize)]
-struct Sweep<'a> {
-    schema: SchemaTag,
-    runs: &'a [&'a RunDocument],
-}
-
-/// The numbers of all runs of a sweep.
-pub fn sweep<'a>(runs: &'a [&'a RunDocument]) -> impl Serialize + 'a {
-    Sweep { schema: schema("run-sweep"), runs }
-}

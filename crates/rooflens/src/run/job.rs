@@ -10,6 +10,7 @@ use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use super::analysis;
 use super::document::{self, RunDocument, StepFacts};
+use super::files;
 use super::follow::Follower;
 use super::launch::PlannedJob;
 use super::sampling::Sampling;
@@ -75,7 +76,8 @@ pub fn take(
     let facts = outcomes.iter().map(StepFacts::of).collect();
     let document = RunDocument::new(&run, facts, &rows, reason, &notes.rows());
     document::write(&run, &document, findings.as_ref())?;
-    let page = analysis::report(&run, &job.settings.output.formats, findings.as_ref(), &document.parts())?;
+    let page = analysis::report(&run, &job.settings.output, findings.as_ref(), &document.parts())?;
+    files::write(&run, &job.settings, &job.places.project)?;
     if findings.is_some() && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
         analysis::remove_traces(&run)?;
     }

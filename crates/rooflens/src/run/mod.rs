@@ -3,6 +3,7 @@
 
 mod analysis;
 mod document;
+mod files;
 mod follow;
 mod job;
 mod launch;
@@ -10,20 +11,24 @@ pub mod metrics;
 mod sampling;
 mod static_cost;
 mod summary;
+mod sweep;
 
 use rooflens_collect::execute::{Processes, find_program};
 use rooflens_collect::package as python;
 
 pub use self::document::{rewrite, sampled_parts};
+pub use self::files::{rewrite as rewrite_files, settings};
 pub use self::follow::Follower;
 use self::job::Done;
 use self::launch::Planned;
+pub use self::sweep::rewrite as rewrite_sweep;
 use crate::config::folders;
 use crate::console::{Color, Console, Verbosity};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::Presses;
 use crate::output;
+use crate::project::from_here;
 
 /// A config to run.
 pub struct Question {
@@ -126,11 +131,14 @@ fn prepare(planned: &Planned, question: &Question) -> Result<(), CliError> {
 }
 
 fn show(planned: &Planned, done: &[Done], question: &Question, console: &Console) -> Result<(), CliError> {
+    let swept = planned.is_sweep.then(|| sweep::sweep(planned, done));
+    if let Some(page) = swept.as_ref().map(|swept| sweep::write(planned, swept)).transpose()?.flatten() {
+        console.say(&format!("report: {}", from_here(&page).display()));
+    }
     if question.json {
-        let documents: Vec<_> = done.iter().map(|one| &one.document).collect();
-        return match documents.as_slice() {
-            [one] if !planned.is_sweep => output::json(one, console.is_read_by_people()),
-            all => output::json(&document::sweep(all), console.is_read_by_people()),
+        return match (done, &swept) {
+            ([one], None) => output::json(&one.document, console.is_read_by_people()),
+            (_, swept) => output::json(swept, console.is_read_by_people()),
         };
     }
     match done {

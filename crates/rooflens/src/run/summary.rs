@@ -139,6 +139,8 @@ fn paths(done: &Done) -> Vec<[String; 2]> {
             rows.push(row("must cost", &path));
         }
     }
+    let answers = done.folder.join("report").join(super::files::predictions::PAGE);
+    rows.extend(answers.is_file().then(|| row("answers", &answers)));
     rows.extend(done.page.as_ref().map(|page| row("report", page)));
     rows
 }

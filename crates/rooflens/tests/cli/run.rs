@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use super::*;
 
 /// A project, and a program in place of the interpreter.
-fn project(script: &str) -> Folder {
+pub(super) fn project(script: &str) -> Folder {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     run(&["init", &folder.text("p"), "--quiet"]).fine();
@@ -16,30 +16,30 @@ fn project(script: &str) -> Folder {
 }
 
 /// `rooflens run` in the project, with the program in place of the interpreter.
-fn start(folder: &Folder, args: &[&str]) -> Command {
+pub(super) fn start(folder: &Folder, args: &[&str]) -> Command {
     let mut command = rooflens_in(&folder.path("p"), &["run"]);
     command.env("XDG_CACHE_HOME", folder.path("cache")).env("MARK", folder.path("")).args(args);
     command
 }
 
-fn run_in(folder: &Folder, args: &[&str]) -> Answer {
+pub(super) fn run_in(folder: &Folder, args: &[&str]) -> Answer {
     Answer::of(start(folder, args).arg("runtime.python=./fake").output().unwrap())
 }
 
 /// The only run of a project.
-fn only_run(folder: &Folder) -> PathBuf {
+pub(super) fn only_run(folder: &Folder) -> PathBuf {
     let runs = folder.path("p/runs/first/tiny-random");
     let found: Vec<PathBuf> = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(found.len(), 1, "{found:?}");
     found[0].clone()
 }
 
-fn metrics(run: &Path) -> serde_json::Value {
+pub(super) fn metrics(run: &Path) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(run.join("report/metrics.json")).unwrap()).unwrap()
 }
 
 /// Processes that were started by a run of this test and still live.
-fn left(folder: &Folder) -> Vec<String> {
+pub(super) fn left(folder: &Folder) -> Vec<String> {
     let mark = format!("MARK={}", folder.text(""));
     let has = |path: &PathBuf| {
         let environment = std::fs::read(path.join("environ")).unwrap_or_default();
@@ -50,9 +50,9 @@ fn left(folder: &Folder) -> Vec<String> {
 }
 
 /// The folder of a step, from what the workload is given: `python -m rooflens.workload SPEC`.
-const OUT: &str = "out=$(dirname \"$3\")\n";
+pub(super) const OUT: &str = "out=$(dirname \"$3\")\n";
 /// What every workload leaves: one warm-up and one measured request with tokens at 100, 150 and 210 ns.
-const ROWS: &str = r#"
+pub(super) const ROWS: &str = r#"
 echo '{"event":"hello","t_ns":1,"python":"3.11","versions":{"torch":"2.0"}}' | tee "$out/events.jsonl" >&$ROOFLENS_EVENTS_FD
 echo 'kind,phase,decode_tokens,dur_ns' > "$out/steps.csv"
 echo 'measured,prefill,0,100' >> "$out/steps.csv"
@@ -63,7 +63,7 @@ echo '{"round":1,"kind":"measured","prompt_tokens":5,"output_tokens":3,"start_ns
 touch "$out/tokens.jsonl"
 "#;
 
-fn whole() -> String {
+pub(super) fn whole() -> String {
     let trace = fixture("kineto/decode.json");
     format!("{OUT}{ROWS}case $out in *torch_profiler) gzip -c '{trace}' > $out/trace.json.gz;; esac\n")
 }

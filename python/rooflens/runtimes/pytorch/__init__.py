@@ -119,7 +119,10 @@ class Workload:
         records.add_tokens(kept)
         records.add_predictions(
             [
-                {"sample": t.sample, "prompt": prompt, "answer": t.text, "tokens": len(t.output_ids)}
+                {
+                    "round": t.round, "sample": t.sample, "prompt": prompt, "answer": t.text,
+                    "tokens": len(t.output_ids),
+                }
                 for t, prompt in zip(kept, batch.texts)
             ]
         )

@@ -139,7 +139,7 @@ class Workload:
             prompt_ids = list(output.prompt_token_ids)
             records.add_tokens([Tokens(round_.number, sample.id, self.seed + i, prompt_ids, ids, answer.text)])
             record = {"sample": sample.id, "prompt": sample.text, "answer": answer.text, "tokens": len(ids)}
-            records.add_predictions([record])
+            records.add_predictions([{"round": round_.number, **record}])
 
     def write_facts(self) -> None:
         cache = self.engine.vllm_config.cache_config

@@ -6,6 +6,7 @@ mod table;
 
 use rooflens_analyze::Findings;
 
+use crate::Extras;
 use crate::block::{Block, Cell, Chart, Fact, Level, Mark, Remark, Series, Stack, Tone};
 use crate::format;
 use crate::render::{Part, filled, with_more};
@@ -27,27 +28,40 @@ const SCRIPT: &str = include_str!("page.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
+const FOOTER: &str = "Times are wall time of the trace's clock; a dash is a number that was not measured.";
+
 /// The whole file.
-pub fn document(findings: &Findings, title: &str, more: &[Part]) -> String {
-    let sections = with_more(filled(sections::ALL, findings, Detail::Page { rows: ROWS }), more);
-    let title = escape(title);
+pub fn document(findings: &Findings, title: &str, extras: Extras<'_>) -> String {
+    let top = extras.top.map(|rows| rows.min(ROWS));
+    let sections = filled(sections::ALL, findings, Detail::Page { rows: ROWS }, top);
+    parts(title, &with_more(sections, extras.more), FOOTER)
+}
+
+/// Parts as a whole file.
+pub fn parts(title: &str, sections: &[Part], footer: &'static str) -> String {
     let links: String = sections
         .iter()
         .map(|part| format!("<a href=\"#{}\">{}</a>", part.name, escape(part.title)))
         .collect();
     let body: String = sections.iter().map(draw_part).collect();
+    shell(title, &links, &body, footer, "")
+}
+
+/// The file around what is shown: `title` is text, the others are HTML; `allowed` is what may be loaded
+/// beyond nothing.
+pub fn shell(title: &str, links: &str, body: &str, footer: &'static str, allowed: &'static str) -> String {
+    let title = escape(title);
     let version = env!("CARGO_PKG_VERSION");
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}{allowed}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n\
          <script>document.documentElement.className = \"js\";</script>\n</head>\n<body>\n\
          <nav aria-label=\"Sections\"><b>Rooflens</b>{links}</nav>\n\
          <main>\n<p class=\"title\">{title}</p>\n{body}\
-         <footer>Rooflens {version}, schema {schema}. Times are wall time of the trace's clock; \
-         a dash is a number that was not measured.</footer>\n</main>\n\
+         <footer>Rooflens {version}, schema {schema}. {footer}</footer>\n</main>\n\
          <div id=\"tip\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         schema = rooflens_schema::SCHEMA_VERSION,
     )
@@ -102,6 +116,7 @@ fn is_small(block: &Block) -> bool {
     match block {
         Block::Table(table) => table.shown(Level::Page).len() <= FEW_COLUMNS,
         Block::Chart(chart) => chart.mark != Mark::Areas,
+        Block::Drawing(_) => true,
         _ => false,
     }
 }
@@ -132,6 +147,7 @@ fn draw(block: &Block, size: Size) -> String {
         Block::Stack(stack) => draw_stack(stack),
         Block::Chart(chart) => draw_chart(chart, size),
         Block::Remarks(remarks) => draw_remarks(remarks),
+        Block::Drawing(drawing) => format!("<figure class=\"drawing\">{}</figure>\n", drawing.svg),
     }
 }
 
@@ -228,7 +244,7 @@ fn prose(sentence: &str) -> String {
 }
 
 /// Text that is only text, in content and in attributes.
-fn escape(words: &str) -> String {
+pub fn escape(words: &str) -> String {
     let words = text::clip(&text::clean(words), LONGEST);
     let mut out = String::with_capacity(words.len());
     for c in words.chars() {

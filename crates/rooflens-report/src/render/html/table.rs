@@ -3,6 +3,7 @@
 use crate::block::{Cell, Column, Level, Row, Table, Tone};
 use crate::format;
 use crate::render::html::{FEW_COLUMNS, escape, title_attribute};
+use crate::render::url_path;
 use crate::text;
 
 /// From this many rows on a table can be filtered and is folded.
@@ -115,6 +116,10 @@ pub fn value(cell: &Cell) -> String {
         Cell::Code { short, .. } => {
             format!("<code>{}</code>", breakable(&text::elide(&text::clean(short), NAME)))
         }
+        Cell::Best(best) => {
+            format!("<b class=\"best\" title=\"the best of its column\">{} ★</b>", value(best))
+        }
+        Cell::Link { words, path } => format!("<a href=\"{}\">{}</a>", url_path(path), escape(words)),
         Cell::Word(_) => format!("<span class=\"word\">{}</span>", escape(&format::cell(cell))),
         other => escape(&format::cell(other)),
     }

@@ -44,7 +44,7 @@ const TEXT_LINES: usize = 3;
 
 /// The whole report on one screen.
 pub fn screen(findings: &Findings, options: &TerminalOptions) -> String {
-    parts(&filled(sections::ALL, findings, Detail::Screen { rows: options.limit }), options)
+    parts(&filled(sections::ALL, findings, Detail::Screen { rows: options.limit }, None), options)
 }
 
 /// Titled blocks, one below the other.
@@ -119,6 +119,8 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
         Block::Remarks(remarks) => {
             beside(title, remarks.iter().flat_map(|note| remark(note, beside_width)).collect(), width)
         }
+        // A figure needs more than characters; its file is named where it is written.
+        Block::Drawing(_) => Vec::new(),
     }
 }
 

@@ -1,0 +1,278 @@
+//! A model's answers, as a page and as Markdown. What a model says is hostile text: it is shown, never
+//! obeyed.
+
+use crate::format;
+use crate::render::{html, url_path};
+use crate::text;
+
+/// Answers on a page; the others are in the file beside it.
+const MOST: usize = 500;
+/// Characters of a prompt or an answer.
+const LONGEST: usize = 20_000;
+/// A name in the list of samples.
+const NAME: usize = 28;
+
+/// What was asked and answered.
+#[derive(Debug, Clone, Default)]
+pub struct Prediction {
+    /// Path of the sample from the dataset's root.
+    pub sample: String,
+    /// Which time through the dataset it was, where there are several.
+    pub epoch: Option<u64>,
+    /// What was asked.
+    pub prompt: String,
+    /// What was answered.
+    pub answer: String,
+    /// Tokens of the prompt.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens of the answer.
+    pub tokens: Option<u64>,
+    /// From the prompt to the first token.
+    pub ttft_ns: Option<f64>,
+    /// From the prompt to the last token.
+    pub latency_ns: Option<f64>,
+    /// What was looked at.
+    pub picture: Option<Picture>,
+}
+
+/// A picture that a question is about.
+#[derive(Debug, Clone)]
+pub enum Picture {
+    /// In the page itself.
+    Inside {
+        /// Its media type, as `image/png`.
+        kind: &'static str,
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// Path of its file, from the page's own folder.
+        path: String,
+    },
+    /// Too large for that, or of a kind that browsers do not draw.
+    Beside {
+        /// Path of its file, from the page's own folder.
+        path: String,
+    },
+}
+
+impl Prediction {
+    fn numbers(&self) -> String {
+        let tokens = |count: u64, noun: &str| {
+            format!("{} {noun}", format::plural(i64::try_from(count).unwrap_or(i64::MAX), "token"))
+        };
+        let mut words: Vec<String> = Vec::new();
+        words.extend(self.epoch.map(|epoch| format!("epoch {epoch}")));
+        words.extend(self.prompt_tokens.map(|count| tokens(count, "asked")));
+        words.extend(self.tokens.map(|count| tokens(count, "answered")));
+        words.extend(self.ttft_ns.map(|ns| format!("first token after {}", format::time(ns))));
+        words.extend(self.latency_ns.map(|ns| format!("all after {}", format::time(ns))));
+        words.join(" · ")
+    }
+}
+
+/// The page. `about` is what was run, in a line; `rest` names the file that has all of it.
+#[must_use]
+pub fn html(title: &str, about: &str, all: &[Prediction], rest: &str) -> String {
+    let shown = &all[..all.len().min(MOST)];
+    let mut links = String::new();
+    let mut body = format!(
+        "<section id=\"about\" aria-labelledby=\"about-title\">\n<h2 id=\"about-title\">{}</h2>\n<p>{}</p>\n</section>\n",
+        html::escape(&heading(all.len())),
+        html::escape(about)
+    );
+    for (number, prediction) in shown.iter().enumerate() {
+        let name = html::escape(&text::elide(&text::clean(&prediction.sample), NAME));
+        links.push_str(&format!("<a href=\"#s{number}\">{name}</a>"));
+        body.push_str(&section(number, prediction));
+    }
+    if shown.len() < all.len() {
+        body.push_str(&format!("<section><p>{}</p></section>\n", html::escape(&left_out(all.len(), rest))));
+    }
+    let footer = "Times are of the pass that answered.";
+    html::shell(title, &links, &body, footer, "; img-src data:")
+}
+
+fn heading(count: usize) -> String {
+    format::plural(i64::try_from(count).unwrap_or(i64::MAX), "answer")
+}
+
+fn left_out(count: usize, rest: &str) -> String {
+    format!("The first {MOST} of {} are shown; {rest} has all.", heading(count))
+}
+
+fn section(number: usize, prediction: &Prediction) -> String {
+    let picture = prediction.picture.as_ref().map_or_else(String::new, draw_picture);
+    format!(
+        "<section id=\"s{number}\" aria-labelledby=\"s{number}-title\">\n<h2 id=\"s{number}-title\">{}</h2>\n\
+         <p class=\"numbers\">{}</p>\n<div class=\"sample\">\n\
+         <div><h3>Asked</h3>{picture}<pre class=\"said\" dir=\"auto\">{}</pre></div>\n\
+         <div class=\"answer\"><h3>Answered</h3><pre class=\"said\" dir=\"auto\">{}</pre></div>\n</div>\n</section>\n",
+        html::escape(&prediction.sample),
+        html::escape(&prediction.numbers()),
+        html_text(&prediction.prompt),
+        html_text(&prediction.answer),
+    )
+}
+
+fn draw_picture(picture: &Picture) -> String {
+    match picture {
+        Picture::Inside { kind, bytes, path } => {
+            let data = base64(bytes);
+            let path = url_path(path);
+            format!("<a href=\"{path}\"><img alt=\"the picture\" src=\"data:{kind};base64,{data}\"></a>")
+        }
+        Picture::Beside { path } => {
+            format!("<p><a href=\"{}\">the picture</a></p>", url_path(path))
+        }
+    }
+}
+
+/// The answers as Markdown.
+#[must_use]
+pub fn markdown(title: &str, about: &str, all: &[Prediction], rest: &str) -> String {
+    let line = |words: &str| text::clip(&text::clean(words), LONGEST);
+    let mut out = format!("# {}\n\n{}: {}\n", line(title), heading(all.len()), line(about));
+    for prediction in all.iter().take(MOST) {
+        out.push_str(&format!("\n## {}\n\n{}\n\n", code(&prediction.sample), prediction.numbers()));
+        if let Some(Picture::Inside { path, .. } | Picture::Beside { path }) = &prediction.picture {
+            out.push_str(&format!("![the picture]({})\n\n", url_path(path)));
+        }
+        out.push_str(&format!("Asked:\n\n{}\nAnswered:\n\n", fenced(&prediction.prompt)));
+        out.push_str(&fenced(&prediction.answer));
+    }
+    if all.len() > MOST {
+        out.push_str(&format!("\n{}\n", left_out(all.len(), rest)));
+    }
+    out
+}
+
+fn code(name: &str) -> String {
+    format!("`{}`", text::clip(&text::clean(name), LONGEST).replace('`', "'"))
+}
+
+/// A block that no run of backticks in it ends.
+fn fenced(words: &str) -> String {
+    let words = visible(words);
+    let longest = words.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat((longest + 1).max(3));
+    format!("{fence}text\n{words}\n{fence}\n")
+}
+
+fn html_text(words: &str) -> String {
+    let mut out = String::new();
+    for c in visible(words).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    // A browser drops the first line break of such an element.
+    if out.starts_with('\n') { format!("\n{out}") } else { out }
+}
+
+/// The words as they are, but what would steer the reader's screen is shown instead: control characters,
+/// and marks that turn text round.
+fn visible(words: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    for c in text::clip(words, LONGEST).chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\0'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
+            '\u{7f}' => out.push('\u{2421}'),
+            '\u{80}'..='\u{9f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{200e}'
+            | '\u{200f}' => {
+                out.push_str(&format!("⟨U+{:04X}⟩", c as u32));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Bytes in the form of RFC 4648.
+fn base64(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let at = |index: usize| u32::from(three.get(index).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for place in 0..4 {
+            if place > three.len() {
+                out.push('=');
+            } else {
+                out.push(char::from(ALPHABET[(bits >> (18 - 6 * place) & 63) as usize]));
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_the_standard() {
+        // RFC 4648, section 10.
+        let pairs = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
+        for (plain, coded) in pairs {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+        assert_eq!(base64(&[0xfb, 0xff, 0xfe]), "+//+");
+    }
+
+    fn hostile() -> Prediction {
+        Prediction {
+            sample: "<img src=x onerror=alert(1)>.txt".to_owned(),
+            prompt: "</pre><script>alert(1)</script>".to_owned(),
+            answer: "a\u{1b}[31m\u{c}\u{202e}b\n````\n# no heading\n<b onclick='x'>&amp;".to_owned(),
+            tokens: Some(1),
+            picture: Some(Picture::Beside { path: "\"><script>.png".to_owned() }),
+            ..Prediction::default()
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_only_text() {
+        let page = html("<title>", "a & b", &[hostile()], "x");
+        // The two scripts are the page's own.
+        assert_eq!(page.matches("<script").count(), 2);
+        for markup in ["<img src=x", "<b onclick", "<title><", "\u{1b}", "\u{202e}", "\u{c}"] {
+            assert!(!page.contains(markup), "{markup:?}");
+        }
+        assert!(
+            page.contains("a␛[31m␌⟨U+202E⟩b\n````\n# no heading\n&lt;b onclick=&#39;x&#39;&gt;&amp;amp;")
+        );
+        assert!(page.contains("href=\"%22%3E%3Cscript%3E.png\""));
+    }
+
+    #[test]
+    fn in_markdown_nothing_gets_out_of_its_block() {
+        let page = markdown("t", "a", &[hostile()], "x");
+        assert!(page.contains("`````text\na␛[31m␌⟨U+202E⟩b\n````\n# no heading\n"), "{page}");
+        assert!(page.contains("Answered:\n\n`````text\n"));
+    }
+
+    #[test]
+    fn numbers_that_are_not_known_are_not_there() {
+        let none = Prediction::default();
+        assert_eq!(none.numbers(), "");
+        let some = Prediction { tokens: Some(1), latency_ns: Some(2_500_000.0), ..Prediction::default() };
+        assert_eq!(some.numbers(), "1 token answered · all after 2.50 ms");
+    }
+
+    #[test]
+    fn a_long_page_says_what_it_leaves_out() {
+        let all = vec![Prediction::default(); MOST + 1];
+        for page in [html("t", "a", &all, "all.jsonl"), markdown("t", "a", &all, "all.jsonl")] {
+            assert!(page.contains("The first 500 of 501 answers are shown; all.jsonl has all."));
+        }
+    }
+}

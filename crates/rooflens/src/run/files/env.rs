@@ -1,0 +1,292 @@
+//! `env.json`: what a run ran on. Nothing in it names a person, a machine or an address.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use rooflens_collect::Stage;
+use rooflens_project::revision::revision;
+use rooflens_sample::nvml::NvmlSource;
+use rooflens_sample::{Source, Watched};
+use rooflens_schema::RunDir;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::super::metrics::Rows;
+use crate::document::{SchemaTag, schema};
+use crate::environment::nvml_library;
+
+/// What a run ran on. Null is "not known", and `not_computed` says why.
+#[derive(Debug, Serialize)]
+pub struct Environment {
+    schema: SchemaTag,
+    rooflens: &'static str,
+    os: System,
+    cpu: Processor,
+    /// Memory of the machine.
+    memory_bytes: Option<u64>,
+    /// Memory that this group of processes may have.
+    memory_limit_bytes: Option<u64>,
+    gpus: Option<Vec<Gpu>>,
+    nvidia_driver: Option<String>,
+    container: Option<Container>,
+    runtime: Option<Json>,
+    python: Option<Json>,
+    versions: Option<Json>,
+    project: Option<Project>,
+    not_computed: BTreeMap<&'static str, String>,
+}
+
+#[derive(Debug, Serialize)]
+struct System {
+    kind: &'static str,
+    arch: &'static str,
+    name: Option<String>,
+    kernel: Option<String>,
+}
+
+#[derive(Debug, Default, PartialEq, Serialize)]
+struct Processor {
+    model: Option<String>,
+    /// Cores that share no pipelines.
+    cores: Option<usize>,
+    /// Threads that the system sees.
+    threads: Option<usize>,
+    /// Threads that this process may use.
+    usable_threads: Option<usize>,
+    /// Processors' worth of time that this group of processes may have.
+    quota: Option<f64>,
+    governor: Option<String>,
+    min_clock_hz: Option<u64>,
+    max_clock_hz: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Gpu {
+    index: Option<i32>,
+    name: String,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct Container {
+    kind: &'static str,
+    sign: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Project {
+    commit: String,
+    is_dirty: bool,
+}
+
+/// What this machine is, and what the workload told of itself.
+pub fn environment(run: &RunDir, project: &Path) -> Environment {
+    let mut not_computed = BTreeMap::new();
+    let mut known = |name: &'static str, why: &str| drop(not_computed.insert(name, why.to_owned()));
+    let (gpus, nvidia_driver) = match NvmlSource::open(nvml_library().as_deref(), &Watched::default()) {
+        Ok(source) => {
+            let gpu =
+                |subject: rooflens_sample::source::Subject| Gpu { index: subject.device, name: subject.name };
+            let driver = source.about().rsplit(' ').next().map(str::to_owned);
+            (Some(source.subjects().into_iter().map(gpu).collect()), driver)
+        }
+        Err(missing) => {
+            known("gpus", &missing.fact);
+            known("nvidia_driver", &missing.fact);
+            (None, None)
+        }
+    };
+    let memory = text("/proc/meminfo").as_deref().and_then(memory_bytes);
+    if memory.is_none() {
+        known("memory_bytes", "the system does not tell");
+    }
+    let limit = text("/sys/fs/cgroup/memory.max").and_then(|limit| limit.trim().parse().ok());
+    if limit.is_none() {
+        known("memory_limit_bytes", "no limit is set, or the system does not tell");
+    }
+    let container = container();
+    if container.is_none() {
+        known("container", "there is no sign of one");
+    }
+    let told = [Stage::Measure, Stage::DirectInference].map(|stage| Rows::read(&run.raw(stage.name())));
+    let told = |field: &str| told.iter().find_map(|rows| rows.fact("hello", field)).cloned();
+    let (runtime, python, versions) = (told("runtime"), told("python"), told("versions"));
+    for (name, value) in [("runtime", &runtime), ("python", &python), ("versions", &versions)] {
+        if value.is_none() {
+            known(name, "no workload told it");
+        }
+    }
+    let project = revision(project).map_err(|why| known("project", why)).ok();
+    let cpu = processor();
+    for (name, is_known) in [
+        ("cpu.model", cpu.model.is_some()),
+        ("cpu.cores", cpu.cores.is_some()),
+        ("cpu.quota", cpu.quota.is_some()),
+        ("cpu.governor", cpu.governor.is_some()),
+        ("cpu.min_clock_hz", cpu.min_clock_hz.is_some()),
+        ("cpu.max_clock_hz", cpu.max_clock_hz.is_some()),
+    ] {
+        if !is_known {
+            let none = name == "cpu.quota";
+            known(
+                name,
+                if none {
+                    "no limit is set, or the system does not tell"
+                } else {
+                    "the system does not tell"
+                },
+            );
+        }
+    }
+    Environment {
+        schema: schema("env"),
+        rooflens: env!("CARGO_PKG_VERSION"),
+        os: System {
+            kind: std::env::consts::OS,
+            arch: std::env::consts::ARCH,
+            name: text("/etc/os-release").as_deref().and_then(os_name),
+            kernel: text("/proc/sys/kernel/osrelease").map(|kernel| kernel.trim().to_owned()),
+        },
+        cpu,
+        memory_bytes: memory,
+        memory_limit_bytes: limit,
+        gpus,
+        nvidia_driver,
+        container,
+        runtime,
+        python,
+        versions,
+        project: project.map(|at| Project { commit: at.commit, is_dirty: at.is_dirty }),
+        not_computed,
+    }
+}
+
+fn text(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+fn processor() -> Processor {
+    let clock = |name: &str| {
+        let khz: u64 = text(&format!("/sys/devices/system/cpu/cpu0/cpufreq/{name}"))?.trim().parse().ok()?;
+        Some(khz * 1000)
+    };
+    let governor = text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    Processor {
+        usable_threads: std::thread::available_parallelism().ok().map(usize::from),
+        quota: text("/sys/fs/cgroup/cpu.max").as_deref().and_then(quota),
+        governor: governor.map(|governor| governor.trim().to_owned()),
+        min_clock_hz: clock("scaling_min_freq"),
+        max_clock_hz: clock("scaling_max_freq"),
+        ..text("/proc/cpuinfo").as_deref().map(processor_of).unwrap_or_default()
+    }
+}
+
+/// Model, cores and threads, as Linux lists them.
+fn processor_of(cpuinfo: &str) -> Processor {
+    let value = |line: &str, key: &str| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then(|| value.trim().to_owned())
+    };
+    let all = |key: &str| cpuinfo.lines().filter_map(|line| value(line, key)).collect::<Vec<String>>();
+    let (packages, cores) = (all("physical id"), all("core id"));
+    let pairs: BTreeSet<(&String, &String)> = packages.iter().zip(&cores).collect();
+    let threads = all("processor").len();
+    Processor {
+        model: all("model name").into_iter().next(),
+        cores: Some(pairs.len()).filter(|count| *count > 0 && packages.len() == cores.len()),
+        threads: Some(threads).filter(|count| *count > 0),
+        ..Processor::default()
+    }
+}
+
+fn memory_bytes(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find(|line| line.starts_with("MemTotal:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+}
+
+fn os_name(release: &str) -> Option<String> {
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim_matches('"').to_owned())
+}
+
+/// `200000 100000` is two processors' worth; `max` is no limit.
+fn quota(max: &str) -> Option<f64> {
+    let mut words = max.split_whitespace().map(str::parse::<f64>);
+    let (share, period) = (words.next()?.ok()?, words.next()?.ok()?);
+    (period > 0.0).then(|| share / period)
+}
+
+fn container() -> Option<Container> {
+    let groups = text("/proc/1/cgroup").unwrap_or_default();
+    let signs = [
+        (Path::new("/.dockerenv").exists(), "docker", "/.dockerenv"),
+        (Path::new("/run/.containerenv").exists(), "podman", "/run/.containerenv"),
+        (std::env::var_os("KUBERNETES_SERVICE_HOST").is_some(), "kubernetes", "KUBERNETES_SERVICE_HOST"),
+    ];
+    let sign = signs.into_iter().find(|(is, ..)| *is).map(|(_, kind, sign)| Container { kind, sign });
+    sign.or_else(|| container_of(&groups))
+}
+
+fn container_of(groups: &str) -> Option<Container> {
+    const WORDS: &[(&str, &str)] = &[
+        ("kubepods", "kubernetes"),
+        ("docker", "docker"),
+        ("libpod", "podman"),
+        ("containerd", "containerd"),
+        ("lxc", "lxc"),
+    ];
+    let (_, kind) = WORDS.iter().find(|(word, _)| groups.contains(word))?;
+    Some(Container { kind, sign: "/proc/1/cgroup" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_threads_of_a_core_are_one_core() {
+        let thread = |number: usize, core: usize| {
+            format!(
+                "processor\t: {number}\nmodel name\t: Some CPU @ 2.00GHz\nphysical id\t: 0\ncore id\t\t: {core}\n\n"
+            )
+        };
+        let cpuinfo: String =
+            [(0, 0), (1, 0), (2, 1), (3, 1)].map(|(number, core)| thread(number, core)).concat();
+        let found = processor_of(&cpuinfo);
+        assert_eq!(found.model.as_deref(), Some("Some CPU @ 2.00GHz"));
+        assert_eq!((found.cores, found.threads), (Some(2), Some(4)));
+        // ARM tells neither model nor cores: these are not guessed.
+        let found = processor_of("processor\t: 0\nBogoMIPS\t: 50.00\n");
+        assert_eq!((found.model, found.cores, found.threads), (None, None, Some(1)));
+    }
+
+    #[test]
+    fn limits_are_numbers_or_unknown() {
+        assert_eq!(quota("250000 100000\n"), Some(2.5));
+        assert_eq!((quota("max 100000\n"), quota(""), quota("1 0")), (None, None, None));
+        assert_eq!(memory_bytes("MemTotal:       16 kB\nMemFree: 1 kB\n"), Some(16_384));
+        assert_eq!(os_name("ID=x\nPRETTY_NAME=\"Some Linux 12\"\n").as_deref(), Some("Some Linux 12"));
+    }
+
+    #[test]
+    fn a_container_is_known_by_its_groups() {
+        assert_eq!(container_of("0::/kubepods/burstable/pod1").map(|found| found.kind), Some("kubernetes"));
+        assert_eq!(container_of("0::/init.scope"), None);
+    }
+
+    #[test]
+    fn nothing_names_the_machine_or_its_user() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = environment(&RunDir::new(folder.path()), folder.path());
+        let json = serde_json::to_string(&found).unwrap();
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let names = [host.trim().to_owned(), std::env::var("USER").unwrap_or_default()];
+        // A name of two letters is in every text.
+        for name in names.iter().filter(|name| name.len() > 4) {
+            assert!(!json.contains(name.as_str()), "{json}");
+        }
+        for (key, null) in [("versions", found.versions.is_none()), ("project", found.project.is_none())] {
+            assert!(null && found.not_computed.contains_key(key), "{key}");
+        }
+    }
+}

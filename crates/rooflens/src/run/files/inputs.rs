@@ -1,0 +1,247 @@
+//! `inputs.yaml`: every sample that was run, with the digest of its file, so that a run can be repeated
+//! on the same inputs, or be seen to have had others.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rooflens_collect::Stage;
+use rooflens_collect::execute::digest;
+use rooflens_compose::value::{Int, Key, Map, Node, Value};
+use rooflens_compose::yaml;
+use rooflens_schema::{RunDir, SCHEMA_VERSION};
+use serde_json::Value as Json;
+
+use super::json_lines;
+
+/// What was run, of a config with nothing left to resolve.
+pub fn inputs(run: &RunDir, config: &Node, project: &Path) -> Node {
+    let root = project.join(at(config, "dataset.root").and_then(word).unwrap_or_default());
+    let metadata = metadata(config, project, &root);
+    let mut dataset = Map::new();
+    for key in ["name", "kind", "root", "filelist", "patterns", "prompt", "sampling"] {
+        if let Some(found) = at(config, &format!("dataset.{key}")) {
+            dataset.insert(key.into(), found.clone());
+        }
+    }
+    dataset.insert("metadata".into(), metadata.unwrap_or_else(null));
+    let seed = at(config, "seed").cloned().unwrap_or_else(null);
+    let seeds = [
+        ("weights_and_tokens", seed),
+        ("order_of_samples", at(config, "dataset.sampling.seed").cloned().unwrap_or_else(null)),
+    ];
+    let mut digests = Digests { root, known: BTreeMap::new() };
+    let steps: Vec<Node> = Stage::ALL.iter().filter_map(|stage| step(run, *stage, &mut digests)).collect();
+    let why = "no step ran a workload that tells its samples";
+    let mut not_computed = Map::new();
+    if steps.is_empty() {
+        not_computed.insert("steps".into(), text(why));
+    }
+    map([
+        ("schema", map([("name", text("rooflens.inputs")), ("version", text(SCHEMA_VERSION))])),
+        ("dataset", Node::new(Value::Map(dataset))),
+        ("seeds", map(seeds)),
+        ("steps", Node::new(Value::List(steps))),
+        ("not_computed", Node::new(Value::Map(not_computed))),
+    ])
+}
+
+/// Lengths and digests of files, each read once.
+struct Digests {
+    root: PathBuf,
+    known: BTreeMap<String, Option<(u64, String)>>,
+}
+
+impl Digests {
+    fn of(&mut self, sample: &str) -> Option<(u64, String)> {
+        let read = || digest(&self.root.join(sample)).ok();
+        self.known.entry(sample.to_owned()).or_insert_with(read).clone()
+    }
+}
+
+/// A sample of an epoch: tokens of its prompt, and of its answer in each round.
+struct Sample {
+    path: String,
+    prompt_tokens: Option<u64>,
+    output_tokens: Vec<Option<u64>>,
+}
+
+/// What a step ran, warm-up left out: it runs what counts, too.
+fn step(run: &RunDir, stage: Stage, digests: &mut Digests) -> Option<Node> {
+    let folder = run.raw(stage.name());
+    let requests = json_lines(&folder.join("requests.jsonl"));
+    let epochs = epochs(&json_lines(&folder.join("events.jsonl")), &requests);
+    let epochs: Vec<Node> = epochs.into_iter().map(|(epoch, found)| found.node(epoch, digests)).collect();
+    (!epochs.is_empty())
+        .then(|| map([("step", text(stage.name())), ("epochs", Node::new(Value::List(epochs)))]))
+}
+
+/// An epoch: the rounds that went through it, and its samples in order.
+#[derive(Default)]
+struct Epoch {
+    rounds: Vec<u64>,
+    samples: Vec<Sample>,
+}
+
+/// By epoch; where the workload does not tell which a round was of, all of it is one.
+fn epochs(events: &[Json], requests: &[Json]) -> BTreeMap<Option<u64>, Epoch> {
+    let begins = events.iter().filter(|event| event["event"] == "round_begin");
+    let of_round: BTreeMap<u64, u64> =
+        begins.filter_map(|event| Some((event["round"].as_u64()?, event["epoch"].as_u64()?))).collect();
+    let mut epochs: BTreeMap<Option<u64>, Epoch> = BTreeMap::new();
+    let mut place = (None, 0);
+    for row in requests.iter().filter(|row| row["kind"] != "warmup") {
+        let (Some(round), Some(path)) = (row["round"].as_u64(), row["sample"].as_str()) else { continue };
+        let epoch = epochs.entry(of_round.get(&round).copied()).or_default();
+        if place.0 != Some(round) {
+            place = (Some(round), 0);
+            epoch.rounds.push(round);
+        }
+        let (asked, answered) = (row["prompt_tokens"].as_u64(), row["output_tokens"].as_u64());
+        // Every round of an epoch goes through the same samples in the same order.
+        match epoch.samples.get_mut(place.1).filter(|sample| sample.path == path) {
+            Some(sample) if epoch.rounds.len() > 1 => sample.output_tokens.push(answered),
+            _ => epoch.samples.push(Sample {
+                path: path.to_owned(),
+                prompt_tokens: asked,
+                output_tokens: vec![answered],
+            }),
+        }
+        place.1 += 1;
+    }
+    epochs
+}
+
+impl Epoch {
+    fn node(self, epoch: Option<u64>, digests: &mut Digests) -> Node {
+        let samples = self.samples.into_iter().map(|sample| sample.node(digests)).collect();
+        let rounds = self.rounds.into_iter().map(|round| number(Some(round))).collect();
+        map([
+            ("epoch", number(epoch)),
+            ("rounds", Node::new(Value::List(rounds))),
+            ("samples", Node::new(Value::List(samples))),
+        ])
+    }
+}
+
+impl Sample {
+    fn node(self, digests: &mut Digests) -> Node {
+        let (bytes, sha256) = digests.of(&self.path).unzip();
+        let is_same = self.output_tokens.windows(2).all(|pair| pair[0] == pair[1]);
+        let output_tokens = match self.output_tokens.as_slice() {
+            [first, ..] if is_same => number(*first),
+            all => Node::new(Value::List(all.iter().map(|count| number(*count)).collect())),
+        };
+        map([
+            ("path", text(&self.path)),
+            ("bytes", number(bytes)),
+            ("sha256", sha256.as_deref().map_or_else(null, text)),
+            ("prompt_tokens", number(self.prompt_tokens)),
+            ("output_tokens", output_tokens),
+        ])
+    }
+}
+
+/// What is known of the dataset: beside the list of a variant, or with the samples or above them.
+fn metadata(config: &Node, project: &Path, root: &Path) -> Option<Node> {
+    let list = at(config, "dataset.filelist").and_then(word).map(|list| project.join(list));
+    let beside_list = list.as_deref().and_then(Path::parent);
+    let folders = beside_list.into_iter().chain([root]).chain(root.parent());
+    folders.map(|folder| folder.join("metadata.yaml")).find_map(|path| {
+        let text = fs::read_to_string(path).ok()?;
+        yaml::load(&text, Arc::from("metadata.yaml")).ok()
+    })
+}
+
+/// The value at a dotted key.
+fn at<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
+    key.split('.').try_fold(node, |node, part| match &node.value {
+        Value::Map(map) => map.get(&Key::from(part)),
+        _ => None,
+    })
+}
+
+fn word(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::Str(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn map<const N: usize>(entries: [(&str, Node); N]) -> Node {
+    Node::new(Value::Map(entries.into_iter().map(|(key, node)| (key.into(), node)).collect()))
+}
+
+fn text(text: &str) -> Node {
+    Node::new(Value::Str(text.to_owned()))
+}
+
+fn number(number: Option<u64>) -> Node {
+    let number = number.and_then(|number| i64::try_from(number).ok());
+    number.map_or_else(null, |number| Node::new(Value::Int(Int::Small(number))))
+}
+
+fn null() -> Node {
+    Node::new(Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(round: u64, kind: &str, sample: &str, output_tokens: u64) -> Json {
+        json!({"round": round, "kind": kind, "sample": sample, "prompt_tokens": 5, "output_tokens": output_tokens})
+    }
+
+    #[test]
+    fn samples_by_epoch_and_round() {
+        let events: Vec<Json> = [(0, 0), (1, 0), (2, 1), (3, 0), (4, 1)]
+            .map(|(round, epoch)| json!({"event": "round_begin", "round": round, "epoch": epoch}))
+            .to_vec();
+        // Epoch 0 in rounds 1 and 3 with a sample that stands twice; epoch 1 in rounds 2 and 4.
+        let requests = [
+            row(0, "warmup", "a", 9),
+            row(1, "measured", "a", 1),
+            row(1, "measured", "b", 2),
+            row(1, "measured", "a", 3),
+            row(2, "measured", "b", 4),
+            row(3, "measured", "a", 1),
+            row(3, "measured", "b", 7),
+            row(3, "measured", "a", 3),
+            row(4, "measured", "b", 4),
+        ];
+        let found = epochs(&events, &requests);
+        assert_eq!(found[&Some(0)].rounds, [1, 3]);
+        let told = |epoch: u64| -> Vec<(&str, Vec<u64>)> {
+            let samples = &found[&Some(epoch)].samples;
+            samples
+                .iter()
+                .map(|sample| {
+                    (sample.path.as_str(), sample.output_tokens.iter().flatten().copied().collect())
+                })
+                .collect()
+        };
+        assert_eq!(told(0), [("a", vec![1, 1]), ("b", vec![2, 7]), ("a", vec![3, 3])]);
+        assert_eq!(told(1), [("b", vec![4, 4])]);
+    }
+
+    #[test]
+    fn a_file_is_told_by_its_digest() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "abc").unwrap();
+        let mut digests = Digests { root: folder.path().to_owned(), known: BTreeMap::new() };
+        let sample = |path: &str| Sample {
+            path: path.to_owned(),
+            prompt_tokens: None,
+            output_tokens: vec![Some(1), Some(2)],
+        };
+        // The example of FIPS 180-2.
+        let known = "path: a\nbytes: 3\nsha256: ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\n\
+                     prompt_tokens: null\noutput_tokens:\n- 1\n- 2\n";
+        assert_eq!(yaml::dump(&sample("a").node(&mut digests)), known);
+        assert!(yaml::dump(&sample("gone").node(&mut digests)).contains("bytes: null\nsha256: null\n"));
+    }
+}

@@ -1,0 +1,81 @@
+//! The files around a run: what it ran on, on which inputs, what its numbers rest on, and a page for
+//! those who will read only one.
+
+mod assumptions;
+mod env;
+mod inputs;
+pub mod predictions;
+mod stakeholder;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rooflens_collect::Settings;
+use rooflens_compose::value::Node;
+use rooflens_compose::yaml;
+use rooflens_schema::RunDir;
+use serde_json::Value as Json;
+
+use crate::config::folders::OWN_FOLDER;
+use crate::error::CliError;
+use crate::{project, saved};
+
+/// Writes all of them, once `metrics.json` is there.
+pub fn write(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), CliError> {
+    saved::make(&run.report())?;
+    saved::write_json(run.report().join("env.json"), &env::environment(run, project))?;
+    let config = config(run);
+    if let Some(config) = &config {
+        let text = yaml::dump(&inputs::inputs(run, config, project));
+        saved::write(run.report().join("inputs.yaml"), text.as_bytes())?;
+    }
+    pages(run, settings, project)
+}
+
+/// Writes those that follow from what is in the run already. The machine and the files of the dataset may
+/// be others by now, so that what tells of them stays. False where it is no run of `rooflens run`.
+pub fn rewrite(run: &RunDir) -> Result<bool, CliError> {
+    let Some(settings) = settings(run) else { return Ok(false) };
+    let project = project::around(run.root()).unwrap_or_else(|| run.root().to_owned());
+    saved::make(&run.report())?;
+    pages(run, &settings, &project).map(|()| true)
+}
+
+fn pages(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), CliError> {
+    let has = |format: &str| settings.output.formats.iter().any(|known| known == format);
+    let metrics = read_json(&run.report().join("metrics.json"));
+    if has("md") {
+        let pages = [
+            ("assumptions.md", assumptions::page(run, &metrics)),
+            ("stakeholder_summary.md", stakeholder::page(&settings.model.name, &metrics)),
+        ];
+        for (name, text) in pages {
+            saved::write(run.report().join(name), text.as_bytes())?;
+        }
+    }
+    predictions::write(run, settings, project, &metrics)
+}
+
+/// The settings that a run was made with, where it has its config.
+pub fn settings(run: &RunDir) -> Option<Settings> {
+    Settings::read(&config(run)?).ok()
+}
+
+/// The resolved config of a run.
+fn config(run: &RunDir) -> Option<Node> {
+    let path = run.root().join(OWN_FOLDER).join("config.yaml");
+    yaml::load(&std::fs::read_to_string(&path).ok()?, Arc::from("config.yaml")).ok()
+}
+
+/// A JSON document; null where there is none.
+fn read_json(path: &Path) -> Json {
+    std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+/// The lines of a file that are JSON.
+fn json_lines(path: &Path) -> Vec<Json> {
+    let text = std::fs::read(path).unwrap_or_default();
+    text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}

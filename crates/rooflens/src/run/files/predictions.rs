@@ -1,0 +1,227 @@
+//! A model's answers: `predictions.jsonl` in the report, and the page to read them on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rooflens_collect::{Settings, Stage};
+use rooflens_report::predictions::{Picture, Prediction, html, markdown};
+use rooflens_schema::RunDir;
+use serde_json::Value as Json;
+
+use super::{json_lines, read_json};
+use crate::error::CliError;
+use crate::project::way;
+use crate::saved;
+
+/// The file, in the folder of a step and in the report.
+const FILE: &str = "predictions.jsonl";
+/// The page.
+pub const PAGE: &str = "predictions.html";
+
+/// Bytes of a picture that goes into the page.
+const PICTURE_BYTES: u64 = 1 << 20;
+/// Bytes of all of them: a page must open.
+const ALL_BYTES: u64 = 48 << 20;
+
+/// Writes them, as the stage that answered wants it: direct inference, or else the profiled one.
+pub fn write(run: &RunDir, settings: &Settings, project: &Path, metrics: &Json) -> Result<(), CliError> {
+    let has = |stage: &Stage| run.raw(stage.name()).join(FILE).is_file();
+    let Some(stage) = [Stage::DirectInference, Stage::TorchProfiler].into_iter().find(has) else {
+        return Ok(());
+    };
+    let kept = settings.pipeline.samples(stage);
+    let (folder, report) = (run.raw(stage.name()), run.report());
+    if kept.predictions {
+        let path = report.join(FILE);
+        fs::copy(folder.join(FILE), &path).map_err(|source| CliError::Unwritable { path, source })?;
+    }
+    if !kept.pages {
+        return Ok(());
+    }
+    let spec = read_json(&folder.join("spec.json"));
+    let all = predictions(&folder, &spec, project, &report);
+    let title = format!("{}: answers", settings.model.name);
+    let about = about(&settings.model.name, stage, metrics);
+    let rest = if kept.predictions { FILE.to_owned() } else { format!("../raw/{}/{FILE}", stage.name()) };
+    let formats = [
+        ("html", PAGE, html as fn(&str, &str, &[Prediction], &str) -> String),
+        ("md", "predictions.md", markdown),
+    ];
+    for (format, name, page) in formats {
+        if settings.output.formats.iter().any(|known| known == format) {
+            saved::write(report.join(name), page(&title, &about, &all, &rest).as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn about(model: &str, stage: Stage, metrics: &Json) -> String {
+    let word = |path: &str| metrics.pointer(path).and_then(Json::as_str);
+    let mut words = vec![model];
+    words.extend(word("/runtime"));
+    words.extend(word("/model/device_name").or_else(|| word("/model/device")));
+    words.extend(word("/model/dtype"));
+    words.extend(word("/dataset/name"));
+    let how = if stage == Stage::DirectInference { "without any profiler" } else { "under the profiler" };
+    format!("{}, {how}", words.join(", "))
+}
+
+/// When a request began, had its first token, and its last; and how long its prompt was.
+struct Times {
+    prompt_tokens: Option<u64>,
+    ttft_ns: Option<f64>,
+    latency_ns: Option<f64>,
+}
+
+/// Answers with their times: those of the same round and sample, the first with the first.
+fn predictions(folder: &Path, spec: &Json, project: &Path, report: &Path) -> Vec<Prediction> {
+    let mut times: BTreeMap<(Option<u64>, String), Vec<Times>> = BTreeMap::new();
+    for row in json_lines(&folder.join("requests.jsonl")) {
+        let Some(sample) = row["sample"].as_str() else { continue };
+        let start = row["start_ns"].as_u64();
+        let token = |token: Option<&Json>| token?.as_u64()?.checked_sub(start?).map(|ns| ns as f64);
+        let tokens = row["token_ns"].as_array();
+        times.entry((row["round"].as_u64(), sample.to_owned())).or_default().push(Times {
+            prompt_tokens: row["prompt_tokens"].as_u64(),
+            ttft_ns: token(tokens.and_then(|tokens| tokens.first())),
+            latency_ns: token(tokens.and_then(|tokens| tokens.last())),
+        });
+    }
+    times.values_mut().for_each(|times| times.reverse());
+    let rounds = json_lines(&folder.join("events.jsonl"));
+    let rounds: BTreeMap<u64, u64> = rounds
+        .iter()
+        .filter(|event| event["event"] == "round_begin")
+        .filter_map(|event| Some((event["round"].as_u64()?, event["epoch"].as_u64()?)))
+        .collect();
+    let has_epochs = rounds.values().max() > Some(&0);
+    let mut pictures = Pictures::new(spec, project, report);
+    let prediction = |row: Json| {
+        let sample = row["sample"].as_str()?.to_owned();
+        let round = row["round"].as_u64();
+        let found = times.get_mut(&(round, sample.clone())).and_then(Vec::pop);
+        Some(Prediction {
+            epoch: round.and_then(|round| rounds.get(&round).copied()).filter(|_| has_epochs),
+            prompt: row["prompt"].as_str().unwrap_or_default().to_owned(),
+            answer: row["answer"].as_str().unwrap_or_default().to_owned(),
+            prompt_tokens: found.as_ref().and_then(|found| found.prompt_tokens),
+            tokens: row["tokens"].as_u64(),
+            ttft_ns: found.as_ref().and_then(|found| found.ttft_ns),
+            latency_ns: found.as_ref().and_then(|found| found.latency_ns),
+            picture: pictures.of(&sample),
+            sample,
+        })
+    };
+    json_lines(&folder.join(FILE)).into_iter().filter_map(prediction).collect()
+}
+
+/// The pictures of a dataset, as far as they go into a page.
+struct Pictures {
+    /// Folder of the samples; nothing where these are texts.
+    root: Option<PathBuf>,
+    /// The same from the report's folder.
+    from_report: PathBuf,
+    left: u64,
+}
+
+impl Pictures {
+    fn new(spec: &Json, project: &Path, report: &Path) -> Self {
+        let dataset = &spec["config"]["dataset"];
+        let is_image = dataset["kind"] == "image";
+        let root = dataset["root"].as_str().filter(|_| is_image).map(|root| project.join(root));
+        let from_report = root.as_deref().map(|root| way(report, root)).unwrap_or_default();
+        Pictures { root, from_report, left: ALL_BYTES }
+    }
+
+    fn of(&mut self, sample: &str) -> Option<Picture> {
+        let file = self.root.as_ref()?.join(sample);
+        let path = self.from_report.join(sample).to_string_lossy().into_owned();
+        let length = fs::metadata(&file).ok()?.len();
+        if length > PICTURE_BYTES.min(self.left) {
+            return Some(Picture::Beside { path });
+        }
+        let bytes = fs::read(&file).ok()?;
+        Some(match kind(&bytes) {
+            Some(kind) => {
+                self.left = self.left.saturating_sub(length);
+                Picture::Inside { kind, bytes, path }
+            }
+            None => Picture::Beside { path },
+        })
+    }
+}
+
+/// Kinds that every browser draws and that hold no script, by their first bytes.
+fn kind(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn answers_find_their_times() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, lines: &[Json]| {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            fs::write(folder.path().join(name), text).unwrap();
+        };
+        let request = |round: u64, sample: &str, tokens: [u64; 2]| json!({"round": round, "sample": sample, "prompt_tokens": 5, "start_ns": 100, "token_ns": tokens});
+        // One sample stands twice in the first epoch.
+        write(
+            "requests.jsonl",
+            &[request(0, "a", [110, 120]), request(0, "a", [130, 140]), request(1, "a", [150, 99])],
+        );
+        let answer = |round: u64, words: &str| json!({"round": round, "sample": "a", "prompt": "p", "answer": words, "tokens": 2});
+        write(
+            FILE,
+            &[
+                answer(0, "first"),
+                answer(0, "second"),
+                answer(1, "third"),
+                answer(2, "timeless"),
+                json!({"no": 1}),
+            ],
+        );
+        let round = |round: u64| json!({"event": "round_begin", "round": round, "epoch": round});
+        write("events.jsonl", &[round(0), round(1)]);
+        let found = predictions(folder.path(), &Json::Null, Path::new("/p"), Path::new("/p/r"));
+        let told: Vec<_> =
+            found.iter().map(|it| (it.answer.as_str(), it.epoch, it.ttft_ns, it.latency_ns)).collect();
+        let expected = [
+            ("first", Some(0), Some(10.0), Some(20.0)),
+            ("second", Some(0), Some(30.0), Some(40.0)),
+            // A last token before the prompt is no time.
+            ("third", Some(1), Some(50.0), None),
+            ("timeless", None, None, None),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_picture_is_known_by_its_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.png"), b"\x89PNG\r\n\x1a\nrest").unwrap();
+        fs::write(folder.path().join("b.png"), b"<svg onload=alert(1)>").unwrap();
+        fs::write(folder.path().join("c.jpg"), vec![0xff; 2 << 20]).unwrap();
+        let spec = json!({"config": {"dataset": {"kind": "image", "root": "."}}});
+        let mut pictures = Pictures::new(&spec, folder.path(), &folder.path().join("report"));
+        assert!(
+            matches!(pictures.of("a.png"), Some(Picture::Inside { kind: "image/png", path, .. }) if path == "../a.png")
+        );
+        for name in ["b.png", "c.jpg"] {
+            assert!(matches!(pictures.of(name), Some(Picture::Beside { .. })), "{name}");
+        }
+        assert!(pictures.of("gone.png").is_none());
+    }
+}

@@ -1,0 +1,346 @@
+//! `stakeholder_summary.md`: a run on one page, for those who will read only one. Every sentence follows
+//! from `metrics.json`, and every number stands there.
+
+use rooflens_report::block::{Block, Cell, Column, Fact, Row, Table};
+use rooflens_report::cost::markdown;
+use rooflens_report::format;
+use rooflens_report::render::Part;
+use serde_json::Value as Json;
+
+use super::assumptions::missing;
+
+/// The page, of the model's name and `metrics.json`.
+pub fn page(model: &str, metrics: &Json) -> String {
+    let mut parts = vec![
+        Part { name: "lead", title: "", blocks: vec![Block::Lead(lead(model, metrics))] },
+        Part { name: "setup", title: "What was run", blocks: vec![Block::Facts(setup(metrics))] },
+    ];
+    let titled = [
+        ("numbers", "Headline numbers", numbers(metrics)),
+        ("findings", "Findings", listed(findings(metrics))),
+        ("missing", "What is missing", listed(not_there(metrics))),
+    ];
+    for (name, title, blocks) in titled {
+        if !blocks.is_empty() {
+            parts.push(Part { name, title, blocks });
+        }
+    }
+    parts.retain(|part| !matches!(part.blocks.as_slice(), [Block::Facts(facts)] if facts.is_empty()));
+    markdown(&format!("{model}: summary"), &parts)
+}
+
+fn listed(sentences: Vec<String>) -> Vec<Block> {
+    if sentences.is_empty() { Vec::new() } else { vec![Block::Lines(sentences)] }
+}
+
+/// A number at a path such as `/measured/ttft_ns/p50`.
+fn number(metrics: &Json, path: &str) -> Option<f64> {
+    metrics.pointer(path)?.as_f64()
+}
+
+fn time(metrics: &Json, path: &str) -> Option<String> {
+    number(metrics, path).map(format::time)
+}
+
+fn lead(model: &str, metrics: &Json) -> String {
+    let on = device(metrics).map_or_else(String::new, |device| format!(" on {device}"));
+    let rate = number(metrics, "/measured/output_tokens_per_s").map(format::mean);
+    let (ttft, tpot) = (time(metrics, "/measured/ttft_ns/p50"), time(metrics, "/measured/tpot_ns/p50"));
+    let mut sentences = Vec::new();
+    match (rate, ttft, tpot) {
+        (Some(rate), Some(ttft), Some(tpot)) => sentences.push(format!(
+            "{model} makes {rate} tokens/s{on}: the first token of an answer is there after {ttft}, each further \
+             one takes {tpot} (medians)."
+        )),
+        (Some(rate), Some(ttft), None) => sentences.push(format!(
+            "{model} makes {rate} tokens/s{on}: the first token of an answer is there after {ttft} (median)."
+        )),
+        _ => {
+            let why = missing(metrics).into_iter().find(|(what, _)| what.starts_with("measured"));
+            let why = why.map_or_else(String::new, |(_, why)| format!(": {why}"));
+            sentences.push(format!("The speed of {model} was not measured{why}."));
+        }
+    }
+    sentences.extend(failures(metrics));
+    sentences.join(" ")
+}
+
+fn failures(metrics: &Json) -> Vec<String> {
+    let steps = metrics["steps"].as_array().into_iter().flatten();
+    let failed = steps.filter_map(|step| {
+        let (name, end) = (step["step"].as_str()?, step["end"].as_str()?);
+        (end != "done")
+            .then(|| format!("The run is incomplete: `{name}` ended as {}.", end.replace('_', " ")))
+    });
+    failed.collect()
+}
+
+fn device(metrics: &Json) -> Option<&str> {
+    let model = &metrics["model"];
+    model["device_name"].as_str().or_else(|| model["device"].as_str())
+}
+
+fn setup(metrics: &Json) -> Vec<Fact> {
+    let (model, measured) = (&metrics["model"], &metrics["measured"]);
+    let mut facts = Vec::new();
+    let mut word = |label: &str, value: Option<&str>| {
+        facts.extend(value.map(|value| Fact::new(label, Cell::text(value))));
+    };
+    word("architecture", model["architecture"].as_str());
+    word("format", model["dtype"].as_str());
+    word("device", device(metrics));
+    let runtime = metrics["runtime"].as_str();
+    word("runtime", runtime);
+    for package in ["torch", "vllm"].into_iter().filter(|name| *name == "torch" || Some(*name) == runtime) {
+        word(package, metrics["versions"][package].as_str());
+    }
+    word("dataset", metrics["dataset"]["name"].as_str());
+    let mut count = |label: &str, value: &Json, cell: fn(f64) -> Cell| {
+        facts.extend(value.as_f64().map(|value| Fact::new(label, cell(value))));
+    };
+    let counted: fn(f64) -> Cell = |value| Cell::Count(value as i64);
+    count("parameters", &model["parameters"], Cell::Params);
+    count("batch", &metrics["dataset"]["batch_size"], counted);
+    count("requests", &measured["requests"], counted);
+    count("tokens read", &measured["prompt_tokens"], counted);
+    count("tokens made", &measured["output_tokens"], counted);
+    facts
+}
+
+/// Times that people ask for.
+const TIMES: &[(&str, &str)] = &[
+    ("ttft_ns", "time to the first token"),
+    ("tpot_ns", "time for each further token"),
+    ("latency_ns", "time for a whole answer"),
+];
+
+fn numbers(metrics: &Json) -> Vec<Block> {
+    let measured = &metrics["measured"];
+    let rows: Vec<Row> = TIMES
+        .iter()
+        .filter(|(name, _)| measured[*name].is_object())
+        .map(|(name, title)| {
+            let cell =
+                |key: &str| Cell::or(measured[*name][key].as_f64(), Cell::MeanTime, "it was not measured");
+            Row::new(vec![Cell::text(*title), cell("p50"), cell("p99"), cell("mean")])
+        })
+        .collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let columns = vec![
+        Column::text("what", "what"),
+        Column::number("p50_ns", "median"),
+        Column::number("p99_ns", "p99"),
+        Column::number("mean_ns", "mean"),
+    ];
+    let mut blocks = vec![Block::Table(Table { name: "numbers", columns, rows, left_out: None })];
+    let rates = [("output_tokens_per_s", "tokens/s in all"), ("decode_tokens_per_s", "tokens/s in decode")];
+    let rates =
+        rates.iter().filter_map(|(key, label)| Some(Fact::new(*label, Cell::Mean(measured[*key].as_f64()?))));
+    let rates: Vec<Fact> = rates.collect();
+    if !rates.is_empty() {
+        blocks.push(Block::Facts(rates));
+    }
+    blocks
+}
+
+/// A tail this many times the median is worth a word.
+const LONG_TAIL: f64 = 2.0;
+/// A deviation of this part of the mean is worth a word.
+const WIDE: f64 = 0.1;
+
+fn findings(metrics: &Json) -> Vec<String> {
+    let mut told = Vec::new();
+    told.extend(metrics["analysis"]["verdict"]["sentence"].as_str().map(str::to_owned));
+    told.extend(phases(metrics));
+    for (name, title) in TIMES {
+        let of = |key: &str| number(metrics, &format!("/measured/{name}/{key}"));
+        let (Some(p50), Some(p99)) = (of("p50"), of("p99")) else { continue };
+        let shown = [p50, p99].map(format::time);
+        if p50 > 0.0 && p99 >= LONG_TAIL * p50 {
+            told.push(format!(
+                "Some wait long: {title} is {} at the 99th percentile, {} at the median.",
+                shown[1], shown[0]
+            ));
+        }
+        if let (Some(mean), Some(std)) = (of("mean"), of("std"))
+            && *name == "tpot_ns"
+        {
+            let (shown, is_wide) = ([mean, std].map(format::time), std >= WIDE * mean);
+            let verdict = if is_wide { "spreads widely" } else { "is steady" };
+            told.push(format!(
+                "The {title} {verdict}: {} on average, with a deviation of {}.",
+                shown[0], shown[1]
+            ));
+        }
+    }
+    let memory = &metrics["memory"];
+    if let Some(bytes) = memory["device"]["peak_allocated_bytes"].as_f64() {
+        told.push(format!("At most {} of device memory was allocated.", format::bytes(bytes)));
+    } else if let Some(bytes) = memory["host_peak_rss_bytes"].as_f64() {
+        told.push(format!("The process took at most {} of the machine's memory.", format::bytes(bytes)));
+    }
+    told.extend(
+        metrics["analysis"]["verdict"]["next"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Json::as_str)
+            .map(|next| format!("To look at next: {next}")),
+    );
+    told
+}
+
+/// Which phase of the forward passes takes the most time.
+fn phases(metrics: &Json) -> Option<String> {
+    let phases = metrics["measured"]["phases_ns"].as_object()?;
+    let mut times: Vec<(&str, f64)> =
+        phases.iter().filter_map(|(name, ns)| Some((name.as_str(), ns.as_f64()?))).collect();
+    times.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let (most, _) = *times.first()?;
+    let words: Vec<String> = times.iter().map(|(name, ns)| format!("{name} {}", format::time(*ns))).collect();
+    let words = words.join(", ");
+    Some(match times.len() {
+        1 => format!("All time of forward passes is {most}: {words}."),
+        _ => format!("Most time of forward passes is {most}: {words}."),
+    })
+}
+
+/// What is not there, things of one reason together.
+fn not_there(metrics: &Json) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for (what, why) in missing(metrics) {
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, whats)) => whats.push(what),
+            None => reasons.push((why, vec![what])),
+        }
+    }
+    let sentence = |(why, whats): (String, Vec<String>)| {
+        let whats: Vec<String> = whats.iter().map(|what| format!("`{what}`")).collect();
+        format!("{}: {why}", whats.join(", "))
+    };
+    reasons.into_iter().map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn spread(p50: f64, p99: f64, mean: f64, std: f64) -> Json {
+        json!({"count": 6, "mean": mean, "std": std, "min": p50, "p50": p50, "p90": p99, "p99": p99, "max": p99})
+    }
+
+    fn slow() -> Json {
+        json!({
+            "status": "complete",
+            "model": {"architecture": "LlamaForCausalLM", "parameters": 3_282_176, "dtype": "bfloat16", "device": "cpu"},
+            "runtime": "pytorch", "versions": {"torch": "2.13.0"}, "dataset": {"name": "starter", "batch_size": 1},
+            "memory": {"device": null, "host_peak_rss_bytes": 803_622_912},
+            "steps": [{"step": "measure", "end": "done"}],
+            "measured": {"requests": 18, "prompt_tokens": 6087, "output_tokens": 72,
+                "ttft_ns": spread(50_663_724.5, 305_668_221.0, 102_265_077.8, 1e6),
+                "tpot_ns": spread(24_907_915.3, 32_458_036.0, 23_879_028.2, 7_095_890.3),
+                "latency_ns": spread(123_177_834.5, 200_760_258.0, 173_902_162.5, 1e6),
+                "output_tokens_per_s": 21.812, "decode_tokens_per_s": 41.877,
+                "phases_ns": {"decode": 429_822_508, "prefill": 613_590_467}, "not_computed": {}},
+            "not_computed": {"static_compute": "the stage static_analysis is off"},
+            "analysis": {"verdict": {"sentence": "CPU-only trace: aten::mm takes 46% of operator self time.", "next": []},
+                "not_computed": [{"analysis": "gaps", "reason": "no device"}, {"analysis": "kernels", "reason": "no device"}]},
+        })
+    }
+
+    fn failed() -> Json {
+        json!({
+            "model": null, "steps": [{"step": "measure", "end": "timed_out"}],
+            "measured": {"requests": 0, "ttft_ns": null, "phases_ns": {},
+                "not_computed": {"ttft_ns": "no measured request was completed"}},
+        })
+    }
+
+    /// Numbers that begin no word's middle: `p99` has none.
+    fn numbers_of(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut before = ' ';
+        let mut current = String::new();
+        for c in text.chars().chain([' ']) {
+            let goes_on = !current.is_empty() && (c.is_ascii_digit() || c == '.' || c == ',');
+            if goes_on || (c.is_ascii_digit() && !before.is_alphanumeric()) {
+                current.push(c);
+            } else if !current.is_empty() {
+                found.push(current.trim_end_matches(['.', ',']).to_owned());
+                current.clear();
+            }
+            before = c;
+        }
+        found
+    }
+
+    /// Every way in which a number of the document may be written, and every number in its texts.
+    fn written(node: &Json, into: &mut Vec<String>) {
+        match node {
+            Json::Number(number) => {
+                let value = number.as_f64().unwrap();
+                let forms = [
+                    format::time(value),
+                    format::mean(value),
+                    format::bytes(value),
+                    format::parameters(value),
+                ];
+                into.extend(forms.iter().flat_map(|form| numbers_of(form)));
+                into.extend(numbers_of(&format::count(value as i64)));
+            }
+            Json::String(text) => into.extend(numbers_of(text)),
+            Json::Array(items) => items.iter().for_each(|item| written(item, into)),
+            Json::Object(fields) => fields.values().for_each(|item| written(item, into)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_number_is_one_of_the_documents() {
+        for metrics in [slow(), failed()] {
+            let page = page("tiny-random", &metrics);
+            let mut known = Vec::new();
+            written(&metrics, &mut known);
+            // The word for a percentile.
+            let page = page.replace("99th", "");
+            for number in numbers_of(&page) {
+                assert!(known.contains(&number), "{number} is not in metrics.json: {page}");
+            }
+        }
+        assert!(numbers_of(&page("tiny-random", &slow())).len() > 20);
+    }
+
+    #[test]
+    fn another_run_has_other_words() {
+        let (one, mut fast) = (page("tiny-random", &slow()), slow());
+        assert!(one.contains("**tiny-random makes 21.8 tokens/s on cpu: the first token of an answer is there after 50.66 ms"), "{one}");
+        assert!(
+            one.contains("- Some wait long: time to the first token is 305.7 ms at the 99th percentile"),
+            "{one}"
+        );
+        assert!(one.contains("spreads widely") && one.contains("Most time of forward passes is prefill"));
+        assert!(one.contains("- `analysis.gaps`, `analysis.kernels`: no device\n"));
+        fast["measured"]["ttft_ns"] = spread(5e7, 6e7, 5.1e7, 1e6);
+        fast["measured"]["tpot_ns"] = spread(2e7, 2.1e7, 2e7, 1e5);
+        fast["measured"]["phases_ns"] = json!({"decode": 900, "prefill": 100});
+        let other = page("tiny-random", &fast);
+        assert!(
+            other.contains("is steady") && other.contains("Most time of forward passes is decode"),
+            "{other}"
+        );
+        assert!(!other.contains("Some wait long"), "{other}");
+    }
+
+    #[test]
+    fn a_failed_run_has_no_numbers() {
+        let page = page("tiny-random", &failed());
+        let lead = "**The speed of tiny-random was not measured: no measured request was completed. The run is \
+                    incomplete: `measure` ended as timed out.**";
+        assert!(page.contains(lead), "{page}");
+        assert!(!page.contains("Headline") && !page.contains("tokens/s"), "{page}");
+    }
+}
