@@ -17,6 +17,8 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional
 
+from rooflens.processor import processor_name
+
 #: Sides of the square matrices that are tried, smallest first.
 SIDES = (512, 1024, 2048, 4096, 8192, 16384)
 #: A larger side is not tried where one multiplication would take longer than this part of its time.
@@ -82,17 +84,6 @@ def about(torch: Any, device: Any) -> Dict[str, Any]:
         "memory_bytes": memory,
         "threads": torch.get_num_threads(),
     }
-
-
-def processor_name() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith(("model name", "Model")):
-                    return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine() or "CPU"
 
 
 def multiplications(torch: Any, device: Any) -> Dict[str, Callable[[int], Callable[[], Any]]]:

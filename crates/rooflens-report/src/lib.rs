@@ -16,6 +16,7 @@ pub mod cost;
 pub mod figure;
 pub mod format;
 pub mod render;
+pub mod run;
 pub mod sections;
 pub mod text;
 

@@ -22,6 +22,7 @@ pub const FILES: &[File] = &[
     file!("rooflens/peaks.py"),
     file!("rooflens/probe.py"),
     file!("rooflens/probe_trace.py"),
+    file!("rooflens/processor.py"),
     file!("rooflens/py.typed"),
     file!("rooflens/runtimes/__init__.py"),
     file!("rooflens/runtimes/command.py"),

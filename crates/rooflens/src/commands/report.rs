@@ -37,7 +37,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
         saved::report_destination(folder)?;
     }
     let input = Input::Run(run.clone());
-    let outcome =
+    let mut outcome =
         progress::follow(console, None, |watch| job::analyze(&input, &Notes::default(), None, watch))?;
     let folder = match &args.output {
         Some(folder) => folder.clone(),
@@ -46,9 +46,10 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
             run.report()
         }
     };
+    let document = crate::run::describe(&run, &mut outcome.findings);
     let page = saved::write_report(&folder, &outcome.findings)?;
     if args.output.is_none() {
-        crate::run::rewrite(&run, &outcome.findings)?;
+        crate::run::rewrite(&run, document.as_ref(), &outcome.findings)?;
     }
     console.say(&format!("report: {}", page.display()));
     Ok(exit_of(outcome.stopped))

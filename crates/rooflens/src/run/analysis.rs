@@ -12,26 +12,15 @@ use crate::inputs;
 use crate::interrupt::Presses;
 use crate::{job, progress, saved};
 
-/// What a trace tells.
-#[derive(Default)]
-pub struct Analysed {
-    /// The answers.
-    pub findings: Option<Findings>,
-    /// The page to read them on.
-    pub page: Option<PathBuf>,
-}
-
-/// Analyses the trace of a run, where there is one, into the same run: tables, findings, and a report in
-/// the formats that are wanted. One that cannot be read is a
-/// note: the measured numbers are there all the same.
+/// Analyses the trace of a run, where there is one, into the same run: tables and findings. One that cannot
+/// be read is a note: the measured numbers are there all the same.
 pub fn analyse(
     run: &RunDir,
-    formats: &[String],
     notes: &Notes,
     presses: &Presses,
     console: &Console,
-) -> Result<Analysed, CliError> {
-    let Some(trace) = trace(run) else { return Ok(Analysed::default()) };
+) -> Result<Option<Findings>, CliError> {
+    let Some(trace) = trace(run) else { return Ok(None) };
     let input = match inputs::resolve(&[trace], notes) {
         Ok(input) => input,
         Err(error) => return Ok(unreadable(&error, notes, console)),
@@ -45,19 +34,29 @@ pub fn analyse(
         Err(error) => return Err(error),
     };
     saved::write_findings(run, &outcome.findings)?;
-    let (folder, has) = (run.report(), |format: &str| formats.iter().any(|known| known == format));
-    saved::make(&folder)?;
-    let page = has("html").then(|| saved::write_page(&folder, &outcome.findings)).transpose()?;
-    if has("md") {
-        saved::write_markdown(&folder, &outcome.findings)?;
-    }
-    Ok(Analysed { findings: Some(outcome.findings), page })
+    Ok(Some(outcome.findings))
 }
 
-fn unreadable(error: &CliError, notes: &Notes, console: &Console) -> Analysed {
+/// Writes the report in the formats that are wanted, and answers where the page is.
+pub fn report(
+    run: &RunDir,
+    formats: &[String],
+    findings: Option<&Findings>,
+) -> Result<Option<PathBuf>, CliError> {
+    let Some(findings) = findings else { return Ok(None) };
+    let (folder, has) = (run.report(), |format: &str| formats.iter().any(|known| known == format));
+    saved::make(&folder)?;
+    let page = has("html").then(|| saved::write_page(&folder, findings)).transpose()?;
+    if has("md") {
+        saved::write_markdown(&folder, findings)?;
+    }
+    Ok(page)
+}
+
+fn unreadable(error: &CliError, notes: &Notes, console: &Console) -> Option<Findings> {
     console.warn(&format!("the trace is not analysed: {error}"));
     notes.add(NoteStage::Ingest, Severity::DataLoss, "unreadable_rank", "", error.to_string());
-    Analysed::default()
+    None
 }
 
 /// The trace, or the folder of those of several workers.

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::job::PLAN;
+use super::join::{self, Joined};
 use super::metrics::{self, Measured, Rows};
+use super::page;
 use crate::document::{Document, SchemaTag, schema};
 use crate::error::CliError;
 use crate::saved;
@@ -36,6 +38,9 @@ pub struct RunDocument {
     pub steps: Vec<StepFacts>,
     /// The numbers of the pass without profilers; null where none was run.
     pub measured: Option<Measured>,
+    /// What was measured beside what the model must cost.
+    #[serde(flatten)]
+    pub joined: Joined,
     /// What is not there, and why.
     pub not_computed: Map<String, Json>,
 }
@@ -84,6 +89,7 @@ impl RunDocument {
         steps: Vec<StepFacts>,
         rows: &Rows,
         no_static: Option<String>,
+        joined: Joined,
         notes: &[Note],
     ) -> Self {
         let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
@@ -101,6 +107,9 @@ impl RunDocument {
         if let Some(reason) = no_static {
             not_computed.insert("static_compute".to_owned(), reason.into());
         }
+        for (name, reason) in &joined.reasons {
+            not_computed.insert((*name).to_owned(), reason.as_str().into());
+        }
         RunDocument {
             schema: schema("run"),
             status: if is_whole { "complete" } else { "incomplete" },
@@ -112,6 +121,7 @@ impl RunDocument {
             memory: told("memory"),
             steps,
             measured: was_run.then(|| metrics::measured(rows)),
+            joined,
             not_computed,
         }
     }
@@ -131,16 +141,27 @@ pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) 
     saved::write_json(run.report().join("metrics.json"), &whole)
 }
 
-/// Writes them once more after a new analysis, where the run was made by `rooflens run`.
-pub fn rewrite(run: &RunDir, findings: &Findings) -> Result<(), CliError> {
-    if !run.root().join(PLAN).is_file() {
-        return Ok(());
-    }
+/// The document of a run that was made by `rooflens run`, from what it left; nothing for any other.
+fn read(run: &RunDir, notes: &[Note]) -> Option<RunDocument> {
+    run.root().join(PLAN).is_file().then_some(())?;
     let rows = measured_rows(run);
     let no_static =
         !["static_compute.json", "cost_sweep.json"].iter().any(|name| run.report().join(name).is_file());
     let reason = no_static.then(|| "it was not computed when the run was made".to_owned());
-    write(run, &RunDocument::new(run, manifests(run), &rows, reason, &findings.notes), Some(findings))
+    Some(RunDocument::new(run, manifests(run), &rows, reason, join::kept(run), notes))
+}
+
+/// Adds what the report of a run opens with to its findings, where it was made by `rooflens run`. Before
+/// anything is written: what was joined is kept in the numbers that are there.
+pub fn describe(run: &RunDir, findings: &mut Findings) -> Option<RunDocument> {
+    let document = read(run, &findings.notes)?;
+    findings.insert("run", Box::new(page::facts(&document)));
+    Some(document)
+}
+
+/// Writes the numbers once more after a new analysis, where the run was made by `rooflens run`.
+pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings) -> Result<(), CliError> {
+    document.map_or(Ok(()), |document| write(run, document, Some(findings)))
 }
 
 /// How the steps ended, by their manifests, in the order they were run in.

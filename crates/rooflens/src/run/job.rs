@@ -11,7 +11,9 @@ use rooflens_schema::{Notes, RunDir, Severity, Stage};
 use super::analysis;
 use super::document::{self, RunDocument, StepFacts};
 use super::follow::Follower;
+use super::join;
 use super::launch::PlannedJob;
+use super::page;
 use super::static_cost;
 use crate::console::Console;
 use crate::error::CliError;
@@ -57,8 +59,7 @@ pub fn take(
     execute::clean_up(&job.places);
     let notes = Notes::default();
     note_failures(&outcomes, &notes);
-    let mut analysed =
-        analysis::analyse(&run, &job.settings.output.formats, &notes, follower.presses(), console)?;
+    let mut findings = analysis::analyse(&run, &notes, follower.presses(), console)?;
     let rows = document::measured_rows(&run);
     let reason = match job.plan.static_work() {
         Some(work) => static_cost::write(work, &job.places, &rows, &run, job.settings.output.plots)?,
@@ -68,9 +69,14 @@ pub fn take(
         console.detail(&format!("static analysis: not computed: {reason}"));
     }
     let facts = outcomes.iter().map(StepFacts::of).collect();
-    let document = RunDocument::new(&run, facts, &rows, reason, &notes.rows());
-    document::write(&run, &document, analysed.findings.as_ref())?;
-    if analysed.findings.is_some() && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
+    let joined = join::join(&run, job.plan.static_work(), &job.places, &rows, findings.as_ref());
+    let document = RunDocument::new(&run, facts, &rows, reason, joined, &notes.rows());
+    document::write(&run, &document, findings.as_ref())?;
+    if let Some(findings) = &mut findings {
+        findings.insert("run", Box::new(page::facts(&document)));
+    }
+    let page = analysis::report(&run, &job.settings.output.formats, findings.as_ref())?;
+    if findings.is_some() && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
         analysis::remove_traces(&run)?;
     }
     Ok(Done {
@@ -79,10 +85,10 @@ pub fn take(
         overrides: job.composed.composition.overrides.task.clone(),
         folder: job.places.run.clone(),
         outcomes,
-        findings: analysed.findings.take(),
+        findings,
         document,
         damage: damage(&notes),
-        page: analysed.page,
+        page,
     })
 }
 

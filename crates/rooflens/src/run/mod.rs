@@ -5,15 +5,17 @@ mod analysis;
 mod document;
 mod follow;
 mod job;
+mod join;
 mod launch;
 pub mod metrics;
+mod page;
 mod static_cost;
 mod summary;
 
 use rooflens_collect::execute::{Processes, find_program};
 use rooflens_collect::package as python;
 
-pub use self::document::rewrite;
+pub use self::document::{describe, rewrite};
 use self::follow::Follower;
 use self::job::Done;
 use self::launch::Planned;

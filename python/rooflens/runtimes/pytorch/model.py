@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, List, Optional
 
+from rooflens.processor import processor_name
 from rooflens.runtimes.pytorch import weights
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import Events
@@ -158,7 +159,7 @@ def tell(spec: Spec, events: Events, loaded: Loaded, folder: Path, source: str, 
         parameter_bytes=sum(p.numel() * p.element_size() for p in parameters),
         dtype=str(model.dtype).replace("torch.", ""),
         device=str(loaded.device),
-        device_name=torch.cuda.get_device_name(loaded.device) if is_gpu else None,
+        device_name=torch.cuda.get_device_name(loaded.device) if is_gpu else processor_name(),
         layers=getattr(text_config, "num_hidden_layers", None),
         attention=getattr(text_config, "_attn_implementation", None),
         compile=loaded.compiled,

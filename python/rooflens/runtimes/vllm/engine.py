@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Optional
 
+from rooflens.processor import processor_name
 from rooflens.runtimes.pytorch import weights
 from rooflens.runtimes.pytorch.model import (
     DTYPES,
@@ -165,7 +166,7 @@ def tell(
         parameter_bytes=parameter_bytes,
         dtype=str(config.dtype).replace("torch.", ""),
         device=str(loaded.device),
-        device_name=torch.cuda.get_device_name() if is_gpu else None,
+        device_name=torch.cuda.get_device_name() if is_gpu else processor_name(),
         layers=getattr(config.hf_text_config, "num_hidden_layers", None),
         attention=None,
         compile=not spec.flag("runtime.enforce_eager", False),
