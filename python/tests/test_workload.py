@@ -124,6 +124,19 @@ class Profiled(unittest.TestCase):
         weights = 4 * (256 * 256 * 2 + 2 * 256 * 128 + 3 * 256 * 768) + 262 * 256
         self.assertEqual(counted, 2 * weights * 3 * (NEW_TOKENS - 1))
 
+    def test_products_that_torch_does_not_count_are_named(self) -> None:
+        rows = self.outcome.json("torch_flops.json")["uncounted"]
+        self.assertEqual({r["name"] for r in rows}, {"aten::scaled_dot_product_attention"})
+        # Once in each of four layers and in each step.
+        self.assertEqual(sum(r["calls"] for r in rows), 4 * BATCHES * NEW_TOKENS)
+
+    def test_steps_tell_their_prompts(self) -> None:
+        self.assertEqual(self.outcome.json("workload.json")["logits"], "last")
+        for step in self.outcome.steps():
+            prompts = [word.split("@") for word in step["prompts"].split()]
+            self.assertEqual(sum(int(new) for new, _ in prompts), int(step["prefill_tokens"]))
+            self.assertEqual(step["pictures"], "none")
+
     def test_metadata_is_in_the_trace(self) -> None:
         self.assertEqual(self.trace["model_config"]["hidden_size"], 256)
         self.assertIn("monotonic_ns", self.trace["rooflens"]["clock"])

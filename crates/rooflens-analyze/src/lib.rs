@@ -14,6 +14,7 @@ pub mod finding;
 mod host_thread;
 pub mod interval;
 pub mod kernel_catalog;
+pub mod part;
 mod role;
 #[cfg(test)]
 mod sample;

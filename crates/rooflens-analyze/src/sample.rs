@@ -116,6 +116,13 @@ impl Sample {
         self
     }
 
+    /// The phase of the last activity.
+    pub(crate) fn in_phase(&mut self, phase: i32) -> &mut Self {
+        let last = self.tables.kernels.len() - 1;
+        self.tables.kernels.phase_id[last] = Opt::some(phase);
+        self
+    }
+
     /// An operator inside `parent` (a row), with its self and device time and shapes.
     pub(crate) fn op(
         &mut self,

@@ -85,6 +85,7 @@
 //! | [`hardware`], [`roof`] | what devices can do, and the least time that they take for an operator |
 //! | [`estimate`], [`memory`] | times, ceilings and memory of a workload |
 //! | [`sweep`], [`compare`], [`hold`], [`inverse`], [`crossover`] | many points; two designs; a change made up for; what a target takes; where a design turns |
+//! | [`measured`] | passes that were run, beside what they must cost: MFU, MBU, FLOPs by torch |
 //! | [`document`], [`metrics`], [`classes`] | every number for programs, and what each number and class means |
 
 mod assumptions;
@@ -94,6 +95,7 @@ pub mod document;
 pub mod estimate;
 pub mod families;
 pub mod hardware;
+pub mod measured;
 pub mod memory;
 pub mod metrics;
 pub mod model;

@@ -27,7 +27,7 @@ impl Phase {
 }
 
 /// One pass of a batch through a stack of layers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Step {
     /// What it does.
     pub phase: Phase,

@@ -4,7 +4,10 @@ use crate::model::Model;
 use crate::operator::{Operator, Work};
 use crate::pass::Pass;
 use crate::roof::{Roof, Seconds};
-use crate::step::Step;
+use crate::routing::Touch;
+use crate::setup::Setup;
+use crate::step::{Phase, Step};
+use crate::units::Unit;
 
 /// Where in the model an operator stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +24,16 @@ pub enum Place {
     After,
 }
 
+/// The parts of a model in the order of execution, each with the number of layers that are so.
+fn parts(model: &Model, has_media: bool) -> impl Iterator<Item = (Place, u64, &[Unit])> {
+    let kinds = model.kinds.iter().enumerate();
+    let kinds = kinds.filter(move |(_, kind)| has_media || !kind.layer.media_only);
+    let kinds =
+        kinds.map(|(number, kind)| (Place::Kind(number), kind.at.len() as u64, kind.layer.units.as_slice()));
+    let before = std::iter::once((Place::Before, 1, model.before.as_slice()));
+    before.chain(kinds).chain(std::iter::once((Place::After, 1, model.after.as_slice())))
+}
+
 /// Visits the operators of one step on one device, part by part; each visit has the number of layers
 /// that are so. `buffer` only saves allocations.
 pub fn visit(
@@ -29,26 +42,34 @@ pub fn visit(
     buffer: &mut Vec<Operator>,
     mut each: impl FnMut(Place, u64, &[Operator]),
 ) {
-    buffer.clear();
-    for unit in &model.before {
-        unit.operators(pass, buffer);
-    }
-    each(Place::Before, 1, buffer);
-    for (number, kind) in model.kinds.iter().enumerate() {
-        if kind.layer.media_only && pass.step.media == 0 {
-            continue;
-        }
+    for (place, layers, units) in parts(model, pass.step.media > 0) {
         buffer.clear();
-        for unit in &kind.layer.units {
+        for unit in units {
             unit.operators(pass, buffer);
         }
-        each(Place::Kind(number), kind.at.len() as u64, buffer);
+        each(place, layers, buffer);
     }
-    buffer.clear();
-    for unit in &model.after {
+}
+
+/// Adds the operators of a unit for several groups of sequences that run in one step. What the groups read
+/// in common, its weights, is read once.
+fn operators_of_groups(unit: &Unit, groups: &[Pass], buffer: &mut Vec<Operator>) {
+    let start = buffer.len();
+    for pass in groups {
+        let from = buffer.len();
         unit.operators(pass, buffer);
+        for added in buffer.split_off(from) {
+            let same = |known: &&mut Operator| known.name == added.name && known.class == added.class;
+            match buffer[start..].iter_mut().find(same) {
+                Some(known) => {
+                    let weights = known.work.bytes.weights.max(added.work.bytes.weights);
+                    known.work += added.work;
+                    known.work.bytes.weights = weights;
+                }
+                None => buffer.push(added),
+            }
+        }
     }
-    each(Place::After, 1, buffer);
 }
 
 /// Visits the operators that draft `draft` tokens in one step on one device: for each token a draft layer
@@ -109,6 +130,42 @@ impl Tally {
                 self.add_operator(&mut at, place, layers, operator, roof);
             }
         });
+        self.steps += 1;
+    }
+
+    /// Adds a step whose sequences differ: `groups` of equal ones, and `sampled` rows of logits in all.
+    ///
+    /// What a token costs wherever it stands is counted over all tokens together, so that weights are read
+    /// once and experts are touched by all; what depends on the context is counted group by group.
+    pub fn add_ragged(
+        &mut self,
+        model: &Model,
+        setup: &Setup,
+        groups: &[Step],
+        sampled: u64,
+        roof: Option<&Roof>,
+    ) {
+        let tokens: u128 = groups.iter().map(Step::tokens).sum();
+        let Ok(new) = u64::try_from(tokens) else { return };
+        let is_decode = groups.iter().all(|group| group.phase == Phase::Decode);
+        let phase = if is_decode { Phase::Decode } else { Phase::Prefill };
+        let all = Step { phase, sequences: 1, new, past: 0, sampled, media: 0 };
+        let all = setup.pass(model, all, 0, Touch::Expected);
+        let groups: Vec<Pass> =
+            groups.iter().map(|step| setup.pass(model, *step, 0, Touch::Expected)).collect();
+        let (mut buffer, mut at) = (Vec::new(), 0);
+        for (place, layers, units) in parts(model, false) {
+            buffer.clear();
+            for unit in units {
+                match unit.is_per_token() {
+                    true => unit.operators(&all, &mut buffer),
+                    false => operators_of_groups(unit, &groups, &mut buffer),
+                }
+            }
+            for operator in &buffer {
+                self.add_operator(&mut at, place, layers, operator, roof);
+            }
+        }
         self.steps += 1;
     }
 

@@ -19,6 +19,7 @@ pub mod figure;
 pub mod format;
 pub mod predictions;
 pub mod render;
+pub mod run;
 pub mod runs;
 pub mod sampled;
 pub mod sections;

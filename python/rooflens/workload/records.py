@@ -38,6 +38,11 @@ class Step:
     kv_tokens: Optional[int]
     # Positions in the cache after it, for each sequence, padding counted.
     cache_length: Optional[int]
+    # The prompts that are read, padding not counted: tokens of each and, after the @, those of it that stand in
+    # the cache already, as `17@0 24@512`. Empty where none is read.
+    prompts: str
+    # Patches of each picture, rows and columns, as `4x6 6x6`; `none` where there is none.
+    pictures: Optional[str]
     # Part of the cache that is taken, 0 to 1.
     kv_usage: Optional[float]
     # Requests that wait for their turn.

@@ -11,6 +11,7 @@ mod launches;
 mod memory;
 mod modules;
 mod operators;
+mod parts;
 mod phases;
 mod trace;
 mod verdict;
@@ -26,6 +27,7 @@ pub use launches::{ApiStat, Launches};
 pub use memory::{DeviceMemory, Memory};
 pub use modules::{LayerStat, ModuleStat, Modules};
 pub use operators::{OperatorStat, Operators, ShapeStat};
+pub use parts::{PartStat, Parts, PartsOfPhase};
 pub use phases::{PhaseExample, PhaseStat, Phases};
 pub use trace::Trace;
 pub use verdict::Verdict;
@@ -68,6 +70,7 @@ pub const ALL: &[&dyn Analysis] = &[
     &launches::LaunchesAnalysis,
     &gaps::GapsAnalysis,
     &modules::ModulesAnalysis,
+    &parts::PartsAnalysis,
     &frames::FramesAnalysis,
     &memory::MemoryAnalysis,
     &communication::CommunicationAnalysis,
@@ -184,7 +187,9 @@ mod tests {
             let name = names[random.below(4) as usize];
             let class = if name == "ncclKernel" { "communication" } else { name };
             sample.kernel(0, 7, ts + 400, 500 + random.below(3), name, class).launched(step, 100, 1);
-            sample.within(Some(step as i32), Some(step as i32 % 3), Some("Model_0/Layer_1"));
+            sample
+                .within(Some(step as i32), Some(step as i32 % 3), Some("Model_0/Layer_1"))
+                .in_phase(step as i32);
             if step > 0 {
                 sample.idle(9_000, GapCause::CpuBound);
             }

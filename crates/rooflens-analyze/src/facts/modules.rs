@@ -5,8 +5,12 @@ use std::collections::HashMap;
 use rooflens_schema::{NameId, Names, Opt, RankTables};
 
 use super::launches::Launches;
+use crate::part;
 
-const MODULE: &str = "nn.Module: ";
+/// What a frame of a module is called in a trace with stacks.
+const FRAME: &str = "nn.Module: ";
+/// What a range around a module is called, before its path in the model: `module:model.layers.3.mlp`.
+pub(super) const MODULE: &str = "module:";
 /// Paths deeper than this are not believed.
 const DEEPEST: usize = 64;
 
@@ -25,9 +29,10 @@ struct Place {
 
 /// Fills `module_id` and `layer` of `ops` and `kernels`.
 ///
-/// The path comes from the `nn.Module` frames around the operator on its thread; the layer from the
-/// path's first component that is a layer by its name (`LlamaDecoderLayer_3`, `TransformerBlock_7`),
-/// or, without stacks, from an annotation such as `layers.3`.
+/// The path comes from ranges that name modules (`module:model.layers.3.mlp`), else from the `nn.Module`
+/// frames around the operator on its thread; the layer from the path's first component that is a layer by
+/// its name (`LlamaDecoderLayer_3`, `TransformerBlock_7`), or, with neither, from an annotation such as
+/// `layers.3`.
 pub(super) fn attribute(tables: &mut RankTables, launches: &Launches) {
     let ranges = ranges(tables);
     if ranges.is_empty() {
@@ -90,26 +95,38 @@ pub(super) fn attribute(tables: &mut RankTables, launches: &Launches) {
     }
 }
 
-/// Module frames, or where there are none, annotations that name a layer: thread, start, duration,
-/// name; sorted by thread, start, longest first.
+/// Ranges of modules, or where there are none, module frames, or annotations that name a layer: thread, start,
+/// duration, name; sorted by thread, start, longest first.
 fn ranges(tables: &RankTables) -> Vec<(i64, i64, i64, NameId)> {
-    let (frames, phases) = (&tables.frames, &tables.phases);
-    let is_module: Vec<bool> = tables.names.iter().map(|(_, name)| name.starts_with(MODULE)).collect();
-    let mut ranges: Vec<_> = (0..frames.len())
+    let named = annotations(tables, |name| name.starts_with(MODULE));
+    if !named.is_empty() {
+        return named;
+    }
+    let frames = &tables.frames;
+    let is_module: Vec<bool> = tables.names.iter().map(|(_, name)| name.starts_with(FRAME)).collect();
+    let ranges: Vec<_> = (0..frames.len())
         .filter(|&i| is_module[frames.name_id[i].index()])
         .map(|i| (frames.tid[i], frames.ts_ns[i], frames.dur_ns[i], frames.name_id[i]))
         .collect();
-    if ranges.is_empty() {
-        ranges = (0..phases.len())
-            .filter(|&i| {
-                !phases.device[i].is_some() && layer_in(tables.names.get(phases.name_id[i])).is_some()
-            })
-            .filter_map(|i| {
-                Some((phases.tid[i].get()?, phases.ts_ns[i], phases.dur_ns[i], phases.name_id[i]))
-            })
-            .collect();
-        ranges.sort_by_key(|&(tid, ts, dur, _)| (tid, ts, std::cmp::Reverse(dur)));
+    if !ranges.is_empty() {
+        return ranges;
     }
+    annotations(tables, |name| layer_in(name).is_some())
+}
+
+/// Ranges on the host whose names are wanted.
+fn annotations(tables: &RankTables, wanted: impl Fn(&str) -> bool) -> Vec<(i64, i64, i64, NameId)> {
+    let phases = &tables.phases;
+    let mut known: HashMap<NameId, bool, foldhash::fast::RandomState> = HashMap::default();
+    let mut ranges: Vec<_> = (0..phases.len())
+        .filter(|&i| {
+            let name = phases.name_id[i];
+            !phases.device[i].is_some()
+                && *known.entry(name).or_insert_with(|| wanted(tables.names.get(name)))
+        })
+        .filter_map(|i| Some((phases.tid[i].get()?, phases.ts_ns[i], phases.dur_ns[i], phases.name_id[i])))
+        .collect();
+    ranges.sort_by_key(|&(tid, ts, dur, _)| (tid, ts, std::cmp::Reverse(dur)));
     ranges
 }
 
@@ -125,7 +142,15 @@ impl Places<'_> {
             return place;
         }
         let text = self.names.get(name);
-        let text = text.strip_prefix(MODULE).unwrap_or(text);
+        if let Some(path) = text.strip_prefix(MODULE) {
+            // The path is whole already. Blocks of a vision tower are no layers of the model.
+            let layer = if part::is_vision(path) { None } else { layer_in(path) };
+            let path = path.to_owned();
+            let place = Place { path: Opt::some(self.names.add(&path)), layer: layer.into() };
+            self.known.insert((outer.path, name), place);
+            return place;
+        }
+        let text = text.strip_prefix(FRAME).unwrap_or(text);
         let layer = if outer.layer.is_some() { outer.layer } else { layer_in(text).into() };
         let path = match outer.path.get() {
             Some(outer) => format!("{}/{text}", self.names.get(outer)),

@@ -3,6 +3,8 @@
 use rooflens_schema::tables::{PhaseKind, PhaseSource};
 use rooflens_schema::{Opt, RankTables};
 
+use super::modules::MODULE;
+
 /// What a name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Told {
@@ -51,6 +53,10 @@ pub(super) fn read(tables: &mut RankTables) {
 }
 
 fn tell(name: &str) -> Option<Told> {
+    // A module's path is no phase, whatever words are in it: `module:model.vision_tower`.
+    if name.starts_with(MODULE) {
+        return None;
+    }
     profiler_step(name)
         .or_else(|| vllm(name))
         .or_else(|| sglang(name))
@@ -181,6 +187,9 @@ mod tests {
         assert_eq!(tell("decode_step_3").map(|t| (t.kind, t.step)), Some((PhaseKind::Decode, Some(3))));
         assert_eq!(tell("prefill").map(|t| t.kind), Some(PhaseKind::Prefill));
         assert_eq!(tell("step 7").map(|t| (t.kind, t.step)), Some((PhaseKind::Step, Some(7))));
+        for name in ["module:model.vision_tower", "module:decode", "module:model.decode.step.3"] {
+            assert_eq!(tell(name), None, "{name}");
+        }
         for name in ["## decoder fp8 None ##", "Optimizer.step#SGD.step", "nccl:all_reduce", "", "execute_"] {
             assert_eq!(tell(name), None, "{name}");
         }

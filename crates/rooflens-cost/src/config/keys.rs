@@ -108,15 +108,21 @@ impl<'a> Keys<'a> {
         Ok(self.size_if(key)?.unwrap_or(default))
     }
 
-    /// How many experts a layer has. `own` is the family's name for it; versions of Transformers write
-    /// the same number under one of two others.
-    pub fn experts_or(&self, own: &str, default: u64) -> Result<u64, ConfigError> {
-        let mut found = self.size_if(own)?;
-        for key in ["num_experts", "num_local_experts", "n_routed_experts"] {
-            let other = self.size_if(key)?;
-            found = found.or(other);
+    /// The key that tells how many experts a layer has. `own` is the family's name for it; versions of
+    /// Transformers write the same number under one of two others.
+    pub fn experts_key(&self, own: &'static str) -> &'static str {
+        let mut found = None;
+        for key in [own, "num_experts", "num_local_experts", "n_routed_experts"] {
+            // Every one is looked at: another that says the same is nothing unknown.
+            let is_there = self.get(key).is_some();
+            found = found.or(is_there.then_some(key));
         }
-        Ok(found.unwrap_or(default))
+        found.unwrap_or(own)
+    }
+
+    /// How many experts a layer has, by whatever name.
+    pub fn experts_or(&self, own: &'static str, default: u64) -> Result<u64, ConfigError> {
+        self.size_or(self.experts_key(own), default)
     }
 
     /// The first of several spellings of a size.

@@ -61,10 +61,33 @@ pub fn feed_forwards(
     let dense_only = keys.numbers("mlp_only_layers")?.unwrap_or_default();
     let step = keys.size_or("decoder_sparse_step", 1)?;
     let is_sparse = |layer: u64| !dense_only.contains(&layer) && (layer + 1).is_multiple_of(step);
-    let some_sparse = keys.count_or("num_experts", class.experts)? > 0;
+    let some_sparse = keys.count_or(keys.experts_key("num_experts"), class.experts)? > 0;
     let sparse = if some_sparse { mixture(keys, hidden, class)? } else { Vec::new() };
     let mut dense = gated_mlp("mlp", hidden, keys.size_or("intermediate_size", class.dense)?, false);
     dense.push(all_reduce(hidden));
     let of = |layer: usize| if some_sparse && is_sparse(layer as u64) { &sparse } else { &dense };
     Ok((0..layers).map(|layer| of(layer).clone()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Model;
+
+    /// A config of one layer, with the given keys for the number of experts.
+    fn parameters(experts: &str) -> Option<u128> {
+        let config = format!(
+            r#"{{"model_type": "qwen3_moe", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2,
+                "num_key_value_heads": 1, "head_dim": 32, "vocab_size": 128, "moe_intermediate_size": 16, {experts}}}"#
+        );
+        Model::from_json(config.as_bytes()).ok().map(|model| model.parameters().routed)
+    }
+
+    #[test]
+    fn both_names_of_the_number_of_experts() {
+        let eight = Some(8 * 3 * 64 * 16);
+        assert_eq!(parameters(r#""num_experts": 8"#), eight);
+        assert_eq!(parameters(r#""num_local_experts": 8"#), eight);
+        assert_eq!(parameters(r#""num_local_experts": 8, "num_experts": 8"#), eight);
+        assert_eq!(parameters(r#""num_local_experts": 8, "num_experts": 9"#), None);
+    }
 }

@@ -165,6 +165,28 @@ impl Unit {
         each_unit!(self, unit => unit.operators(pass, into));
     }
 
+    /// Whether it costs the same for a token wherever the token stands: no context, no sequences.
+    #[must_use]
+    pub fn is_per_token(&self) -> bool {
+        match self {
+            Unit::Embedding(_)
+            | Unit::Linear(_)
+            | Unit::Norm(_)
+            | Unit::Weights(_)
+            | Unit::Experts(_)
+            | Unit::Product(_)
+            | Unit::Collective(_) => true,
+            Unit::Attention(_)
+            | Unit::Latent(_)
+            | Unit::Compressed(_)
+            | Unit::IndexScores(_)
+            | Unit::Conv(_)
+            | Unit::Ssd(_)
+            | Unit::Delta(_)
+            | Unit::Lightning(_) => false,
+        }
+    }
+
     /// Where its weights stand in the checkpoint, below the layer, and how they are stored; nothing for
     /// what quantisation never touches.
     pub(crate) fn quantisable(&mut self) -> Option<(&'static str, &mut Storage)> {

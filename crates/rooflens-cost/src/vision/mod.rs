@@ -143,7 +143,7 @@ impl Images {
 }
 
 /// Pictures of equal size, as a tower sees them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct View {
     /// How many.
     pub images: u64,
@@ -199,6 +199,14 @@ impl Tower {
     /// model puts between, but not the markers that a prompt's template adds around.
     pub fn tokens(&self, images: &Images) -> Result<u64, String> {
         Ok(self.see(images)?.tokens)
+    }
+
+    /// Whether views that somebody else cut can be looked at.
+    #[must_use]
+    pub fn believes(views: &[View]) -> bool {
+        let pictures = views.iter().fold(0_u64, |sum, view| sum.saturating_add(view.images));
+        let sizes = views.iter().map(|view| view.rows.saturating_mul(view.columns));
+        pictures <= MOST_VIEWS && sizes.max().unwrap_or_default() <= MOST_PATCHES
     }
 
     /// What each stage does with views that are cut already.

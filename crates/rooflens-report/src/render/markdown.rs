@@ -32,8 +32,9 @@ pub fn page(findings: &Findings, page: Page, extras: Extras<'_>) -> String {
     if filled.is_empty() {
         out.push_str("\nThe trace has none.\n");
     }
-    for part in &filled {
-        let heading = page == Page::Report && part.name != "verdict";
+    for (number, part) in filled.iter().enumerate() {
+        // The verdict opens a report under its title, unless a run's numbers do.
+        let heading = page == Page::Report && (number > 0 || part.name != "verdict");
         draw_part(&mut out, part, heading, detail == Detail::Full);
     }
     out

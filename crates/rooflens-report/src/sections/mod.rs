@@ -10,11 +10,13 @@ mod kernels;
 mod launches;
 mod memory;
 mod missing;
+mod model;
 mod modules;
 mod next;
 mod notes;
 mod operators;
 mod phases;
+mod run;
 mod trace;
 mod verdict;
 
@@ -76,7 +78,9 @@ pub trait Section: Sync {
 
 /// Every section, in the order of the report.
 pub const ALL: &[&dyn Section] = &[
+    &run::RunSection,
     &verdict::VerdictSection,
+    &model::ModelSection,
     &trace::TraceSection,
     &devices::DevicesSection,
     &gaps::GapsSection,

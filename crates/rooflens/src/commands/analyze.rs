@@ -75,15 +75,16 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let own =
         |dir: &&RunDir| matches!(&input, Input::Run(read) if saved::same_folder(read.root(), dir.root()));
     let tables = run.as_ref().filter(|dir| !own(dir));
-    let outcome =
+    let mut outcome =
         progress::follow(console, input.stored_bytes(), |watch| job::analyze(&input, &notes, tables, watch))?;
     let mut page = None;
     if let Some(run) = &run {
         saved::write_findings(run, &outcome.findings)?;
+        let document = crate::run::describe(run, &mut outcome.findings);
         let more = sampled_parts(run);
         page =
             Some(saved::write_report(&run.report(), &outcome.findings, Extras { more: &more, top: None })?);
-        crate::run::rewrite(run, &outcome.findings)?;
+        crate::run::rewrite(run, document.as_ref(), &outcome.findings)?;
     }
     show(&args, &outcome.findings, console)?;
     if let Some(page) = page {

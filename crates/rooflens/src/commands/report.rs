@@ -49,7 +49,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     }
     let run = RunDir::open(&args.run).map_err(CliError::UnreadableRun)?;
     let input = Input::Run(run.clone());
-    let outcome =
+    let mut outcome =
         progress::follow(console, None, |watch| job::analyze(&input, &Notes::default(), None, watch))?;
     let folder = match &args.output {
         Some(folder) => folder.clone(),
@@ -59,10 +59,11 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
         }
     };
     let top = crate::run::settings(&run).and_then(|settings| usize::try_from(settings.output.top).ok());
+    let document = crate::run::describe(&run, &mut outcome.findings);
     let more = crate::run::sampled_parts(&run);
     let page = saved::write_report(&folder, &outcome.findings, Extras { more: &more, top })?;
     if args.output.is_none() {
-        crate::run::rewrite(&run, &outcome.findings)?;
+        crate::run::rewrite(&run, document.as_ref(), &outcome.findings)?;
         crate::run::rewrite_files(&run)?;
     }
     console.say(&format!("report: {}", page.display()));

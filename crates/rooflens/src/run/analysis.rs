@@ -39,20 +39,13 @@ pub fn analyse(
     Ok(Some(outcome.findings))
 }
 
-/// Writes the report in the formats that are wanted, where there is anything to tell, and answers where
-/// the page to open is.
+/// Writes the report in the formats that are wanted, and answers where the page to open is.
 pub fn report(
     run: &RunDir,
     output: &Output,
-    findings: Option<&Findings>,
+    findings: &Findings,
     more: &[Part],
 ) -> Result<Option<PathBuf>, CliError> {
-    let nothing = Findings::default();
-    let findings = match findings {
-        Some(findings) => findings,
-        None if more.is_empty() => return Ok(None),
-        None => &nothing,
-    };
     let (folder, has) = (run.report(), |format: &str| output.formats.iter().any(|known| known == format));
     saved::make(&folder)?;
     let extras = Extras { more, top: usize::try_from(output.top).ok() };

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::job::PLAN;
+use super::join::{self, Joined};
 use super::metrics::{self, Measured, Rows};
+use super::page;
 use super::sampling;
 use crate::document::{Document, SchemaTag, schema};
 use crate::error::CliError;
@@ -41,6 +43,9 @@ pub struct RunDocument {
     pub measured: Option<Measured>,
     /// What devices and the host did meanwhile; null where nothing was sampled.
     pub sampled: Option<Sampled>,
+    /// What was measured beside what the model must cost.
+    #[serde(flatten)]
+    pub joined: Joined,
     /// What is not there, and why.
     pub not_computed: Map<String, Json>,
 }
@@ -89,6 +94,7 @@ impl RunDocument {
         steps: Vec<StepFacts>,
         rows: &Rows,
         no_static: Option<String>,
+        joined: Joined,
         notes: &[Note],
     ) -> Self {
         let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
@@ -111,6 +117,9 @@ impl RunDocument {
         if let Err(reason) = &sampled {
             not_computed.insert("sampled".to_owned(), reason.clone().into());
         }
+        for (name, reason) in &joined.reasons {
+            not_computed.insert((*name).to_owned(), reason.as_str().into());
+        }
         RunDocument {
             schema: schema("run"),
             status: if is_whole { "complete" } else { "incomplete" },
@@ -123,6 +132,7 @@ impl RunDocument {
             steps,
             measured: was_run.then(|| metrics::measured(rows)),
             sampled: sampled.ok(),
+            joined,
             not_computed,
         }
     }
@@ -153,16 +163,27 @@ pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) 
     saved::write_json(run.report().join("metrics.json"), &whole)
 }
 
-/// Writes them once more after a new analysis, where the run was made by `rooflens run`.
-pub fn rewrite(run: &RunDir, findings: &Findings) -> Result<(), CliError> {
-    if !run.root().join(PLAN).is_file() {
-        return Ok(());
-    }
+/// The document of a run that was made by `rooflens run`, from what it left; nothing for any other.
+fn read(run: &RunDir, notes: &[Note]) -> Option<RunDocument> {
+    run.root().join(PLAN).is_file().then_some(())?;
     let rows = measured_rows(run);
     let no_static =
         !["static_compute.json", "cost_sweep.json"].iter().any(|name| run.report().join(name).is_file());
     let reason = no_static.then(|| "it was not computed when the run was made".to_owned());
-    write(run, &RunDocument::new(run, manifests(run), &rows, reason, &findings.notes), Some(findings))
+    Some(RunDocument::new(run, manifests(run), &rows, reason, join::kept(run), notes))
+}
+
+/// Adds what the report of a run opens with to its findings, where it was made by `rooflens run`. Before
+/// anything is written: what was joined is kept in the numbers that are there.
+pub fn describe(run: &RunDir, findings: &mut Findings) -> Option<RunDocument> {
+    let document = read(run, &findings.notes)?;
+    findings.insert("run", Box::new(page::facts(&document)));
+    Some(document)
+}
+
+/// Writes the numbers once more after a new analysis, where the run was made by `rooflens run`.
+pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings) -> Result<(), CliError> {
+    document.map_or(Ok(()), |document| write(run, document, Some(findings)))
 }
 
 /// How the steps ended, by their manifests, in the order they were run in.

@@ -12,7 +12,9 @@ use super::analysis;
 use super::document::{self, RunDocument, StepFacts};
 use super::files;
 use super::follow::Follower;
+use super::join;
 use super::launch::PlannedJob;
+use super::page;
 use super::sampling::Sampling;
 use super::static_cost;
 use crate::console::Console;
@@ -60,7 +62,7 @@ pub fn take(
     let outcomes = steps(job, executor, follower, &sampling, &notes)?;
     execute::clean_up(&job.places);
     note_failures(&outcomes, &notes);
-    let mut findings = analysis::analyse(&run, &notes, follower.presses(), console)?;
+    let findings = analysis::analyse(&run, &notes, follower.presses(), console)?;
     // Behind the tables of the trace: writing those removes what an older run left, and their clock counts.
     if !outcomes.is_empty() {
         sampling.save(&run, &notes);
@@ -74,11 +76,18 @@ pub fn take(
         console.detail(&format!("static analysis: not computed: {reason}"));
     }
     let facts = outcomes.iter().map(StepFacts::of).collect();
-    let document = RunDocument::new(&run, facts, &rows, reason, &notes.rows());
+    let joined = join::join(&run, job.plan.static_work(), &job.places, &rows, findings.as_ref());
+    let document = RunDocument::new(&run, facts, &rows, reason, joined, &notes.rows());
     document::write(&run, &document, findings.as_ref())?;
-    let page = analysis::report(&run, &job.settings.output, findings.as_ref(), &document.parts())?;
+    let has_trace = findings.is_some();
+    let mut shown = findings.unwrap_or_default();
+    shown.insert("run", Box::new(page::facts(&document)));
+    let page = match has_trace || document.measured.is_some() {
+        true => analysis::report(&run, &job.settings.output, &shown, &document.parts())?,
+        false => None,
+    };
     files::write(&run, &job.settings, &job.places.project)?;
-    if findings.is_some() && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
+    if has_trace && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
         analysis::remove_traces(&run)?;
     }
     Ok(Done {
@@ -87,7 +96,7 @@ pub fn take(
         overrides: job.composed.composition.overrides.task.clone(),
         folder: job.places.run.clone(),
         outcomes,
-        findings: findings.take(),
+        findings: has_trace.then_some(shown),
         document,
         damage: damage(&notes),
         page,

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Kernels, Operators, Verdict};
+use rooflens_cost::measured::{Efficiency, PhaseEfficiency, RunPhase};
 use rooflens_report::TerminalOptions;
 use serde_json::Value as Json;
 
+use super::document::RunDocument;
 use super::job::Done;
 use super::metrics::{Measured, Spread};
 use crate::project::from_here;
@@ -19,6 +21,7 @@ pub fn screen(done: &Done, options: &TerminalOptions) -> String {
     if let Some(measured) = &done.document.measured {
         text.push('\n');
         text += &numbers(measured);
+        text += &efficiency(done.document.joined.efficiency.as_ref());
     }
     if let Some(findings) = &done.findings {
         text.push('\n');
@@ -31,11 +34,15 @@ pub fn screen(done: &Done, options: &TerminalOptions) -> String {
 
 /// What was run: model, runtime, device, how much.
 fn head(done: &Done) -> String {
-    let document = &done.document;
+    std::iter::once(printable(&done.model)).chain(words(&done.document)).collect::<Vec<_>>().join(" · ")
+}
+
+/// By what and on what it was run, and how much.
+pub fn words(document: &RunDocument) -> Vec<String> {
     let word = |of: &Option<Json>, key: &str| {
         of.as_ref().and_then(|of| of.get(key)).and_then(Json::as_str).map(printable)
     };
-    let mut words = vec![printable(&done.model)];
+    let mut words = Vec::new();
     let runtime = document.runtime.as_ref().and_then(Json::as_str);
     // The package of the runtime's name, or the one beneath it: vLLM may be there and not be used.
     for package in runtime.into_iter().chain(["torch"]) {
@@ -56,7 +63,7 @@ fn head(done: &Done) -> String {
     if document.status != "complete" {
         words.push("incomplete".to_owned());
     }
-    words.join(" · ")
+    words
 }
 
 fn numbers(measured: &Measured) -> String {
@@ -97,6 +104,22 @@ fn numbers(measured: &Measured) -> String {
     ];
     let shares = if shares.is_empty() { String::new() } else { format!("time      {}\n", shares.join(", ")) };
     aligned(&rows) + &shares
+}
+
+/// What was reached of what the device can do; nothing where no peaks are known.
+fn efficiency(of: Option<&Efficiency>) -> String {
+    let phases = of.into_iter().flat_map(|of| &of.phases);
+    let reached = |pick: fn(&PhaseEfficiency) -> Option<f64>| {
+        let phase = |(phase, found): (&RunPhase, &PhaseEfficiency)| {
+            Some(format!("{} {}", phase.as_str(), percent(pick(found)?)))
+        };
+        phases.clone().filter_map(phase).collect::<Vec<_>>().join(", ")
+    };
+    let rows = [("MFU", reached(|of| of.mfu)), ("MBU", reached(|of| of.mbu))];
+    rows.iter()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(name, text)| format!("{name:<10}{text}\n"))
+        .collect()
 }
 
 /// The trace's answer in a sentence, and what takes the most time.

@@ -33,6 +33,7 @@ fn the_json_document_has_its_keys_in_order() {
         "launches",
         "gaps",
         "modules",
+        "parts",
         "frames",
         "memory",
         "communication",

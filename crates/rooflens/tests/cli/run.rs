@@ -387,11 +387,74 @@ fn with_real_torch() {
     let phases = whole["analysis"]["phases"].as_array().unwrap();
     let decode = phases.iter().find(|phase| phase["name"] == "rooflens.decode[*]").unwrap();
     assert_eq!(decode["count"], 10, "one profiled round of two prompts");
+    let report = std::fs::read_to_string(only_run(&folder).join("report/report.md")).unwrap();
+    let opening: String = report.lines().take(20).collect();
+    assert!(opening.contains("TTFT p50") && opening.contains("MFU decode"), "{report}");
+}
+
+/// Writes a picture of noise, without a library: uncompressed, three colours.
+fn picture(path: &Path, rows: u32, columns: u32) {
+    let mut bytes = format!("P6 {columns} {rows} 255\n").into_bytes();
+    bytes.extend((0..rows * columns * 3).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8));
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// The static model counts what torch counts, to the operation: three kinds of models, batches of one and
+/// padded ones, attention by a kernel that torch does not count and by products that it does.
+#[test]
+fn flops_are_those_of_torch() {
+    let Some(python) = std::env::var_os("ROOFLENS_TORCH_PYTHON") else { return };
+    let folder = project("exit 1\n");
+    std::fs::create_dir(folder.path("pictures")).unwrap();
+    for (number, rows) in [56, 84, 112].into_iter().enumerate() {
+        picture(&folder.path(&format!("pictures/{number}.ppm")), rows, 84);
+    }
+    let package = Answer::of(start(&folder, &["--package"]).output().unwrap()).fine().trim().to_owned();
+    let sees = [
+        "dataset.kind=image".to_owned(),
+        format!("dataset.root={}", folder.text("pictures")),
+        "dataset.patterns=['*.ppm']".to_owned(),
+        "+dataset.prompt=What".to_owned(),
+    ];
+    for kind in ["llama", "qwen3-moe", "qwen2.5-vl"] {
+        let path = folder.text(kind);
+        let mut make = Command::new(&python);
+        make.args(["-m", "rooflens.tiny", kind, &path]).env("PYTHONPATH", &package);
+        assert!(make.stderr(Stdio::null()).status().unwrap().success(), "{kind}");
+        for (batch, attention) in [(1, "sdpa"), (3, "sdpa"), (3, "eager")] {
+            let mut command = start(&folder, &["--format", "json", "repeats=1", "warmup_rounds=0"]);
+            command.args(["infer.max_new_tokens=3", "dataset.sampling.samples_per_epoch=3"]);
+            command.args(["model.weights=checkpoint", &format!("model.path={path}")]);
+            command.args([&format!("runtime.batch_size={batch}"), &format!("runtime.attention={attention}")]);
+            command.arg(format!("hydra.run.dir={}/{kind}-{batch}-{attention}", folder.text("runs")));
+            command.arg(format!("runtime.python={}", python.to_str().unwrap()));
+            command.args(sees.iter().filter(|_| kind == "qwen2.5-vl"));
+            command.env("OMP_NUM_THREADS", "1").env("HOME", folder.path("cache"));
+            let json = Answer::of(command.output().unwrap()).json();
+            let phases = &json["flops_check"]["phases"];
+            for phase in ["prefill", "decode"] {
+                let what = format!("{kind}, {phase}, batch {batch}, {attention}: {phases}");
+                assert_eq!(phases[phase]["difference"], 0, "{what}");
+                assert!(phases[phase]["torch_flops"].as_u64().unwrap() > 1_000_000, "{what}");
+                let left_out = phases[phase]["left_out"].as_array().unwrap().iter();
+                let has_core = left_out.clone().any(|left| left["class"] == "attn.core");
+                assert_eq!(has_core, attention == "sdpa", "{what}");
+                let reached = &json["efficiency"]["phases"][phase];
+                assert!(reached["flops_per_s"].as_f64().unwrap() > 0.0, "{what}");
+            }
+            let padding = &json["efficiency"]["phases"]["prefill"]["padding_tokens"];
+            assert_eq!(padding.as_u64().unwrap() > 0, batch == 3, "{kind}: prompts differ in length");
+            let parts = json["static_vs_measured"]["phases"]["decode"].clone();
+            assert!(parts["other_share"].as_f64().unwrap() < 0.5, "{kind}: {parts}");
+        }
+    }
 }
 
 #[test]
 fn with_real_vllm() {
     let args = ["runtime=vllm", "hardware=cpu", "+runtime.env.VLLM_CPU_KVCACHE_SPACE=1"];
-    let Some((folder, _)) = with_real("ROOFLENS_VLLM_PYTHON", &args) else { return };
+    let Some((folder, json)) = with_real("ROOFLENS_VLLM_PYTHON", &args) else { return };
+    let reached = &json["efficiency"]["phases"]["decode"];
+    assert!(reached["bytes_per_s"].as_f64().unwrap() > 0.0, "{json}");
     assert!(!only_run(&folder).join("cache").exists(), "weights are made for the run alone");
 }

@@ -34,6 +34,12 @@ class Generated:
         return len(self.marks_ns) - 1
 
 
+def logits_arguments(model: Any) -> List[str]:
+    """What asks for logits of the last position, which are all that is needed; older models name it otherwise."""
+    accepted = inspect.signature(model.forward).parameters
+    return [key for key in ("logits_to_keep", "num_logits_to_keep") if key in accepted]
+
+
 class Decoder:
     """Runs batches through a model. `ranges` names the steps for a profiler, or does nothing."""
 
@@ -42,12 +48,8 @@ class Decoder:
         self._choice = choice
         self._clock = clock
         self._ranges = ranges
-        accepted = inspect.signature(loaded.model.forward).parameters
         self._common: Dict[str, Any] = {"use_cache": True, "return_dict": True}
-        # Logits of the last position are all that is needed; older models name it otherwise.
-        for key in ("logits_to_keep", "num_logits_to_keep"):
-            if key in accepted:
-                self._common[key] = 1
+        self._common.update({key: 1 for key in logits_arguments(loaded.model)})
 
     def run(self, batch: Batch, new_tokens: int, seed: int, label: str) -> Generated:
         import torch

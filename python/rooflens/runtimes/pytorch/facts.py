@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, List
 
-from rooflens.runtimes.pytorch.decode import Generated
+from rooflens.runtimes.pytorch.decode import Generated, logits_arguments
 from rooflens.runtimes.pytorch.inputs import Batch
 from rooflens.runtimes.pytorch.model import Loaded
 from rooflens.workload.dataset import Round
@@ -33,6 +33,8 @@ def steps(round_: Round, batch_index: int, batch: Batch, made: Generated) -> Lis
                 computed_tokens=batch.size * (batch.width if is_prefill else 1),
                 kv_tokens=prompt_tokens + step * batch.size,
                 cache_length=batch.width + step,
+                prompts=" ".join(f"{length}@0" for length in batch.lengths) if is_prefill else "",
+                pictures=batch.pictures if is_prefill else "none",
                 kv_usage=None,
                 waiting=None,
                 start_ns=made.marks_ns[step],
@@ -74,6 +76,8 @@ def write(spec: Spec, events: Events, loaded: Loaded, clock_source: str, ranges:
         "batch_size": spec.count("runtime.batch_size"),
         "do_sample": spec.flag("infer.do_sample", False),
         "ignore_eos": spec.flag("infer.ignore_eos", False),
+        # Rows that the head is run for: the last of each sequence, or all.
+        "logits": "last" if logits_arguments(loaded.model) else "all",
         "threads": torch.get_num_threads(),
         "memory_snapshot": "memory_snapshot.pickle" if (spec.output / "memory_snapshot.pickle").exists() else None,
         **ranges,

@@ -36,6 +36,16 @@ class Batch:
     def width(self) -> int:
         return self.input_ids.shape[1]
 
+    @property
+    def pictures(self) -> Optional[str]:
+        """Patches of each picture, as steps.csv has them; null where the processor does not tell."""
+        if not any(key.startswith("pixel_values") for key in self.extra):
+            return "none"
+        grids = self.extra.get("image_grid_thw")
+        if grids is None:
+            return None
+        return " ".join(f"{rows}x{columns}" for frames, rows, columns in grids.tolist() for _ in range(frames))
+
     def to(self, device: Any) -> "Batch":
         move = lambda value: value.to(device) if hasattr(value, "to") else value  # noqa: E731
         extra = {key: move(value) for key, value in self.extra.items()}

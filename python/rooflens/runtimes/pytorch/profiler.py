@@ -13,6 +13,17 @@ from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import SCHEMA, Events
 from rooflens.workload.spec import Spec
 
+# Products that torch's with_flops has a formula for.
+MATRIX_PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::conv2d")
+# Operators that multiply matrices, inside or by a kernel of their own: where nothing of the above is inside,
+# torch does not count them.
+PRODUCTS = (
+    "aten::linear", "aten::matmul", "aten::mv", "aten::dot", "aten::einsum", "aten::_grouped_mm", "aten::_scaled_mm",
+    "aten::_scaled_grouped_mm", "aten::_int_mm", "aten::_weight_int4pack_mm", "aten::_weight_int8pack_mm",
+    "aten::scaled_dot_product_attention", "flash_attn::_flash_attn_forward",
+    "flash_attn::_flash_attn_varlen_forward", "flash_attn_3::fwd", "aten::conv1d", "aten::conv3d",
+)
+
 
 @contextlib.contextmanager
 def profiled(spec: Spec, events: Events, loaded: Loaded, ranges: Ranges) -> Iterator[None]:
@@ -59,27 +70,50 @@ def write(session: Any, spec: Spec, events: Events, with_flops: bool) -> None:
     events.file(trace, "kineto")
     if with_flops:
         path = spec.output / "torch_flops.json"
-        record = {"schema": SCHEMA, "counts": "as torch.profiler's with_flops", "rows": flops_by_phase(session)}
+        record = {"schema": SCHEMA, "counts": "as torch.profiler's with_flops", **flops_by_phase(session)}
         path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         events.file(path, "torch_flops")
     # Whatever failed before, failed there and not here.
     events.stage = stage
 
 
-def flops_by_phase(session: Any) -> List[Dict[str, Any]]:
-    """Rows of phase, operator and input shapes. The trace's own file leaves FLOPs out."""
-    rows: Dict[Tuple[str, str, str], Dict[str, Any]] = {}
+def flops_by_phase(session: Any) -> Dict[str, List[Dict[str, Any]]]:
+    """Rows of phase, operator and input shapes, and those of products that torch has no formula for.
+
+    The trace's own file leaves FLOPs out.
+    """
+    counted: Dict[Tuple[str, str, str], Dict[str, Any]] = {}
+    uncounted: Dict[Tuple[str, str, str], Dict[str, Any]] = {}
     for event in session.events():
-        if not event.flops:
-            continue
-        phase, shapes = phase_of(event), json.dumps(event.input_shapes)
-        row = rows.setdefault(
-            (phase, event.name, shapes),
-            {"phase": phase, "name": event.name, "shapes": event.input_shapes, "calls": 0, "flops": 0},
-        )
-        row["calls"] += 1
-        row["flops"] += int(event.flops)
-    return sorted(rows.values(), key=lambda row: (row["phase"], -row["flops"], row["name"]))
+        if event.flops:
+            row = row_of(counted, event)
+            row["flops"] = row.get("flops", 0) + int(event.flops)
+        elif event.name in PRODUCTS and not is_within_product(event) and not counts_inside(event):
+            row_of(uncounted, event)
+    by_flops = lambda row: (row["phase"], -row.get("flops", 0), row["name"])  # noqa: E731
+    return {"rows": sorted(counted.values(), key=by_flops), "uncounted": sorted(uncounted.values(), key=by_flops)}
+
+
+def row_of(rows: Dict[Tuple[str, str, str], Dict[str, Any]], event: Any) -> Dict[str, Any]:
+    phase, shapes = phase_of(event), json.dumps(event.input_shapes)
+    empty = {"phase": phase, "name": event.name, "shapes": event.input_shapes, "calls": 0}
+    row = rows.setdefault((phase, event.name, shapes), empty)
+    row["calls"] += 1
+    return row
+
+
+def is_within_product(event: Any) -> bool:
+    parent = event.cpu_parent
+    while parent is not None:
+        if parent.name in PRODUCTS:
+            return True
+        parent = parent.cpu_parent
+    return False
+
+
+def counts_inside(event: Any) -> bool:
+    """Whether an operator inside has FLOPs: then the product is made of what torch knows."""
+    return any(child.name in MATRIX_PRODUCTS or counts_inside(child) for child in event.cpu_children)
 
 
 def phase_of(event: Any) -> str:

@@ -53,7 +53,7 @@ class Workload:
         self.events = events
         self.engine = loaded.engine
         self.loaded = loaded
-        self.watch = Watch(loaded.engine, events)
+        self.watch = Watch(loaded.engine, events, spec.text("dataset.kind") == "image")
         self.seed = spec.count("seed", 0, least=0)
         self._prompts: Dict[str, Any] = {}
         self._epochs_told: set = set()

@@ -28,8 +28,10 @@ class Scheduled:
 
 
 class Watch:
-    def __init__(self, engine: Any, events: Events):
+    def __init__(self, engine: Any, events: Events, sees_pictures: bool):
         self.is_on = False
+        # How pictures were cut is the engine's own affair.
+        self._pictures = None if sees_pictures else "none"
         self.first_scheduled_ns: Dict[str, int] = {}
         self._running: List[Scheduled] = []
         self._ended: List[Scheduled] = []
@@ -93,13 +95,14 @@ class Watch:
                 self.first_scheduled_ns.setdefault(request.req_id, start_ns)
                 # Of a picture's prompt, newer versions tell the embedded length only.
                 prompt_lengths[request.req_id] = len(request.prompt_token_ids or ())
-            prefill, decode, kv_tokens, requests = count(step.decision, prompt_lengths)
+            prefill, decode, kv_tokens, requests, prompts = count(step.decision, prompt_lengths)
             phase = "mixed" if prefill and decode else ("prefill" if prefill else "decode")
             rows.append(
                 Step(
                     round=round_.number, kind=round_.kind, batch_index=None, step=number, phase=phase,
                     batch=requests, prefill_tokens=prefill, decode_tokens=decode,
                     computed_tokens=prefill + decode, kv_tokens=kv_tokens, cache_length=None,
+                    prompts=prompts, pictures=self._pictures if prefill else "none",
                     kv_usage=step.kv_usage, waiting=step.waiting, start_ns=start_ns,
                     dur_ns=last_end_ns - start_ns,
                 )
@@ -107,16 +110,19 @@ class Watch:
         return rows
 
 
-def count(decision: Any, prompt_lengths: Dict[str, int]) -> Tuple[int, int, int, int]:
-    """Prompt tokens, tokens beyond the prompts, tokens attended to, sequences."""
+def count(decision: Any, prompt_lengths: Dict[str, int]) -> Tuple[int, int, int, int, str]:
+    """Prompt tokens, tokens beyond the prompts, tokens attended to, sequences, and the prompts one by one."""
     computed = {request.req_id: request.num_computed_tokens for request in decision.scheduled_new_reqs}
     cached = decision.scheduled_cached_reqs
     computed.update(zip(cached.req_ids, cached.num_computed_tokens))
     prefill = decode = kv_tokens = 0
+    prompts: List[str] = []
     for request, tokens in decision.num_scheduled_tokens.items():
         before = computed.get(request, 0)
         kv_tokens += before + tokens
         of_prompt = min(tokens, max(0, prompt_lengths.get(request, 0) - before))
         prefill += of_prompt
         decode += tokens - of_prompt
-    return prefill, decode, kv_tokens, len(decision.num_scheduled_tokens)
+        if of_prompt:
+            prompts.append(f"{tokens}@{before}")
+    return prefill, decode, kv_tokens, len(decision.num_scheduled_tokens), " ".join(prompts)

@@ -155,7 +155,13 @@ mod tests {
     }
 
     fn step(kind: &str, phase: &str, decode_tokens: u64, dur_ns: u64) -> StepRow {
-        StepRow { kind: kind.to_owned(), phase: phase.to_owned(), decode_tokens, dur_ns }
+        StepRow {
+            kind: kind.to_owned(),
+            phase: phase.to_owned(),
+            decode_tokens,
+            dur_ns,
+            ..StepRow::default()
+        }
     }
 
     /// Two measured rounds. First: tokens 100, 150, 210 after the start; second: 300, 340.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
 /// A forward pass.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepRow {
     /// `warmup`, `measured`, …
     pub kind: String,
@@ -17,6 +17,18 @@ pub struct StepRow {
     pub decode_tokens: u64,
     /// How long it took.
     pub dur_ns: u64,
+    /// Sequences in it.
+    pub batch: Option<u64>,
+    /// Tokens that went through the model, padding counted.
+    pub computed_tokens: Option<u64>,
+    /// Tokens attended to, over all sequences, padding not counted.
+    pub kv_tokens: Option<u64>,
+    /// Positions in the cache after it, padding counted.
+    pub cache_length: Option<u64>,
+    /// The prompts that are read, as `17@0 24@512`.
+    pub prompts: Option<String>,
+    /// Patches of the pictures that are looked at, as `4x6 6x6`.
+    pub pictures: Option<String>,
 }
 
 /// A sequence.
@@ -76,14 +88,23 @@ fn steps(text: &str) -> (Vec<StepRow>, usize) {
     let column = |name: &str| head.iter().position(|known| *known == name);
     let columns = || Some((column("kind")?, column("phase")?, column("decode_tokens")?, column("dur_ns")?));
     let Some((kind, phase, decode, dur)) = columns() else { return (Vec::new(), lines.count()) };
+    let others = ["batch", "computed_tokens", "kv_tokens", "cache_length", "prompts", "pictures"].map(column);
     let row = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();
         (cells.len() == head.len()).then_some(())?;
+        let [batch, computed, kv, length, prompts, pictures] = others.map(|at| at.map(|at| cells[at]));
+        let number = |cell: Option<&str>| cell.and_then(|cell| cell.parse().ok());
         Some(StepRow {
             kind: cells[kind].to_owned(),
             phase: cells[phase].to_owned(),
             decode_tokens: cells[decode].parse().ok()?,
             dur_ns: cells[dur].parse().ok()?,
+            batch: number(batch),
+            computed_tokens: number(computed),
+            kv_tokens: number(kv),
+            cache_length: number(length),
+            prompts: prompts.map(str::to_owned),
+            pictures: pictures.map(str::to_owned),
         })
     };
     split(lines.map(row))
@@ -125,7 +146,13 @@ mod tests {
     fn a_row_that_is_cut_is_lost_and_counted() {
         let (rows, lost) =
             steps("kind,phase,decode_tokens,extra,dur_ns\nmeasured,decode,2,,70\nmeasured,dec");
-        let row = StepRow { kind: "measured".into(), phase: "decode".into(), decode_tokens: 2, dur_ns: 70 };
+        let row = StepRow {
+            kind: "measured".into(),
+            phase: "decode".into(),
+            decode_tokens: 2,
+            dur_ns: 70,
+            ..StepRow::default()
+        };
         assert_eq!((rows, lost), (vec![row], 1));
         assert_eq!(steps("").0, []);
         assert_eq!(requests("{\"round\":0").1, 1);

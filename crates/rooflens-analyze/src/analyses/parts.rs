@@ -1,0 +1,232 @@
+//! Which parts of the model take the time of each phase?
+
+use std::collections::{BTreeMap, HashSet};
+
+use rooflens_schema::tables::PhaseKind;
+use rooflens_schema::{NameId, Opt, RankTables};
+use serde::Serialize;
+
+use crate::analyses::{Analysis, Fold};
+use crate::finding::{Finding, Findings};
+use crate::part::part_of;
+
+/// Time by phase and part of the model, the phase with the most host time first.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(transparent)]
+pub struct Parts(pub Vec<PartsOfPhase>);
+
+/// The time of all phases of a kind.
+#[derive(Debug, Clone, Serialize)]
+pub struct PartsOfPhase {
+    /// What the phases do.
+    pub phase: PhaseKind,
+    /// Operators.
+    pub operators: usize,
+    /// Host time of operators, each less what is inside: the sum of the parts.
+    pub self_ns: i64,
+    /// Device activities.
+    pub activities: usize,
+    /// Sum of their durations: the sum of the parts.
+    pub device_ns: i64,
+    /// By part, most host time first. `other` is what no module's name tells.
+    pub parts: Vec<PartStat>,
+}
+
+/// The time of a part of the model.
+#[derive(Debug, Clone, Serialize)]
+pub struct PartStat {
+    /// The part, as `attention.core`.
+    pub part: &'static str,
+    /// Operators in its modules.
+    pub operators: usize,
+    /// Their host time, each less what is inside.
+    pub self_ns: i64,
+    /// Device activities launched in its modules.
+    pub activities: usize,
+    /// Sum of their durations.
+    pub device_ns: i64,
+}
+
+const EXPLAIN: &str = "\
+Time by kind of phase and part of the model, all ranks together. A part is told by the words in the path of
+the innermost module around an operator or a launch: `self_attn.q_proj` is `attention.projections`, what else
+runs in `self_attn` is `attention.core`, `experts` and `gate` are `moe`, and what runs in a layer outside of its
+modules, the residual stream, is `norm`. What no name tells is `other`.
+
+- `phase`: what the phases do. Operators and activities outside of phases are left out.
+- `operators`, `activities`: how many.
+- `self_ns`: host time less that of the operators directly inside, ns. The parts sum to the phase's.
+- `device_ns`: sum of the activities' durations, ns. The parts sum to the phase's.
+";
+
+/// The question of this file.
+pub(super) struct PartsAnalysis;
+
+impl Analysis for PartsAnalysis {
+    fn name(&self) -> &'static str {
+        "parts"
+    }
+    fn question(&self) -> &'static str {
+        "Which parts of the model take the time of each phase?"
+    }
+    fn explain(&self) -> &'static str {
+        EXPLAIN
+    }
+    fn needs(&self) -> &'static str {
+        "operators or device activity inside phases"
+    }
+    fn start(&self) -> Box<dyn Fold> {
+        Box::new(State::default())
+    }
+}
+
+/// What belongs to no part.
+const OTHER: &str = "other";
+
+#[derive(Default)]
+struct State {
+    sums: BTreeMap<(PhaseKind, &'static str), Sum>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    operators: usize,
+    self_ns: i64,
+    activities: usize,
+    device_ns: i64,
+}
+
+impl Fold for State {
+    fn rank(&mut self, tables: &RankTables) {
+        let (ops, kernels, phases) = (&tables.ops, &tables.kernels, &tables.phases);
+        let mut parts = PartsByName::new(tables);
+        for i in 0..ops.len() {
+            let Some(phase) = ops.phase_id[i].get() else { continue };
+            let sum = self.sums.entry((phases.kind[phase as usize], parts.of(ops.module_id[i]))).or_default();
+            sum.operators += 1;
+            sum.self_ns = sum.self_ns.saturating_add(ops.dur_ns[i].saturating_sub(ops.inside_ns[i]));
+        }
+        for i in 0..kernels.len() {
+            let Some(phase) = kernels.phase_id[i].get() else { continue };
+            let part = parts.of(kernels.module_id[i]);
+            let sum = self.sums.entry((phases.kind[phase as usize], part)).or_default();
+            sum.activities += 1;
+            sum.device_ns = sum.device_ns.saturating_add(kernels.dur_ns[i]);
+        }
+    }
+
+    fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
+        let mut found: Vec<PartsOfPhase> = Vec::new();
+        for ((phase, part), sum) in self.sums {
+            if found.last().is_none_or(|last| last.phase != phase) {
+                let empty = PartsOfPhase {
+                    phase,
+                    operators: 0,
+                    self_ns: 0,
+                    activities: 0,
+                    device_ns: 0,
+                    parts: vec![],
+                };
+                found.push(empty);
+            }
+            let Some(last) = found.last_mut() else { continue };
+            let Sum { operators, self_ns, activities, device_ns } = sum;
+            last.operators += operators;
+            last.self_ns = last.self_ns.saturating_add(self_ns);
+            last.activities += activities;
+            last.device_ns = last.device_ns.saturating_add(device_ns);
+            last.parts.push(PartStat { part, operators, self_ns, activities, device_ns });
+        }
+        // Stable, and the map was in order: ties stay by name.
+        let most = |self_ns: i64, device_ns: i64| (std::cmp::Reverse(self_ns), std::cmp::Reverse(device_ns));
+        for phase in &mut found {
+            phase.parts.sort_by_key(|part| most(part.self_ns, part.device_ns));
+        }
+        found.sort_by_key(|phase| most(phase.self_ns, phase.device_ns));
+        (!found.is_empty()).then(|| Box::new(Parts(found)) as Box<dyn Finding>)
+    }
+}
+
+/// The part of each module's path, looked up once.
+struct PartsByName<'t> {
+    tables: &'t RankTables,
+    known: Vec<Option<&'static str>>,
+    /// Blocks with experts in them: what runs in the block itself is theirs, too.
+    moe: HashSet<String>,
+}
+
+impl<'t> PartsByName<'t> {
+    fn new(tables: &'t RankTables) -> Self {
+        let blocks = tables.names.iter().filter_map(|(_, name)| name.strip_suffix(".experts"));
+        PartsByName {
+            tables,
+            known: vec![None; tables.names.len()],
+            moe: blocks.map(str::to_owned).collect(),
+        }
+    }
+
+    fn of(&mut self, module: Opt<NameId>) -> &'static str {
+        let Some(name) = module.get() else { return OTHER };
+        if let Some(part) = self.known[name.index()] {
+            return part;
+        }
+        let path = self.tables.names.get(name);
+        let part = if self.moe.contains(path) { "moe" } else { part_of(path).unwrap_or(OTHER) };
+        self.known[name.index()] = Some(part);
+        part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rooflens_schema::tables::{OpRow, PhaseRow, PhaseSource};
+
+    /// A prefill and two decode steps with operators in ranges of modules.
+    fn tables() -> RankTables {
+        let mut tables = RankTables::default();
+        let mut range = |ts: i64, dur: i64, name: &str| {
+            let name = tables.names.add(name);
+            let row = PhaseRow::new(PhaseSource::Annotation, ts, dur, name);
+            tables.phases.push(PhaseRow { tid: Opt::some(1), ..row });
+        };
+        range(0, 1_000, "rooflens.prefill");
+        range(10, 100, "module:model.embed_tokens");
+        range(200, 300, "module:model.layers.0.mlp");
+        range(250, 100, "module:model.layers.0.mlp.experts");
+        range(2_000, 100, "rooflens.decode[1]");
+        range(2_010, 50, "module:lm_head");
+        let mut op = |ts: i64, dur: i64, name: &str| {
+            let name = tables.names.add(name);
+            tables.ops.push(OpRow::new(1, ts, dur, name));
+        };
+        op(20, 40, "aten::embedding");
+        op(210, 30, "aten::view");
+        op(260, 80, "aten::_grouped_mm");
+        op(270, 60, "aten::mm");
+        op(600, 7, "aten::argmax");
+        op(1_500, 400, "outside of phases");
+        op(2_020, 11, "aten::linear");
+        tables
+    }
+
+    #[test]
+    fn self_time_is_dealt_out_and_nothing_is_lost() {
+        let mut tables = tables();
+        crate::facts::derive(&mut tables);
+        let mut state = State::default();
+        state.rank(&tables);
+        let found = Box::new(state).finish(&Findings::default()).unwrap();
+        let Parts(phases) = found.as_any().downcast_ref::<Parts>().unwrap();
+        let prefill = &phases[0];
+        let rows: Vec<_> =
+            prefill.parts.iter().map(|part| (part.part, part.operators, part.self_ns)).collect();
+        // 20 of the grouped product itself, 60 inside it, and 30 in the block that has experts.
+        assert_eq!(rows, [("moe", 3, 110), ("embedding", 1, 40), (OTHER, 1, 7)]);
+        assert_eq!((prefill.phase, prefill.self_ns), (PhaseKind::Prefill, 157));
+        assert_eq!((phases[1].phase, phases[1].self_ns), (PhaseKind::Decode, 11));
+        assert_eq!(phases[1].parts[0].part, "lm_head");
+        assert_eq!(tables.names.get(tables.ops.module_id[2].get().unwrap()), "model.layers.0.mlp.experts");
+        assert_eq!(tables.ops.layer[2].get(), Some(0));
+    }
+}

@@ -1,0 +1,245 @@
+//! MFU and MBU: what was reached of what the device can do.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::work::{RanWork, by_phase};
+use super::{Ran, RunPhase};
+use crate::hardware::Device;
+use crate::model::Model;
+use crate::operator::Bytes;
+use crate::roof::{Limit, Roof};
+use crate::setup::Setup;
+
+/// What was reached of what the device can do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Efficiency {
+    /// The device whose peaks are used; null where none is known.
+    pub device: Option<String>,
+    /// Peak bandwidth of its memory, bytes a second.
+    pub peak_bytes_per_s: Option<f64>,
+    /// Devices that the model is dealt out to; numbers are those of the busiest.
+    pub devices: u64,
+    /// Each phase that was run.
+    pub phases: BTreeMap<RunPhase, PhaseEfficiency>,
+    /// Which count of operations each figure uses.
+    pub counts: BTreeMap<String, String>,
+    /// What all of it rests on.
+    pub assumptions: Vec<String>,
+    /// What is null, and why.
+    pub not_computed: BTreeMap<String, String>,
+}
+
+/// What was reached in a phase.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PhaseEfficiency {
+    /// Forward passes.
+    pub steps: u64,
+    /// New tokens that went through the model, padding not counted.
+    pub tokens: u128,
+    /// Padding that went through it.
+    pub padding_tokens: u128,
+    /// How long the passes took.
+    pub measured_ns: u64,
+    /// Operations of the matrix units.
+    pub flops: RanFlops,
+    /// Operations of the vector units.
+    pub vector_flops: u128,
+    /// Bytes that had to move between memory and chip.
+    pub bytes: RanBytes,
+    /// Useful operations for each byte; null where none moved.
+    pub intensity: Option<f64>,
+    /// Useful operations a second that were reached.
+    pub flops_per_s: Option<f64>,
+    /// Bytes a second that were reached.
+    pub bytes_per_s: Option<f64>,
+    /// Dense peak of the formats used, FLOP/s: useful operations / the least time for them.
+    pub peak_flops_per_s: Option<f64>,
+    /// Useful operations / (peak of their format · time).
+    pub mfu: Option<f64>,
+    /// Bytes that had to move / (peak bandwidth · time).
+    pub mbu: Option<f64>,
+    /// The least time on the device, one operator after the other.
+    pub floor_ns: Option<f64>,
+    /// The least time / the time that was measured.
+    pub floor_share: Option<f64>,
+    /// What most of the least time is waited for.
+    pub limit: Option<Limit>,
+    /// What is null, and why.
+    pub not_computed: BTreeMap<String, String>,
+}
+
+/// Operations of the matrix units, in three counts.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct RanFlops {
+    /// What the result needs: no padding, pairs that the mask leaves, logits of sampled rows.
+    pub useful: u128,
+    /// What the framework multiplies: padding, nothing masked, logits of all rows.
+    pub as_counted: u128,
+    /// What tiles of fixed size do: rows and pairs of `useful` padded up.
+    pub issued: u128,
+}
+
+/// Bytes that had to move between memory and chip.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct RanBytes {
+    /// Weights read, scales included.
+    pub weights: u128,
+    /// Cached keys, values or states read.
+    pub kv_read: u128,
+    /// Keys, values or states written to the cache.
+    pub kv_write: u128,
+    /// Activations read and written.
+    pub activations: u128,
+    /// All of them.
+    pub total: u128,
+}
+
+impl From<Bytes> for RanBytes {
+    fn from(bytes: Bytes) -> Self {
+        let Bytes { weights, kv_read, kv_write, activations } = bytes;
+        RanBytes { weights, kv_read, kv_write, activations, total: bytes.total() }
+    }
+}
+
+/// Which count of operations each figure uses.
+const COUNTS: &[(&str, &str)] = &[
+    ("mfu", "flops.useful"),
+    ("mbu", "bytes.total"),
+    ("flops_per_s", "flops.useful"),
+    ("bytes_per_s", "bytes.total"),
+    ("intensity", "flops.useful, bytes.total"),
+    ("floor_ns", "flops.useful, vector_flops, bytes.total"),
+];
+
+/// What the passes of a run reached. `no_device` says why no device is known.
+pub fn efficiency(
+    model: &Model,
+    setup: &Setup,
+    device: Option<&Device>,
+    no_device: &str,
+    ran: &[Ran],
+) -> Efficiency {
+    let roof = device.and_then(Roof::of);
+    let reason = match (device, &roof) {
+        (Some(device), None) => format!("no peaks of {} are known", device.name),
+        _ => no_device.to_owned(),
+    };
+    let mut phases = BTreeMap::new();
+    let mut not_computed = BTreeMap::new();
+    for (phase, work) in by_phase(model, setup, roof.as_ref(), ran) {
+        match work {
+            Ok(work) => {
+                phases.insert(phase, of_phase(&work, device.filter(|_| roof.is_some()), &reason));
+            }
+            Err(error) => {
+                not_computed.insert(phase.as_str().to_owned(), error.to_string());
+            }
+        }
+    }
+    if roof.is_none() {
+        not_computed.insert("device".to_owned(), reason);
+    }
+    Efficiency {
+        device: device.map(|device| device.name.clone()),
+        peak_bytes_per_s: device.and_then(|device| device.bandwidth_bytes_per_s),
+        devices: setup.parallel.devices(),
+        phases,
+        counts: COUNTS.iter().map(|(name, count)| ((*name).to_owned(), (*count).to_owned())).collect(),
+        assumptions: assumptions(model, setup),
+        not_computed,
+    }
+}
+
+fn of_phase(work: &RanWork, device: Option<&Device>, reason: &str) -> PhaseEfficiency {
+    let total = work.total();
+    let framework: u128 = work.framework.values().map(|flops| flops.all_rows).sum();
+    let (useful, moved) = (total.work.flops.useful, total.work.bytes.total());
+    let seconds = work.dur_ns as f64 / 1e9;
+    let over = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+    let mut not_computed = BTreeMap::new();
+    // A format without a rate would take no time: then nothing can be said of the whole.
+    let unknown =
+        |device: &&Device| work.formats.iter().find(|format| device.matmul_peak(**format).is_none());
+    let lacking = match device {
+        None => Some(reason.to_owned()),
+        Some(device) => {
+            let why = |format: &crate::precision::Dtype| {
+                format!("no {} rate of {} is known", format.as_str(), device.name)
+            };
+            unknown(&device).map(why)
+        }
+    };
+    let peaked = device.filter(|_| lacking.is_none());
+    let compute = peaked.map(|_| total.seconds.compute).filter(|seconds| *seconds > 0.0);
+    let bandwidth = device.and_then(|device| device.bandwidth_bytes_per_s);
+    let floor = peaked.map(|_| total.seconds.bound).filter(|seconds| *seconds > 0.0);
+    let found = PhaseEfficiency {
+        steps: work.steps,
+        tokens: work.tokens,
+        padding_tokens: work.padded_tokens.saturating_sub(work.tokens),
+        measured_ns: work.dur_ns,
+        flops: RanFlops { useful, as_counted: framework, issued: total.work.flops.issued },
+        vector_flops: total.work.vector_flops,
+        bytes: total.work.bytes.into(),
+        intensity: over(useful as f64, moved as f64),
+        flops_per_s: over(useful as f64, seconds),
+        bytes_per_s: over(moved as f64, seconds),
+        peak_flops_per_s: compute.map(|compute| useful as f64 / compute),
+        mfu: compute.and_then(|compute| over(compute, seconds)),
+        mbu: bandwidth.and_then(|bandwidth| over(moved as f64 / bandwidth, seconds)),
+        floor_ns: floor.map(|floor| floor * 1e9),
+        floor_share: floor.and_then(|floor| over(floor, seconds)),
+        limit: floor.map(|_| total.seconds.limit()),
+        not_computed: BTreeMap::new(),
+    };
+    let lacking = lacking.as_deref().unwrap_or("the steps took no time");
+    let no_bandwidth = if bandwidth.is_none() { reason } else { "the steps took no time" };
+    for (name, is_null, why) in [
+        ("flops_per_s", found.flops_per_s.is_none(), "the steps took no time"),
+        ("bytes_per_s", found.bytes_per_s.is_none(), "the steps took no time"),
+        ("peak_flops_per_s", found.peak_flops_per_s.is_none(), lacking),
+        ("mfu", found.mfu.is_none(), lacking),
+        ("mbu", found.mbu.is_none(), no_bandwidth),
+        ("floor_ns", found.floor_ns.is_none(), lacking),
+        ("floor_share", found.floor_share.is_none(), lacking),
+        ("limit", found.limit.is_none(), lacking),
+        ("intensity", found.intensity.is_none(), "no bytes moved"),
+    ] {
+        if is_null {
+            not_computed.insert(name.to_owned(), why.to_owned());
+        }
+    }
+    PhaseEfficiency { not_computed, ..found }
+}
+
+fn assumptions(model: &Model, setup: &Setup) -> Vec<String> {
+    let mut lines = vec![
+        "useful operations: padding is not counted, of attention only what the mask leaves, of the head only \
+         the last row of each sequence"
+            .to_owned(),
+        "weights are read once a step, the cache once for each sequence and step; activations go to memory \
+         between operators, element-wise work is done within its neighbours"
+            .to_owned(),
+        "sequences that go on by a token are taken to be of the same length where only their sum is known: \
+         exact for attention over the whole context"
+            .to_owned(),
+        "the time of a step is that of its row in steps.csv: choice of tokens and host work are in it".to_owned(),
+    ];
+    let formats = format!(
+        "weights {}; activations {}; cached keys and values {}",
+        model.quantisation.as_deref().unwrap_or(model.dtype.as_str()),
+        setup.activation(model).as_str(),
+        setup.kv(model).as_str()
+    );
+    lines.push(formats);
+    if model.language_parameters().routed > 0 {
+        lines.push(
+            "of the experts those are read that the tokens of a step are expected to visit, each with the same \
+             chance: a trained router may touch fewer"
+                .to_owned(),
+        );
+    }
+    lines
+}

@@ -1,0 +1,170 @@
+//! The work of the passes of a run, added up by phase and class.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Ran, RunPhase, Shape};
+use crate::model::Model;
+use crate::operator::Work;
+use crate::precision::Dtype;
+use crate::roof::{Roof, Seconds};
+use crate::routing::Touch;
+use crate::setup::Setup;
+use crate::step::Step;
+use crate::tally::Tally;
+use crate::vision::Tower;
+
+/// The most sequences and tokens of a pass that are believed: as for a workload.
+const MOST_SEQUENCES: u64 = 1 << 20;
+const MOST_TOKENS: u64 = 1 << 28;
+
+/// Why the work of a phase cannot be counted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkError {
+    /// There are pictures, and nobody told their sizes.
+    #[error("the sizes of the pictures that were looked at are not known")]
+    Pictures,
+    /// A number is beyond belief.
+    #[error("a step has more sequences or tokens than can be")]
+    Size,
+}
+
+/// What the passes of one phase had to do.
+#[derive(Debug, Clone, Default)]
+pub struct RanWork {
+    /// Passes.
+    pub steps: u64,
+    /// How long they took.
+    pub dur_ns: u64,
+    /// New tokens, padding not counted.
+    pub tokens: u128,
+    /// New tokens, padding counted.
+    pub padded_tokens: u128,
+    /// What had to be done, by class.
+    pub classes: BTreeMap<&'static str, ClassWork>,
+    /// Operations as the framework multiplies, by class: padding, and nothing masked.
+    pub framework: BTreeMap<&'static str, FrameworkFlops>,
+    /// Formats that matrix products are made in.
+    pub formats: Vec<Dtype>,
+}
+
+/// The work of a class.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ClassWork {
+    /// Operations and bytes.
+    pub work: Work,
+    /// Least times; zero without a roof.
+    pub seconds: Seconds,
+}
+
+/// Operations as the framework multiplies.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FrameworkFlops {
+    /// With logits of all rows.
+    pub all_rows: u128,
+    /// With logits of the last row of each sequence.
+    pub last_rows: u128,
+}
+
+impl RanWork {
+    /// All classes together.
+    #[must_use]
+    pub fn total(&self) -> ClassWork {
+        self.classes.values().fold(ClassWork::default(), |mut sum, class| {
+            sum.work += class.work;
+            sum.seconds += class.seconds;
+            sum
+        })
+    }
+}
+
+/// Adds up the work of each phase. Passes of the same shape are counted once and multiplied.
+pub(super) fn by_phase(
+    model: &Model,
+    setup: &Setup,
+    roof: Option<&Roof>,
+    ran: &[Ran],
+) -> BTreeMap<RunPhase, Result<RanWork, WorkError>> {
+    // In the order they come in, so that sums of floats are the same every time.
+    let mut shapes: Vec<(&Shape, u64, u64)> = Vec::new();
+    let mut known: HashMap<&Shape, usize> = HashMap::new();
+    for one in ran {
+        let at = *known.entry(&one.shape).or_insert(shapes.len());
+        if at == shapes.len() {
+            shapes.push((&one.shape, 0, 0));
+        }
+        let (_, count, ns) = &mut shapes[at];
+        *count += 1;
+        *ns = ns.saturating_add(one.dur_ns);
+    }
+    let mut phases: BTreeMap<RunPhase, Result<RanWork, WorkError>> = BTreeMap::new();
+    for (shape, count, ns) in shapes {
+        let phase = phases.entry(shape.phase).or_insert_with(|| Ok(RanWork::default()));
+        let Ok(sum) = phase else { continue };
+        if let Err(error) = add(sum, model, setup, roof, shape, count) {
+            *phase = Err(error);
+            continue;
+        }
+        sum.steps += count;
+        sum.dur_ns = sum.dur_ns.saturating_add(ns);
+    }
+    phases
+}
+
+fn add(
+    sum: &mut RanWork,
+    model: &Model,
+    setup: &Setup,
+    roof: Option<&Roof>,
+    shape: &Shape,
+    count: u64,
+) -> Result<(), WorkError> {
+    let pictures = match (&model.vision, &shape.pictures) {
+        (None, _) => &[][..],
+        (Some(_), None) => return Err(WorkError::Pictures),
+        (Some(_), Some(pictures)) => pictures,
+    };
+    let believed = |steps: &[Step]| {
+        let sequences = steps.iter().fold(0_u64, |sum, step| sum.saturating_add(step.sequences));
+        let longest = steps.iter().map(|step| step.new.saturating_add(step.past)).max().unwrap_or(0);
+        sequences <= MOST_SEQUENCES && longest <= MOST_TOKENS
+    };
+    if !believed(&shape.needed) || !believed(&shape.padded) || !Tower::believes(pictures) {
+        return Err(WorkError::Size);
+    }
+    let times = u128::from(count);
+    let sampled = shape.sequences();
+    let mut needed = Tally::default();
+    needed.add_ragged(model, setup, &shape.needed, sampled, roof);
+    let mut vision = Tally::default();
+    if let Some(tower) = model.vision.as_ref().filter(|_| !pictures.is_empty()) {
+        // Towers are small and stand whole on each device.
+        let whole = Setup { parallel: crate::parallel::Parallel::NONE, ..setup.clone() };
+        let pass = whole.pass(model, Step::vision(1, 1), 0, Touch::Expected);
+        vision.add_vision(model, &pass, &tower.look(pictures), roof);
+    }
+    for row in needed.rows.iter().chain(&vision.rows) {
+        let class = sum.classes.entry(row.operator.class).or_default();
+        class.work += row.operator.work * (u128::from(row.layers) * times);
+        class.seconds += row.seconds.times(row.layers as f64 * count as f64);
+        let dtype = row.operator.storage.compute;
+        if row.operator.work.flops.useful > 0 && !sum.formats.contains(&dtype) {
+            sum.formats.push(dtype);
+        }
+    }
+    let mut padded = Tally::default();
+    padded.add_ragged(model, setup, &shape.padded, sampled, None);
+    for row in padded.rows.iter().chain(&vision.rows) {
+        let class = sum.framework.entry(row.operator.class).or_default();
+        let (flops, times) = (row.operator.work.flops, u128::from(row.layers) * times);
+        class.all_rows += flops.as_counted * times;
+        // The head is the one matrix that is spared rows whose result nobody asks for.
+        let last = if row.operator.class == LM_HEAD { flops.useful } else { flops.as_counted };
+        class.last_rows += last * times;
+    }
+    sum.tokens += Shape::tokens(&shape.needed) * times;
+    sum.padded_tokens += Shape::tokens(&shape.padded) * times;
+    Ok(())
+}
+
+/// The class of the head.
+pub(super) const LM_HEAD: &str = "lm_head";

@@ -1,0 +1,133 @@
+//! Each part of the model: what it must cost, beside the time that was measured in it.
+
+use rooflens_analyze::Findings;
+use rooflens_cost::measured::{FlopsCheck, PartRow, PhaseCheck, RunPhase, StaticVsMeasured, Timeline};
+
+use crate::block::{Block, Cell, Column, Field, Table};
+use crate::format;
+use crate::run::RunFacts;
+use crate::sections::{Detail, Section};
+
+pub(super) struct ModelSection;
+
+impl Section for ModelSection {
+    fn name(&self) -> &'static str {
+        "model"
+    }
+    fn title(&self) -> &'static str {
+        "Model and measurement"
+    }
+    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
+        let Some(run) = findings.get::<RunFacts>() else { return vec![] };
+        if detail.is_screen() {
+            return vec![];
+        }
+        let mut blocks = vec![];
+        let missing = |name: &str, what: &str| {
+            run.reasons.get(name).map(|why| Block::Text(format!("{what} is not computed: {why}.")))
+        };
+        match &run.static_vs_measured {
+            Some(parts) => blocks.extend(by_part(parts)),
+            None => blocks.extend(missing("static_vs_measured", "The time of each part of the model")),
+        }
+        match &run.flops_check {
+            Some(check) => blocks.extend(by_torch(check)),
+            None => blocks.extend(missing("flops_check", "The comparison with torch's own count")),
+        }
+        blocks
+    }
+}
+
+fn by_part(parts: &StaticVsMeasured) -> Vec<Block> {
+    let mut blocks = vec![];
+    for (phase, of) in &parts.phases {
+        let side = match of.timeline {
+            Timeline::Device => "device time",
+            Timeline::HostSelf => "operators' own host time",
+        };
+        let total = format::time(of.measured_ns as f64);
+        let steps = format::count(i64::try_from(of.steps).unwrap_or(i64::MAX));
+        blocks.push(Block::Heading(format!("{}: {total} of {side} in {steps} steps", title(*phase))));
+        let name = match phase {
+            RunPhase::Prefill => "prefill_parts",
+            RunPhase::Decode => "decode_parts",
+            RunPhase::Mixed => "mixed_parts",
+        };
+        blocks.push(Block::Table(Table::new(name, PARTS, &of.parts, usize::MAX)));
+    }
+    let mut lines: Vec<String> =
+        parts.not_computed.iter().map(|(name, why)| format!("{name}: {why}.")).collect();
+    lines.extend(parts.assumptions.iter().map(|line| format!("{line}.")));
+    blocks.push(Block::Lines(lines));
+    blocks
+}
+
+fn by_torch(check: &FlopsCheck) -> Vec<Block> {
+    let rows: Vec<Checked> = check.phases.iter().map(|(phase, of)| (*phase, of.clone())).collect();
+    let mut blocks = vec![
+        Block::Heading("Operations by the static model and by torch".to_owned()),
+        Block::Table(Table::new("flops_check", CHECKS, &rows, usize::MAX)),
+    ];
+    let mut lines = vec![format!("{}.", check.rule)];
+    let rows_of = if check.logits == "all" { "all rows" } else { "the last row of each sequence" };
+    lines.push(format!("The head is run for {rows_of}."));
+    for (phase, of) in &check.phases {
+        for left in &of.left_out {
+            let flops = format::amount(left.flops as f64, "FLOP");
+            lines.push(format!("{}: `{}`, {flops}, is {}.", phase.as_str(), left.class, left.reason));
+        }
+        lines.extend(of.not_computed.get("difference").map(|why| format!("{}: {why}.", phase.as_str())));
+    }
+    lines.extend(check.not_computed.iter().map(|(name, why)| format!("{name}: {why}.")));
+    blocks.push(Block::Lines(lines));
+    blocks
+}
+
+fn title(phase: RunPhase) -> &'static str {
+    match phase {
+        RunPhase::Prefill => "Prefill",
+        RunPhase::Decode => "Decode",
+        RunPhase::Mixed => "Mixed",
+    }
+}
+
+const NO_COST: &str = "the static model has no such part";
+const NO_PEAKS: &str = "no peaks of the device are known";
+const NO_TIME: &str = "nothing was attributed to it";
+
+const PARTS: &[Field<PartRow>] = &[
+    (Column::text("part", "part"), |row| Cell::text(row.part.replace('.', " "))),
+    (Column::number("flops", "useful").help("Useful operations of the matrix units."), |row| {
+        Cell::or(row.flops, |flops| Cell::Amount(flops as f64, "FLOP"), NO_COST)
+    }),
+    (Column::number("bytes", "bytes").help("Bytes that had to move."), |row| {
+        Cell::or(row.bytes, |bytes| Cell::Amount(bytes as f64, "B"), NO_COST)
+    }),
+    (Column::number("floor_ns", "least time").help("On the device, at its peaks."), |row| {
+        Cell::or(row.floor_ns, Cell::MeanTime, NO_PEAKS)
+    }),
+    (Column::number("measured_ns", "measured"), |row| Cell::or(row.measured_ns, Cell::Time, NO_TIME)),
+    (Column::number("floor_share", "least / measured"), |row| {
+        Cell::or(row.floor_share, Cell::Share, NO_PEAKS)
+    }),
+    (Column::bar("share", "share").help("Share of the phase's measured time."), |row| {
+        Cell::or(row.share, Cell::Share, NO_TIME)
+    }),
+];
+
+type Checked = (RunPhase, PhaseCheck);
+
+const CHECKS: &[Field<Checked>] = &[
+    (Column::text("phase", "phase"), |row| Cell::word(row.0.as_str())),
+    (Column::number("static_flops", "static model"), |row| exact(row.1.static_flops)),
+    (Column::number("torch_flops", "torch"), |row| exact(row.1.torch_flops)),
+    (Column::number("difference", "difference"), |row| {
+        let difference = row.1.difference.and_then(|difference| i64::try_from(difference).ok());
+        Cell::or(difference, Cell::Count, "torch left out what cannot be named")
+    }),
+];
+
+/// To the operation: the point is that nothing is missing.
+fn exact(flops: u128) -> Cell {
+    i64::try_from(flops).map_or(Cell::Amount(flops as f64, "FLOP"), Cell::Count)
+}

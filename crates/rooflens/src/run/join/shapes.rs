@@ -1,0 +1,138 @@
+//! Rows of `steps.csv` as shapes that the cost model knows.
+
+use rooflens_cost::measured::{Ran, RunPhase, Shape, decoding, reading};
+use rooflens_cost::step::Step;
+use rooflens_cost::vision::View;
+
+use crate::run::metrics::StepRow;
+
+/// The passes of the rounds of a kind.
+pub fn of_kind(rows: &[StepRow], kind: &str) -> Result<Vec<Ran>, String> {
+    let rows: Vec<&StepRow> = rows.iter().filter(|row| row.kind == kind).collect();
+    if rows.is_empty() {
+        return Err(format!("steps.csv has no step of kind {kind}"));
+    }
+    let ran = |row: &&StepRow| Ok(Ran { shape: shape(row)?, dur_ns: row.dur_ns });
+    rows.iter().map(ran).collect()
+}
+
+fn shape(row: &StepRow) -> Result<Shape, String> {
+    let missing = |column: &str| format!("steps.csv does not tell {column}");
+    let phase =
+        RunPhase::named(&row.phase).ok_or_else(|| format!("{:?} is no phase that is known", row.phase))?;
+    let batch = row.batch.filter(|batch| *batch > 0).ok_or_else(|| missing("batch"))?;
+    let context = row.kv_tokens.ok_or_else(|| missing("kv_tokens"))?;
+    let prompts = prompts(row.prompts.as_deref().ok_or_else(|| missing("prompts"))?)?;
+    let going_on =
+        batch.checked_sub(prompts.len() as u64).ok_or("a step reads more prompts than it has sequences")?;
+    let of_prompts =
+        prompts.iter().fold(0_u64, |sum, (new, past)| sum.saturating_add(*new).saturating_add(*past));
+    if row.decode_tokens != going_on {
+        return Err(
+            "sequences go on by more than a token in a step, and which by how many is not told".to_owned()
+        );
+    }
+    let mut needed = reading(&prompts);
+    needed.extend(decoding(going_on, context.saturating_sub(of_prompts)));
+    Ok(Shape {
+        phase,
+        padded: padded(row, batch).unwrap_or_else(|| needed.clone()),
+        needed,
+        pictures: pictures(row)?,
+    })
+}
+
+/// The batch as it went through the model; nothing where it has no padding.
+fn padded(row: &StepRow, batch: u64) -> Option<Vec<Step>> {
+    let (computed, length) = (row.computed_tokens?, row.cache_length?);
+    let new = computed / batch;
+    let past = length.checked_sub(new)?;
+    Some(match row.decode_tokens {
+        0 => vec![Step::prefill(batch, new, past)],
+        _ => vec![Step::decode(batch, past)],
+    })
+}
+
+/// `17@0 24@512`: new tokens of each prompt, and those that stand in the cache already.
+fn prompts(text: &str) -> Result<Vec<(u64, u64)>, String> {
+    let prompt = |word: &str| {
+        let (new, past) = word.split_once('@')?;
+        Some((new.parse().ok()?, past.parse().ok()?))
+    };
+    let wrong = |word: &str| format!("steps.csv: {word:?} is no prompt");
+    text.split_whitespace().map(|word| prompt(word).ok_or_else(|| wrong(word))).collect()
+}
+
+/// `4x6 6x6`: rows and columns of patches; nothing where nobody knows.
+fn pictures(row: &StepRow) -> Result<Option<Vec<View>>, String> {
+    let Some(text) = row.pictures.as_deref().filter(|text| !text.is_empty()) else { return Ok(None) };
+    if text == "none" {
+        return Ok(Some(Vec::new()));
+    }
+    let picture = |word: &str| {
+        let (rows, columns) = word.split_once('x')?;
+        Some(View { images: 1, rows: rows.parse().ok()?, columns: columns.parse().ok()? })
+    };
+    let wrong = |word: &str| format!("steps.csv: {word:?} is no picture");
+    let views: Result<Vec<View>, String> =
+        text.split_whitespace().map(|word| picture(word).ok_or_else(|| wrong(word))).collect();
+    views.map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> StepRow {
+        StepRow { kind: "measured".into(), phase: "prefill".into(), batch: Some(2), ..StepRow::default() }
+    }
+
+    #[test]
+    fn a_padded_batch() {
+        let row = StepRow {
+            computed_tokens: Some(10),
+            kv_tokens: Some(8),
+            cache_length: Some(5),
+            prompts: Some("5@0 3@0".into()),
+            pictures: Some("4x6 2x2".into()),
+            ..row()
+        };
+        let shape = shape(&row).unwrap();
+        assert_eq!(shape.needed, [Step::prefill(1, 3, 0), Step::prefill(1, 5, 0)]);
+        assert_eq!(shape.padded, [Step::prefill(2, 5, 0)]);
+        let sizes: Vec<_> = shape.pictures.unwrap().iter().map(|view| (view.rows, view.columns)).collect();
+        assert_eq!(sizes, [(4, 6), (2, 2)]);
+    }
+
+    #[test]
+    fn prompts_and_tokens_in_one_step() {
+        // Three sequences: 8 tokens of a prompt after 16, and two that see 21 tokens together.
+        let row = StepRow {
+            phase: "mixed".into(),
+            batch: Some(3),
+            decode_tokens: 2,
+            kv_tokens: Some(45),
+            prompts: Some("8@16".into()),
+            ..row()
+        };
+        let shape = shape(&row).unwrap();
+        assert_eq!(shape.needed, [Step::prefill(1, 8, 16), Step::decode(1, 9), Step::decode(1, 10)]);
+        assert_eq!((shape.padded, shape.pictures), (shape.needed.clone(), None));
+    }
+
+    #[test]
+    fn what_is_not_told_is_a_reason() {
+        let told = |change: fn(&mut StepRow)| {
+            let mut row = StepRow { kv_tokens: Some(8), prompts: Some("8@0 9@0".into()), ..row() };
+            change(&mut row);
+            shape(&row).unwrap_err()
+        };
+        assert_eq!(told(|row| row.prompts = None), "steps.csv does not tell prompts");
+        assert_eq!(told(|row| row.batch = None), "steps.csv does not tell batch");
+        assert_eq!(told(|row| row.prompts = Some("8".into())), "steps.csv: \"8\" is no prompt");
+        assert_eq!(told(|row| row.pictures = Some("8".into())), "steps.csv: \"8\" is no picture");
+        assert_eq!(told(|row| row.phase = "idle".into()), "\"idle\" is no phase that is known");
+        assert!(told(|row| row.decode_tokens = 5).starts_with("sequences go on by more than a token"));
+        assert_eq!(of_kind(&[row()], "profiled").unwrap_err(), "steps.csv has no step of kind profiled");
+    }
+}

@@ -1,0 +1,42 @@
+//! What the report of a run opens with.
+
+use rooflens_report::run::{RunFacts, Times};
+
+use super::document::RunDocument;
+use super::metrics::{Measured, Spread};
+use super::summary;
+
+/// What a report tells of a run beside its trace.
+pub fn facts(document: &RunDocument) -> RunFacts {
+    let measured = document.measured.as_ref();
+    let times = |name: &str, title: &'static str, pick: fn(&Measured) -> Option<&Spread>| Times {
+        title,
+        p50_ns: measured.and_then(pick).map(|spread| spread.p50),
+        p90_ns: measured.and_then(pick).map(|spread| spread.p90),
+        p99_ns: measured.and_then(pick).map(|spread| spread.p99),
+        mean_ns: measured.and_then(pick).map(|spread| spread.mean),
+        reason: measured.and_then(|measured| measured.not_computed.get(name)).cloned(),
+    };
+    RunFacts {
+        what: summary::words(document).join(" · "),
+        is_whole: document.status == "complete",
+        times: vec![
+            times("ttft_ns", "TTFT", |of| of.ttft_ns.as_ref()),
+            times("tpot_ns", "TPOT", |of| of.tpot_ns.as_ref()),
+            times("itl_ns", "between tokens", |of| of.itl_ns.as_ref()),
+            times("latency_ns", "whole answer", |of| of.latency_ns.as_ref()),
+        ],
+        requests: measured.map(|of| of.requests),
+        output_tokens_per_s: measured.and_then(|of| of.output_tokens_per_s),
+        decode_tokens_per_s: measured.and_then(|of| of.decode_tokens_per_s),
+        efficiency: document.joined.efficiency.clone(),
+        flops_check: document.joined.flops_check.clone(),
+        static_vs_measured: document.joined.static_vs_measured.clone(),
+        reasons: document
+            .joined
+            .reasons
+            .iter()
+            .map(|(name, why)| ((*name).to_owned(), why.clone()))
+            .collect(),
+    }
+}
