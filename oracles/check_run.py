@@ -17,6 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import check_metrics
 import kineto_truth as truth
 from rooflens_cli import REPOSITORY, arguments
 
@@ -79,10 +80,10 @@ def check_files(folder: Path):
             yield f"{file} is missing"
         elif not (folder / file).stat().st_size:
             yield f"{file} is empty"
-    with open(folder / "report/metrics.json") as file:
-        metrics = json.load(file)
+    metrics = json.loads((folder / "report/metrics.json").read_text())
     if metrics["status"] != "complete":
         yield f"the run is {metrics['status']}"
+    yield from check_metrics.check(folder)
 
 
 def rows(folder: Path, name: str) -> list[dict]:

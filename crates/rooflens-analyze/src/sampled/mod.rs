@@ -160,6 +160,7 @@ pub struct Throttled {
 const NO_SAMPLE: &str = "no sample fell into it; a shorter sampler.interval_ms takes more";
 const TOO_SHORT: &str =
     "its stretches are shorter than the time between two samples; sampler.interval_ms makes that shorter";
+const NOT_OF_HOSTS: &str = "it is sampled of devices only";
 const NOT_TOLD: &str = "it was not told";
 const NO_TOKENS: &str = "how many tokens were made in it is not known";
 
@@ -295,6 +296,10 @@ fn subject_sampled(
         if sums.throttle.is_none() {
             let is_ever = rows.iter().any(|row| row.throttle_reasons.is_some());
             sums.not_computed.insert("throttle", reason("throttle_reasons", is_ever, NO_SAMPLE));
+        }
+    } else {
+        for name in ["energy_j", "energy_j_per_output_token", "throttle"] {
+            sums.not_computed.insert(name, NOT_OF_HOSTS.to_owned());
         }
     }
     sums
