@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`rooflens run` on real PyTorch and vLLM: tokens, steps, operators and files of whole runs.
 
-    VENV/bin/python check_run.py --rooflens BIN [--only TEXT] [--keep DIR]
+    VENV/bin/python check_run.py --rooflens BIN [--nsys NSYS] [--only TEXT] [--keep DIR]
 
 VENV has torch, transformers and vLLM (python/requirements-test.txt). A project is made, three tiny
 checkpoints are run in it, and every run is held against Transformers itself and a plain reader of the
@@ -15,11 +15,12 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import check_metrics
 import kineto_truth as truth
-from rooflens_cli import REPOSITORY, arguments
+from rooflens_cli import REPOSITORY, arguments, existing
 
 NEW_TOKENS = 12
 QUESTION = "What is in it?"
@@ -31,6 +32,8 @@ FILES = [
     "report/env.json", "report/inputs.yaml", "report/assumptions.md", "tables/ops.parquet",
     "tables/counters.parquet",
 ]  # fmt: skip
+# What torch counts as products of matrices.
+PRODUCTS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"}
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -185,17 +188,54 @@ def agrees(text: str, ns: int) -> bool:
 
 
 def check_flops(folder: Path):
+    """The static model's products, against a sum over what torch itself counted in the same run."""
     metrics = json.loads((folder / "report/metrics.json").read_text())
-    check = metrics.get("flops_check")
+    check = metrics["flops_check"]
     if not check:
-        yield "metrics.json has no flops_check"
+        yield f"no flops_check: {metrics['not_computed'].get('flops_check')}"
         return
-    for row in check["phases"]:
-        if row["difference"] != 0:
-            yield f"FLOPs of {row['phase']}: static {row['static']}, torch {row['torch']}"
+    counted: dict[str, int] = {}
+    for row in json.loads((folder / "raw/torch_profiler/torch_flops.json").read_text())["rows"]:
+        if row["name"] in PRODUCTS:
+            counted[row["phase"]] = counted.get(row["phase"], 0) + row["flops"]
+    if set(check["phases"]) != {"prefill", "decode"}:
+        yield f"FLOPs of {sorted(check['phases'])} only"
+    for phase, row in check["phases"].items():
+        if row["static_flops"] != counted.get(phase):
+            yield f"FLOPs of {phase}: static {row['static_flops']}, torch {counted.get(phase)}"
 
 
-def cases(binary: Path, folder: Path):
+def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
+    """Nsight Systems around the workload: recorded in decode alone, after a run that was killed, or never."""
+    drive = [*small, "profiling=nsys", f"pipeline.nsys.program={nsys}", "repeats=1"]
+    killed = subprocess.Popen(
+        [binary, "run", *drive, f"runtime.python={sys.executable}", "hydra.run.dir=runs/nsys/killed/0"],
+        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    report = folder / "runs/nsys/killed/0/raw/nsys/events.jsonl"
+    for _ in range(600):
+        if report.exists() or killed.poll() is not None:
+            break
+        time.sleep(0.1)
+    killed.kill()
+    killed.wait()
+    where, wrong = run(binary, folder, *drive, "hydra.run.dir=runs/nsys/after/0")
+    yield from wrong
+    if wrong:
+        return
+    yield from check_metrics.check(where)
+    metrics = json.loads((where / "report/metrics.json").read_text())
+    names = {row["name"] for row in metrics["analysis"]["phases"]}
+    if "rooflens.decode[*]" not in names or "rooflens.prefill" in names:
+        yield f"recorded in decode alone, the timeline has {sorted(names)}"
+    never = ["runtime=command", "runtime.argv=[sleep,'1']", "hydra.run.dir=runs/nsys/never/0"]
+    never += ["pipeline.nsys.enable=true", "pipeline.torch_profiler.enable=false", f"pipeline.nsys.program={nsys}"]
+    done = subprocess.run([binary, "run", *never], cwd=folder, capture_output=True, text=True)
+    if done.returncode != 4 or "nsys recorded nothing" not in done.stderr:
+        yield f"a capture that never began: exit code {done.returncode}, {done.stderr[-400:]}"
+
+
+def cases(binary: Path, folder: Path, nsys: Path | None):
     """Each run: its name, and what is wrong with it."""
     small = [f"infer.max_new_tokens={NEW_TOKENS}", "repeats=1"]
     texts = folder / "datasets/starter/source-data"
@@ -236,10 +276,13 @@ def cases(binary: Path, folder: Path):
     yield "pytorch, qwen3-moe", lambda: text_model("qwen3-moe")
     yield "pytorch, qwen2.5-vl on pictures", picture_model
     yield "vllm, as the project is made", vllm
+    if nsys:
+        yield "nsys around pytorch", lambda: list(check_timeline(binary, folder, nsys, small[:1]))
 
 
 def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
+    parser.add_argument("--nsys", type=existing, metavar="NSYS", help="Nsight Systems, to be driven, too")
     parser.add_argument("--only", default="", metavar="TEXT", help="runs whose name holds TEXT")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="make the project there, and keep it")
     args = parser.parse_args()
@@ -247,7 +290,7 @@ def main() -> int:
     scratch = contextlib.nullcontext(args.keep) if args.keep else tempfile.TemporaryDirectory()
     with scratch as folder:
         made = project(args.rooflens, Path(folder))
-        for name, case in cases(args.rooflens, made):
+        for name, case in cases(args.rooflens, made, args.nsys):
             if args.only not in name:
                 continue
             taken += 1

@@ -22,7 +22,7 @@ pub fn checks(machine: &Machine) -> Vec<Check> {
         match machine.program(name, usual) {
             Some(path) => found(name, &path),
             None if has_driver => Check::missing(name, "neither on PATH nor in /opt/nvidia", hint),
-            None => Check::not_applicable(name, "no NVIDIA driver is loaded here"),
+            None => Check::not_applicable(name, "not found, and no NVIDIA driver is loaded here"),
         }
         .needed(needed)
     };
