@@ -158,17 +158,7 @@ fn fenced(words: &str) -> String {
 }
 
 fn html_text(words: &str) -> String {
-    let mut out = String::new();
-    for c in visible(words).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
+    let out = text::without_markup(&visible(words));
     // A browser drops the first line break of such an element.
     if out.starts_with('\n') { format!("\n{out}") } else { out }
 }

@@ -118,19 +118,7 @@ fn number(value: f64) -> String {
 
 /// Words for an XML file: no markup, and no character that XML forbids.
 fn escape(words: &str) -> String {
-    let mut out = String::with_capacity(words.len());
-    for c in text::clean(words).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\u{fffe}' | '\u{ffff}' => {}
-            _ => out.push(c),
-        }
-    }
-    out
+    text::without_markup(&text::clean(words).replace(['\u{fffe}', '\u{ffff}'], ""))
 }
 
 /// A name in full, or nearly so where it is very long.

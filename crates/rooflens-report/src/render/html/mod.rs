@@ -245,17 +245,5 @@ fn prose(sentence: &str) -> String {
 
 /// Text that is only text, in content and in attributes.
 pub fn escape(words: &str) -> String {
-    let words = text::clip(&text::clean(words), LONGEST);
-    let mut out = String::with_capacity(words.len());
-    for c in words.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ => out.push(c),
-        }
-    }
-    out
+    text::without_markup(&text::clip(&text::clean(words), LONGEST))
 }
