@@ -8,6 +8,8 @@ use serde::Serialize;
 /// A run, as its report opens with it. Kept among the findings.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct RunFacts {
+    /// The model and the run, as a title.
+    pub title: String,
     /// By what and on what it was run, in words.
     pub what: String,
     /// Whether every step ended well and nothing was lost.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::Trace;
+use rooflens_report::run::RunFacts;
 use rooflens_report::{Extras, Page};
 use rooflens_schema::parquet_io::RunWriter;
 use rooflens_schema::tables::RunRow;
@@ -177,8 +178,11 @@ pub fn write_markdown(folder: &Path, findings: &Findings, extras: Extras<'_>) ->
     Ok(())
 }
 
-/// What the report is about: the source, or the first of them.
+/// What the report is about: the run, or the source, or the first of them.
 fn title(findings: &Findings) -> String {
+    if let Some(run) = findings.get::<RunFacts>() {
+        return run.title.clone();
+    }
     let sources = findings.get::<Trace>().map(|trace| (trace.sources.as_slice(), trace.ranks));
     match sources {
         Some(([source], _)) => source.clone(),

@@ -17,7 +17,9 @@ pub fn facts(document: &RunDocument) -> RunFacts {
         mean_ns: measured.and_then(pick).map(|spread| spread.mean),
         reason: measured.and_then(|measured| measured.not_computed.get(name)).cloned(),
     };
+    let model = document.model.as_ref().and_then(|model| model.get("name")?.as_str());
     RunFacts {
+        title: model.into_iter().chain([document.run.as_str()]).collect::<Vec<_>>().join(" · "),
         what: summary::words(document).join(" · "),
         is_whole: document.status == "complete",
         times: vec![

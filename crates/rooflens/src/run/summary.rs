@@ -221,7 +221,11 @@ fn time(ns: f64) -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
+    match share * 100.0 {
+        // Not nothing.
+        percent if percent > 0.0 && percent < 0.05 => "<0.1%".to_owned(),
+        percent => format!("{percent:.1}%"),
+    }
 }
 
 #[cfg(test)]
