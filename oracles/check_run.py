@@ -272,7 +272,9 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
 
     yield "pytorch, as the project is made", first
     yield "pytorch, llama", lambda: text_model("llama")
-    yield "pytorch, llama, batches of three", lambda: text_model("llama", "runtime.batch_size=3")
+    # Attention in plain products, which torch counts.
+    eager = ["runtime.batch_size=3", "runtime.attention=eager"]
+    yield "pytorch, llama, batches of three, eager", lambda: text_model("llama", *eager)
     yield "pytorch, qwen3-moe", lambda: text_model("qwen3-moe")
     yield "pytorch, qwen2.5-vl on pictures", picture_model
     yield "vllm, as the project is made", vllm
