@@ -221,6 +221,7 @@ impl Sample {
             allocated_bytes: Opt::some(allocated),
             reserved_bytes: Opt::some(reserved),
             device,
+            site_id: Opt::NONE,
         });
         self
     }

@@ -27,8 +27,9 @@ pub struct Artefact {
     probe: Probe,
     /// Bytes of the input as it is stored, if known: for progress.
     pub stored_bytes: Option<u64>,
-    /// The file that holds it as it is, for formats that are not read from front to back.
-    plain_file: Option<PathBuf>,
+    /// The file that holds it, compressed or not.
+    file: Option<PathBuf>,
+    gzip: bool,
     progress: Progress,
     reader: Box<dyn Read + Send>,
 }
@@ -100,12 +101,13 @@ impl Artefact {
             Some(error) => Box::new(beginning.chain(Failing(Some(error)))),
             None => Box::new(beginning.chain(reader)),
         };
-        let plain_file = (!gzip && path.is_file()).then_some(path);
+        let file = path.is_file().then_some(path);
         Ok(Artefact {
             name: name.clone(),
             probe: Probe { name, head },
             stored_bytes,
-            plain_file,
+            file,
+            gzip,
             progress,
             reader,
         })
@@ -116,6 +118,11 @@ impl Artefact {
         &self.name
     }
 
+    /// Where it is, for formats whose records stand in several files; `None` for what is no file.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     /// The beginning.
     pub fn probe(&self) -> &Probe {
         &self.probe
@@ -124,7 +131,7 @@ impl Artefact {
     /// The whole, for a format that jumps about in it. What is compressed, or is no file, is taken into
     /// memory, up to where its stream breaks off.
     pub fn into_whole(mut self) -> (Whole, Option<std::io::Error>) {
-        if let Some(path) = self.plain_file.take() {
+        if let Some(path) = self.file.take().filter(|_| !self.gzip) {
             return (Whole::File(path), None);
         }
         let mut bytes = Vec::new();

@@ -6,7 +6,8 @@ use rooflens_schema::{Notes, Severity, Stage};
 
 use crate::artefact::{Artefact, Source, no_progress};
 use crate::error::IngestError;
-use crate::recognise;
+use crate::formats::is_beside_a_set;
+use crate::{keep_one_a_set, recognise};
 
 /// A trace found in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +18,8 @@ pub struct RankFile {
     pub rank_by_name: Option<i32>,
 }
 
-/// The traces directly in `folder`, in rank order, then by name. Other files are counted in a note.
+/// The traces directly in `folder`, in rank order, then by name; one for files that are read together.
+/// Other files are counted in a note.
 pub fn rank_files(folder: &Path, notes: &Notes) -> Result<Vec<RankFile>, IngestError> {
     let fail = |source| IngestError::Io { path: folder.to_owned(), source };
     let mut paths = Vec::new();
@@ -35,7 +37,7 @@ pub fn rank_files(folder: &Path, notes: &Notes) -> Result<Vec<RankFile>, IngestE
         if known {
             let rank_by_name = rank_in_name(&path);
             files.push(RankFile { path, rank_by_name });
-        } else {
+        } else if !is_beside_a_set(&path) {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let message = format!("{name} is in no format Rooflens reads; it was passed over");
             notes.add(Stage::Ingest, Severity::Info, "file_passed_over", "", message);
@@ -44,6 +46,7 @@ pub fn rank_files(folder: &Path, notes: &Notes) -> Result<Vec<RankFile>, IngestE
     if files.is_empty() {
         return Err(IngestError::EmptyFolder { path: folder.to_owned() });
     }
+    keep_one_a_set(&mut files, |file: &RankFile| Some(&file.path));
     files.sort_by_key(|file| file.rank_by_name.unwrap_or(i32::MAX));
     Ok(files)
 }

@@ -21,11 +21,13 @@ pub mod error;
 pub mod folder;
 pub mod formats;
 pub mod ncu;
+pub mod pickle;
+mod sqlite;
 
 pub use artefact::{Artefact, Probe, Progress, Source, no_progress};
 pub use error::IngestError;
 pub use folder::{RankFile, rank_files, rank_in_name};
-pub use formats::{ALL, Format};
+pub use formats::{ALL, Format, keep_one_a_set};
 
 use rooflens_schema::{Notes, RankTables};
 

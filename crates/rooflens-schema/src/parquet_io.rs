@@ -177,6 +177,7 @@ impl RunWriter {
         self.write(&tables.frames, tables)?;
         self.write(&tables.phases, tables)?;
         self.write(&tables.memory, tables)?;
+        self.write(&tables.memory_blocks, tables)?;
         self.write(&tables.collectives, tables)
     }
 
@@ -330,6 +331,7 @@ impl RunReader {
             frames: self.table(rank)?,
             phases: self.table(rank)?,
             memory: self.table(rank)?,
+            memory_blocks: self.table(rank)?,
             collectives: self.table(rank)?,
         })
     }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_ingest::{Artefact, IngestError, Source, no_progress, rank_files, rank_in_name, recognise};
+use rooflens_ingest::{
+    Artefact, IngestError, Source, keep_one_a_set, no_progress, rank_files, rank_in_name, recognise,
+};
 use rooflens_schema::{Notes, RunDir};
 
 use crate::error::CliError;
@@ -61,6 +63,11 @@ pub fn resolve(paths: &[PathBuf], notes: &Notes) -> Result<Input, CliError> {
             files.push(file(path)?);
         }
     }
+    // Files of one process, named one by one as a shell's `*` does, are one input.
+    keep_one_a_set(&mut files, |file| match &file.source {
+        Source::File(path) => Some(path),
+        Source::Stdin => None,
+    });
     Ok(Input::Traces(files))
 }
 

@@ -24,7 +24,7 @@ pub use gaps::{GapExample, GapStat, Gaps};
 pub use health::{Check, Health};
 pub use kernels::{KernelStat, Kernels};
 pub use launches::{ApiStat, Launches};
-pub use memory::{DeviceMemory, Memory};
+pub use memory::{DeviceMemory, Memory, MemoryAtEnd, SiteMemory};
 pub use modules::{LayerStat, ModuleStat, Modules};
 pub use operators::{OperatorStat, Operators, ShapeStat};
 pub use parts::{PartStat, Parts, PartsOfPhase};

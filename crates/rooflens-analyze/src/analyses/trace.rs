@@ -106,6 +106,7 @@ impl Fold for State {
             ("frames", tables.frames.len()),
             ("kernels", tables.kernels.len()),
             ("memory", tables.memory.len()),
+            ("memory_blocks", tables.memory_blocks.len()),
             ("ops", tables.ops.len()),
             ("phases", tables.phases.len()),
         ] {

@@ -7,8 +7,9 @@ use rooflens_schema::tables::{GapCause, PhaseKind};
 use serde::Serialize;
 
 use crate::analyses::{
-    Analysis, Check, ClassStat, Classes, Communication, DeviceTime, Devices, Fold, FrameStat, Frames,
-    GapStat, Gaps, Health, KernelStat, Kernels, Launches, OperatorStat, Operators, PhaseStat, Phases,
+    Analysis, Check, ClassStat, Classes, Communication, DeviceMemory, DeviceTime, Devices, Fold, FrameStat,
+    Frames, GapStat, Gaps, Health, KernelStat, Kernels, Launches, Memory, OperatorStat, Operators, PhaseStat,
+    Phases,
 };
 use crate::finding::{Finding, Findings};
 use crate::role::UNKNOWN_CLASS;
@@ -113,6 +114,8 @@ struct Known<'a> {
     step: Option<&'a PhaseStat>,
     launches: Option<&'a Launches>,
     communication: Option<&'a Communication>,
+    /// The device with the most memory allocated at once.
+    fullest: Option<&'a DeviceMemory>,
     checks: &'a [Check],
     unclassified_share: f64,
 }
@@ -123,7 +126,10 @@ impl<'a> Known<'a> {
         let sum = |part: fn(&DeviceTime) -> i64| devices.iter().map(part).fold(0i64, i64::saturating_add);
         let gaps = earlier.get::<Gaps>().map_or(&[][..], |found| &found.0);
         let classes = earlier.get::<Classes>();
+        let memory = earlier.get::<Memory>().map_or(&[][..], |found| &found.0);
+        let fullest = memory.iter().max_by_key(|row| row.peak_allocated_bytes);
         Known {
+            fullest,
             devices: devices.len(),
             span_ns: sum(|row| row.span_ns),
             busy_ns: sum(|row| row.busy_ns),
@@ -270,6 +276,24 @@ impl<'a> Known<'a> {
         })
     }
 
+    /// Of a trace with nothing but what the allocator did.
+    fn of_memory(&self) -> Option<String> {
+        let device = self.fullest?;
+        let peak = device.peak_allocated_bytes.filter(|bytes| *bytes > 0)?;
+        let reserved = device.peak_reserved_bytes.filter(|bytes| *bytes >= peak)?;
+        let share = whole_percent(peak as f64 / reserved as f64);
+        let of_peak = |bytes: i64| whole_percent(bytes as f64 / peak as f64);
+        let older = device.older_at_peak_bytes.unwrap_or(0);
+        let most = match device.at_peak.first() {
+            Some(first) if first.bytes >= older => {
+                format!(", {} of it by {}", of_peak(first.bytes), first.site)
+            }
+            _ if older > 0 => format!(", {} of it from before the first event", of_peak(older)),
+            _ => String::new(),
+        };
+        Some(format!("An allocator alone: at the peak {share} of what it reserved was allocated{most}."))
+    }
+
     fn without_device(&self) -> String {
         let launches = self.launches.map_or(0, |found| (found.launches + found.graph_launches) as i64);
         if launches > 0 {
@@ -279,7 +303,9 @@ impl<'a> Known<'a> {
             );
         }
         let Some(first) = self.operators.first() else {
-            return "The trace has neither device activity nor operators.".to_owned();
+            return self
+                .of_memory()
+                .unwrap_or("The trace has neither device activity nor operators.".to_owned());
         };
         let second = self.operators.get(1).filter(|row| row.share >= WORTH_A_LOOK);
         let second =
@@ -446,5 +472,10 @@ mod tests {
         assert_eq!(verdict(sample.tables).sentence, expected);
         let expected = "The trace has neither device activity nor operators.";
         assert_eq!(verdict(Sample::new(0).tables).sentence, expected);
+
+        let mut sample = Sample::new(0);
+        sample.memory(0, 0, 300, 300, 400).memory(1, 0, -300, 0, 400);
+        let expected = "An allocator alone: at the peak 75% of what it reserved was allocated.";
+        assert_eq!(verdict(sample.tables).sentence, expected);
     }
 }

@@ -3,6 +3,12 @@
 
 mod kineto;
 mod nsys;
+mod rocm;
+mod rocpd;
+mod rocprofv3;
+mod torchmem;
+
+pub use rocprofv3::{is_beside_a_set, keep_one_a_set};
 
 use rooflens_schema::{Notes, RankTables};
 
@@ -23,4 +29,5 @@ pub trait Format: Sync {
 }
 
 /// Every format, in the order they are asked.
-pub const ALL: &[&dyn Format] = &[&kineto::Kineto, &nsys::Nsys];
+pub const ALL: &[&dyn Format] =
+    &[&kineto::Kineto, &nsys::Nsys, &rocprofv3::Rocprofv3, &rocpd::Rocpd, &torchmem::Torchmem];

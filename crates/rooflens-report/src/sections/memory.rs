@@ -1,7 +1,7 @@
 //! How much memory the allocator holds over time.
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{DeviceMemory, Memory};
+use rooflens_analyze::analyses::{DeviceMemory, Memory, MemoryAtEnd};
 
 use crate::block::{Block, Cell, Chart, Column, Fact, Field, Mark, Series, Table, Tone, Unit};
 use crate::sections::{Detail, Section, device_label};
@@ -26,13 +26,16 @@ impl Section for MemorySection {
         let mut ordered: Vec<&DeviceMemory> = memory.iter().collect();
         ordered.sort_by_key(|device| (std::cmp::Reverse(device.peak_allocated_bytes), device.device < 0));
         let Some(fullest) = ordered.first() else { return vec![] };
+        let holders = holders(&ordered, detail);
         if detail.is_screen() {
-            return vec![Block::Facts(vec![
+            let facts = Block::Facts(vec![
                 Fact::new("peak allocated", Cell::or(fullest.peak_allocated_bytes, Cell::Bytes, NO_TOTALS)),
                 Fact::new("reserved", Cell::or(fullest.peak_reserved_bytes, Cell::Bytes, NO_TOTALS)),
                 Fact::plain(device_label(fullest.rank, fullest.device, one_rank)),
                 Fact::new("allocations", Cell::count(fullest.allocations)),
-            ])];
+            ]);
+            let at_end = fullest.at_end.as_ref().map(|end| Block::Facts(facts_at_end(end)));
+            return [facts].into_iter().chain(at_end).chain(holders).collect();
         }
         let mut blocks: Vec<Block> = ordered
             .iter()
@@ -41,9 +44,73 @@ impl Section for MemorySection {
             .map(|device| Block::Chart(chart(device_label(device.rank, device.device, one_rank), device)))
             .collect();
         blocks.push(Block::Table(Table::new("memory", FIELDS, &ordered, detail.rows())));
+        if let Some(holders) = holders {
+            blocks.push(Block::Heading("Who holds the peak".to_owned()));
+            blocks.push(holders);
+        }
+        let ends: Vec<End> = ordered.iter().filter_map(|it| Some((it.rank, it.device, it.at_end?))).collect();
+        if !ends.is_empty() {
+            blocks.push(Block::Heading("When the snapshot was taken".to_owned()));
+            blocks.push(Block::Table(Table::new("memory_at_end", ENDS, &ends, detail.rows())));
+        }
         blocks
     }
 }
+
+/// Rank, device and what it holds at the end.
+type End = (i32, i32, MemoryAtEnd);
+
+/// A part of a device's peak.
+struct Holder {
+    rank: i32,
+    device: i32,
+    site: String,
+    bytes: i64,
+    /// Of the peak.
+    share: Option<f64>,
+    allocations: Option<i64>,
+}
+
+const OLDER: &str = "(allocated before the first event)";
+
+fn holders(ordered: &[&DeviceMemory], detail: Detail) -> Option<Block> {
+    let mut rows = Vec::new();
+    for device in ordered {
+        let holder = |site: &str, bytes: i64, allocations| Holder {
+            rank: device.rank,
+            device: device.device,
+            site: site.to_owned(),
+            bytes,
+            share: device
+                .peak_allocated_bytes
+                .filter(|peak| *peak > 0)
+                .map(|peak| bytes as f64 / peak as f64),
+            allocations,
+        };
+        let sites = device.at_peak.iter().map(|it| holder(&it.site, it.bytes, Some(it.allocations)));
+        let older = device.older_at_peak_bytes.filter(|bytes| *bytes > 0);
+        let older = older.map(|bytes| holder(OLDER, bytes, None));
+        let mut held: Vec<Holder> = sites.chain(older).collect();
+        held.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));
+        rows.extend(held);
+    }
+    // On a screen there is room to say once whose they are.
+    let one_device = rows.iter().all(|row| (row.rank, row.device) == (rows[0].rank, rows[0].device));
+    let fields = if detail.is_screen() && one_device { &HOLDERS[2..] } else { HOLDERS };
+    (!rows.is_empty()).then(|| Block::Table(Table::new("memory_at_peak", fields, &rows, detail.rows())))
+}
+
+fn facts_at_end(end: &MemoryAtEnd) -> Vec<Fact> {
+    vec![
+        Fact::new("at the end reserved", Cell::Bytes(end.reserved_bytes)),
+        Fact::new("allocated", Cell::Bytes(end.allocated_bytes)),
+        Fact::new("largest free block", Cell::Bytes(end.largest_free_bytes)),
+        Fact::new("scattered", Cell::Bytes(end.scattered_free_bytes)),
+        Fact::new("fragmentation", Cell::or(end.fragmentation, Cell::Share, NOTHING_RESERVED)),
+    ]
+}
+
+const NOTHING_RESERVED: &str = "nothing is reserved";
 
 fn chart(label: String, device: &DeviceMemory) -> Chart {
     let points = device.timeline.iter().map(|(ts, bytes)| (*ts as f64, *bytes as f64)).collect();
@@ -59,9 +126,7 @@ fn chart(label: String, device: &DeviceMemory) -> Chart {
 
 const FIELDS: &[Field<DeviceMemory>] = &[
     (Column::number("rank", "rank"), |device| Cell::Count(device.rank.into())),
-    (Column::text("device", "device"), |device| {
-        Cell::text(if device.device < 0 { "host".to_owned() } else { device.device.to_string() })
-    }),
+    (Column::text("device", "device"), |device| device_cell(device.device)),
     (Column::number("peak_allocated_bytes", "peak allocated"), |device| {
         Cell::or(device.peak_allocated_bytes, Cell::Bytes, NO_TOTALS)
     }),
@@ -73,4 +138,43 @@ const FIELDS: &[Field<DeviceMemory>] = &[
     }),
     (Column::number("allocations", "allocations"), |device| Cell::count(device.allocations)),
     (Column::number("releases", "releases"), |device| Cell::count(device.releases)),
+];
+
+fn device_cell(device: i32) -> Cell {
+    Cell::text(if device < 0 { "host".to_owned() } else { device.to_string() })
+}
+
+const HOLDERS: &[Field<Holder>] = &[
+    (Column::number("rank", "rank"), |holder| Cell::Count(holder.rank.into())),
+    (Column::text("device", "device"), |holder| device_cell(holder.device)),
+    (
+        Column::text("site", "at the peak held by")
+            .help("Innermost frame that is neither of a library nor native."),
+        |holder| Cell::text(holder.site.clone()),
+    ),
+    (Column::number("bytes", "bytes"), |holder| Cell::Bytes(holder.bytes)),
+    (Column::number("share", "share"), |holder| Cell::or(holder.share, Cell::Share, NO_TOTALS)),
+    (Column::number("allocations", "allocations"), |holder| {
+        Cell::or(holder.allocations, Cell::Count, "they are not among the events")
+    }),
+];
+
+const ENDS: &[Field<End>] = &[
+    (Column::number("rank", "rank"), |end| Cell::Count(end.0.into())),
+    (Column::text("device", "device"), |end| device_cell(end.1)),
+    (Column::number("reserved_bytes", "reserved"), |end| Cell::Bytes(end.2.reserved_bytes)),
+    (Column::number("allocated_bytes", "allocated"), |end| Cell::Bytes(end.2.allocated_bytes)),
+    (Column::number("requested_bytes", "asked for"), |end| {
+        Cell::or(end.2.requested_bytes, Cell::Bytes, "the snapshot does not tell")
+    }),
+    (Column::number("pending_bytes", "pending"), |end| Cell::Bytes(end.2.pending_bytes)),
+    (Column::number("free_bytes", "free"), |end| Cell::Bytes(end.2.free_bytes)),
+    (Column::number("largest_free_bytes", "largest free block"), |end| Cell::Bytes(end.2.largest_free_bytes)),
+    (
+        Column::number("scattered_free_bytes", "scattered").help("Free, but not in the largest block."),
+        |end| Cell::Bytes(end.2.scattered_free_bytes),
+    ),
+    (Column::number("fragmentation", "fragmentation").help("Scattered over reserved."), |end| {
+        Cell::or(end.2.fragmentation, Cell::Share, NOTHING_RESERVED)
+    }),
 ];

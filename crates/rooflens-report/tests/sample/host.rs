@@ -132,6 +132,9 @@ pub fn memory() -> Memory {
             peak_ts_ns: Some(peak.0),
             peak_reserved_bytes: Some(76_101_451_776),
             timeline,
+            at_peak: vec![],
+            older_at_peak_bytes: None,
+            at_end: None,
         },
         DeviceMemory {
             rank: 0,
@@ -142,6 +145,9 @@ pub fn memory() -> Memory {
             peak_ts_ns: None,
             peak_reserved_bytes: None,
             timeline: vec![],
+            at_peak: vec![],
+            older_at_peak_bytes: None,
+            at_end: None,
         },
     ])
 }

@@ -1,6 +1,7 @@
 //! Allocator events.
 
 use crate::cell::Opt;
+use crate::names::NameId;
 use crate::table::table;
 
 table! {
@@ -16,5 +17,7 @@ table! {
         reserved_bytes: Opt<i64> => "bytes" Dictionary,
         /// Device index; -1 for the host.
         device: i32 => "id" Dictionary,
+        /// Where the program asked for it, as `file.py(line): function`, of a release where the memory had been asked for: joins `name_dim.name_id`.
+        site_id: Opt<NameId> => "id" Dictionary,
     }
 }

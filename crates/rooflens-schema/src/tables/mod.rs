@@ -9,6 +9,7 @@ mod dims;
 mod frames;
 mod kernels;
 mod memory;
+mod memory_blocks;
 mod model_ops;
 mod notes;
 mod ops;
@@ -24,6 +25,7 @@ pub use dims::{KernelDim, KernelDimRow, NameDim, NameDimRow};
 pub use frames::{FrameRow, Frames};
 pub use kernels::{ActivityKind, GapCause, KernelRow, Kernels};
 pub use memory::{Memory, MemoryRow};
+pub use memory_blocks::{BlockState, MemoryBlockRow, MemoryBlocks};
 pub use model_ops::{ModelOpRow, ModelOps};
 pub use notes::{NoteRow, NotesTable};
 pub use ops::{OpRow, Ops};
@@ -48,6 +50,7 @@ pub fn specs() -> Vec<TableSpec> {
         Frames::spec(),
         Phases::spec(),
         Memory::spec(),
+        MemoryBlocks::spec(),
         Collectives::spec(),
         Counters::spec(),
         ModelOps::spec(),
@@ -84,6 +87,8 @@ pub struct RankTables {
     pub phases: Phases,
     /// Allocator events.
     pub memory: Memory,
+    /// What the allocator holds at the end.
+    pub memory_blocks: MemoryBlocks,
     /// What is known of collectives beyond their kernel.
     pub collectives: Collectives,
 }

@@ -32,6 +32,19 @@ const CODES: &[(&str, &str)] = &[
         "no_common_time",
         "The traces of two ranks were recorded at different times: they may not belong to the same job.",
     ),
+    (
+        "joined_files",
+        "Files of the same process that were read with the one that was named: rocprofv3 writes one for each kind of record.",
+    ),
+    (
+        "unended_line",
+        "The last line of the file has no end: it may have been cut off, and the last number with it.",
+    ),
+    (
+        "events_missing",
+        "The events of an allocator snapshot do not lead to what it holds at the end: some are missing, and no totals are shown.",
+    ),
+    ("out_of_memory", "The allocator asked the device for memory and got none."),
     ("file_passed_over", "Files in the folder that are in no format Rooflens reads."),
     (
         "header_not_kept",

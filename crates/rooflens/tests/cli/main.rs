@@ -10,6 +10,7 @@ mod cost_files;
 mod cost_sweeps;
 mod externals;
 mod failures;
+mod formats;
 mod guide;
 mod hardware;
 mod interrupted;

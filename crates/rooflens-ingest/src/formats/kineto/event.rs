@@ -329,6 +329,7 @@ impl<'n> EventReader<'n> {
             allocated_bytes: fact.args.allocated.into(),
             reserved_bytes: fact.args.reserved.into(),
             device: if on_host { -1 } else { narrow(fact.args.device.unwrap_or(0)) },
+            site_id: Opt::NONE,
         });
     }
 

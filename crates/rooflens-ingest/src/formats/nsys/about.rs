@@ -4,8 +4,8 @@
 use rooflens_schema::Severity;
 use rooflens_schema::tables::DeviceRow;
 
-use super::database::{number, text};
 use super::{Reader, narrow};
+use crate::sqlite::{number, text};
 
 /// Properties worth showing, by the name that the file gives them.
 const KEPT: &[(&str, &str)] =

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use rooflens_schema::tables::{ActivityKind, KernelRow, MemoryRow};
 use rooflens_schema::{NameId, Opt, Severity};
 
-use super::database::{number, text};
 use super::{Reader, narrow};
+use crate::sqlite::{number, text};
 
 /// What every activity has, in the order of [`Activity`].
 const COMMON: [&str; 7] =
@@ -132,6 +132,7 @@ impl Reader<'_> {
                 allocated_bytes: Opt::NONE,
                 reserved_bytes: Opt::NONE,
                 device: narrow(number(row, 2).unwrap_or(0)),
+                site_id: Opt::NONE,
             });
         });
     }

@@ -3,8 +3,8 @@
 use rooflens_schema::tables::{ApiKind, ApiRow};
 use rooflens_schema::{Opt, Severity};
 
-use super::database::number;
 use super::{Reader, thread};
+use crate::sqlite::number;
 
 /// Calls of libraries: start, end, thread, correlation, name.
 const CALL: [&str; 5] = ["start", "end", "globalTid", "correlationId", "nameId"];

@@ -4,13 +4,11 @@
 //! that nothing was recorded for. Only names that a record refers to are read: the file's strings hold
 //! the environment of every process of the machine.
 //!
-//! * `database`: a file that may be hostile, opened; tables by name.
 //! * `strings`: names by their number.
 //! * `device`, `host`, `nvtx`: records to rows.
 //! * `about`: devices, clock, versions, and what the tool itself complains of.
 
 mod about;
-mod database;
 mod device;
 mod host;
 mod nvtx;
@@ -23,7 +21,7 @@ use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage};
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
 use crate::formats::Format;
-use database::Database;
+use crate::sqlite::{self, Database};
 use strings::Strings;
 
 /// The format.
@@ -41,7 +39,7 @@ impl Format for Nsys {
     fn sniff(&self, probe: &Probe) -> bool {
         // The text of the schema stands on the first pages.
         let has = |word: &str| memchr::memmem::find(&probe.head, word.as_bytes()).is_some();
-        probe.head.starts_with(database::MAGIC)
+        probe.head.starts_with(sqlite::MAGIC)
             && ["StringIds", "CUPTI_ACTIVITY_KIND", "NVTX_EVENTS", "TARGET_INFO_SESSION"].into_iter().any(has)
     }
 

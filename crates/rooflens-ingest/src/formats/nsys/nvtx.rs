@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use rooflens_schema::tables::{OpRow, PhaseRow, PhaseSource};
 use rooflens_schema::{Opt, Severity};
 
-use super::database::{number, text};
 use super::{Reader, thread};
+use crate::sqlite::{number, text};
 
 const PUSH_POP: i64 = 59;
 const START_END: i64 = 60;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rooflens_schema::{Interner, NameId};
 use rusqlite::{Row, Statement};
 
-use super::database::{Database, number, text};
+use crate::sqlite::{Database, number, text};
 
 /// Names by their number in `StringIds`.
 pub struct Strings<'a> {

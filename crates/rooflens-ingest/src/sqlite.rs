@@ -7,7 +7,7 @@ use rooflens_schema::{Notes, Severity, Stage};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, MAIN_DB, OpenFlags, Row};
+use rusqlite::{Connection, MAIN_DB, OpenFlags, Row, Statement};
 
 use crate::artefact::Whole;
 
@@ -73,8 +73,18 @@ impl<'n> Database<'n> {
     }
 
     fn rows(&self, table: &str, columns: &[&str], take: &mut dyn FnMut(&Row<'_>)) -> rusqlite::Result<()> {
-        // The table's name and those of the columns stand in our code: they can be part of a statement.
-        // (The columns of a statement cannot be asked for: rusqlite panics where a name is not UTF-8.)
+        let mut statement = self.connection.prepare(&self.select(table, columns)?)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            take(row);
+        }
+        Ok(())
+    }
+
+    /// The statement for these columns of a table, with null for those it has not. Names of tables and
+    /// columns must stand in our code, or be of letters, digits and `_` alone: they become part of it.
+    /// (The columns of a statement cannot be asked for: rusqlite panics where a name is not UTF-8.)
+    fn select(&self, table: &str, columns: &[&str]) -> rusqlite::Result<String> {
         let mut known = HashSet::new();
         let mut names = self.connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
         let mut rows = names.query([table])?;
@@ -85,13 +95,27 @@ impl<'n> Database<'n> {
             .iter()
             .map(|name| if known.contains(*name) { format!("\"{name}\"") } else { "NULL".to_owned() })
             .collect();
-        let mut statement =
-            self.connection.prepare(&format!("SELECT {} FROM \"{table}\"", asked.join(", ")))?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            take(row);
+        Ok(format!("SELECT {} FROM \"{table}\"", asked.join(", ")))
+    }
+
+    /// A statement that gives one row of a table by its number; `None` where the table has none.
+    pub fn by_number(&self, table: &str, columns: &[&str]) -> Option<Statement<'_>> {
+        if !self.tables.contains(table) {
+            return None;
         }
-        Ok(())
+        // By `rowid`, which is the id of every table with whole numbers as its key, and always indexed:
+        // a hostile file cannot make each question a walk through the table.
+        let ask = self.select(table, columns).ok()? + " WHERE rowid = ?1";
+        self.connection.prepare(&ask).ok()
+    }
+
+    /// What stands behind `prefix` in the names of tables, in order: letters, digits and `_` alone.
+    pub fn suffixes(&self, prefix: &str) -> Vec<String> {
+        let plain = |suffix: &&str| suffix.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let behind = self.tables.iter().filter_map(|table| table.strip_prefix(prefix));
+        let mut suffixes: Vec<String> = behind.filter(plain).map(str::to_owned).collect();
+        suffixes.sort_unstable();
+        suffixes
     }
 
     /// How many records a table has; 0 where there is none.

@@ -1,0 +1,222 @@
+//! What the two outputs of rocprofv3, CSV and rocpd, have in common: records of the same kinds.
+
+use std::collections::HashMap;
+
+use rooflens_schema::tables::{ActivityKind, ApiKind, ApiRow, KernelRow, PhaseRow, PhaseSource};
+use rooflens_schema::{Interner, NameId, Notes, Opt, RankTables, Severity, Stage};
+
+/// The stream of copies that name no queue: copy engines have none.
+pub const NO_QUEUE: i32 = -1;
+
+/// Start and end of a record.
+pub type Span = (Option<i64>, Option<i64>);
+
+/// A kernel, as the tool describes it.
+#[derive(Default)]
+pub struct Dispatch<'a> {
+    pub span: Span,
+    pub name: Option<&'a str>,
+    pub agent: Option<i64>,
+    pub queue: Option<i64>,
+    pub correlation: Option<i64>,
+    /// Work-items of the whole grid, not blocks.
+    pub grid_items: [Option<i64>; 3],
+    pub workgroup: [Option<i64>; 3],
+    pub registers: Option<i64>,
+    /// Local data share a workgroup.
+    pub lds_bytes: Option<i64>,
+}
+
+/// A copy.
+#[derive(Default)]
+pub struct Copy<'a> {
+    pub span: Span,
+    /// As `MEMORY_COPY_HOST_TO_DEVICE`.
+    pub direction: &'a str,
+    pub from_agent: Option<i64>,
+    pub to_agent: Option<i64>,
+    pub queue: Option<i64>,
+    pub correlation: Option<i64>,
+    pub bytes: Option<i64>,
+}
+
+/// A call of a library, or a range that a program names.
+pub struct Call<'a> {
+    pub span: Span,
+    /// As `HIP_RUNTIME_API` or `MARKER_CORE_API`.
+    pub domain: &'a str,
+    pub name: Option<&'a str>,
+    pub thread: Option<i64>,
+    pub correlation: Option<i64>,
+}
+
+/// Rows so far.
+pub struct Rows<'a> {
+    pub tables: RankTables,
+    /// First start and last end.
+    pub extent: Option<(i64, i64)>,
+    pub records: i64,
+    marks: i64,
+    copies: HashMap<String, NameId>,
+    interner: &'a Interner,
+    notes: &'a Notes,
+    source: &'a str,
+}
+
+impl<'a> Rows<'a> {
+    pub fn new(interner: &'a Interner, notes: &'a Notes, source: &'a str) -> Self {
+        Rows {
+            tables: RankTables::default(),
+            extent: None,
+            records: 0,
+            marks: 0,
+            copies: HashMap::new(),
+            interner,
+            notes,
+            source,
+        }
+    }
+
+    /// Adds a kernel.
+    pub fn dispatch(&mut self, record: &Dispatch<'_>) {
+        let Some((ts_ns, dur_ns)) = self.span(record.span) else { return };
+        let device = record.agent.map_or(0, narrow);
+        let queue = record.queue.map_or(0, narrow);
+        let name = self.interner.intern(record.name.unwrap_or("(kernel without a name)"));
+        let block = record.workgroup.map(|size| size.map(narrow).into());
+        let blocks = |axis: usize| blocks(record.grid_items[axis], record.workgroup[axis]).into();
+        self.tables.kernels.push(KernelRow {
+            corr_id: correlation(record.correlation),
+            grid_x: blocks(0),
+            grid_y: blocks(1),
+            grid_z: blocks(2),
+            block_x: block[0],
+            block_y: block[1],
+            block_z: block[2],
+            registers: record.registers.map(narrow).into(),
+            shared_memory_bytes: record.lds_bytes.map(narrow).into(),
+            ..KernelRow::new(device, queue, ts_ns, dur_ns, name, ActivityKind::Kernel)
+        });
+    }
+
+    /// Adds a copy, named as the profiler of PyTorch names it. It stands on the device's side.
+    pub fn copy(&mut self, record: &Copy<'_>) {
+        let Some((ts_ns, dur_ns)) = self.span(record.span) else { return };
+        let device = if record.direction.contains("HOST_TO_") { record.to_agent } else { record.from_agent };
+        let name = match self.copies.get(record.direction) {
+            Some(name) => *name,
+            None => {
+                let name = self.interner.intern(&copy_name(record.direction));
+                self.copies.insert(record.direction.to_owned(), name);
+                name
+            }
+        };
+        let queue = record.queue.map_or(NO_QUEUE, narrow);
+        self.tables.kernels.push(KernelRow {
+            corr_id: correlation(record.correlation),
+            bytes: record.bytes.into(),
+            ..KernelRow::new(device.map_or(0, narrow), queue, ts_ns, dur_ns, name, ActivityKind::Memcpy)
+        });
+    }
+
+    /// Adds a call, or the range that it names.
+    pub fn call(&mut self, record: &Call<'_>) {
+        let Some((ts_ns, dur_ns)) = self.span(record.span) else { return };
+        let tid = record.thread.unwrap_or(0);
+        let name_id = self.interner.intern(record.name.unwrap_or("(call without a name)"));
+        if !record.domain.starts_with("MARKER_") {
+            self.tables.api.push(ApiRow {
+                tid,
+                ts_ns,
+                dur_ns,
+                name_id,
+                kind: ApiKind::Other,
+                corr_id: correlation(record.correlation),
+                ext_id: Opt::NONE,
+                op_id: Opt::NONE,
+            });
+        } else if dur_ns > 0 {
+            let row = PhaseRow::new(PhaseSource::Annotation, ts_ns, dur_ns, name_id);
+            self.tables.phases.push(PhaseRow { tid: Opt::some(tid), ..row });
+        } else {
+            self.marks += 1;
+        }
+    }
+
+    /// Notes what was counted on the way.
+    pub fn tell(&self) {
+        if self.marks > 0 {
+            let message = "ROCTx marks have no length and were not read".to_owned();
+            let (code, source) = ("unread_roctx_marks", self.source);
+            self.notes.add_many(Stage::Ingest, Severity::Info, code, source, self.marks, message);
+        }
+    }
+
+    /// Start and duration, which widen the extent of the trace. Without both the record is lost.
+    fn span(&mut self, (start, end): Span) -> Option<(i64, i64)> {
+        self.records += 1;
+        let known = start.zip(end).filter(|(start, end)| *start >= 0 && start <= end);
+        let Some((start, end)) = known else {
+            let message = "records without a start and an end behind it".to_owned();
+            self.notes.add(Stage::Ingest, Severity::DataLoss, "event_without_time", self.source, message);
+            return None;
+        };
+        let (first, last) = self.extent.unwrap_or((start, end));
+        self.extent = Some((first.min(start), last.max(end)));
+        Some((start, end - start))
+    }
+}
+
+/// 0 stands for no correlation.
+fn correlation(id: Option<i64>) -> Opt<i64> {
+    id.filter(|id| *id > 0).into()
+}
+
+/// HIP counts a grid in work-items; blocks are what everybody else counts.
+fn blocks(items: Option<i64>, workgroup: Option<i64>) -> Option<i32> {
+    let (items, workgroup) = items.zip(workgroup)?;
+    // The last block may be partly empty.
+    (items > 0 && workgroup > 0).then(|| narrow(1 + (items - 1) / workgroup))
+}
+
+/// `MEMORY_COPY_HOST_TO_DEVICE` as `Memcpy HtoD (Host -> Device)`.
+fn copy_name(direction: &str) -> String {
+    let short = direction.strip_prefix("MEMORY_COPY_").unwrap_or(direction);
+    let side = |word| match word {
+        "HOST" => Some("Host"),
+        "DEVICE" => Some("Device"),
+        _ => None,
+    };
+    match short.split_once("_TO_").and_then(|(from, to)| side(from).zip(side(to))) {
+        Some((from, to)) => format!("Memcpy {}to{} ({from} -> {to})", &from[..1], &to[..1]),
+        None => format!("Memcpy ({short})"),
+    }
+}
+
+/// Device, queue and launch sizes are small; what is not is held at the edge.
+pub fn narrow(value: i64) -> i32 {
+    value.clamp(i64::from(i32::MIN) + 1, i64::from(i32::MAX)) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_of_work_items_is_blocks() {
+        for (items, workgroup, expected) in
+            [(1024, 64, Some(16)), (1, 1, Some(1)), (65, 64, Some(2)), (64, 0, None), (0, 64, None)]
+        {
+            assert_eq!(blocks(Some(items), Some(workgroup)), expected, "{items} by {workgroup}");
+        }
+        assert_eq!(blocks(Some(i64::MAX), Some(1)), Some(i32::MAX));
+    }
+
+    #[test]
+    fn copies_have_the_names_of_others() {
+        assert_eq!(copy_name("MEMORY_COPY_HOST_TO_DEVICE"), "Memcpy HtoD (Host -> Device)");
+        assert_eq!(copy_name("DEVICE_TO_DEVICE"), "Memcpy DtoD (Device -> Device)");
+        assert_eq!(copy_name("MEMORY_COPY_NONE"), "Memcpy (NONE)");
+        assert_eq!(copy_name("é_TO_DEVICE"), "Memcpy (é_TO_DEVICE)");
+    }
+}

@@ -1,0 +1,132 @@
+//! The whole reader, on a made database and on damaged ones.
+
+use std::path::Path;
+
+use rooflens_schema::{Notes, RankTables, Severity};
+use rusqlite::{Connection, MAIN_DB};
+
+use crate::artefact::{Artefact, Source};
+use crate::error::IngestError;
+
+const MADE: &str = include_str!("../../../../../fixtures/rocpd/two_devices.sql");
+
+/// The file that statements make.
+fn file(sql: &str) -> Vec<u8> {
+    let mut connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(sql).unwrap();
+    connection.serialize(MAIN_DB).unwrap().to_vec()
+}
+
+fn read(bytes: &[u8]) -> (Result<RankTables, IngestError>, Notes) {
+    let notes = Notes::default();
+    let tables = Artefact::from_bytes("made.db", bytes).and_then(|from| crate::read(from, &notes));
+    (tables, notes)
+}
+
+/// The same process as CSV and as a database gives the same rows, but for what only the latter knows.
+#[test]
+fn it_says_what_the_csv_says() {
+    let csv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/rocprofv3/42_kernel_trace.csv");
+    let csv = Artefact::open(&Source::File(csv), crate::no_progress()).unwrap();
+    let csv = crate::read(csv, &Notes::default()).unwrap();
+    let (made, notes) = read(&file(MADE));
+    let made = made.unwrap();
+    assert_eq!(made.meta.format, "rocpd");
+    assert_eq!(made.meta.properties, [("rocpd_schema_version".to_owned(), "3".to_owned())]);
+    let kernels = |tables: &RankTables| {
+        let mut rows = Vec::new();
+        for row in 0..tables.kernels.len() {
+            let it = &tables.kernels;
+            let name = tables.names.get(it.kernel_id[row]).to_owned();
+            let launch = [&it.grid_x, &it.grid_y, &it.grid_z, &it.block_x, &it.block_y, &it.block_z];
+            let launch = launch.map(|column| column[row].get());
+            let place = (it.device[row], it.stream[row], it.ts_ns[row], it.dur_ns[row]);
+            let rest = (it.corr_id[row].get(), it.registers[row].get(), it.shared_memory_bytes[row].get());
+            rows.push((place, name, launch, rest));
+        }
+        rows
+    };
+    assert_eq!(kernels(&made), kernels(&csv));
+    assert_eq!(made.kernels.len(), 5);
+    let calls = |tables: &RankTables| {
+        let names = tables.api.name_id.iter().map(|id| tables.names.get(*id).to_owned());
+        let names: Vec<String> = names.collect();
+        (names, tables.api.ts_ns.clone(), tables.api.dur_ns.clone(), tables.api.tid.clone())
+    };
+    assert_eq!(calls(&made), calls(&csv));
+    assert_eq!(made.api.corr_id, csv.api.corr_id);
+    let phases = |tables: &RankTables| {
+        let names: Vec<String> =
+            tables.phases.name_id.iter().map(|id| tables.names.get(*id).to_owned()).collect();
+        (names, tables.phases.ts_ns.clone(), tables.phases.dur_ns.clone())
+    };
+    assert_eq!(phases(&made), phases(&csv));
+    assert_eq!((&made.devices.device, &made.devices.name), (&csv.devices.device, &csv.devices.name));
+    assert_eq!(made.devices.units, csv.devices.units);
+    assert_eq!([3, 4].map(|row| made.kernels.bytes[row].get()), [Some(4096), Some(1024)]);
+    let codes: Vec<String> = notes.rows().into_iter().map(|note| note.code).collect();
+    assert_eq!(codes, ["unread_rocpd_sample"]);
+}
+
+#[test]
+fn nothing_private_is_kept() {
+    let (tables, notes) = read(&file(MADE));
+    let tables = tables.unwrap();
+    let mut words: Vec<String> = tables.names.iter().map(|(_, name)| name.to_owned()).collect();
+    words.extend(notes.rows().into_iter().map(|note| note.message));
+    words.push(format!("{:?} {:?}", tables.meta, tables.devices.name));
+    for word in words {
+        assert!(!word.contains("hunter2") && !word.contains("somebody"), "{word}");
+    }
+}
+
+/// Two processes in a file: the same ids mean something else in each.
+#[test]
+fn each_process_has_its_own_ids() {
+    let second: String = MADE.lines().filter(|line| !line.contains("VIEW")).collect::<Vec<_>>().join("\n");
+    let second = second.replace("_0a_1b", "_0c").replace("softmax", "other");
+    let tables = read(&file(&format!("{MADE}\n{second}"))).0.unwrap();
+    assert_eq!((tables.kernels.len(), tables.api.len()), (10, 12));
+    let (first, other) = (tables.kernels.corr_id[1], tables.kernels.corr_id[6]);
+    assert_eq!((first.get(), other.get()), (Some(6), Some((1 << 32) | 6)));
+    assert_eq!(tables.names.get(tables.kernels.kernel_id[6]), "other(float*)");
+}
+
+#[test]
+fn a_hostile_schema_does_nothing() {
+    // A view in place of a table, and names that would end the statement they stand in.
+    let hostile = "CREATE TABLE rocpd_metadata (tag TEXT, value TEXT);
+        CREATE VIEW rocpd_kernel_dispatch AS SELECT 1 AS start, 2 AS \"end\";
+        CREATE TABLE \"rocpd_string\"\"; DROP TABLE rocpd_metadata; --\" (id INTEGER);";
+    assert!(matches!(read(&file(hostile)).0, Err(IngestError::NoRecords { .. })));
+    let elsewhere = "CREATE TABLE rocpd_metadata_1 (tag TEXT, value TEXT);
+        CREATE TABLE rocpd_string_1 (id INTEGER PRIMARY KEY, string TEXT);
+        CREATE TABLE rocpd_timestamp_1 (id INTEGER PRIMARY KEY, value BIGINT);
+        CREATE TABLE rocpd_kernel_dispatch_1 (id INTEGER PRIMARY KEY, start_id INTEGER, end_id INTEGER);
+        INSERT INTO rocpd_kernel_dispatch_1 VALUES (1, 1, 2);";
+    let error = read(&file(elsewhere)).0.unwrap_err().to_string();
+    assert!(error.contains("rocpd_timestamp"), "{error}");
+}
+
+/// Cut off, with bits turned: an answer or an error, and a note where something is lost.
+#[test]
+fn damage_is_told() {
+    let whole = file(MADE);
+    let rows = |tables: &RankTables| tables.kernels.len() + tables.api.len() + tables.phases.len();
+    let all = rows(&read(&whole).0.unwrap());
+    let mut damaged: Vec<Vec<u8>> = (0..whole.len()).step_by(509).map(|cut| whole[..cut].to_vec()).collect();
+    damaged.extend((100..whole.len()).step_by(37).map(|at| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        bytes
+    }));
+    for bytes in damaged {
+        let (tables, notes) = read(&bytes);
+        let Ok(tables) = tables else { continue };
+        if rows(&tables) < all {
+            let told = notes.rows().iter().any(|note| note.severity == Severity::DataLoss);
+            // A table whose name was hit cannot be told from one that nothing was recorded for.
+            assert!(told || rows(&tables) > 0);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Any bytes as a pickle: reading and analysing them ends, without a panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rooflens_ingest::pickle::Pickle;
+use rooflens_ingest::{Artefact, read};
+use rooflens_schema::Notes;
+
+fuzz_target!(|bytes: &[u8]| {
+    // Anything that begins as no snapshot does is turned away before the machine sees it: it gets its own turn.
+    let _ = Pickle::parse(bytes.to_vec());
+    let notes = Notes::default();
+    let Ok(tables) = Artefact::from_bytes("fuzzed.pickle", bytes).and_then(|artefact| read(artefact, &notes)) else {
+        return;
+    };
+    assert!(tables.meta.events > 0, "tables without an event");
+    let findings = rooflens_analyze::analyze(&mut [tables], notes.rows());
+    for (name, finding) in findings.iter() {
+        assert!(!finding.to_json().is_null(), "{name} is no JSON");
+    }
+});
