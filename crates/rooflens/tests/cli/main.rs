@@ -13,6 +13,7 @@ mod failures;
 mod guide;
 mod hardware;
 mod interrupted;
+mod kernels;
 #[path = "../../../rooflens-sample/tests/mock_nvml/mod.rs"]
 mod mock_nvml;
 mod monitor;
