@@ -5,6 +5,8 @@
 //! one question each, folding over the ranks of a job one at a time, so that memory grows with the
 //! largest rank and not with the job. Nothing here prints, draws or knows a file format.
 //!
+//! [`profiled`] stands apart: counters of single launches have no timeline.
+//!
 //! To add an analysis: a file in `analyses/`, a `mod` line and an entry in [`analyses::ALL`].
 
 pub mod analyses;
@@ -15,12 +17,14 @@ mod host_thread;
 pub mod interval;
 pub mod kernel_catalog;
 pub mod part;
+pub mod profiled;
 mod role;
 #[cfg(test)]
 mod sample;
 pub mod sampled;
 mod sentence;
 pub mod statistics;
+pub mod top;
 
 pub use analyses::{Analysis, Job, analyze};
 pub use finding::{Finding, Findings};

@@ -1,4 +1,5 @@
-//! Prints every metric of a `.ncu-rep` file, a JSON object for each launch: for comparing with `ncu --import`.
+//! Prints every metric of a `.ncu-rep` file or of what `ncu --csv` printed, a JSON object for each launch: for
+//! comparing with `ncu --import`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
 
 use std::time::Instant;
@@ -9,11 +10,10 @@ use serde_json::{Map, Value as Json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for path in std::env::args().skip(1) {
-        let bytes = std::fs::read(&path)?;
         let begin = Instant::now();
-        let report = ncu::read(&bytes, &path, &Notes::default())?;
+        let launches = ncu::read_all(&[path.clone().into()], &Notes::default())?;
         eprintln!("{path}: {:.1} ms", begin.elapsed().as_secs_f64() * 1e3);
-        for launch in &report.launches {
+        for launch in &launches {
             let mut metrics = Map::new();
             for (name, metric) in &launch.metrics {
                 let value = match &metric.value {

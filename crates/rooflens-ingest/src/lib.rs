@@ -21,6 +21,7 @@ pub mod error;
 pub mod folder;
 pub mod formats;
 pub mod ncu;
+pub mod nsys_summary;
 pub mod pickle;
 mod sqlite;
 

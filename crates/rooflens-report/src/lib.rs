@@ -11,6 +11,7 @@
 //! * [`sampled`]: what devices and host did meanwhile, a part for Markdown and HTML.
 //! * [`csv`]: a table for programs.
 //! * [`predictions`]: a model's answers; [`runs`]: the runs of a sweep, side by side.
+//! * [`profiled`]: launches under Nsight Compute; [`top`]: the kernels of a timeline.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 
 pub mod block;
@@ -18,12 +19,14 @@ pub mod cost;
 pub mod figure;
 pub mod format;
 pub mod predictions;
+pub mod profiled;
 pub mod render;
 pub mod run;
 pub mod runs;
 pub mod sampled;
 pub mod sections;
 pub mod text;
+pub mod top;
 
 pub use render::Part;
 pub use render::terminal::TerminalOptions;

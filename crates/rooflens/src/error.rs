@@ -36,6 +36,29 @@ pub enum CliError {
     /// The input could not be read.
     #[error(transparent)]
     Unreadable(IngestError),
+    /// A report of single launches could not be read.
+    #[error(transparent)]
+    UnreadableReport(IngestError),
+    /// A report of single launches where a timeline is needed.
+    #[error("{path} is a report of Nsight Compute: it has single launches and no timeline")]
+    NotATimeline {
+        /// The report.
+        path: PathBuf,
+    },
+    /// A table of kernels does not tell phases.
+    #[error("{path} is a table of kernels: it does not tell their phases")]
+    NoPhases {
+        /// The table.
+        path: PathBuf,
+    },
+    /// No kernel is of the phase.
+    #[error("no kernel is of phase {phase}; {} of other phases or of none", counted(usize::try_from(*others).unwrap_or(usize::MAX), "kernel"))]
+    EmptyPhase {
+        /// The phase.
+        phase: &'static str,
+        /// How many are of others.
+        others: u64,
+    },
     /// A folder without a trace, though one near it has some.
     #[error("no trace in folder {path}, but in {inside}")]
     TracesElsewhere {
@@ -192,6 +215,9 @@ impl CliError {
         match self {
             CliError::Missing { .. }
             | CliError::Unreadable(_)
+            | CliError::UnreadableReport(_)
+            | CliError::NotATimeline { .. }
+            | CliError::EmptyPhase { .. }
             | CliError::TracesElsewhere { .. }
             | CliError::UnreadableRun(_) => Exit::Data,
             CliError::Interrupted => Exit::Interrupted,
@@ -209,6 +235,7 @@ impl CliError {
             | CliError::RunExists { .. }
             | CliError::RunAmongOthers { .. }
             | CliError::StdinTwice
+            | CliError::NoPhases { .. }
             | CliError::TableWithoutCsv { .. }
             | CliError::NotOurs { .. }
             | CliError::NotAFolder { .. }
@@ -241,6 +268,17 @@ impl CliError {
                 }
             }),
             CliError::Unreadable(error) => Some(unreadable(error)),
+            CliError::UnreadableReport(error) => Some(match error {
+                IngestError::Io { path, .. } => format!("ls -l {}", word(path)),
+                _ => "ncu -o profile … writes one; printed: ncu --import x.ncu-rep --csv --page raw > x.csv"
+                    .to_owned(),
+            }),
+            CliError::NotATimeline { path } => Some(format!("rooflens kernels analyze {}", word(path))),
+            CliError::NoPhases { .. } => Some(
+                "give the trace or the run that it was made of: rooflens kernels top RUN --phase …"
+                    .to_owned(),
+            ),
+            CliError::EmptyPhase { .. } => Some("rooflens analyze tells which phases there are".to_owned()),
             CliError::TracesElsewhere { inside, .. } => Some(format!("rooflens analyze {}", word(inside))),
             CliError::UnreadableRun(_) => {
                 Some("import the trace again: rooflens import TRACE -o RUN".to_owned())

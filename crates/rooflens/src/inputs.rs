@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rooflens_ingest::{
-    Artefact, IngestError, Source, keep_one_a_set, no_progress, rank_files, rank_in_name, recognise,
+    Artefact, IngestError, Source, keep_one_a_set, ncu, no_progress, rank_files, rank_in_name, recognise,
 };
 use rooflens_schema::{Notes, RunDir};
 
@@ -107,6 +107,10 @@ fn file(path: &Path) -> Result<TraceFile, CliError> {
     // A pipe can be looked at only once; the reader will say whether it is a trace.
     if path.is_file() {
         let artefact = Artefact::open(&source, no_progress()).map_err(CliError::Unreadable)?;
+        let head = &artefact.probe().head;
+        if head.starts_with(ncu::MAGIC) || ncu::csv::is_csv(head) {
+            return Err(CliError::NotATimeline { path: path.to_owned() });
+        }
         if recognise(artefact.probe()).is_none() {
             // Gives the error that tells how the file begins.
             rooflens_ingest::read(artefact, &Notes::default()).map_err(CliError::Unreadable)?;

@@ -85,7 +85,7 @@ pub fn import(
 }
 
 /// Gives each rank, its facts derived, to `take`. Answers whether it was stopped early.
-fn each_rank(
+pub fn each_rank(
     input: &Input,
     notes: &Notes,
     watch: &Arc<dyn Watch>,

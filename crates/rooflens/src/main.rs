@@ -5,6 +5,7 @@
 //! * `inputs`, `job`, `ranks`: from paths to findings, rank by rank; nothing here prints.
 //! * `cost`, `config`, `assets`, `externals`: from a question in plain data to its answer.
 //! * `run`: from a config to a run: plan, steps, analysis, summary.
+//! * `kernels`: kernels one by one, from Nsight Compute and from timelines.
 //! * `monitor`: what devices and the machine do, as it happens.
 //! * `project`: which project a command is about.
 //! * `saved`, `document`: a run directory and the JSON document.
@@ -30,6 +31,7 @@ mod hardware;
 mod inputs;
 mod interrupt;
 mod job;
+mod kernels;
 mod monitor;
 mod output;
 mod progress;

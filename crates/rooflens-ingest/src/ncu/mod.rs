@@ -1,9 +1,13 @@
-//! Nsight Compute: the metrics of single kernel launches, from `.ncu-rep` files. They have no timeline, so
-//! they are no trace: a report is a list of launches.
+//! Nsight Compute: the metrics of single kernel launches, from `.ncu-rep` files or from what `ncu --csv`
+//! printed of them. They have no timeline, so they are no trace: a report is a list of launches.
 //!
-//! * `message`: the messages that are read.
+//! * `message`: the messages of a `.ncu-rep` file that are read.
 //! * `frame`: cutting the file into messages, and going on after damage.
+//! * `csv`: the printed pages.
+//! * `folder`: several files as one list of launches.
 
+pub mod csv;
+mod folder;
 mod frame;
 mod message;
 #[cfg(test)]
@@ -14,6 +18,8 @@ use std::collections::BTreeMap;
 use rooflens_schema::{Notes, Severity, Stage};
 
 use crate::error::IngestError;
+
+pub use folder::read_all;
 
 /// What a `.ncu-rep` file begins with.
 pub const MAGIC: &[u8] = b"NVR\0";

@@ -82,6 +82,7 @@ fn roofline(
             flops_per_s: flops / seconds,
             weight: Some(seconds / all),
             group: class.split('.').next().unwrap_or(class).to_owned(),
+            told: None,
         }
     });
     let multiplying = phase.operators.iter().filter(|operator| operator.flops.useful > 0);

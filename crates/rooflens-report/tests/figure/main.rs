@@ -101,6 +101,7 @@ fn any_roofline_chart_is_well_formed() {
             flops_per_s: value(index + 1),
             weight: [None, Some(value(index + 2))][index % 2],
             group: HARM.repeat(index % 5),
+            told: None,
         };
         let chart = RooflineChart {
             title: HARM.to_owned(),

@@ -39,6 +39,7 @@ pub fn operator(label: &str, intensity: f64, weight: f64, group: &str) -> Operat
         flops_per_s,
         weight: Some(weight),
         group: group.to_owned(),
+        told: None,
     }
 }
 

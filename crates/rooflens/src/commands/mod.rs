@@ -12,6 +12,7 @@ mod externals;
 mod hardware;
 mod import;
 mod init;
+mod kernels;
 mod list;
 mod man;
 mod monitor;
@@ -34,6 +35,7 @@ pub enum Command {
     Analyze(analyze::Args),
     Import(import::Args),
     Report(report::Args),
+    Kernels(kernels::Args),
     Cost(Box<cost::Args>),
     Hardware(hardware::Args),
     Config(config::Args),
@@ -56,6 +58,7 @@ impl Command {
             Command::Analyze(args) => analyze::run(args, console),
             Command::Import(args) => import::run(args, console),
             Command::Report(args) => report::run(&args, console),
+            Command::Kernels(args) => kernels::run(args, console),
             Command::Cost(args) => cost::run(*args, console),
             Command::Hardware(args) => hardware::run(args, console),
             Command::Config(args) => config::run(args, console),

@@ -45,6 +45,12 @@ const CODES: &[(&str, &str)] = &[
         "The events of an allocator snapshot do not lead to what it holds at the end: some are missing, and no totals are shown.",
     ),
     ("out_of_memory", "The allocator asked the device for memory and got none."),
+    ("damaged_report", "A report of Nsight Compute is damaged or cut off; launches or metrics are missing."),
+    (
+        "unknown_unit",
+        "A page that `ncu --csv` printed has a unit that is not known; its values are kept as text and enter no number.",
+    ),
+    ("too_large", "A file is larger than any report of Nsight Compute; it was not read."),
     ("file_passed_over", "Files in the folder that are in no format Rooflens reads."),
     (
         "header_not_kept",

@@ -14,6 +14,7 @@ mod formats;
 mod guide;
 mod hardware;
 mod interrupted;
+mod kernels;
 #[path = "../../../rooflens-sample/tests/mock_nvml/mod.rs"]
 mod mock_nvml;
 mod monitor;

@@ -60,6 +60,8 @@ pub struct Operator {
     pub weight: Option<f64>,
     /// What it belongs to: its colour. A group with the name of a device has its colour too.
     pub group: String,
+    /// What is told of it in place of intensity and FLOP/s, where its place stands for something else.
+    pub told: Option<String>,
 }
 
 /// Operators under the roofs of one or several devices.

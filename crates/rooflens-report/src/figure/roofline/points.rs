@@ -47,6 +47,9 @@ pub fn tip(operator: &Operator) -> String {
         Some(weight) if (0.0..=1.0).contains(&weight) => format!(", {}", format::share(weight)),
         _ => String::new(),
     };
+    if let Some(told) = &operator.told {
+        return format!("{}: {}{weight}", svg::kept(&operator.label), svg::kept(told));
+    }
     let (speed, intensity) = (SPEED.label(operator.flops_per_s), INTENSITY.label(operator.intensity));
     format!("{}: {speed} at {intensity}{weight}", svg::kept(&operator.label))
 }

@@ -1,0 +1,283 @@
+//! What do single launches lose, and to what? From the counters of Nsight Compute.
+//!
+//! The counters come from replays, one launch at a time and with the clock held: their times are no part
+//! of a timeline and are only weighed by one where that is given.
+//!
+//! * `counts`: FLOPs and bytes of a launch.
+//! * `peaks`: what the device can do, from the same counters.
+//! * `bound`: what holds a launch back, and in which sentence.
+//! * `occupancy`: how full it is, what limits that, and what its warps wait for.
+//! * `shares`: the launches by what holds them back, counted and weighed.
+//! * `name_key`: names as Nsight Systems, Nsight Compute and Kineto write them, made comparable.
+
+mod bound;
+mod counts;
+mod name_key;
+mod occupancy;
+mod peaks;
+mod shares;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::kernel_catalog::{self, ActivityHint};
+
+pub use bound::{BALANCED_WITHIN_PCT, BUSY_FROM_PCT, Bound, RULE};
+pub use counts::{Bytes, Flops};
+pub use name_key::{mended, name_key};
+pub use occupancy::{Occupancy, Stall};
+pub use peaks::{Hint, Known, Peak, Peaks, hint};
+pub use shares::{Shares, shares};
+
+/// A launch as a profiler told of it: counters by name, in base units.
+#[derive(Debug, Clone, Default)]
+pub struct Launch {
+    /// Full name.
+    pub name: String,
+    /// Blocks.
+    pub grid: Option<[u64; 3]>,
+    /// Threads of a block.
+    pub block: Option<[u64; 3]>,
+    /// Counters that are numbers.
+    pub numbers: BTreeMap<String, f64>,
+    /// Name of the device.
+    pub device: Option<String>,
+    /// What the profiler's own rules advise.
+    pub advice: Vec<Advice>,
+}
+
+impl Launch {
+    fn number(&self, metric: &str) -> Option<f64> {
+        self.numbers.get(metric).copied().filter(|number| number.is_finite())
+    }
+
+    /// The first that is there.
+    fn first(&self, metrics: &[&str]) -> Option<f64> {
+        metrics.iter().find_map(|metric| self.number(metric))
+    }
+
+    /// Blocks of the whole grid.
+    fn blocks(&self) -> Option<f64> {
+        let grid = || self.grid.map(|grid| grid.iter().map(|length| *length as f64).product());
+        self.number("launch__grid_size").or_else(grid)
+    }
+}
+
+/// What a rule of the profiler advises.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Advice {
+    /// The rule.
+    pub rule: String,
+    /// The speedup that it estimates, in percent of the launch (`global`) or of the part that it looks at.
+    pub speedup_pct: f64,
+    /// Whether the estimate is of the whole launch.
+    pub global: bool,
+    /// What it says.
+    pub message: String,
+}
+
+/// A launch, measured. What was not measured is null, with the reason in `not_computed`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Kernel {
+    /// Place in the input, 0 upwards.
+    pub launch: usize,
+    /// Full name.
+    pub name: String,
+    /// Readable short form.
+    pub short_name: String,
+    /// What it does, by the kernel catalog.
+    pub class: String,
+    /// Blocks.
+    pub grid: Option<[u64; 3]>,
+    /// Threads of a block.
+    pub block: Option<[u64; 3]>,
+    /// Registers of a thread.
+    pub registers: Option<f64>,
+    /// Time of the launch under the profiler.
+    pub time_ns: Option<f64>,
+    /// Time of all launches of this kernel in the timeline; shared evenly where several were profiled.
+    pub timeline_ns: Option<f64>,
+    /// Floating-point operations by precision.
+    pub flops: Flops,
+    /// Bytes moved at each level.
+    pub bytes: Bytes,
+    /// FLOP/B of the leading precision at each level.
+    pub intensity: Levels,
+    /// FLOP/s of the leading precision.
+    pub flops_per_s: Option<f64>,
+    /// B/s at each level.
+    pub bytes_per_s: Levels,
+    /// Percent of the peak of the busiest compute unit, as the profiler gives it.
+    pub compute_pct: Option<f64>,
+    /// The same of the busiest part of the memory system.
+    pub memory_pct: Option<f64>,
+    /// The same of device memory.
+    pub dram_pct: Option<f64>,
+    /// Percent of what the roofline allows at this intensity, of device memory.
+    pub roofline_pct: Option<f64>,
+    /// How full the multiprocessors are.
+    pub occupancy: Occupancy,
+    /// Grid in waves: how often it fills the device.
+    pub waves: Option<f64>,
+    /// What warps wait for, the most first.
+    pub stalls: Vec<Stall>,
+    /// What holds it back.
+    pub bound: Option<Bound>,
+    /// The least time that its traffic and operations need at the device's peaks.
+    pub floor_ns: Option<f64>,
+    /// What it loses and to what, in words.
+    pub loss: String,
+    /// The profiler's own advice, the largest speedup first.
+    pub advice: Vec<Advice>,
+    /// Why a number is null.
+    pub not_computed: BTreeMap<&'static str, String>,
+}
+
+/// A number for each level of memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Levels {
+    /// Device memory.
+    pub dram: Option<f64>,
+    /// Level-2 cache.
+    pub l2: Option<f64>,
+    /// Level-1 cache.
+    pub l1: Option<f64>,
+}
+
+/// All launches, and the device.
+#[derive(Debug, Clone, Serialize)]
+pub struct Profile {
+    /// What the device can do.
+    pub device: Peaks,
+    /// How launches are classed.
+    pub rule: &'static str,
+    /// The launches, most time first.
+    pub kernels: Vec<Kernel>,
+    /// The launches by what holds them back.
+    pub shares: Vec<Shares>,
+    /// Names of the timeline's time that no profiled launch has, as a share of it; null without one.
+    pub timeline_share_profiled: Option<f64>,
+}
+
+/// Times of a timeline, by [`name_key`], in nanoseconds.
+pub type Timeline = BTreeMap<String, f64>;
+
+/// Everything about the launches of one device. `known` is what a catalog says of the device.
+pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Timeline>) -> Profile {
+    let device = peaks::peaks(launches, known);
+    let mut profiled: BTreeMap<String, usize> = BTreeMap::new();
+    for launch in launches {
+        *profiled.entry(name_key(&launch.name)).or_default() += 1;
+    }
+    let real = |launch: &Launch| {
+        let key = name_key(&launch.name);
+        Some(timeline?.get(&key)? / *profiled.get(&key)? as f64)
+    };
+    let mut kernels: Vec<Kernel> = launches
+        .iter()
+        .enumerate()
+        .map(|(at, launch)| kernel(at, launch, &device, real(launch), timeline.is_some()))
+        .collect();
+    let time = |kernel: &Kernel| kernel.timeline_ns.or(kernel.time_ns.filter(|_| timeline.is_none()));
+    kernels.sort_by(|a, b| time(b).unwrap_or(-1.0).total_cmp(&time(a).unwrap_or(-1.0)));
+    let timeline_share_profiled = timeline.and_then(|timeline| {
+        let all: f64 = timeline.values().sum();
+        let met: f64 = kernels.iter().filter_map(|kernel| kernel.timeline_ns).sum();
+        (all > 0.0).then(|| met / all)
+    });
+    let shares = shares(&kernels);
+    Profile { device, rule: RULE, kernels, shares, timeline_share_profiled }
+}
+
+fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_timeline: bool) -> Kernel {
+    let info = kernel_catalog::describe(&mended(&launch.name), ActivityHint::Kernel);
+    let time_ns = launch.number("gpu__time_duration.sum").filter(|time| *time > 0.0);
+    let seconds = time_ns.map(|ns| ns / 1e9);
+    let mut missing: BTreeMap<&'static str, String> = BTreeMap::new();
+    let flops = counts::flops(launch, info.class, seconds, &mut missing);
+    let bytes = counts::bytes(launch, seconds, &mut missing);
+    let leading = flops.leading_flops();
+    let over = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
+    let levels = |each: &dyn Fn(Option<f64>) -> Option<f64>| Levels {
+        dram: each(bytes.dram),
+        l2: each(bytes.l2),
+        l1: each(bytes.l1),
+    };
+    let memory_pct = launch.first(&[
+        "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+        "gpu__compute_memory_access_throughput.avg.pct_of_peak_sustained_elapsed",
+    ]);
+    let dram_pct = launch.first(&[
+        "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+        "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    ]);
+    let occupancy = occupancy::occupancy(launch);
+    let mut kernel = Kernel {
+        launch: at,
+        name: launch.name.clone(),
+        short_name: info.short_name,
+        class: info.class.as_str().to_owned(),
+        grid: launch.grid,
+        block: launch.block,
+        registers: launch.number("launch__registers_per_thread"),
+        time_ns,
+        timeline_ns: real,
+        intensity: levels(&|moved| over(leading, moved)),
+        flops_per_s: over(leading, seconds),
+        bytes_per_s: levels(&|moved| over(moved, seconds)),
+        flops,
+        bytes,
+        compute_pct: launch.number("sm__throughput.avg.pct_of_peak_sustained_elapsed"),
+        memory_pct: memory_pct.or(dram_pct),
+        dram_pct,
+        roofline_pct: None,
+        waves: occupancy::waves(launch, device.multiprocessors),
+        occupancy,
+        stalls: occupancy::stalls(launch),
+        bound: None,
+        floor_ns: None,
+        loss: String::new(),
+        advice: launch.advice.clone(),
+        not_computed: missing,
+    };
+    kernel.advice.sort_by(|a, b| b.speedup_pct.total_cmp(&a.speedup_pct));
+    bound::judge(&mut kernel, device, info.class);
+    note_missing(&mut kernel, has_timeline);
+    kernel
+}
+
+/// Says why what is null is null.
+fn note_missing(kernel: &mut Kernel, has_timeline: bool) {
+    let mut say = |absent: bool, what: &'static str, why: &str| {
+        if absent {
+            kernel.not_computed.entry(what).or_insert_with(|| why.to_owned());
+        }
+    };
+    say(kernel.time_ns.is_none(), "time_ns", "gpu__time_duration.sum was not collected");
+    say(kernel.registers.is_none(), "registers", "section LaunchStats was not collected");
+    say(kernel.stalls.is_empty(), "stalls", "section WarpStateStats was not collected");
+    say(kernel.occupancy.achieved_pct.is_none(), "occupancy", "section Occupancy was not collected");
+    say(kernel.waves.is_none(), "waves", "neither section LaunchStats nor Occupancy was collected");
+    say(kernel.compute_pct.is_none(), "compute_pct", "section SpeedOfLight was not collected");
+    say(kernel.memory_pct.is_none(), "memory_pct", "section SpeedOfLight was not collected");
+    say(kernel.dram_pct.is_none(), "dram_pct", "section SpeedOfLight was not collected");
+    say(kernel.bound.is_none(), "bound", "percent of peak of compute or memory was not collected");
+    let no_flops = kernel.flops.leading_flops() == Some(0.0);
+    let why =
+        if no_flops { "it has no floating-point operations" } else { "FLOPs, bytes or time are missing" };
+    say(kernel.roofline_pct.is_none(), "roofline_pct", why);
+    say(kernel.floor_ns.is_none(), "floor_ns", "bytes of device memory or its peak are missing");
+    let why =
+        if has_timeline { "no kernel of this name is in the timeline" } else { "no --timeline was given" };
+    say(kernel.timeline_ns.is_none(), "timeline_ns", why);
+    for (level, absent) in [
+        ("intensity.dram", kernel.intensity.dram.is_none()),
+        ("intensity.l2", kernel.intensity.l2.is_none()),
+        ("intensity.l1", kernel.intensity.l1.is_none()),
+    ] {
+        say(absent, level, "FLOPs or bytes of this level are missing");
+    }
+}

@@ -1,0 +1,60 @@
+//! One kernel, three spellings. Nsight Systems writes `(int)7` and whole paths, Nsight Compute `7` and
+//! last parts only, Kineto as Nsight Systems but without casts.
+
+/// A name with what differs between tools taken out: casts of numbers, paths, blanks, unnamed namespaces.
+/// Names that differ in more stay different.
+pub fn name_key(name: &str) -> String {
+    // Nsight Compute cuts paths at their last colons, and with `at::(lambda) const::[` a part of the name.
+    let name = mended(name).replace("const::[", "").replace("const [", "");
+    let mut key = String::with_capacity(name.len());
+    let mut rest = name.as_str();
+    while let Some(char) = rest.chars().next() {
+        if let Some(after) = cast(rest) {
+            rest = after;
+        } else if is_word(char) {
+            let end = rest.find(|char| !is_word(char)).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            match after.strip_prefix("::") {
+                Some(inner) if inner.starts_with(|next: char| is_word(next)) => rest = inner,
+                _ => {
+                    key.push_str(word);
+                    rest = after;
+                }
+            }
+        } else {
+            if !char.is_whitespace() {
+                key.push(char);
+            }
+            rest = &rest[char.len_utf8()..];
+        }
+    }
+    key
+}
+
+/// A name without unnamed namespaces, also where a tool cut the path before one and left `unnamed>::`.
+pub fn mended(name: &str) -> String {
+    const CUT: &str = "unnamed>::";
+    let name = name.replace("(anonymous namespace)::", "");
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name.as_str();
+    while let Some((before, after)) = rest.split_once(CUT) {
+        let whole = before.strip_suffix('<');
+        // `Name<unnamed>::Type` is `Name<` and a path that was cut; `at::<unnamed>::Type` is whole.
+        let is_cut = whole.is_some_and(|before| before.ends_with(is_word));
+        out.push_str(whole.filter(|_| !is_cut).unwrap_or(before));
+        rest = after;
+    }
+    out + rest
+}
+
+fn is_word(char: char) -> bool {
+    char.is_alphanumeric() || char == '_'
+}
+
+/// What follows a cast of a number.
+fn cast(text: &str) -> Option<&str> {
+    let (inside, after) = text.strip_prefix('(')?.split_once(')')?;
+    let is_type = !inside.is_empty() && inside.chars().all(|char| is_word(char) || matches!(char, ' ' | ':'));
+    let number = after.strip_prefix('-').unwrap_or(after).starts_with(|next: char| next.is_ascii_digit());
+    (is_type && number).then_some(after)
+}

@@ -1,0 +1,168 @@
+//! What the device can do, from the counters of its launches; a catalog fills what they do not tell.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Launch;
+
+/// Bytes that a level-1 cache gives its multiprocessor in a cycle: 128, on every NVIDIA device since
+/// compute capability 3 (CUDA C++ Programming Guide, "Compute Capabilities").
+const L1_BYTES_A_CYCLE: f64 = 128.0;
+/// Fused multiply-adds of FP32 that a multiprocessor of a compute capability does in a cycle (CUDA C++
+/// Programming Guide, "Arithmetic Instructions").
+fn fp32_lanes(capability: (u64, u64)) -> Option<f64> {
+    match capability {
+        (7, _) | (8, 0) => Some(64.0),
+        (8, _) | (9, _) | (10, _) | (12, _) => Some(128.0),
+        _ => None,
+    }
+}
+
+/// A peak and where it comes from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Peak {
+    /// FLOP/s or B/s.
+    pub per_s: f64,
+    /// `counters`, or `catalog` with the device that was looked up.
+    pub source: &'static str,
+}
+
+/// What a catalog says of a device.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// Its name there.
+    pub name: String,
+    /// Peak bandwidth of its memory.
+    pub bytes_per_s: Option<f64>,
+    /// Dense peaks by precision, those of tensor cores as `tensor_bf16`.
+    pub flops_per_s: Vec<(String, f64)>,
+}
+
+/// What the device can do at most.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Peaks {
+    /// Name that the report or the catalog has.
+    pub name: Option<String>,
+    /// Compute capability, as `12.0`.
+    pub compute_capability: Option<String>,
+    /// Multiprocessors.
+    pub multiprocessors: Option<f64>,
+    /// FLOP/s by precision.
+    pub flops_per_s: BTreeMap<String, Peak>,
+    /// B/s of device memory.
+    pub dram: Option<Peak>,
+    /// B/s of the level-2 cache.
+    pub l2: Option<Peak>,
+    /// B/s of all level-1 caches.
+    pub l1: Option<Peak>,
+    /// Why a peak is absent.
+    pub not_computed: BTreeMap<&'static str, String>,
+}
+
+impl Peaks {
+    /// The highest FLOP/s that is attainable at an intensity of device memory.
+    pub fn attainable(&self, precision: &str, intensity: f64) -> Option<f64> {
+        let ceiling = self.flops_per_s.get(precision)?.per_s;
+        Some(ceiling.min(intensity * self.dram.as_ref()?.per_s))
+    }
+}
+
+/// By what a catalog may find the device.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hint {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its compute capability.
+    pub capability: Option<(u64, u64)>,
+    /// Its multiprocessors.
+    pub multiprocessors: Option<f64>,
+}
+
+/// What the launches tell of their device.
+pub fn hint(launches: &[Launch]) -> Hint {
+    let capability = launches.iter().find_map(|launch| {
+        let part = |name: &str| launch.number(&format!("device__attribute_compute_capability_{name}"));
+        Some((part("major")? as u64, part("minor")? as u64))
+    });
+    let told =
+        |launch: &Launch| launch.first(&["device__attribute_multiprocessor_count", "launch__sm_count"]);
+    let by_lanes = |launch: &Launch| Some(ffma(launch)? / fp32_lanes(capability?)?);
+    Hint {
+        name: launches.iter().find_map(|launch| launch.device.clone()),
+        capability,
+        multiprocessors: launches.iter().find_map(told).or_else(|| launches.iter().find_map(by_lanes)),
+    }
+}
+
+fn ffma(launch: &Launch) -> Option<f64> {
+    peak_a_cycle(launch, 'f')
+}
+
+/// Fused multiply-adds of all multiprocessors in a cycle.
+fn peak_a_cycle(launch: &Launch, letter: char) -> Option<f64> {
+    let name = format!("sass_thread_inst_executed_op_{letter}fma_pred_on");
+    let twice = || launch.number(&format!("derived__sm__{name}_x2")).map(|twice| twice / 2.0);
+    launch.number(&format!("sm__{name}.sum.peak_sustained")).or_else(twice).filter(|peak| *peak > 0.0)
+}
+
+/// The peaks. Clocks differ from launch to launch: the highest is the device's, so that no launch stands
+/// above a roof for its clock.
+pub fn peaks(launches: &[Launch], known: Option<&Known>) -> Peaks {
+    let hint = hint(launches);
+    let highest = |of: &dyn Fn(&Launch) -> Option<f64>| {
+        let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
+        all.max_by(f64::total_cmp).map(|per_s| Peak { per_s, source: "counters" })
+    };
+    let clock = |launch: &Launch| {
+        launch.first(&["sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"])
+    };
+    let mut peaks = Peaks {
+        name: hint.name.clone().or(known.map(|known| known.name.clone())),
+        compute_capability: hint.capability.map(|(major, minor)| format!("{major}.{minor}")),
+        multiprocessors: hint.multiprocessors,
+        dram: highest(&|launch| {
+            Some(
+                launch.number("dram__bytes.sum.peak_sustained")?
+                    * launch.number("dram__cycles_elapsed.avg.per_second")?,
+            )
+        }),
+        l2: highest(&l2),
+        l1: highest(&l1),
+        ..Peaks::default()
+    };
+    for (precision, letter) in [("fp32", 'f'), ("fp64", 'd'), ("fp16", 'h')] {
+        let peak = highest(&|launch| Some(2.0 * peak_a_cycle(launch, letter)? * clock(launch)?));
+        peaks.flops_per_s.extend(peak.map(|peak| (precision.to_owned(), peak)));
+    }
+    if let Some(known) = known {
+        for (precision, per_s) in &known.flops_per_s {
+            let peak = Peak { per_s: *per_s, source: "catalog" };
+            peaks.flops_per_s.entry(precision.clone()).or_insert(peak);
+        }
+        let bandwidth = known.bytes_per_s.map(|per_s| Peak { per_s, source: "catalog" });
+        peaks.dram = peaks.dram.take().or(bandwidth);
+    }
+    for (key, peak, metric) in [
+        ("dram", &peaks.dram, "dram__bytes.sum.peak_sustained and its clock were"),
+        ("l2", &peaks.l2, "lts__t_sectors.avg.peak_sustained and its cycles were"),
+        ("l1", &peaks.l1, "l1tex__cycles_elapsed was"),
+    ] {
+        if peak.is_none() {
+            peaks.not_computed.insert(key, format!("{metric} not collected"));
+        }
+    }
+    peaks
+}
+
+/// Sectors that all slices pass in a cycle, at the clock of the slices.
+fn l2(launch: &Launch) -> Option<f64> {
+    let seconds = launch.number("gpu__time_duration.sum")? / 1e9;
+    let sectors = launch.number("lts__t_sectors.avg.peak_sustained")?;
+    Some(sectors * 32.0 * launch.number("lts__cycles_elapsed.sum")? / seconds)
+}
+
+fn l1(launch: &Launch) -> Option<f64> {
+    let seconds = launch.number("gpu__time_duration.sum")? / 1e9;
+    Some(L1_BYTES_A_CYCLE * launch.number("l1tex__cycles_elapsed.sum")? / seconds)
+}

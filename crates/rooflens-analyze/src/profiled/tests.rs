@@ -1,0 +1,163 @@
+use super::*;
+
+fn launch(name: &str, numbers: &[(&str, f64)]) -> Launch {
+    let numbers = numbers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    Launch { name: name.to_owned(), numbers, grid: Some([224, 1, 1]), ..Launch::default() }
+}
+
+/// A matrix × vector product of 896 × 1280 in 28,672 threads: 40 fused multiply-adds and one addition each.
+fn gemv() -> Launch {
+    let mut gemv = launch(
+        "gemvx::kernel",
+        &[
+            ("gpu__time_duration.sum", 6750.0),
+            ("smsp__sass_thread_inst_executed_op_fadd_pred_on.sum.per_cycle_elapsed", 28672.0 / 14500.0),
+            ("smsp__sass_thread_inst_executed_op_fmul_pred_on.sum.per_cycle_elapsed", 0.0),
+            (
+                "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.per_cycle_elapsed",
+                40.0 * 28672.0 / 14500.0,
+            ),
+            ("smsp__cycles_elapsed.avg", 14500.0),
+            ("sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0.0),
+            ("dram__bytes_read.sum", 2_330_000.0),
+            ("dram__bytes_write.sum", 0.0),
+            ("sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained", 21760.0),
+            ("sm__cycles_elapsed.avg.per_second", 2e9),
+            ("dram__bytes.sum.peak_sustained", 128.0),
+            ("dram__cycles_elapsed.avg.per_second", 13.72e9),
+            ("device__attribute_compute_capability_major", 12.0),
+            ("device__attribute_compute_capability_minor", 0.0),
+            ("sm__throughput.avg.pct_of_peak_sustained_elapsed", 9.15),
+            ("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", 19.66),
+            ("launch__occupancy_limit_registers", 2.0),
+            ("launch__occupancy_limit_shared_mem", 4.0),
+            ("launch__occupancy_limit_warps", 12.0),
+        ],
+    );
+    gemv.block = Some([32, 4, 1]);
+    gemv
+}
+
+#[test]
+fn counts_and_peaks_of_a_gemv() {
+    let found = profile(&[gemv()], None, None);
+    let kernel = &found.kernels[0];
+    // 81 × 28,672 operations.
+    let flops = kernel.flops.total.unwrap();
+    assert!((flops - 2_322_432.0).abs() < 1e-3, "{flops}");
+    assert!((kernel.intensity.dram.unwrap() - 2_322_432.0 / 2_330_000.0).abs() < 1e-9);
+    // 2 × 21,760 × 2 GHz; 128 × 13.72 GHz; 21,760 / 128 lanes = 170 multiprocessors.
+    assert_eq!(found.device.flops_per_s["fp32"].per_s, 87.04e12);
+    assert_eq!(found.device.dram.as_ref().unwrap().per_s, 1.75616e12);
+    assert_eq!(found.device.multiprocessors, Some(170.0));
+    // 224 blocks of 2 × 170 at once.
+    assert!((kernel.waves.unwrap() - 224.0 / 340.0).abs() < 1e-12);
+    assert_eq!(kernel.bound, Some(Bound::Launch));
+    assert_eq!(kernel.occupancy.limited_by, ["registers"]);
+    // 2.33 MB at 1.756 TB/s.
+    assert!((kernel.floor_ns.unwrap() - 1326.76).abs() < 0.01);
+    assert!(
+        kernel.loss.starts_with(
+            "6.75 µs where its traffic needs 1.33 µs (2.33 MB at 1.76 TB/s): 80 % is lost to too small a grid"
+        ),
+        "{}",
+        kernel.loss
+    );
+    assert!(kernel.stalls.is_empty() && kernel.not_computed.contains_key("stalls"));
+    assert!(kernel.bytes.l2.is_none() && kernel.not_computed.contains_key("bytes.l2"));
+}
+
+#[test]
+fn a_launch_stands_under_the_ceiling_of_its_leading_precision() {
+    let mut gemm = gemv();
+    gemm.numbers.insert("sm__ops_path_tensor_src_bf16_dst_fp32.sum".into(), 1_275_068_416.0);
+    gemm.numbers.insert("dram__bytes_read.sum".into(), 3_350_000.0);
+    let known =
+        Known { name: "X".into(), bytes_per_s: None, flops_per_s: vec![("tensor_bf16".into(), 209.5e12)] };
+    let found = profile(&[gemm], Some(&known), None);
+    let kernel = &found.kernels[0];
+    assert_eq!(kernel.flops.leading.as_deref(), Some("tensor_bf16"));
+    assert!((kernel.intensity.dram.unwrap() - 380.617_437).abs() < 1e-5);
+    assert_eq!(found.device.flops_per_s["tensor_bf16"], Peak { per_s: 209.5e12, source: "catalog" });
+}
+
+#[test]
+fn tensor_cores_that_ran_uncounted_leave_the_intensity_unknown() {
+    let mut gemm = gemv();
+    gemm.numbers.remove("sm__ops_path_tensor_src_bf16_dst_fp32.sum");
+    gemm.numbers.insert("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active".into(), 20.0);
+    let found = profile(&[gemm], None, None);
+    assert_eq!((found.kernels[0].flops.total, found.kernels[0].intensity.dram), (None, None));
+    assert!(found.kernels[0].not_computed["flops.total"].contains("uncounted"));
+}
+
+#[test]
+fn nothing_measured_is_null_never_zero() {
+    let found = profile(&[launch("k", &[])], None, None);
+    let kernel = &found.kernels[0];
+    assert_eq!((kernel.time_ns, kernel.bound, kernel.floor_ns), (None, None, None));
+    assert!(found.device.dram.is_none() && found.shares.is_empty());
+    for what in ["time_ns", "bound", "bytes.dram", "flops.total", "waves", "intensity.dram"] {
+        assert!(kernel.not_computed.contains_key(what), "{what}");
+    }
+    assert!(profile(&[], None, None).kernels.is_empty());
+}
+
+#[test]
+fn stalls_are_shares_of_all_warp_time() {
+    let reasons = [("long_scoreboard", 3.0), ("wait", 1.0), ("selected", 1.0)];
+    let numbers: Vec<(String, f64)> = reasons
+        .iter()
+        .map(|(reason, value)| {
+            (format!("smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"), *value)
+        })
+        .collect();
+    let launch = Launch { numbers: numbers.into_iter().collect(), ..Launch::default() };
+    let stalls = occupancy::stalls(&launch);
+    let found: Vec<(&str, f64)> = stalls.iter().map(|stall| (stall.reason.as_str(), stall.share)).collect();
+    assert_eq!(found, [("long_scoreboard", 0.6), ("wait", 0.2)]);
+}
+
+#[test]
+fn classes_are_counted_and_weighed() {
+    let mut busy = gemv();
+    busy.name = "busy".into();
+    busy.numbers.insert("gpu__time_duration.sum".into(), 20250.0);
+    busy.numbers.insert("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed".into(), 90.0);
+    let timeline =
+        Timeline::from([("kernel".to_owned(), 900.0), ("busy".to_owned(), 50.0), ("x".to_owned(), 50.0)]);
+    let found = profile(&[gemv(), busy], None, Some(&timeline));
+    let rows: Vec<(Bound, usize, Option<f64>, Option<f64>)> = found
+        .shares
+        .iter()
+        .map(|row| (row.bound, row.launches, row.time_share, row.timeline_share))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (Bound::Memory, 1, Some(0.75), Some(50.0 / 950.0)),
+            (Bound::Launch, 1, Some(0.25), Some(900.0 / 950.0)),
+        ]
+    );
+    assert_eq!(found.timeline_share_profiled, Some(0.95));
+    assert_eq!(found.kernels[0].timeline_ns, Some(900.0), "the timeline orders");
+}
+
+#[test]
+fn names_of_three_tools_join() {
+    let nsys = "void at::native::vectorized_elementwise_kernel<(int)4, at::native::BinaryFunctor<c10::BFloat16, float>, std::array<char *, (unsigned long)3>>(int, T2, T3)";
+    let ncu = "void vectorized_elementwise_kernel<4, BinaryFunctor<BFloat16, float>, array<char *, 3>>(int, T2, T3)";
+    assert_eq!(name_key(nsys), name_key(ncu));
+    assert_eq!(name_key("void cutlass::Kernel2<a_b>(T1::Params)"), name_key("void Kernel2<a_b>(Params)"));
+    assert_ne!(name_key("k<(int)6>(T13)"), name_key("k<7>(T13)"));
+    assert_eq!(name_key("f(int)"), "f(int)", "parameters are no casts");
+    let nsys =
+        "void at::native::<unnamed>::Cat<at::native::<unnamed>::OpaqueType<(unsigned int)2>, (int)3>(char *)";
+    let ncu = "void unnamed>::Cat<unnamed>::OpaqueType<2>, 3>(char *)";
+    assert_eq!(name_key(nsys), name_key(ncu));
+    assert_eq!(mended(ncu), "void Cat<OpaqueType<2>, 3>(char *)");
+    let nsys = "k<a::f(T &)::[lambda() (instance 3)]::operator ()() const::[lambda(float) (instance 1)], std::array<char *, (unsigned long)2>>(int)";
+    let ncu = "k<f(T &)::[lambda() (instance 3)]::operator ()() lambda(float) (instance 1)], array<char *, 2>>(int)";
+    assert_eq!(name_key(nsys), name_key(ncu));
+    assert_eq!(name_key("(int)-1 ü::x ("), "-1x(");
+}

@@ -1,0 +1,166 @@
+//! Which kernels are worth a closer look? The kernels of a timeline by device time, with the statistics
+//! that `nsys stats --report cuda_gpu_kern_sum` has, and which launch of each is a typical one.
+
+use rooflens_schema::RankTables;
+use rooflens_schema::tables::{ActivityKind, PhaseKind};
+use serde::Serialize;
+
+use crate::by_name::ByName;
+use crate::kernel_catalog::{self, ActivityHint};
+
+/// A kernel by name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TopKernel {
+    /// Full name.
+    pub name: String,
+    /// Readable short form.
+    pub short_name: String,
+    /// What it does.
+    pub class: String,
+    /// How often it ran.
+    pub count: u64,
+    /// Sum of durations.
+    pub total_ns: f64,
+    /// Mean duration.
+    pub mean_ns: f64,
+    /// Median duration: of an even number, the mean of the two in the middle.
+    pub median_ns: f64,
+    /// Shortest.
+    pub min_ns: f64,
+    /// Longest.
+    pub max_ns: f64,
+    /// Standard deviation of the sample; null of a single launch.
+    pub stddev_ns: Option<f64>,
+    /// Share of the time of all kernels that were looked at, 0 to 1.
+    pub share: f64,
+    /// How many launches of this name stand before the one whose duration is nearest the median; null
+    /// where the input has no single launches.
+    pub typical_skip: Option<u64>,
+}
+
+/// Gathers kernels over ranks.
+#[derive(Default)]
+pub struct Top {
+    rows: ByName<Vec<(i64, i64)>>,
+    /// Kernels of other phases, and of none.
+    left_out: u64,
+}
+
+impl Top {
+    /// Adds the kernels of a rank: those of a phase, where one is asked for.
+    pub fn rank(&mut self, tables: &RankTables, phase: Option<PhaseKind>) {
+        let kernels = &tables.kernels;
+        let mut rows = self.rows.rank(&tables.names);
+        for i in (0..kernels.len()).filter(|&i| kernels.kind[i] == ActivityKind::Kernel) {
+            let of =
+                kernels.phase_id[i].get().and_then(|id| tables.phases.kind.get(usize::try_from(id).ok()?));
+            if phase.is_some() && of.copied() != phase {
+                self.left_out += 1;
+                continue;
+            }
+            rows.at(kernels.kernel_id[i]).push((kernels.ts_ns[i], kernels.dur_ns[i]));
+        }
+    }
+
+    /// How many kernels were not of the phase asked for.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Every kernel, most time first.
+    pub fn finish(self) -> Vec<TopKernel> {
+        let rows = self.rows.into_rows();
+        with_shares(rows.filter_map(|(name, launches)| kernel(name, launches)).collect())
+    }
+}
+
+/// A kernel whose numbers are known already, as from a table that a tool printed; its share follows.
+pub fn described(name: String, fill: impl FnOnce(&mut TopKernel)) -> TopKernel {
+    let info = kernel_catalog::describe(&name, ActivityHint::Kernel);
+    let mut kernel = TopKernel {
+        name,
+        short_name: info.short_name,
+        class: info.class.as_str().to_owned(),
+        count: 0,
+        total_ns: 0.0,
+        mean_ns: 0.0,
+        median_ns: 0.0,
+        min_ns: 0.0,
+        max_ns: 0.0,
+        stddev_ns: None,
+        share: 0.0,
+        typical_skip: None,
+    };
+    fill(&mut kernel);
+    kernel
+}
+
+/// Sorts by time and gives each its share.
+pub fn with_shares(mut kernels: Vec<TopKernel>) -> Vec<TopKernel> {
+    let all: f64 = kernels.iter().map(|kernel| kernel.total_ns).sum();
+    for kernel in kernels.iter_mut().filter(|_| all > 0.0) {
+        kernel.share = kernel.total_ns / all;
+    }
+    kernels.sort_by(|a, b| b.total_ns.total_cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
+    kernels
+}
+
+fn kernel(name: String, mut launches: Vec<(i64, i64)>) -> Option<TopKernel> {
+    launches.sort_unstable();
+    let mut sorted: Vec<i64> = launches.iter().map(|(_, duration)| *duration).collect();
+    sorted.sort_unstable();
+    let (min, max) = (*sorted.first()?, *sorted.last()?);
+    let count = sorted.len();
+    // Whole sums, so that a mean is right to its last digit.
+    let total: i128 = sorted.iter().map(|duration| i128::from(*duration)).sum();
+    let mean = total as f64 / count as f64;
+    let median = (sorted[(count - 1) / 2] as f64 + sorted[count / 2] as f64) / 2.0;
+    let squares: f64 = sorted.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
+    let off = |duration: i64| (duration as f64 - median).abs();
+    let typical = launches.iter().enumerate().min_by(|a, b| off(a.1.1).total_cmp(&off(b.1.1)));
+    Some(described(name, |kernel| {
+        kernel.count = count as u64;
+        kernel.total_ns = total as f64;
+        kernel.mean_ns = mean;
+        kernel.median_ns = median;
+        (kernel.min_ns, kernel.max_ns) = (min as f64, max as f64);
+        kernel.stddev_ns = (count > 1).then(|| (squares / (count - 1) as f64).sqrt());
+        kernel.typical_skip = typical.map(|(at, _)| at as u64);
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Sample;
+
+    #[test]
+    fn statistics_by_hand() {
+        let mut sample = Sample::new(0);
+        // In order of time: 40, 10, 20, 30. Mean 25, middles 20 and 30, squares 225 + 225 + 25 + 25 = 500.
+        sample.kernel(0, 7, 300, 30, "gemm", "gemm").kernel(0, 7, 0, 40, "gemm", "gemm");
+        sample.kernel(0, 7, 100, 10, "gemm", "gemm").kernel(0, 7, 200, 20, "gemm", "gemm");
+        sample.kernel(0, 7, 400, 100, "once", "other").memcpy(0, 7, 500, 1000, "Memcpy HtoD");
+        let mut top = Top::default();
+        top.rank(&sample.tables, None);
+        let rows = top.finish();
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["gemm", "once"], "copies are no kernels; a tie goes by name");
+        let gemm = &rows[0];
+        assert_eq!((gemm.count, gemm.total_ns, gemm.mean_ns, gemm.median_ns), (4, 100.0, 25.0, 25.0));
+        assert_eq!((gemm.min_ns, gemm.max_ns, gemm.share), (10.0, 40.0, 0.5));
+        assert_eq!(gemm.stddev_ns, Some((500.0_f64 / 3.0).sqrt()));
+        assert_eq!(gemm.typical_skip, Some(2), "20, the third in time");
+        assert_eq!(rows[1].stddev_ns, None);
+    }
+
+    #[test]
+    fn a_phase_that_is_not_there_has_no_kernels() {
+        let mut sample = Sample::new(0);
+        sample.kernel(0, 7, 0, 10, "gemm", "gemm");
+        let mut top = Top::default();
+        top.rank(&sample.tables, Some(PhaseKind::Decode));
+        assert_eq!(top.left_out(), 1);
+        assert!(top.finish().is_empty());
+    }
+}

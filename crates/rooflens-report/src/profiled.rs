@@ -1,0 +1,275 @@
+//! Launches under Nsight Compute, laid out.
+
+use rooflens_analyze::profiled::{Bound, Kernel, Peak, Profile, Shares};
+
+use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
+use crate::figure::{Device, Operator, RooflineChart};
+use crate::format;
+use crate::render::Part;
+
+/// Why a cell is empty; the JSON has the reason of each.
+const MISSING: &str = "not collected: see not_computed in the JSON";
+
+/// The parts of the page; tables and lists have at most `limit` rows.
+pub fn parts(profile: &Profile, limit: usize) -> Vec<Part> {
+    let losses: Vec<String> = profile
+        .kernels
+        .iter()
+        .take(limit)
+        .map(|kernel| format!("{}: {}", kernel.short_name, kernel.loss))
+        .collect();
+    let advice = advice(profile, limit);
+    let part = |name, title, blocks: Vec<Block>| Part { name, title, blocks };
+    let mut parts = vec![
+        part("launches", "Launches", vec![Block::Lead(lead(profile)), table(profile, limit)]),
+        part("bounds", "What holds them back", vec![bounds(profile), Block::Text(rule(profile))]),
+        part("losses", "What each loses", vec![Block::Lines(losses)]),
+        part("device", "Device", vec![Block::Facts(device(profile))]),
+    ];
+    if !advice.is_empty() {
+        parts.push(part("advice", "Advice of Nsight Compute", vec![Block::Lines(advice)]));
+    }
+    parts
+}
+
+fn rule(profile: &Profile) -> String {
+    format!("How launches are classed: {}.", profile.rule)
+}
+
+fn lead(profile: &Profile) -> String {
+    let launches = profile.kernels.len();
+    let weight = |row: &Shares| row.timeline_share.or(row.time_share).unwrap_or(row.launch_share);
+    let most = profile.shares.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)));
+    let Some(most) = most else {
+        return format!(
+            "{}: what holds them back was not measured.",
+            format::plural(launches as i64, "launch")
+        );
+    };
+    let of = match (most.timeline_share, most.time_share) {
+        (Some(_), _) => "the time in the timeline",
+        (None, Some(_)) => "the time under the profiler",
+        _ => "the launches",
+    };
+    let by = match most.bound {
+        Bound::Memory => "memory",
+        Bound::Compute => "compute",
+        Bound::Balanced => "compute and memory alike",
+        Bound::Latency => "latency",
+        Bound::Launch => "too small a grid",
+    };
+    let (are, share) = (if most.launches == 1 { "is" } else { "are" }, format::share(weight(most)));
+    format!("{} of {launches} launches {are} bound by {by}: {share} of {of}.", most.launches)
+}
+
+type Fields = &'static [Field<Kernel>];
+
+fn pct(value: Option<f64>) -> Cell {
+    Cell::or(value, |value| Cell::Share(value / 100.0), MISSING)
+}
+
+fn amount(value: Option<f64>, unit: &'static str) -> Cell {
+    Cell::or(value, |value| Cell::Amount(value, unit), MISSING)
+}
+
+fn size(value: Option<[u64; 3]>) -> Cell {
+    Cell::or(value, |[x, y, z]| Cell::code(format!("{x}×{y}×{z}")), MISSING)
+}
+
+fn precision(kernel: &Kernel, name: &str) -> Cell {
+    amount(kernel.flops.by_precision.get(name).copied(), "FLOP")
+}
+
+const FIELDS: Fields = &[
+    (Column::text("short_name", "Kernel"), |k| Cell::name(&k.short_name, &k.name)),
+    (Column::text("name", "Name").at(Level::Raw), |k| Cell::text(k.name.clone())),
+    (Column::number("launch", "Launch").at(Level::Raw), |k| Cell::count(k.launch)),
+    (Column::number("time_ns", "Time"), |k| Cell::or(k.time_ns, Cell::MeanTime, MISSING)),
+    (Column::number("timeline_ns", "In timeline"), |k| Cell::or(k.timeline_ns, Cell::MeanTime, MISSING)),
+    (Column::text("bound", "Bound by"), |k| Cell::or(k.bound, |bound| Cell::word(bound.as_str()), MISSING)),
+    (Column::number("compute_share", "Compute").help("share of the peak of the busiest compute unit"), |k| {
+        pct(k.compute_pct)
+    }),
+    (Column::number("memory_share", "Memory").help("share of the peak of the busiest part of memory"), |k| {
+        pct(k.memory_pct)
+    }),
+    (Column::number("dram_share", "DRAM").at(Level::Screen), |k| pct(k.dram_pct)),
+    (Column::number("intensity_dram", "Intensity").help("of the leading precision, device memory"), |k| {
+        amount(k.intensity.dram, "FLOP/B")
+    }),
+    (Column::number("flops_per_s", "FLOP/s"), |k| amount(k.flops_per_s, "FLOP/s")),
+    (Column::number("dram_bytes_per_s", "DRAM B/s").at(Level::Screen), |k| amount(k.bytes_per_s.dram, "B/s")),
+    (Column::number("roofline_share", "Of roof").at(Level::Screen), |k| pct(k.roofline_pct)),
+    (Column::number("occupancy_share", "Occupancy").at(Level::Screen), |k| pct(k.occupancy.achieved_pct)),
+    (Column::number("theoretical_occupancy_share", "At most").at(Level::Page), |k| {
+        pct(k.occupancy.theoretical_pct)
+    }),
+    (Column::text("occupancy_limited_by", "Limited by").at(Level::Page), |k| {
+        if k.occupancy.limited_by.is_empty() {
+            return Cell::Missing(MISSING);
+        }
+        Cell::text(k.occupancy.limited_by.join(" "))
+    }),
+    (Column::number("waves", "Waves").at(Level::Page), |k| Cell::or(k.waves, Cell::Mean, MISSING)),
+    (Column::text("grid", "Grid").at(Level::Page), |k| size(k.grid)),
+    (Column::text("block", "Block").at(Level::Page), |k| size(k.block)),
+    (Column::number("registers", "Registers").at(Level::Page), |k| {
+        Cell::or(k.registers, Cell::Mean, MISSING)
+    }),
+    (Column::text("class", "Class").at(Level::Page), |k| Cell::word(k.class.clone())),
+    (Column::text("leading_precision", "Precision").at(Level::Page), |k| {
+        Cell::or(k.flops.leading.clone(), Cell::text, MISSING)
+    }),
+    (Column::number("fp64_flop", "FP64").at(Level::Raw), |k| precision(k, "fp64")),
+    (Column::number("fp32_flop", "FP32").at(Level::Raw), |k| precision(k, "fp32")),
+    (Column::number("fp16_flop", "FP16").at(Level::Raw), |k| precision(k, "fp16")),
+    (Column::number("tensor_bf16_flop", "Tensor BF16").at(Level::Raw), |k| precision(k, "tensor_bf16")),
+    (Column::number("tensor_fp16_flop", "Tensor FP16").at(Level::Raw), |k| precision(k, "tensor_fp16")),
+    (Column::number("total_flop", "FLOPs").at(Level::Raw), |k| amount(k.flops.total, "FLOP")),
+    (Column::number("dram_bytes", "DRAM bytes").at(Level::Raw), |k| amount(k.bytes.dram, "B")),
+    (Column::number("l2_bytes", "L2 bytes").at(Level::Raw), |k| amount(k.bytes.l2, "B")),
+    (Column::number("l1_bytes", "L1 bytes").at(Level::Raw), |k| amount(k.bytes.l1, "B")),
+    (Column::number("intensity_l2", "FLOP/B of L2").at(Level::Raw), |k| amount(k.intensity.l2, "FLOP/B")),
+    (Column::number("intensity_l1", "FLOP/B of L1").at(Level::Raw), |k| amount(k.intensity.l1, "FLOP/B")),
+    (Column::number("floor_ns", "Floor").at(Level::Page), |k| Cell::or(k.floor_ns, Cell::MeanTime, MISSING)),
+    (Column::text("top_stall", "Waits on").at(Level::Page), |k| match k.stalls.first() {
+        Some(stall) => {
+            Cell::text(format!("{} {}", stall.reason.replace('_', " "), format::share(stall.share)))
+        }
+        None => Cell::Missing(MISSING),
+    }),
+    (Column::text("loss", "Loss").at(Level::Raw), |k| Cell::text(k.loss.clone())),
+];
+
+fn table(profile: &Profile, limit: usize) -> Block {
+    let table = Table::new("kernels", FIELDS, &profile.kernels, limit);
+    Block::Table(table)
+}
+
+fn bounds(profile: &Profile) -> Block {
+    const FIELDS: &[Field<Shares>] = &[
+        (Column::text("bound", "Bound by"), |row| Cell::word(row.bound.as_str())),
+        (Column::number("launches", "Launches"), |row| Cell::count(row.launches)),
+        (Column::number("launch_share", "Of launches"), |row| Cell::Share(row.launch_share)),
+        (Column::number("time_share", "Of profiled time"), |row| {
+            Cell::or(row.time_share, Cell::Share, MISSING)
+        }),
+        (Column::number("timeline_share", "Of timeline"), |row| {
+            Cell::or(row.timeline_share, Cell::Share, "no --timeline was given")
+        }),
+    ];
+    Block::Table(Table::new("bounds", FIELDS, &profile.shares, usize::MAX))
+}
+
+fn device(profile: &Profile) -> Vec<Fact> {
+    let device = &profile.device;
+    let mut facts = Vec::new();
+    facts.extend(device.name.clone().map(|name| Fact::new("device", Cell::text(name))));
+    let capability = device.compute_capability.clone();
+    facts.extend(capability.map(|capability| Fact::new("compute capability", Cell::text(capability))));
+    facts.extend(device.multiprocessors.map(|count| Fact::new("multiprocessors", Cell::Mean(count))));
+    let said = |peak: &Peak, unit: &str| {
+        let amount = format::amount(peak.per_s, unit);
+        Cell::text(format!(
+            "{amount}, from {}",
+            if peak.source == "counters" { "the counters" } else { "the catalog" }
+        ))
+    };
+    let levels = [("DRAM", &device.dram), ("L2", &device.l2), ("L1", &device.l1)];
+    for (name, peak) in levels {
+        facts.extend(peak.as_ref().map(|peak| Fact::new(name, said(peak, "B/s"))));
+    }
+    let ceilings = ceilings(profile).into_iter();
+    facts.extend(ceilings.map(|(name, peak)| Fact::new(name.replace('_', " "), said(peak, "FLOP/s"))));
+    let met = profile.timeline_share_profiled;
+    facts.extend(met.map(|share| Fact::new("profiled share of the timeline", Cell::Share(share))));
+    facts
+}
+
+/// Ceilings worth showing: those that were measured, and those that a launch stands under.
+fn ceilings(profile: &Profile) -> Vec<(&str, &Peak)> {
+    let is_used =
+        |name: &str| profile.kernels.iter().any(|kernel| kernel.flops.leading.as_deref() == Some(name));
+    let all = profile.device.flops_per_s.iter().map(|(name, peak)| (name.as_str(), peak));
+    all.filter(|(name, peak)| peak.source == "counters" || is_used(name)).collect()
+}
+
+fn advice(profile: &Profile, limit: usize) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for kernel in &profile.kernels {
+        for advice in kernel.advice.iter().take(2) {
+            let of = if advice.global { "" } else { " of its part" };
+            let sentence = advice.message.split(". ").next().unwrap_or_default().trim_end_matches('.');
+            let percent = advice.speedup_pct;
+            all.push(format!(
+                "{}: {} (up to {percent:.0} %{of}): {sentence}",
+                kernel.short_name, advice.rule
+            ));
+        }
+    }
+    all.truncate(limit);
+    all
+}
+
+/// Every launch under the roofs of its device, or `None` without the peak of device memory.
+///
+/// A launch without floating-point operations has no place on axes of FLOPs: it stands at the left edge,
+/// as far below the roof of device memory as its bandwidth is below the peak.
+pub fn roofline(profile: &Profile) -> Option<RooflineChart> {
+    let device = &profile.device;
+    let dram = device.dram.as_ref()?;
+    let ceilings: Vec<(String, f64)> =
+        ceilings(profile).into_iter().map(|(name, peak)| (name.replace('_', " "), peak.per_s)).collect();
+    let highest = ceilings.iter().map(|(_, peak)| *peak).max_by(f64::total_cmp)?;
+    let weighed_by_timeline = profile.timeline_share_profiled.is_some();
+    let weight = |kernel: &Kernel| if weighed_by_timeline { kernel.timeline_ns } else { kernel.time_ns };
+    let all: f64 = profile.kernels.iter().filter_map(weight).sum();
+    let least = profile.kernels.iter().filter_map(|kernel| kernel.intensity.dram).filter(|at| *at > 0.0);
+    // Left of every ridge and every launch.
+    let fastest = [&device.dram, &device.l2, &device.l1].into_iter().flatten().map(|peak| peak.per_s);
+    let fastest = fastest.max_by(f64::total_cmp)?;
+    let ridges = ceilings.iter().map(|(_, peak)| peak / fastest / 30.0);
+    let edge = ridges.chain(least.map(|at| at / 2.0)).min_by(f64::total_cmp)?;
+    let operator = |kernel: &Kernel| {
+        let group = kernel.bound.map_or("not classed", |bound| bound.as_str()).to_owned();
+        let weight = weight(kernel).map(|time| time / all);
+        let common = Operator { label: kernel.short_name.clone(), group, weight, ..Operator::default() };
+        match (kernel.intensity.dram, kernel.flops_per_s, kernel.bytes_per_s.dram) {
+            (Some(intensity), Some(flops_per_s), _) if intensity > 0.0 => {
+                Some(Operator { intensity, flops_per_s, ..common })
+            }
+            (Some(_), _, Some(rate)) if kernel.flops.leading_flops() == Some(0.0) => Some(Operator {
+                intensity: edge,
+                flops_per_s: edge * rate,
+                told: Some(format!("no FLOPs, {}", format::amount(rate, "B/s"))),
+                ..common
+            }),
+            _ => None,
+        }
+    };
+    let below = Device { name: "DRAM".to_owned(), bytes_per_s: dram.per_s, flops_per_s: ceilings };
+    let caches = [("L2", &device.l2), ("L1", &device.l1)];
+    let caches = caches.iter().filter_map(|(name, peak)| {
+        // Their ceilings are those of the device: one of them ends their slope.
+        Some(Device::new(*name, peak.as_ref()?.per_s, [("", highest)]))
+    });
+    let operators: Vec<Operator> = profile.kernels.iter().filter_map(operator).collect();
+    let without = operators.iter().filter(|operator| operator.told.is_some()).count();
+    let mut subtitle = device.name.clone().unwrap_or_else(|| "device of the report".to_owned());
+    subtitle += &format!(", {} of {} launches", operators.len(), profile.kernels.len());
+    if without > 0 {
+        subtitle += &format!("; {without} without FLOPs at the left edge, at their share of the bandwidth");
+    }
+    Some(RooflineChart {
+        title: "Launches under the roofline".to_owned(),
+        subtitle,
+        devices: std::iter::once(below).chain(caches).collect(),
+        operators,
+        weight: if weighed_by_timeline {
+            "share of the timeline"
+        } else {
+            "share of the time under the profiler"
+        }
+        .to_owned(),
+    })
+}

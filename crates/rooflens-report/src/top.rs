@@ -1,0 +1,32 @@
+//! The kernels of a timeline, laid out as `nsys stats` does.
+
+use rooflens_analyze::top::TopKernel;
+
+use crate::block::{Block, Cell, Column, Field, Level, Table};
+use crate::render::Part;
+
+const FIELDS: &[Field<TopKernel>] = &[
+    (Column::bar("share", "Share"), |row| Cell::Share(row.share)),
+    (Column::text("short_name", "Kernel"), |row| Cell::name(&row.short_name, &row.name)),
+    (Column::text("name", "Name").at(Level::Raw), |row| Cell::text(row.name.clone())),
+    (Column::text("class", "Class").at(Level::Screen), |row| Cell::word(row.class.clone())),
+    (Column::number("count", "Count"), |row| Cell::Count(i64::try_from(row.count).unwrap_or(i64::MAX))),
+    (Column::number("total_ns", "Total"), |row| Cell::MeanTime(row.total_ns)),
+    (Column::number("mean_ns", "Mean"), |row| Cell::MeanTime(row.mean_ns)),
+    (Column::number("median_ns", "Median"), |row| Cell::MeanTime(row.median_ns)),
+    (Column::number("min_ns", "Min").at(Level::Screen), |row| Cell::MeanTime(row.min_ns)),
+    (Column::number("max_ns", "Max").at(Level::Screen), |row| Cell::MeanTime(row.max_ns)),
+    (Column::number("stddev_ns", "Std dev").at(Level::Screen), |row| {
+        Cell::or(row.stddev_ns, Cell::MeanTime, "a single launch has none")
+    }),
+    (Column::number("typical_skip", "Typical").at(Level::Raw), |row| {
+        let skip = row.typical_skip.and_then(|skip| i64::try_from(skip).ok());
+        Cell::or(skip, Cell::Count, "the input has no single launches")
+    }),
+];
+
+/// The first `limit` kernels.
+pub fn parts(kernels: &[TopKernel], limit: usize) -> Vec<Part> {
+    let table = Table::new("top", FIELDS, kernels, limit).rest("--k N", kernels, |row| row.share);
+    vec![Part { name: "top", title: "Kernels by device time", blocks: vec![Block::Table(table)] }]
+}

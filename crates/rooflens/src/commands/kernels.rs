@@ -1,0 +1,112 @@
+//! `rooflens kernels`: kernels one by one.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Subcommand, ValueHint};
+use rooflens_schema::tables::PhaseKind;
+
+use crate::commands::exit_of;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::kernels::{self, Choice, Format, Question};
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens kernels top runs/first --phase decode -o top.yaml   which kernels take the time
+  rooflens kernels analyze profile.ncu-rep                     what their launches lose, and to what
+  rooflens kernels analyze ncu/ --timeline runs/first -o kernels/";
+
+/// Look at kernels one by one: which take the time, what their launches lose
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Analyze(AnalyzeArgs),
+    Top(TopArgs),
+}
+
+const ANALYZE_EXAMPLES: &str = "\
+Examples:
+  rooflens kernels analyze profile.ncu-rep
+  rooflens kernels analyze ncu/ -o kernels/                 table, roofline, page, JSON
+  rooflens kernels analyze ncu/ --timeline run.sqlite       weighed by real time
+  ncu --import x.ncu-rep --csv --page raw > x.csv && rooflens kernels analyze x.csv";
+
+/// Tell what profiled launches lose and to what, from Nsight Compute
+#[derive(clap::Args)]
+#[command(after_help = ANALYZE_EXAMPLES)]
+struct AnalyzeArgs {
+    /// .ncu-rep file, what `ncu --csv` printed (raw, details, sections), or a folder of such
+    #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
+    inputs: Vec<PathBuf>,
+    /// Weigh by the real time of each kernel: run directory, trace, or CSV of nsys stats
+    #[arg(long, value_name = "INPUT")]
+    timeline: Option<PathBuf>,
+    /// Device whose peaks fill what the counters do not tell; that of the report where it is not said
+    #[arg(long, value_name = "DEVICE")]
+    hardware: Option<String>,
+    /// Write kernels.csv, kernels.json, kernels.md and roofline.svg to this folder
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: Format,
+    /// Rows of each table on the screen
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
+    limit: usize,
+}
+
+const TOP_EXAMPLES: &str = "\
+Examples:
+  rooflens kernels top runs/first --k 10
+  rooflens kernels top report.sqlite --phase decode -o top.yaml
+  rooflens kernels top summary_cuda_gpu_kern_sum.csv --format json";
+
+/// List the kernels that take the time, with the statistics of nsys stats
+#[derive(clap::Args)]
+#[command(after_help = TOP_EXAMPLES)]
+struct TopArgs {
+    /// Run directory, trace (Kineto, nsys SQLite), or CSV of nsys stats; several traces are the ranks of
+    /// one job
+    #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
+    inputs: Vec<PathBuf>,
+    /// Only the kernels of this kind of phase
+    #[arg(long, value_name = "PHASE", value_parser = phases())]
+    phase: Option<PhaseKind>,
+    /// How many kernels
+    #[arg(short, long, value_name = "N", default_value_t = 20)]
+    k: usize,
+    /// Write the list as YAML: names, launches, and which launch is a typical one
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: Format,
+}
+
+fn phases() -> impl TypedValueParser<Value = PhaseKind> {
+    let named = |name: String| PhaseKind::ALL.iter().copied().find(|kind| kind.as_str() == name);
+    let names = PossibleValuesParser::new(PhaseKind::ALL.iter().map(|kind| kind.as_str()));
+    names.try_map(move |name| named(name).ok_or("no such phase"))
+}
+
+/// Runs the command.
+pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    let stopped = match args.what {
+        What::Analyze(args) => {
+            let AnalyzeArgs { inputs, timeline, hardware, output, format, limit } = args;
+            kernels::analyze(&Question { inputs, timeline, hardware, output, format, limit }, console)?
+        }
+        What::Top(TopArgs { inputs, phase, k, output, format }) => {
+            kernels::top(&Choice { inputs, phase, most: k, output, format }, console)?
+        }
+    };
+    Ok(exit_of(stopped))
+}

@@ -1,0 +1,130 @@
+//! From reports of Nsight Compute to what each launch loses.
+
+use std::path::PathBuf;
+
+use rooflens_analyze::profiled::{self, Advice, Launch, Profile, Timeline, name_key};
+use rooflens_ingest::ncu::{self, Grade};
+use rooflens_report::cost::{csv, markdown, terminal};
+use rooflens_report::profiled::parts;
+use rooflens_schema::{Note, Notes};
+use serde::Serialize;
+
+use super::{Format, device, save, timeline};
+use crate::console::Console;
+use crate::document::{SchemaTag, schema};
+use crate::error::CliError;
+use crate::inputs::files_near;
+use crate::output;
+
+/// What is asked.
+pub struct Question {
+    /// Reports, printed pages, folders of them.
+    pub inputs: Vec<PathBuf>,
+    /// Where the real time of each kernel is.
+    pub timeline: Option<PathBuf>,
+    /// Name of the device in the catalog.
+    pub hardware: Option<String>,
+    /// Folder for files.
+    pub output: Option<PathBuf>,
+    /// What is printed.
+    pub format: Format,
+    /// Rows on the screen.
+    pub limit: usize,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: SchemaTag,
+    #[serde(flatten)]
+    profile: &'a Profile,
+    notes: Vec<Note>,
+}
+
+/// Answers the question. Whether it was ended early.
+pub fn analyze(question: &Question, console: &Console) -> Result<bool, CliError> {
+    if let Some(folder) = &question.output {
+        save::destination(folder)?;
+    }
+    if let Some(path) = question.inputs.iter().find(|path| !path.exists()) {
+        return Err(CliError::Missing { path: path.clone(), near: files_near(path) });
+    }
+    let notes = Notes::default();
+    let launches = ncu::read_all(&question.inputs, &notes).map_err(CliError::UnreadableReport)?;
+    let launches: Vec<Launch> = launches.into_iter().map(launch).collect();
+    let mut stopped = false;
+    let mut times = None;
+    if let Some(path) = &question.timeline {
+        let read = timeline::read(std::slice::from_ref(path), None, console)?;
+        stopped = read.stopped;
+        let mut sums = Timeline::new();
+        for kernel in &read.kernels {
+            *sums.entry(name_key(&kernel.name)).or_default() += kernel.total_ns;
+        }
+        times = Some(sums);
+    }
+    let known = device::known(question.hardware.as_deref(), &profiled::hint(&launches))?;
+    let profile = profiled::profile(&launches, known.as_ref(), times.as_ref());
+    let document = Document { schema: schema("kernel_profile"), profile: &profile, notes: notes.rows() };
+    if let Some(folder) = &question.output {
+        save::write(folder, &profile, &document)?;
+    }
+    console.warn_of_loss(&notes.rows());
+    let page = parts(&profile, usize::MAX);
+    match question.format {
+        Format::Text => {
+            output::text(&terminal(&parts(&profile, question.limit), &console.screen(question.limit)))?
+        }
+        Format::Md => output::text(&markdown("Kernels under Nsight Compute", &page))?,
+        Format::Csv => output::text(&csv(&page))?,
+        Format::Json => output::json(&document, console.is_read_by_people())?,
+    }
+    if let Some(folder) = &question.output {
+        console.say(&format!("files: {}", folder.display()));
+    }
+    Ok(stopped)
+}
+
+/// A launch as the analysis takes it: names of people and machines are not in it.
+fn launch(from: ncu::Launch) -> Launch {
+    let device =
+        from.text("device__attribute_display_name").filter(|name| !name.is_empty()).map(str::to_owned);
+    let numbers = from.metrics.keys().filter_map(|name| Some((name.clone(), from.number(name)?))).collect();
+    let advice = from.rules.iter().filter_map(|rule| {
+        let speedup = rule.speedup?;
+        // Messages of a rule that failed name files of the machine.
+        let said = rule.messages.iter().find(|(grade, _)| *grade == Grade::Optimization);
+        Some(Advice {
+            rule: rule.id.clone(),
+            speedup_pct: speedup.percent,
+            global: speedup.is_global,
+            message: said.map_or(String::new(), |(_, text)| plain(text)),
+        })
+    });
+    let advice = advice.collect();
+    Launch { grid: from.grid, block: from.block, numbers, device, advice, name: from.name }
+}
+
+/// A message without its markup: `@section:Occupancy:Occupancy@` and `@url:words:address@` are their words.
+fn plain(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for (at, part) in message.split('@').enumerate() {
+        let words = match part.split_once(':') {
+            Some(("url", rest)) => rest.split(":http").next(),
+            Some((_, rest)) => rest.rsplit(':').next(),
+            None => None,
+        };
+        out.push_str(words.filter(|_| at % 2 == 1).unwrap_or(part));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_is_words() {
+        let text = "See @section:WarpState:Warp State@ and the @url:guide:https://x.y/z@. A @ b.";
+        assert_eq!(plain(text), "See Warp State and the guide. A  b.");
+    }
+}

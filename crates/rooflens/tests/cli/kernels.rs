@@ -1,0 +1,131 @@
+//! `rooflens kernels`: on pages made here, and on reports of the corpus where it is at hand.
+
+use super::*;
+
+const HEAD: &str = r#""ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description","Estimated Speedup Type","Estimated Speedup""#;
+
+/// A page of one launch: a copy whose multiprocessors are busier than its memory.
+fn page() -> String {
+    let row = |metric: &str, unit: &str, value: &str| {
+        format!(
+            "\"0\",\"4242\",\"secret-program\",\"secret-host\",\"void CatArrayBatchedCopy<float>(float *)\",\"1\",\"7\",\"(512, 1, 1)\",\"(340, 2, 1)\",\"0\",\"12.0\",\"S\",\"{metric}\",\"{unit}\",\"{value}\",\n"
+        )
+    };
+    [
+        format!("==PROF== Connected to process 4242\n{HEAD}\n"),
+        row("Duration", "us", "10.00"),
+        row("Compute (SM) Throughput", "%", "95.00"),
+        row("Memory Throughput", "%", "13.59"),
+        row("DRAM Throughput", "%", "13.59"),
+        row("dram__bytes_read.sum", "Mbyte", "2.00"),
+        row("dram__bytes_write.sum", "Kbyte", "500.00"),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_copy_is_never_bound_by_compute() {
+    let folder = Folder::new();
+    folder.write("copy.csv", page().as_bytes());
+    let answer = run(&["kernels", "analyze", &folder.text("copy.csv"), "--format", "json"]).json();
+    let kernel = &answer["kernels"][0];
+    assert_eq!(kernel["bound"], "latency");
+    assert_eq!(kernel["bytes"]["dram"], 2_500_000.0);
+    let rate = kernel["bytes_per_s"]["dram"].as_f64().unwrap();
+    assert!((rate - 250e9).abs() < 1.0, "{rate}");
+    assert!(kernel["flops"]["total"].is_null() && kernel["not_computed"]["flops.total"].is_string());
+    assert!(!answer.to_string().contains("secret") && !answer.to_string().contains("4242"));
+}
+
+#[test]
+fn files_are_written_once_and_nothing_else_is_touched() {
+    let folder = Folder::new();
+    folder.write("in/copy.csv", page().as_bytes());
+    let out = folder.text("out");
+    let told = run(&["kernels", "analyze", &folder.text("in"), "-o", &out]).fine();
+    assert!(told.contains("CatArrayBatchedCopy"), "{told}");
+    for name in ["kernels.csv", "kernels.json", "kernels.md"] {
+        let text = std::fs::read_to_string(folder.path("out").join(name)).unwrap();
+        assert!(text.contains("CatArrayBatchedCopy") && !text.contains("secret"), "{name}");
+    }
+    run(&["kernels", "analyze", &folder.text("in"), "-o", &out, "--quiet"]).fine();
+    let other = run(&["kernels", "analyze", &folder.text("in"), "-o", &folder.text("in")]);
+    assert_eq!(other.code, 2, "a folder of others is left alone");
+}
+
+#[test]
+fn reports_and_timelines_are_told_apart() {
+    let folder = Folder::new();
+    folder.write("copy.csv", page().as_bytes());
+    let wrong = run(&["analyze", &folder.text("copy.csv")]);
+    assert_eq!(wrong.code, 5);
+    assert!(wrong.stderr.contains("hint: rooflens kernels analyze "), "{}", wrong.stderr);
+    let wrong = run(&["kernels", "analyze", &fixture("kineto/decode.json")]);
+    assert_eq!(wrong.code, 5);
+    assert!(wrong.stderr.contains("hint: ncu "), "{}", wrong.stderr);
+}
+
+#[test]
+fn the_top_of_a_trace_and_of_a_table() {
+    let folder = Folder::new();
+    let list = folder.text("top.yaml");
+    let answer =
+        run(&["kernels", "top", &fixture("kineto/decode.json"), "--k", "2", "-o", &list, "--format", "json"])
+            .json();
+    let all = run(&["analyze", &fixture("kineto/decode.json"), "--format", "json"]).json();
+    let first =
+        all["kernels"].as_array().unwrap().iter().find(|row| row["kind"] == "kernel").unwrap().clone();
+    assert_eq!(answer["kernels"][0]["name"], first["name"]);
+    assert_eq!(answer["kernels"][0]["count"], first["count"]);
+    assert_eq!(answer["kernels"][0]["total_ns"].as_f64(), first["total_ns"].as_f64());
+    assert_eq!(answer["kernels"].as_array().unwrap().len(), 2);
+    assert_eq!(std::fs::read_to_string(&list).unwrap().matches("\n- name: ").count(), 2);
+
+    let table = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n75.0,300,2,150.0,150.0,100,200,70.7,\"void a<int>(T1)\"\n25.0,100,1,100.0,100.0,100,100,0.0,b\n";
+    folder.write("sum.csv", table.as_bytes());
+    let answer = run(&["kernels", "top", &folder.text("sum.csv"), "--format", "json"]).json();
+    assert_eq!(answer["kernels"][0]["share"], 0.75);
+    assert!(answer["kernels"][1]["stddev_ns"].is_null(), "one launch does not vary");
+    let refused = run(&["kernels", "top", &folder.text("sum.csv"), "--phase", "decode"]);
+    assert_eq!((refused.code, refused.stderr.contains("does not tell their phases")), (2, true));
+}
+
+/// The 20 kernels that a project before this one profiled, with numbers computed by hand from its CSVs.
+#[test]
+fn twenty_kernels_under_a_physical_roofline() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let corpus = std::env::var_os("ROOFLENS_CORPUS").map_or(beside, PathBuf::from);
+    let reports = corpus.join("llm-perf-opt/reports/20251107-dsocr");
+    if !reports.is_dir() {
+        return;
+    }
+    let text = |path: &str| reports.join(path).to_str().unwrap().to_owned();
+    let timeline = text("nsys/all-stage/nsys/summary_cuda_gpu_kern_sum.csv");
+    let answer =
+        run(&["kernels", "analyze", &text("ncu-v2"), "--timeline", &timeline, "--format", "json"]).json();
+    let kernels = answer["kernels"].as_array().unwrap();
+    assert_eq!(kernels.len(), 20);
+    let near = |value: &serde_json::Value, expected: f64| {
+        let value = value.as_f64().unwrap();
+        assert!((value - expected).abs() < 1e-6 * expected, "{value}, not {expected}");
+    };
+    let launch = |at: usize| kernels.iter().find(|kernel| kernel["launch"] == at).unwrap();
+    near(&launch(2)["intensity"]["dram"], 1_275_068_416.0 / 3_350_000.0); // 380.6
+    near(&launch(15)["intensity"]["dram"], 45_902_462_976.0 / 63_967_380.0); // 717.6
+    // 43,520 operations a cycle at the highest clock, 2.41 GHz; 128 B a cycle at 13.79 GHz.
+    near(&answer["device"]["flops_per_s"]["fp32"]["per_s"], 43_520.0 * 2.41e9);
+    near(&answer["device"]["dram"]["per_s"], 128.0 * 13.79e9);
+    for kernel in kernels {
+        assert!(kernel["intensity"]["dram"].is_number() && kernel["flops_per_s"].is_number(), "{kernel}");
+        assert!(kernel["roofline_pct"].as_f64().is_none_or(|pct| pct <= 100.0), "{kernel}");
+        assert!(kernel["timeline_ns"].is_number(), "joined: {}", kernel["name"]);
+        let moves = kernel["name"].as_str().unwrap().contains("opy");
+        assert!(!moves || kernel["bound"] != "compute", "{kernel}");
+    }
+    let sum = |field: &str| -> f64 {
+        answer["shares"].as_array().unwrap().iter().map(|row| row[field].as_f64().unwrap()).sum()
+    };
+    for field in ["launch_share", "time_share", "timeline_share"] {
+        assert!((sum(field) - 1.0).abs() < 1e-9, "{field}");
+    }
+}
