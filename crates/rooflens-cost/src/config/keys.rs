@@ -109,20 +109,23 @@ impl<'a> Keys<'a> {
     }
 
     /// The key that tells how many experts a layer has. `own` is the family's name for it; versions of
-    /// Transformers write the same number under one of two others.
-    pub fn experts_key(&self, own: &'static str) -> &'static str {
+    /// Transformers write the same number under one of two others. Two that differ cannot both be right.
+    pub fn experts_key(&self, own: &'static str) -> Result<&'static str, ConfigError> {
         let mut found = None;
         for key in [own, "num_experts", "num_local_experts", "n_routed_experts"] {
-            // Every one is looked at: another that says the same is nothing unknown.
-            let is_there = self.get(key).is_some();
-            found = found.or(is_there.then_some(key));
+            match (found, self.count_if(key)?) {
+                (_, None) => {}
+                (None, Some(count)) => found = Some((key, count)),
+                (Some((_, known)), Some(count)) if known == count => {}
+                (Some(_), Some(_)) => return Err(self.wrong(key, "what the other keys of experts say")),
+            }
         }
-        found.unwrap_or(own)
+        Ok(found.map_or(own, |(key, _)| key))
     }
 
     /// How many experts a layer has, by whatever name.
     pub fn experts_or(&self, own: &'static str, default: u64) -> Result<u64, ConfigError> {
-        self.size_or(self.experts_key(own), default)
+        self.size_or(self.experts_key(own)?, default)
     }
 
     /// The first of several spellings of a size.

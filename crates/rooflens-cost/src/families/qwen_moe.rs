@@ -61,7 +61,7 @@ pub fn feed_forwards(
     let dense_only = keys.numbers("mlp_only_layers")?.unwrap_or_default();
     let step = keys.size_or("decoder_sparse_step", 1)?;
     let is_sparse = |layer: u64| !dense_only.contains(&layer) && (layer + 1).is_multiple_of(step);
-    let some_sparse = keys.count_or(keys.experts_key("num_experts"), class.experts)? > 0;
+    let some_sparse = keys.count_or(keys.experts_key("num_experts")?, class.experts)? > 0;
     let sparse = if some_sparse { mixture(keys, hidden, class)? } else { Vec::new() };
     let mut dense = gated_mlp("mlp", hidden, keys.size_or("intermediate_size", class.dense)?, false);
     dense.push(all_reduce(hidden));
