@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result};
 use rooflens_schema::table::{Encoding, TableSpec};
 use rooflens_schema::tables::{
-    ActivityKind, ApiKind, CounterSource, CounterStep, GapCause, PhaseKind, PhaseSource, specs,
+    ActivityKind, ApiKind, BlockState, CounterSource, CounterStep, GapCause, PhaseKind, PhaseSource, specs,
 };
 use rooflens_schema::{SCHEMA_VERSION, Severity, Stage};
 
@@ -76,6 +76,7 @@ fn words(table: &str, column: &str) -> Option<Vec<(&'static str, &'static str)>>
         ("kernels", "kind") => all!(ActivityKind),
         ("kernels", "gap_cause") => all!(GapCause),
         ("api", "kind") => all!(ApiKind),
+        ("memory_blocks", "state") => all!(BlockState),
         ("counters", "source") => all!(CounterSource),
         ("counters", "step") => all!(CounterStep),
         ("phases", "kind") => all!(PhaseKind),

@@ -158,7 +158,7 @@ pub struct Profile {
     pub kernels: Vec<Kernel>,
     /// The launches by what holds them back.
     pub shares: Vec<Shares>,
-    /// Names of the timeline's time that no profiled launch has, as a share of it; null without one.
+    /// Part of the timeline's device time whose kernels were profiled, 0 to 1; null without a timeline.
     pub timeline_share_profiled: Option<f64>,
 }
 

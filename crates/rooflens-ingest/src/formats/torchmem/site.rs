@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn whose_code() {
         for (file, whose) in [
-            ("/home/a/train.py", Kind::User),
+            ("/srv/a/train.py", Kind::User),
             (r"D:\work\model.py", Kind::User),
             ("<stdin>", Kind::User),
             ("/usr/lib/python3.11/contextlib.py", Kind::Library),
