@@ -10,7 +10,7 @@ use rooflens_compose::{Composer, Mode, Request};
 use rooflens_project::skeleton::{self, Environment, File, Options};
 
 /// Commands that a page may show.
-const COMMANDS: [&str; 7] = ["doctor", "config", "assets", "cost", "run", "externals", "list"];
+const COMMANDS: [&str; 8] = ["doctor", "config", "assets", "cost", "run", "externals", "hardware", "list"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("skeleton")
