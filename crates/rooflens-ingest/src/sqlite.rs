@@ -9,7 +9,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, MAIN_DB, OpenFlags, Row, Statement};
 
-use crate::artefact::Whole;
+use crate::artefact::{Artefact, Progress, Whole};
 
 /// What every SQLite file begins with.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -23,12 +23,22 @@ pub struct Database<'n> {
     tables: HashSet<String>,
     source: String,
     notes: &'n Notes,
+    stored_bytes: u64,
+    progress: Progress,
 }
 
 impl<'n> Database<'n> {
-    /// Opens it for reading alone: nothing is written beside it, no function or view of its own is run.
-    pub fn open(from: Whole, source: &str, notes: &'n Notes) -> rusqlite::Result<Self> {
-        let connection = match from {
+    /// Opens an input for reading alone: nothing is written beside it, no function or view of its own is
+    /// run. A stream that breaks off is a note.
+    pub fn of(from: Artefact, notes: &'n Notes) -> rusqlite::Result<Self> {
+        let source = from.name().to_owned();
+        let (stored_bytes, progress) = (from.stored_bytes.unwrap_or(0), from.progress());
+        let (whole, cut) = from.into_whole();
+        if let Some(error) = cut {
+            let message = format!("the stream breaks off: {error}; what follows is missing");
+            notes.add(Stage::Ingest, Severity::DataLoss, "stream_error", &source, message);
+        }
+        let connection = match whole {
             Whole::File(path) => {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
                     | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -52,17 +62,33 @@ impl<'n> Database<'n> {
                 tables.extend(text(row, 0).map(str::to_owned));
             }
         }
-        Ok(Database { connection, tables, source: source.to_owned(), notes })
+        Ok(Database { connection, tables, source, notes, stored_bytes, progress })
+    }
+
+    /// Tells whoever watches that all is read: pages do not go through our hands one by one.
+    pub fn all_is_read(&self) {
+        (self.progress)(self.stored_bytes);
     }
 
     /// Gives every row of a table, with `columns` in this order; null for those it has not. A table that
     /// is not there has no rows. Damage ends the table with a note: what was read counts.
-    pub fn each(&self, table: &str, columns: &[&str], mut take: impl FnMut(&Row<'_>)) {
+    pub fn each(&self, table: &str, columns: &[&str], take: impl FnMut(&Row<'_>)) {
+        self.each_of(table, columns, None, take);
+    }
+
+    /// The same of those rows alone whose column has this value, where one is given.
+    pub fn each_of(
+        &self,
+        table: &str,
+        columns: &[&str],
+        only: Option<(&str, i64)>,
+        mut take: impl FnMut(&Row<'_>),
+    ) {
         if !self.tables.contains(table) {
             return;
         }
         let mut count = 0_u64;
-        if let Err(error) = self.rows(table, columns, &mut |row| {
+        if let Err(error) = self.rows(table, columns, only, &mut |row| {
             count += 1;
             take(row);
         }) {
@@ -72,8 +98,18 @@ impl<'n> Database<'n> {
         }
     }
 
-    fn rows(&self, table: &str, columns: &[&str], take: &mut dyn FnMut(&Row<'_>)) -> rusqlite::Result<()> {
-        let mut statement = self.connection.prepare(&self.select(table, columns)?)?;
+    fn rows(
+        &self,
+        table: &str,
+        columns: &[&str],
+        only: Option<(&str, i64)>,
+        take: &mut dyn FnMut(&Row<'_>),
+    ) -> rusqlite::Result<()> {
+        let mut ask = self.select(table, columns)?;
+        if let Some((column, value)) = only {
+            ask += &format!(" WHERE \"{column}\" = {value}");
+        }
+        let mut statement = self.connection.prepare(&ask)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             take(row);
@@ -127,16 +163,6 @@ impl<'n> Database<'n> {
         self.connection.query_row(&ask, [], |row| row.get(0)).unwrap_or(0)
     }
 
-    /// The connection, for asking again and again.
-    pub fn connection(&self) -> &Connection {
-        &self.connection
-    }
-
-    /// Whether there is such a table.
-    pub fn has(&self, table: &str) -> bool {
-        self.tables.contains(table)
-    }
-
     /// Notes records that are lost.
     pub fn lost(&self, code: &str, message: &str) {
         self.notes.add(Stage::Ingest, Severity::DataLoss, code, &self.source, message.to_owned());
@@ -177,4 +203,13 @@ pub fn text<'r>(row: &'r Row<'_>, column: usize) -> Option<&'r str> {
         Ok(ValueRef::Text(bytes)) => std::str::from_utf8(bytes).ok(),
         _ => None,
     }
+}
+
+/// The file that statements make.
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "for tests")]
+pub fn made(sql: &str) -> Vec<u8> {
+    let mut connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(sql).unwrap();
+    connection.serialize(MAIN_DB).unwrap().to_vec()
 }

@@ -10,7 +10,7 @@ mod torchmem;
 
 pub use rocprofv3::{is_beside_a_set, keep_one_a_set};
 
-use rooflens_schema::{Notes, RankTables};
+use rooflens_schema::{Interner, Notes, RankTables};
 
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
@@ -26,6 +26,28 @@ pub trait Format: Sync {
     /// Reads the whole input. What cannot be read becomes a note; only an input that gives no record
     /// at all is an error.
     fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError>;
+}
+
+/// What every reader ends with: what the trace says about itself, and times from its first record on.
+fn finish(
+    mut tables: RankTables,
+    interner: Interner,
+    (format, source): (&'static str, String),
+    records: i64,
+    (first_ns, last_ns): (i64, i64),
+) -> RankTables {
+    tables.meta.source = source;
+    tables.meta.format = format.to_owned();
+    tables.meta.events = records;
+    (tables.meta.first_ns, tables.meta.last_ns) = (first_ns, last_ns);
+    tables.names = interner.freeze();
+    tables.shift(first_ns.saturating_neg());
+    tables
+}
+
+/// Device, stream and launch sizes are small; what is not is held at the edge.
+fn narrow(value: i64) -> i32 {
+    value.clamp(i64::from(i32::MIN) + 1, i64::from(i32::MAX)) as i32
 }
 
 /// Every format, in the order they are asked.

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use rooflens_schema::tables::{ActivityKind, ApiKind, ApiRow, KernelRow, PhaseRow, PhaseSource};
 use rooflens_schema::{Interner, NameId, Notes, Opt, RankTables, Severity, Stage};
 
+use super::narrow;
+
 /// The stream of copies that name no queue: copy engines have none.
 pub const NO_QUEUE: i32 = -1;
 
@@ -191,11 +193,6 @@ fn copy_name(direction: &str) -> String {
         Some((from, to)) => format!("Memcpy {}to{} ({from} -> {to})", &from[..1], &to[..1]),
         None => format!("Memcpy ({short})"),
     }
-}
-
-/// Device, queue and launch sizes are small; what is not is held at the edge.
-pub fn narrow(value: i64) -> i32 {
-    value.clamp(i64::from(i32::MIN) + 1, i64::from(i32::MAX)) as i32
 }
 
 #[cfg(test)]

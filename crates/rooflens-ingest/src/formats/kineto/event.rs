@@ -10,6 +10,7 @@ use rooflens_schema::{Interner, NameId, Opt};
 
 use super::args::{Args, Wanted};
 use super::scan::{Cursor, Raw, Stop, unescape};
+use crate::formats::narrow;
 
 /// Rows in the order of the file, and what could not become one.
 #[derive(Debug, Default)]
@@ -373,11 +374,6 @@ struct Fact<'a> {
     ts: Option<(i64, bool)>,
     dur: Option<(i64, bool)>,
     args: Args<'a>,
-}
-
-/// Device, stream and launch sizes are small; what is not is held at the edge.
-fn narrow(value: i64) -> i32 {
-    value.clamp(i64::from(i32::MIN) + 1, i64::from(i32::MAX)) as i32
 }
 
 fn dimensions(size: Option<[i64; 3]>) -> [Opt<i32>; 3] {

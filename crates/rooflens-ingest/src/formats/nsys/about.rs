@@ -4,7 +4,8 @@
 use rooflens_schema::Severity;
 use rooflens_schema::tables::DeviceRow;
 
-use super::{Reader, narrow};
+use super::Reader;
+use crate::formats::narrow;
 use crate::sqlite::{number, text};
 
 /// Properties worth showing, by the name that the file gives them.

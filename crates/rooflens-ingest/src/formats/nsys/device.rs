@@ -4,8 +4,11 @@ use std::collections::HashMap;
 
 use rooflens_schema::tables::{ActivityKind, KernelRow, MemoryRow};
 use rooflens_schema::{NameId, Opt, Severity};
+use rusqlite::Row;
 
-use super::{Reader, narrow};
+use super::Reader;
+use super::strings::Strings;
+use crate::formats::narrow;
 use crate::sqlite::{number, text};
 
 /// What every activity has, in the order of [`Activity`].
@@ -40,15 +43,17 @@ impl Reader<'_> {
         ]);
         self.database.each("CUPTI_ACTIVITY_KIND_KERNEL", &columns, |row| {
             let small = |column| number(row, COMMON.len() + column).map(narrow);
-            let Some(base) = self.activity(row, ActivityKind::Kernel) else { return };
-            let names = [0, 1, 2].map(|column| COMMON.len() + column);
-            let name = self.strings.of_row(row, &names, whole);
+            let name = |strings: &mut Strings<'_>| {
+                let names = [0, 1, 2].map(|column| COMMON.len() + column);
+                let name = strings.of_row(row, &names, whole);
+                name.unwrap_or_else(|| strings.intern("(kernel without a name)"))
+            };
+            let Some(base) = self.activity(row, ActivityKind::Kernel, name) else { return };
             let shared = match (small(10), small(11)) {
                 (None, None) => None,
                 (fixed, asked) => Some(fixed.unwrap_or(0).saturating_add(asked.unwrap_or(0))),
             };
             self.tables.kernels.push(KernelRow {
-                kernel_id: name.unwrap_or_else(|| self.strings.intern("(kernel without a name)")),
                 grid_x: small(3).into(),
                 grid_y: small(4).into(),
                 grid_z: small(5).into(),
@@ -69,19 +74,18 @@ impl Reader<'_> {
         let columns = columns(&["bytes", "copyKind", "srcKind", "dstKind"]);
         let mut names: HashMap<[Option<i64>; 3], NameId> = HashMap::new();
         self.database.each("CUPTI_ACTIVITY_KIND_MEMCPY", &columns, |row| {
-            let Some(base) = self.activity(row, ActivityKind::Memcpy) else { return };
             let key = [1, 2, 3].map(|column| number(row, COMMON.len() + column));
-            let name = *names.entry(key).or_insert_with(|| {
-                let of = |labels: &Labels, id: Option<i64>| {
-                    id.and_then(|id| labels.get(&id).cloned()).unwrap_or_else(|| "Unknown".to_owned())
-                };
-                let way = of(&ways, key[0]);
-                let name =
-                    format!("Memcpy {} ({} -> {})", brief(&way), of(&kinds, key[1]), of(&kinds, key[2]));
-                self.strings.intern(&name)
-            });
-            let bytes = number(row, COMMON.len()).into();
-            self.tables.kernels.push(KernelRow { kernel_id: name, bytes, ..base });
+            let name = |strings: &mut Strings<'_>| {
+                *names.entry(key).or_insert_with(|| {
+                    let of = |labels: &Labels, id: Option<i64>| {
+                        id.and_then(|id| labels.get(&id).cloned()).unwrap_or_else(|| "Unknown".to_owned())
+                    };
+                    let [way, from, to] = [of(&ways, key[0]), of(&kinds, key[1]), of(&kinds, key[2])];
+                    strings.intern(&format!("Memcpy {} ({from} -> {to})", brief(&way)))
+                })
+            };
+            let Some(base) = self.activity(row, ActivityKind::Memcpy, name) else { return };
+            self.tables.kernels.push(KernelRow { bytes: number(row, COMMON.len()).into(), ..base });
         });
     }
 
@@ -89,11 +93,12 @@ impl Reader<'_> {
         let kinds = self.labels("ENUM_CUDA_MEM_KIND");
         let columns = columns(&["bytes", "memKind"]);
         self.database.each("CUPTI_ACTIVITY_KIND_MEMSET", &columns, |row| {
-            let Some(base) = self.activity(row, ActivityKind::Memset) else { return };
             let kind = number(row, COMMON.len() + 1).and_then(|id| kinds.get(&id));
-            let name = self.strings.intern(&format!("Memset ({})", kind.map_or("Unknown", String::as_str)));
-            let bytes = number(row, COMMON.len()).into();
-            self.tables.kernels.push(KernelRow { kernel_id: name, bytes, ..base });
+            let name = |strings: &mut Strings<'_>| {
+                strings.intern(&format!("Memset ({})", kind.map_or("Unknown", String::as_str)))
+            };
+            let Some(base) = self.activity(row, ActivityKind::Memset, name) else { return };
+            self.tables.kernels.push(KernelRow { bytes: number(row, COMMON.len()).into(), ..base });
         });
     }
 
@@ -101,14 +106,10 @@ impl Reader<'_> {
     fn graphs(&mut self) {
         let mut count = 0;
         self.database.each("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", &columns(&["graphId"]), |row| {
-            let Some(base) = self.activity(row, ActivityKind::Kernel) else { return };
+            let name = |strings: &mut Strings<'_>| strings.intern("[CUDA graph]");
+            let Some(base) = self.activity(row, ActivityKind::Kernel, name) else { return };
             count += 1;
-            let kernel_id = self.strings.intern("[CUDA graph]");
-            self.tables.kernels.push(KernelRow {
-                kernel_id,
-                graph_id: number(row, COMMON.len()).into(),
-                ..base
-            });
+            self.tables.kernels.push(KernelRow { graph_id: number(row, COMMON.len()).into(), ..base });
         });
         if count > 0 {
             let message = "replays of CUDA graphs were recorded as a whole, without their kernels: \
@@ -137,19 +138,20 @@ impl Reader<'_> {
         });
     }
 
-    /// What all activities have; the name is still to come.
-    fn activity(&mut self, row: &rusqlite::Row<'_>, kind: ActivityKind) -> Option<KernelRow> {
+    /// What all activities have. One without times is lost, and never asked for its name.
+    fn activity(
+        &mut self,
+        row: &Row<'_>,
+        kind: ActivityKind,
+        name: impl FnOnce(&mut Strings<'_>) -> NameId,
+    ) -> Option<KernelRow> {
         let (ts_ns, dur_ns) = self.span(number(row, 0), number(row, 1))?;
         let device = narrow(number(row, 2).unwrap_or(0));
         let stream = narrow(number(row, 3).unwrap_or(0));
         let corr_id = self.correlation(number(row, 5), number(row, 4)).into();
-        let node = number(row, 6).into();
-        let name = self.strings.intern("");
-        Some(KernelRow {
-            corr_id,
-            graph_node_id: node,
-            ..KernelRow::new(device, stream, ts_ns, dur_ns, name, kind)
-        })
+        let name = name(&mut self.strings);
+        let base = KernelRow::new(device, stream, ts_ns, dur_ns, name, kind);
+        Some(KernelRow { corr_id, graph_node_id: number(row, 6).into(), ..base })
     }
 
     /// What the numbers of an enumeration mean, as the file itself says.

@@ -16,11 +16,11 @@ mod strings;
 #[cfg(test)]
 mod tests;
 
-use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage};
+use rooflens_schema::{Interner, Notes, RankTables};
 
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
-use crate::formats::Format;
+use crate::formats::{Format, finish};
 use crate::sqlite::{self, Database};
 use strings::Strings;
 
@@ -46,27 +46,14 @@ impl Format for Nsys {
     fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
         let source = from.name().to_owned();
         let fail = |why: String| IngestError::NoRecords { source_name: source.clone(), format: "nsys", why };
-        let (stored, progress) = (from.stored_bytes, from.progress());
-        let (whole, cut) = from.into_whole();
-        if let Some(error) = cut {
-            let message = format!("the stream breaks off: {error}; what follows is missing");
-            notes.add(Stage::Ingest, Severity::DataLoss, "stream_error", &source, message);
-        }
-        let database = Database::open(whole, &source, notes).map_err(|error| fail(error.to_string()))?;
+        let database = Database::of(from, notes).map_err(|error| fail(error.to_string()))?;
         let interner = Interner::default();
-        let (mut tables, extent, records) = read_all(&database, &interner);
-        // The pages were not read through us; they are all read now.
-        progress(stored.unwrap_or(0));
-        let Some((first, last)) = extent else {
+        let (tables, extent, records) = read_all(&database, &interner);
+        database.all_is_read();
+        let Some(extent) = extent else {
             return Err(fail("nothing was recorded in it".to_owned()));
         };
-        tables.meta.source.clone_from(&source);
-        tables.meta.format = "nsys".to_owned();
-        tables.meta.events = records;
-        (tables.meta.first_ns, tables.meta.last_ns) = (first, last);
-        tables.names = interner.freeze();
-        tables.shift(first.saturating_neg());
-        Ok(tables)
+        Ok(finish(tables, interner, (self.name(), source), records, extent))
     }
 }
 
@@ -131,9 +118,4 @@ impl Reader<'_> {
 /// The thread of a global id. Threads of a machine have different numbers, whatever their process.
 fn thread(global: Option<i64>) -> i64 {
     global.unwrap_or(0) & 0xff_ffff
-}
-
-/// Device, stream and launch sizes are small; what is not is held at the edge.
-fn narrow(value: i64) -> i32 {
-    value.clamp(i64::from(i32::MIN) + 1, i64::from(i32::MAX)) as i32
 }

@@ -1,6 +1,7 @@
 //! NVTX: ranges that programs and frameworks name. Those of PyTorch's `emit_nvtx` are operators.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use rooflens_schema::tables::{OpRow, PhaseRow, PhaseSource};
 use rooflens_schema::{Opt, Severity};
@@ -34,8 +35,8 @@ impl Reader<'_> {
             let name = match text(row, 5) {
                 Some(name) => name,
                 None => {
-                    looked_up = number(row, 6).and_then(|id| self.strings.text(id)).unwrap_or_default();
-                    &looked_up
+                    looked_up = number(row, 6).and_then(|id| self.strings.text(id));
+                    looked_up.as_deref().unwrap_or_default()
                 }
             };
             let domain = number(row, 4).and_then(|id| domains.get(&id));
@@ -87,15 +88,14 @@ impl Reader<'_> {
     }
 
     /// Domains by their number; the first has no name.
-    fn domains(&mut self) -> HashMap<i64, String> {
+    fn domains(&mut self) -> HashMap<i64, Rc<str>> {
         let mut domains = HashMap::new();
-        self.database.each("NVTX_EVENTS", &COLUMNS, |row| {
-            if number(row, 0) == Some(DOMAIN) {
-                let name = text(row, 5).map(str::to_owned);
-                let name = name.or_else(|| number(row, 6).and_then(|id| self.strings.text(id)));
-                if let (Some(id), Some(name)) = (number(row, 4), name) {
-                    domains.insert(id, name);
-                }
+        let are_domains = Some(("eventType", DOMAIN));
+        self.database.each_of("NVTX_EVENTS", &["domainId", "text", "textId"], are_domains, |row| {
+            let name = text(row, 1).map(Rc::from);
+            let name = name.or_else(|| number(row, 2).and_then(|id| self.strings.text(id)));
+            if let (Some(id), Some(name)) = (number(row, 0), name) {
+                domains.insert(id, name);
             }
         });
         domains

@@ -1,6 +1,7 @@
 //! The strings of a file by their number: only those that are asked for.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use rooflens_schema::{Interner, NameId};
 use rusqlite::{Row, Statement};
@@ -12,13 +13,15 @@ pub struct Strings<'a> {
     lookup: Option<Statement<'a>>,
     interner: &'a Interner,
     known: HashMap<i64, NameId, foldhash::fast::RandomState>,
+    /// Texts that were asked for as such: a range's name may stand at a million ranges.
+    texts: HashMap<i64, Option<Rc<str>>, foldhash::fast::RandomState>,
 }
 
 impl<'a> Strings<'a> {
     pub fn new(database: &'a Database<'_>, interner: &'a Interner) -> Self {
-        let ask = "SELECT value FROM StringIds WHERE id = ?1";
-        let lookup = database.has("StringIds").then(|| database.connection().prepare(ask).ok()).flatten();
-        Strings { lookup, interner, known: HashMap::default() }
+        // `id` is the key of whole numbers that `rowid` stands for.
+        let lookup = database.by_number("StringIds", &["value"]);
+        Strings { lookup, interner, known: HashMap::default(), texts: HashMap::default() }
     }
 
     /// The id of a text of our own.
@@ -31,7 +34,7 @@ impl<'a> Strings<'a> {
         if let Some(name) = self.known.get(&id) {
             return *name;
         }
-        let name = self.text(id).map_or_else(
+        let name = self.look_up(id).map_or_else(
             || self.interner.intern(&format!("(string {id} is missing)")),
             |text| self.interner.intern(shape(&text)),
         );
@@ -40,10 +43,18 @@ impl<'a> Strings<'a> {
     }
 
     /// The text of a number.
-    pub fn text(&mut self, id: i64) -> Option<String> {
-        let lookup = self.lookup.as_mut()?;
-        let mut rows = lookup.query([id]).ok()?;
-        rows.next().ok().flatten().and_then(|row| text(row, 0).map(str::to_owned))
+    pub fn text(&mut self, id: i64) -> Option<Rc<str>> {
+        if let Some(text) = self.texts.get(&id) {
+            return text.clone();
+        }
+        let found = self.look_up(id);
+        self.texts.insert(id, found.clone());
+        found
+    }
+
+    fn look_up(&mut self, id: i64) -> Option<Rc<str>> {
+        let mut rows = self.lookup.as_mut()?.query([id]).ok()?;
+        rows.next().ok().flatten().and_then(|row| text(row, 0).map(Rc::from))
     }
 
     /// The first name of a row: each column is a text itself, or the number of one.

@@ -2,19 +2,12 @@
 
 use rooflens_schema::tables::{ActivityKind, ApiKind};
 use rooflens_schema::{Notes, RankTables, Severity};
-use rusqlite::{Connection, MAIN_DB};
 
 use crate::artefact::Artefact;
 use crate::error::IngestError;
+use crate::sqlite::made as file;
 
 const MADE: &str = include_str!("../../../../../fixtures/nsys/two_processes.sql");
-
-/// The file that statements make.
-fn file(sql: &str) -> Vec<u8> {
-    let mut connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(sql).unwrap();
-    connection.serialize(MAIN_DB).unwrap().to_vec()
-}
 
 fn read(bytes: &[u8]) -> (Result<RankTables, IngestError>, Notes) {
     let notes = Notes::default();

@@ -10,8 +10,9 @@ mod process;
 #[cfg(test)]
 mod tests;
 
-use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage};
+use rooflens_schema::{Interner, Notes, RankTables};
 
+use super::finish;
 use super::rocm::Rows;
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
@@ -41,23 +42,16 @@ impl Format for Rocpd {
     fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
         let source = from.name().to_owned();
         let fail = |why: String| IngestError::NoRecords { source_name: source.clone(), format: "rocpd", why };
-        let (stored, progress) = (from.stored_bytes, from.progress());
-        let (whole, cut) = from.into_whole();
-        if let Some(error) = cut {
-            let message = format!("the stream breaks off: {error}; what follows is missing");
-            notes.add(Stage::Ingest, Severity::DataLoss, "stream_error", &source, message);
-        }
-        let database = Database::open(whole, &source, notes).map_err(|error| fail(error.to_string()))?;
+        let database = Database::of(from, notes).map_err(|error| fail(error.to_string()))?;
         let interner = Interner::default();
         let mut rows = Rows::new(&interner, notes, &source);
         for (index, suffix) in database.suffixes("rocpd_string").iter().enumerate() {
             process::read(&database, suffix, index, &mut rows);
         }
         rows.tell();
-        // The pages were not read through us; they are all read now.
-        progress(stored.unwrap_or(0));
-        let Rows { mut tables, extent, records, .. } = rows;
-        let Some((first, last)) = extent else {
+        database.all_is_read();
+        let Rows { tables, extent, records, .. } = rows;
+        let Some(extent) = extent else {
             let elsewhere = !database.suffixes("rocpd_timestamp").is_empty();
             return Err(fail(
                 if elsewhere {
@@ -68,12 +62,6 @@ impl Format for Rocpd {
                 .to_owned(),
             ));
         };
-        tables.meta.source.clone_from(&source);
-        tables.meta.format = self.name().to_owned();
-        tables.meta.events = records;
-        (tables.meta.first_ns, tables.meta.last_ns) = (first, last);
-        tables.names = interner.freeze();
-        tables.shift(first.saturating_neg());
-        Ok(tables)
+        Ok(finish(tables, interner, (self.name(), source), records, extent))
     }
 }

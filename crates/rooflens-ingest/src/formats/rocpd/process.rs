@@ -6,7 +6,8 @@ use rooflens_schema::Severity;
 use rooflens_schema::tables::DeviceRow;
 use rusqlite::Statement;
 
-use crate::formats::rocm::{Call, Copy, Dispatch, Rows, narrow};
+use crate::formats::narrow;
+use crate::formats::rocm::{Call, Copy, Dispatch, Rows};
 use crate::sqlite::{Database, number, text};
 
 /// Records of things that no table holds.

@@ -18,7 +18,8 @@ use std::sync::Arc;
 use rooflens_schema::tables::DeviceRow;
 use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage};
 
-use super::rocm::{Call, Copy, Dispatch, Rows, narrow};
+use super::rocm::{Call, Copy, Dispatch, Rows};
+use super::{finish, narrow};
 use crate::artefact::{Artefact, Probe, Progress, Source};
 use crate::error::IngestError;
 use crate::formats::Format;
@@ -55,18 +56,12 @@ impl Format for Rocprofv3 {
             join(&file, &source, &mut rows, notes, &progress);
         }
         rows.tell();
-        let Rows { mut tables, extent, records, .. } = rows;
-        let Some((first, last)) = extent else {
+        let Rows { tables, extent, records, .. } = rows;
+        let Some(extent) = extent else {
             let why = "no line of it is a record with a start and an end".to_owned();
             return Err(IngestError::NoRecords { source_name: source, format: self.name(), why });
         };
-        tables.meta.format = self.name().to_owned();
-        tables.meta.events = records;
-        (tables.meta.first_ns, tables.meta.last_ns) = (first, last);
-        tables.meta.source = source;
-        tables.names = interner.freeze();
-        tables.shift(first.saturating_neg());
-        Ok(tables)
+        Ok(finish(tables, interner, (self.name(), source), records, extent))
     }
 }
 

@@ -18,7 +18,7 @@ use rooflens_schema::{Interner, NameId, Notes, Opt, RankTables, Severity, Stage}
 
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
-use crate::formats::Format;
+use crate::formats::{Format, finish};
 use crate::pickle::{self, Id, Pickle};
 use site::Sites;
 
@@ -70,16 +70,9 @@ impl Format for Torchmem {
         let message = "events or blocks without a usable size, state or time".to_owned();
         notes.add_many(Stage::Ingest, Severity::DataLoss, "event_without_time", &source, lost, message);
         // Microseconds since 1970.
-        let (first, last) = extent.unwrap_or((0, 0));
-        tables.meta.source = source;
-        tables.meta.format = self.name().to_owned();
-        tables.meta.events = records;
         tables.meta.base_unix_ns = extent.map(|_| 0);
         tables.meta.microsecond_clock = true;
-        (tables.meta.first_ns, tables.meta.last_ns) = (first, last);
-        tables.names = interner.freeze();
-        tables.shift(first.saturating_neg());
-        Ok(tables)
+        Ok(finish(tables, interner, (self.name(), source), records, extent.unwrap_or((0, 0))))
     }
 }
 
