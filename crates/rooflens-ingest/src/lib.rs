@@ -23,6 +23,7 @@ pub mod formats;
 pub mod ncu;
 pub mod nsys_summary;
 pub mod pickle;
+pub mod privacy;
 mod sqlite;
 
 pub use artefact::{Artefact, Probe, Progress, Source, no_progress};
@@ -32,8 +33,15 @@ pub use formats::{ALL, Format, keep_one_a_set};
 
 use rooflens_schema::{Notes, RankTables};
 
-/// Recognises the input and reads it.
+/// Recognises the input and reads it, without what is private in it.
 pub fn read(from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
+    let mut tables = read_as_it_is(from, notes)?;
+    privacy::remove(&mut tables, notes);
+    Ok(tables)
+}
+
+/// Recognises the input and reads it, user names, paths and all.
+pub fn read_as_it_is(from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
     let Some(format) = recognise(from.probe()) else {
         let beginning = from.probe().head.iter().take(24).copied().collect::<Vec<u8>>();
         return Err(IngestError::Unknown {

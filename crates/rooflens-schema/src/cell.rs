@@ -77,6 +77,16 @@ pub trait Cell: Clone {
     fn encode(column: &[Self], names: &Names) -> ArrayRef;
     /// The array as a column; `None` where its type is another.
     fn decode(array: &dyn Array, names: &NameLookup) -> Option<Vec<Self>>;
+    /// Puts other words in place of those the column holds. Most columns hold none.
+    fn reword(_column: &mut [Self], _rewording: &Rewording<'_>) {}
+}
+
+/// Other words for those in tables.
+pub struct Rewording<'a> {
+    /// For each name, by its index, the one that takes its place.
+    pub names: Vec<NameId>,
+    /// What takes a text's place; `None` where it stays.
+    pub text: &'a dyn Fn(&str) -> Option<String>,
 }
 
 macro_rules! plain_cell {
@@ -154,6 +164,11 @@ impl Cell for NameId {
         let dense = |id: &i64| names.get(id).copied().unwrap_or(NameId::EMPTY);
         Some(array.values().iter().map(dense).collect())
     }
+    fn reword(column: &mut [Self], rewording: &Rewording<'_>) {
+        for cell in column {
+            *cell = rewording.names.get(cell.index()).copied().unwrap_or(*cell);
+        }
+    }
 }
 
 impl Cell for Opt<NameId> {
@@ -173,6 +188,11 @@ impl Cell for Opt<NameId> {
         let array = array.as_any().downcast_ref::<Int64Array>()?;
         Some(array.iter().map(|id| id.and_then(|id| names.get(&id).copied()).into()).collect())
     }
+    fn reword(column: &mut [Self], rewording: &Rewording<'_>) {
+        for cell in column {
+            *cell = cell.get().map(|id| rewording.names.get(id.index()).copied().unwrap_or(id)).into();
+        }
+    }
 }
 
 impl Cell for String {
@@ -186,6 +206,13 @@ impl Cell for String {
     fn decode(array: &dyn Array, _: &NameLookup) -> Option<Vec<Self>> {
         let array = array.as_any().downcast_ref::<StringArray>()?;
         Some(array.iter().map(|text| text.unwrap_or("").to_owned()).collect())
+    }
+    fn reword(column: &mut [Self], rewording: &Rewording<'_>) {
+        for cell in column {
+            if let Some(other) = (rewording.text)(cell) {
+                *cell = other;
+            }
+        }
     }
 }
 
@@ -203,6 +230,13 @@ impl Cell for Option<String> {
     fn decode(array: &dyn Array, _: &NameLookup) -> Option<Vec<Self>> {
         let array = array.as_any().downcast_ref::<StringArray>()?;
         Some(array.iter().map(|text| text.map(str::to_owned)).collect())
+    }
+    fn reword(column: &mut [Self], rewording: &Rewording<'_>) {
+        for cell in column.iter_mut().flatten() {
+            if let Some(other) = (rewording.text)(cell) {
+                *cell = other;
+            }
+        }
     }
 }
 

@@ -110,6 +110,18 @@ impl Names {
         id
     }
 
+    /// The names with other texts where `text` answers one, and for each name of this pool, by its
+    /// index, the id it has there.
+    pub fn reworded(&self, text: &dyn Fn(&str) -> Option<String>) -> (Names, Vec<NameId>) {
+        let mut names = Names::default();
+        let id = |name: &Arc<str>| match text(name) {
+            Some(other) => names.add(&other),
+            None => names.add(name),
+        };
+        let ids = self.text.iter().map(id).collect();
+        (names, ids)
+    }
+
     /// How many names there are.
     pub fn len(&self) -> usize {
         self.text.len()

@@ -173,6 +173,11 @@ macro_rules! table {
                 $(self.$column.append(&mut other.$column);)+
             }
 
+            /// Puts other words in place of those the rows hold.
+            pub fn reword(&mut self, rewording: &$crate::cell::Rewording<'_>) {
+                $(<$type as $crate::cell::Cell>::reword(&mut self.$column, rewording);)+
+            }
+
             /// The rows re-ordered: row `i` becomes what row `order[i]` was.
             pub fn reorder(&mut self, order: &[u32]) {
                 $(self.$column = order.iter().map(|&i| self.$column[i as usize].clone()).collect();)+

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rooflens_ingest::privacy::Privacy;
 use rooflens_ingest::{
     Artefact, IngestError, Source, keep_one_a_set, ncu, no_progress, rank_files, rank_in_name, recognise,
 };
@@ -25,9 +26,21 @@ pub struct TraceFile {
     pub source: Source,
     /// The rank that its name tells.
     pub rank_by_name: Option<i32>,
+    /// Whether what is private in it is taken out.
+    pub privacy: Privacy,
 }
 
 impl Input {
+    /// The same, with what is private kept where that was asked for.
+    pub fn keeping_private(mut self, keep: bool) -> Self {
+        if let Input::Traces(files) = &mut self
+            && keep
+        {
+            files.iter_mut().for_each(|file| file.privacy = Privacy::Keep);
+        }
+        self
+    }
+
     /// Bytes to read, as they are stored; `None` where that is not known.
     pub fn stored_bytes(&self) -> Option<u64> {
         let Input::Traces(files) = self else { return None };
@@ -54,7 +67,7 @@ pub fn resolve(paths: &[PathBuf], notes: &Notes) -> Result<Input, CliError> {
             if files.iter().any(|file: &TraceFile| file.source == Source::Stdin) {
                 return Err(CliError::StdinTwice);
             }
-            files.push(TraceFile { source: Source::Stdin, rank_by_name: None });
+            files.push(TraceFile { source: Source::Stdin, rank_by_name: None, privacy: Privacy::Remove });
         } else if RunDir::is_run(path) {
             return Err(CliError::RunAmongOthers { path: path.clone() });
         } else if path.is_dir() {
@@ -81,7 +94,11 @@ fn folder(path: &Path, notes: &Notes) -> Result<Vec<TraceFile>, CliError> {
     })?;
     Ok(found
         .into_iter()
-        .map(|file| TraceFile { source: Source::File(file.path), rank_by_name: file.rank_by_name })
+        .map(|file| TraceFile {
+            source: Source::File(file.path),
+            rank_by_name: file.rank_by_name,
+            privacy: Privacy::Remove,
+        })
         .collect())
 }
 
@@ -116,7 +133,7 @@ fn file(path: &Path) -> Result<TraceFile, CliError> {
             rooflens_ingest::read(artefact, &Notes::default()).map_err(CliError::Unreadable)?;
         }
     }
-    Ok(TraceFile { rank_by_name: rank_in_name(path), source })
+    Ok(TraceFile { rank_by_name: rank_in_name(path), source, privacy: Privacy::Remove })
 }
 
 /// Paths in the same folder with a similar name.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rooflens_analyze::Findings;
+use rooflens_ingest::privacy::Privacy;
 use rooflens_ingest::{Artefact, IngestError, Progress};
 use rooflens_schema::parquet_io::RunReader;
 use rooflens_schema::{Notes, RankTables, RunDir, Severity, Stage};
@@ -167,7 +168,10 @@ fn read(file: &TraceFile, notes: &Notes, watch: &Arc<dyn Watch>) -> Result<RankT
     });
     let artefact = Artefact::open(&file.source, progress)?;
     watch.step(Step::Read, artefact.name());
-    rooflens_ingest::read(artefact, notes)
+    match file.privacy {
+        Privacy::Remove => rooflens_ingest::read(artefact, notes),
+        Privacy::Keep => rooflens_ingest::read_as_it_is(artefact, notes),
+    }
 }
 
 /// Says how many ranks were not read, where any was.

@@ -9,7 +9,10 @@ const WORDS: &[&str] =
     &[concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/wo", "rk/")];
 
 /// Where such a word is part of the matter, with its reason.
-const ALLOWED: &[(&str, &str)] = &[];
+const ALLOWED: &[(&str, &str)] = &[
+    ("crates/rooflens-ingest/src/privacy/tests.rs", "such folders are what is taken out"),
+    ("oracles/check_private.py", "such folders are what it looks for"),
+];
 
 pub fn broken() -> Result<Vec<String>> {
     let mut broken = Vec::new();

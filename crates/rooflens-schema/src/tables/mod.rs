@@ -33,7 +33,7 @@ pub use phases::{PhaseKind, PhaseRow, PhaseSource, Phases};
 pub use ranks::{RankRow, Ranks};
 pub use runs::{RunRow, Runs};
 
-use crate::cell::Opt;
+use crate::cell::{Opt, Rewording};
 use crate::names::Names;
 use crate::table::TableSpec;
 
@@ -117,6 +117,29 @@ impl RankTables {
         moved(&mut self.meta.last_ns);
         if let Some(base) = &mut self.meta.base_unix_ns {
             *base = base.saturating_sub(delta_ns);
+        }
+    }
+
+    /// Puts other words in place of those that `text` answers for, wherever they stand. Names that
+    /// become the same are one name from then on.
+    pub fn reword(&mut self, text: &dyn Fn(&str) -> Option<String>) {
+        let (names, ids) = self.names.reworded(text);
+        self.names = names;
+        let rewording = Rewording { names: ids, text };
+        self.kernel_dim.reword(&rewording);
+        self.devices.reword(&rewording);
+        self.kernels.reword(&rewording);
+        self.ops.reword(&rewording);
+        self.api.reword(&rewording);
+        self.frames.reword(&rewording);
+        self.phases.reword(&rewording);
+        self.memory.reword(&rewording);
+        self.memory_blocks.reword(&rewording);
+        self.collectives.reword(&rewording);
+        for (_, value) in &mut self.meta.properties {
+            if let Some(other) = text(value) {
+                *value = other;
+            }
         }
     }
 

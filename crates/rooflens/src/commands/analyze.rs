@@ -17,7 +17,7 @@ use crate::inputs::{self, Input};
 use crate::job;
 use crate::output;
 use crate::progress;
-use crate::run::sampled_parts;
+use crate::run::RunDocument;
 use crate::saved;
 
 const EXAMPLES: &str = "\
@@ -35,6 +35,9 @@ pub struct Args {
     /// traces are the ranks of one job
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
+    /// Keep paths, addresses and values of the environment that names in the trace hold
+    #[arg(long)]
+    keep_private: bool,
     /// Save tables, findings and report to this run directory
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -69,7 +72,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         return Err(CliError::TableWithoutCsv { table: table.name() });
     }
     let notes = Notes::default();
-    let input = inputs::resolve(&args.inputs, &notes)?;
+    let input = inputs::resolve(&args.inputs, &notes)?.keeping_private(args.keep_private);
     let run = args.output.as_deref().map(saved::destination).transpose()?;
     // A run that is analysed into itself has its tables already.
     let own =
@@ -81,7 +84,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let Some(run) = &run {
         saved::write_findings(run, &outcome.findings)?;
         let document = crate::run::describe(run, &mut outcome.findings);
-        let more = sampled_parts(run);
+        let more = document.as_ref().map_or_else(Vec::new, RunDocument::parts);
         page =
             Some(saved::write_report(&run.report(), &outcome.findings, Extras { more: &more, top: None })?);
         crate::run::rewrite(run, document.as_ref(), &outcome.findings)?;

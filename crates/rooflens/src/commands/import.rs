@@ -27,6 +27,9 @@ pub struct Args {
     /// Trace, folder with the traces of one job, or `-`; several traces are the ranks of one job
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
+    /// Keep paths, addresses and values of the environment that names in the trace hold
+    #[arg(long)]
+    keep_private: bool,
     /// Run directory to write
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
@@ -35,7 +38,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let notes = Notes::default();
-    let input = inputs::resolve(&args.inputs, &notes)?;
+    let input = inputs::resolve(&args.inputs, &notes)?.keeping_private(args.keep_private);
     let run = saved::destination(&args.output)?;
     if let Input::Run(read) = &input
         && saved::same_folder(read.root(), run.root())

@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::inputs::Input;
 use crate::job;
 use crate::progress;
+use crate::run::RunDocument;
 use crate::saved;
 
 const EXAMPLES: &str = "\
@@ -60,7 +61,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     };
     let top = crate::run::settings(&run).and_then(|settings| usize::try_from(settings.output.top).ok());
     let document = crate::run::describe(&run, &mut outcome.findings);
-    let more = crate::run::sampled_parts(&run);
+    let more = document.as_ref().map_or_else(Vec::new, RunDocument::parts);
     let page = saved::write_report(&folder, &outcome.findings, Extras { more: &more, top })?;
     if args.output.is_none() {
         crate::run::rewrite(&run, document.as_ref(), &outcome.findings)?;

@@ -56,6 +56,11 @@ const CODES: &[(&str, &str)] = &[
         "header_not_kept",
         "Keys around the events that are not stored, since they may name people or machines.",
     ),
+    (
+        "private",
+        "Paths, addresses, accounts, keys and values of the environment were taken out of the names in the \
+         trace. `--keep-private` keeps them.",
+    ),
     ("unread_*", "Events of a category that has no table yet; they are counted and not read."),
     (
         "device_lost",

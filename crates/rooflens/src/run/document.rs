@@ -144,11 +144,6 @@ impl RunDocument {
     }
 }
 
-/// What the report of a run has besides the trace; nothing where it was not made by `rooflens run`.
-pub fn sampled_parts(run: &RunDir) -> Vec<Part> {
-    sampling::of_run(run).iter().map(rooflens_report::sampled::part).collect()
-}
-
 #[derive(Serialize)]
 struct Whole<'a> {
     #[serde(flatten)]

@@ -18,7 +18,7 @@ mod sweep;
 use rooflens_collect::execute::{Processes, find_program};
 use rooflens_collect::package as python;
 
-pub use self::document::{describe, rewrite, sampled_parts};
+pub use self::document::{RunDocument, describe, rewrite};
 pub use self::files::{rewrite as rewrite_files, settings};
 pub use self::follow::Follower;
 use self::job::Done;

@@ -6,7 +6,7 @@ use std::path::Path;
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Kernels, Operators, Verdict};
 use rooflens_cost::measured::{Efficiency, PhaseEfficiency, RunPhase};
-use rooflens_report::TerminalOptions;
+use rooflens_report::{TerminalOptions, format};
 use serde_json::Value as Json;
 
 use super::document::RunDocument;
@@ -111,7 +111,7 @@ fn efficiency(of: Option<&Efficiency>) -> String {
     let phases = of.into_iter().flat_map(|of| &of.phases);
     let reached = |pick: fn(&PhaseEfficiency) -> Option<f64>| {
         let phase = |(phase, found): (&RunPhase, &PhaseEfficiency)| {
-            Some(format!("{} {}", phase.as_str(), percent(pick(found)?)))
+            Some(format!("{} {}", phase.as_str(), format::share(pick(found)?)))
         };
         phases.clone().filter_map(phase).collect::<Vec<_>>().join(", ")
     };
@@ -131,8 +131,9 @@ fn where_time_goes(findings: &Findings, limit: usize) -> String {
     let kernels = findings.get::<Kernels>().filter(|kernels| !kernels.0.is_empty());
     let rows: Vec<[String; 3]> = match (kernels, findings.get::<Operators>()) {
         (Some(kernels), _) => {
-            let row =
-                |name: &str, ns: i64, share: f64| [format!("  {name}"), time(ns as f64), percent(share)];
+            let row = |name: &str, ns: i64, share: f64| {
+                [format!("  {name}"), time(ns as f64), format::share(share)]
+            };
             kernels
                 .0
                 .iter()
@@ -145,7 +146,7 @@ fn where_time_goes(findings: &Findings, limit: usize) -> String {
             .iter()
             .take(limit)
             .map(|operator| {
-                [format!("  {}", operator.name), time(operator.self_ns as f64), percent(operator.share)]
+                [format!("  {}", operator.name), time(operator.self_ns as f64), format::share(operator.share)]
             })
             .collect(),
         (None, None) => Vec::new(),
@@ -218,14 +219,6 @@ fn time(ns: f64) -> String {
         2
     };
     format!("{value:.decimals$} {unit}")
-}
-
-fn percent(share: f64) -> String {
-    match share * 100.0 {
-        // Not nothing.
-        percent if percent > 0.0 && percent < 0.05 => "<0.1%".to_owned(),
-        percent => format!("{percent:.1}%"),
-    }
 }
 
 #[cfg(test)]
