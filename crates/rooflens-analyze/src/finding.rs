@@ -12,6 +12,8 @@ pub trait Finding: Any + Send {
     fn to_json(&self) -> Value;
     /// For [`Findings::get`].
     fn as_any(&self) -> &dyn Any;
+    /// For [`Findings::get_mut`].
+    fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
 impl<T: Serialize + Any + Send> Finding for T {
@@ -20,6 +22,9 @@ impl<T: Serialize + Any + Send> Finding for T {
         serde_json::to_value(self).unwrap_or(Value::Null)
     }
     fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }
@@ -53,6 +58,11 @@ impl Findings {
     pub fn get<T: Any>(&self) -> Option<&T> {
         // `&**`: the box itself is `Any` too, so the trait object must be reached explicitly.
         self.items.iter().find_map(|(_, finding)| (**finding).as_any().downcast_ref::<T>())
+    }
+
+    /// The same, to be completed with what the trace does not tell.
+    pub fn get_mut<T: Any>(&mut self) -> Option<&mut T> {
+        self.items.iter_mut().find_map(|(_, finding)| (**finding).as_any_mut().downcast_mut::<T>())
     }
 
     /// Name and finding, in order.

@@ -16,6 +16,7 @@ pub mod finding;
 mod host_thread;
 pub mod interval;
 pub mod kernel_catalog;
+pub mod ledger;
 pub mod part;
 pub mod profiled;
 mod role;

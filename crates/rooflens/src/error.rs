@@ -88,6 +88,12 @@ pub enum CliError {
         /// The table asked for.
         table: &'static str,
     },
+    /// The ledger can have no floor.
+    #[error("no floor can be computed: {reason}")]
+    NoFloor {
+        /// What is missing.
+        reason: String,
+    },
     /// The output folder holds something else.
     #[error("{path} is not empty and not a Rooflens run: nothing was written")]
     NotOurs {
@@ -237,6 +243,7 @@ impl CliError {
             | CliError::StdinTwice
             | CliError::NoPhases { .. }
             | CliError::TableWithoutCsv { .. }
+            | CliError::NoFloor { .. }
             | CliError::NotOurs { .. }
             | CliError::NotAFolder { .. }
             | CliError::SameRun { .. }
@@ -302,6 +309,7 @@ impl CliError {
                 "rooflens doctor tells whether this folder is writable; df -h . tells its free room"
                     .to_owned(),
             ),
+            CliError::NoFloor { .. } => Some("rooflens list hardware names the devices".to_owned()),
             CliError::Stdout { .. } => Some("df -h . tells the free room".to_owned()),
             CliError::Cost(error) => Some(error.hint()),
             CliError::Measure(error) => Some(error.hint()),

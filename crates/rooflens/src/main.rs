@@ -26,6 +26,7 @@ mod environment;
 mod error;
 mod exit;
 mod externals;
+mod floors;
 mod glossary;
 mod hardware;
 mod inputs;

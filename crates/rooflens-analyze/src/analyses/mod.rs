@@ -8,6 +8,7 @@ mod gaps;
 mod health;
 mod kernels;
 mod launches;
+mod ledger;
 mod memory;
 mod modules;
 mod operators;
@@ -24,6 +25,10 @@ pub use gaps::{GapExample, GapStat, Gaps};
 pub use health::{Check, Health};
 pub use kernels::{KernelStat, Kernels};
 pub use launches::{ApiStat, Launches};
+pub use ledger::{
+    ClassLedger, FloorSource, LayerLedger, Ledger, LedgerLine, LineStep, OUTSIDE, PhaseLedger, StepShape,
+    StepTime,
+};
 pub use memory::{DeviceMemory, Memory, MemoryAtEnd, SiteMemory};
 pub use modules::{LayerStat, ModuleStat, Modules};
 pub use operators::{OperatorStat, Operators, ShapeStat};
@@ -69,6 +74,7 @@ pub const ALL: &[&dyn Analysis] = &[
     &phases::PhasesAnalysis,
     &launches::LaunchesAnalysis,
     &gaps::GapsAnalysis,
+    &ledger::LedgerAnalysis,
     &modules::ModulesAnalysis,
     &parts::PartsAnalysis,
     &frames::FramesAnalysis,

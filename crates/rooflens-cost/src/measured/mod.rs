@@ -4,6 +4,7 @@
 //! same units as everything else. Nothing is measured here.
 
 mod efficiency;
+mod floors;
 mod parts;
 mod torch_flops;
 mod work;
@@ -11,6 +12,7 @@ mod work;
 use serde::{Deserialize, Serialize};
 
 pub use efficiency::{Efficiency, PhaseEfficiency, RanBytes, RanFlops, efficiency};
+pub use floors::{ClassFloor, floors};
 pub use parts::{
     MeasuredPart, MeasuredPhase, PartRow, PhaseParts, StaticVsMeasured, Timeline, part_of, static_vs_measured,
 };

@@ -5,6 +5,10 @@
 pub enum Tone {
     /// Compute kernels.
     Compute,
+    /// What physics demands.
+    Floor,
+    /// Work that a fused kernel would do on the way.
+    Unneeded,
     /// Communication that compute does not hide.
     Communication,
     /// Copies that nothing hides.
@@ -28,6 +32,8 @@ impl Tone {
     pub fn as_str(self) -> &'static str {
         match self {
             Tone::Compute => "compute",
+            Tone::Floor => "floor",
+            Tone::Unneeded => "unneeded",
             Tone::Communication => "communication",
             Tone::Copy => "copy",
             Tone::Idle => "idle",

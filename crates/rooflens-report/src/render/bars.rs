@@ -8,6 +8,8 @@ pub fn glyph(tone: Tone) -> char {
         Tone::Compute | Tone::Plain => '█',
         Tone::Communication => '▓',
         Tone::Copy => '▒',
+        Tone::Floor => '▆',
+        Tone::Unneeded => '▄',
         Tone::LaunchBound => '░',
         Tone::CpuBound => '▚',
         Tone::Sync => '▞',

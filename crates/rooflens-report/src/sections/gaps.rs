@@ -11,9 +11,6 @@ use crate::sections::{Detail, Section, gap_tone};
 
 pub(super) struct GapsSection;
 
-/// Causes on one screen.
-const SCREEN: usize = 4;
-
 impl Section for GapsSection {
     fn name(&self) -> &'static str {
         "gaps"
@@ -26,11 +23,9 @@ impl Section for GapsSection {
         if gaps.is_empty() {
             return vec![];
         }
+        // The ledger has the same times on its lines.
         if detail.is_screen() {
-            // The tail is no idle time.
-            let idle: Vec<&GapStat> = gaps.iter().filter(|gap| gap.share_of_idle.is_some()).collect();
-            let table = table(&idle, detail.rows().min(SCREEN));
-            return if idle.is_empty() { vec![] } else { vec![Block::Table(table)] };
+            return vec![];
         }
         let mut blocks = vec![Block::Table(table(gaps, usize::MAX))];
         let examples: Vec<(GapCause, GapExample)> = gaps

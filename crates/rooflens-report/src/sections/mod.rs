@@ -8,6 +8,7 @@ mod gaps;
 mod health;
 mod kernels;
 mod launches;
+mod ledger;
 mod memory;
 mod missing;
 mod model;
@@ -83,6 +84,7 @@ pub const ALL: &[&dyn Section] = &[
     &model::ModelSection,
     &trace::TraceSection,
     &devices::DevicesSection,
+    &ledger::LedgerSection,
     &gaps::GapsSection,
     &kernels::KernelsSection,
     &operators::OperatorsSection,

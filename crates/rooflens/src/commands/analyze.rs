@@ -13,6 +13,7 @@ use crate::console::Console;
 use crate::document::Document;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::floors;
 use crate::inputs::{self, Input};
 use crate::job;
 use crate::output;
@@ -38,6 +39,8 @@ pub struct Args {
     /// Keep paths, addresses and values of the environment that names in the trace hold
     #[arg(long)]
     keep_private: bool,
+    #[command(flatten)]
+    floor: floors::Args,
     /// Save tables, findings and report to this run directory
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -80,6 +83,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let tables = run.as_ref().filter(|dir| !own(dir));
     let mut outcome =
         progress::follow(console, input.stored_bytes(), |watch| job::analyze(&input, &notes, tables, watch))?;
+    args.floor.join(&mut outcome.findings)?;
     let mut page = None;
     if let Some(run) = &run {
         saved::write_findings(run, &outcome.findings)?;

@@ -31,6 +31,8 @@ impl Ink {
             Ink::Tone(Tone::Compute | Tone::Plain) => Some("34"),
             Ink::Tone(Tone::Communication) | Ink::Grade(Grade::Ok) => Some("32"),
             Ink::Tone(Tone::Copy) => Some("36"),
+            Ink::Tone(Tone::Floor) => Some("32"),
+            Ink::Tone(Tone::Unneeded) => Some("35"),
             Ink::Tone(Tone::LaunchBound | Tone::CpuBound | Tone::Sync) | Ink::Grade(Grade::Warning) => {
                 Some("33")
             }

@@ -1,0 +1,128 @@
+//! The time ledger: every nanosecond of a timeline belongs to one activity and stands on one line.
+//!
+//! A device's timeline runs from its first activity to the end of its last. A moment belongs to the
+//! activity that runs; where several run, to compute before communication before copies, and among
+//! the same kind to the one that started first; where none runs, to the one that ends the gap. So each
+//! moment has a phase, a step, a layer, a class and a line, and everything adds up, to the nanosecond.
+//! A trace without device activity has the busiest host thread in the device's place: operators, each
+//! less what is inside it, and the host's own code between them.
+
+mod charge;
+mod class;
+mod floors;
+mod host;
+
+pub use class::is_needed;
+pub use floors::{Floor, Floors, PhaseFloors};
+
+pub(crate) use charge::charges;
+pub(crate) use class::{Classes, of_operator};
+pub(crate) use floors::spend;
+pub(crate) use host::moments;
+
+use rooflens_schema::tables::GapCause;
+use serde::Serialize;
+
+/// A line of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    /// What physics demands: the least time of the model's work on the device.
+    Floor,
+    /// Time of kernels that the model needs, above the least.
+    Inefficiency,
+    /// Time of kernels that the model needs, where no least time is known.
+    Kernels,
+    /// Work that the model does not need as kernels of their own: copies, casts, unfused elementwise work.
+    Unneeded,
+    /// Exchange between devices with nothing else running.
+    Communication,
+    /// Copies and fills by the driver with nothing else running.
+    Copies,
+    /// Idle: the host launched one kernel after the other, slower than the device ran them.
+    LaunchBound,
+    /// Idle: the host was busy with something else.
+    CpuBound,
+    /// Idle: the host had waited for the device.
+    Sync,
+    /// Idle: queued work waited for another stream, a copy, a collective, or something unrecorded.
+    Dependency,
+    /// Idle: what the device needs between two queued activities.
+    Dispatch,
+    /// Idle, and the trace does not tell why.
+    Unknown,
+}
+
+impl Line {
+    /// Every line, in the order of the ledger.
+    pub const ALL: &[Line] = &[
+        Line::Floor,
+        Line::Inefficiency,
+        Line::Kernels,
+        Line::Unneeded,
+        Line::Communication,
+        Line::Copies,
+        Line::LaunchBound,
+        Line::CpuBound,
+        Line::Sync,
+        Line::Dependency,
+        Line::Dispatch,
+        Line::Unknown,
+    ];
+
+    /// Name in JSON and tables.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Line::Floor => "floor",
+            Line::Inefficiency => "inefficiency",
+            Line::Kernels => "kernels",
+            Line::Unneeded => "unneeded",
+            Line::Communication => "communication",
+            Line::Copies => "copies",
+            Line::LaunchBound => "launch_bound",
+            Line::CpuBound => "cpu_bound",
+            Line::Sync => "sync",
+            Line::Dependency => "dependency",
+            Line::Dispatch => "dispatch",
+            Line::Unknown => "unknown",
+        }
+    }
+
+    /// What stands on it.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Line::Floor => "what physics demands: the least time of the model's work",
+            Line::Inefficiency => "kernels that the model needs, above their least time",
+            Line::Kernels => "kernels that the model needs; no least time is known",
+            Line::Unneeded => "copies, casts and unfused elementwise work",
+            Line::Communication => "exchange between devices, nothing else running",
+            Line::Copies => "copies and fills by the driver, nothing else running",
+            Line::LaunchBound => "idle: the host launched slower than the device ran",
+            Line::CpuBound => "idle: the host was busy with something else",
+            Line::Sync => "idle: the host had waited for the device",
+            Line::Dependency => "idle: queued work waited for other work",
+            Line::Dispatch => "idle: what the device needs between two activities",
+            Line::Unknown => "idle: the trace does not tell why",
+        }
+    }
+
+    /// Whether the timeline did nothing.
+    #[must_use]
+    pub fn is_idle(self) -> bool {
+        self >= Line::LaunchBound
+    }
+
+    /// The line of a gap.
+    pub(crate) fn of_gap(cause: GapCause) -> Self {
+        match cause {
+            GapCause::LaunchBound => Line::LaunchBound,
+            GapCause::CpuBound => Line::CpuBound,
+            GapCause::Sync => Line::Sync,
+            GapCause::DataDependency => Line::Dependency,
+            GapCause::Dispatch => Line::Dispatch,
+            GapCause::None | GapCause::Tail | GapCause::Unknown => Line::Unknown,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Every nanosecond on its line: what physics demanded, and what was lost to what.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{ClassLedger, Ledger, LedgerLine, PhaseLedger};
+use rooflens_analyze::ledger::Line;
+
+use crate::block::{Block, Cell, Column, Field, Level, Stack, StackBar, Table, Tone};
+use crate::format;
+use crate::sections::{Detail, Section, words};
+
+pub(super) struct LedgerSection;
+
+/// Lines on one screen.
+const SCREEN: usize = 8;
+
+impl Section for LedgerSection {
+    fn name(&self) -> &'static str {
+        "ledger"
+    }
+    fn title(&self) -> &'static str {
+        "Time ledger"
+    }
+    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
+        let Some(ledger) = findings.get::<Ledger>().filter(|ledger| ledger.wall_ns > 0) else {
+            return vec![];
+        };
+        let phases: Vec<&PhaseLedger> = ledger.phases.iter().filter(|phase| phase.wall_ns > 0).collect();
+        if detail.is_screen() {
+            // The phase with the most time stands for all; the page has the others.
+            let Some(phase) = phases.first() else { return vec![] };
+            return vec![Block::Text(head(phase)), Block::Table(table(phase, SCREEN))];
+        }
+        let mut blocks = vec![];
+        if let Some(source) = &ledger.floor_of {
+            let text = format!("The floor is that of {} on {}.", source.model, source.device);
+            blocks.push(Block::Text(text));
+        } else if let Some(reason) = ledger.not_computed.get("floor") {
+            blocks.push(Block::Text(format!("No floor: {reason}.")));
+        }
+        blocks.push(Block::Stack(stack(&phases)));
+        for phase in phases {
+            blocks.push(Block::Heading(head(phase)));
+            blocks.push(Block::Table(table(phase, usize::MAX)));
+            if phase.unspent_floor_ns > 0.0 {
+                blocks.push(Block::Text(format!(
+                    "Kernels took {} less than the floor: the model, the device or the shapes are not what ran.",
+                    format::time(phase.unspent_floor_ns)
+                )));
+            }
+            if phase.classes.len() > 1 {
+                blocks.push(Block::Table(Table::new(
+                    "ledger_classes",
+                    CLASSES,
+                    &phase.classes,
+                    detail.rows(),
+                )));
+            }
+        }
+        blocks
+    }
+}
+
+fn head(phase: &PhaseLedger) -> String {
+    match &phase.step {
+        Some(step) => format!(
+            "{}: {}, {} in all, median {}",
+            words(phase.phase),
+            format::plural(phase.steps as i64, "step"),
+            format::time(phase.wall_ns as f64),
+            format::time(step.p50_ns as f64)
+        ),
+        None => format!("{} of steps: {}", words(phase.phase), format::time(phase.wall_ns as f64)),
+    }
+}
+
+/// A line with what the table shows of it.
+struct Shown {
+    line: LedgerLine,
+    p50_ns: Option<i64>,
+}
+
+fn table(phase: &PhaseLedger, rows: usize) -> Table {
+    let shown = |line: &LedgerLine| Shown {
+        p50_ns: phase.line_steps.iter().find(|step| step.line == line.line).map(|step| step.p50_ns),
+        line: line.clone(),
+    };
+    let lines: Vec<Shown> = phase.lines.iter().map(shown).collect();
+    Table::new("ledger", LINES, &lines, rows).tones(&lines, |shown: &Shown| tone(shown.line.line))
+}
+
+const LINES: &[Field<Shown>] = &[
+    (Column::text("line", "line"), |shown| Cell::word(shown.line.line.as_str())),
+    (Column::number("ns", "time").help("Over all steps of the phase, on all devices."), |shown| {
+        Cell::Time(shown.line.ns)
+    }),
+    (Column::number("p50_ns", "median step").at(Level::Screen), |shown| {
+        Cell::or(shown.p50_ns, Cell::Time, "told for kernels as a whole, and inside of steps")
+    }),
+    (Column::bar("share", "of wall time"), |shown| Cell::Share(shown.line.share)),
+    (Column::text("meaning", "what it is").at(Level::Screen), |shown| Cell::text(shown.line.line.meaning())),
+];
+
+const CLASSES: &[Field<ClassLedger>] = &[
+    (Column::text("class", "class"), |class| Cell::word(class.class.as_str())),
+    (Column::text("line", "line"), |class| Cell::word(class.line.as_str())),
+    (Column::number("activities", "activities"), |class| Cell::count(class.activities)),
+    (Column::number("ns", "time").help("Time it is charged with: overlaps count once."), |class| {
+        Cell::Time(class.ns)
+    }),
+    (Column::number("floor_ns", "of it floor"), |class| {
+        Cell::or(class.floor_ns, Cell::Time, "no model or no device is known")
+    }),
+];
+
+fn stack(phases: &[&PhaseLedger]) -> Stack {
+    let used: Vec<Line> =
+        Line::ALL.iter().copied().filter(|line| phases.iter().any(|phase| phase.on(*line) > 0)).collect();
+    Stack {
+        parts: used.iter().map(|line| (tone(*line), words(line.as_str()))).collect(),
+        bars: phases
+            .iter()
+            .map(|phase| StackBar {
+                label: words(phase.phase),
+                parts_ns: used.iter().map(|line| phase.on(*line)).collect(),
+                whole_ns: phase.wall_ns,
+            })
+            .collect(),
+    }
+}
+
+/// What stands for a line.
+fn tone(line: Line) -> Tone {
+    match line {
+        Line::Floor => Tone::Floor,
+        Line::Inefficiency | Line::Kernels => Tone::Compute,
+        Line::Unneeded => Tone::Unneeded,
+        Line::Communication => Tone::Communication,
+        Line::Copies => Tone::Copy,
+        Line::LaunchBound => Tone::LaunchBound,
+        Line::CpuBound => Tone::CpuBound,
+        Line::Sync => Tone::Sync,
+        Line::Dependency | Line::Dispatch | Line::Unknown => Tone::OtherIdle,
+    }
+}

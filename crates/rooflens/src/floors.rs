@@ -1,0 +1,166 @@
+//! Least times for a ledger: the model and the device that a trace ran on, from the command line.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{Ledger, PhaseLedger, StepShape};
+use rooflens_analyze::ledger::{Floor, Floors, PhaseFloors};
+use rooflens_cost::hardware::Device;
+use rooflens_cost::measured::{self, Ran, RunPhase, Shape};
+use rooflens_cost::step::Step;
+use rooflens_cost::{Model, Parallel, Setup};
+use rooflens_schema::tables::PhaseKind;
+
+use crate::cost::files;
+use crate::error::CliError;
+use crate::project;
+
+/// What is known of what ran, besides the trace.
+#[derive(clap::Args, Default)]
+#[group(id = "floor")]
+pub struct Args {
+    /// The model that ran: its config.json or folder; gives the ledger its floor
+    #[arg(long, value_name = "PATH", help_heading = "Floor")]
+    pub model: Option<PathBuf>,
+    /// The device that it ran on, where the trace does not name it
+    #[arg(long, value_name = "NAME", help_heading = "Floor")]
+    pub hardware: Option<String>,
+    /// Devices that share each layer
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Floor")]
+    pub tp: u64,
+    /// Tokens in the cache of each sequence, where the trace does not tell
+    #[arg(long, value_name = "N", help_heading = "Floor")]
+    pub context: Option<u64>,
+    /// Sequences of a step, where the trace does not tell
+    #[arg(long, value_name = "N", help_heading = "Floor")]
+    pub batch: Option<u64>,
+    /// Format of the weights, where the config does not tell it
+    #[arg(long, value_name = "FORMAT", help_heading = "Floor")]
+    pub dtype: Option<String>,
+}
+
+/// The model and device of a command line.
+pub struct Known {
+    /// The model.
+    pub model: Model,
+    /// Its name.
+    pub name: String,
+    /// How devices share it.
+    pub setup: Setup,
+    /// The device.
+    pub device: Device,
+}
+
+impl Args {
+    /// Reads what was asked for; nothing where no model was named.
+    pub fn known(&self, findings: &Findings) -> Result<Option<Known>, CliError> {
+        let Some(path) = &self.model else { return Ok(None) };
+        let mut blueprint = files::blueprint(path)?;
+        if let Some(format) = &self.dtype {
+            blueprint.weights(format);
+        }
+        let model = blueprint.model().map_err(|source| CliError::NoFloor { reason: source.to_string() })?;
+        let setup = Setup { parallel: Parallel { tp: self.tp, ..Parallel::NONE }, ..Setup::default() };
+        if let Some(reason) = setup.parallel.fault(model.depth) {
+            return Err(CliError::NoFloor { reason });
+        }
+        let in_trace = findings.get::<rooflens_analyze::analyses::Devices>();
+        let in_trace = in_trace.and_then(|devices| devices.0.iter().find_map(|device| device.name.clone()));
+        let Some(name) = self.hardware.clone().or(in_trace) else {
+            let reason = "the trace does not name its device: --hardware names it".to_owned();
+            return Err(CliError::NoFloor { reason });
+        };
+        let device = files::Devices::read(&project::hardware())?.find(&name)?.clone();
+        Ok(Some(Known { model, name: name_of(path), setup, device }))
+    }
+
+    /// Gives the ledger its floor, where a model was named.
+    pub fn join(&self, findings: &mut Findings) -> Result<Option<Known>, CliError> {
+        let known = self.known(findings)?;
+        if let (Some(known), Some(ledger)) = (&known, findings.get_mut::<Ledger>()) {
+            match self.floors(known, ledger) {
+                Ok(floors) => ledger.join(&floors),
+                Err(reason) => ledger.without_floor(reason),
+            }
+        }
+        Ok(known)
+    }
+
+    /// The least times of every phase that the ledger knows the shapes of.
+    pub fn floors(&self, known: &Known, ledger: &Ledger) -> Result<Floors, String> {
+        let mut phases = BTreeMap::new();
+        let mut lacking = None;
+        for phase in &ledger.phases {
+            let Some((kind, run_phase)) = phase_of(phase) else { continue };
+            match self.passes(phase, run_phase) {
+                Ok(ran) => {
+                    phases.insert(kind, of_passes(known, &ran, run_phase)?);
+                }
+                Err(reason) => lacking = Some(reason),
+            }
+        }
+        match lacking {
+            Some(reason) if phases.is_empty() => Err(reason),
+            _ if phases.is_empty() => Err("no phase of the trace is a prefill or a decode step".to_owned()),
+            _ => Ok(Floors { model: known.name.clone(), device: known.device.name.clone(), phases }),
+        }
+    }
+
+    fn passes(&self, phase: &PhaseLedger, run_phase: RunPhase) -> Result<Vec<Ran>, String> {
+        let mut ran = Vec::new();
+        for shape in &phase.shapes {
+            let one = Ran { shape: self.shape(shape, run_phase)?, dur_ns: 0 };
+            ran.extend(std::iter::repeat_n(one, shape.steps));
+        }
+        Ok(ran)
+    }
+
+    fn shape(&self, shape: &StepShape, phase: RunPhase) -> Result<Shape, String> {
+        let told =
+            |value: Option<i64>| value.and_then(|value| u64::try_from(value).ok()).filter(|value| *value > 0);
+        let batch = told(shape.batch).or(self.batch);
+        let prompt = told(shape.prefill_tokens);
+        let mut needed = Vec::new();
+        if phase != RunPhase::Decode {
+            let prompt = prompt.ok_or("the trace does not tell how many tokens its prompts have")?;
+            let going_on = told(shape.decode_tokens).unwrap_or(0);
+            let prompts = batch.map_or(1, |batch| batch.saturating_sub(going_on)).max(1);
+            needed.push(Step::prefill(prompts, prompt / prompts, 0));
+        }
+        let going_on = if phase == RunPhase::Decode { batch } else { told(shape.decode_tokens) };
+        if phase != RunPhase::Prefill {
+            let going_on =
+                going_on.ok_or("the trace does not tell how many sequences a step has: --batch tells it")?;
+            let context = told(shape.kv_tokens).or(self.context.map(|each| each.saturating_mul(going_on)));
+            let context = context
+                .ok_or("the trace does not tell how many tokens are in the cache: --context tells it")?;
+            needed.extend(measured::decoding(going_on, context.max(going_on)));
+        }
+        Ok(Shape { phase, padded: needed.clone(), needed, pictures: Some(Vec::new()) })
+    }
+}
+
+fn of_passes(known: &Known, ran: &[Ran], phase: RunPhase) -> Result<PhaseFloors, String> {
+    let found = measured::floors(&known.model, &known.setup, &known.device, ran).remove(&phase);
+    let classes = found.ok_or("no step was counted")??;
+    Ok(PhaseFloors { steps: ran.len(), classes: classes.into_iter().map(floor).collect() })
+}
+
+/// As the ledger takes it.
+pub fn floor(class: measured::ClassFloor) -> Floor {
+    Floor { class: class.class.to_owned(), ns: class.ns, flops: class.flops, bytes: class.bytes }
+}
+
+/// What a phase of a trace is to the cost model.
+pub fn phase_of(phase: &PhaseLedger) -> Option<(PhaseKind, RunPhase)> {
+    let kind = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
+    let kind = kind.into_iter().find(|kind| kind.as_str() == phase.phase)?;
+    Some((kind, RunPhase::named(kind.as_str())?))
+}
+
+fn name_of(path: &Path) -> String {
+    let path = if path.ends_with("config.json") { path.parent().unwrap_or(path) } else { path };
+    let path = if path.is_file() { path.with_extension("") } else { path.to_owned() };
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
