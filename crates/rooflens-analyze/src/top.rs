@@ -36,7 +36,16 @@ pub struct TopKernel {
     /// How many launches of this name stand before the one whose duration is nearest the median; null
     /// where the input has no single launches.
     pub typical_skip: Option<u64>,
+    /// Numbers of launches, from 0, whose duration is within [`TYPICAL_WITHIN`] of the median, the nearest
+    /// first; that of `typical_skip` always.
+    #[serde(skip)]
+    pub typical: Vec<u64>,
 }
+
+/// Part of the median by which a typical launch may differ from it.
+pub const TYPICAL_WITHIN: f64 = 0.05;
+/// Typical launches that are kept.
+const MOST_TYPICAL: usize = 256;
 
 /// Gathers kernels over ranks.
 #[derive(Default)]
@@ -90,6 +99,7 @@ pub fn described(name: String, fill: impl FnOnce(&mut TopKernel)) -> TopKernel {
         stddev_ns: None,
         share: 0.0,
         typical_skip: None,
+        typical: Vec::new(),
     };
     fill(&mut kernel);
     kernel
@@ -117,7 +127,16 @@ fn kernel(name: String, mut launches: Vec<(i64, i64)>) -> Option<TopKernel> {
     let median = (sorted[(count - 1) / 2] as f64 + sorted[count / 2] as f64) / 2.0;
     let squares: f64 = sorted.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
     let off = |duration: i64| (duration as f64 - median).abs();
-    let typical = launches.iter().enumerate().min_by(|a, b| off(a.1.1).total_cmp(&off(b.1.1)));
+    let mut near: Vec<(f64, u64)> =
+        launches.iter().enumerate().map(|(at, launch)| (off(launch.1), at as u64)).collect();
+    near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let is_typical = |place: usize, off: f64| place == 0 || off <= TYPICAL_WITHIN * median;
+    let typical: Vec<u64> = near
+        .iter()
+        .enumerate()
+        .filter(|(place, near)| is_typical(*place, near.0))
+        .map(|(_, near)| near.1)
+        .collect();
     Some(described(name, |kernel| {
         kernel.count = count as u64;
         kernel.total_ns = total as f64;
@@ -125,7 +144,8 @@ fn kernel(name: String, mut launches: Vec<(i64, i64)>) -> Option<TopKernel> {
         kernel.median_ns = median;
         (kernel.min_ns, kernel.max_ns) = (min as f64, max as f64);
         kernel.stddev_ns = (count > 1).then(|| (squares / (count - 1) as f64).sqrt());
-        kernel.typical_skip = typical.map(|(at, _)| at as u64);
+        kernel.typical_skip = typical.first().copied();
+        kernel.typical = typical.into_iter().take(MOST_TYPICAL).collect();
     }))
 }
 

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use rooflens_compose::Place;
 use rooflens_compose::value::{Origin, Source};
 
-use crate::plan::Stage;
-
 /// A setting that cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{problem}")]
@@ -85,14 +83,6 @@ pub enum PlanError {
     /// A setting is wrong.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A stage that cannot be run yet is on.
-    #[error("the stage {} is on, but this version cannot run it yet", .stage.name())]
-    NotBuilt {
-        /// The stage.
-        stage: Stage,
-        /// Where it is switched on.
-        place: Option<Box<Place>>,
-    },
     /// No stage is on.
     #[error("no stage is on: there is nothing to run")]
     NothingToDo,
@@ -104,7 +94,6 @@ impl PlanError {
     pub fn place(&self) -> Option<&Place> {
         match self {
             PlanError::Settings(error) => error.place.as_deref(),
-            PlanError::NotBuilt { place, .. } => place.as_deref(),
             PlanError::NothingToDo => None,
         }
     }
@@ -114,9 +103,6 @@ impl PlanError {
     pub fn hint(&self) -> String {
         match self {
             PlanError::Settings(error) => error.hint(),
-            PlanError::NotBuilt { stage, .. } => {
-                format!("leave it out: pipeline.{}.enable=false", stage.name())
-            }
             PlanError::NothingToDo => "profiling=minimal switches the usual ones on".to_owned(),
         }
     }
@@ -162,6 +148,10 @@ impl ExecuteError {
         match self {
             ExecuteError::NoProgram { program, .. } if program.ends_with("nsys") => {
                 "install Nsight Systems, or name it: pipeline.nsys.program=PATH; rooflens doctor tells what is there"
+                    .to_owned()
+            }
+            ExecuteError::NoProgram { program, .. } if program.ends_with("ncu") => {
+                "install Nsight Compute, or name it: pipeline.ncu.program=PATH, --ncu PATH; rooflens doctor tells what is there"
                     .to_owned()
             }
             ExecuteError::NoProgram { instead, .. } => match instead.first() {

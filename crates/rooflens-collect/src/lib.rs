@@ -10,8 +10,6 @@
 //!
 //! # What it cannot do
 //! It reads nothing of what a tool wrote, but for the events by which a workload tells how far it is.
-//! What is not built yet (Nsight Systems, Nsight Compute) is refused by the planner or left
-//! out, never pretended.
 
 mod ask;
 mod config_json;

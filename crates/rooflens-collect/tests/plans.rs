@@ -89,13 +89,23 @@ fn every_profiling_option() {
       leaves raw/nsys/events.jsonl raw/nsys/steps.csv raw/nsys/requests.jsonl raw/nsys/tokens.jsonl raw/nsys/report.nsys-rep raw/nsys/report.sqlite
     static_analysis: $PROJECT/models/tiny-random on None, batch [8], context []
     "#);
-    for (profiling, stage) in [("ncu", "ncu"), ("full", "ncu")] {
-        let error = planned(&[&format!("profiling={profiling}")]).unwrap_err();
-        assert_eq!(error.to_string(), format!("the stage {stage} is on, but this version cannot run it yet"));
-        assert_eq!(error.hint(), format!("leave it out: pipeline.{stage}.enable=false"));
-        let place = error.place().unwrap().to_string();
-        assert!(place.contains(&format!("profiling/{profiling}.yaml:")), "{place}");
-    }
+    insta::assert_snapshot!(told(&planned(&["profiling=ncu", "pipeline.ncu.metrics=[dram__bytes.sum]"]).unwrap()), @r#"
+    measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json
+      leaves raw/measure/events.jsonl raw/measure/steps.csv raw/measure/requests.jsonl raw/measure/tokens.jsonl
+    nsys (pass nsys): nsys profile --session-new=rooflens-%q{ROOFLENS_SESSION} --trace=cuda,nvtx,osrt --sample=none --cpuctxsw=none --cuda-graph-trace=node --capture-range=nvtx --nvtx-capture=rooflens.capture@* --capture-range-end=stop --export=sqlite --force-overwrite=true --output $RUN/raw/nsys/report python -m rooflens.workload $RUN/raw/nsys/spec.json
+      leaves raw/nsys/events.jsonl raw/nsys/steps.csv raw/nsys/requests.jsonl raw/nsys/tokens.jsonl raw/nsys/report.nsys-rep raw/nsys/report.sqlite
+    ncu (pass ncu): ncu --log-file stderr --config-file no --target-processes all --section SpeedOfLight --section SpeedOfLight_RooflineChart --section MemoryWorkloadAnalysis --section Occupancy --metrics dram__bytes.sum --clock-control base --print-units base --import-source no --nvtx --nvtx-include rooflens.capture/ --kernel-name-base demangled --kernel-id $(cat $RUN/raw/ncu/kernels.txt) --force-overwrite --export $RUN/raw/ncu/report python -m rooflens.workload $RUN/raw/ncu/spec.json
+      leaves raw/ncu/events.jsonl raw/ncu/steps.csv raw/ncu/requests.jsonl raw/ncu/tokens.jsonl raw/ncu/report.ncu-rep
+    static_analysis: $PROJECT/models/tiny-random on None, batch [1], context []
+    "#);
+    let alone = ["profiling=ncu", "runtime=vllm", "pipeline.nsys.enable=false"];
+    insta::assert_snapshot!(told(&planned(&alone).unwrap()), @r#"
+    measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json
+      leaves raw/measure/events.jsonl raw/measure/steps.csv raw/measure/requests.jsonl raw/measure/tokens.jsonl
+    ncu (pass ncu): ncu --log-file stderr --config-file no --target-processes all --section SpeedOfLight --section SpeedOfLight_RooflineChart --section MemoryWorkloadAnalysis --section Occupancy --clock-control base --print-units base --import-source no --profile-from-start no --launch-count 60 --force-overwrite --export $RUN/raw/ncu/report python -m rooflens.workload $RUN/raw/ncu/spec.json
+      leaves raw/ncu/events.jsonl raw/ncu/steps.csv raw/ncu/requests.jsonl raw/ncu/tokens.jsonl raw/ncu/report.ncu-rep
+    static_analysis: $PROJECT/models/tiny-random on None, batch [8], context []
+    "#);
     let off = ["profiling=full", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false"];
     insta::assert_snapshot!(told(&planned(&off).unwrap()), @r#"
     measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json

@@ -20,6 +20,7 @@ pub mod figure;
 pub mod format;
 pub mod predictions;
 pub mod profiled;
+pub mod profiled_figures;
 pub mod render;
 pub mod run;
 pub mod runs;

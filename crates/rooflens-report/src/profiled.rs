@@ -1,6 +1,6 @@
 //! Launches under Nsight Compute, laid out.
 
-use rooflens_analyze::profiled::{Bound, Kernel, Peak, Profile, Shares};
+use rooflens_analyze::profiled::{Bound, Kernel, Peak, Profile, Shares, Unprofiled};
 
 use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
 use crate::figure::{Device, Operator, RooflineChart};
@@ -26,6 +26,9 @@ pub fn parts(profile: &Profile, limit: usize) -> Vec<Part> {
         part("losses", "What each loses", vec![Block::Lines(losses)]),
         part("device", "Device", vec![Block::Facts(device(profile))]),
     ];
+    if !profile.timeline_not_profiled.is_empty() {
+        parts.push(part("unmatched", "In the timeline and not profiled", vec![unmatched(profile, limit)]));
+    }
     if !advice.is_empty() {
         parts.push(part("advice", "Advice of Nsight Compute", vec![Block::Lines(advice)]));
     }
@@ -43,7 +46,7 @@ fn lead(profile: &Profile) -> String {
     let Some(most) = most else {
         return format!(
             "{}: what holds them back was not measured.",
-            format::plural(launches as i64, "launch")
+            if launches == 1 { "1 launch".to_owned() } else { format!("{launches} launches") }
         );
     };
     let of = match (most.timeline_share, most.time_share) {
@@ -97,7 +100,7 @@ const FIELDS: Fields = &[
     (Column::number("intensity_dram", "Intensity").help("of the leading precision, device memory"), |k| {
         amount(k.intensity.dram, "FLOP/B")
     }),
-    (Column::number("flops_per_s", "FLOP/s"), |k| amount(k.flops_per_s, "FLOP/s")),
+    (Column::number("flops_per_s", "FLOP/s").at(Level::Screen), |k| amount(k.flops_per_s, "FLOP/s")),
     (Column::number("dram_bytes_per_s", "DRAM B/s").at(Level::Screen), |k| amount(k.bytes_per_s.dram, "B/s")),
     (Column::number("roofline_share", "Of roof").at(Level::Screen), |k| pct(k.roofline_pct)),
     (Column::number("occupancy_share", "Occupancy").at(Level::Screen), |k| pct(k.occupancy.achieved_pct)),
@@ -159,6 +162,16 @@ fn bounds(profile: &Profile) -> Block {
         }),
     ];
     Block::Table(Table::new("bounds", FIELDS, &profile.shares, usize::MAX))
+}
+
+/// Kernels of the timeline that no profiled launch is of.
+fn unmatched(profile: &Profile, limit: usize) -> Block {
+    const FIELDS: &[Field<Unprofiled>] = &[
+        (Column::text("name", "Kernel"), |row| Cell::name(&row.short_name, &row.name)),
+        (Column::number("timeline_ns", "In timeline"), |row| Cell::MeanTime(row.timeline_ns)),
+        (Column::number("timeline_share", "Of timeline"), |row| Cell::Share(row.timeline_share)),
+    ];
+    Block::Table(Table::new("unmatched", FIELDS, &profile.timeline_not_profiled, limit))
 }
 
 fn device(profile: &Profile) -> Vec<Fact> {
@@ -265,6 +278,7 @@ pub fn roofline(profile: &Profile) -> Option<RooflineChart> {
         subtitle,
         devices: std::iter::once(below).chain(caches).collect(),
         operators,
+        normalised: false,
         weight: if weighed_by_timeline {
             "share of the timeline"
         } else {

@@ -6,9 +6,9 @@ use crate::block::{Block, Cell, Column, Field, Level, Table};
 use crate::render::Part;
 
 const FIELDS: &[Field<TopKernel>] = &[
-    (Column::bar("share", "Share"), |row| Cell::Share(row.share)),
     (Column::text("short_name", "Kernel"), |row| Cell::name(&row.short_name, &row.name)),
     (Column::text("name", "Name").at(Level::Raw), |row| Cell::text(row.name.clone())),
+    (Column::bar("share", "Share"), |row| Cell::Share(row.share)),
     (Column::text("class", "Class").at(Level::Screen), |row| Cell::word(row.class.clone())),
     (Column::number("count", "Count"), |row| Cell::Count(i64::try_from(row.count).unwrap_or(i64::MAX))),
     (Column::number("total_ns", "Total"), |row| Cell::MeanTime(row.total_ns)),

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::profilers::ncu::Refusal;
 use rooflens_collect::{ExecuteError, PlanError};
 use rooflens_compose::ComposeError;
 use rooflens_ingest::IngestError;
@@ -19,6 +20,7 @@ use crate::cost::error::CostError;
 use crate::exit::Exit;
 use crate::externals;
 use crate::hardware::MeasureError;
+use crate::kernels;
 use crate::shell::word;
 use crate::table::counted;
 
@@ -50,6 +52,32 @@ pub enum CliError {
     NoPhases {
         /// The table.
         path: PathBuf,
+    },
+    /// A list of kernels that is none.
+    #[error("{path} is no list of kernels: {why}")]
+    NotAList {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// Nsight Compute profiled nothing, and said why.
+    #[error("{}", match refusal {
+        Refusal::NoDriver => "Nsight Compute found no CUDA driver",
+        Refusal::NoPermission => "the driver does not let this user read counters (ERR_NVGPUCTRPERM)",
+        Refusal::NoKernels => "Nsight Compute profiled no kernel",
+    })]
+    NotProfiled {
+        /// Why.
+        refusal: Refusal,
+    },
+    /// Nsight Compute left no report.
+    #[error("the profiled program {verdict}; there is no report")]
+    ProfilerFailed {
+        /// What became of it.
+        verdict: String,
+        /// Where its words are.
+        logs: PathBuf,
     },
     /// No kernel is of the phase.
     #[error("no kernel is of phase {phase}; {} of other phases or of none", counted(usize::try_from(*others).unwrap_or(usize::MAX), "kernel"))]
@@ -223,9 +251,12 @@ impl CliError {
             | CliError::Unreadable(_)
             | CliError::UnreadableReport(_)
             | CliError::NotATimeline { .. }
+            | CliError::NotAList { .. }
             | CliError::EmptyPhase { .. }
             | CliError::TracesElsewhere { .. }
             | CliError::UnreadableRun(_) => Exit::Data,
+            CliError::NotProfiled { refusal } => kernels::exit_of(*refusal),
+            CliError::ProfilerFailed { .. } => Exit::Workload,
             CliError::Interrupted => Exit::Interrupted,
             CliError::Cost(error) => error.exit(),
             CliError::Measure(error) => error.exit(),
@@ -285,6 +316,9 @@ impl CliError {
                 "give the trace or the run that it was made of: rooflens kernels top RUN --phase …"
                     .to_owned(),
             ),
+            CliError::NotAList { .. } => Some("rooflens kernels top RUN -o top.yaml writes one".to_owned()),
+            CliError::NotProfiled { refusal } => Some(refusal.hint().to_owned()),
+            CliError::ProfilerFailed { logs, .. } => Some(format!("all that was printed: {}", word(logs))),
             CliError::EmptyPhase { .. } => Some("rooflens analyze tells which phases there are".to_owned()),
             CliError::TracesElsewhere { inside, .. } => Some(format!("rooflens analyze {}", word(inside))),
             CliError::UnreadableRun(_) => {

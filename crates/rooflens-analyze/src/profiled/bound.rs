@@ -6,10 +6,12 @@ use super::{Kernel, Peaks};
 use crate::kernel_catalog::KernelClass;
 
 /// A unit that is busy at least so much, in percent of its peak, can be what holds a launch back. The
-/// profiler's own rule (SpeedOfLight, "latency bound threshold") has the same.
+/// profiler's own rule has the same: `latency_bound_threshold = 60` of SOLBottleneck (`sections/SpeedOfLight.py` of
+/// Nsight Compute 2024.2), over the same two metrics.
 pub const BUSY_FROM_PCT: f64 = 60.0;
 /// Compute and memory within so many points of each other hold it back together; the same rule's
-/// "balanced threshold".
+/// `balanced_threshold = 10`, from which on one leads. That rule calls nothing balanced from 80 % of either up, as
+/// there is no more to gain: here the class is told, not what could be gained, so it holds there too.
 pub const BALANCED_WITHIN_PCT: f64 = 10.0;
 
 /// The rule in words.

@@ -27,7 +27,7 @@ use crate::kernel_catalog::{self, ActivityHint};
 
 pub use bound::{BALANCED_WITHIN_PCT, BUSY_FROM_PCT, Bound, RULE};
 pub use counts::{Bytes, Flops};
-pub use name_key::{mended, name_key};
+pub use name_key::{mended, name_key, name_pattern};
 pub use occupancy::{Occupancy, Stall};
 pub use peaks::{Hint, Known, Peak, Peaks, hint};
 pub use shares::{Shares, shares};
@@ -116,6 +116,10 @@ pub struct Kernel {
     pub memory_pct: Option<f64>,
     /// The same of device memory.
     pub dram_pct: Option<f64>,
+    /// Sectors that the level-1 cache had, percent.
+    pub l1_hit_pct: Option<f64>,
+    /// The same of the level-2 cache.
+    pub l2_hit_pct: Option<f64>,
     /// Percent of what the roofline allows at this intensity, of device memory.
     pub roofline_pct: Option<f64>,
     /// How full the multiprocessors are.
@@ -160,6 +164,21 @@ pub struct Profile {
     pub shares: Vec<Shares>,
     /// Part of the timeline's device time whose kernels were profiled, 0 to 1; null without a timeline.
     pub timeline_share_profiled: Option<f64>,
+    /// Kernels of the timeline that no profiled launch is of, most time first.
+    pub timeline_not_profiled: Vec<Unprofiled>,
+}
+
+/// A kernel of the timeline that was not profiled.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unprofiled {
+    /// Its name, as [`name_key`] has it.
+    pub name: String,
+    /// Readable short form.
+    pub short_name: String,
+    /// Its time there.
+    pub timeline_ns: f64,
+    /// Share of the time of all kernels there, 0 to 1.
+    pub timeline_share: f64,
 }
 
 /// Times of a timeline, by [`name_key`], in nanoseconds.
@@ -189,7 +208,23 @@ pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Tim
         (all > 0.0).then(|| met / all)
     });
     let shares = shares(&kernels);
-    Profile { device, rule: RULE, kernels, shares, timeline_share_profiled }
+    let timeline_not_profiled = timeline.map(|timeline| unprofiled(timeline, &profiled)).unwrap_or_default();
+    Profile { device, rule: RULE, kernels, shares, timeline_share_profiled, timeline_not_profiled }
+}
+
+fn unprofiled(timeline: &Timeline, profiled: &BTreeMap<String, usize>) -> Vec<Unprofiled> {
+    let all: f64 = timeline.values().sum();
+    let rest = timeline.iter().filter(|(name, _)| !profiled.contains_key(*name));
+    let mut rest: Vec<Unprofiled> = rest
+        .map(|(name, time)| Unprofiled {
+            name: name.clone(),
+            short_name: kernel_catalog::describe(name, ActivityHint::Kernel).short_name,
+            timeline_ns: *time,
+            timeline_share: if all > 0.0 { time / all } else { 0.0 },
+        })
+        .collect();
+    rest.sort_by(|a, b| b.timeline_ns.total_cmp(&a.timeline_ns));
+    rest
 }
 
 fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_timeline: bool) -> Kernel {
@@ -233,6 +268,8 @@ fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_tim
         compute_pct: launch.number("sm__throughput.avg.pct_of_peak_sustained_elapsed"),
         memory_pct: memory_pct.or(dram_pct),
         dram_pct,
+        l1_hit_pct: launch.number("l1tex__t_sector_hit_rate.pct"),
+        l2_hit_pct: launch.number("lts__t_sector_hit_rate.pct"),
         roofline_pct: None,
         waves: occupancy::waves(launch, device.multiprocessors),
         occupancy,
@@ -264,6 +301,9 @@ fn note_missing(kernel: &mut Kernel, has_timeline: bool) {
     say(kernel.compute_pct.is_none(), "compute_pct", "section SpeedOfLight was not collected");
     say(kernel.memory_pct.is_none(), "memory_pct", "section SpeedOfLight was not collected");
     say(kernel.dram_pct.is_none(), "dram_pct", "section SpeedOfLight was not collected");
+    let memory = "section MemoryWorkloadAnalysis was not collected";
+    say(kernel.l1_hit_pct.is_none(), "l1_hit_pct", memory);
+    say(kernel.l2_hit_pct.is_none(), "l2_hit_pct", memory);
     say(kernel.bound.is_none(), "bound", "percent of peak of compute or memory was not collected");
     let no_flops = kernel.flops.leading_flops() == Some(0.0);
     let why =

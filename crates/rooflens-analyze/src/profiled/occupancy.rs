@@ -1,5 +1,7 @@
 //! How full a launch makes the device, what limits that, and what its warps wait for.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::Launch;
@@ -13,6 +15,8 @@ pub struct Occupancy {
     pub theoretical_pct: Option<f64>,
     /// What allows no more blocks: `registers`, `shared_memory`, `warps`, `blocks`, `barriers`.
     pub limited_by: Vec<&'static str>,
+    /// Blocks of a multiprocessor that each limit allows; only what was told.
+    pub limits: BTreeMap<&'static str, f64>,
 }
 
 /// What warps wait for.
@@ -39,6 +43,10 @@ pub fn occupancy(launch: &Launch) -> Occupancy {
         achieved_pct: launch.number("sm__warps_active.avg.pct_of_peak_sustained_active"),
         theoretical_pct: launch.number("sm__maximum_warps_per_active_cycle_pct"),
         limited_by: limited_by.map(|(name, _)| *name).collect(),
+        limits: LIMITS
+            .iter()
+            .filter_map(|(name, metric)| Some((*name, launch.number(metric).filter(|limit| *limit > 0.0)?)))
+            .collect(),
     }
 }
 

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::Launch;
 
-/// Bytes that a level-1 cache gives its multiprocessor in a cycle: 128, on every NVIDIA device since
-/// compute capability 3 (CUDA C++ Programming Guide, "Compute Capabilities").
+/// Bytes that a level-1 cache gives its multiprocessor in a cycle: the profiler's own hierarchical roofline takes
+/// `l1tex__lsu_writeback_active × 128` (`SpeedOfLight_HierarchicalSingleRooflineChart.section`, Nsight Compute
+/// 2024.2).
 const L1_BYTES_A_CYCLE: f64 = 128.0;
 /// Fused multiply-adds of FP32 that a multiprocessor of a compute capability does in a cycle (CUDA C++
 /// Programming Guide, "Arithmetic Instructions").

@@ -23,7 +23,7 @@ pub struct Shares {
 pub fn shares(kernels: &[Kernel]) -> Vec<Shares> {
     let classed: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.bound.is_some()).collect();
     let sum = |of: &[&Kernel], time: fn(&Kernel) -> Option<f64>| {
-        of.iter().filter_map(|kernel| time(kernel)).sum::<f64>()
+        of.iter().filter_map(|kernel| time(kernel)).fold(0.0, |sum: f64, time| sum + time)
     };
     let part = |of: &[&Kernel], time: fn(&Kernel) -> Option<f64>| {
         let all = sum(&classed, time);

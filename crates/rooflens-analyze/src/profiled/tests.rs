@@ -140,6 +140,9 @@ fn classes_are_counted_and_weighed() {
         ]
     );
     assert_eq!(found.timeline_share_profiled, Some(0.95));
+    let rest: Vec<_> =
+        found.timeline_not_profiled.iter().map(|row| (row.name.as_str(), row.timeline_ns)).collect();
+    assert_eq!((rest, found.timeline_not_profiled[0].timeline_share), (vec![("x", 50.0)], 0.05));
     assert_eq!(found.kernels[0].timeline_ns, Some(900.0), "the timeline orders");
 }
 
@@ -160,4 +163,37 @@ fn names_of_three_tools_join() {
     let ncu = "k<f(T &)::[lambda() (instance 3)]::operator ()() lambda(float) (instance 1)], array<char *, 2>>(int)";
     assert_eq!(name_key(nsys), name_key(ncu));
     assert_eq!(name_key("(int)-1 ü::x ("), "-1x(");
+}
+
+#[test]
+fn an_expression_meets_every_spelling_and_no_other_kernel() {
+    let pairs = [
+        (
+            "void at::native::vectorized_elementwise_kernel<(int)4, at::native::BinaryFunctor<c10::BFloat16, float>, std::array<char *, (unsigned long)3>>(int, T2, T3)",
+            "void vectorized_elementwise_kernel<4, BinaryFunctor<BFloat16, float>, array<char *, 3>>(int, T2, T3)",
+        ),
+        (
+            "void at::native::<unnamed>::Cat<at::native::<unnamed>::OpaqueType<(unsigned int)2>, (int)3>(char *)",
+            "void unnamed>::Cat<unnamed>::OpaqueType<2>, 3>(char *)",
+        ),
+        (
+            "k<a::f(T &)::[lambda() (instance 3)]::operator ()() const::[lambda(float) (instance 1)], std::array<char *, (unsigned long)2>>(int)",
+            "k<f(T &)::[lambda() (instance 3)]::operator ()() lambda(float) (instance 1)], array<char *, 2>>(int)",
+        ),
+        ("void cutlass::Kernel2<a_b>(T1::Params)", "void Kernel2<a_b>(Params)"),
+        ("void at::sort<(int)-2, (bool)1, 128x2_tn>(T1)", "void sort<-2, 1, 128x2_tn>(T1)"),
+    ];
+    for (at, (nsys, ncu)) in pairs.iter().enumerate() {
+        let pattern = name_pattern(nsys);
+        assert!(!pattern.contains(':'), "{pattern}");
+        let expression = regex_lite::Regex::new(&format!("^({pattern})$")).unwrap();
+        assert!(expression.is_match(nsys), "{pattern}\n{nsys}");
+        assert!(expression.is_match(ncu), "{pattern}\n{ncu}");
+        for (_, other) in pairs.iter().enumerate().filter(|(other, _)| *other != at) {
+            assert!(!expression.is_match(other.0) && !expression.is_match(other.1), "{pattern}");
+        }
+    }
+    let four = regex_lite::Regex::new(&format!("^({})$", name_pattern("k<(int)4>(T*)"))).unwrap();
+    assert!(four.is_match("k<4>(T*)") && four.is_match("a::b::k<(bool)4>(T*)"));
+    assert!(!four.is_match("k<14>(T*)") && !four.is_match("k<5>(T*)") && !four.is_match("kk<4>(T*)"));
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::event::Told;
+use crate::profilers::ncu::{Refusal, refusal};
 
 /// What became of a step.
 #[derive(Debug, Clone)]
@@ -73,6 +74,8 @@ impl Outcome {
         let class = self.told.error.as_ref().and_then(|error| error.text("class"));
         match (self.end, class) {
             (End::Stopped, _) => Fault::User,
+            // It profiled nothing: no device, no permission, or no such launch.
+            (End::Failed | End::Incomplete, _) if self.refusal().is_some() => Fault::Environment,
             (End::Failed, Some("ModuleNotFoundError" | "ImportError")) => Fault::Environment,
             _ => Fault::Workload,
         }
@@ -110,6 +113,9 @@ impl Outcome {
     /// What helps, where that is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
+        if let Some(refusal) = self.refusal() {
+            return Some(refusal.hint().to_owned());
+        }
         if self.fault() == Fault::Environment && self.install.is_some() {
             return self.install.as_ref().map(|install| {
                 format!("{install}; or name an interpreter that has it: runtime.python=PATH")
@@ -137,6 +143,12 @@ impl Outcome {
             _ => None,
         }
         })
+    }
+
+    /// Why Nsight Compute left no report, where it said so.
+    fn refusal(&self) -> Option<Refusal> {
+        let without = self.missing.iter().any(|file| file.ends_with(".ncu-rep"));
+        without.then(|| refusal(&self.tail.join("\n"))).flatten()
     }
 
     fn is_disk_full(&self) -> bool {

@@ -34,14 +34,11 @@ pub struct Plan {
 /// The plan of a config that has nothing left to resolve.
 ///
 /// # Errors
-/// [`PlanError`], where a setting is wrong, a stage is not built yet, or nothing is to be done.
+/// [`PlanError`], where a setting is wrong or nothing is to be done.
 pub fn plan(config: &Node) -> Result<Plan, PlanError> {
     let settings = Settings::read(config)?;
     let whole = config_json::json(config, "")?;
     let launch = Launch::new(&settings, &whole);
-    if let Some((stage, place)) = settings.pipeline.on.iter().find(|(stage, _)| !stage.is_built()) {
-        return Err(PlanError::NotBuilt { stage: *stage, place: place.clone() });
-    }
     let mut steps = Vec::new();
     for stage in Stage::ALL.iter().copied() {
         if is_on(stage, &settings) {

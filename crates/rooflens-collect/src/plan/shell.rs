@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::{Command, Places, Plan, Root, Stage, Step, Word, Work};
 use crate::profilers::SESSION;
+use crate::profilers::ncu::CHOSEN;
 
 impl Plan {
     /// The plan as a script. What it does is what [`execute`](crate::execute) would do, but for
@@ -57,10 +58,21 @@ fn shell_of(step: &Step, places: &Places) -> String {
                 let _ = write!(script, "; stopped after {seconds} s");
             }
             script.push('\n');
+            if command.argv.contains(&Word::Text(Root::Run, CHOSEN.to_owned())) {
+                script += &chosen();
+            }
             script += &process(command, places);
         }
     }
     script
+}
+
+/// The timeline of the step before tells which launches are profiled.
+fn chosen() -> String {
+    let file = format!("\"$RUN\"/{CHOSEN}");
+    format!(
+        "mkdir -p \"$RUN\"/raw/ncu\nrooflens kernels top \"$RUN\"/raw/nsys/report.sqlite --ncu-filter > {file}\n"
+    )
 }
 
 fn process(command: &Command, places: &Places) -> String {
@@ -84,6 +96,7 @@ fn shell_word(word: &Word) -> String {
         Word::Plain(text) => quoted(text),
         Word::In(root, path) if path.is_empty() => format!("\"${}\"", root.variable()),
         Word::In(root, path) => format!("\"${}\"/{}", root.variable(), quoted(path)),
+        Word::Text(root, path) => format!("\"$(cat \"${}\"/{})\"", root.variable(), quoted(path)),
         Word::PythonPath(None) => "\"$PACKAGE${PYTHONPATH:+:$PYTHONPATH}\"".to_owned(),
         Word::PythonPath(Some(then)) => format!("\"$PACKAGE\":{}", quoted(then)),
     }

@@ -44,12 +44,6 @@ impl Stage {
             Stage::StaticAnalysis => "static_analysis",
         }
     }
-
-    /// Whether this version can run it.
-    #[must_use]
-    pub fn is_built(self) -> bool {
-        !matches!(self, Stage::Ncu)
-    }
 }
 
 /// What a workload does in one process, by its name in the specification.
@@ -61,6 +55,8 @@ pub enum Pass {
     TorchProfiler,
     /// Warm-up and a round under Nsight Systems, which is started around it.
     Nsys,
+    /// Warm-up and a round under Nsight Compute, which is started around it.
+    Ncu,
     /// Answers only.
     Predict,
 }
@@ -73,6 +69,7 @@ impl Pass {
             Pass::Measure => "measure",
             Pass::TorchProfiler => "torch_profiler",
             Pass::Nsys => "nsys",
+            Pass::Ncu => "ncu",
             Pass::Predict => "predict",
         }
     }

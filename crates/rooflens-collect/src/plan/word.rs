@@ -62,6 +62,8 @@ pub enum Word {
     Plain(String),
     /// A path below a folder; the folder itself where it is empty.
     In(Root, String),
+    /// The text of a file below a folder, which is written before the step is taken.
+    Text(Root, String),
     /// The Python package, and what `PYTHONPATH` is otherwise: of the config, or inherited.
     PythonPath(Option<String>),
 }
@@ -90,6 +92,10 @@ impl Word {
             Word::Plain(text) => text.into(),
             Word::In(root, path) if path.is_empty() => places.of(*root).into(),
             Word::In(root, path) => places.of(*root).join(path).into(),
+            // Where it is not there the word is empty, and the program tells that it cannot use it.
+            Word::Text(root, path) => {
+                std::fs::read_to_string(places.of(*root).join(path)).unwrap_or_default().trim().into()
+            }
             Word::PythonPath(then) => {
                 let mut paths = places.package.clone().into_os_string();
                 let then = then.clone().map(OsString::from).or_else(|| env::var_os("PYTHONPATH"));
@@ -109,6 +115,7 @@ impl Serialize for Word {
             Word::Plain(text) => text.clone(),
             Word::In(root, path) if path.is_empty() => format!("${}", root.variable()),
             Word::In(root, path) => format!("${}/{path}", root.variable()),
+            Word::Text(root, path) => format!("$(cat ${}/{path})", root.variable()),
             Word::PythonPath(None) => "$PACKAGE${PYTHONPATH:+:$PYTHONPATH}".to_owned(),
             Word::PythonPath(Some(then)) => format!("$PACKAGE:{then}"),
         };

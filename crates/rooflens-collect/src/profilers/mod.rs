@@ -1,6 +1,7 @@
 //! What can look at a workload while it runs, one a file. Adding one: a file here, a `mod` line, an
 //! entry in [`ALL`].
 
+pub mod ncu;
 mod nsys;
 mod torch;
 
@@ -22,7 +23,7 @@ pub trait Profiler: Sync {
 }
 
 /// Every profiler, in the order they are run in.
-pub const ALL: &[&dyn Profiler] = &[&torch::Torch, &nsys::Nsys];
+pub const ALL: &[&dyn Profiler] = &[&torch::Torch, &nsys::Nsys, &ncu::Ncu];
 
 /// The profiler of a stage, where there is one that is built.
 #[must_use]

@@ -32,7 +32,7 @@ impl Runtime for Pytorch {
         let own: &[&str] = match pass {
             Pass::TorchProfiler => &["trace.json.gz"],
             Pass::Predict => &["predictions.jsonl"],
-            Pass::Measure | Pass::Nsys => &[],
+            Pass::Measure | Pass::Nsys | Pass::Ncu => &[],
         };
         [&TOKENS, own].concat()
     }

@@ -39,7 +39,7 @@ impl Runtime for Vllm {
             // One for each worker, named by vLLM.
             Pass::TorchProfiler => &["traces"],
             Pass::Predict => &["predictions.jsonl"],
-            Pass::Measure | Pass::Nsys => &[],
+            Pass::Measure | Pass::Nsys | Pass::Ncu => &[],
         };
         [&TOKENS, own].concat()
     }

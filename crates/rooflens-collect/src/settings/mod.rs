@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use rooflens_compose::value::Node;
 
-pub use self::pipeline::{Nsys, Pipeline, Samples, StaticAnalysis};
+pub use self::pipeline::{Ncu, Nsys, Pipeline, Samples, StaticAnalysis};
 pub use self::section::Section;
 use crate::error::{SettingsError, SettingsProblem};
 use crate::runtimes::{self, Runtime};

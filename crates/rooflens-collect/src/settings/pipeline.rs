@@ -15,6 +15,8 @@ pub struct Pipeline {
     pub static_analysis: StaticAnalysis,
     /// Nsight Systems.
     pub nsys: Nsys,
+    /// Nsight Compute.
+    pub ncu: Ncu,
     /// What is kept of single samples, by stage.
     pub samples: Vec<(Stage, Samples)>,
 }
@@ -34,6 +36,25 @@ pub struct Nsys {
     pub cuda_graph_trace: String,
     /// Counters of the device over time.
     pub gpu_metrics: bool,
+}
+
+/// Settings of Nsight Compute.
+#[derive(Debug, Clone, Default)]
+pub struct Ncu {
+    /// The program.
+    pub program: String,
+    /// The phase whose launches are profiled; none: any.
+    pub phase: Option<String>,
+    /// Kernels, by their time in the timeline.
+    pub top_kernels: u64,
+    /// Launches of each.
+    pub launches_per_kernel: u64,
+    /// What to measure.
+    pub sections: Vec<String>,
+    /// Single metrics beside.
+    pub metrics: Vec<String>,
+    /// Whether clocks are held.
+    pub clock_control: String,
 }
 
 /// What a stage keeps of single samples.
@@ -60,6 +81,7 @@ impl Pipeline {
         let mut kept = Vec::new();
         let mut static_analysis = StaticAnalysis { batch_sizes: Vec::new(), contexts: Vec::new() };
         let mut nsys = Nsys::default();
+        let mut ncu = Ncu::default();
         for stage in Stage::ALL.iter().copied().filter(|stage| *stage != Stage::Measure) {
             let Some(mut stage_keys) = keys.optional_section(stage.name())? else { continue };
             if stage_keys.flag("enable")? {
@@ -72,7 +94,7 @@ impl Pipeline {
                     kept.push((stage, samples(&mut stage_keys, false)?));
                 }
                 Stage::Nsys => nsys = Nsys::read(&mut stage_keys)?,
-                Stage::Ncu => ncu(&mut stage_keys)?,
+                Stage::Ncu => ncu = Ncu::read(&mut stage_keys)?,
                 Stage::DirectInference => {
                     stage_keys.optional_positive("max_new_tokens")?;
                     // Answers are what it is for.
@@ -83,7 +105,7 @@ impl Pipeline {
             stage_keys.finish()?;
         }
         keys.finish()?;
-        Ok(Self { on, static_analysis, nsys, samples: kept })
+        Ok(Self { on, static_analysis, nsys, ncu, samples: kept })
     }
 
     /// What a stage keeps of single samples; nothing where it is off.
@@ -135,13 +157,18 @@ impl Nsys {
     }
 }
 
-fn ncu(keys: &mut Section<'_>) -> Result<(), SettingsError> {
-    keys.optional_text("phase")?;
-    keys.positive("top_kernels")?;
-    keys.positive("launches_per_kernel")?;
-    keys.texts("sections")?;
-    keys.texts("metrics")?;
-    keys.choice("clock_control", &["base", "none"]).map(drop)
+impl Ncu {
+    fn read(keys: &mut Section<'_>) -> Result<Self, SettingsError> {
+        Ok(Self {
+            program: keys.optional_text("program")?.unwrap_or_else(|| "ncu".to_owned()),
+            phase: keys.optional_text("phase")?,
+            top_kernels: keys.positive("top_kernels")?,
+            launches_per_kernel: keys.positive("launches_per_kernel")?,
+            sections: keys.texts("sections")?,
+            metrics: keys.texts("metrics")?,
+            clock_control: keys.choice("clock_control", &["base", "none"])?,
+        })
+    }
 }
 
 /// What a stage keeps of single samples; `usual` where the config does not say.

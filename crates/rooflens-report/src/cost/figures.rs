@@ -92,6 +92,7 @@ fn roofline(
     let peaks = Dtype::ALL.iter().filter(|dtype| formats.contains(&dtype.as_str()));
     let peaks = peaks.filter_map(|dtype| Some((dtype.as_str(), device.peak_flops(*dtype)?)));
     Some(RooflineChart {
+        normalised: false,
         title: format!("{} under the roofline", phase_title(phase.phase)),
         subtitle: subtitle(name, document),
         devices: vec![Device::new(&*device.name, device.bandwidth_bytes_per_s?, peaks)],

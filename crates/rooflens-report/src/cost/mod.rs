@@ -35,6 +35,12 @@ pub fn markdown(title: &str, parts: &[Part]) -> String {
     render::markdown::parts(title, parts)
 }
 
+/// Parts as a page that needs nothing but itself.
+#[must_use]
+pub fn page(title: &str, parts: &[Part], footer: &'static str) -> String {
+    render::html::parts(title, parts, footer)
+}
+
 /// The first table of the parts as CSV.
 #[must_use]
 pub fn csv(parts: &[Part]) -> String {

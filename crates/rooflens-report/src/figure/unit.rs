@@ -58,7 +58,7 @@ const DIGITS: usize = 12;
 
 impl Unit {
     /// A value as a label, in about three digits.
-    pub(super) fn label(self, value: f64) -> String {
+    pub(crate) fn label(self, value: f64) -> String {
         match self {
             Unit::Time => format::time(value),
             Unit::Bytes => format::bytes(value),

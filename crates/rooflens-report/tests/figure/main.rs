@@ -104,6 +104,7 @@ fn any_roofline_chart_is_well_formed() {
             told: None,
         };
         let chart = RooflineChart {
+            normalised: false,
             title: HARM.to_owned(),
             devices: (0..start % 5).map(device).collect(),
             operators: (0..start * 3).map(operator).collect(),

@@ -45,6 +45,7 @@ pub fn operator(label: &str, intensity: f64, weight: f64, group: &str) -> Operat
 
 pub fn roofline() -> RooflineChart {
     RooflineChart {
+        normalised: false,
         title: "A decode step under the roof".to_owned(),
         subtitle: "Llama 3.1 8B, batch 64, context 4,096".to_owned(),
         devices: vec![h100()],

@@ -14,6 +14,7 @@ mod model_ops;
 mod notes;
 mod ops;
 mod phases;
+mod profiled_launches;
 mod ranks;
 mod runs;
 
@@ -30,6 +31,7 @@ pub use model_ops::{ModelOpRow, ModelOps};
 pub use notes::{NoteRow, NotesTable};
 pub use ops::{OpRow, Ops};
 pub use phases::{PhaseKind, PhaseRow, PhaseSource, Phases};
+pub use profiled_launches::{ProfiledLaunchRow, ProfiledLaunches};
 pub use ranks::{RankRow, Ranks};
 pub use runs::{RunRow, Runs};
 
@@ -54,6 +56,7 @@ pub fn specs() -> Vec<TableSpec> {
         Collectives::spec(),
         Counters::spec(),
         ModelOps::spec(),
+        ProfiledLaunches::spec(),
         NameDim::spec(),
         NotesTable::spec(),
     ]

@@ -10,11 +10,12 @@ use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::kernels::{self, Choice, Format, Question};
+use crate::kernels::{self, Choice, Format, Question, Wish};
 
 const EXAMPLES: &str = "\
 Examples:
   rooflens kernels top runs/first --phase decode -o top.yaml   which kernels take the time
+  rooflens kernels profile --from top.yaml -o kernels/ -- python serve.py
   rooflens kernels analyze profile.ncu-rep                     what their launches lose, and to what
   rooflens kernels analyze ncu/ --timeline runs/first -o kernels/";
 
@@ -29,6 +30,7 @@ pub struct Args {
 #[derive(Subcommand)]
 enum What {
     Analyze(AnalyzeArgs),
+    Profile(ProfileArgs),
     Top(TopArgs),
 }
 
@@ -52,7 +54,7 @@ struct AnalyzeArgs {
     /// Device whose peaks fill what the counters do not tell; that of the report where it is not said
     #[arg(long, value_name = "DEVICE")]
     hardware: Option<String>,
-    /// Write kernels.csv, kernels.json, kernels.md and roofline.svg to this folder
+    /// Write a page (index.html), tables (Parquet, CSV, JSON, Markdown) and figures to this folder
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
     /// What to print
@@ -61,6 +63,48 @@ struct AnalyzeArgs {
     /// Rows of each table on the screen
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
     limit: usize,
+}
+
+const PROFILE_EXAMPLES: &str = "\
+Examples:
+  rooflens kernels top runs/first --phase decode -o top.yaml
+  rooflens kernels profile --from top.yaml --dry-run -- python generate.py
+  rooflens kernels profile --from top.yaml -o kernels/ --timeline runs/first -- python generate.py";
+
+/// Profile the kernels of a list with Nsight Compute, in one process, and analyse the report
+#[derive(clap::Args)]
+#[command(after_help = PROFILE_EXAMPLES)]
+struct ProfileArgs {
+    /// List of kernels, as kernels top -o writes it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    from: PathBuf,
+    /// The workload: a program and its arguments
+    #[arg(value_name = "CMD", required = true, last = true)]
+    command: Vec<String>,
+    /// Print what would be run, and what it would cost; start nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// What to collect: more takes more passes over each launch
+    #[arg(long, value_name = "SET", default_value = "detailed", value_parser = ["basic", "detailed", "full", "roofline"])]
+    set: String,
+    /// Typical launches of each kernel, at least
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    launches: u64,
+    /// base holds the clocks, so that numbers repeat; none leaves them as in production
+    #[arg(long, value_name = "HOW", default_value = "base", value_parser = ["base", "none"])]
+    clock_control: String,
+    /// Only launches inside this NVTX range, as rooflens.decode
+    #[arg(long, value_name = "RANGE")]
+    nvtx: Option<String>,
+    /// The program ncu
+    #[arg(long, value_name = "PATH", default_value = "ncu")]
+    ncu: String,
+    /// Weigh by the real time of each kernel: run directory, trace, or CSV of nsys stats
+    #[arg(long, value_name = "INPUT")]
+    timeline: Option<PathBuf>,
+    /// Folder for the report and the files of the analysis
+    #[arg(short, long, value_name = "DIR", default_value = "kernels", help_heading = "Output")]
+    output: PathBuf,
 }
 
 const TOP_EXAMPLES: &str = "\
@@ -89,6 +133,9 @@ struct TopArgs {
     /// What to print
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
+    /// Print the typical launches as ncu --kernel-id takes them, instead
+    #[arg(long, help_heading = "Output")]
+    ncu_filter: bool,
 }
 
 fn phases() -> impl TypedValueParser<Value = PhaseKind> {
@@ -104,8 +151,15 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             let AnalyzeArgs { inputs, timeline, hardware, output, format, limit } = args;
             kernels::analyze(&Question { inputs, timeline, hardware, output, format, limit }, console)?
         }
-        What::Top(TopArgs { inputs, phase, k, output, format }) => {
-            kernels::top(&Choice { inputs, phase, most: k, output, format }, console)?
+        What::Profile(args) => {
+            let ProfileArgs { from, command, dry_run, set, launches, clock_control, .. } = args;
+            let ProfileArgs { nvtx: range, ncu, timeline, output, .. } = args;
+            let wish =
+                Wish { from, output, dry_run, set, launches, clock_control, range, ncu, timeline, command };
+            return kernels::profile(&wish, console);
+        }
+        What::Top(TopArgs { inputs, phase, k, output, format, ncu_filter }) => {
+            kernels::top(&Choice { inputs, phase, most: k, output, format, ncu_filter }, console)?
         }
     };
     Ok(exit_of(stopped))

@@ -5,6 +5,7 @@ use crate::glossary::{Entry, plain};
 /// Code and meaning. `unread_*` stands for one code a category of events.
 const CODES: &[(&str, &str)] = &[
     ("step_failed", "A step of `rooflens run` did not end well; what it would have left is missing."),
+    ("no_kernels", "The timeline of a run has no kernel, so Nsight Compute was given none to profile."),
     ("not_an_event", "A workload wrote something to its events pipe that is no event; it was passed over."),
     (
         "truncated",

@@ -2,12 +2,18 @@
 
 mod analyze;
 mod device;
+mod estimate;
+mod follow;
+mod list;
+mod profile;
 mod save;
 mod timeline;
 mod top;
 
 pub use analyze::{Question, analyze};
-pub use top::{Choice, top};
+pub use profile::{Wish, exit_of, profile};
+pub use timeline::read as read_timeline;
+pub use top::{Choice, filter, top};
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

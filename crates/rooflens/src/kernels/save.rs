@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use rooflens_analyze::profiled::Profile;
-use rooflens_report::block::{Block, Drawing};
-use rooflens_report::cost::{csv, markdown};
-use rooflens_report::profiled::{parts, roofline};
-use rooflens_report::render::Part;
+use rooflens_report::block::Block;
+use rooflens_report::cost::{csv, markdown, page as html};
+use rooflens_report::profiled::parts;
+use rooflens_report::profiled_figures::figures;
+use rooflens_schema::parquet_io::PartWriter;
+use rooflens_schema::tables::{ProfiledLaunchRow, ProfiledLaunches};
 use serde::Serialize;
 
+use super::profile::REPORT;
 use crate::error::CliError;
 
 /// The document; a folder that has it is one of ours.
@@ -20,14 +23,17 @@ pub fn destination(folder: &Path) -> Result<(), CliError> {
         return Err(CliError::NotAFolder { path: folder.to_owned() });
     }
     let empty = std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
-    if empty || folder.join(DOCUMENT).is_file() {
+    if empty || [DOCUMENT, REPORT].iter().any(|name| folder.join(name).is_file()) {
         Ok(())
     } else {
         Err(CliError::NotOurs { path: folder.to_owned() })
     }
 }
 
-/// Writes table, figure, page and document.
+const FOOTER: &str = "Times are of single launches under the profiler, which replays them one at a time with \
+                      caches flushed; they are no part of a timeline. A dash is a number that was not collected.";
+
+/// Writes tables, figures, pages and document.
 pub fn write(folder: &Path, profile: &Profile, document: &impl Serialize) -> Result<(), CliError> {
     let unwritable = |path: &Path| {
         let path = path.to_owned();
@@ -38,17 +44,62 @@ pub fn write(folder: &Path, profile: &Profile, document: &impl Serialize) -> Res
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(unwritable(&path))
     };
-    let mut page = parts(profile, usize::MAX);
-    write("kernels.csv", &csv(&page))?;
-    if let Some(chart) = roofline(profile) {
-        let svg = chart.svg();
-        write("roofline.svg", &svg)?;
-        let drawing = Drawing { title: chart.title, path: "roofline.svg".to_owned(), svg };
-        page.insert(1, Part { name: "roofline", title: "Roofline", blocks: vec![Block::Drawing(drawing)] });
+    let tables = parts(profile, usize::MAX);
+    write("kernels.csv", &csv(&tables))?;
+    let figures = figures(profile);
+    for name in ["rooflines", "histograms"] {
+        let inner = folder.join(name);
+        std::fs::create_dir_all(&inner).map_err(unwritable(&inner))?;
     }
+    for block in figures.iter().flat_map(|part| &part.blocks) {
+        if let Block::Drawing(drawing) = block {
+            write(&drawing.path, &drawing.svg)?;
+        }
+    }
+    let mut page = tables;
+    let at = page.len().min(1);
+    page.splice(at..at, figures);
+    write("index.html", &html("Kernels under Nsight Compute", &page, FOOTER))?;
+    table(&folder.join("kernels.parquet"), profile)?;
     write("kernels.md", &markdown("Kernels under Nsight Compute", &page))?;
     let mut json = serde_json::to_string_pretty(document)
         .map_err(|error| CliError::Unwritable { path: folder.join(DOCUMENT), source: error.into() })?;
     json.push('\n');
     write(DOCUMENT, &json)
+}
+
+fn table(path: &Path, profile: &Profile) -> Result<(), CliError> {
+    let mut rows = ProfiledLaunches::default();
+    for kernel in &profile.kernels {
+        rows.push(ProfiledLaunchRow {
+            launch: i64::try_from(kernel.launch).unwrap_or(i64::MAX),
+            name: kernel.name.clone(),
+            short_name: kernel.short_name.clone(),
+            class: kernel.class.clone(),
+            bound: kernel.bound.map_or("", |bound| bound.as_str()).to_owned(),
+            time_ns: kernel.time_ns,
+            timeline_ns: kernel.timeline_ns,
+            floor_ns: kernel.floor_ns,
+            compute_pct: kernel.compute_pct,
+            memory_pct: kernel.memory_pct,
+            dram_pct: kernel.dram_pct,
+            l1_hit_pct: kernel.l1_hit_pct,
+            l2_hit_pct: kernel.l2_hit_pct,
+            roofline_pct: kernel.roofline_pct,
+            occupancy_pct: kernel.occupancy.achieved_pct,
+            theoretical_occupancy_pct: kernel.occupancy.theoretical_pct,
+            waves: kernel.waves,
+            registers: kernel.registers,
+            flops: kernel.flops.total,
+            precision: kernel.flops.leading.clone().unwrap_or_default(),
+            flops_per_s: kernel.flops_per_s,
+            dram_bytes: kernel.bytes.dram,
+            l2_bytes: kernel.bytes.l2,
+            l1_bytes: kernel.bytes.l1,
+            intensity_dram: kernel.intensity.dram,
+            loss: kernel.loss.clone(),
+        });
+    }
+    let mut writer = PartWriter::create(path).map_err(CliError::UnwritableTables)?;
+    writer.write(&rows).and_then(|()| writer.close()).map_err(CliError::UnwritableTables)
 }

@@ -8,6 +8,9 @@ use rooflens_report::top::parts;
 use rooflens_schema::tables::PhaseKind;
 use serde::Serialize;
 
+use rooflens_analyze::choose::choose;
+
+use super::list::{self, Listed};
 use super::{Format, timeline};
 use crate::console::Console;
 use crate::document::{SchemaTag, schema};
@@ -26,6 +29,8 @@ pub struct Choice {
     pub output: Option<PathBuf>,
     /// What is printed.
     pub format: Format,
+    /// Print the launches as `ncu --kernel-id` takes them instead.
+    pub ncu_filter: bool,
 }
 
 #[derive(Serialize)]
@@ -44,7 +49,11 @@ pub fn top(choice: &Choice, console: &Console) -> Result<bool, CliError> {
     let (shown, rest) = read.kernels.split_at(read.kernels.len().min(choice.most));
     if let Some(path) = &choice.output {
         let unwritable = |source| CliError::Unwritable { path: path.clone(), source };
-        std::fs::write(path, list(shown)).map_err(unwritable)?;
+        std::fs::write(path, list::write(shown, choice.phase.map(PhaseKind::as_str))).map_err(unwritable)?;
+    }
+    if choice.ncu_filter {
+        output::text(&format!("{}\n", filter(shown, 1)))?;
+        return Ok(read.stopped);
     }
     let page = parts(&read.kernels, choice.most);
     match choice.format {
@@ -68,22 +77,9 @@ pub fn top(choice: &Choice, console: &Console) -> Result<bool, CliError> {
     Ok(read.stopped)
 }
 
-/// The kernels as YAML. Its strings are JSON's, which are YAML too, whatever a name holds.
-fn list(kernels: &[TopKernel]) -> String {
-    let mut out =
-        "# Kernels by device time, most first. skip: launches of this name before a typical one, whose\n\
-                   # duration is nearest the median; count: how many to profile from there.\nkernels:\n"
-            .to_owned();
-    if kernels.is_empty() {
-        return out.replace("kernels:\n", "kernels: []\n");
-    }
-    for kernel in kernels {
-        let text = |text: &str| serde_json::Value::from(text).to_string();
-        out += &format!("- name: {}\n  short_name: {}\n", text(&kernel.name), text(&kernel.short_name));
-        out += &format!("  launches: {}\n  share: {:.6}\n", kernel.count, kernel.share);
-        out += &format!("  total_ns: {}\n  median_ns: {}\n", kernel.total_ns, kernel.median_ns);
-        let skip = kernel.typical_skip.map_or("null".to_owned(), |skip| skip.to_string());
-        out += &format!("  skip: {skip}\n  count: 1\n");
-    }
-    out
+/// Kernels and their typical launches, `launches` of each, as `ncu --kernel-id` takes them.
+pub fn filter(kernels: &[TopKernel], launches: u64) -> String {
+    let listed: Vec<Listed> = kernels.iter().map(Listed::from).collect();
+    let candidates: Vec<_> = listed.iter().map(Listed::candidate).collect();
+    list::filter(&listed, &choose(&candidates, launches).numbers)
 }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use rooflens_analyze::Findings;
 use rooflens_collect::ExecuteError;
 use rooflens_collect::execute::{self, Executor, Fault, Outcome, Watch};
-use rooflens_collect::plan::Work;
+use rooflens_collect::plan::{Stage as RunStage, Work};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use super::analysis;
+use super::chosen;
 use super::document::{self, RunDocument, StepFacts};
 use super::files;
 use super::follow::Follower;
@@ -114,6 +115,9 @@ fn steps(
     let mut outcomes = Vec::new();
     for step in &job.plan.steps {
         let Work::Process(command) = &step.work else { continue };
+        if step.stage == RunStage::Ncu && job.settings.pipeline.has(RunStage::Nsys) {
+            chosen::write(&job.places, &job.settings.pipeline.ncu, notes)?;
+        }
         follower.begins(step);
         let run = |watch: &dyn Watch| executor.run(step, command, &job.places, watch);
         let outcome = sampling.during(step, follower, notes, run);

@@ -2,6 +2,7 @@
 //! tell.
 
 mod analysis;
+mod chosen;
 mod document;
 mod files;
 mod follow;

@@ -129,3 +129,91 @@ fn twenty_kernels_under_a_physical_roofline() {
         assert!((sum(field) - 1.0).abs() < 1e-9, "{field}");
     }
 }
+
+const LIST: &str = "phase: decode\nkernels:\n- name: \"void at::native::k<(int)4>(T *)\"\n  launches: 9\n  median_ns: 1000\n  typical: [4, 2]\n- name: other\n  launches: 3\n  median_ns: 3000\n  typical: [2]\n";
+
+/// A stand-in for ncu: tells a version and sets, and does as `script` says otherwise.
+fn stand_in(folder: &Folder, script: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let text = format!(
+        "#!/bin/sh\ncase $1 in\n--version) echo 'Version 2024.2.0.0 (build 1)'; exit;;\n--list-sets) echo 'detailed  A, B  no  459'; exit;;\nesac\nwhile [ \"$1\" != --export ]; do shift; done\nreport=$2\n{script}\n"
+    );
+    folder.write("bin/ncu", text.as_bytes());
+    let path = folder.path("bin/ncu");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder.text("bin/ncu")
+}
+
+#[test]
+fn all_kernels_of_a_list_are_one_process() {
+    let folder = Folder::new();
+    folder.write("top.yaml", LIST.as_bytes());
+    let ncu = stand_in(&folder, "exit 1");
+    let (list, out) = (folder.text("top.yaml"), folder.text("out"));
+    let words = ["kernels", "profile", "--from", &list, "-o", &out, "--dry-run", "--nvtx", "rooflens.decode"];
+    let told = run(&[&words[..], &["--ncu", &ncu, "--", "python", "x y.py"]].concat()).fine();
+    // The third launch is typical of both: one number, two launches. 459 / 15 = 30.6, so 31 passes;
+    // 31 × (2 × 20 ms + 4 µs) = 1.24 s.
+    assert!(
+        told.starts_with("2 kernels in one process: launches number 3, 2 in all, 2 of them typical\n"),
+        "{told}"
+    );
+    assert!(told.contains("estimate: 31 passes a launch (one for 15 metrics), 1 s beside"), "{told}");
+    let command = told.lines().last().unwrap();
+    assert_eq!(command.matches("--kernel-id").count(), 1);
+    assert!(command.contains("--nvtx --nvtx-include rooflens.decode/"), "{command}");
+    assert!(command.ends_with(" python 'x y.py'"), "{command}");
+    assert!(!folder.path("out").exists(), "a dry run leaves nothing");
+    // Without ncu the plan is told all the same.
+    let told = run(&[&words[..], &["--ncu", "/nowhere/ncu", "--", "python"]].concat()).fine();
+    assert!(told.contains("ncu, which is not found"), "{told}");
+    let answer =
+        run(&["kernels", "profile", "--from", &list, "-o", &out, "--ncu", "/nowhere/ncu", "--", "true"]);
+    assert_eq!(answer.code, 3, "{}", answer.stderr);
+}
+
+#[test]
+fn a_report_is_judged_by_file_and_text_not_by_code() {
+    let folder = Folder::new();
+    folder.write("top.yaml", LIST.as_bytes());
+    let (list, out) = (folder.text("top.yaml"), folder.text("out"));
+    let profile = |script: &str| {
+        let ncu = stand_in(&folder, script);
+        run(&["kernels", "profile", "--from", &list, "-o", &out, "--ncu", &ncu, "--", "true"])
+    };
+    let answer = profile("echo '==ERROR== Driver could not be loaded.' >&2; exit 0");
+    assert_eq!(answer.code, 3, "{}", answer.stderr);
+    assert!(answer.stderr.contains("hint: rooflens doctor"), "{}", answer.stderr);
+    std::fs::remove_dir_all(&out).unwrap();
+    let answer = profile("echo '==ERROR== ERR_NVGPUCTRPERM - no' >&2; exit 1");
+    assert!(
+        answer.code == 3 && answer.stderr.contains("NVreg_RestrictProfilingToAdminUsers=0"),
+        "{}",
+        answer.stderr
+    );
+    std::fs::remove_dir_all(&out).unwrap();
+    let answer = profile("exit 0");
+    assert_eq!(answer.code, 4, "no report and not a word: {}", answer.stderr);
+    std::fs::remove_dir_all(&out).unwrap();
+    // A report, whatever the code: it is analysed.
+    let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/ncu_report/one.ncu-rep");
+    let answer = profile(&format!(
+        "echo '==PROF== Profiling \"k\" - 0: 0%....100% - 9 passes' >&2; cp '{seed}' \"$report.ncu-rep\"; exit 7"
+    ));
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert!(answer.stderr.contains("profiled 1 of 2: k, 9 passes"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("clocks were held at base"), "{}", answer.stderr);
+    for name in ["report.ncu-rep", "index.html", "kernels.parquet", "kernels.json", "histograms/duration.svg"]
+    {
+        assert!(folder.path("out").join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn a_wrong_list_is_told() {
+    let folder = Folder::new();
+    folder.write("top.yaml", b"kernels: 3\n");
+    let answer = run(&["kernels", "profile", "--from", &folder.text("top.yaml"), "--dry-run", "--", "true"]);
+    assert_eq!(answer.code, 5);
+    assert!(answer.stderr.contains("hint: rooflens kernels top RUN -o top.yaml"), "{}", answer.stderr);
+}

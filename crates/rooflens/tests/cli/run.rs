@@ -248,10 +248,12 @@ fn a_config_that_cannot_be_run_is_a_matter_of_usage() {
     let folder = project("exit 0\n");
     let answer = run_in(&folder, &["+runtime.bach_size=2"]);
     assert_eq!((answer.code, answer.hint()), (2, "did you mean 'runtime.batch_size'?"));
-    let answer = run_in(&folder, &["profiling=ncu"]);
-    assert_eq!((answer.code, answer.hint()), (2, "leave it out: pipeline.ncu.enable=false"));
-    assert!(answer.stderr.contains("conf/profiling/ncu.yaml:10:13"), "{}", answer.stderr);
-    assert!(answer.stderr.contains("10 |     enable: true\n"), "{}", answer.stderr);
+    let answer = run_in(
+        &folder,
+        &["profiling=ncu", "pipeline.nsys.enable=false", "pipeline.ncu.program=/nowhere/ncu"],
+    );
+    assert_eq!(answer.code, 3);
+    assert!(answer.hint().contains("pipeline.ncu.program=PATH"), "{}", answer.stderr);
     assert!(!folder.path("p/runs").exists());
 }
 

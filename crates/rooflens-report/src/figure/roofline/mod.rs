@@ -80,6 +80,8 @@ pub struct RooflineChart {
     pub operators: Vec<Operator>,
     /// What the area of a dot is, as `share of time`; may be empty.
     pub weight: String,
+    /// Intensities are multiples of the ridge and speeds shares of the ceiling: one roof for every precision.
+    pub normalised: bool,
 }
 
 /// A device whose peaks can be drawn.
@@ -93,9 +95,27 @@ struct Roof<'a> {
     class: String,
     /// Colour of its words.
     ink: String,
+    normalised: bool,
 }
 
 impl Roof<'_> {
+    fn intensity(&self, intensity: f64) -> String {
+        if self.normalised { Unit::Number.label(intensity) } else { INTENSITY.label(intensity) }
+    }
+
+    fn speed(&self, speed: f64) -> String {
+        if self.normalised { Unit::Share.label(speed) } else { SPEED.label(speed) }
+    }
+
+    /// Its name and bandwidth.
+    fn words(&self, name: &str) -> String {
+        if self.normalised {
+            name.to_owned()
+        } else {
+            format!("{name} · {}", BANDWIDTH.label(self.bytes_per_s))
+        }
+    }
+
     fn ridge(&self, peak: f64) -> f64 {
         peak / self.bytes_per_s
     }
@@ -133,12 +153,18 @@ impl RooflineChart {
         let mut content = self.content();
         let mut sheet = Sheet::new(&self.title, &self.subtitle);
         sheet.legend(&self.legend(&content));
-        sheet.caption("Performance");
+        let (height, across) = match self.normalised {
+            true => {
+                ("Share of the ceiling of its precision", "Arithmetic intensity ÷ ridge of its precision")
+            }
+            false => ("Performance", "Arithmetic intensity (FLOP/B)"),
+        };
+        sheet.caption(height);
         let frame = frame(&content, sheet.y);
         if let [only] = &content.roofs[..] {
             roofs::shade(&mut sheet, only, &frame);
         }
-        sheet.axes(frame.plot, (&frame.x, "Arithmetic intensity (FLOP/B)"), Some(&frame.y));
+        sheet.axes(frame.plot, (&frame.x, across), Some(&frame.y));
         let mut places = Places::within(frame.plot);
         let dots = points::dots(&content, &frame);
         dots.iter().for_each(|dot| places.take(Area::around(dot.at, dot.radius * 0.9)));
@@ -179,7 +205,14 @@ impl RooflineChart {
             peaks.sort_by(|one, other| other.1.total_cmp(&one.1));
             if is_drawn(device.bytes_per_s) && !peaks.is_empty() {
                 let (class, ink) = self.look(index, &groups);
-                roofs.push(Roof { name: &device.name, bytes_per_s: device.bytes_per_s, peaks, class, ink });
+                roofs.push(Roof {
+                    name: &device.name,
+                    bytes_per_s: device.bytes_per_s,
+                    peaks,
+                    class,
+                    ink,
+                    normalised: self.normalised,
+                });
             }
         }
         let mut left_out = refused.remarks("not above zero");
@@ -209,7 +242,7 @@ impl RooflineChart {
         if content.roofs.len() > 1 {
             entries.extend(content.roofs.iter().map(|roof| {
                 let name = svg::fitted(roof.name, svg::LABEL, 150.0);
-                (Sign::Line(roof.class.clone()), format!("{name} · {}", BANDWIDTH.label(roof.bytes_per_s)))
+                (Sign::Line(roof.class.clone()), roof.words(&name))
             }));
         }
         let is_device =
@@ -260,7 +293,8 @@ fn frame(content: &Content<'_>, top: f64) -> Frame {
     }
     let bottom = top + HEIGHT;
     let log = crate::figure::Scale::Log10;
-    let y = Ruler::new(SPEED, log, speeds, Ends::Values, (bottom, top));
+    let speed = if content.roofs.iter().any(|roof| roof.normalised) { Unit::Share } else { SPEED };
+    let y = Ruler::new(speed, log, speeds, Ends::Values, (bottom, top));
     let left = MARGIN + y.widest(SMALL) + 8.0;
     let right = WIDTH - roofs::margin(&content.roofs);
     let x = Ruler::new(Unit::Number, log, span, Ends::Values, (left, right));
@@ -276,10 +310,9 @@ fn description(content: &Content<'_>) -> String {
         let peaks: Vec<String> = roof
             .peaks
             .iter()
-            .map(|(name, peak)| format!("{} {}", svg::kept(name), SPEED.label(*peak)))
+            .map(|(name, peak)| format!("{} {}", svg::kept(name), roof.speed(*peak)))
             .collect();
-        let bandwidth = BANDWIDTH.label(roof.bytes_per_s);
-        words.push_str(&format!(" {}: {bandwidth}, {}.", svg::kept(roof.name), peaks.join(", ")));
+        words.push_str(&format!(" {}: {}.", roof.words(&svg::kept(roof.name)), peaks.join(", ")));
     }
     for operator in content.operators.iter().take(TOLD) {
         words.push_str(&format!(" {}.", points::tip(operator)));

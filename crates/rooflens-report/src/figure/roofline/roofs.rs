@@ -1,7 +1,7 @@
 //! Roofs: a slope where bytes limit, a level line for each peak, and the ridge between them.
 
 use crate::figure::place::{self, Area, Places};
-use crate::figure::roofline::{BANDWIDTH, Frame, INTENSITY, Roof, SPEED};
+use crate::figure::roofline::{Frame, Roof};
 use crate::figure::sheet::Sheet;
 use crate::figure::svg::{self, MARGIN, Point, SMALL};
 use crate::figure::unit::Unit;
@@ -46,7 +46,7 @@ pub fn draw(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mut P
     for roof in roofs {
         for (name, peak) in &roof.peaks {
             let [_, ridge, _] = outline(roof, *peak, frame);
-            let at = INTENSITY.label(roof.ridge(*peak));
+            let at = roof.intensity(roof.ridge(*peak));
             let tip = format!("{} {}: ridge at {at}", svg::kept(roof.name), svg::kept(name));
             places.take(Area::around(ridge, 5.0));
             sheet.svg.disc(&format!("ring {}", first_class(&roof.class)), ridge, 3.5, &tip);
@@ -71,7 +71,7 @@ fn peaks<'a>(roofs: &'a [Roof<'a>]) -> impl Iterator<Item = (&'a Roof<'a>, f64, 
         roof.peaks.iter().map(move |(name, peak)| {
             let name = svg::kept(name);
             let words = if with_device { format!("{} {name}", svg::kept(roof.name)) } else { name };
-            (roof, *peak, svg::fitted(&words, BOLD, NAME), SPEED.label(*peak))
+            (roof, *peak, svg::fitted(&words, BOLD, NAME), roof.speed(*peak))
         })
     })
 }
@@ -105,7 +105,7 @@ fn name_peaks(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame) {
 fn name_slope(sheet: &mut Sheet, roof: &Roof<'_>, frame: &Frame, places: &mut Places) {
     let Some((_, peak)) = roof.peaks.first() else { return };
     let [start, ridge, _] = outline(roof, *peak, frame);
-    let words = format!("{} · {}", svg::fitted(roof.name, BOLD, NAME), BANDWIDTH.label(roof.bytes_per_s));
+    let words = roof.words(&svg::fitted(roof.name, BOLD, NAME));
     let (dx, dy) = (ridge.0 - start.0, ridge.1 - start.1);
     let length = dx.hypot(dy);
     let (along, across) = ((dx / length, dy / length), (dy / length, -dx / length));
@@ -141,7 +141,7 @@ fn name_ridges(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mu
     for (roof, ridge, (x, top)) in &ridges {
         // The unit stands at the axis too.
         let short = Unit::Number.label(*ridge);
-        let forms = if ridges.len() > 2 { vec![short] } else { vec![INTENSITY.label(*ridge), short] };
+        let forms = if ridges.len() > 2 { vec![short] } else { vec![roof.intensity(*ridge), short] };
         for words in forms {
             let wide = svg::width(&words, SMALL);
             let rows =

@@ -1,0 +1,221 @@
+//! Nsight Compute, around the process: counters of single launches, all chosen kernels in one process.
+//!
+//! Which launches: `--kernel-id context:stream:regex:NAMES:NUMBERS` can be given once, takes one expression
+//! for names and one for the number of the launch, and splits at colons, so that neither may hold one
+//! (`ncu` 2024.2 refuses it). Launches are therefore chosen as names × numbers.
+
+use super::Profiler;
+use crate::plan::{Launch, Pass, Root, Stage, Step, Word, Work};
+use crate::runtimes::Gate;
+
+/// The profiler.
+pub struct Ncu;
+
+/// Where the stage finds which launches to profile, from the run's folder: the timeline tells them.
+pub const CHOSEN: &str = "raw/ncu/kernels.txt";
+
+/// What is asked of Nsight Compute, but for the workload.
+pub struct Request {
+    /// The program.
+    pub program: Word,
+    /// A set of sections, by the name that this version has for it.
+    pub set: Option<String>,
+    /// Single sections.
+    pub sections: Vec<String>,
+    /// Single metrics.
+    pub metrics: Vec<String>,
+    /// `base` or `none`.
+    pub clock_control: String,
+    /// What must be open around a launch.
+    pub gate: Gate,
+    /// The launches, as `--kernel-id` takes them.
+    pub chosen: Option<Word>,
+    /// Launches at most.
+    pub most: Option<u64>,
+    /// The report, without `.ncu-rep`.
+    pub report: Word,
+}
+
+/// The value of `--kernel-id` for names and launch numbers, from 1; every number where there is none.
+#[must_use]
+pub fn kernel_id(patterns: &[String], numbers: &[u64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    format!("::regex:^({})$:{}", patterns.join("|"), numbers.join("|"))
+}
+
+/// The words before those of the workload.
+#[must_use]
+pub fn argv(request: &Request) -> Vec<Word> {
+    let mut argv = vec![request.program.clone()];
+    let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| Word::plain(*word)));
+    // Its own words apart from those of the workload.
+    add(&["--log-file", "stderr", "--config-file", "no", "--target-processes", "all"]);
+    if let Some(set) = &request.set {
+        add(&["--set", set]);
+    }
+    for section in &request.sections {
+        add(&["--section", section]);
+    }
+    if !request.metrics.is_empty() {
+        add(&["--metrics", &request.metrics.join(",")]);
+    }
+    add(&["--clock-control", &request.clock_control, "--print-units", "base", "--import-source", "no"]);
+    match &request.gate {
+        Gate::Open => {}
+        // A slash makes it a range that is pushed and popped.
+        Gate::Range(name) => add(&["--nvtx", "--nvtx-include", &format!("{name}/")]),
+        Gate::CudaProfiler => add(&["--profile-from-start", "no"]),
+    }
+    if let Some(most) = request.most {
+        add(&["--launch-count", &most.to_string()]);
+    }
+    if let Some(chosen) = &request.chosen {
+        add(&["--kernel-name-base", "demangled", "--kernel-id"]);
+        argv.push(chosen.clone());
+    }
+    argv.extend([Word::plain("--force-overwrite"), Word::plain("--export"), request.report.clone()]);
+    argv
+}
+
+impl Profiler for Ncu {
+    fn stage(&self) -> Stage {
+        Stage::Ncu
+    }
+
+    fn about(&self) -> &'static str {
+        "counters of the kernels that take the time, by Nsight Compute"
+    }
+
+    fn step(&self, launch: &Launch<'_>) -> Step {
+        let mut step = launch.step(self.stage(), Pass::Ncu, self.about());
+        let settings = &launch.settings().pipeline.ncu;
+        let has_timeline = launch.settings().pipeline.has(Stage::Nsys);
+        let Work::Process(command) = &mut step.work else { return step };
+        let request = Request {
+            program: match settings.program.contains('/') {
+                true => Word::path(Root::Project, &settings.program),
+                false => Word::plain(&settings.program),
+            },
+            set: None,
+            sections: settings.sections.clone(),
+            metrics: settings.metrics.clone(),
+            clock_control: settings.clock_control.clone(),
+            gate: launch.settings().runtime.runtime.gate(settings.phase.as_deref()),
+            chosen: has_timeline.then(|| Word::Text(Root::Run, CHOSEN.to_owned())),
+            // Without a timeline nothing tells one kernel from another: the first launches.
+            most: (!has_timeline).then_some(settings.top_kernels * settings.launches_per_kernel),
+            report: Word::In(Root::Run, format!("raw/{}/report", self.name())),
+        };
+        let mut argv = argv(&request);
+        argv.append(&mut command.argv);
+        command.argv = argv;
+        command.expects.push(format!("raw/{}/report.ncu-rep", self.name()));
+        step
+    }
+}
+
+/// Why Nsight Compute profiled nothing, by what it printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// No driver, or none that answers.
+    NoDriver,
+    /// Counters are not open to this user.
+    NoPermission,
+    /// No launch was one of the chosen, or there was none at all.
+    NoKernels,
+}
+
+/// What of this a text tells. Exit codes tell nothing: 0 and 1 both stand for each of them.
+#[must_use]
+pub fn refusal(printed: &str) -> Option<Refusal> {
+    let said = |words: &str| printed.lines().any(|line| line.starts_with("==") && line.contains(words));
+    if said("ERR_NVGPUCTRPERM") {
+        Some(Refusal::NoPermission)
+    } else if said("Driver could not be loaded") || said("failed to connect to the CUDA driver") {
+        Some(Refusal::NoDriver)
+    } else {
+        said("No kernels were profiled").then_some(Refusal::NoKernels)
+    }
+}
+
+impl Refusal {
+    /// What helps.
+    #[must_use]
+    pub fn hint(self) -> &'static str {
+        match self {
+            Refusal::NoDriver => "rooflens doctor tells whether a GPU and its driver are there",
+            Refusal::NoPermission => {
+                "permit counters: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, or run as root (a container needs --cap-add SYS_ADMIN); rooflens doctor tells how it is"
+            }
+            Refusal::NoKernels => {
+                "rooflens doctor tells whether a GPU is there; if so, no launch had a chosen name and number: rooflens kernels top of a new timeline tells them"
+            }
+        }
+    }
+}
+
+/// What it tells of a launch: `==PROF== Profiling "name" - 3: 0%....50%....100% - 9 passes`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profiled {
+    /// The kernel, without its parameters.
+    pub name: String,
+    /// Its place among the profiled, from 0.
+    pub at: u64,
+    /// How often it was replayed; none while that goes on.
+    pub passes: Option<u64>,
+}
+
+/// The launch that a line tells of.
+#[must_use]
+pub fn profiled(line: &str) -> Option<Profiled> {
+    let rest = line.trim_end().strip_prefix("==PROF== Profiling \"")?;
+    // A name may hold quotes; what follows the last one is ours.
+    let (name, rest) = rest.rsplit_once('"')?;
+    let (at, rest) = rest.strip_prefix(" - ")?.split_once(':')?;
+    let passes = rest.rsplit_once("- ").and_then(|(_, last)| last.split(' ').next()?.parse().ok());
+    Some(Profiled { name: name.to_owned(), at: at.trim().parse().ok()?, passes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_prints() {
+        let line = "==PROF== Profiling \"vectorAdd_B\" - 1: 0%....50%....100% - 46 passes";
+        let told = profiled(line).unwrap();
+        assert_eq!((told.name.as_str(), told.at, told.passes), ("vectorAdd_B", 1, Some(46)));
+        assert_eq!(profiled("==PROF== Profiling \"a\" - 12: 0%..").unwrap().passes, None);
+        assert_eq!(profiled("==PROF== Profiling \"a\"\" - 2: 0%..").unwrap().name, "a\"");
+        for other in
+            ["", "==PROF== Connected to process 1", "==PROF== Profiling \"a", "Profiling \"a\" - 1: "]
+        {
+            assert_eq!(profiled(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn why_nothing_was_profiled() {
+        let cases = [
+            ("==WARNING== No kernels were profiled.\n", Some(Refusal::NoKernels)),
+            ("==ERROR== Driver could not be loaded.", Some(Refusal::NoDriver)),
+            (
+                "x\n==ERROR== Nsight Compute failed to connect to the CUDA driver (stub?)",
+                Some(Refusal::NoDriver),
+            ),
+            ("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", Some(Refusal::NoPermission)),
+            // A workload may print anything.
+            ("No kernels were profiled", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(refusal(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn launches_are_names_and_numbers_without_a_colon() {
+        let id = kernel_id(&["a".to_owned(), "b".to_owned()], &[3, 17]);
+        assert_eq!(id, "::regex:^(a|b)$:3|17");
+        assert_eq!(kernel_id(&["a".to_owned()], &[]), "::regex:^(a)$:");
+    }
+}

@@ -1,0 +1,220 @@
+//! The kernels of a list under Nsight Compute: all of them in one process, then what they lose.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rooflens_analyze::choose::{Chosen, choose};
+use rooflens_collect::ask;
+use rooflens_collect::execute::{End, Executor, Processes, find_program};
+use rooflens_collect::plan::{Command, Places, Root, Stage, Step, Word, Work};
+use rooflens_collect::profilers::ncu::{Refusal, Request, argv, refusal};
+use rooflens_collect::runtimes::Gate;
+use rooflens_report::format;
+use rooflens_schema::RunDir;
+
+use super::estimate::{Estimate, estimate, set_in};
+use super::follow::Follower;
+use super::list::{self, Listed};
+use super::{Format, Question, analyze, save};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interrupt::Presses;
+use crate::{output, shell};
+
+/// The step's name, and that of the folder with its logs.
+const STEP: &str = "ncu";
+/// The report, from the output folder.
+pub const REPORT: &str = "report.ncu-rep";
+/// A program that tells its version takes a second at most.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is wished.
+pub struct Wish {
+    /// The list.
+    pub from: PathBuf,
+    /// The output folder.
+    pub output: PathBuf,
+    /// Only tell.
+    pub dry_run: bool,
+    /// The set of sections.
+    pub set: String,
+    /// Typical launches of each kernel.
+    pub launches: u64,
+    /// `base` or `none`.
+    pub clock_control: String,
+    /// An NVTX range that must be open.
+    pub range: Option<String>,
+    /// The program.
+    pub ncu: String,
+    /// Where the real time of each kernel is.
+    pub timeline: Option<PathBuf>,
+    /// The workload.
+    pub command: Vec<String>,
+}
+
+/// Profiles, then analyses.
+pub fn profile(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
+    let kernels = list::read(&wish.from)?;
+    let candidates: Vec<_> = kernels.iter().map(Listed::candidate).collect();
+    let chosen = choose(&candidates, wish.launches);
+    save::destination(&wish.output)?;
+    let places = places(wish);
+    let known = Version::ask(wish, &places);
+    let step = step(wish, &kernels, &chosen, known.set.as_deref());
+    let Work::Process(command) = &step.work else { return Ok(Exit::Fine) };
+    let cost = estimate(&kernels, &chosen.numbers, known.metrics);
+    let told = told(wish, &kernels, &chosen, cost, &known);
+    if wish.dry_run {
+        let words: Vec<String> =
+            command.argv.iter().map(|word| shell::word(Path::new(&word.resolve(&places)))).collect();
+        return output::text(&format!("{told}\n{}\n", words.join(" "))).map(|()| Exit::Fine);
+    }
+    find_program(command, &places)?;
+    console.say(&told);
+    let folder = RunDir::new(&places.run).raw(STEP);
+    let presses = Presses::watch(console);
+    let follower = Follower::new(console, presses.clone(), chosen.launches, folder.join("stderr.log"));
+    presses.guard(true);
+    let outcome = Processes::default().run(&step, command, &places, &follower);
+    presses.guard(false);
+    follower.finish();
+    let outcome = outcome?;
+    let report = places.run.join(REPORT);
+    let printed = std::fs::read(folder.join("stderr.log")).unwrap_or_default();
+    let printed = String::from_utf8_lossy(&printed);
+    if !report.is_file() {
+        if outcome.end == End::Stopped {
+            return Ok(Exit::Interrupted);
+        }
+        return Err(failure(&printed, &folder, &outcome.verdict()));
+    }
+    if !outcome.is_done() {
+        console.warn(&format!("the workload {}; what was profiled until then is used", outcome.verdict()));
+    }
+    let clock = if wish.clock_control == "base" { "held at base" } else { "not held" };
+    console.say(&format!("report: {}; clocks were {clock}", report.display()));
+    let question = Question {
+        inputs: vec![report],
+        timeline: wish.timeline.clone(),
+        hardware: None,
+        output: Some(wish.output.clone()),
+        format: Format::Text,
+        limit: 10,
+    };
+    analyze(&question, console).map(crate::commands::exit_of)
+}
+
+/// By what it printed: exit codes tell nothing.
+fn failure(printed: &str, folder: &Path, verdict: &str) -> CliError {
+    match refusal(printed) {
+        Some(refusal) => CliError::NotProfiled { refusal },
+        None => CliError::ProfilerFailed { verdict: verdict.to_owned(), logs: folder.to_owned() },
+    }
+}
+
+fn places(wish: &Wish) -> Places {
+    let here = std::path::absolute(".").unwrap_or_default();
+    let run = std::path::absolute(&wish.output).unwrap_or_else(|_| wish.output.clone());
+    Places { run, project: here.clone(), package: here }
+}
+
+/// What the program tells of itself.
+#[derive(Default)]
+struct Version {
+    version: Option<String>,
+    /// The name that it has for the set.
+    set: Option<String>,
+    metrics: Option<u64>,
+}
+
+impl Version {
+    fn ask(wish: &Wish, places: &Places) -> Self {
+        let command = command(vec![program(wish)]);
+        let Ok(path) = find_program(&command, places) else { return Self::default() };
+        let told = ask(&path, &["--version"], PATIENCE).unwrap_or_default();
+        let version = told.lines().find_map(|line| line.trim().strip_prefix("Version ")).map(str::to_owned);
+        let found = ask(&path, &["--list-sets"], PATIENCE).ok().and_then(|told| set_in(&told, &wish.set));
+        Self { version, set: found.as_ref().map(|set| set.0.clone()), metrics: found.map(|set| set.1) }
+    }
+}
+
+fn program(wish: &Wish) -> Word {
+    if wish.ncu.contains('/') { Word::path(Root::Project, &wish.ncu) } else { Word::plain(&wish.ncu) }
+}
+
+fn command(argv: Vec<Word>) -> Command {
+    Command {
+        argv,
+        env: BTreeMap::new(),
+        cwd: Word::In(Root::Project, String::new()),
+        writes: Vec::new(),
+        expects: vec![REPORT.to_owned()],
+        timeout_s: None,
+        packages: Vec::new(),
+    }
+}
+
+fn step(wish: &Wish, kernels: &[Listed], chosen: &Chosen, set: Option<&str>) -> Step {
+    let request = Request {
+        program: program(wish),
+        set: Some(set.unwrap_or(&wish.set).to_owned()),
+        sections: Vec::new(),
+        metrics: Vec::new(),
+        clock_control: wish.clock_control.clone(),
+        gate: wish.range.clone().map_or(Gate::Open, Gate::Range),
+        chosen: Some(Word::plain(list::filter(kernels, &chosen.numbers))),
+        most: None,
+        report: Word::In(Root::Run, REPORT.trim_end_matches(".ncu-rep").to_owned()),
+    };
+    let mut words = argv(&request);
+    words.extend(wish.command.iter().map(Word::plain));
+    Step {
+        name: STEP.to_owned(),
+        stage: Stage::Ncu,
+        purpose: "counters of chosen launches".to_owned(),
+        work: Work::Process(Box::new(command(words))),
+    }
+}
+
+/// What will be done, in lines.
+fn told(wish: &Wish, kernels: &[Listed], chosen: &Chosen, cost: Estimate, known: &Version) -> String {
+    let numbers: Vec<String> = chosen.numbers.iter().map(|number| (number + 1).to_string()).collect();
+    let counted = kernels.iter().all(|kernel| kernel.launches < u64::MAX);
+    let mut lines = vec![format!(
+        "{} in one process: launches number {}{}, {} of them typical",
+        format::plural(kernels.len() as i64, "kernel"),
+        numbers.join(", "),
+        if counted { format!(", {} in all", chosen.launches) } else { String::new() },
+        chosen.typical,
+    )];
+    if chosen.without > 0 {
+        lines.push(format!(
+            "of {} no typical launch is known: the first are taken",
+            format::plural(chosen.without as i64, "kernel")
+        ));
+    }
+    let version =
+        known.version.as_deref().map_or("which is not found".to_owned(), |v| format!("version {v}"));
+    lines.push(format!("ncu, {version}; clocks: {}", wish.clock_control));
+    lines.push(match (cost.passes, cost.time_ns.filter(|_| counted)) {
+        (Some(passes), Some(time)) => format!(
+            "estimate: {passes} passes a launch (one for 15 metrics), {:.0} s beside the model's load (20 ms a pass and the kernel's time)",
+            time / 1e9
+        ),
+        (Some(passes), None) => format!("estimate: {passes} passes a launch (one for 15 metrics); the list tells no times"),
+        _ => "no estimate: ncu does not tell how many metrics the set has".to_owned(),
+    });
+    lines.join("\n")
+}
+
+/// Whether the machine is to blame.
+pub fn exit_of(refusal: Refusal) -> Exit {
+    match refusal {
+        Refusal::NoDriver | Refusal::NoPermission => Exit::Environment,
+        // Without a driver there is nothing to profile; with one, the workload had no such launch.
+        Refusal::NoKernels if Path::new("/proc/driver/nvidia").exists() => Exit::Workload,
+        Refusal::NoKernels => Exit::Environment,
+    }
+}
