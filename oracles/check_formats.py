@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""rocprofv3, rocpd and allocator snapshots: plain sums over the same bytes against `rooflens analyze`.
+"""rocprofv3, rocpd, allocator snapshots, logs of libraries and exports of trtexec: plain sums over the same bytes against `rooflens analyze`.
 
     python3 check_formats.py --rooflens BIN [--corpus DIR]
 
-Reads the files of the corpus (`rocm/rocprofv3_docs_csv`, `torchmem`) and of `fixtures/`. CSV is read with
+Reads the files of the corpus (`rocm/rocprofv3_docs_csv`, `torchmem`, `logs`, `tensorrt`) and of `fixtures/`. CSV is read with
 Python's csv, a database with sqlite3 through joins of its own, a snapshot with an unpickler that refuses
 every class. Numbers must be equal, but for shares, which are floats.
 """
@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import log_truth
 from rooflens_cli import REPOSITORY, analyze, arguments
 
 PARTS = ("kernel", "memory_copy", "hip_api", "hsa_api", "rccl_api", "marker_api")
@@ -188,7 +189,7 @@ def compare(found, truth, path="") -> list[str]:
     if isinstance(truth, list) and isinstance(found, list) and len(truth) == len(found):
         return [line for at, it in enumerate(truth) for line in compare(found[at], it, f"{path}/{at}")]
     if isinstance(truth, float) and isinstance(found, float):
-        return [] if abs(truth - found) <= 1e-12 else [f"{path}: {found}, should be {truth}"]
+        return [] if abs(truth - found) <= 1e-12 * max(1, abs(truth)) else [f"{path}: {found}, should be {truth}"]
     return [] if found == truth else [f"{path}: {found}, should be {truth}"]
 
 
@@ -245,6 +246,25 @@ def main() -> int:
 
     for path in sorted((args.corpus / "torchmem").glob("*.pickle")) + sorted((fixtures / "torchmem").glob("*.pickle")):
         cases.append((path, check_snapshot))
+
+    def check_log(path, found, truth):
+        outcome = analyze(args.rooflens, path)
+        if outcome.code != 0:
+            return [f"exit {outcome.code}: {outcome.stderr.strip()}"], 0
+        found = found(outcome.report())
+        # trtexec prints shares with six digits.
+        told = truth.pop("told", {})
+        differ = [f"share of {name}" for name, share in told.items() if abs(found["told"][name] - share) > 1e-6]
+        return differ + compare(found, truth), numbers(truth) + len(told)
+
+    for path in sorted((args.corpus / "logs").glob("*.log")) + sorted((fixtures / "blaslog").glob("*.log")):
+        cases.append((path, lambda path: check_log(path, log_truth.found_gemms, log_truth.gemms(path))))
+    for path in sorted((fixtures / "nccl").glob("*")):
+        cases.append((path, lambda path: check_log(path, log_truth.found_collectives, log_truth.collectives(path))))
+    for path in sorted((args.corpus / "tensorrt").glob("*.profile.json")) + sorted((fixtures / "tensorrt").glob("*.profile.json")):
+        kinds = [path.with_name(path.name.replace(".profile.", f".{kind}.")) for kind in ("profile", "graph", "timing")]
+        files = [file for file in kinds if file.exists()]
+        cases.append((path, lambda path, files=files: check_log(path, log_truth.found_engine, log_truth.engine(files))))
 
     compared = wrong = 0
     for path, check in cases:

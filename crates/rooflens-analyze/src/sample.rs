@@ -1,8 +1,8 @@
 //! Hand-built tables for tests: rows as the passes leave them, in a line each.
 
 use rooflens_schema::tables::{
-    ActivityKind, ApiKind, ApiRow, CollectiveRow, FrameRow, GapCause, KernelDimRow, KernelRow, MemoryRow,
-    OpRow, PhaseKind, PhaseRow, PhaseSource,
+    ActivityKind, ApiKind, ApiRow, CollectiveRow, CommCallRow, EngineLayerRow, FrameRow, GapCause, GemmRow,
+    InferenceRow, KernelDimRow, KernelRow, MemoryRow, OpRow, PhaseKind, PhaseRow, PhaseSource, Transpose,
 };
 use rooflens_schema::{NameId, Opt, RankTables, stable_id};
 
@@ -40,6 +40,88 @@ impl Sample {
 
     fn name(&mut self, text: &str) -> NameId {
         self.tables.names.add(text)
+    }
+
+    /// A product in bf16, as a log tells it.
+    pub(crate) fn gemm(&mut self, m: i64, n: i64, k: i64) {
+        let bf16 = Opt::some(self.name("bf16"));
+        let (library_id, function_id) = (self.name("cublaslt"), self.name("cublasLtMatmul"));
+        self.tables.gemms.push(GemmRow {
+            process: 0,
+            library_id,
+            function_id,
+            m,
+            n,
+            k,
+            batch: 1,
+            trans_a: Transpose::Yes,
+            trans_b: Transpose::No,
+            a_dtype_id: bf16,
+            b_dtype_id: bf16,
+            d_dtype_id: bf16,
+            compute_id: Opt::NONE,
+            epilogue_id: Opt::NONE,
+            algorithm_id: Opt::NONE,
+            flops: Opt::some(2 * m * n * k),
+            bytes: Opt::some(2 * (m * k + k * n + m * n)),
+            kernel_row: Opt::NONE,
+        });
+    }
+
+    /// A layer that was run twice.
+    pub(crate) fn engine_layer(&mut self, name: &str, kind: &str, total_ns: Option<i64>) {
+        let (name_id, type_id) = (self.name(name), Opt::some(self.name(kind)));
+        self.tables.engine_layers.push(EngineLayerRow {
+            name_id,
+            type_id,
+            dtype_id: Opt::NONE,
+            tactic_id: Opt::NONE,
+            inputs_id: Opt::NONE,
+            outputs_id: Opt::NONE,
+            runs: total_ns.map(|_| 2).into(),
+            total_ns: total_ns.into(),
+            median_ns: Opt::NONE,
+        });
+    }
+
+    /// A run of an engine that only computes.
+    pub(crate) fn inference(&mut self, ts_ns: i64, compute_ns: i64) {
+        self.tables.inferences.push(InferenceRow {
+            ts_ns,
+            enqueue_ns: 1,
+            h2d_ns: 0,
+            compute_ts_ns: ts_ns,
+            compute_ns,
+            d2h_ns: 0,
+            latency_ns: compute_ns,
+            end_ns: ts_ns + compute_ns,
+        });
+    }
+
+    /// A collective, its time, and the bandwidths that the file tells.
+    pub(crate) fn comm_call(
+        &mut self,
+        collective: &str,
+        ranks: i32,
+        bytes: i64,
+        exec_ns: Option<i64>,
+        told: Option<(f64, f64)>,
+    ) {
+        let collective_id = self.name(collective);
+        self.tables.comm_calls.push(CommCallRow {
+            comm: 0,
+            comm_rank: Opt::NONE,
+            group_size: Opt::some(ranks),
+            sequence: Opt::NONE,
+            collective_id,
+            dtype_id: Opt::NONE,
+            elements: Opt::NONE,
+            bytes: Opt::some(bytes),
+            exec_ns: exec_ns.into(),
+            timing_id: Opt::NONE,
+            alg_gb_per_s: told.map(|told| told.0),
+            bus_gb_per_s: told.map(|told| told.1),
+        });
     }
 
     fn activity(

@@ -49,6 +49,24 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
+/// A number with three digits and a decimal prefix: `1.23 TFLOP`.
+pub(crate) fn amount(value: f64, unit: &str) -> String {
+    let (mut value, mut prefix) = (value, "");
+    for larger in ["k", "M", "G", "T", "P", "E"] {
+        if value.abs() < 999.5 {
+            break;
+        }
+        (value, prefix) = (value / 1000.0, larger);
+    }
+    match value {
+        _ if value.abs() >= 99.95 || (prefix.is_empty() && value.fract() == 0.0) => {
+            format!("{value:.0} {prefix}{unit}")
+        }
+        _ if value.abs() >= 9.995 => format!("{value:.1} {prefix}{unit}"),
+        _ => format!("{value:.2} {prefix}{unit}"),
+    }
+}
+
 /// A name in a sentence: a Python frame in a far folder keeps only its file and function.
 pub(crate) fn code(name: &str) -> String {
     let folders = name.find('(').and_then(|line| name[..line].rfind('/')).filter(|_| name.len() > LONG);
@@ -81,6 +99,9 @@ mod tests {
             assert_eq!(time(ns), text);
         }
         assert_eq!(time(99_960.0), "100 µs");
+        assert_eq!(amount(7.0, "FLOP"), "7 FLOP");
+        assert_eq!(amount(58_720_256.0, "FLOP"), "58.7 MFLOP");
+        assert_eq!(amount(999_600.0, "B"), "1.00 MB");
         assert_eq!(code("threading.py(359): wait"), "`threading.py(359): wait`");
         let far = "/tmp/torchinductor_root/dn/cdniggnbpjo6ck7jj7d4oel3kskalexpx.py(6894): partition_0";
         assert_eq!(code(far), "`cdniggnbpjo6ck7jj7d4oel3kskalexpx.py(6894): partition_0`");

@@ -20,6 +20,7 @@ pub mod artefact;
 pub mod error;
 pub mod folder;
 pub mod formats;
+mod lines;
 pub mod ncu;
 pub mod nsys_summary;
 pub mod pickle;

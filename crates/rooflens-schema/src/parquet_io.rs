@@ -178,7 +178,11 @@ impl RunWriter {
         self.write(&tables.phases, tables)?;
         self.write(&tables.memory, tables)?;
         self.write(&tables.memory_blocks, tables)?;
-        self.write(&tables.collectives, tables)
+        self.write(&tables.collectives, tables)?;
+        self.write(&tables.gemms, tables)?;
+        self.write(&tables.engine_layers, tables)?;
+        self.write(&tables.inferences, tables)?;
+        self.write(&tables.comm_calls, tables)
     }
 
     fn write<T: Columnar>(&mut self, table: &T, tables: &RankTables) -> Result<(), SchemaError> {
@@ -333,6 +337,10 @@ impl RunReader {
             memory: self.table(rank)?,
             memory_blocks: self.table(rank)?,
             collectives: self.table(rank)?,
+            gemms: self.table(rank)?,
+            engine_layers: self.table(rank)?,
+            inferences: self.table(rank)?,
+            comm_calls: self.table(rank)?,
         })
     }
 

@@ -110,6 +110,17 @@ pub enum CliError {
     /// Standard input can be read once.
     #[error("`-` (standard input) is given more than once")]
     StdinTwice,
+    /// A log of products for a run that has its tables.
+    #[error("a run directory has its tables already: --gemms goes with a trace")]
+    GemmsOfRun,
+    /// A log of products without a trace of its own.
+    #[error(
+        "{path} belongs to no trace: with several traces, its name tells its rank, as in cublas_rank3.log"
+    )]
+    GemmsOfWhom {
+        /// The log.
+        path: PathBuf,
+    },
     /// `--table` with another format than CSV.
     #[error("--table chooses the table of --format csv")]
     TableWithoutCsv {
@@ -272,6 +283,8 @@ impl CliError {
             | CliError::RunExists { .. }
             | CliError::RunAmongOthers { .. }
             | CliError::StdinTwice
+            | CliError::GemmsOfRun
+            | CliError::GemmsOfWhom { .. }
             | CliError::NoPhases { .. }
             | CliError::TableWithoutCsv { .. }
             | CliError::NoFloor { .. }
@@ -327,6 +340,8 @@ impl CliError {
             CliError::Interrupted => None,
             CliError::RunAmongOthers { path } => Some(format!("rooflens analyze {}", word(path))),
             CliError::StdinTwice => Some("zcat trace.json.gz | rooflens analyze -".to_owned()),
+            CliError::GemmsOfRun => Some("rooflens analyze TRACE --gemms LOG -o RUN".to_owned()),
+            CliError::GemmsOfWhom { .. } => Some("rooflens analyze TRACE --gemms LOG".to_owned()),
             CliError::TableWithoutCsv { table } => {
                 Some(format!("add --format csv: rooflens analyze --format csv --table {table} …"))
             }

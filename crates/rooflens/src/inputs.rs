@@ -28,6 +28,14 @@ pub struct TraceFile {
     pub rank_by_name: Option<i32>,
     /// Whether what is private in it is taken out.
     pub privacy: Privacy,
+    /// The log of a matrix library whose calls its kernels ran.
+    pub gemms: Option<PathBuf>,
+}
+
+impl TraceFile {
+    fn new(source: Source, rank_by_name: Option<i32>) -> Self {
+        TraceFile { source, rank_by_name, privacy: Privacy::Remove, gemms: None }
+    }
 }
 
 impl Input {
@@ -67,7 +75,7 @@ pub fn resolve(paths: &[PathBuf], notes: &Notes) -> Result<Input, CliError> {
             if files.iter().any(|file: &TraceFile| file.source == Source::Stdin) {
                 return Err(CliError::StdinTwice);
             }
-            files.push(TraceFile { source: Source::Stdin, rank_by_name: None, privacy: Privacy::Remove });
+            files.push(TraceFile::new(Source::Stdin, None));
         } else if RunDir::is_run(path) {
             return Err(CliError::RunAmongOthers { path: path.clone() });
         } else if path.is_dir() {
@@ -92,14 +100,7 @@ fn folder(path: &Path, notes: &Notes) -> Result<Vec<TraceFile>, CliError> {
         },
         error => CliError::Unreadable(error),
     })?;
-    Ok(found
-        .into_iter()
-        .map(|file| TraceFile {
-            source: Source::File(file.path),
-            rank_by_name: file.rank_by_name,
-            privacy: Privacy::Remove,
-        })
-        .collect())
+    Ok(found.into_iter().map(|file| TraceFile::new(Source::File(file.path), file.rank_by_name)).collect())
 }
 
 /// A folder near one without traces that has some: below it, or the run it belongs to.
@@ -133,7 +134,7 @@ fn file(path: &Path) -> Result<TraceFile, CliError> {
             rooflens_ingest::read(artefact, &Notes::default()).map_err(CliError::Unreadable)?;
         }
     }
-    Ok(TraceFile { rank_by_name: rank_in_name(path), source, privacy: Privacy::Remove })
+    Ok(TraceFile::new(source, rank_in_name(path)))
 }
 
 /// Paths in the same folder with a similar name.

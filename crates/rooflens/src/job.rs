@@ -168,10 +168,14 @@ fn read(file: &TraceFile, notes: &Notes, watch: &Arc<dyn Watch>) -> Result<RankT
     });
     let artefact = Artefact::open(&file.source, progress)?;
     watch.step(Step::Read, artefact.name());
-    match file.privacy {
-        Privacy::Remove => rooflens_ingest::read(artefact, notes),
-        Privacy::Keep => rooflens_ingest::read_as_it_is(artefact, notes),
+    let mut tables = match file.privacy {
+        Privacy::Remove => rooflens_ingest::read(artefact, notes)?,
+        Privacy::Keep => rooflens_ingest::read_as_it_is(artefact, notes)?,
+    };
+    if let Some(log) = &file.gemms {
+        crate::gemm_log::add(&mut tables, log, notes)?;
     }
+    Ok(tables)
 }
 
 /// Says how many ranks were not read, where any was.

@@ -27,6 +27,7 @@ mod error;
 mod exit;
 mod externals;
 mod floors;
+mod gemm_log;
 mod glossary;
 mod hardware;
 mod inputs;

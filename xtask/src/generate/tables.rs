@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result};
 use rooflens_schema::table::{Encoding, TableSpec};
 use rooflens_schema::tables::{
-    ActivityKind, ApiKind, BlockState, CounterSource, CounterStep, GapCause, PhaseKind, PhaseSource, specs,
+    ActivityKind, ApiKind, BlockState, CounterSource, CounterStep, GapCause, PhaseKind, PhaseSource,
+    Transpose, specs,
 };
 use rooflens_schema::{SCHEMA_VERSION, Severity, Stage};
 
@@ -77,6 +78,7 @@ fn words(table: &str, column: &str) -> Option<Vec<(&'static str, &'static str)>>
         ("kernels", "gap_cause") => all!(GapCause),
         ("api", "kind") => all!(ApiKind),
         ("memory_blocks", "state") => all!(BlockState),
+        ("gemms", "trans_a" | "trans_b") => all!(Transpose),
         ("counters", "source") => all!(CounterSource),
         ("counters", "step") => all!(CounterStep),
         ("phases", "kind") => all!(PhaseKind),

@@ -1,11 +1,15 @@
 //! The questions, one a file. The doc comment on a result's field is its documentation.
 
 mod classes;
+mod comm_calls;
 mod communication;
 mod devices;
+mod engine_layers;
 mod frames;
 mod gaps;
+mod gemms;
 mod health;
+mod inferences;
 mod kernels;
 mod launches;
 mod ledger;
@@ -18,11 +22,15 @@ mod trace;
 mod verdict;
 
 pub use classes::{ClassStat, Classes};
+pub use comm_calls::{CommCalls, CommSize};
 pub use communication::{CollectiveStat, Communication, RankWait};
 pub use devices::{DeviceTime, Devices, Timeline};
+pub use engine_layers::{EngineLayer, EngineLayers, LayerGroup};
 pub use frames::{FrameStat, Frames};
 pub use gaps::{GapExample, GapStat, Gaps};
+pub use gemms::{GemmShape, Gemms};
 pub use health::{Check, Health};
+pub use inferences::{Inferences, Spread};
 pub use kernels::{KernelStat, Kernels};
 pub use launches::{ApiStat, Launches};
 pub use ledger::{
@@ -51,6 +59,10 @@ pub trait Analysis: Sync {
     fn explain(&self) -> &'static str;
     /// What the trace lacks where there is nothing to fold over, as "device activity".
     fn needs(&self) -> &'static str;
+    /// Whether only some inputs are about it at all, so that its absence is no news on a screen.
+    fn is_special(&self) -> bool {
+        false
+    }
     /// A fold over the ranks.
     fn start(&self) -> Box<dyn Fold>;
 }
@@ -80,6 +92,10 @@ pub const ALL: &[&dyn Analysis] = &[
     &frames::FramesAnalysis,
     &memory::MemoryAnalysis,
     &communication::CommunicationAnalysis,
+    &comm_calls::CommCallsAnalysis,
+    &gemms::GemmsAnalysis,
+    &engine_layers::EngineLayersAnalysis,
+    &inferences::InferencesAnalysis,
     &health::HealthAnalysis,
     &verdict::VerdictAnalysis,
 ];
@@ -190,6 +206,10 @@ mod tests {
             );
             sample.api(1, ts + 300, 50, "cudaLaunchKernel", ApiKind::Launch, Some(step));
             sample.memory(ts, 0, 100, 100 * step, 5_000);
+            sample.gemm(8, 8, 8);
+            sample.engine_layer("layer", "Conv", Some(10));
+            sample.inference(ts, 10);
+            sample.comm_call("allreduce", 8, 1_000, Some(100), None);
             let name = names[random.below(4) as usize];
             let class = if name == "ncclKernel" { "communication" } else { name };
             sample.kernel(0, 7, ts + 400, 500 + random.below(3), name, class).launched(step, 100, 1);

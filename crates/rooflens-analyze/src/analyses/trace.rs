@@ -103,7 +103,11 @@ impl Fold for State {
         for (table, rows) in [
             ("api", tables.api.len()),
             ("collectives", tables.collectives.len()),
+            ("comm_calls", tables.comm_calls.len()),
+            ("engine_layers", tables.engine_layers.len()),
             ("frames", tables.frames.len()),
+            ("gemms", tables.gemms.len()),
+            ("inferences", tables.inferences.len()),
             ("kernels", tables.kernels.len()),
             ("memory", tables.memory.len()),
             ("memory_blocks", tables.memory_blocks.len()),

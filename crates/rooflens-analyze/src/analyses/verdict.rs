@@ -1,5 +1,6 @@
 //! What is the answer in a sentence?
 
+mod logs;
 mod next;
 
 use rooflens_schema::RankTables;
@@ -31,7 +32,8 @@ const EXPLAIN: &str = "\
 Chosen by rule from the other findings, all devices together; shares are of the devices' span. The first
 rule that holds gives the sentence:
 
-1. No device activity: launches without any are told; else the operators with the most self time.
+1. No device activity: launches without any are told; else the operators with the most self time; else
+   what the log of a library or a server holds.
 2. Idle at least 10 %, and idle at least as much as exposed communication: the sentence names the cause
    with the most idle time and what goes with it (launches a step, the longest gap, waiting calls), a
    second cause of at least 10 %, and a doubt where `waits_without_work` of `health` fails.
@@ -96,6 +98,7 @@ const MOSTLY_GRAPHS: f64 = 0.5;
 
 /// The findings that the verdict rests on, and the devices' times added up.
 struct Known<'a> {
+    earlier: &'a Findings,
     devices: usize,
     span_ns: i64,
     busy_ns: i64,
@@ -129,6 +132,7 @@ impl<'a> Known<'a> {
         let memory = earlier.get::<Memory>().map_or(&[][..], |found| &found.0);
         let fullest = memory.iter().max_by_key(|row| row.peak_allocated_bytes);
         Known {
+            earlier,
             fullest,
             devices: devices.len(),
             span_ns: sum(|row| row.span_ns),
@@ -305,6 +309,7 @@ impl<'a> Known<'a> {
         let Some(first) = self.operators.first() else {
             return self
                 .of_memory()
+                .or_else(|| logs::sentence(self.earlier))
                 .unwrap_or("The trace has neither device activity nor operators.".to_owned());
         };
         let second = self.operators.get(1).filter(|row| row.share >= WORTH_A_LOOK);

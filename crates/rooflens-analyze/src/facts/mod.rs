@@ -5,6 +5,7 @@
 
 mod api_kind;
 mod gaps;
+pub(crate) mod gemm_calls;
 mod kernel_dim;
 mod launches;
 mod membership;
@@ -32,4 +33,5 @@ pub fn derive(tables: &mut RankTables) {
     membership::assign(tables, &launches);
     gaps::explain(tables, &launches);
     queue::measure(tables, &launches);
+    gemm_calls::link(tables);
 }

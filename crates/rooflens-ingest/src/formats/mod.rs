@@ -1,14 +1,19 @@
 //! The formats, one file (or folder) each. Adding one: a file here, a `mod` line, an entry in
 //! [`ALL`], and a sample at `fixtures/<name>/`.
 
+mod blaslog;
 mod kineto;
+mod nccl;
 mod nsys;
 mod rocm;
 mod rocpd;
 mod rocprofv3;
+mod tensorrt;
 mod torchmem;
 
-pub use rocprofv3::{is_beside_a_set, keep_one_a_set};
+pub use rocprofv3::is_beside_a_set;
+
+use std::path::Path;
 
 use rooflens_schema::{Interner, Notes, RankTables};
 
@@ -26,6 +31,12 @@ pub trait Format: Sync {
     /// Reads the whole input. What cannot be read becomes a note; only an input that gives no record
     /// at all is an error.
     fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError>;
+}
+
+/// Keeps one item of each set of files that are read together.
+pub fn keep_one_a_set<T>(items: &mut Vec<T>, path: impl Fn(&T) -> Option<&Path>) {
+    rocprofv3::keep_one_a_set(items, &path);
+    tensorrt::keep_one(items, &path);
 }
 
 /// What every reader ends with: what the trace says about itself, and times from its first record on.
@@ -51,5 +62,14 @@ fn narrow(value: i64) -> i32 {
 }
 
 /// Every format, in the order they are asked.
-pub const ALL: &[&dyn Format] =
-    &[&kineto::Kineto, &nsys::Nsys, &rocprofv3::Rocprofv3, &rocpd::Rocpd, &torchmem::Torchmem];
+pub const ALL: &[&dyn Format] = &[
+    &kineto::Kineto,
+    &nsys::Nsys,
+    &rocprofv3::Rocprofv3,
+    &rocpd::Rocpd,
+    &torchmem::Torchmem,
+    &tensorrt::Tensorrt,
+    // Those that are known by a word anywhere in their beginning come last.
+    &nccl::Nccl,
+    &blaslog::BlasLog,
+];

@@ -1,6 +1,7 @@
 //! What was not computed, and why.
 
 use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{self, Analysis, Devices};
 use rooflens_analyze::finding::NotComputed;
 
 use crate::block::{Block, Cell, Column, Field, Table};
@@ -20,13 +21,28 @@ impl Section for MissingSection {
             return vec![];
         }
         if detail.is_screen() {
+            // Of a log, a list of all that only a timeline has would hide what there is.
+            let found = |analysis: &&dyn Analysis| findings.iter().any(|(name, _)| name == analysis.name());
+            if findings.get::<Devices>().is_none()
+                && analyses::ALL.iter().any(|analysis| analysis.is_special() && found(analysis))
+            {
+                return vec![Block::Text("what only a timeline tells: this is none".to_owned())];
+            }
             let mut reasons: Vec<(&str, Vec<String>)> = vec![];
             for missing in &findings.not_computed {
+                let special =
+                    |analysis: &&dyn Analysis| analysis.is_special() && analysis.name() == missing.analysis;
+                if analyses::ALL.iter().any(|analysis| special(analysis)) {
+                    continue;
+                }
                 let name = words(&missing.analysis);
                 match reasons.iter_mut().find(|(reason, _)| *reason == missing.reason) {
                     Some((_, names)) => names.push(name),
                     None => reasons.push((&missing.reason, vec![name])),
                 }
+            }
+            if reasons.is_empty() {
+                return vec![];
             }
             let line = |(reason, names): (&str, Vec<String>)| format!("{}: {reason}", names.join(", "));
             return vec![Block::Text(reasons.into_iter().map(line).collect::<Vec<String>>().join("; "))];

@@ -1,11 +1,15 @@
 //! The sections of the report, one a file. A section picks from the findings and orders; it neither
 //! draws nor rounds. To add one: a file here, a `mod` line and an entry in [`ALL`].
 
+mod comm_calls;
 mod communication;
 mod devices;
+mod engine_layers;
 mod frames;
 mod gaps;
+mod gemms;
 mod health;
+mod inferences;
 mod kernels;
 mod launches;
 mod ledger;
@@ -94,6 +98,10 @@ pub const ALL: &[&dyn Section] = &[
     &frames::FramesSection,
     &memory::MemorySection,
     &communication::CommunicationSection,
+    &comm_calls::CommCallsSection,
+    &gemms::GemmsSection,
+    &inferences::InferencesSection,
+    &engine_layers::EngineLayersSection,
     &health::HealthSection,
     &notes::NotesSection,
     &missing::MissingSection,

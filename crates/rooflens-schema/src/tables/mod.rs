@@ -3,10 +3,14 @@
 
 mod api;
 mod collectives;
+mod comm_calls;
 mod counters;
 mod devices;
 mod dims;
+mod engine_layers;
 mod frames;
+mod gemms;
+mod inferences;
 mod kernels;
 mod memory;
 mod memory_blocks;
@@ -20,10 +24,14 @@ mod runs;
 
 pub use api::{Api, ApiKind, ApiRow};
 pub use collectives::{CollectiveRow, Collectives};
+pub use comm_calls::{CommCallRow, CommCalls};
 pub use counters::{CounterRow, CounterSource, CounterStep, Counters};
 pub use devices::{DeviceRow, Devices};
 pub use dims::{KernelDim, KernelDimRow, NameDim, NameDimRow};
+pub use engine_layers::{EngineLayerRow, EngineLayers};
 pub use frames::{FrameRow, Frames};
+pub use gemms::{GemmRow, Gemms, Transpose};
+pub use inferences::{InferenceRow, Inferences};
 pub use kernels::{ActivityKind, GapCause, KernelRow, Kernels};
 pub use memory::{Memory, MemoryRow};
 pub use memory_blocks::{BlockState, MemoryBlockRow, MemoryBlocks};
@@ -54,6 +62,10 @@ pub fn specs() -> Vec<TableSpec> {
         Memory::spec(),
         MemoryBlocks::spec(),
         Collectives::spec(),
+        CommCalls::spec(),
+        Gemms::spec(),
+        EngineLayers::spec(),
+        Inferences::spec(),
         Counters::spec(),
         ModelOps::spec(),
         ProfiledLaunches::spec(),
@@ -94,6 +106,14 @@ pub struct RankTables {
     pub memory_blocks: MemoryBlocks,
     /// What is known of collectives beyond their kernel.
     pub collectives: Collectives,
+    /// Matrix products as a library was asked for them.
+    pub gemms: Gemms,
+    /// Layers of a compiled engine.
+    pub engine_layers: EngineLayers,
+    /// Runs of a compiled engine.
+    pub inferences: Inferences,
+    /// Collectives as NCCL was asked for them.
+    pub comm_calls: CommCalls,
 }
 
 impl RankTables {
@@ -108,6 +128,9 @@ impl RankTables {
             &mut self.phases.ts_ns,
             &mut self.memory.ts_ns,
             &mut self.collectives.ts_ns,
+            &mut self.inferences.ts_ns,
+            &mut self.inferences.compute_ts_ns,
+            &mut self.inferences.end_ns,
         ] {
             column.iter_mut().for_each(moved);
         }

@@ -14,6 +14,7 @@ use crate::document::Document;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::floors;
+use crate::gemm_log;
 use crate::inputs::{self, Input};
 use crate::job;
 use crate::output;
@@ -26,6 +27,7 @@ Examples:
   rooflens analyze trace.json.gz                   the answer on one screen
   rooflens analyze traces/ -o runs/tp8             all ranks of a job, saved with an HTML report
   rooflens analyze rank0.json rank1.json --format json | jq .verdict
+  rooflens analyze trace.json --gemms cublaslt.log achieved FLOP/s by shape of matrix product
   rooflens analyze runs/tp8 --format csv --table operators > operators.csv";
 
 /// Tell where the device time goes
@@ -41,6 +43,9 @@ pub struct Args {
     keep_private: bool,
     #[command(flatten)]
     floor: floors::Args,
+    /// Log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS, to join with the trace's kernels by order
+    #[arg(long, value_name = "LOG")]
+    gemms: Vec<PathBuf>,
     /// Save tables, findings and report to this run directory
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -75,7 +80,8 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         return Err(CliError::TableWithoutCsv { table: table.name() });
     }
     let notes = Notes::default();
-    let input = inputs::resolve(&args.inputs, &notes)?.keeping_private(args.keep_private);
+    let mut input = inputs::resolve(&args.inputs, &notes)?.keeping_private(args.keep_private);
+    gemm_log::attach(&mut input, &args.gemms)?;
     let run = args.output.as_deref().map(saved::destination).transpose()?;
     // A run that is analysed into itself has its tables already.
     let own =

@@ -35,7 +35,7 @@ const CODES: &[(&str, &str)] = &[
     ),
     (
         "joined_files",
-        "Files of the same process that were read with the one that was named: rocprofv3 writes one for each kind of record.",
+        "Files of the same process or engine that were read with the one that was named: rocprofv3 writes one for each kind of record, trtexec one for each export.",
     ),
     (
         "unended_line",
@@ -46,6 +46,14 @@ const CODES: &[(&str, &str)] = &[
         "The events of an allocator snapshot do not lead to what it holds at the end: some are missing, and no totals are shown.",
     ),
     ("out_of_memory", "The allocator asked the device for memory and got none."),
+    (
+        "call_without_shape",
+        "Calls of a matrix library whose log does not tell the shape: they are in no table. cuBLASLt tells it with CUBLASLT_LOG_LEVEL=2.",
+    ),
+    (
+        "nested_calls",
+        "The log has calls of cuBLAS and of cuBLASLt. The first calls the second, so that a product may be counted twice.",
+    ),
     ("damaged_report", "A report of Nsight Compute is damaged or cut off; launches or metrics are missing."),
     (
         "unknown_unit",

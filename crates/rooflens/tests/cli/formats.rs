@@ -47,3 +47,79 @@ fn a_pickle_that_runs_code_is_refused() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("GLOBAL") && said.contains("may run code"), "{said}");
 }
+
+/// Numbers by hand: 2 x 128 x 3 x 64 twice, and five times 2 x 10 x 7 x 64.
+#[test]
+fn a_log_of_matrix_products_has_no_times() {
+    let log = fixture("blaslog/cublaslt.log");
+    let screen = run(&["analyze", &log]).fine();
+    for words in ["A log without times", "No times: the log holds no times", "128×3×64", "fp4 → fp32"] {
+        assert!(screen.contains(words), "{words} in {screen}");
+    }
+    let folder = Folder::new();
+    let found = json(&[&log, "-o", &folder.text("run")]);
+    assert_eq!(found["gemms"]["flops"], 2 * 49_152 + 44_800);
+    assert_eq!(found["gemms"]["kernel_ns"], serde_json::Value::Null);
+    assert_eq!(found["kernels"], serde_json::json!([]));
+    assert!(folder.path("run/report/index.html").is_file());
+    assert_eq!(json(&[&folder.text("run")])["gemms"], found["gemms"]);
+}
+
+/// Four kernels of cuBLAS in the trace: a log of as many calls is joined, one of three is not.
+#[test]
+fn products_are_joined_with_kernels() {
+    let trace = fixture("kineto/decode.json");
+    let refused = json(&[&trace, "--gemms", &fixture("blaslog/cublaslt.log")]);
+    assert_eq!(refused["gemms"]["joined_calls"], 0);
+    let reason = refused["gemms"]["not_computed"]["kernel_ns"].as_str().unwrap();
+    assert!(reason.contains("3 calls, the timeline 4 kernels"), "{reason}");
+    let log = std::fs::read_to_string(fixture("blaslog/cublaslt.log")).unwrap();
+    let line = log.lines().find(|line| line.contains("[Trace]")).unwrap().to_owned() + "\n";
+    let folder = Folder::new();
+    folder.write("four.log", line.repeat(4).as_bytes());
+    let joined = json(&[&trace, "--gemms", &folder.text("four.log"), "-o", &folder.text("run")]);
+    assert_eq!(joined["gemms"]["joined_calls"], 4);
+    let gemm_ns: i64 = joined["kernels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["class"] == "gemm")
+        .map(|row| row["total_ns"].as_i64().unwrap())
+        .sum();
+    assert_eq!(joined["gemms"]["kernel_ns"], gemm_ns);
+    let rate = joined["gemms"]["flop_per_s"].as_f64().unwrap();
+    let expected = f64::from(4 * 49_152) * 1e9 / gemm_ns as f64;
+    assert!((rate / expected - 1.0).abs() < 1e-12, "{rate} {expected}");
+    assert_eq!(json(&[&folder.text("run")])["gemms"], joined["gemms"]);
+    let twice =
+        rooflens(&["analyze", &folder.text("run"), "--gemms", &folder.text("four.log")]).output().unwrap();
+    assert!(!twice.status.success());
+}
+
+#[test]
+fn exports_of_one_engine_are_one_rank() {
+    let part = |name: &str| fixture(&format!("tensorrt/made.{name}.json"));
+    let of_folder = json(&[&fixture("tensorrt")]);
+    let of_files = json(&[&part("timing"), &part("graph"), &part("profile")]);
+    for found in [&of_folder, &of_files, &json(&[&part("graph")])] {
+        assert_eq!(found["trace"]["ranks"], 1);
+        // (0.8 + 0.2 ms) / 4 runs.
+        assert_eq!(found["engine_layers"]["run_ns"], 250_000.0);
+        assert_eq!(found["engine_layers"]["layers"][0]["share"], 0.8);
+        assert_eq!(found["inferences"]["latency"]["p99_ns"], 900_000);
+    }
+    let screen = run(&["analyze", &part("profile")]).fine();
+    assert!(screen.contains("No timeline: a run of the engine takes 650 µs"), "{screen}");
+}
+
+#[test]
+fn collectives_of_nccl() {
+    let found = json(&[&fixture("nccl/inspector.jsonl")]);
+    let calls = &found["comm_calls"];
+    assert_eq!((&calls["checked"], &calls["agreeing"]), (&2.into(), &1.into()));
+    // 65,536 B of each of 32 ranks in 110 us, and 31/32 of that over the bus.
+    let rate = calls["sizes"][1]["bus_gb_per_s"].as_f64().unwrap();
+    assert!((rate - 65_536.0 * 32.0 / 110_000.0 * 31.0 / 32.0).abs() < 1e-12, "{rate}");
+    let debug = run(&["analyze", &fixture("nccl/debug.log"), "--format", "json"]).fine();
+    assert!(!debug.contains("node-") && !debug.contains("192.0.2"), "{debug}");
+}

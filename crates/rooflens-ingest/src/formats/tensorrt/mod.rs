@@ -1,0 +1,198 @@
+//! What `trtexec` exports of an engine: the time of each layer (`--exportProfile`), what the layers are
+//! (`--exportLayerInfo`), and the times of each run (`--exportTimes`).
+//!
+//! Layers of the first two are the same where their names are; of equal names the first is the first.
+//! Times stand in milliseconds with six digits.
+
+mod layer;
+mod set;
+#[cfg(test)]
+mod tests;
+
+pub use set::keep_one;
+
+use std::collections::{HashMap, VecDeque};
+use std::io::Read;
+
+use rooflens_schema::tables::{EngineLayerRow, InferenceRow};
+use rooflens_schema::{Interner, Notes, Opt, RankTables, Severity, Stage};
+use serde_json::Value;
+
+use crate::artefact::{Artefact, Probe, Source};
+use crate::error::IngestError;
+use crate::formats::{Format, finish};
+use layer::Layer;
+
+/// The format.
+pub struct Tensorrt;
+
+/// No export is larger.
+const LIMIT: u64 = 1 << 30;
+
+impl Format for Tensorrt {
+    fn name(&self) -> &'static str {
+        "tensorrt"
+    }
+
+    fn about(&self) -> &'static str {
+        "TensorRT engine by trtexec: --exportProfile, --exportLayerInfo and --exportTimes"
+    }
+
+    fn sniff(&self, probe: &Probe) -> bool {
+        let head: Vec<u8> =
+            probe.head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(256).collect();
+        head.starts_with(b"{\"Layers\":[")
+            || head.starts_with(b"[{\"count\":")
+            || (head.starts_with(b"[{\"") && memchr::memmem::find(&head, b"\"startComputeMs\"").is_some())
+    }
+
+    fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
+        let source = from.name().to_owned();
+        let siblings = from.file().map(set::siblings).unwrap_or_default();
+        let progress = from.progress();
+        let mut found = Found::default();
+        found.take(from)?;
+        let joined = siblings.len() as i64;
+        for path in siblings {
+            found.take(Artefact::open(&Source::File(path), progress.clone())?)?;
+        }
+        let message = format!("files of the same engine were read with {source}");
+        notes.add_many(Stage::Ingest, Severity::Info, "joined_files", &source, joined, message);
+        let message = "layers or runs without a usable name or time".to_owned();
+        notes.add_many(Stage::Ingest, Severity::DataLoss, "event_without_time", &source, found.lost, message);
+        let records = found.records;
+        let interner = Interner::default();
+        let (tables, extent) = found.tables(&interner);
+        if tables.engine_layers.is_empty() && tables.inferences.is_empty() {
+            let why = "it has neither layers nor runs".to_owned();
+            return Err(IngestError::NoRecords { source_name: source, format: self.name(), why });
+        }
+        Ok(finish(tables, interner, (self.name(), source), records, extent))
+    }
+}
+
+/// The time of a layer.
+struct Timed {
+    name: String,
+    total_ns: i64,
+    median_ns: Option<i64>,
+}
+
+#[derive(Default)]
+struct Found {
+    runs: Option<i64>,
+    profile: Vec<Timed>,
+    layers: Vec<Layer>,
+    inferences: Vec<InferenceRow>,
+    records: i64,
+    lost: i64,
+}
+
+impl Found {
+    fn take(&mut self, from: Artefact) -> Result<(), IngestError> {
+        let source_name = from.name().to_owned();
+        let fail = |why: String| IngestError::NoRecords { source_name, format: "tensorrt", why };
+        let mut bytes = Vec::new();
+        if let Err(error) = from.into_reader().take(LIMIT).read_to_end(&mut bytes) {
+            return Err(fail(format!("the stream breaks off: {error}")));
+        }
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| fail(error.to_string()))?;
+        match value {
+            Value::Object(mut map) => {
+                let layers = map.remove("Layers");
+                for layer in layers.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice) {
+                    self.records += 1;
+                    match Layer::read(layer) {
+                        Some(layer) => self.layers.push(layer),
+                        None => self.lost += 1,
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.item(item)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, item: &Value) {
+        if let Some(runs) = item.get("count").and_then(Value::as_i64) {
+            self.runs = Some(runs).filter(|runs| *runs > 0);
+            return;
+        }
+        self.records += 1;
+        let is_run = item.get("startComputeMs").is_some();
+        let taken = if is_run { self.run(item) } else { self.timed(item) };
+        if taken.is_none() {
+            self.lost += 1;
+        }
+    }
+
+    fn timed(&mut self, item: &Value) -> Option<()> {
+        let name = item.get("name")?.as_str()?.to_owned();
+        let (total_ns, median_ns) = (time(item, "timeMs")?, time(item, "medianMs"));
+        self.profile.push(Timed { name, total_ns, median_ns });
+        Some(())
+    }
+
+    fn run(&mut self, item: &Value) -> Option<()> {
+        let ts_ns = time(item, "startEnqMs")?;
+        self.inferences.push(InferenceRow {
+            ts_ns,
+            enqueue_ns: time(item, "endEnqMs")?.checked_sub(ts_ns)?,
+            h2d_ns: time(item, "h2dMs")?,
+            compute_ts_ns: time(item, "startComputeMs")?,
+            compute_ns: time(item, "computeMs")?,
+            d2h_ns: time(item, "d2hMs")?,
+            latency_ns: time(item, "latencyMs")?,
+            end_ns: time(item, "endD2hMs").or_else(|| time(item, "endComputeMs"))?,
+        });
+        Some(())
+    }
+
+    fn tables(self, interner: &Interner) -> (RankTables, (i64, i64)) {
+        let mut tables = RankTables::default();
+        let mut known: HashMap<&str, VecDeque<usize>> = HashMap::new();
+        for (index, layer) in self.layers.iter().enumerate() {
+            known.entry(&layer.name).or_default().push_back(index);
+        }
+        let mut is_timed = vec![false; self.layers.len()];
+        let row = |name: &str, layer: Option<&Layer>, timed: Option<&Timed>| {
+            let word = |text: Option<&String>| text.map(|text| interner.intern(text)).into();
+            EngineLayerRow {
+                name_id: interner.intern(name),
+                type_id: word(layer.and_then(|layer| layer.kind.as_ref())),
+                dtype_id: word(layer.and_then(|layer| layer.dtype.as_ref())),
+                tactic_id: word(layer.and_then(|layer| layer.tactic.as_ref())),
+                inputs_id: word(layer.and_then(|layer| layer.inputs.as_ref())),
+                outputs_id: word(layer.and_then(|layer| layer.outputs.as_ref())),
+                runs: timed.and(self.runs).into(),
+                total_ns: timed.map_or(Opt::NONE, |timed| Opt::some(timed.total_ns)),
+                median_ns: timed.and_then(|timed| timed.median_ns).into(),
+            }
+        };
+        for timed in &self.profile {
+            let index = known.get_mut(timed.name.as_str()).and_then(VecDeque::pop_front);
+            if let Some(index) = index {
+                is_timed[index] = true;
+            }
+            let layer = index.map(|index| &self.layers[index]);
+            tables.engine_layers.push(row(&timed.name, layer, Some(timed)));
+        }
+        // Layers that were not timed keep their order behind those that were.
+        for (layer, _) in self.layers.iter().zip(is_timed).filter(|(_, is_timed)| !is_timed) {
+            tables.engine_layers.push(row(&layer.name, Some(layer), None));
+        }
+        let times = self.inferences.iter();
+        let first = times.clone().map(|run| run.ts_ns.min(run.compute_ts_ns)).min();
+        let last = times.map(|run| run.end_ns).max();
+        self.inferences.into_iter().for_each(|run| tables.inferences.push(run));
+        (tables, (first.unwrap_or(0), last.unwrap_or(0)))
+    }
+}
+
+/// Milliseconds under a key, in whole nanoseconds; `None` where there are none or they make no sense.
+fn time(item: &Value, key: &str) -> Option<i64> {
+    let ms = item.get(key)?.as_f64()?;
+    // A year is more than any engine runs.
+    (0.0..=3.2e10).contains(&ms).then(|| (ms * 1e6).round() as i64)
+}

@@ -1,0 +1,76 @@
+use std::path::{Path, PathBuf};
+
+use rooflens_schema::{Notes, Opt, RankTables};
+
+use super::keep_one;
+use crate::artefact::{Artefact, Source, no_progress};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/tensorrt").join(name)
+}
+
+fn codes(notes: &Notes) -> Vec<String> {
+    notes.rows().into_iter().map(|note| format!("{} {}", note.code, note.count)).collect()
+}
+
+fn alone(name: &str) -> RankTables {
+    let bytes = std::fs::read(fixture(name)).unwrap();
+    crate::read(Artefact::from_bytes(name, &bytes).unwrap(), &Notes::default()).unwrap()
+}
+
+#[test]
+fn files_of_one_engine_are_joined_by_name() {
+    for name in ["made.profile.json", "made.graph.json", "made.timing.json"] {
+        let notes = Notes::default();
+        let artefact = Artefact::open(&Source::File(fixture(name)), no_progress()).unwrap();
+        let tables = crate::read(artefact, &notes).unwrap();
+        assert_eq!(codes(&notes), ["event_without_time 1", "joined_files 2"]);
+        let layers = &tables.engine_layers;
+        let word = |id: Opt<_>| id.get().map_or("-", |id| tables.names.get(id));
+        let names: Vec<&str> = layers.name_id.iter().map(|id| tables.names.get(*id)).collect();
+        assert_eq!(names, ["conv", "pool", "added", "gone"]);
+        assert_eq!(layers.total_ns, [Some(800_000), Some(200_000), Some(0), None].map(Opt::from));
+        assert_eq!(layers.median_ns[0], Opt::some(190_000));
+        assert_eq!(layers.runs, [Some(4), Some(4), Some(4), None].map(Opt::from));
+        let kinds: Vec<&str> = layers.type_id.iter().map(|id| word(*id)).collect();
+        assert_eq!(kinds, ["CaskConvolution", "CudaPooling", "-", "NoOp"]);
+        let dtypes: Vec<&str> = layers.dtype_id.iter().map(|id| word(*id)).collect();
+        assert_eq!(dtypes, ["fp16", "int8", "-", "-"]);
+        assert_eq!(
+            (word(layers.tactic_id[0]), word(layers.tactic_id[1])),
+            ("made_tactic_fp16", "0xfffffffffffffffe")
+        );
+        assert_eq!((word(layers.inputs_id[0]), word(layers.tactic_id[3])), ("[1,3,8,8] fp32", "-"));
+        // Times count from the first moment, 2.5 ms.
+        assert_eq!(tables.inferences.ts_ns, [0, 1_000_000]);
+        assert_eq!(tables.inferences.enqueue_ns, [10_000, 30_000]);
+        assert_eq!(tables.inferences.compute_ts_ns, [200_000, 1_200_000]);
+        assert_eq!(tables.inferences.latency_ns, [650_000, 900_000]);
+        assert_eq!(tables.inferences.end_ns, [750_000, 2_000_000]);
+        assert_eq!(tables.meta.events, 9);
+    }
+}
+
+#[test]
+fn each_file_tells_what_it_holds() {
+    let profile = alone("made.profile.json");
+    assert_eq!((profile.engine_layers.len(), profile.inferences.len()), (3, 0));
+    assert!(profile.engine_layers.type_id.iter().all(|id| !id.is_some()));
+    assert_eq!(alone("made.graph.json").engine_layers.total_ns, [Opt::NONE; 3]);
+    assert_eq!(alone("made.timing.json").inferences.len(), 2);
+}
+
+#[test]
+fn one_file_stands_for_its_set() {
+    let mut paths = ["made.graph.json", "made.timing.json", "made.profile.json"].map(fixture).to_vec();
+    paths.push(PathBuf::from("other.profile.json"));
+    keep_one(&mut paths, |path| Some(path));
+    assert_eq!(paths, [fixture("made.profile.json"), PathBuf::from("other.profile.json")]);
+}
+
+#[test]
+fn a_cut_file_is_an_error() {
+    let bytes = b"[ { \"count\" : 4 } , { \"name\" : \"conv\", \"timeMs\" :";
+    let error = crate::read(Artefact::from_bytes("cut", bytes).unwrap(), &Notes::default()).unwrap_err();
+    assert!(error.to_string().contains("EOF"), "{error}");
+}

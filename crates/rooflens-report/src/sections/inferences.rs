@@ -1,0 +1,56 @@
+//! Runs of a compiled engine.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{Inferences, Spread};
+
+use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
+use crate::sections::{Detail, Section};
+
+pub(super) struct InferencesSection;
+
+/// From here on, six digits of milliseconds are steps of 10 µs.
+const COARSE_NS: i64 = 1_000_000_000;
+
+impl Section for InferencesSection {
+    fn name(&self) -> &'static str {
+        "inferences"
+    }
+    fn title(&self) -> &'static str {
+        "Engine runs"
+    }
+    fn blocks(&self, findings: &Findings, _detail: Detail) -> Vec<Block> {
+        let Some(found) = findings.get::<Inferences>() else { return vec![] };
+        let facts = vec![
+            Fact::new("runs", Cell::count(found.runs)),
+            Fact::new("in", Cell::Time(found.span_ns)),
+            Fact::new("a second", Cell::or(found.runs_per_s, Cell::Mean, "no time went by"))
+                .help("Runs by the time from the first to the last."),
+        ];
+        let rows = [
+            ("latency", found.latency.clone()),
+            ("enqueue, on the host", found.enqueue.clone()),
+            ("copies to the device", found.h2d.clone()),
+            ("compute", found.compute.clone()),
+            ("copies from the device", found.d2h.clone()),
+        ];
+        let mut blocks = vec![Block::Facts(facts)];
+        if found.span_ns >= COARSE_NS {
+            let words = "The file has six digits: after its first second, moments are known to 10 µs, and so is \
+                         the time to enqueue, a difference of two. Its mean is good, its percentiles are coarse.";
+            blocks.push(Block::Text(words.to_owned()));
+        }
+        blocks.push(Block::Table(Table::new("inferences", FIELDS, &rows, usize::MAX)));
+        blocks
+    }
+}
+
+const FIELDS: &[Field<(&'static str, Spread)>] = &[
+    (Column::text("what", "of a run"), |row| Cell::text(row.0)),
+    (Column::number("min_ns", "min").at(Level::Screen), |row| Cell::Time(row.1.min_ns)),
+    (Column::number("mean_ns", "mean"), |row| Cell::MeanTime(row.1.mean_ns)),
+    (Column::number("p50_ns", "p50"), |row| Cell::Time(row.1.p50_ns)),
+    (Column::number("p90_ns", "p90"), |row| Cell::Time(row.1.p90_ns)),
+    (Column::number("p95_ns", "p95").at(Level::Page), |row| Cell::Time(row.1.p95_ns)),
+    (Column::number("p99_ns", "p99"), |row| Cell::Time(row.1.p99_ns)),
+    (Column::number("max_ns", "max").at(Level::Screen), |row| Cell::Time(row.1.max_ns)),
+];

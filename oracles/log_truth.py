@@ -1,0 +1,170 @@
+"""Logs of libraries and exports of trtexec, read in plain Python with expressions of their own."""
+
+import collections
+import json
+import math
+import re
+from pathlib import Path
+
+BITS = {
+    "64F": 64, "32F": 32, "16F": 16, "16BF": 16, "8F_E4M3": 8, "8F_E5M2": 8, "4F_E2M1": 4, "8I": 8, "32I": 32,
+    "f64_r": 64, "f32_r": 32, "f16_r": 16, "bf16_r": 16, "f8_r": 8, "bf8_r": 8, "i8_r": 8, "i32_r": 32,
+}  # fmt: skip
+LETTERS = {"H": "16F", "S": "32F", "D": "64F"}
+
+
+def product(sizes, types) -> tuple:
+    """Sizes, operations and bytes of one call."""
+    m, n, k, batch = sizes
+    elements = (m * k, k * n, m * n)
+    bits = [BITS.get(kind.removeprefix("R_")) for kind in types]
+    known = None not in bits
+    size = sum(math.ceil(count * batch * bit / 8) for count, bit in zip(elements, bits)) if known else None
+    return (m, n, k, batch, 2 * m * n * k * batch, size)
+
+
+def lt_calls(text: str) -> list[tuple]:
+    """Of cuBLASLt: traced calls; where there are none, calls right behind a question with their layouts."""
+    lines = [line for line in text.splitlines() if "][cublasLt][" in line]
+    traced = [line for line in lines if "][Trace][" in line and "Matmul] " in line]
+    if not traced:
+        pairs = zip(lines, lines[1:])
+        traced = [first for first, then in pairs if "AlgoGetHeuristic]" in first and "[cublasLtMatmul]" in then]
+    calls = []
+    for line in traced:
+        layouts = {}
+        for name, words in re.findall(r"\b([ABCD])desc=\[([^\]]*)\]", line):
+            layouts[name] = dict(word.split("=") for word in words.split())
+        a, d = layouts["A"], layouts["D"]
+        k = int(a["rows"] if re.search(r"transa=OP_[TC]", line) else a["cols"])
+        sizes = (int(d["rows"]), int(d["cols"]), k, int(d.get("batchCount", 1)))
+        calls.append(product(sizes, [layouts[name]["type"] for name in "ABD"]))
+    return calls
+
+
+def cublas_calls(text: str) -> list[tuple]:
+    calls = []
+    for record in text.split("I! cuBLAS (v")[1:]:
+        function = re.search(r"function cublasStatus_t (\w+)\(", record).group(1)
+        if "gemm" not in function.lower():
+            continue
+        value = dict(re.findall(r"^i!  (\w+): type=[^;]*; val=(\S+)", record, re.M))
+        letter = LETTERS.get(function[6])
+        types = [value.get(f"{name}type", letter) for name in "ABC"]
+        types = [re.sub(r"^CUDA_|\(\d+\)$", "", kind) for kind in types]
+        sizes = tuple(int(value.get(name, 1)) for name in ("m", "n", "k", "batchCount"))
+        calls.append(product(sizes, types))
+    return calls
+
+
+def bench_calls(text: str) -> list[tuple]:
+    calls = []
+    for line in text.splitlines():
+        if "hipblaslt-bench" not in line and "rocblas-bench -f gemm" not in line:
+            continue
+        value = dict(re.findall(r"(-\w|--\w+) (\S+)", line))
+        if not {"-m", "-n", "-k"} <= value.keys():
+            continue
+        types = [value.get(f"--{name}_type", value.get("-r")) for name in "abd"]
+        calls.append(product(tuple(int(value.get(key, 1)) for key in ("-m", "-n", "-k", "--batch_count")), types))
+    return calls
+
+
+def gemms(path: Path) -> dict:
+    """Calls, operations, and how often each shape."""
+    text = path.read_text()
+    calls = lt_calls(text) + cublas_calls(text) + bench_calls(text)
+    return {"calls": len(calls), "flops": sum(call[4] for call in calls), "shapes": collections.Counter(calls)}
+
+
+def found_gemms(report: dict) -> dict:
+    found = report["gemms"]
+    shapes = collections.Counter()
+    for shape in found["shapes"]:
+        key = tuple(shape[name] for name in ("m", "n", "k", "batch", "flops", "bytes"))
+        shapes[key] += shape["calls"]
+    return {"calls": found["calls"], "flops": found["flops"], "shapes": shapes}
+
+
+def nearest(values: list[int], percent: int) -> int:
+    return sorted(values)[math.ceil(len(values) * percent / 100) - 1]
+
+
+def engine(files: list[Path]) -> dict:
+    """What the exports of one engine come to."""
+    truth = {}
+    layers, kinds, runs = [], {}, 1
+    for path in files:
+        data = json.loads(path.read_text())
+        if isinstance(data, dict):
+            kinds = {layer["Name"]: layer["LayerType"] for layer in data["Layers"]}
+        elif "count" in data[0]:
+            runs = data[0]["count"]
+            layers = [(item["name"], round(item["timeMs"] * 1e6)) for item in data[1:]]
+            truth["told"] = {item["name"]: item["percentage"] / 100 for item in data[1:]}
+        else:
+            timed = [item for item in data if isinstance(item.get("startEnqMs"), (int, float))]
+            column = lambda key: [round(item[key] * 1e6) for item in timed]  # noqa: E731
+            for name, key in (("latency", "latencyMs"), ("compute", "computeMs"), ("h2d", "h2dMs"), ("d2h", "d2hMs")):
+                values = column(key)
+                truth[name] = {f"p{at}_ns": nearest(values, at) for at in (50, 90, 95, 99)}
+                truth[name] |= {"min_ns": min(values), "max_ns": max(values), "mean_ns": sum(values) / len(values)}
+            truth["runs"] = len(timed)
+            truth["span_ns"] = max(column("endD2hMs")) - min(column("startEnqMs") + column("startComputeMs"))
+    if layers:
+        truth["layers"] = {name: (kinds.get(name), total) for name, total in layers}
+        truth["run_ns"] = sum(total for _, total in layers) / runs
+        by_kind = collections.defaultdict(float)
+        for name, total in layers:
+            by_kind[kinds.get(name)] += total / runs
+        truth["by_type"] = dict(by_kind)
+    return truth
+
+
+def found_engine(report: dict) -> dict:
+    found = dict(report["inferences"] or {})
+    layers = report["engine_layers"]
+    if layers and layers["run_ns"] is not None:
+        timed = [it for it in layers["layers"] if it["total_ns"] is not None]
+        found["layers"] = {it["name"]: (it["type"], it["total_ns"]) for it in timed}
+        found["told"] = {it["name"]: it["share"] for it in timed}
+        found["run_ns"] = layers["run_ns"]
+        found["by_type"] = {it["name"]: it["run_ns"] for it in layers["by_type"] if it["run_ns"] is not None}
+    return found
+
+
+NCCL_BYTES = [1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1]
+PARTS = ("AllGather", "ReduceScatter")
+
+
+def collectives(path: Path) -> dict:
+    """Calls and time by collective, ranks and size."""
+    sizes = collections.defaultdict(lambda: [0, 0])
+    text = path.read_text()
+    if path.suffix == ".jsonl":
+        decoder, at = json.JSONDecoder(), 0
+        while True:
+            at = re.compile(r"\s*").match(text, at).end()
+            try:
+                record, at = decoder.raw_decode(text, at)
+            except ValueError:
+                break
+            perf = record.get("coll_perf")
+            if perf:
+                ranks = record["header"]["n_ranks"]
+                size = perf["coll_msg_size_bytes"] * (ranks if perf["coll"] in PARTS else 1)
+                row = sizes[perf["coll"].lower(), ranks, size]
+                row[0] += 1
+                row[1] += perf["coll_exec_time_us"] * 1000
+    pattern = r"NCCL INFO (\w+): opCount \w+ .*?count (\d+) datatype (\d+) .*?\[nranks=(\d+)\]"
+    for name, count, kind, ranks in re.findall(pattern, text):
+        kind, ranks = int(kind), int(ranks)
+        known = kind < len(NCCL_BYTES)
+        size = int(count) * NCCL_BYTES[kind] * (ranks if name in PARTS else 1) if known else None
+        sizes[name.lower(), ranks, size][0] += 1
+    return {key: tuple(row) for key, row in sizes.items()}
+
+
+def found_collectives(report: dict) -> dict:
+    rows = report["comm_calls"]["sizes"]
+    return {(it["collective"], it["group_size"], it["bytes"]): (it["calls"], it["total_ns"] or 0) for it in rows}
