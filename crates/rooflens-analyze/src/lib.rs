@@ -11,6 +11,7 @@
 
 pub mod analyses;
 mod by_name;
+pub mod by_range;
 pub mod choose;
 pub mod facts;
 pub mod finding;

@@ -241,6 +241,7 @@ impl Sample {
     ) -> &mut Self {
         let name_id = self.name(name);
         self.tables.api.push(ApiRow {
+            pid: Opt::NONE,
             tid,
             ts_ns: ts,
             dur_ns: dur,

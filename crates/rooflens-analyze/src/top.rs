@@ -47,6 +47,50 @@ pub const TYPICAL_WITHIN: f64 = 0.05;
 /// Typical launches that are kept.
 const MOST_TYPICAL: usize = 256;
 
+/// Durations of the launches of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Summary {
+    /// Sum.
+    pub total_ns: f64,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Median: of an even number, the mean of the two in the middle.
+    pub median_ns: f64,
+    /// Shortest.
+    pub min_ns: f64,
+    /// Longest.
+    pub max_ns: f64,
+    /// Standard deviation of the sample; null of a single launch.
+    pub stddev_ns: Option<f64>,
+}
+
+impl Summary {
+    /// Of durations, which it sorts; `None` of none.
+    pub(crate) fn of(durations: &mut [i64]) -> Option<Self> {
+        durations.sort_unstable();
+        let (min, max) = (*durations.first()?, *durations.last()?);
+        let count = durations.len();
+        // Whole sums, so that a mean is right to its last digit.
+        let total: i128 = durations.iter().map(|duration| i128::from(*duration)).sum();
+        let mean = total as f64 / count as f64;
+        let squares: f64 = durations.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
+        Some(Summary {
+            total_ns: total as f64,
+            mean_ns: mean,
+            median_ns: (durations[(count - 1) / 2] as f64 + durations[count / 2] as f64) / 2.0,
+            min_ns: min as f64,
+            max_ns: max as f64,
+            stddev_ns: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
+        })
+    }
+}
+
+/// What the phase of a kernel does.
+pub(crate) fn phase_of(tables: &RankTables, kernel: usize) -> Option<PhaseKind> {
+    let phase = usize::try_from(tables.kernels.phase_id[kernel].get()?).ok()?;
+    tables.phases.kind.get(phase).copied()
+}
+
 /// Gathers kernels over ranks.
 #[derive(Default)]
 pub struct Top {
@@ -61,9 +105,7 @@ impl Top {
         let kernels = &tables.kernels;
         let mut rows = self.rows.rank(&tables.names);
         for i in (0..kernels.len()).filter(|&i| kernels.kind[i] == ActivityKind::Kernel) {
-            let of =
-                kernels.phase_id[i].get().and_then(|id| tables.phases.kind.get(usize::try_from(id).ok()?));
-            if phase.is_some() && of.copied() != phase {
+            if phase.is_some() && phase_of(tables, i) != phase {
                 self.left_out += 1;
                 continue;
             }
@@ -118,19 +160,12 @@ pub fn with_shares(mut kernels: Vec<TopKernel>) -> Vec<TopKernel> {
 fn kernel(name: String, mut launches: Vec<(i64, i64)>) -> Option<TopKernel> {
     launches.sort_unstable();
     let mut sorted: Vec<i64> = launches.iter().map(|(_, duration)| *duration).collect();
-    sorted.sort_unstable();
-    let (min, max) = (*sorted.first()?, *sorted.last()?);
-    let count = sorted.len();
-    // Whole sums, so that a mean is right to its last digit.
-    let total: i128 = sorted.iter().map(|duration| i128::from(*duration)).sum();
-    let mean = total as f64 / count as f64;
-    let median = (sorted[(count - 1) / 2] as f64 + sorted[count / 2] as f64) / 2.0;
-    let squares: f64 = sorted.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
-    let off = |duration: i64| (duration as f64 - median).abs();
+    let times = Summary::of(&mut sorted)?;
+    let off = |duration: i64| (duration as f64 - times.median_ns).abs();
     let mut near: Vec<(f64, u64)> =
         launches.iter().enumerate().map(|(at, launch)| (off(launch.1), at as u64)).collect();
     near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let is_typical = |place: usize, off: f64| place == 0 || off <= TYPICAL_WITHIN * median;
+    let is_typical = |place: usize, off: f64| place == 0 || off <= TYPICAL_WITHIN * times.median_ns;
     let typical: Vec<u64> = near
         .iter()
         .enumerate()
@@ -138,12 +173,12 @@ fn kernel(name: String, mut launches: Vec<(i64, i64)>) -> Option<TopKernel> {
         .map(|(_, near)| near.1)
         .collect();
     Some(described(name, |kernel| {
-        kernel.count = count as u64;
-        kernel.total_ns = total as f64;
-        kernel.mean_ns = mean;
-        kernel.median_ns = median;
-        (kernel.min_ns, kernel.max_ns) = (min as f64, max as f64);
-        kernel.stddev_ns = (count > 1).then(|| (squares / (count - 1) as f64).sqrt());
+        kernel.count = launches.len() as u64;
+        kernel.total_ns = times.total_ns;
+        kernel.mean_ns = times.mean_ns;
+        kernel.median_ns = times.median_ns;
+        (kernel.min_ns, kernel.max_ns) = (times.min_ns, times.max_ns);
+        kernel.stddev_ns = times.stddev_ns;
         kernel.typical_skip = typical.first().copied();
         kernel.typical = typical.into_iter().take(MOST_TYPICAL).collect();
     }))

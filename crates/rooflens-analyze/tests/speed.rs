@@ -75,6 +75,7 @@ fn large_rank() -> RankTables {
                 if chain % 3 != 2 {
                     let kind = if chain % 9 == 8 { ApiKind::Sync } else { ApiKind::Launch };
                     tables.api.push(ApiRow {
+                        pid: Opt::NONE,
                         tid: 1,
                         ts_ns: clock + 1_500,
                         dur_ns: 2_000,

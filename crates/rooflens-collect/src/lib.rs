@@ -4,8 +4,8 @@
 //!   error that names its place.
 //! * [`mod@plan`]: settings → steps. No clock, no files: the same config gives the same bytes.
 //! * [`runtimes`], [`profilers`]: what can run a model, and what can look at it while it runs; a file each.
-//! * [`execute`]: takes the steps. [`ask()`] asks a program for its version. The only places that start
-//!   processes.
+//! * [`execute`]: takes the steps. [`ask()`] asks a program for its version, [`nsys_export`] has a report
+//!   exported. The only places that start processes.
 //! * [`package`]: the Python part, which comes with the program and is unpacked where it is needed.
 //!
 //! # What it cannot do
@@ -15,6 +15,7 @@ mod ask;
 mod config_json;
 mod error;
 pub mod execute;
+pub mod nsys_export;
 pub mod package;
 pub mod plan;
 pub mod profilers;

@@ -11,10 +11,12 @@
 //! * [`sampled`]: what devices and host did meanwhile, a part for Markdown and HTML.
 //! * [`csv`]: a table for programs.
 //! * [`predictions`]: a model's answers; [`runs`]: the runs of a sweep, side by side.
-//! * [`profiled`]: launches under Nsight Compute; [`top`]: the kernels of a timeline.
+//! * [`profiled`]: launches under Nsight Compute; [`top`]: the kernels of a timeline,
+//!   [`by_range`]: and of the ranges that launched them.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 
 pub mod block;
+pub mod by_range;
 pub mod cost;
 pub mod figure;
 pub mod format;

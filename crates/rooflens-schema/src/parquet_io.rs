@@ -176,6 +176,7 @@ impl RunWriter {
         self.write(&tables.api, tables)?;
         self.write(&tables.frames, tables)?;
         self.write(&tables.phases, tables)?;
+        self.write(&tables.ranges, tables)?;
         self.write(&tables.memory, tables)?;
         self.write(&tables.memory_blocks, tables)?;
         self.write(&tables.collectives, tables)?;
@@ -334,6 +335,7 @@ impl RunReader {
             api: self.table(rank)?,
             frames: self.table(rank)?,
             phases: self.table(rank)?,
+            ranges: self.table(rank)?,
             memory: self.table(rank)?,
             memory_blocks: self.table(rank)?,
             collectives: self.table(rank)?,

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::nsys_export::ExportError;
 use rooflens_collect::profilers::ncu::Refusal;
 use rooflens_collect::{ExecuteError, PlanError};
 use rooflens_compose::ComposeError;
@@ -47,8 +48,11 @@ pub enum CliError {
         /// The report.
         path: PathBuf,
     },
-    /// A table of kernels does not tell phases.
-    #[error("{path} is a table of kernels: it does not tell their phases")]
+    /// A report of Nsight Systems could not be exported.
+    #[error(transparent)]
+    Export(ExportError),
+    /// A table of kernels does not tell phases or ranges.
+    #[error("{path} is a table of kernels: it does not tell their phases or ranges")]
     NoPhases {
         /// The table.
         path: PathBuf,
@@ -266,6 +270,8 @@ impl CliError {
             | CliError::EmptyPhase { .. }
             | CliError::TracesElsewhere { .. }
             | CliError::UnreadableRun(_) => Exit::Data,
+            CliError::Export(ExportError::Failed { .. }) => Exit::Data,
+            CliError::Export(_) => Exit::Environment,
             CliError::NotProfiled { refusal } => kernels::exit_of(*refusal),
             CliError::ProfilerFailed { .. } => Exit::Workload,
             CliError::Interrupted => Exit::Interrupted,
@@ -332,6 +338,7 @@ impl CliError {
             CliError::NotAList { .. } => Some("rooflens kernels top RUN -o top.yaml writes one".to_owned()),
             CliError::NotProfiled { refusal } => Some(refusal.hint().to_owned()),
             CliError::ProfilerFailed { logs, .. } => Some(format!("all that was printed: {}", word(logs))),
+            CliError::Export(error) => Some(export_hint(error)),
             CliError::EmptyPhase { .. } => Some("rooflens analyze tells which phases there are".to_owned()),
             CliError::TracesElsewhere { inside, .. } => Some(format!("rooflens analyze {}", word(inside))),
             CliError::UnreadableRun(_) => {
@@ -420,4 +427,23 @@ fn unreadable(error: &IngestError) -> String {
 
 pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn export_hint(error: &ExportError) -> String {
+    let elsewhere = |report: &Path| {
+        let made = report.with_extension("sqlite");
+        format!("nsys export --type sqlite -o {} {}", word(&made), word(report))
+    };
+    match error {
+        ExportError::NoProgram { report, .. } => format!(
+            "install Nsight Systems, name it with ROOFLENS_NSYS=PATH, or export where it is: {}",
+            elsewhere(report)
+        ),
+        ExportError::Newer { report, .. } => format!(
+            "name a later nsys with ROOFLENS_NSYS=PATH, or export where the report was made: {}",
+            elsewhere(report)
+        ),
+        ExportError::Failed { report, .. } => elsewhere(report),
+        ExportError::Folder { .. } => "name a folder with room by TMPDIR=DIR".to_owned(),
+    }
 }

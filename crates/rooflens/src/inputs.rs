@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::nsys_export::{self, Export};
 use rooflens_ingest::privacy::Privacy;
 use rooflens_ingest::{
     Artefact, IngestError, Source, keep_one_a_set, ncu, no_progress, rank_files, rank_in_name, recognise,
 };
 use rooflens_schema::{Notes, RunDir};
 
+use crate::environment;
 use crate::error::CliError;
 
 /// What is read.
@@ -30,11 +32,13 @@ pub struct TraceFile {
     pub privacy: Privacy,
     /// The log of a matrix library whose calls its kernels ran.
     pub gemms: Option<PathBuf>,
+    /// Keeps a file that was made for reading until it is read.
+    pub _export: Option<Export>,
 }
 
 impl TraceFile {
     fn new(source: Source, rank_by_name: Option<i32>) -> Self {
-        TraceFile { source, rank_by_name, privacy: Privacy::Remove, gemms: None }
+        TraceFile { source, rank_by_name, privacy: Privacy::Remove, gemms: None, _export: None }
     }
 }
 
@@ -128,6 +132,11 @@ fn file(path: &Path) -> Result<TraceFile, CliError> {
         let head = &artefact.probe().head;
         if head.starts_with(ncu::MAGIC) || ncu::csv::is_csv(head) {
             return Err(CliError::NotATimeline { path: path.to_owned() });
+        }
+        if head.starts_with(nsys_export::MAGIC) {
+            let export = nsys_export::export(environment::nsys(), path).map_err(CliError::Export)?;
+            let source = Source::File(export.file().to_owned());
+            return Ok(TraceFile { _export: Some(export), ..TraceFile::new(source, rank_in_name(path)) });
         }
         if recognise(artefact.probe()).is_none() {
             // Gives the error that tells how the file begins.

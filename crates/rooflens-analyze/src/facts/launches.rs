@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use rooflens_schema::tables::Api;
 use rooflens_schema::{Opt, RankTables};
 
 use super::api_kind;
@@ -28,6 +29,21 @@ impl Launches {
     }
 }
 
+/// The row of the call that each correlation id stands for, in a table that is sorted and classified.
+pub(crate) fn by_correlation(api: &Api) -> HashMap<i64, u32, foldhash::fast::RandomState> {
+    let mut rows = HashMap::default();
+    for (row, correlation) in api.corr_id.iter().enumerate() {
+        let Some(correlation) = correlation.get() else { continue };
+        // A runtime call and the driver call inside it may share an id: the launching one counts, and of
+        // two the outer, which stands first.
+        let slot = rows.entry(correlation).or_insert(row as u32);
+        if api_kind::launches(api.kind[row]) && !api_kind::launches(api.kind[*slot as usize]) {
+            *slot = row as u32;
+        }
+    }
+    rows
+}
+
 /// Fills `kernels.op_id`, `kernels.launch_delay_ns` and `ops.device_ns`.
 ///
 /// Activities and calls meet by correlation id. Where a trace has no calls, the external id names
@@ -35,7 +51,7 @@ impl Launches {
 /// number.
 pub(super) fn link(tables: &mut RankTables) -> Launches {
     let (api, ops, kernels) = (&tables.api, &mut tables.ops, &mut tables.kernels);
-    let mut by_correlation: HashMap<i64, u32, foldhash::fast::RandomState> = HashMap::default();
+    let by_correlation = by_correlation(api);
     let mut previous = vec![NONE; api.len()];
     let mut last = NONE;
     for row in 0..api.len() {
@@ -43,17 +59,8 @@ pub(super) fn link(tables: &mut RankTables) -> Launches {
             last = NONE;
         }
         previous[row] = last;
-        let launching = api_kind::launches(api.kind[row]);
-        if launching {
+        if api_kind::launches(api.kind[row]) {
             last = row as u32;
-        }
-        if let Some(correlation) = api.corr_id[row].get() {
-            // A runtime call and the driver call inside it may share an id: the launching one counts,
-            // and of two the outer, which stands first.
-            let slot = by_correlation.entry(correlation).or_insert(row as u32);
-            if launching && !api_kind::launches(api.kind[*slot as usize]) {
-                *slot = row as u32;
-            }
         }
     }
     let mut by_external: Option<HashMap<i64, u32, foldhash::fast::RandomState>> = None;

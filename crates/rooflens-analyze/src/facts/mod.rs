@@ -18,6 +18,8 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use launches::by_correlation;
+
 use rooflens_schema::RankTables;
 
 /// Runs every pass, in order.

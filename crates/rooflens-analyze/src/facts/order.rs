@@ -6,7 +6,7 @@ use rooflens_schema::RankTables;
 
 /// Sorts all tables; fills `ops.op_id`. (Phases are numbered once all are known.)
 pub(super) fn sort(tables: &mut RankTables) {
-    let RankTables { ops, api, frames, kernels, phases, memory, .. } = tables;
+    let RankTables { ops, api, frames, kernels, phases, ranges, memory, .. } = tables;
     std::thread::scope(|scope| {
         // Frames are the longest table by far where there are stacks.
         scope.spawn(|| {
@@ -21,6 +21,9 @@ pub(super) fn sort(tables: &mut RankTables) {
         });
         if let Some(order) = nested_order(&api.tid, &api.ts_ns, &api.dur_ns) {
             api.reorder(&order);
+        }
+        if let Some(order) = nested_order(&ranges.tid, &ranges.ts_ns, &ranges.dur_ns) {
+            ranges.reorder(&order);
         }
         let by_stream = |&i: &u32| {
             let i = i as usize;

@@ -23,6 +23,7 @@ impl Trace {
     fn call(mut self, name: &str, tid: i64, ts: i64, dur: i64, corr: i64) -> Self {
         let name_id = self.tables.names.add(name);
         self.tables.api.push(ApiRow {
+            pid: Opt::NONE,
             tid,
             ts_ns: ts * US,
             dur_ns: dur * US,

@@ -18,7 +18,7 @@ pub use self::manifest::{MANIFEST, Manifest};
 pub use self::mock::Scripted;
 pub use self::outcome::{End, Fault, Outcome};
 pub use self::process::Processes;
-pub use self::program::find_program;
+pub use self::program::{find_program, named_program};
 use crate::error::ExecuteError;
 use crate::plan::{Command, Places, Step};
 

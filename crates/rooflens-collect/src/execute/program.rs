@@ -19,16 +19,19 @@ pub fn find_program(command: &Command, places: &Places) -> Result<PathBuf, Execu
         return Err(ExecuteError::NoProgram { program: String::new(), instead: Vec::new() });
     };
     let program = PathBuf::from(word.resolve(places));
-    let has_folder = program.components().count() > 1;
-    let found =
-        if has_folder { Some(program.clone()).filter(|path| is_program(path)) } else { on_path(&program) };
-    found.ok_or_else(|| {
+    named_program(&program).ok_or_else(|| {
         let instead = INSTEAD.iter().filter(|name| on_path(Path::new(name)).is_some());
         ExecuteError::NoProgram {
             program: program.display().to_string(),
             instead: instead.map(|&name| name.to_owned()).collect(),
         }
     })
+}
+
+/// Where a program is, by its path or by its name alone.
+pub fn named_program(name: &Path) -> Option<PathBuf> {
+    let has_folder = name.components().count() > 1;
+    if has_folder { Some(name.to_owned()).filter(|path| is_program(path)) } else { on_path(name) }
 }
 
 fn on_path(name: &Path) -> Option<PathBuf> {

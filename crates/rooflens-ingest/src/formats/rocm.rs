@@ -128,6 +128,7 @@ impl<'a> Rows<'a> {
         let name_id = self.interner.intern(record.name.unwrap_or("(call without a name)"));
         if !record.domain.starts_with("MARKER_") {
             self.tables.api.push(ApiRow {
+                pid: Opt::NONE,
                 tid,
                 ts_ns,
                 dur_ns,

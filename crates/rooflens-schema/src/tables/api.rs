@@ -35,6 +35,8 @@ table! {
     Api(ApiRow) = "api", per_rank: true {
         /// Thread.
         tid: i64 => "id" Dictionary,
+        /// Process, where the tool says so.
+        pid: Opt<i64> => "id" Dictionary,
         /// Start, since the run's clock base.
         ts_ns: i64 => "ns" Delta,
         /// Duration.

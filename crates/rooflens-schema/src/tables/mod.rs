@@ -19,6 +19,7 @@ mod notes;
 mod ops;
 mod phases;
 mod profiled_launches;
+mod ranges;
 mod ranks;
 mod runs;
 
@@ -40,6 +41,7 @@ pub use notes::{NoteRow, NotesTable};
 pub use ops::{OpRow, Ops};
 pub use phases::{PhaseKind, PhaseRow, PhaseSource, Phases};
 pub use profiled_launches::{ProfiledLaunchRow, ProfiledLaunches};
+pub use ranges::{RangeRow, RangeStyle, Ranges};
 pub use ranks::{RankRow, Ranks};
 pub use runs::{RunRow, Runs};
 
@@ -59,6 +61,7 @@ pub fn specs() -> Vec<TableSpec> {
         Api::spec(),
         Frames::spec(),
         Phases::spec(),
+        Ranges::spec(),
         Memory::spec(),
         MemoryBlocks::spec(),
         Collectives::spec(),
@@ -100,6 +103,8 @@ pub struct RankTables {
     pub frames: Frames,
     /// Steps, annotations and phases.
     pub phases: Phases,
+    /// Ranges as the program named them.
+    pub ranges: Ranges,
     /// Allocator events.
     pub memory: Memory,
     /// What the allocator holds at the end.
@@ -126,6 +131,7 @@ impl RankTables {
             &mut self.api.ts_ns,
             &mut self.frames.ts_ns,
             &mut self.phases.ts_ns,
+            &mut self.ranges.ts_ns,
             &mut self.memory.ts_ns,
             &mut self.collectives.ts_ns,
             &mut self.inferences.ts_ns,
@@ -152,17 +158,43 @@ impl RankTables {
         let (names, ids) = self.names.reworded(text);
         self.names = names;
         let rewording = Rewording { names: ids, text };
-        self.kernel_dim.reword(&rewording);
-        self.devices.reword(&rewording);
-        self.kernels.reword(&rewording);
-        self.ops.reword(&rewording);
-        self.api.reword(&rewording);
-        self.frames.reword(&rewording);
-        self.phases.reword(&rewording);
-        self.memory.reword(&rewording);
-        self.memory_blocks.reword(&rewording);
-        self.collectives.reword(&rewording);
-        for (_, value) in &mut self.meta.properties {
+        // Every field by name: a table that is added cannot be forgotten here.
+        let RankTables {
+            rank: _,
+            names: _,
+            meta,
+            kernel_dim,
+            devices,
+            kernels,
+            ops,
+            api,
+            frames,
+            phases,
+            ranges,
+            memory,
+            memory_blocks,
+            collectives,
+            gemms,
+            engine_layers,
+            inferences,
+            comm_calls,
+        } = self;
+        kernel_dim.reword(&rewording);
+        devices.reword(&rewording);
+        kernels.reword(&rewording);
+        ops.reword(&rewording);
+        api.reword(&rewording);
+        frames.reword(&rewording);
+        phases.reword(&rewording);
+        ranges.reword(&rewording);
+        memory.reword(&rewording);
+        memory_blocks.reword(&rewording);
+        collectives.reword(&rewording);
+        gemms.reword(&rewording);
+        engine_layers.reword(&rewording);
+        inferences.reword(&rewording);
+        comm_calls.reword(&rewording);
+        for (_, value) in &mut meta.properties {
             if let Some(other) = text(value) {
                 *value = other;
             }

@@ -10,7 +10,7 @@ use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::kernels::{self, Choice, Format, Question, Wish};
+use crate::kernels::{self, By, Choice, Format, Question, Wish};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -111,6 +111,7 @@ const TOP_EXAMPLES: &str = "\
 Examples:
   rooflens kernels top runs/first --k 10
   rooflens kernels top report.sqlite --phase decode -o top.yaml
+  rooflens kernels top report.sqlite --by range                what launched them
   rooflens kernels top summary_cuda_gpu_kern_sum.csv --format json";
 
 /// List the kernels that take the time, with the statistics of nsys stats
@@ -124,11 +125,14 @@ struct TopArgs {
     /// Only the kernels of this kind of phase
     #[arg(long, value_name = "PHASE", value_parser = phases())]
     phase: Option<PhaseKind>,
-    /// How many kernels
+    /// What to sum by
+    #[arg(long, value_enum, default_value = "kernel")]
+    by: By,
+    /// How many rows
     #[arg(short, long, value_name = "N", default_value_t = 20)]
     k: usize,
     /// Write the list as YAML: names, launches, and which launch is a typical one
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with = "by")]
     output: Option<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
@@ -158,8 +162,12 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
                 Wish { from, output, dry_run, set, launches, clock_control, range, ncu, timeline, command };
             return kernels::profile(&wish, console);
         }
-        What::Top(TopArgs { inputs, phase, k, output, format, ncu_filter }) => {
-            kernels::top(&Choice { inputs, phase, most: k, output, format, ncu_filter }, console)?
+        What::Top(TopArgs { inputs, phase, by, k, output, format, ncu_filter }) => {
+            let choice = Choice { inputs, phase, most: k, output, format, ncu_filter };
+            match by {
+                By::Kernel => kernels::top(&choice, console)?,
+                By::Range => kernels::by_range(&choice, console)?,
+            }
         }
     };
     Ok(exit_of(stopped))

@@ -1,6 +1,7 @@
 //! Kernels one by one: which take the time, and what their launches lose.
 
 mod analyze;
+mod by_range;
 mod device;
 mod estimate;
 mod follow;
@@ -11,9 +12,19 @@ mod timeline;
 mod top;
 
 pub use analyze::{Question, analyze};
+pub use by_range::by_range;
 pub use profile::{Wish, exit_of, profile};
 pub use timeline::read as read_timeline;
 pub use top::{Choice, filter, top};
+
+/// What the time of kernels is summed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum By {
+    /// Kernel
+    Kernel,
+    /// NVTX range of the program that launched it, and kernel
+    Range,
+}
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

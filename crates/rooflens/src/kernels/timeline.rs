@@ -50,6 +50,11 @@ pub fn read(paths: &[PathBuf], phase: Option<PhaseKind>, console: &Console) -> R
     Ok(Read { kernels, stopped })
 }
 
+/// Whether it is a table that `nsys stats` printed.
+pub fn is_table(path: &Path) -> bool {
+    table(path).is_some()
+}
+
 /// The bytes of a table that `nsys stats` printed; `None` for anything else.
 fn table(path: &Path) -> Option<Vec<u8>> {
     let is_csv = path.extension().is_some_and(|extension| extension == "csv");

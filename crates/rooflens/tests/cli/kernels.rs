@@ -90,6 +90,60 @@ fn the_top_of_a_trace_and_of_a_table() {
     assert_eq!((refused.code, refused.stderr.contains("does not tell their phases")), (2, true));
 }
 
+#[test]
+fn kernels_by_the_range_that_launched_them() {
+    let folder = Folder::new();
+    let call = |at: u32, id: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": {at}, "dur": 5, "args": {{"correlation": {id}}}}},
+               {{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {}, "dur": 2.5, "args": {{"device": 0, "stream": 7, "correlation": {id}}}}}"#,
+            at + 20
+        )
+    };
+    let trace = format!(
+        r#"{{"traceEvents": [{{"ph": "X", "cat": "user_annotation", "name": "layer", "pid": 1, "tid": 1, "ts": 0, "dur": 50}}, {}, {}]}}"#,
+        call(10, 7),
+        call(60, 8)
+    );
+    folder.write("trace.json", trace.as_bytes());
+    let ask = |more: &[&str]| {
+        run(&[&["kernels", "top", &folder.text("trace.json"), "--by", "range"], more].concat())
+    };
+    let answer = ask(&["--format", "json"]).json();
+    let rows: Vec<_> = answer["kernels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            (
+                row["range"].as_str().map(str::to_owned),
+                row["ranges"].as_u64(),
+                row["count"].as_u64(),
+                row["total_ns"].as_f64(),
+            )
+        })
+        .collect();
+    let layer = Some("layer".to_owned());
+    assert_eq!(rows, [(None, Some(0), Some(1), Some(2500.0)), (layer, Some(1), Some(1), Some(2500.0))]);
+    let csv = ask(&["--format", "csv"]).fine();
+    assert!(csv.starts_with("share,range,style,pid,tid,ranges,"), "{csv}");
+    assert!(ask(&[]).fine().contains("layer"));
+    let refused = ask(&["-o", &folder.text("list.yaml")]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+}
+
+#[test]
+fn a_report_of_nsight_systems_needs_its_program() {
+    let folder = Folder::new();
+    folder.write("run.nsys-rep", b"NVIDIA Tegra Profiler Report 2030@1@1@1-1v0.");
+    let report = folder.text("run.nsys-rep");
+    let mut command = rooflens(&["analyze", &report]);
+    command.env("ROOFLENS_NSYS", "/nowhere/nsys");
+    let answer = Answer::of(command.output().unwrap());
+    assert_eq!(answer.code, 3, "{}", answer.stderr);
+    assert!(answer.hint().contains("nsys export --type sqlite"), "{}", answer.stderr);
+}
+
 /// The 20 kernels that a project before this one profiled, with numbers computed by hand from its CSVs.
 #[test]
 fn twenty_kernels_under_a_physical_roofline() {

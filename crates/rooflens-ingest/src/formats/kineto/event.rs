@@ -240,6 +240,7 @@ impl<'n> EventReader<'n> {
                 let kind = if category == Category::Api { ApiKind::Other } else { ApiKind::Overhead };
                 let name_id = self.name(fact.name);
                 self.rows.api.push(ApiRow {
+                    pid: Opt::NONE,
                     tid,
                     ts_ns,
                     dur_ns,

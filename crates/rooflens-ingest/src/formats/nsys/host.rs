@@ -1,10 +1,12 @@
 //! What the host did: calls of the runtime and the driver, of the operating system, of the profiler.
 
+use std::collections::BTreeSet;
+
 use rooflens_schema::tables::{ApiKind, ApiRow};
 use rooflens_schema::{Opt, Severity};
 
-use super::{Reader, thread};
-use crate::sqlite::number;
+use super::{Reader, process, thread};
+use crate::sqlite::{number, text};
 
 /// Calls of libraries: start, end, thread, correlation, name.
 const CALL: [&str; 5] = ["start", "end", "globalTid", "correlationId", "nameId"];
@@ -16,7 +18,6 @@ const UNREAD: &[(&str, &str)] = &[
     ("SAMPLING_CALLCHAINS", "call chains of samples"),
     ("COMPOSITE_EVENTS", "samples of the processors"),
     ("SCHED_EVENTS", "switches of threads"),
-    ("GPU_METRICS", "counters of the device"),
     ("CUBLAS_EVENTS", "cuBLAS calls"),
     ("CUDNN_EVENTS", "cuDNN calls"),
     ("MPI_COLLECTIVES_EVENTS", "MPI collectives"),
@@ -38,6 +39,29 @@ impl Reader<'_> {
                 self.records += count;
             }
         }
+        self.device_metrics();
+    }
+
+    /// Counters that were sampled on the devices. The table of samples is the run's, not a rank's, so they
+    /// have no place yet; which they are is worth knowing.
+    fn device_metrics(&mut self) {
+        let count = self.database.count("GPU_METRICS");
+        if count == 0 {
+            return;
+        }
+        let mut names = BTreeSet::new();
+        self.database.each("TARGET_INFO_GPU_METRICS", &["metricName"], |row| {
+            names.extend(text(row, 0).map(str::to_owned));
+        });
+        let (all, most) = (names.len(), 20);
+        let mut named = names.into_iter().take(most).collect::<Vec<_>>().join(", ");
+        if all > most {
+            named += &format!(" and {} more", all - most);
+        }
+        let message =
+            format!("samples of device counters (GPU_METRICS) have no table yet and were not read: {named}");
+        self.database.tell(Severity::Info, "unread_gpu_metrics", count, message);
+        self.records += count;
     }
 
     fn calls(&mut self, table: &str, kind: ApiKind) {
@@ -47,6 +71,7 @@ impl Reader<'_> {
             let corr_id = self.correlation(tid, number(row, 3)).into();
             let name_id = self.strings.of_row(row, &[4], without_version);
             self.tables.api.push(ApiRow {
+                pid: tid.map(|tid| process(Some(tid))).into(),
                 tid: thread(tid),
                 ts_ns,
                 dur_ns,

@@ -12,6 +12,8 @@ mod about;
 mod device;
 mod host;
 mod nvtx;
+#[cfg(test)]
+mod range_tests;
 mod strings;
 #[cfg(test)]
 mod tests;
@@ -118,4 +120,9 @@ impl Reader<'_> {
 /// The thread of a global id. Threads of a machine have different numbers, whatever their process.
 fn thread(global: Option<i64>) -> i64 {
     global.unwrap_or(0) & 0xff_ffff
+}
+
+/// The process of a global id.
+fn process(global: Option<i64>) -> i64 {
+    (global.unwrap_or(0) >> 24) & 0xff_ffff
 }

@@ -3,64 +3,88 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use rooflens_schema::tables::{OpRow, PhaseRow, PhaseSource};
-use rooflens_schema::{Opt, Severity};
+use rooflens_schema::tables::{OpRow, PhaseRow, PhaseSource, RangeRow, RangeStyle};
+use rooflens_schema::{NameId, Opt, Severity};
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
 
-use super::{Reader, thread};
+use super::{Reader, process, thread};
 use crate::sqlite::{number, text};
 
 const PUSH_POP: i64 = 59;
 const START_END: i64 = 60;
+/// The same from text files that other tools wrote.
+const TEXT_PUSH_POP: i64 = 70;
+const TEXT_START_END: i64 = 71;
 const MARK: i64 = 34;
 const DOMAIN: i64 = 75;
 
-const COLUMNS: [&str; 7] = ["eventType", "start", "end", "globalTid", "domainId", "text", "textId"];
+const COLUMNS: [&str; 16] = [
+    "eventType",
+    "start",
+    "end",
+    "globalTid",
+    "domainId",
+    "text",
+    "textId",
+    "endGlobalTid",
+    "uint64Value",
+    "int64Value",
+    "doubleValue",
+    "uint32Value",
+    "int32Value",
+    "floatValue",
+    "jsonText",
+    "jsonTextId",
+];
+const UINT64: usize = 8;
+/// Columns with a payload that is what it looks like; one at most has a value.
+const PLAIN_PAYLOADS: std::ops::Range<usize> = 9..15;
+const JSON_TEXT_ID: usize = 15;
 
 impl Reader<'_> {
     /// Reads the ranges.
     pub(super) fn nvtx(&mut self) {
-        let domains = self.domains();
+        let mut texts = Texts { domains: self.domains(), ..Texts::default() };
         let (mut marks, mut open) = (0, Vec::new());
         self.database.each("NVTX_EVENTS", &COLUMNS, |row| {
-            let kind = number(row, 0);
-            match kind {
-                Some(PUSH_POP | START_END) => {}
+            let global = number(row, 3);
+            let style = match number(row, 0) {
+                Some(PUSH_POP | TEXT_PUSH_POP) => RangeStyle::PushPop,
+                // Only where it differs is the thread that ended a range told.
+                Some(START_END | TEXT_START_END) => match number(row, 7) {
+                    Some(end) if Some(end) != global => RangeStyle::Across,
+                    _ => RangeStyle::StartEnd,
+                },
                 Some(MARK) => {
                     marks += 1;
                     return;
                 }
                 _ => return,
-            }
-            let looked_up;
-            let name = match text(row, 5) {
-                Some(name) => name,
-                None => {
-                    looked_up = number(row, 6).and_then(|id| self.strings.text(id));
-                    looked_up.as_deref().unwrap_or_default()
-                }
             };
-            let domain = number(row, 4).and_then(|id| domains.get(&id));
-            let full = match domain {
-                Some(domain) if !domain.is_empty() => &format!("{domain}:{name}"),
-                _ => name,
-            };
-            let tid = thread(number(row, 3));
-            if number(row, 2).is_none() && number(row, 1).is_some() {
-                open.push((number(row, 1), tid, full.to_owned()));
+            let name_id = self.range_name(row, &mut texts);
+            let payload_id = self.payload(row).into();
+            let (pid, tid) = (process(global), thread(global));
+            let mut range = RangeRow { pid, tid, ts_ns: 0, dur_ns: 0, name_id, style, payload_id };
+            if number(row, 2).is_none()
+                && let Some(start) = number(row, 1)
+            {
+                open.push(RangeRow { ts_ns: start, ..range });
                 return;
             }
             let Some((ts_ns, dur_ns)) = self.span(number(row, 1), number(row, 2)) else { return };
-            self.range(full, tid, ts_ns, dur_ns);
+            (range.ts_ns, range.dur_ns) = (ts_ns, dur_ns);
+            self.range(range, &texts);
         });
         if !open.is_empty() {
             // They lasted until the recording ended.
             let message = "NVTX ranges were still open when the recording ended; they end with it here";
             self.database.tell(Severity::Info, "open_ranges", open.len() as i64, message.to_owned());
             let last = self.extent.map(|(_, last)| last);
-            for (start, tid, name) in open {
-                let end = last.max(start);
-                if let Some((ts_ns, dur_ns)) = self.span(start, end) {
-                    self.range(&name, tid, ts_ns, dur_ns);
+            for range in open {
+                let start = Some(range.ts_ns);
+                if let Some((ts_ns, dur_ns)) = self.span(start, last.max(start)) {
+                    self.range(RangeRow { ts_ns, dur_ns, ..range }, &texts);
                 }
             }
         }
@@ -71,35 +95,119 @@ impl Reader<'_> {
         }
     }
 
-    fn range(&mut self, name: &str, tid: i64, ts_ns: i64, dur_ns: i64) {
-        match Operator::of(name) {
-            Some(operator) => {
-                let name_id = self.strings.intern(operator.name);
-                let shapes_id = operator.sizes.map(|sizes| self.strings.intern(&sizes)).into();
-                let ext_id = operator.id.into();
+    /// The text of a range, behind its domain; what it means is noted the first time.
+    fn range_name(&mut self, row: &Row<'_>, texts: &mut Texts) -> NameId {
+        let id = number(row, 6);
+        let domain = match number(row, 4) {
+            Some(domain) if !texts.domains.is_empty() => {
+                texts.domains.get(&(number(row, 3).unwrap_or(0) >> 24, domain)).filter(|it| !it.is_empty())
+            }
+            _ => None,
+        };
+        if let (None, Some(id)) = (domain, id) {
+            if let Some(name) = texts.registered.get(&id) {
+                return *name;
+            }
+            if let Some(text) = self.strings.text(id) {
+                let name = self.named(&text, &mut texts.meanings);
+                texts.registered.insert(id, name);
+                return name;
+            }
+        }
+        let Some(domain) = domain else {
+            return self.named(text(row, 5).unwrap_or_default(), &mut texts.meanings);
+        };
+        let registered = id.and_then(|id| self.strings.text(id));
+        let own = registered.as_deref().or_else(|| text(row, 5)).unwrap_or_default();
+        texts.buffer.clear();
+        texts.buffer.extend([domain, ":", own]);
+        self.named(&texts.buffer, &mut texts.meanings)
+    }
+
+    fn named(&mut self, text: &str, meanings: &mut Vec<Option<Meaning>>) -> NameId {
+        let name = self.strings.intern(text);
+        if meanings.len() <= name.index() {
+            meanings.resize(name.index() + 1, None);
+        }
+        if meanings[name.index()].is_none() {
+            let operator = Operator::of(text);
+            meanings[name.index()] = Some(operator.map_or(Meaning::Phase, |operator| Meaning::Operator {
+                name_id: self.strings.intern(operator.name),
+                shapes_id: operator.sizes.map(|sizes| self.strings.intern(&sizes)).into(),
+                ext_id: operator.id.into(),
+            }));
+        }
+        name
+    }
+
+    /// The value that came with a range.
+    fn payload(&mut self, row: &Row<'_>) -> Option<NameId> {
+        // SQLite has signed numbers alone.
+        if let Some(value) = number(row, UINT64) {
+            return Some(self.strings.intern(&value.cast_unsigned().to_string()));
+        }
+        for column in PLAIN_PAYLOADS {
+            match row.get_ref(column) {
+                Ok(ValueRef::Integer(value)) => return Some(self.strings.intern(&value.to_string())),
+                Ok(ValueRef::Real(value)) => return Some(self.strings.intern(&value.to_string())),
+                Ok(ValueRef::Text(_)) => return text(row, column).map(|text| self.strings.intern(text)),
+                _ => {}
+            }
+        }
+        let json = number(row, JSON_TEXT_ID).and_then(|id| self.strings.text(id))?;
+        Some(self.strings.intern(&json))
+    }
+
+    /// Adds a range, and what its text says it is.
+    fn range(&mut self, range: RangeRow, texts: &Texts) {
+        let (tid, ts_ns, dur_ns, name_id) = (range.tid, range.ts_ns, range.dur_ns, range.name_id);
+        self.tables.ranges.push(range);
+        match texts.meanings.get(name_id.index()).copied().flatten() {
+            Some(Meaning::Operator { name_id, shapes_id, ext_id }) => {
                 self.tables.ops.push(OpRow { ext_id, shapes_id, ..OpRow::new(tid, ts_ns, dur_ns, name_id) });
             }
-            None => {
-                let name_id = self.strings.intern(name);
+            _ => {
                 let row = PhaseRow::new(PhaseSource::Annotation, ts_ns, dur_ns, name_id);
                 self.tables.phases.push(PhaseRow { tid: Opt::some(tid), ..row });
             }
         }
     }
 
-    /// Domains by their number; the first has no name.
-    fn domains(&mut self) -> HashMap<i64, Rc<str>> {
-        let mut domains = HashMap::new();
+    /// Domains by process and number; the first has no name.
+    fn domains(&mut self) -> Domains {
+        let mut domains = Domains::default();
         let are_domains = Some(("eventType", DOMAIN));
-        self.database.each_of("NVTX_EVENTS", &["domainId", "text", "textId"], are_domains, |row| {
-            let name = text(row, 1).map(Rc::from);
-            let name = name.or_else(|| number(row, 2).and_then(|id| self.strings.text(id)));
-            if let (Some(id), Some(name)) = (number(row, 0), name) {
-                domains.insert(id, name);
+        let columns = ["globalTid", "domainId", "text", "textId"];
+        self.database.each_of("NVTX_EVENTS", &columns, are_domains, |row| {
+            let name = text(row, 2).map(Rc::from);
+            let name = name.or_else(|| number(row, 3).and_then(|id| self.strings.text(id)));
+            if let (Some(id), Some(name)) = (number(row, 1), name) {
+                domains.insert((number(row, 0).unwrap_or(0) >> 24, id), name);
             }
         });
         domains
     }
+}
+
+type Domains = HashMap<(i64, i64), Rc<str>, foldhash::fast::RandomState>;
+
+/// What is known of texts so far: many ranges have the same.
+#[derive(Default)]
+struct Texts {
+    domains: Domains,
+    /// Texts without a domain, by their number.
+    registered: HashMap<i64, NameId, foldhash::fast::RandomState>,
+    /// By name.
+    meanings: Vec<Option<Meaning>>,
+    /// For putting a text together.
+    buffer: String,
+}
+
+/// What a range is, by its text.
+#[derive(Clone, Copy)]
+enum Meaning {
+    Operator { name_id: NameId, shapes_id: Opt<NameId>, ext_id: Opt<i64> },
+    Phase,
 }
 
 /// A range of `torch.autograd.profiler.emit_nvtx`: `aten::mul, seq = 46174, op_id = 993406, sizes = [[1, 2], []]`.
