@@ -32,7 +32,7 @@ impl Section for MissingSection {
             for missing in &findings.not_computed {
                 let special =
                     |analysis: &&dyn Analysis| analysis.is_special() && analysis.name() == missing.analysis;
-                if analyses::ALL.iter().any(|analysis| special(analysis)) {
+                if analyses::ALL.iter().any(special) {
                     continue;
                 }
                 let name = words(&missing.analysis);
