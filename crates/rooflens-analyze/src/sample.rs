@@ -250,6 +250,7 @@ impl Sample {
             corr_id: corr.into(),
             ext_id: Opt::NONE,
             op_id: Opt::NONE,
+            kernel_id: Opt::NONE,
         });
         self.tables.meta.last_ns = self.tables.meta.last_ns.max(ts + dur);
         self

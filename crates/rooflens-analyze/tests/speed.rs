@@ -84,6 +84,7 @@ fn large_rank() -> RankTables {
                         corr_id: Opt::some(corr),
                         ext_id: Opt::NONE,
                         op_id: Opt::NONE,
+                        kernel_id: Opt::NONE,
                     });
                 }
                 if chain % 3 == 0 || chain == 1 {

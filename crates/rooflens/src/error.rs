@@ -111,6 +111,20 @@ pub enum CliError {
         /// The run.
         path: PathBuf,
     },
+    /// The layers of a run are stored: a capture comes too late.
+    #[error("{path} is a run directory: a capture is read together with the traces")]
+    CaptureOfRun {
+        /// The run.
+        path: PathBuf,
+    },
+    /// Neither one capture for all nor one a trace.
+    #[error("{captures} captures for {traces} traces: give one for all, or one for each in their order")]
+    CaptureCount {
+        /// Captures given.
+        captures: usize,
+        /// Traces given.
+        traces: usize,
+    },
     /// Standard input can be read once.
     #[error("`-` (standard input) is given more than once")]
     StdinTwice,
@@ -288,6 +302,8 @@ impl CliError {
             | CliError::Plan(_)
             | CliError::RunExists { .. }
             | CliError::RunAmongOthers { .. }
+            | CliError::CaptureOfRun { .. }
+            | CliError::CaptureCount { .. }
             | CliError::StdinTwice
             | CliError::GemmsOfRun
             | CliError::GemmsOfWhom { .. }
@@ -345,6 +361,9 @@ impl CliError {
                 Some("import the trace again: rooflens import TRACE -o RUN".to_owned())
             }
             CliError::Interrupted => None,
+            CliError::CaptureOfRun { .. } | CliError::CaptureCount { .. } => {
+                Some("rooflens analyze decode.json.gz --capture capture.json.gz".to_owned())
+            }
             CliError::RunAmongOthers { path } => Some(format!("rooflens analyze {}", word(path))),
             CliError::StdinTwice => Some("zcat trace.json.gz | rooflens analyze -".to_owned()),
             CliError::GemmsOfRun => Some("rooflens analyze TRACE --gemms LOG -o RUN".to_owned()),

@@ -32,13 +32,22 @@ pub struct TraceFile {
     pub privacy: Privacy,
     /// The log of a matrix library whose calls its kernels ran.
     pub gemms: Option<PathBuf>,
+    /// The trace that was recorded while the graphs it replays were captured.
+    pub capture: Option<Source>,
     /// Keeps a file that was made for reading until it is read.
     pub _export: Option<Export>,
 }
 
 impl TraceFile {
     fn new(source: Source, rank_by_name: Option<i32>) -> Self {
-        TraceFile { source, rank_by_name, privacy: Privacy::Remove, gemms: None, _export: None }
+        TraceFile {
+            source,
+            rank_by_name,
+            privacy: Privacy::Remove,
+            gemms: None,
+            capture: None,
+            _export: None,
+        }
     }
 }
 
@@ -51,6 +60,28 @@ impl Input {
             files.iter_mut().for_each(|file| file.privacy = Privacy::Keep);
         }
         self
+    }
+
+    /// The same, with the traces of captures: one for all ranks, or one a rank in their order.
+    pub fn with_captures(mut self, captures: &[PathBuf]) -> Result<Self, CliError> {
+        if captures.is_empty() {
+            return Ok(self);
+        }
+        let sources = captures.iter().map(|path| Ok(file(path)?.source));
+        let sources: Vec<Source> = sources.collect::<Result<_, CliError>>()?;
+        match &mut self {
+            Input::Run(run) => {
+                return Err(CliError::CaptureOfRun { path: run.root().to_owned() });
+            }
+            Input::Traces(files) if sources.len() != 1 && sources.len() != files.len() => {
+                return Err(CliError::CaptureCount { captures: sources.len(), traces: files.len() });
+            }
+            Input::Traces(files) => {
+                let one_each = files.iter_mut().zip(sources.iter().cycle());
+                one_each.for_each(|(file, source)| file.capture = Some(source.clone()));
+            }
+        }
+        Ok(self)
     }
 
     /// Bytes to read, as they are stored; `None` where that is not known.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rooflens_analyze::Findings;
+use rooflens_analyze::facts::Capture;
 use rooflens_ingest::privacy::Privacy;
 use rooflens_ingest::{Artefact, IngestError, Progress};
 use rooflens_schema::parquet_io::RunReader;
@@ -135,14 +136,28 @@ fn each_trace(
             note_unread(done, files.len(), notes)?;
             return Ok(true);
         }
-        match read(file, notes, watch) {
-            Ok(mut tables) => {
+        let tables = read(file, notes, watch).and_then(|tables| Ok((tables, captured(file, watch)?)));
+        match tables {
+            Ok((mut tables, capture)) => {
                 numbering.number(&mut tables, file.rank_by_name, notes);
                 if files.len() > 1 {
                     clock.align(&mut tables, notes);
                 }
                 watch.step(Step::Derive, &tables.meta.source);
-                rooflens_analyze::facts::derive(&mut tables);
+                let placed = rooflens_analyze::facts::derive_with(&mut tables, capture.as_ref());
+                if let Some(capture) = capture.filter(|_| placed == 0) {
+                    let message = format!(
+                        "none of its graph replays has the kernels of the {} launches in the capture",
+                        capture.launches()
+                    );
+                    notes.add(
+                        Stage::Analyze,
+                        Severity::Warning,
+                        "capture_unmatched",
+                        &tables.meta.source,
+                        message,
+                    );
+                }
                 take(&tables)?;
                 taken += 1;
             }
@@ -176,6 +191,16 @@ fn read(file: &TraceFile, notes: &Notes, watch: &Arc<dyn Watch>) -> Result<RankT
         crate::gemm_log::add(&mut tables, log, notes)?;
     }
     Ok(tables)
+}
+
+/// The graphs in the capture that was given with a trace.
+fn captured(file: &TraceFile, watch: &Arc<dyn Watch>) -> Result<Option<Capture>, IngestError> {
+    let Some(source) = &file.capture else { return Ok(None) };
+    let capture =
+        TraceFile { source: source.clone(), rank_by_name: None, privacy: file.privacy, capture: None };
+    // Its gaps are not those of the trace.
+    let tables = read(&capture, &Notes::default(), watch)?;
+    Ok(Some(rooflens_analyze::facts::captured(tables)))
 }
 
 /// Says how many ranks were not read, where any was.

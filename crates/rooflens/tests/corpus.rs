@@ -61,6 +61,9 @@ fn every_trace_is_analysed_and_every_note_explained() {
         assert_eq!((code, stderr.as_str()), (0, ""), "{text}");
         let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
         assert!(json["trace"]["events"].as_i64().unwrap() > 0, "{text}");
+        // MTIA's kernels are named after the graphs they were compiled from.
+        let unclassified = json["classes"]["unclassified_share"].as_f64().unwrap_or(0.0);
+        assert!(unclassified < 0.05 || text.contains("mtia"), "{text}: {unclassified} is not classified");
         for note in json["notes"].as_array().unwrap() {
             let code = note["code"].as_str().unwrap();
             let is_known = known.contains(&code) || code.starts_with("unread_");
@@ -92,5 +95,48 @@ fn a_job_and_its_run_give_the_same_answers() {
         let (code, of_run, stderr) = rooflens(&["analyze", run, "--format", "json"]);
         assert_eq!(code, 0, "{input}: {stderr}");
         assert!(of_run == of_trace, "{input}: the run differs from its trace");
+    }
+}
+
+/// Layers of a trace as (activities, device time), and how many activities got theirs by pattern.
+fn layers(args: &[&str]) -> (Vec<(i64, i64)>, i64) {
+    let (code, stdout, stderr) = rooflens(&[&["analyze", "--format", "json"], args].concat());
+    assert_eq!(code, 0, "{args:?}: {stderr}");
+    let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    let layers = json["modules"]["layers"].as_array().unwrap();
+    for (index, layer) in layers.iter().enumerate() {
+        assert_eq!(layer["layer"].as_u64(), Some(index as u64), "{args:?}");
+    }
+    let number = |layer: &serde_json::Value, key: &str| layer[key].as_i64().unwrap();
+    let rows = layers.iter().map(|layer| (number(layer, "activities"), number(layer, "device_ns"))).collect();
+    (rows, json["modules"]["layers_by_pattern"].as_i64().unwrap())
+}
+
+#[test]
+fn layers_of_graph_replays_are_found_with_and_without_the_capture() {
+    let Some(folder) = corpus() else { return };
+    let folder = folder.join("tracelens/inference");
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    // Qwen3-8B: 36 layers of 15 kernels.
+    let decode = path("sglang_decode/sglang_Qwen3-8B_decode.json.gz");
+    let (found, by_pattern) = layers(&[&decode]);
+    let activities: Vec<i64> = found.iter().map(|layer| layer.0).collect();
+    assert_eq!((activities, by_pattern), (vec![15; 36], 540));
+    // The capture's modules name the same layers, to the nanosecond.
+    let capture = path("sglang_decode/capture_traces/bs_32_rank0.json.gz");
+    assert_eq!(layers(&[&decode, "--capture", &capture]), (found, 0));
+    // gpt-oss-20b: 24 layers, every second one with an attention of two kernels; the first lacks a cast.
+    for (trace, capture, second) in [
+        ("vllm_decode_full", "graph_capture_rank_0.1773709742341309550.pt.trace.json.gz", 18),
+        ("vllm_prefilldecode_piecewise", "graph_capture_rank_0.1773709679453551615.pt.trace.json.gz", 17),
+    ] {
+        let execution = path(&format!("{trace}/graph_execution.json.gz"));
+        let found = layers(&[&execution]);
+        let activities: Vec<i64> = found.0.iter().map(|layer| layer.0).collect();
+        let truth: Vec<i64> = (0..24).map(|layer| [17, second][layer % 2] - i64::from(layer == 0)).collect();
+        assert_eq!(activities, truth, "{trace}");
+        // torch.compile leaves no module but its own: the capture names no layer, and changes none.
+        let capture = path(&format!("{trace}/capture_traces/{capture}"));
+        assert_eq!(layers(&[&execution, "--capture", &capture]), found, "{trace}");
     }
 }

@@ -1,12 +1,13 @@
 //! Which layers and modules take the device time?
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rooflens_schema::{NameId, RankTables};
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::ByName;
+use crate::facts::layer_in;
 use crate::finding::{Finding, Findings};
 use crate::statistics::share;
 
@@ -21,6 +22,12 @@ pub struct Modules {
     pub layer_share: f64,
     /// Share of device time with a module, 0 to 1.
     pub module_share: f64,
+    /// Activities of one layer in one step: the median. Null without layers.
+    pub activities_a_layer: Option<usize>,
+    /// Activities whose layer no module names: it was found by the repeating names of kernels.
+    pub layers_by_pattern: usize,
+    /// Share of those activities whose name comes in at least half of the layers, 0 to 1. Null without any.
+    pub pattern_match: Option<f64>,
 }
 
 /// One layer.
@@ -53,6 +60,14 @@ Device time by where in the model it was launched. A share is of the sum of all 
 - `layers`: by layer index, in order: activities and sum of durations, ns.
 - `modules`: by module path with indices taken out (`LlamaDecoderLayer_3/LlamaMLP_3` is
   `LlamaDecoderLayer/LlamaMLP`), the innermost module only, most time first, at most 200.
+- `activities_a_layer`: activities of one layer in one step; the median over steps, devices and layers. Null
+  without layers.
+- `layers_by_pattern`: activities whose layer no module names, as in the replay of a graph without the trace
+  of its capture (`rooflens analyze --capture`). Names of kernels that come equally often and strictly in
+  turn mark the layers; a norm begins one. What stands before the first (embedding) and behind the last (head,
+  sampler) has no layer.
+- `pattern_match`: the share of those activities whose name comes in at least half of the layers that were
+  found so, 0 to 1. Null where there are none.
 - `layer_share`, `module_share`: device time with a layer, or a module / all device time, 0 to 1.
 ";
 
@@ -84,6 +99,10 @@ struct State {
     with_layer_ns: i64,
     with_module_ns: i64,
     all_ns: i64,
+    /// Activities of each layer in each step.
+    in_a_layer: Vec<usize>,
+    by_pattern: usize,
+    by_pattern_alike: usize,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -107,16 +126,36 @@ impl Fold for State {
         let kernels = &tables.kernels;
         // Full paths first, one for each layer: taking out the indices is done once a path.
         let mut paths: HashMap<NameId, Sum, foldhash::fast::RandomState> = HashMap::default();
+        let mut in_a_layer: HashMap<_, usize, foldhash::fast::RandomState> = HashMap::default();
+        let mut tells: HashMap<NameId, bool, foldhash::fast::RandomState> = HashMap::default();
+        let mut by_pattern: HashMap<NameId, BTreeMap<i32, usize>, foldhash::fast::RandomState> =
+            HashMap::default();
         for i in 0..kernels.len() {
             let dur_ns = kernels.dur_ns[i];
             self.all_ns = self.all_ns.saturating_add(dur_ns);
             if let Some(layer) = kernels.layer[i].get() {
                 self.layers.entry(layer).or_default().add(1, dur_ns);
+                *in_a_layer.entry((kernels.device[i], kernels.phase_id[i], layer)).or_default() += 1;
+                let told = kernels.module_id[i].get().is_some_and(|path| {
+                    *tells.entry(path).or_insert_with(|| layer_in(tables.names.get(path)).is_some())
+                });
+                if !told {
+                    *by_pattern.entry(kernels.kernel_id[i]).or_default().entry(layer).or_default() += 1;
+                }
                 self.with_layer_ns = self.with_layer_ns.saturating_add(dur_ns);
             }
             if let Some(module) = kernels.module_id[i].get() {
                 paths.entry(module).or_default().add(1, dur_ns);
                 self.with_module_ns = self.with_module_ns.saturating_add(dur_ns);
+            }
+        }
+        self.in_a_layer.extend(in_a_layer.into_values());
+        let layers: BTreeSet<i32> = by_pattern.values().flat_map(BTreeMap::keys).copied().collect();
+        for of_name in by_pattern.values() {
+            let count: usize = of_name.values().sum();
+            self.by_pattern += count;
+            if of_name.len() * 2 >= layers.len() {
+                self.by_pattern_alike += count;
             }
         }
         for (path, sum) in paths {
@@ -125,7 +164,9 @@ impl Fold for State {
         }
     }
 
-    fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
+    fn finish(mut self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
+        self.in_a_layer.sort_unstable();
+        let activities_a_layer = self.in_a_layer.get(self.in_a_layer.len() / 2).copied();
         let layers = self.layers.into_iter();
         let layers: Vec<LayerStat> = layers
             .map(|(layer, sum)| LayerStat { layer, activities: sum.activities, device_ns: sum.device_ns })
@@ -150,6 +191,10 @@ impl Fold for State {
             modules,
             layer_share: share(self.with_layer_ns, self.all_ns),
             module_share: share(self.with_module_ns, self.all_ns),
+            activities_a_layer,
+            layers_by_pattern: self.by_pattern,
+            pattern_match: (self.by_pattern > 0)
+                .then(|| self.by_pattern_alike as f64 / self.by_pattern as f64),
         }))
     }
 }

@@ -8,6 +8,7 @@ mod gaps;
 pub(crate) mod gemm_calls;
 mod kernel_dim;
 mod launches;
+mod layers;
 mod membership;
 mod modules;
 mod nesting;
@@ -22,8 +23,17 @@ pub(crate) use launches::by_correlation;
 
 use rooflens_schema::RankTables;
 
+pub use layers::Capture;
+pub(crate) use modules::layer_in;
+
 /// Runs every pass, in order.
 pub fn derive(tables: &mut RankTables) {
+    derive_with(tables, None);
+}
+
+/// Runs every pass, in order; kernels of graph replays get their places from the capture of the graphs, if
+/// given. Answers how many kernels did.
+pub fn derive_with(tables: &mut RankTables, capture: Option<&Capture>) -> usize {
     order::sort(tables);
     kernel_dim::describe(tables);
     api_kind::classify(tables);
@@ -33,7 +43,21 @@ pub fn derive(tables: &mut RankTables) {
     phase_names::read(tables);
     pattern::find_steps(tables);
     membership::assign(tables, &launches);
+    let placed = capture.map_or(0, |capture| layers::from_capture(tables, &launches, capture));
+    layers::from_pattern(tables, &launches);
     gaps::explain(tables, &launches);
     queue::measure(tables, &launches);
     gemm_calls::link(tables);
+    placed
+}
+
+/// What was captured into graphs, from a trace that was recorded meanwhile.
+pub fn captured(mut tables: RankTables) -> Capture {
+    let tables = &mut tables;
+    order::sort(tables);
+    api_kind::classify(tables);
+    nesting::nest(tables);
+    let launches = launches::link(tables);
+    let places = modules::attribute(tables, &launches);
+    Capture::new(tables, &places)
 }

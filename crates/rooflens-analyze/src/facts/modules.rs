@@ -22,26 +22,26 @@ struct Open {
 
 /// A place in the model.
 #[derive(Clone, Copy, Default)]
-struct Place {
-    path: Opt<NameId>,
-    layer: Opt<i32>,
+pub(super) struct Place {
+    pub path: Opt<NameId>,
+    pub layer: Opt<i32>,
 }
 
-/// Fills `module_id` and `layer` of `ops` and `kernels`.
+/// Fills `module_id` and `layer` of `ops` and `kernels`; answers the place of each call.
 ///
 /// The path comes from ranges that name modules (`module:model.layers.3.mlp`), else from the `nn.Module`
 /// frames around the operator on its thread; the layer from the path's first component that is a layer by
 /// its name (`LlamaDecoderLayer_3`, `TransformerBlock_7`), or, with neither, from an annotation such as
 /// `layers.3`.
-pub(super) fn attribute(tables: &mut RankTables, launches: &Launches) {
+pub(super) fn attribute(tables: &mut RankTables, launches: &Launches) -> Vec<Place> {
+    let mut calls: Vec<Place> = vec![Place::default(); tables.api.len()];
     let ranges = ranges(tables);
     if ranges.is_empty() {
-        return;
+        return calls;
     }
     let mut places = Places { names: &mut tables.names, known: HashMap::default() };
     let mut open: Vec<Open> = Vec::new();
     let mut range = 0;
-    let mut calls: Vec<Place> = vec![Place::default(); tables.api.len()];
     // Operators and calls in one order by thread and start.
     let (ops, api) = (&mut tables.ops, &tables.api);
     let (mut op, mut call) = (0, 0);
@@ -93,6 +93,7 @@ pub(super) fn attribute(tables: &mut RankTables, launches: &Launches) {
         kernels.module_id[i] = place.path;
         kernels.layer[i] = place.layer;
     }
+    calls
 }
 
 /// Ranges of modules, or where there are none, module frames, or annotations that name a layer: thread, start,
@@ -164,7 +165,7 @@ impl Places<'_> {
 
 /// The layer that a name tells: `LlamaDecoderLayer_3`, `TransformerBlock_7`, `model.layers.12.mlp`,
 /// `layer 4`. Not `LayerNorm_3`.
-fn layer_in(name: &str) -> Option<i32> {
+pub(crate) fn layer_in(name: &str) -> Option<i32> {
     let lower = name.to_ascii_lowercase();
     for word in ["layers", "layer", "blocks", "block"] {
         let mut from = 0;

@@ -32,6 +32,7 @@ impl Trace {
             corr_id: Opt::some(corr),
             ext_id: Opt::NONE,
             op_id: Opt::NONE,
+            kernel_id: Opt::NONE,
         });
         self
     }

@@ -137,6 +137,7 @@ impl<'a> Rows<'a> {
                 corr_id: correlation(record.correlation),
                 ext_id: Opt::NONE,
                 op_id: Opt::NONE,
+                kernel_id: Opt::NONE,
             });
         } else if dur_ns > 0 {
             let row = PhaseRow::new(PhaseSource::Annotation, ts_ns, dur_ns, name_id);

@@ -25,6 +25,14 @@ impl Section for ModulesSection {
         if !modules.layers.is_empty() {
             let share = format::share(modules.layer_share);
             blocks.push(Block::Text(format!("{share} of the device time belongs to a layer.")));
+            if let (Some(alike), Some(activities)) = (modules.pattern_match, modules.activities_a_layer) {
+                blocks.push(Block::Text(format!(
+                    "{} layers, {activities} kernels each: where no module names them, they were found by the \
+                     repeating names of kernels, of which {} come in at least half of the layers.",
+                    modules.layers.len(),
+                    format::share(alike)
+                )));
+            }
             blocks.push(Block::Chart(layers(&modules.layers)));
         }
         if !modules.modules.is_empty() {

@@ -51,5 +51,8 @@ table! {
         ext_id: Opt<i64> => "id" Delta,
         /// Innermost operator around it: joins `ops.op_id`.
         op_id: Opt<i32> => "id" Delta,
+        /// Kernel that it launches, where the tool says so: joins `name_dim.name_id`. A call inside a graph
+        /// capture launches nothing yet, so that this is all there is of the kernel.
+        kernel_id: Opt<NameId> => "id" Dictionary,
     }
 }

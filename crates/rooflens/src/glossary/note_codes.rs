@@ -34,6 +34,10 @@ const CODES: &[(&str, &str)] = &[
         "The traces of two ranks were recorded at different times: they may not belong to the same job.",
     ),
     (
+        "capture_unmatched",
+        "No graph replay has the kernels of the capture that was given with it: it is the capture of something else, and names no module.",
+    ),
+    (
         "joined_files",
         "Files of the same process or engine that were read with the one that was named: rocprofv3 writes one for each kind of record, trtexec one for each export.",
     ),

@@ -6,7 +6,7 @@ use super::scan::{Cursor, Raw, Stop};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     Nothing,
-    /// Correlation and external id.
+    /// Correlation and external id, and the kernel that is launched.
     Ids,
     Op,
     Activity,
@@ -18,6 +18,8 @@ pub enum Wanted {
 pub struct Args<'a> {
     pub external: Option<i64>,
     pub correlation: Option<i64>,
+    /// Kernel that a call launches; written on ROCm.
+    pub kernel: Option<Raw<'a>>,
     pub device: Option<i64>,
     pub stream: Option<i64>,
     pub bytes: Option<i64>,
@@ -69,6 +71,7 @@ impl<'a> Args<'a> {
             b"correlation" => self.correlation = cursor.integer()?,
             // Lower case before torch 1.12.
             b"External id" | b"external id" => self.external = cursor.integer()?,
+            b"kernel" => self.kernel = text(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())

@@ -239,6 +239,7 @@ impl<'n> EventReader<'n> {
             Category::Api | Category::Overhead => {
                 let kind = if category == Category::Api { ApiKind::Other } else { ApiKind::Overhead };
                 let name_id = self.name(fact.name);
+                let kernel_id = fact.args.kernel.map(|kernel| self.name(kernel)).into();
                 self.rows.api.push(ApiRow {
                     pid: Opt::NONE,
                     tid,
@@ -249,6 +250,7 @@ impl<'n> EventReader<'n> {
                     corr_id: fact.args.correlation.into(),
                     ext_id: fact.args.external.into(),
                     op_id: Opt::NONE,
+                    kernel_id,
                 });
             }
             Category::Frame => {

@@ -80,6 +80,7 @@ impl Reader<'_> {
                 corr_id,
                 ext_id: Opt::NONE,
                 op_id: Opt::NONE,
+                kernel_id: Opt::NONE,
             });
         });
     }
