@@ -277,7 +277,9 @@ mod tests {
         sample.tables.kernels.corr_id[last] = Opt::some(corr);
     }
 
-    fn rows(sample: &Sample) -> Vec<(Option<String>, Option<i64>, u64, u64, f64, String)> {
+    type Shown = (Option<String>, Option<i64>, u64, u64, f64, String);
+
+    fn rows(sample: &Sample) -> Vec<Shown> {
         let mut all = ByRange::default();
         all.rank(&sample.tables, None);
         let mut rows: Vec<_> = all

@@ -13,6 +13,7 @@ pub mod analyses;
 mod by_name;
 pub mod by_range;
 pub mod choose;
+pub mod compare;
 pub mod facts;
 pub mod finding;
 mod host_thread;
@@ -28,6 +29,7 @@ pub mod sampled;
 mod sentence;
 pub mod statistics;
 pub mod top;
+pub mod trend;
 
 pub use analyses::{Analysis, Job, analyze};
 pub use finding::{Finding, Findings};

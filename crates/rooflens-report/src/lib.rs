@@ -13,10 +13,12 @@
 //! * [`predictions`]: a model's answers; [`runs`]: the runs of a sweep, side by side.
 //! * [`profiled`]: launches under Nsight Compute; [`top`]: the kernels of a timeline,
 //!   [`by_range`]: and of the ranges that launched them.
+//! * [`compare`]: two runs side by side; [`trend`]: a number over many runs.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 
 pub mod block;
 pub mod by_range;
+pub mod compare;
 pub mod cost;
 pub mod figure;
 pub mod format;
@@ -30,6 +32,7 @@ pub mod sampled;
 pub mod sections;
 pub mod text;
 pub mod top;
+pub mod trend;
 
 pub use render::Part;
 pub use render::terminal::TerminalOptions;

@@ -16,6 +16,7 @@ use rooflens_sample::Missing;
 use rooflens_schema::SchemaError;
 
 use crate::assets;
+use crate::compare::CompareError;
 use crate::config::told;
 use crate::cost::error::CostError;
 use crate::exit::Exit;
@@ -256,6 +257,9 @@ pub enum CliError {
     /// A device could not be measured.
     #[error(transparent)]
     Measure(#[from] MeasureError),
+    /// A comparison or a trend cannot be made.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
     /// The folder of a run is taken.
     #[error("{path} has a run already: nothing was started")]
     RunExists {
@@ -291,6 +295,7 @@ impl CliError {
             CliError::Interrupted => Exit::Interrupted,
             CliError::Cost(error) => error.exit(),
             CliError::Measure(error) => error.exit(),
+            CliError::Compare(error) => error.exit(),
             CliError::Assets(error) => assets::exit_of(error.class()),
             CliError::Externals(error) => externals::exit_of(error),
             CliError::NoConfigFolder { .. }
@@ -388,6 +393,7 @@ impl CliError {
             CliError::Stdout { .. } => Some("df -h . tells the free room".to_owned()),
             CliError::Cost(error) => Some(error.hint()),
             CliError::Measure(error) => Some(error.hint()),
+            CliError::Compare(error) => Some(error.hint()),
             CliError::Skeleton(error) => error.hint(),
             CliError::NoConfigFolder { .. } => {
                 Some("rooflens init NEW_PROJECT makes one; another folder: --config-dir DIR".to_owned())

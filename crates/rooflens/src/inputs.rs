@@ -39,7 +39,8 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    fn new(source: Source, rank_by_name: Option<i32>) -> Self {
+    /// A trace as it is, alone.
+    pub fn new(source: Source, rank_by_name: Option<i32>) -> Self {
         TraceFile {
             source,
             rank_by_name,

@@ -196,8 +196,7 @@ fn read(file: &TraceFile, notes: &Notes, watch: &Arc<dyn Watch>) -> Result<RankT
 /// The graphs in the capture that was given with a trace.
 fn captured(file: &TraceFile, watch: &Arc<dyn Watch>) -> Result<Option<Capture>, IngestError> {
     let Some(source) = &file.capture else { return Ok(None) };
-    let capture =
-        TraceFile { source: source.clone(), rank_by_name: None, privacy: file.privacy, capture: None };
+    let capture = TraceFile { privacy: file.privacy, ..TraceFile::new(source.clone(), None) };
     // Its gaps are not those of the trace.
     let tables = read(&capture, &Notes::default(), watch)?;
     Ok(Some(rooflens_analyze::facts::captured(tables)))

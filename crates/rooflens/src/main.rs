@@ -17,6 +17,7 @@ mod args;
 mod assets;
 mod bug;
 mod commands;
+mod compare;
 mod config;
 mod console;
 mod cost;
@@ -43,6 +44,7 @@ mod run;
 mod saved;
 mod shell;
 mod table;
+mod trend;
 
 use std::process::ExitCode;
 

@@ -88,6 +88,9 @@ pub fn modules() -> Modules {
         share,
     };
     Modules {
+        activities_a_layer: None,
+        layers_by_pattern: 0,
+        pattern_match: None,
         layers: (0..32)
             .map(|layer| LayerStat {
                 layer,

@@ -3,6 +3,7 @@
 
 mod analyze;
 mod assets;
+mod compare;
 mod completions;
 mod config;
 pub mod cost;
@@ -18,6 +19,7 @@ mod man;
 mod monitor;
 mod report;
 mod run;
+mod trend;
 
 use std::path::PathBuf;
 
@@ -36,6 +38,8 @@ pub enum Command {
     Import(import::Args),
     Report(report::Args),
     Kernels(kernels::Args),
+    Compare(compare::Args),
+    Trend(trend::Args),
     Cost(Box<cost::Args>),
     Hardware(hardware::Args),
     Config(config::Args),
@@ -59,6 +63,8 @@ impl Command {
             Command::Import(args) => import::run(args, console),
             Command::Report(args) => report::run(&args, console),
             Command::Kernels(args) => kernels::run(args, console),
+            Command::Compare(args) => compare::run(args, console),
+            Command::Trend(args) => trend::run(args, console),
             Command::Cost(args) => cost::run(*args, console),
             Command::Hardware(args) => hardware::run(args, console),
             Command::Config(args) => config::run(args, console),

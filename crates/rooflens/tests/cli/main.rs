@@ -4,6 +4,7 @@
 mod analyze;
 mod archives;
 mod assets;
+mod compare;
 mod config;
 mod cost;
 mod cost_files;

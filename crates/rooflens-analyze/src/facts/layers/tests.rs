@@ -283,6 +283,7 @@ fn trace(calls: &[(&str, Option<&str>, Option<&str>)], replays: &[&[&str]]) -> R
 
 fn call_row() -> ApiRow {
     ApiRow {
+        pid: Opt::NONE,
         tid: 0,
         ts_ns: 0,
         dur_ns: 0,

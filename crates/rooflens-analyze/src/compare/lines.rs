@@ -1,0 +1,315 @@
+//! What changed in a phase, a line each, with the largest change first.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::false_discovery::adjusted;
+use super::matching::Matching;
+use super::rank_sum::rank_sum;
+use super::ratio::{FEWEST, Ratio, percentile, ratio};
+use super::timeline::{END, Step, Timeline};
+use crate::kernel_catalog::{self, ActivityHint};
+
+/// Changes below this share of a line are never called one.
+pub const LEAST_CHANGE: f64 = 0.01;
+/// Rate of false discoveries among the lines that are called changed.
+pub const LEVEL: f64 = 0.05;
+
+/// What became of a piece of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// It is there on both sides.
+    Same,
+    /// One name stands in the place of another.
+    Renamed,
+    /// Fewer stand in the place of several.
+    Fused,
+    /// More stand in the place of one or some.
+    Split,
+    /// As many others stand in the place of several.
+    Replaced,
+    /// Only B has it.
+    New,
+    /// Only A has it.
+    Gone,
+}
+
+/// One line: work, or the wait before it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Line {
+    /// The phase.
+    pub phase: &'static str,
+    /// `work`, or `wait`: time in which nothing ran, before that work.
+    pub what: &'static str,
+    /// What became of it.
+    pub how: How,
+    /// Names in A.
+    pub a_names: Vec<String>,
+    /// Names in B.
+    pub b_names: Vec<String>,
+    /// Short form for people.
+    pub label: String,
+    /// What it is made on in A and in B, where that differs.
+    pub types: Option<(String, String)>,
+    /// Calls a step in A.
+    pub a_count: f64,
+    /// Calls a step in B.
+    pub b_count: f64,
+    /// Time a step in A: the median over steps.
+    pub a_ns: f64,
+    /// Time a step in B.
+    pub b_ns: f64,
+    /// `b_ns − a_ns`.
+    pub delta_ns: f64,
+    /// What of `delta_ns` is beyond the change that all work of the phase shares: the place of a line is by this,
+    /// times the steps.
+    pub own_ns: f64,
+    /// B / A of the medians; null where A has none of it or there are too few steps.
+    pub ratio: Option<Ratio>,
+    /// Probability of such a difference by chance, corrected for the number of lines; null where too few.
+    pub p_adjusted: Option<f64>,
+    /// Whether it is a change.
+    pub is_change: bool,
+    /// Why it was not judged, where it was not.
+    pub not_judged: Option<&'static str>,
+}
+
+/// A phase of both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseChange {
+    /// The phase.
+    pub phase: &'static str,
+    /// Steps in A.
+    pub a_steps: usize,
+    /// Steps in B.
+    pub b_steps: usize,
+    /// Median step in A: work and waits.
+    pub a_ns: f64,
+    /// Median step in B.
+    pub b_ns: f64,
+    /// B / A; null where there are too few steps.
+    pub ratio: Option<Ratio>,
+    /// B / A of half of the work that is on both sides, by time: what a slower machine does to all alike. Null
+    /// where there is no such work.
+    pub common_ratio: Option<f64>,
+}
+
+/// What changed between two timelines.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct TimelineChange {
+    /// Phases of both.
+    pub phases: Vec<PhaseChange>,
+    /// Lines: changes first, largest first, then the rest.
+    pub lines: Vec<Line>,
+    /// Phases that only one side has.
+    pub left_out: Vec<&'static str>,
+}
+
+/// Compares two timelines.
+pub fn timelines(a: &Timeline, b: &Timeline) -> TimelineChange {
+    let mut change = TimelineChange::default();
+    for (phase, steps) in &a.phases {
+        let Some(others) = b.phases.get(phase) else {
+            change.left_out.push(phase);
+            continue;
+        };
+        let mut lines = lines(phase, steps, others, a.on_device);
+        let common = common_ratio(&lines);
+        lines.iter_mut().for_each(|line| line.own_ns -= (common.unwrap_or(1.0) - 1.0) * line.a_ns);
+        change.phases.push(PhaseChange { common_ratio: common, ..of_phase(phase, steps, others) });
+        change.lines.extend(lines);
+    }
+    change.left_out.extend(b.phases.keys().filter(|phase| !a.phases.contains_key(*phase)));
+    judge(&mut change.lines);
+    let steps = |line: &Line| {
+        change.phases.iter().find(|phase| phase.phase == line.phase).map_or(0, |phase| phase.a_steps)
+    };
+    change.lines.sort_by(|a, b| {
+        let size = |line: &Line| line.own_ns.abs() * steps(line) as f64;
+        b.is_change.cmp(&a.is_change).then(size(b).total_cmp(&size(a))).then_with(|| a.label.cmp(&b.label))
+    });
+    change
+}
+
+fn of_phase(phase: &'static str, a: &[Step], b: &[Step]) -> PhaseChange {
+    let durations = |steps: &[Step]| steps.iter().map(|step| step.dur_ns() as f64).collect::<Vec<f64>>();
+    let (in_a, in_b) = (durations(a), durations(b));
+    PhaseChange {
+        phase,
+        a_steps: a.len(),
+        b_steps: b.len(),
+        a_ns: median(&in_a),
+        b_ns: median(&in_b),
+        ratio: ratio(&in_a, &in_b, 0.5),
+        common_ratio: None,
+    }
+}
+
+/// The ratio that divides the time of unchanged names in halves.
+fn common_ratio(lines: &[Line]) -> Option<f64> {
+    let is_plain = |line: &&Line| line.how == How::Same && line.a_count == line.b_count && line.a_ns > 0.0;
+    let mut ratios: Vec<(f64, f64)> =
+        lines.iter().filter(is_plain).map(|line| (line.b_ns / line.a_ns, line.a_ns)).collect();
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = ratios.iter().map(|(_, ns)| ns).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    ratios
+        .into_iter()
+        .find(|(_, ns)| {
+            below += ns;
+            below >= half
+        })
+        .map(|(ratio, _)| ratio)
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    percentile(&sorted, 0.5)
+}
+
+/// What one side has of a line.
+#[derive(Debug, Clone, Default)]
+struct Half {
+    /// Time and calls of each step.
+    work: Vec<f64>,
+    wait: Vec<f64>,
+    calls: Vec<f64>,
+    /// Time by name, and by type.
+    names: BTreeMap<String, i64>,
+    types: BTreeMap<String, i64>,
+}
+
+fn halves(steps: &[Step], count: usize, of: impl Fn(&Step) -> (Vec<usize>, bool)) -> Vec<Half> {
+    let found: Vec<(&Step, Vec<usize>, bool)> = steps
+        .iter()
+        .map(|step| {
+            let (lines, usual) = of(step);
+            (step, lines, usual)
+        })
+        .collect();
+    // Steps unlike most would count by name what others count by place.
+    let usual = found.iter().filter(|(_, _, usual)| *usual).count();
+    let only_usual = usual >= FEWEST && usual * 2 >= found.len();
+    let mut halves = vec![Half::default(); count];
+    for (step, lines, _) in found.iter().filter(|(_, _, usual)| *usual || !only_usual) {
+        for half in &mut halves {
+            half.work.push(0.0);
+            half.wait.push(0.0);
+            half.calls.push(0.0);
+        }
+        for (item, &line) in step.items.iter().zip(lines) {
+            let half = &mut halves[line];
+            let last = half.work.len() - 1;
+            half.work[last] += item.dur_ns as f64;
+            half.wait[last] += item.wait_ns as f64;
+            half.calls[last] += 1.0;
+            *half.names.entry(item.name.to_string()).or_default() += item.dur_ns.max(1);
+            if let Some(dtype) = &item.dtype {
+                *half.types.entry(dtype.to_string()).or_default() += item.dur_ns.max(1);
+            }
+        }
+    }
+    halves
+}
+
+fn lines(phase: &'static str, a: &[Step], b: &[Step], on_device: bool) -> Vec<Line> {
+    let matching = Matching::of(a, b);
+    let in_a = halves(a, matching.lines, |step| matching.of_a(step));
+    let in_b = halves(b, matching.lines, |step| matching.of_b(step));
+    let mut lines = Vec::new();
+    for (a, b) in in_a.iter().zip(&in_b) {
+        if a.names.is_empty() && b.names.is_empty() {
+            continue;
+        }
+        if !(a.names.contains_key(END) || b.names.contains_key(END)) {
+            lines.push(line(phase, "work", a, b, on_device));
+        }
+        if a.wait.iter().chain(&b.wait).any(|wait| *wait > 0.0) {
+            lines.push(line(phase, "wait", a, b, on_device));
+        }
+    }
+    lines
+}
+
+fn line(phase: &'static str, what: &'static str, a: &Half, b: &Half, on_device: bool) -> Line {
+    let is_work = what == "work";
+    let (in_a, in_b) = if is_work { (&a.work, &b.work) } else { (&a.wait, &b.wait) };
+    let (a_count, b_count) = (median(&a.calls), median(&b.calls));
+    let (a_ns, b_ns) = (median(in_a), median(in_b));
+    let how = how(a, b, a_count, b_count);
+    let too_few = in_a.len().min(in_b.len()) < FEWEST;
+    let main_type = |half: &Half| half.types.iter().max_by_key(|(_, ns)| **ns).map(|(name, _)| name.clone());
+    let types = main_type(a).zip(main_type(b)).filter(|(a, b)| is_work && a != b);
+    Line {
+        phase,
+        what,
+        how,
+        label: label(what, how, a, b, on_device),
+        a_names: by_time(a),
+        b_names: by_time(b),
+        types,
+        a_count,
+        b_count,
+        a_ns,
+        b_ns,
+        delta_ns: b_ns - a_ns,
+        own_ns: b_ns - a_ns,
+        ratio: ratio(in_a, in_b, 0.5),
+        p_adjusted: if too_few { None } else { rank_sum(in_a, in_b) },
+        is_change: false,
+        not_judged: too_few.then_some("fewer than four steps a side"),
+    }
+}
+
+fn by_time(half: &Half) -> Vec<String> {
+    let mut names: Vec<(&String, &i64)> = half.names.iter().collect();
+    names.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+    names.into_iter().map(|(name, _)| name.clone()).collect()
+}
+
+fn how(a: &Half, b: &Half, a_count: f64, b_count: f64) -> How {
+    match (a.names.is_empty(), b.names.is_empty()) {
+        (true, _) => How::New,
+        (_, true) => How::Gone,
+        _ if a.names.keys().eq(b.names.keys()) => How::Same,
+        _ if a.names.len() == 1 && b.names.len() == 1 => How::Renamed,
+        _ if b_count < a_count => How::Fused,
+        _ if b_count > a_count => How::Split,
+        _ => How::Replaced,
+    }
+}
+
+fn label(what: &str, how: How, a: &Half, b: &Half, on_device: bool) -> String {
+    let short = |name: &String| {
+        let is_kernel = on_device && name != END;
+        if is_kernel { kernel_catalog::describe(name, ActivityHint::Kernel).short_name } else { name.clone() }
+    };
+    let side = |half: &Half| by_time(half).iter().map(short).collect::<Vec<String>>().join(" + ");
+    let work = match how {
+        How::Same | How::Gone => side(a),
+        How::New => side(b),
+        _ => format!("{} → {}", side(a), side(b)),
+    };
+    match (what, on_device) {
+        ("work", _) => work,
+        (_, true) => format!("idle before {work}"),
+        (_, false) if work == END => "host code at the end of the step".to_owned(),
+        (_, false) => format!("host code before {work}"),
+    }
+}
+
+/// Corrects for the number of lines and says which are changes.
+fn judge(lines: &mut [Line]) {
+    let asked: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].p_adjusted.is_some()).collect();
+    let p_values: Vec<f64> = asked.iter().filter_map(|&i| lines[i].p_adjusted).collect();
+    for (&i, p) in asked.iter().zip(adjusted(&p_values)) {
+        let line = &mut lines[i];
+        line.p_adjusted = Some(p);
+        let is_sure = line.ratio.as_ref().is_none_or(Ratio::excludes_same);
+        let is_enough = line.delta_ns.abs() >= LEAST_CHANGE * line.a_ns;
+        line.is_change = p < LEVEL && is_sure && is_enough && line.delta_ns != 0.0;
+    }
+}

@@ -1,0 +1,23 @@
+//! What changed between two runs, and is it more than chance?
+//!
+//! [`ratio()`] compares two samples, [`adjusted`] corrects for many questions at once, and [`timelines`] compares
+//! what two runs did step by step: a kernel that is gone and another that came in its place are one line, so that
+//! a rename or a fusion is no loss and no gain.
+
+mod false_discovery;
+mod lines;
+mod matching;
+mod pair;
+mod random;
+mod rank_sum;
+mod ratio;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+pub use false_discovery::adjusted;
+pub use lines::{How, LEAST_CHANGE, LEVEL, Line, PhaseChange, TimelineChange, timelines};
+pub use pair::{Check, CheckVerdict, Difference, Headline, Pair};
+pub use rank_sum::rank_sum;
+pub use ratio::{FEWEST, Ratio, percentile, ratio};
+pub use timeline::{Item, Step, Timeline};

@@ -1,0 +1,176 @@
+//! What a run did, step by step: the work of its first device, or of its busiest host thread where it has no
+//! device, and the time before each piece of work in which nothing ran.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rooflens_schema::RankTables;
+use rooflens_schema::tables::PhaseKind;
+
+/// Steps of a trace without phases.
+const WHOLE: &str = "all";
+/// What follows the last operator of a step.
+pub(super) const END: &str = "(end of the step)";
+
+/// The steps of a rank, by phase.
+#[derive(Debug, Clone, Default)]
+pub struct Timeline {
+    /// Whether the work is that of a device; else that of a host thread.
+    pub on_device: bool,
+    /// The phases, by kind.
+    pub phases: BTreeMap<&'static str, Vec<Step>>,
+}
+
+/// One step.
+#[derive(Debug, Clone, Default)]
+pub struct Step {
+    /// Its work, in order.
+    pub items: Vec<Item>,
+}
+
+/// A kernel or an operator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Full name.
+    pub name: std::sync::Arc<str>,
+    /// What it is made on, where that is known.
+    pub dtype: Option<std::sync::Arc<str>>,
+    /// Its own time.
+    pub dur_ns: i64,
+    /// Time before it in which nothing ran.
+    pub wait_ns: i64,
+}
+
+impl Step {
+    /// Work and waits.
+    pub fn dur_ns(&self) -> i64 {
+        self.items
+            .iter()
+            .fold(0_i64, |sum, item| sum.saturating_add(item.dur_ns).saturating_add(item.wait_ns))
+    }
+}
+
+impl Timeline {
+    /// Of a rank whose facts are derived.
+    pub fn of(tables: &RankTables) -> Self {
+        if tables.kernels.is_empty() { host(tables) } else { device(tables) }
+    }
+}
+
+fn kind_of(tables: &RankTables, phase: Option<i32>) -> Option<PhaseKind> {
+    tables.phases.kind.get(usize::try_from(phase?).ok()?).copied()
+}
+
+fn device(tables: &RankTables) -> Timeline {
+    let kernels = &tables.kernels;
+    let first = kernels.device.iter().copied().min();
+    let types: HashMap<&str, Option<&String>> = tables
+        .kernel_dim
+        .name
+        .iter()
+        .map(String::as_str)
+        .zip(tables.kernel_dim.dtype.iter().map(Option::as_ref))
+        .collect();
+    let mut rows: Vec<usize> = (0..kernels.len()).filter(|&i| Some(kernels.device[i]) == first).collect();
+    rows.sort_by_key(|&i| (kernels.ts_ns[i], kernels.stream[i]));
+    let mut shared = Shared::default();
+    let mut steps: BTreeMap<i32, Step> = BTreeMap::new();
+    let has_phases = rows.iter().any(|&i| kernels.phase_id[i].get().is_some());
+    for i in rows {
+        let phase = kernels.phase_id[i].get();
+        if has_phases && phase.is_none() {
+            continue;
+        }
+        let name = tables.names.get(kernels.kernel_id[i]);
+        let item = Item {
+            name: shared.text(name),
+            dtype: types.get(name).copied().flatten().map(|text| shared.text(text)),
+            dur_ns: kernels.dur_ns[i].max(0),
+            wait_ns: kernels.idle_before_ns[i].max(0),
+        };
+        steps.entry(phase.unwrap_or(-1)).or_default().items.push(item);
+    }
+    Timeline { on_device: true, phases: by_kind(tables, steps) }
+}
+
+fn host(tables: &RankTables) -> Timeline {
+    let ops = &tables.ops;
+    let own = |i: usize| ops.dur_ns[i].saturating_sub(ops.inside_ns[i]).max(0);
+    let mut busy: BTreeMap<i64, i64> = BTreeMap::new();
+    for i in 0..ops.len() {
+        let sum = busy.entry(ops.tid[i]).or_default();
+        *sum = sum.saturating_add(own(i));
+    }
+    let Some((&thread, _)) = busy.iter().max_by_key(|(tid, ns)| (**ns, std::cmp::Reverse(**tid))) else {
+        return Timeline::default();
+    };
+    let has_phases = ops.phase_id.iter().any(|phase| phase.get().is_some());
+    let mut shared = Shared::default();
+    // Of each step: its work, and where its outermost operators have come to.
+    let mut steps: BTreeMap<i32, (Step, i64)> = BTreeMap::new();
+    for i in (0..ops.len()).filter(|&i| ops.tid[i] == thread) {
+        let phase = ops.phase_id[i].get();
+        if has_phases && phase.is_none() {
+            continue;
+        }
+        let begin = span(tables, phase).map_or(ops.ts_ns[i], |(begin, _)| begin);
+        let (step, reached) = steps.entry(phase.unwrap_or(-1)).or_insert((Step::default(), begin));
+        let wait_ns = if ops.depth[i] == 0 { ops.ts_ns[i].saturating_sub(*reached).max(0) } else { 0 };
+        *reached = (*reached).max(ops.ts_ns[i].saturating_add(ops.dur_ns[i]));
+        step.items.push(Item {
+            name: shared.text(tables.names.get(ops.name_id[i])),
+            dtype: ops.dtypes_id[i]
+                .get()
+                .and_then(|id| first_type(tables.names.get(id)))
+                .map(|text| shared.text(&text)),
+            dur_ns: own(i),
+            wait_ns,
+        });
+    }
+    let ended = steps.into_iter().map(|(phase, (mut step, reached))| {
+        if let Some((_, end)) = span(tables, Some(phase)) {
+            let wait_ns = end.saturating_sub(reached).max(0);
+            step.items.push(Item { name: shared.text(END), dtype: None, dur_ns: 0, wait_ns });
+        }
+        (phase, step)
+    });
+    let ended = ended.collect();
+    Timeline { on_device: false, phases: by_kind(tables, ended) }
+}
+
+fn span(tables: &RankTables, phase: Option<i32>) -> Option<(i64, i64)> {
+    let row = usize::try_from(phase?).ok().filter(|row| *row < tables.phases.len())?;
+    let begin = tables.phases.ts_ns[row];
+    Some((begin, begin.saturating_add(tables.phases.dur_ns[row])))
+}
+
+/// The first type that is one of numbers: `["c10::BFloat16","Scalar"]` is c10::BFloat16.
+fn first_type(types: &str) -> Option<String> {
+    let words = types.split(['[', ']', '"', ',', ' ']);
+    let word = words
+        .into_iter()
+        .find(|word| !matches!(*word, "" | "Scalar" | "ScalarList" | "long" | "longint" | "int" | "bool"))?;
+    Some(word.to_owned())
+}
+
+fn by_kind(tables: &RankTables, steps: BTreeMap<i32, Step>) -> BTreeMap<&'static str, Vec<Step>> {
+    let mut phases: BTreeMap<&'static str, Vec<Step>> = BTreeMap::new();
+    for (phase, step) in steps {
+        phases.entry(kind_of(tables, Some(phase)).map_or(WHOLE, PhaseKind::as_str)).or_default().push(step);
+    }
+    phases
+}
+
+/// Each text once.
+#[derive(Default)]
+struct Shared(HashMap<String, std::sync::Arc<str>>);
+
+impl Shared {
+    fn text(&mut self, text: &str) -> std::sync::Arc<str> {
+        if let Some(known) = self.0.get(text) {
+            return std::sync::Arc::clone(known);
+        }
+        let new: std::sync::Arc<str> = text.into();
+        self.0.insert(text.to_owned(), std::sync::Arc::clone(&new));
+        new
+    }
+}

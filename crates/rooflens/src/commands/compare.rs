@@ -1,0 +1,65 @@
+//! `rooflens compare`: what changed between runs, and is it more than chance.
+
+use std::path::PathBuf;
+
+use clap::ValueHint;
+
+use crate::compare::{self, Export, Gate, Question};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::kernels::Format;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens compare runs/before runs/after
+  rooflens compare before.json.gz after.json.gz            two traces: kernels and steps
+  rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits 1 where it is slower, and surely so
+  rooflens compare main/ change/ --format md > comment.md  for a pull request
+
+A change is told where the ranks of the rounds differ (p < 0.05) and the 95 % interval of the ratio of medians
+excludes 1; lines of kernels are corrected for their number. A gate in percent fails only where both hold and the
+change is beyond its bound; and always where the two cannot be compared.";
+
+/// Compare runs or traces: what changed, is it more than chance, and where does it come from
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Run directories or traces: the baseline, then what is compared with it
+    #[arg(value_name = "INPUT", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
+    inputs: Vec<PathBuf>,
+    /// The baseline, where it is not the first input
+    #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    baseline: Option<PathBuf>,
+    /// Exit with 1 where this holds: METRIC>+3%, METRIC<-2%, METRIC>20ms; may be given several times
+    #[arg(long, value_name = "GATE")]
+    fail_on: Vec<String>,
+    /// Write the numbers of the last input for a service: github-action-benchmark or bencher
+    #[arg(long, num_args = 2, value_names = ["KIND", "FILE"], help_heading = "Output")]
+    export: Vec<String>,
+    /// Write a page to this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    html: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: Format,
+    /// Lines of each table
+    #[arg(long, value_name = "N", default_value_t = 12, help_heading = "Output")]
+    limit: usize,
+}
+
+/// Runs the command.
+pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    let gates = args.fail_on.iter().map(|text| Gate::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let exports = args.export.chunks_exact(2);
+    let exports = exports.map(|pair| Ok((Export::named(&pair[0])?, PathBuf::from(&pair[1]))));
+    let exports = exports.collect::<Result<Vec<_>, CliError>>()?;
+    let inputs: Vec<PathBuf> = args.baseline.into_iter().chain(args.inputs).collect();
+    if inputs.len() < 2 {
+        return Err(compare::CompareError::OneInput.into());
+    }
+    compare::compare(
+        &Question { inputs, gates, exports, html: args.html, format: args.format, limit: args.limit },
+        console,
+    )
+}

@@ -1,0 +1,61 @@
+//! `rooflens trend`: since when a number is different.
+
+use std::path::PathBuf;
+
+use clap::ValueHint;
+use rooflens_analyze::trend::Options;
+
+use super::AnswerFormat;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::trend::{self, Question};
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens trend runs/nightly/*                            change points of TPOT, oldest run first
+  rooflens trend runs/nightly/* --key ttft_p99 --min-change 2
+  rooflens trend --csv history.csv --key tpot_ms --format json
+
+Change points are found as Apache Otava finds them: E-divisive in windows, a t-test, and the weakest removed.";
+
+/// Find the runs since which a number is different
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Run directories of `rooflens run`, oldest first
+    #[arg(value_name = "RUN", required_unless_present = "csv", conflicts_with = "csv", value_hint = ValueHint::DirPath)]
+    runs: Vec<PathBuf>,
+    /// Read a column of this file instead; its first line has names
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    csv: Option<PathBuf>,
+    /// The number: a metric of runs, or a column
+    #[arg(long, value_name = "NAME", default_value = "tpot_p50")]
+    key: String,
+    /// Values that are looked at together
+    #[arg(long, value_name = "N", default_value_t = Options::default().window, value_parser = window)]
+    window: usize,
+    /// Greatest p-value of a change
+    #[arg(long, value_name = "P", default_value_t = Options::default().max_p)]
+    max_p: f64,
+    /// Least change, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
+    min_change: f64,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: AnswerFormat,
+}
+
+fn window(text: &str) -> Result<usize, String> {
+    // The distances of a window take room of its square.
+    let found = text.parse::<usize>().ok().filter(|window| (2..=5_000).contains(window));
+    found.ok_or_else(|| "from 2 to 5000".to_owned())
+}
+
+/// Runs the command.
+pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    let options = Options { window: args.window, max_p: args.max_p, min_change: args.min_change / 100.0 };
+    let question = Question { runs: args.runs, csv: args.csv, key: args.key, options, format: args.format };
+    trend::trend(&question, console)?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,144 @@
+//! What changed between runs: is it more than chance, and where does it come from?
+
+mod checks;
+mod error;
+mod exports;
+mod gates;
+pub mod headline;
+pub mod side;
+
+use std::path::{Path, PathBuf};
+
+use rooflens_analyze::compare::{CheckVerdict, Headline, Pair, timelines};
+use rooflens_report::compare::{html, parts};
+use rooflens_report::cost::{csv, markdown, terminal};
+use serde::Serialize;
+
+pub use self::error::CompareError;
+pub use self::exports::Export;
+pub use self::gates::Gate;
+use self::side::Side;
+use crate::console::Console;
+use crate::document::{SchemaTag, schema};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::kernels::Format;
+use crate::{output, saved};
+
+/// What is asked.
+pub struct Question {
+    /// The baseline, then what is compared with it.
+    pub inputs: Vec<PathBuf>,
+    /// What must not be.
+    pub gates: Vec<Gate>,
+    /// Files for services, of the last input.
+    pub exports: Vec<(Export, PathBuf)>,
+    /// A page to write.
+    pub html: Option<PathBuf>,
+    /// What is printed.
+    pub format: Format,
+    /// Lines on the screen.
+    pub limit: usize,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: SchemaTag,
+    pairs: &'a [Pair],
+    gates: Vec<GateResult<'a>>,
+    not_computed: std::collections::BTreeMap<&'static str, String>,
+}
+
+#[derive(Serialize)]
+struct GateResult<'a> {
+    gate: &'a str,
+    b: &'a str,
+    failed: bool,
+}
+
+/// Answers the question. The exit code tells whether a gate failed.
+pub fn compare(question: &Question, console: &Console) -> Result<Exit, CliError> {
+    let sides: Vec<Side> =
+        question.inputs.iter().map(|path| side::read(path, console)).collect::<Result<_, _>>()?;
+    let [base, others @ ..] = sides.as_slice() else { return Ok(Exit::Fine) };
+    let pairs: Vec<Pair> = others.iter().map(|side| pair(base, side)).collect();
+    let mut results = Vec::new();
+    for pair in &pairs {
+        for gate in &question.gates {
+            results.push(GateResult { gate: &gate.text, b: &pair.b, failed: judged(gate, pair)? });
+        }
+    }
+    let pages = || pairs.iter().flat_map(|pair| parts(pair, question.limit)).collect::<Vec<_>>();
+    match question.format {
+        Format::Text => output::text(&terminal(&pages(), &console.screen(question.limit)))?,
+        Format::Md => output::text(&markdown("Comparison", &pages()))?,
+        Format::Csv => output::text(&csv(&pages()))?,
+        Format::Json => {
+            let mut not_computed = std::collections::BTreeMap::new();
+            if sides.iter().any(|side| side.samples.is_empty()) {
+                let why =
+                    "a side has no measured rounds: it is a trace, or was made without the stage measure";
+                not_computed.insert("headline", why.to_owned());
+            }
+            let gates = results.iter().map(|result| GateResult { ..*result }).collect();
+            let document = Document { schema: schema("comparison"), pairs: &pairs, gates, not_computed };
+            output::json(&document, console.is_read_by_people())?;
+        }
+    }
+    if let Some(path) = &question.html {
+        let whole: Vec<_> = pairs.iter().flat_map(|pair| parts(pair, usize::MAX)).collect();
+        saved::write(path.clone(), html(&whole).as_bytes())?;
+        console.say(&format!("page: {}", path.display()));
+    }
+    for (export, path) in &question.exports {
+        export.write(sides.last().unwrap_or(base), path)?;
+    }
+    for result in results.iter().filter(|result| result.failed) {
+        console.say(&format!("failed: {} in {}", result.gate, result.b));
+    }
+    Ok(if results.iter().any(|result| result.failed) { Exit::Gate } else { Exit::Fine })
+}
+
+/// Whether a gate fails. A comparison that says nothing passes no gate.
+fn judged(gate: &Gate, pair: &Pair) -> Result<bool, CompareError> {
+    let found = pair.headline.iter().find(|headline| headline.metric == gate.metric.key);
+    let refuse = |why: &str| Err(CompareError::NotJudged { gate: gate.text.clone(), why: why.to_owned() });
+    match found {
+        None => refuse("it was not measured on both sides"),
+        Some(found) if !gate.is_judged(found) => {
+            refuse(found.not_judged.as_deref().unwrap_or("it was not measured on both sides"))
+        }
+        Some(found) => Ok(!pair.is_valid || gate.fails(found)),
+    }
+}
+
+fn pair(a: &Side, b: &Side) -> Pair {
+    let checks = checks::checks(a, b);
+    let none = Vec::new();
+    let of = |side: &'_ Side, key: &str| side.samples.get(key).cloned().unwrap_or(none.clone());
+    let headline = headline::ALL
+        .iter()
+        .filter(|metric| a.samples.contains_key(metric.key) || b.samples.contains_key(metric.key));
+    Pair {
+        a: name(&a.path, &b.path),
+        b: name(&b.path, &a.path),
+        is_valid: checks.iter().all(|check| check.verdict != CheckVerdict::Invalid),
+        differences: checks::differences(a, b),
+        headline: headline
+            .map(|metric| {
+                Headline::of(metric.key, metric.more_is_better, &of(a, metric.key), &of(b, metric.key))
+            })
+            .collect(),
+        checks,
+        timeline: timelines(&a.timeline, &b.timeline),
+    }
+}
+
+/// The last part of a path that tells it from the other.
+fn name(path: &Path, other: &Path) -> String {
+    let last = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    match last(path) {
+        Some(name) if last(other).as_ref() != Some(&name) => name,
+        _ => path.display().to_string(),
+    }
+}
