@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use rooflens_schema::table::{Encoding, TableSpec};
 use rooflens_schema::tables::{
     ActivityKind, ApiKind, BlockState, CounterSource, CounterStep, GapCause, PhaseKind, PhaseSource,
-    Transpose, specs,
+    RangeStyle, Transpose, specs,
 };
 use rooflens_schema::{SCHEMA_VERSION, Severity, Stage};
 
@@ -77,6 +77,7 @@ fn words(table: &str, column: &str) -> Option<Vec<(&'static str, &'static str)>>
         ("kernels", "kind") => all!(ActivityKind),
         ("kernels", "gap_cause") => all!(GapCause),
         ("api", "kind") => all!(ApiKind),
+        ("ranges", "style") => all!(RangeStyle),
         ("memory_blocks", "state") => all!(BlockState),
         ("gemms", "trans_a" | "trans_b") => all!(Transpose),
         ("counters", "source") => all!(CounterSource),
