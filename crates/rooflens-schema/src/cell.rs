@@ -83,7 +83,7 @@ pub trait Cell: Clone {
 
 /// Other words for those in tables.
 pub struct Rewording<'a> {
-    /// For each name, by its index, the one that takes its place.
+    /// For each name, by its index, the one that takes its place; empty where all stay.
     pub names: Vec<NameId>,
     /// What takes a text's place; `None` where it stays.
     pub text: &'a dyn Fn(&str) -> Option<String>,
@@ -165,7 +165,7 @@ impl Cell for NameId {
         Some(array.values().iter().map(dense).collect())
     }
     fn reword(column: &mut [Self], rewording: &Rewording<'_>) {
-        for cell in column {
+        for cell in column.iter_mut().filter(|_| !rewording.names.is_empty()) {
             *cell = rewording.names.get(cell.index()).copied().unwrap_or(*cell);
         }
     }
@@ -189,7 +189,7 @@ impl Cell for Opt<NameId> {
         Some(array.iter().map(|id| id.and_then(|id| names.get(&id).copied()).into()).collect())
     }
     fn reword(column: &mut [Self], rewording: &Rewording<'_>) {
-        for cell in column {
+        for cell in column.iter_mut().filter(|_| !rewording.names.is_empty()) {
             *cell = cell.get().map(|id| rewording.names.get(id.index()).copied().unwrap_or(id)).into();
         }
     }

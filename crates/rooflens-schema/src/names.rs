@@ -111,15 +111,15 @@ impl Names {
     }
 
     /// The names with other texts where `text` answers one, and for each name of this pool, by its
-    /// index, the id it has there.
-    pub fn reworded(&self, text: &dyn Fn(&str) -> Option<String>) -> (Names, Vec<NameId>) {
-        let mut names = Names::default();
-        let id = |name: &Arc<str>| match text(name) {
-            Some(other) => names.add(&other),
-            None => names.add(name),
-        };
-        let ids = self.text.iter().map(id).collect();
-        (names, ids)
+    /// index, the id it has there. `None` where all stay.
+    pub fn reworded(&self, text: &dyn Fn(&str) -> Option<String>) -> Option<(Names, Vec<NameId>)> {
+        let others: Vec<Option<String>> = self.text.iter().map(|name| text(name)).collect();
+        others.iter().any(Option::is_some).then(|| {
+            let mut names = Names::default();
+            let id = |(name, other): (&Arc<str>, Option<String>)| names.add(other.as_deref().unwrap_or(name));
+            let ids = self.text.iter().zip(others).map(id).collect();
+            (names, ids)
+        })
     }
 
     /// How many names there are.

@@ -7,6 +7,7 @@
 mod network;
 mod paths;
 mod secrets;
+mod signs;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use rooflens_schema::{Notes, RankTables, Severity, Stage};
+
+use self::signs::Signs;
 
 /// Whether what is private is taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,17 +32,34 @@ pub enum Privacy {
 struct Kind {
     one: &'static str,
     many: &'static str,
+    /// Whether a text may have it: traces have hundreds of thousands of names, most of them plain.
+    may_be: fn(&Signs) -> bool,
     /// The text without it; `None` where there is none.
     remove: fn(&str) -> Option<String>,
 }
 
 /// In this order: a key in an address is the address's, a path in an assignment the assignment's.
 const KINDS: [Kind; 5] = [
-    Kind { one: "environment value", many: "environment values", remove: secrets::assignments },
-    Kind { one: "key", many: "keys", remove: secrets::keys },
-    Kind { one: "account or link", many: "accounts and links", remove: network::accounts_and_links },
-    Kind { one: "address", many: "addresses", remove: network::addresses },
-    Kind { one: "path", many: "paths", remove: paths::folders },
+    Kind {
+        one: "environment value",
+        many: "environment values",
+        may_be: |signs| signs.assigns,
+        remove: secrets::assignments,
+    },
+    Kind { one: "key", many: "keys", may_be: |signs| signs.longest_word >= 20, remove: secrets::keys },
+    Kind {
+        one: "account or link",
+        many: "accounts and links",
+        may_be: |signs| signs.points_elsewhere,
+        remove: network::accounts_and_links,
+    },
+    Kind {
+        one: "address",
+        many: "addresses",
+        may_be: |signs| signs.numbers_apart,
+        remove: network::addresses,
+    },
+    Kind { one: "path", many: "paths", may_be: |signs| signs.slashes, remove: paths::folders },
 ];
 
 /// Takes what is private out of every word of the tables, and notes how much that was.
@@ -61,7 +81,8 @@ fn words(kind: &Kind, count: i64) -> String {
 /// The text without what is private; `None` where nothing is. Tells the kinds that were found.
 fn public(text: &str, found: &dyn Fn(usize)) -> Option<String> {
     let mut cleaned = None;
-    for (number, kind) in KINDS.iter().enumerate() {
+    let signs = Signs::of(text);
+    for (number, kind) in KINDS.iter().enumerate().filter(|(_, kind)| (kind.may_be)(&signs)) {
         if let Some(without) = (kind.remove)(cleaned.as_deref().unwrap_or(text)) {
             found(number);
             cleaned = Some(without);

@@ -155,9 +155,10 @@ impl RankTables {
     /// Puts other words in place of those that `text` answers for, wherever they stand. Names that
     /// become the same are one name from then on.
     pub fn reword(&mut self, text: &dyn Fn(&str) -> Option<String>) {
-        let (names, ids) = self.names.reworded(text);
-        self.names = names;
-        let rewording = Rewording { names: ids, text };
+        let mut rewording = Rewording { names: Vec::new(), text };
+        if let Some((names, ids)) = self.names.reworded(text) {
+            (self.names, rewording.names) = (names, ids);
+        }
         // Every field by name: a table that is added cannot be forgotten here.
         let RankTables {
             rank: _,

@@ -45,8 +45,8 @@ const JSON_TEXT_ID: usize = 15;
 impl Reader<'_> {
     /// Reads the ranges.
     pub(super) fn nvtx(&mut self) {
-        let mut texts = Texts { domains: self.domains(), ..Texts::default() };
-        let (mut marks, mut open) = (0, Vec::new());
+        let mut texts = Texts::default();
+        let (mut marks, mut open, mut waiting) = (0, Vec::new(), Vec::new());
         self.database.each("NVTX_EVENTS", &COLUMNS, |row| {
             let global = number(row, 3);
             let style = match number(row, 0) {
@@ -60,22 +60,36 @@ impl Reader<'_> {
                     marks += 1;
                     return;
                 }
+                Some(DOMAIN) => return self.domain(row, &mut texts.domains),
                 _ => return,
             };
-            let name_id = self.range_name(row, &mut texts);
             let payload_id = self.payload(row).into();
             let (pid, tid) = (process(global), thread(global));
-            let mut range = RangeRow { pid, tid, ts_ns: 0, dur_ns: 0, name_id, style, payload_id };
-            if number(row, 2).is_none()
-                && let Some(start) = number(row, 1)
-            {
-                open.push(RangeRow { ts_ns: start, ..range });
-                return;
+            let mut range =
+                RangeRow { pid, tid, ts_ns: 0, dur_ns: 0, name_id: NameId::EMPTY, style, payload_id };
+            let is_open = number(row, 2).is_none();
+            match (number(row, 1), is_open) {
+                (Some(start), true) => range.ts_ns = start,
+                (start, _) => {
+                    let Some(span) = self.span(start, number(row, 2)) else { return };
+                    (range.ts_ns, range.dur_ns) = span;
+                }
             }
-            let Some((ts_ns, dur_ns)) = self.span(number(row, 1), number(row, 2)) else { return };
-            (range.ts_ns, range.dur_ns) = (ts_ns, dur_ns);
-            self.range(range, &texts);
+            match self.range_name(row, &mut texts) {
+                Ok(name_id) if is_open => open.push(RangeRow { name_id, ..range }),
+                Ok(name_id) => self.range(RangeRow { name_id, ..range }, &texts),
+                Err(name) => waiting.push((name, is_open, range)),
+            }
         });
+        for (name, is_open, range) in waiting {
+            let name_id = self.name_in_domain(&name.key, &name.own, &mut texts);
+            let range = RangeRow { name_id, ..range };
+            if is_open {
+                open.push(range);
+            } else {
+                self.range(range, &texts);
+            }
+        }
         if !open.is_empty() {
             // They lasted until the recording ended.
             let message = "NVTX ranges were still open when the recording ended; they end with it here";
@@ -95,33 +109,43 @@ impl Reader<'_> {
         }
     }
 
-    /// The text of a range, behind its domain; what it means is noted the first time.
-    fn range_name(&mut self, row: &Row<'_>, texts: &mut Texts) -> NameId {
+    /// The text of a range, behind its domain; or what it will be made of, where the domain may still be
+    /// told. What it means is noted the first time.
+    fn range_name(&mut self, row: &Row<'_>, texts: &mut Texts) -> Result<NameId, Waiting> {
         let id = number(row, 6);
-        let domain = match number(row, 4) {
-            Some(domain) if !texts.domains.is_empty() => {
-                texts.domains.get(&(number(row, 3).unwrap_or(0) >> 24, domain)).filter(|it| !it.is_empty())
-            }
-            _ => None,
-        };
-        if let (None, Some(id)) = (domain, id) {
+        // The domain that ranges are in by themselves has number 0 and no name.
+        let Some(domain) = number(row, 4).filter(|domain| *domain != 0) else {
+            let Some(id) = id else {
+                return Ok(self.named(text(row, 5).unwrap_or_default(), &mut texts.meanings));
+            };
             if let Some(name) = texts.registered.get(&id) {
-                return *name;
+                return Ok(*name);
             }
-            if let Some(text) = self.strings.text(id) {
-                let name = self.named(&text, &mut texts.meanings);
-                texts.registered.insert(id, name);
-                return name;
-            }
-        }
-        let Some(domain) = domain else {
-            return self.named(text(row, 5).unwrap_or_default(), &mut texts.meanings);
+            let registered = self.strings.text(id);
+            let own = registered.as_deref().or_else(|| text(row, 5)).unwrap_or_default();
+            let name = self.named(own, &mut texts.meanings);
+            texts.registered.insert(id, name);
+            return Ok(name);
         };
+        let key = (number(row, 3).unwrap_or(0) >> 24, domain);
         let registered = id.and_then(|id| self.strings.text(id));
         let own = registered.as_deref().or_else(|| text(row, 5)).unwrap_or_default();
-        texts.buffer.clear();
-        texts.buffer.extend([domain, ":", own]);
-        self.named(&texts.buffer, &mut texts.meanings)
+        if !texts.domains.contains_key(&key) {
+            return Err(Waiting { key, own: Rc::from(own) });
+        }
+        Ok(self.name_in_domain(&key, own, texts))
+    }
+
+    /// The name of a range in a domain; its own text where the domain has no name.
+    fn name_in_domain(&mut self, key: &(i64, i64), own: &str, texts: &mut Texts) -> NameId {
+        match texts.domains.get(key).filter(|domain| !domain.is_empty()) {
+            None => self.named(own, &mut texts.meanings),
+            Some(domain) => {
+                texts.buffer.clear();
+                texts.buffer.extend([domain, ":", own]);
+                self.named(&texts.buffer, &mut texts.meanings)
+            }
+        }
     }
 
     fn named(&mut self, text: &str, meanings: &mut Vec<Option<Meaning>>) -> NameId {
@@ -173,20 +197,20 @@ impl Reader<'_> {
         }
     }
 
-    /// Domains by process and number; the first has no name.
-    fn domains(&mut self) -> Domains {
-        let mut domains = Domains::default();
-        let are_domains = Some(("eventType", DOMAIN));
-        let columns = ["globalTid", "domainId", "text", "textId"];
-        self.database.each_of("NVTX_EVENTS", &columns, are_domains, |row| {
-            let name = text(row, 2).map(Rc::from);
-            let name = name.or_else(|| number(row, 3).and_then(|id| self.strings.text(id)));
-            if let (Some(id), Some(name)) = (number(row, 1), name) {
-                domains.insert((number(row, 0).unwrap_or(0) >> 24, id), name);
-            }
-        });
-        domains
+    /// A domain, by process and number.
+    fn domain(&mut self, row: &Row<'_>, domains: &mut Domains) {
+        let name = text(row, 5).map(Rc::from);
+        let name = name.or_else(|| number(row, 6).and_then(|id| self.strings.text(id)));
+        if let (Some(id), Some(name)) = (number(row, 4), name) {
+            domains.insert((number(row, 3).unwrap_or(0) >> 24, id), name);
+        }
     }
+}
+
+/// A range whose domain was not told yet.
+struct Waiting {
+    key: (i64, i64),
+    own: Rc<str>,
 }
 
 type Domains = HashMap<(i64, i64), Rc<str>, foldhash::fast::RandomState>;
