@@ -70,6 +70,10 @@ const CODES: &[(&str, &str)] = &[
         "Keys around the events that are not stored, since they may name people or machines.",
     ),
     (
+        "unreadable_profile",
+        "The report that Nsight Compute left could not be read; there is no `report/kernels/`.",
+    ),
+    (
         "private",
         "Paths, addresses, accounts, keys and values of the environment were taken out of the names in the \
          trace. `--keep-private` keeps them.",

@@ -1,6 +1,6 @@
 //! From reports of Nsight Compute to what each launch loses.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rooflens_analyze::profiled::{self, Advice, Launch, Profile, Timeline, name_key};
 use rooflens_ingest::ncu::{self, Grade};
@@ -49,21 +49,7 @@ pub fn analyze(question: &Question, console: &Console) -> Result<bool, CliError>
         return Err(CliError::Missing { path: path.clone(), near: files_near(path) });
     }
     let notes = Notes::default();
-    let launches = ncu::read_all(&question.inputs, &notes).map_err(CliError::UnreadableReport)?;
-    let launches: Vec<Launch> = launches.into_iter().map(launch).collect();
-    let mut stopped = false;
-    let mut times = None;
-    if let Some(path) = &question.timeline {
-        let read = timeline::read(std::slice::from_ref(path), None, console)?;
-        stopped = read.stopped;
-        let mut sums = Timeline::new();
-        for kernel in &read.kernels {
-            *sums.entry(name_key(&kernel.name)).or_default() += kernel.total_ns;
-        }
-        times = Some(sums);
-    }
-    let known = device::known(question.hardware.as_deref(), &profiled::hint(&launches))?;
-    let profile = profiled::profile(&launches, known.as_ref(), times.as_ref());
+    let (profile, stopped) = profile_of(question, &notes, console)?;
     let document = Document { schema: schema("kernel_profile"), profile: &profile, notes: notes.rows() };
     if let Some(folder) = &question.output {
         save::write(folder, &profile, &document)?;
@@ -82,6 +68,47 @@ pub fn analyze(question: &Question, console: &Console) -> Result<bool, CliError>
         console.say(&format!("files: {}", folder.display()));
     }
     Ok(stopped)
+}
+
+/// Writes the files of a report that a run left, and prints nothing.
+pub fn save_profile(
+    report: PathBuf,
+    timeline: Option<PathBuf>,
+    folder: &Path,
+    console: &Console,
+) -> Result<(), CliError> {
+    let question = Question {
+        inputs: vec![report],
+        timeline,
+        hardware: None,
+        output: None,
+        format: Format::Json,
+        limit: usize::MAX,
+    };
+    let notes = Notes::default();
+    let (profile, _) = profile_of(&question, &notes, console)?;
+    let document = Document { schema: schema("kernel_profile"), profile: &profile, notes: notes.rows() };
+    save::destination(folder)?;
+    save::write(folder, &profile, &document)
+}
+
+/// What the launches tell, and whether reading the timeline was ended early.
+fn profile_of(question: &Question, notes: &Notes, console: &Console) -> Result<(Profile, bool), CliError> {
+    let launches = ncu::read_all(&question.inputs, notes).map_err(CliError::UnreadableReport)?;
+    let launches: Vec<Launch> = launches.into_iter().map(launch).collect();
+    let mut stopped = false;
+    let mut times = None;
+    if let Some(path) = &question.timeline {
+        let read = timeline::read(std::slice::from_ref(path), None, console)?;
+        stopped = read.stopped;
+        let mut sums = Timeline::new();
+        for kernel in &read.kernels {
+            *sums.entry(name_key(&kernel.name)).or_default() += kernel.total_ns;
+        }
+        times = Some(sums);
+    }
+    let known = device::known(question.hardware.as_deref(), &profiled::hint(&launches))?;
+    Ok((profiled::profile(&launches, known.as_ref(), times.as_ref()), stopped))
 }
 
 /// A launch as the analysis takes it: names of people and machines are not in it.

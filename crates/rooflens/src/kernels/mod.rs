@@ -11,7 +11,7 @@ mod save;
 mod timeline;
 mod top;
 
-pub use analyze::{Question, analyze};
+pub use analyze::{Question, analyze, save_profile};
 pub use by_range::by_range;
 pub use profile::{Wish, exit_of, profile};
 pub use timeline::read as read_timeline;

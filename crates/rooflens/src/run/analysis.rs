@@ -12,7 +12,20 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::inputs;
 use crate::interrupt::Presses;
-use crate::{job, progress, saved};
+use crate::{job, kernels, progress, saved};
+
+/// Analyses the report that Nsight Compute left, where there is one, into `report/kernels/`. One that cannot
+/// be read is a note.
+pub fn profiled_kernels(run: &RunDir, notes: &Notes, console: &Console) {
+    let report = run.raw(Stage::Ncu.name()).join("report.ncu-rep");
+    if !report.is_file() {
+        return;
+    }
+    let timeline = Some(run.raw(Stage::Nsys.name()).join("report.sqlite")).filter(|path| path.is_file());
+    if let Err(error) = kernels::save_profile(report, timeline, &run.report().join("kernels"), console) {
+        notes.add(NoteStage::Ingest, Severity::Warning, "unreadable_profile", "ncu", error.to_string());
+    }
+}
 
 /// Analyses the trace of a run, where there is one, into the same run: tables and findings. One that
 /// cannot be read is a note: the measured numbers are there all the same.
