@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""rocprofv3, rocpd, allocator snapshots, logs of libraries and exports of trtexec: plain sums over the same bytes against `rooflens analyze`.
+"""rocprofv3, rocpd, allocator snapshots, logs of libraries, exports of trtexec, metrics of servers and folders of rocprof-compute: plain sums over the same bytes against Rooflens.
 
     python3 check_formats.py --rooflens BIN [--corpus DIR]
 
-Reads the files of the corpus (`rocm/rocprofv3_docs_csv`, `torchmem`, `logs`, `tensorrt`) and of `fixtures/`. CSV is read with
+Reads the files of the corpus (`rocm`, `torchmem`, `logs`, `tensorrt`) and of `fixtures/`. CSV is read with
 Python's csv, a database with sqlite3 through joins of its own, a snapshot with an unpickler that refuses
 every class. Numbers must be equal, but for shares, which are floats.
 """
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 import log_truth
-from rooflens_cli import REPOSITORY, analyze, arguments
+from rooflens_cli import REPOSITORY, analyze, arguments, run
 
 PARTS = ("kernel", "memory_copy", "hip_api", "hsa_api", "rccl_api", "marker_api")
 
@@ -265,6 +265,19 @@ def main() -> int:
         kinds = [path.with_name(path.name.replace(".profile.", f".{kind}.")) for kind in ("profile", "graph", "timing")]
         files = [file for file in kinds if file.exists()]
         cases.append((path, lambda path, files=files: check_log(path, log_truth.found_engine, log_truth.engine(files))))
+
+    for path in sorted((fixtures / "metrics").glob("*.txt")):
+        cases.append((path, lambda path: check_log(path, log_truth.found_served, log_truth.served(path))))
+
+    def check_workload(path):
+        outcome = run(args.rooflens, "kernels", "analyze", path, "--format", "json")
+        if outcome.code != 0:
+            return [f"exit {outcome.code}: {outcome.stderr.strip()}"], 0
+        truth = log_truth.workload(path)
+        return compare(log_truth.found_workload(outcome.report()), truth), numbers(truth)
+
+    for path in sorted((args.corpus / "rocm").glob("rocprof-compute_*")) + sorted((fixtures / "rocprof_compute").iterdir()):
+        cases.append((path, check_workload))
 
     compared = wrong = 0
     for path, check in cases:

@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rooflens_cli import arguments, existing
+from rooflens_cli import analyze, arguments, existing
 
 # Column of nsys, field of Rooflens, digits that nsys prints.
 COLUMNS = [
@@ -142,6 +142,22 @@ def exported(args, report: Path) -> str:
     return "exact" if answers[0] == answers[1] else "differs"
 
 
+def folders(args, report: Path) -> dict[str, str]:
+    """The folders of tables that nsys makes of a report, against its SQLite file, whole JSON by whole JSON."""
+    found = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for kind, name in (("sqlite", "of-nsys.sqlite"), ("parquetdir", "of-nsys"), ("arrowdir", "of-nsys")):
+            path = Path(scratch) / kind / name
+            path.parent.mkdir()
+            subprocess.run([args.nsys, "export", "--type", kind, "-o", path, report], capture_output=True)
+            if not path.exists():
+                return {f"{report.name} as folders": "refused"}
+            outcome = analyze(args.rooflens, path)
+            found[kind] = outcome.stdout.replace(b"of-nsys.sqlite", b"of-nsys") if outcome.code == 0 else outcome.stderr
+    same = {kind: found[kind] == found["sqlite"] for kind in ("parquetdir", "arrowdir")}
+    return {f"{report.name} as {kind}": "exact" if it else "differs" for kind, it in same.items()}
+
+
 def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--nsys", type=existing, required=True, metavar="NSYS")
@@ -173,6 +189,8 @@ def main() -> int:
             for line in differ[:8]:
                 print(f"        {line[:300]}")
     reports = {file.name: exported(args, file) for file in sorted((args.corpus / "nsys").glob("*.nsys-rep"))}
+    for file in sorted((args.corpus / "nsys").glob("*.nsys-rep")):
+        reports |= folders(args, file)
     for name, verdict in reports.items():
         print(f"{verdict:8}{name}")
     wrong += sum(verdict not in ("exact", "refused") for verdict in reports.values())

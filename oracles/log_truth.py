@@ -1,6 +1,7 @@
-"""Logs of libraries and exports of trtexec, read in plain Python with expressions of their own."""
+"""Logs of libraries, exports of trtexec, metrics of servers and folders of rocprof-compute, read in plain Python with expressions of their own."""
 
 import collections
+import csv
 import json
 import math
 import re
@@ -168,3 +169,115 @@ def collectives(path: Path) -> dict:
 def found_collectives(report: dict) -> dict:
     rows = report["comm_calls"]["sizes"]
     return {(it["collective"], it["group_size"], it["bytes"]): (it["calls"], it["total_ns"] or 0) for it in rows}
+
+
+def workload(folder: Path) -> list[dict]:
+    """Launches of a folder of rocprof-compute, by the formulas of its own roofline, with pandas' rules left out."""
+    read = lambda name: list(csv.DictReader((folder / name).open())) if (folder / name).exists() else []  # noqa: E731
+    system, measured = read("sysinfo.csv")[0], read("roofline.csv")
+    waves = {row["Dispatch_ID"]: row for row in read("SQ_LEVEL_WAVES.csv")}
+    launches = []
+    for row in read("pmc_perf.csv"):
+        value = lambda name: float(row[name]) if row.get(name) else None  # noqa: E731
+        whole = lambda *names: None if None in (values := [value(name) for name in names]) else values  # noqa: E731
+        bf = "TCC_EA0" if "TCC_EA0_RDREQ_sum" in row else "TCC_EA"
+        names = (f"{bf}_RDREQ_sum", f"{bf}_RDREQ_32B_sum", f"{bf}_WRREQ_sum", f"{bf}_WRREQ_64B_sum")
+        dram = None
+        if parts := whole(*names):
+            reads, small, writes, large = parts
+            bubble = value("TCC_BUBBLE_sum") if bf == "TCC_EA0" else 0.0
+            dram = 128 * bubble + 32 * small + 64 * (reads - bubble - small) + 64 * large + 32 * (writes - large)
+        flops = 0.0
+        for kind in ("F16", "F32", "F64"):
+            add, mul, fma, trans = whole(*(f"SQ_INSTS_VALU_{name}_{kind}" for name in ("ADD", "MUL", "FMA", "TRANS")))
+            flops += 64 * (add + mul + 2 * fma + trans)
+        flops += 512 * sum(value(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}") for kind in ("F16", "BF16", "F32", "F64", "I8"))
+        time = int(row["End_Timestamp"]) - int(row["Start_Timestamp"])
+        peak = max((float(line["HBMBw"]) for line in measured), default=float(system["hbm_bw"])) * 1e9
+        occupancy = None
+        if level := waves.get(row["Dispatch_ID"]):
+            cycles = float(level["GRBM_GUI_ACTIVE"]) / int(system["num_xcd"])
+            most = int(system["cu_per_gpu"]) * int(system["max_waves_per_cu"])
+            occupancy = 100 * float(level["SQ_ACCUM_PREV_HIRES"]) / cycles / most
+        hit, miss = whole("TCC_HIT_sum", "TCC_MISS_sum")
+        shared = (value("SQ_LDS_IDX_ACTIVE") - value("SQ_LDS_BANK_CONFLICT")) * 4 * int(system["lds_banks_per_cu"])
+        launches.append({
+            "time_ns": time,
+            "flops": flops,
+            "dram": dram,
+            "l2": value("TCC_REQ_sum") * (64 if system["gpu_arch"] == "gfx908" else 128),
+            "l1": value("TCP_TOTAL_CACHE_ACCESSES_sum") * 64,
+            "shared": shared,
+            "dram_pct": None if dram is None else 100 * dram / (time / 1e9) / peak,
+            "l2_hit_pct": 100 * hit / (hit + miss),
+            "occupancy_pct": occupancy,
+            "groups": math.ceil(int(row["Grid_Size"]) / int(row["Workgroup_Size"])),
+        })  # fmt: skip
+    return launches
+
+
+def found_workload(report: dict) -> list[dict]:
+    launches = sorted(report["kernels"], key=lambda kernel: kernel["launch"])
+    return [
+        {
+            "time_ns": kernel["time_ns"],
+            "flops": kernel["flops"]["total"],
+            **kernel["bytes"],
+            "dram_pct": kernel["dram_pct"],
+            "l2_hit_pct": kernel["l2_hit_pct"],
+            "occupancy_pct": kernel["occupancy"]["achieved_pct"],
+            "groups": kernel["grid"][0],
+        }
+        for kernel in launches
+    ]
+
+
+def served(path: Path) -> dict:
+    """Of pages of metrics with the same series each: last less first, or all where there is one page."""
+    pages, times = [{}], []
+    for line in path.read_text().splitlines():
+        if line.startswith("# time "):
+            times.append(float(line.split()[2]))
+        if line.startswith("#") or not line.strip():
+            continue
+        key, value = line.rsplit(" ", 1)
+        if key in pages[-1]:
+            pages.append({})
+        pages[-1][key] = float(value)
+    first = pages[0] if len(pages) > 1 else {}
+    names = sorted({match for page in pages for match in re.findall(r'model="([^"]*)"', " ".join(page))})
+    truth = {"snapshots": len(pages), "models": {}, "values": {}}
+    for name in names:
+        count = collections.Counter()
+        for key, value in pages[-1].items():
+            if f'model="{name}"' in key:
+                count[key.split("{")[0].removeprefix("nv_inference_")] += value - first.get(key, 0)
+        answered = count["request_success"]
+        seconds = times[-1] - times[0] if len(times) > 1 else None
+        mean = lambda what: count[f"{what}_duration_us"] * 1000 / answered if answered else None  # noqa: B023, E731
+        truth["models"][name] = {
+            "requests": answered,
+            "failures": count.get("request_failure"),
+            "batch": count["count"] / count["exec_count"] if count["exec_count"] else None,
+            **{f"{what}_ns": mean(what) for what in ("request", "queue", "compute_infer", "compute_output")},
+            "requests_per_s": answered / seconds if seconds else None,
+        }
+    for key, value in pages[-1].items():
+        if key.startswith("nv_gpu_memory_used_bytes"):
+            truth["values"]["memory_used_bytes"] = value
+        if key.startswith("DCGM_FI_DEV_FB_USED"):
+            truth["values"]["memory_used_bytes"] = value * 2**20
+        if key.startswith(("nv_gpu_power_usage", "DCGM_FI_DEV_POWER_USAGE")):
+            truth["values"]["power_w"] = value
+    return truth
+
+
+def found_served(report: dict) -> dict:
+    found = report["server_metrics"]
+    keys = ("requests", "failures", "batch", "request_ns", "queue_ns", "compute_infer_ns", "compute_output_ns", "requests_per_s")
+    last = found["devices"][0]["values"]
+    return {
+        "snapshots": found["snapshots"],
+        "models": {model["model"]: {key: model[key] for key in keys} for model in found["models"]},
+        "values": {name: last[name]["last"] for name in ("memory_used_bytes", "power_w")},
+    }

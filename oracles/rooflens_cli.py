@@ -31,7 +31,11 @@ def refuse(constant):
 
 
 def analyze(binary, path, *options, timeout_s=600) -> Outcome:
-    argv = [str(binary), "analyze", str(path), "--format", "json", *map(str, options)]
+    return run(binary, "analyze", path, "--format", "json", *options, timeout_s=timeout_s)
+
+
+def run(binary, *words, timeout_s=600) -> Outcome:
+    argv = [str(binary), *map(str, words)]
     done = subprocess.run(argv, capture_output=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
     return Outcome(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 

@@ -1,11 +1,14 @@
-//! Any bytes as a log of a library or an export of trtexec: reading and analysing them ends, without a panic.
+//! Any bytes as a log of a library, an export of trtexec, metrics of a server or counters of rocprof-compute: reading and analysing them ends, without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use rooflens_analyze::profiled::{Launch, Profiler, profile};
+use rooflens_ingest::rocprof_compute::{self, Files};
 use rooflens_ingest::{Artefact, read};
 use rooflens_schema::Notes;
 
 fuzz_target!(|bytes: &[u8]| {
+    counters(bytes);
     let notes = Notes::default();
     let Ok(tables) = Artefact::from_bytes("fuzzed.log", bytes).and_then(|artefact| read(artefact, &notes)) else {
         return;
@@ -16,3 +19,23 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(!finding.to_json().is_null(), "{name} is no JSON");
     }
 });
+
+/// The parts of a folder, with a NUL between them.
+fn counters(bytes: &[u8]) {
+    let mut parts = bytes.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned());
+    let mut next = || parts.next().unwrap_or_default();
+    let files = Files { counters: next(), system: next(), roofline: next(), level_waves: next() };
+    let launches = rocprof_compute::launches(&files, "fuzzed", &Notes::default()).into_iter();
+    let launches: Vec<Launch> = launches
+        .map(|launch| Launch {
+            profiler: Profiler::RocprofCompute,
+            name: launch.name,
+            numbers: launch.numbers,
+            device: launch.device,
+            ..Launch::default()
+        })
+        .collect();
+    let profile = profile(&launches, None, None);
+    assert_eq!(profile.kernels.len(), launches.len());
+    assert!(serde_json::to_string(&profile).is_ok(), "no JSON");
+}

@@ -2,7 +2,8 @@
 
 use rooflens_schema::tables::{
     ActivityKind, ApiKind, ApiRow, CollectiveRow, CommCallRow, EngineLayerRow, FrameRow, GapCause, GemmRow,
-    InferenceRow, KernelDimRow, KernelRow, MemoryRow, OpRow, PhaseKind, PhaseRow, PhaseSource, Transpose,
+    InferenceRow, KernelDimRow, KernelRow, MemoryRow, MetricSampleRow, OpRow, PhaseKind, PhaseRow,
+    PhaseSource, Transpose,
 };
 use rooflens_schema::{NameId, Opt, RankTables, stable_id};
 
@@ -95,6 +96,23 @@ impl Sample {
             d2h_ns: 0,
             latency_ns: compute_ns,
             end_ns: ts_ns + compute_ns,
+        });
+    }
+
+    /// A value of a metric of model `m` or of device 0.
+    pub(crate) fn metric(&mut self, snapshot: i32, unix_ns: Option<i64>, metric: &str, value: f64) {
+        let of_model = metric.starts_with("nv_inference_");
+        let metric_id = self.name(metric);
+        let model = self.name("m");
+        self.tables.metric_samples.push(MetricSampleRow {
+            snapshot,
+            unix_ns: unix_ns.into(),
+            metric_id,
+            model_id: of_model.then_some(model).into(),
+            version_id: Opt::NONE,
+            device: (!of_model).then_some(0).into(),
+            instance: Opt::NONE,
+            value: Some(value),
         });
     }
 

@@ -20,17 +20,20 @@ pub mod artefact;
 pub mod error;
 pub mod folder;
 pub mod formats;
+mod guard;
 mod lines;
 pub mod ncu;
 pub mod nsys_summary;
 pub mod pickle;
 pub mod privacy;
+pub mod rocprof_compute;
 mod sqlite;
 
 pub use artefact::{Artefact, Probe, Progress, Source, no_progress};
 pub use error::IngestError;
 pub use folder::{RankFile, rank_files, rank_in_name};
 pub use formats::{ALL, Format, keep_one_a_set};
+pub use guard::is_guarded;
 
 use rooflens_schema::{Notes, RankTables};
 

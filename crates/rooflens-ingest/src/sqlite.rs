@@ -51,6 +51,26 @@ impl<'n> Database<'n> {
                 connection
             }
         };
+        Self::guarded(connection, source, (stored_bytes, progress), notes)
+    }
+
+    /// A database that was filled from the files beside an input.
+    pub fn loaded(
+        connection: Connection,
+        source: &str,
+        from: &Artefact,
+        notes: &'n Notes,
+    ) -> rusqlite::Result<Self> {
+        let watched = (from.stored_bytes.unwrap_or(0), from.progress());
+        Self::guarded(connection, source.to_owned(), watched, notes)
+    }
+
+    fn guarded(
+        connection: Connection,
+        source: String,
+        (stored_bytes, progress): (u64, Progress),
+        notes: &'n Notes,
+    ) -> rusqlite::Result<Self> {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
@@ -119,6 +139,7 @@ impl<'n> Database<'n> {
 
     /// The statement for these columns of a table, with null for those it has not. Names of tables and
     /// columns must stand in our code, or be of letters, digits and `_` alone: they become part of it.
+    /// `a|b` is the first of these columns that is not null.
     /// (The columns of a statement cannot be asked for: rusqlite panics where a name is not UTF-8.)
     fn select(&self, table: &str, columns: &[&str]) -> rusqlite::Result<String> {
         let mut known = HashSet::new();
@@ -127,10 +148,16 @@ impl<'n> Database<'n> {
         while let Some(row) = rows.next()? {
             known.extend(text(row, 0).map(str::to_owned));
         }
-        let asked: Vec<String> = columns
-            .iter()
-            .map(|name| if known.contains(*name) { format!("\"{name}\"") } else { "NULL".to_owned() })
-            .collect();
+        let column = |names: &&str| {
+            let there = names.split('|').filter(|name| known.contains(*name));
+            let there: Vec<String> = there.map(|name| format!("\"{name}\"")).collect();
+            match there.as_slice() {
+                [] => "NULL".to_owned(),
+                [one] => one.clone(),
+                several => format!("COALESCE({})", several.join(", ")),
+            }
+        };
+        let asked: Vec<String> = columns.iter().map(column).collect();
         Ok(format!("SELECT {} FROM \"{table}\"", asked.join(", ")))
     }
 
@@ -161,6 +188,18 @@ impl<'n> Database<'n> {
         }
         let ask = format!("SELECT COUNT(*) FROM \"{table}\"");
         self.connection.query_row(&ask, [], |row| row.get(0)).unwrap_or(0)
+    }
+
+    /// How many records a table has at most, as far as can be told at once.
+    pub fn most(&self, table: &str) -> usize {
+        if !self.tables.contains(table) {
+            return 0;
+        }
+        let ask = format!("SELECT MAX(rowid) FROM \"{table}\"");
+        let last: Option<i64> = self.connection.query_row(&ask, [], |row| row.get(0)).ok().flatten();
+        // A hostile file may give a record any number; each takes some bytes.
+        let room = usize::try_from(self.stored_bytes / 16).unwrap_or(usize::MAX);
+        last.and_then(|last| usize::try_from(last).ok()).unwrap_or(0).min(room)
     }
 
     /// Notes records that are lost.

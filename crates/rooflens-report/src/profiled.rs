@@ -1,4 +1,4 @@
-//! Launches under Nsight Compute, laid out.
+//! Launches under a profiler, laid out.
 
 use rooflens_analyze::profiled::{Bound, Kernel, Peak, Profile, Shares, Unprofiled};
 
@@ -132,6 +132,7 @@ const FIELDS: Fields = &[
     (Column::number("dram_bytes", "DRAM bytes").at(Level::Raw), |k| amount(k.bytes.dram, "B")),
     (Column::number("l2_bytes", "L2 bytes").at(Level::Raw), |k| amount(k.bytes.l2, "B")),
     (Column::number("l1_bytes", "L1 bytes").at(Level::Raw), |k| amount(k.bytes.l1, "B")),
+    (Column::number("shared_bytes", "Shared bytes").at(Level::Raw), |k| amount(k.bytes.shared, "B")),
     (Column::number("intensity_l2", "FLOP/B of L2").at(Level::Raw), |k| amount(k.intensity.l2, "FLOP/B")),
     (Column::number("intensity_l1", "FLOP/B of L1").at(Level::Raw), |k| amount(k.intensity.l1, "FLOP/B")),
     (Column::number("floor_ns", "Floor").at(Level::Page), |k| Cell::or(k.floor_ns, Cell::MeanTime, MISSING)),
@@ -185,10 +186,16 @@ fn device(profile: &Profile) -> Vec<Fact> {
         let amount = format::amount(peak.per_s, unit);
         Cell::text(format!(
             "{amount}, from {}",
-            if peak.source == "counters" { "the counters" } else { "the catalog" }
+            match peak.source {
+                "counters" => "the counters",
+                "benchmark" => "rocprof-compute's benchmark",
+                "sysinfo" => "clocks and widths",
+                _ => "the catalog",
+            }
         ))
     };
-    let levels = [("DRAM", &device.dram), ("L2", &device.l2), ("L1", &device.l1)];
+    let levels =
+        [("DRAM", &device.dram), ("L2", &device.l2), ("L1", &device.l1), ("shared memory", &device.shared)];
     for (name, peak) in levels {
         facts.extend(peak.as_ref().map(|peak| Fact::new(name, said(peak, "B/s"))));
     }
@@ -204,7 +211,7 @@ fn ceilings(profile: &Profile) -> Vec<(&str, &Peak)> {
     let is_used =
         |name: &str| profile.kernels.iter().any(|kernel| kernel.flops.leading.as_deref() == Some(name));
     let all = profile.device.flops_per_s.iter().map(|(name, peak)| (name.as_str(), peak));
-    all.filter(|(name, peak)| peak.source == "counters" || is_used(name)).collect()
+    all.filter(|(name, peak)| matches!(peak.source, "counters" | "benchmark") || is_used(name)).collect()
 }
 
 fn advice(profile: &Profile, limit: usize) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Figures of launches under Nsight Compute: each a file of its own, all of them on the page.
+//! Figures of launches under a profiler: each a file of its own, all of them on the page.
 
 use rooflens_analyze::profiled::{Kernel, Profile};
 

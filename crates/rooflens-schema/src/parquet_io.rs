@@ -183,7 +183,8 @@ impl RunWriter {
         self.write(&tables.gemms, tables)?;
         self.write(&tables.engine_layers, tables)?;
         self.write(&tables.inferences, tables)?;
-        self.write(&tables.comm_calls, tables)
+        self.write(&tables.comm_calls, tables)?;
+        self.write(&tables.metric_samples, tables)
     }
 
     fn write<T: Columnar>(&mut self, table: &T, tables: &RankTables) -> Result<(), SchemaError> {
@@ -343,6 +344,7 @@ impl RunReader {
             engine_layers: self.table(rank)?,
             inferences: self.table(rank)?,
             comm_calls: self.table(rank)?,
+            metric_samples: self.table(rank)?,
         })
     }
 

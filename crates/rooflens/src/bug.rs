@@ -10,7 +10,8 @@ static TOLD: AtomicBool = AtomicBool::new(false);
 /// Replaces the standard message of a panic.
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
-        if !TOLD.swap(true, Ordering::SeqCst) {
+        // Damage of an input that is caught is told by a note.
+        if !rooflens_ingest::is_guarded() && !TOLD.swap(true, Ordering::SeqCst) {
             // Nothing can be done where standard error is closed.
             let _ = std::io::stderr().write_all(report(info).as_bytes());
         }

@@ -43,6 +43,14 @@ pub enum CliError {
     /// A report of single launches could not be read.
     #[error(transparent)]
     UnreadableReport(IngestError),
+    /// Launches of two profilers are of two devices.
+    #[error("{amd} is of rocprof-compute and {other} is not: launches of one profiler are read at a time")]
+    TwoProfilers {
+        /// The folder of rocprof-compute.
+        amd: PathBuf,
+        /// The other input.
+        other: PathBuf,
+    },
     /// A report of single launches where a timeline is needed.
     #[error("{path} is a report of Nsight Compute: it has single launches and no timeline")]
     NotATimeline {
@@ -283,6 +291,7 @@ impl CliError {
             CliError::Missing { .. }
             | CliError::Unreadable(_)
             | CliError::UnreadableReport(_)
+            | CliError::TwoProfilers { .. }
             | CliError::NotATimeline { .. }
             | CliError::NotAList { .. }
             | CliError::EmptyPhase { .. }
@@ -348,9 +357,13 @@ impl CliError {
             CliError::Unreadable(error) => Some(unreadable(error)),
             CliError::UnreadableReport(error) => Some(match error {
                 IngestError::Io { path, .. } => format!("ls -l {}", word(path)),
-                _ => "ncu -o profile … writes one; printed: ncu --import x.ncu-rep --csv --page raw > x.csv"
-                    .to_owned(),
+                _ => {
+                    "ncu -o profile … writes one; printed: ncu --import x.ncu-rep --csv --page raw > x.csv; \
+                      AMD: rocprof-compute profile -n NAME -- …"
+                        .to_owned()
+                }
             }),
+            CliError::TwoProfilers { amd, .. } => Some(format!("rooflens kernels analyze {}", word(amd))),
             CliError::NotATimeline { path } => Some(format!("rooflens kernels analyze {}", word(path))),
             CliError::NoPhases { .. } => Some(
                 "give the trace or the run that it was made of: rooflens kernels top RUN --phase …"

@@ -18,6 +18,7 @@ mod modules;
 mod operators;
 mod parts;
 mod phases;
+mod server_metrics;
 mod trace;
 mod verdict;
 
@@ -42,6 +43,7 @@ pub use modules::{LayerStat, ModuleStat, Modules};
 pub use operators::{OperatorStat, Operators, ShapeStat};
 pub use parts::{PartStat, Parts, PartsOfPhase};
 pub use phases::{PhaseExample, PhaseStat, Phases};
+pub use server_metrics::{DeviceMetrics, Gauge, ModelMetrics, Over, ServerMetrics};
 pub use trace::Trace;
 pub use verdict::Verdict;
 
@@ -96,6 +98,7 @@ pub const ALL: &[&dyn Analysis] = &[
     &gemms::GemmsAnalysis,
     &engine_layers::EngineLayersAnalysis,
     &inferences::InferencesAnalysis,
+    &server_metrics::ServerMetricsAnalysis,
     &health::HealthAnalysis,
     &verdict::VerdictAnalysis,
 ];
@@ -209,6 +212,7 @@ mod tests {
             sample.gemm(8, 8, 8);
             sample.engine_layer("layer", "Conv", Some(10));
             sample.inference(ts, 10);
+            sample.metric(0, None, "nv_inference_request_success", 1.0);
             sample.comm_call("allreduce", 8, 1_000, Some(100), None);
             let name = names[random.below(4) as usize];
             let class = if name == "ncclKernel" { "communication" } else { name };

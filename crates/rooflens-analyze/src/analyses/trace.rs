@@ -108,6 +108,7 @@ impl Fold for State {
             ("frames", tables.frames.len()),
             ("gemms", tables.gemms.len()),
             ("inferences", tables.inferences.len()),
+            ("metric_samples", tables.metric_samples.len()),
             ("kernels", tables.kernels.len()),
             ("memory", tables.memory.len()),
             ("memory_blocks", tables.memory_blocks.len()),

@@ -42,6 +42,8 @@ pub struct Bytes {
     pub l2: Option<f64>,
     /// Through the tags of the level-1 cache, global and local memory.
     pub l1: Option<f64>,
+    /// Of the shared memory of blocks, which AMD calls LDS.
+    pub shared: Option<f64>,
 }
 
 type Missing = BTreeMap<&'static str, String>;
@@ -157,6 +159,7 @@ pub fn bytes(launch: &Launch, seconds: Option<f64>, missing: &mut Missing) -> By
                 ])
             },
         ),
+        shared: None,
     };
     for (key, level, metric) in [
         ("bytes.dram", bytes.dram, "dram__bytes_read.sum and dram__bytes_write.sum were"),

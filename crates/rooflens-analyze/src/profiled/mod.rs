@@ -1,4 +1,5 @@
-//! What do single launches lose, and to what? From the counters of Nsight Compute.
+//! What do single launches lose, and to what? From the counters of Nsight Compute or of
+//! rocprof-compute.
 //!
 //! The counters come from replays, one launch at a time and with the clock held: their times are no part
 //! of a timeline and are only weighed by one where that is given.
@@ -8,6 +9,7 @@
 //! * `bound`: what holds a launch back, and in which sentence.
 //! * `occupancy`: how full it is, what limits that, and what its warps wait for.
 //! * `shares`: the launches by what holds them back, counted and weighed.
+//! * `rocm`: all of that from AMD's counters; the rest of the files is of NVIDIA's.
 //! * `name_key`: names as Nsight Systems, Nsight Compute and Kineto write them, made comparable.
 
 mod bound;
@@ -15,6 +17,9 @@ mod counts;
 mod name_key;
 mod occupancy;
 mod peaks;
+mod rocm;
+#[cfg(test)]
+mod rocm_tests;
 mod shares;
 #[cfg(test)]
 mod tests;
@@ -32,12 +37,35 @@ pub use occupancy::{Occupancy, Stall};
 pub use peaks::{Hint, Known, Peak, Peaks, hint};
 pub use shares::{Shares, shares};
 
+/// The tool that profiled launches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profiler {
+    /// Nsight Compute.
+    #[default]
+    NsightCompute,
+    /// rocprof-compute, once Omniperf.
+    RocprofCompute,
+}
+
+impl Profiler {
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Profiler::NsightCompute => "Nsight Compute",
+            Profiler::RocprofCompute => "rocprof-compute",
+        }
+    }
+}
+
 /// A launch as a profiler told of it: counters by name, in base units.
 #[derive(Debug, Clone, Default)]
 pub struct Launch {
+    /// What told of it.
+    pub profiler: Profiler,
     /// Full name.
     pub name: String,
-    /// Blocks.
+    /// Blocks; in one dimension where only their number is told.
     pub grid: Option<[u64; 3]>,
     /// Threads of a block.
     pub block: Option<[u64; 3]>,
@@ -154,6 +182,8 @@ pub struct Levels {
 /// All launches, and the device.
 #[derive(Debug, Clone, Serialize)]
 pub struct Profile {
+    /// What profiled the launches.
+    pub profiler: Profiler,
     /// What the device can do.
     pub device: Peaks,
     /// How launches are classed.
@@ -209,7 +239,8 @@ pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Tim
     });
     let shares = shares(&kernels);
     let timeline_not_profiled = timeline.map(|timeline| unprofiled(timeline, &profiled)).unwrap_or_default();
-    Profile { device, rule: RULE, kernels, shares, timeline_share_profiled, timeline_not_profiled }
+    let profiler = launches.first().map(|launch| launch.profiler).unwrap_or_default();
+    Profile { profiler, device, rule: RULE, kernels, shares, timeline_share_profiled, timeline_not_profiled }
 }
 
 fn unprofiled(timeline: &Timeline, profiled: &BTreeMap<String, usize>) -> Vec<Unprofiled> {
@@ -227,13 +258,31 @@ fn unprofiled(timeline: &Timeline, profiled: &BTreeMap<String, usize>) -> Vec<Un
     rest
 }
 
+/// What counters tell of a launch, whoever counted.
+struct Measured {
+    time_ns: Option<f64>,
+    flops: Flops,
+    bytes: Bytes,
+    registers: Option<f64>,
+    compute_pct: Option<f64>,
+    memory_pct: Option<f64>,
+    dram_pct: Option<f64>,
+    l1_hit_pct: Option<f64>,
+    l2_hit_pct: Option<f64>,
+    occupancy: Occupancy,
+    waves: Option<f64>,
+    stalls: Vec<Stall>,
+}
+
 fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_timeline: bool) -> Kernel {
     let info = kernel_catalog::describe(&mended(&launch.name), ActivityHint::Kernel);
-    let time_ns = launch.number("gpu__time_duration.sum").filter(|time| *time > 0.0);
-    let seconds = time_ns.map(|ns| ns / 1e9);
     let mut missing: BTreeMap<&'static str, String> = BTreeMap::new();
-    let flops = counts::flops(launch, info.class, seconds, &mut missing);
-    let bytes = counts::bytes(launch, seconds, &mut missing);
+    let measured = match launch.profiler {
+        Profiler::NsightCompute => nsight(launch, info.class, device, &mut missing),
+        Profiler::RocprofCompute => rocm::measured(launch, device, &mut missing),
+    };
+    let Measured { time_ns, flops, bytes, .. } = measured;
+    let seconds = time_ns.map(|ns| ns / 1e9);
     let leading = flops.leading_flops();
     let over = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
     let levels = |each: &dyn Fn(Option<f64>) -> Option<f64>| Levels {
@@ -241,6 +290,51 @@ fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_tim
         l2: each(bytes.l2),
         l1: each(bytes.l1),
     };
+    let mut kernel = Kernel {
+        launch: at,
+        name: launch.name.clone(),
+        short_name: info.short_name,
+        class: info.class.as_str().to_owned(),
+        grid: launch.grid,
+        block: launch.block,
+        registers: measured.registers,
+        time_ns,
+        timeline_ns: real,
+        intensity: levels(&|moved| over(leading, moved)),
+        flops_per_s: over(leading, seconds),
+        bytes_per_s: levels(&|moved| over(moved, seconds)),
+        flops,
+        bytes,
+        compute_pct: measured.compute_pct,
+        memory_pct: measured.memory_pct,
+        dram_pct: measured.dram_pct,
+        l1_hit_pct: measured.l1_hit_pct,
+        l2_hit_pct: measured.l2_hit_pct,
+        roofline_pct: None,
+        waves: measured.waves,
+        occupancy: measured.occupancy,
+        stalls: measured.stalls,
+        bound: None,
+        floor_ns: None,
+        loss: String::new(),
+        advice: launch.advice.clone(),
+        not_computed: BTreeMap::new(),
+    };
+    kernel.advice.sort_by(|a, b| b.speedup_pct.total_cmp(&a.speedup_pct));
+    bound::judge(&mut kernel, device, info.class);
+    note_missing(&mut kernel, missing, has_timeline);
+    kernel
+}
+
+/// What counters of NVIDIA tell.
+fn nsight(
+    launch: &Launch,
+    class: kernel_catalog::KernelClass,
+    device: &Peaks,
+    missing: &mut BTreeMap<&'static str, String>,
+) -> Measured {
+    let time_ns = launch.number("gpu__time_duration.sum").filter(|time| *time > 0.0);
+    let seconds = time_ns.map(|ns| ns / 1e9);
     let memory_pct = launch.first(&[
         "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
         "gpu__compute_memory_access_throughput.avg.pct_of_peak_sustained_elapsed",
@@ -249,61 +343,65 @@ fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_tim
         "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
         "dram__throughput.avg.pct_of_peak_sustained_elapsed",
     ]);
-    let occupancy = occupancy::occupancy(launch);
-    let mut kernel = Kernel {
-        launch: at,
-        name: launch.name.clone(),
-        short_name: info.short_name,
-        class: info.class.as_str().to_owned(),
-        grid: launch.grid,
-        block: launch.block,
-        registers: launch.number("launch__registers_per_thread"),
+    let flops = counts::flops(launch, class, seconds, missing);
+    let bytes = counts::bytes(launch, seconds, missing);
+    let memory = "section MemoryWorkloadAnalysis was not collected";
+    for (what, why) in [
+        ("time_ns", "gpu__time_duration.sum was not collected"),
+        ("registers", "section LaunchStats was not collected"),
+        ("stalls", "section WarpStateStats was not collected"),
+        ("occupancy", "section Occupancy was not collected"),
+        ("waves", "neither section LaunchStats nor Occupancy was collected"),
+        ("compute_pct", "section SpeedOfLight was not collected"),
+        ("memory_pct", "section SpeedOfLight was not collected"),
+        ("dram_pct", "section SpeedOfLight was not collected"),
+        ("l1_hit_pct", memory),
+        ("l2_hit_pct", memory),
+        ("bytes.shared", "not counted under Nsight Compute"),
+    ] {
+        missing.insert(what, why.to_owned());
+    }
+    Measured {
         time_ns,
-        timeline_ns: real,
-        intensity: levels(&|moved| over(leading, moved)),
-        flops_per_s: over(leading, seconds),
-        bytes_per_s: levels(&|moved| over(moved, seconds)),
         flops,
         bytes,
+        registers: launch.number("launch__registers_per_thread"),
         compute_pct: launch.number("sm__throughput.avg.pct_of_peak_sustained_elapsed"),
         memory_pct: memory_pct.or(dram_pct),
         dram_pct,
         l1_hit_pct: launch.number("l1tex__t_sector_hit_rate.pct"),
         l2_hit_pct: launch.number("lts__t_sector_hit_rate.pct"),
-        roofline_pct: None,
+        occupancy: occupancy::occupancy(launch),
         waves: occupancy::waves(launch, device.multiprocessors),
-        occupancy,
         stalls: occupancy::stalls(launch),
-        bound: None,
-        floor_ns: None,
-        loss: String::new(),
-        advice: launch.advice.clone(),
-        not_computed: missing,
-    };
-    kernel.advice.sort_by(|a, b| b.speedup_pct.total_cmp(&a.speedup_pct));
-    bound::judge(&mut kernel, device, info.class);
-    note_missing(&mut kernel, has_timeline);
-    kernel
+    }
 }
 
-/// Says why what is null is null.
-fn note_missing(kernel: &mut Kernel, has_timeline: bool) {
+/// Says why what is null is null. `reasons` has those of what the counters tell, of null and of told numbers.
+fn note_missing(kernel: &mut Kernel, reasons: BTreeMap<&'static str, String>, has_timeline: bool) {
+    for (what, why) in reasons {
+        let told = match what {
+            "time_ns" => kernel.time_ns.is_some(),
+            "registers" => kernel.registers.is_some(),
+            "stalls" => !kernel.stalls.is_empty(),
+            "occupancy" => kernel.occupancy.achieved_pct.is_some(),
+            "waves" => kernel.waves.is_some(),
+            "compute_pct" => kernel.compute_pct.is_some(),
+            "memory_pct" => kernel.memory_pct.is_some(),
+            "dram_pct" => kernel.dram_pct.is_some(),
+            "l1_hit_pct" => kernel.l1_hit_pct.is_some(),
+            "l2_hit_pct" => kernel.l2_hit_pct.is_some(),
+            _ => false,
+        };
+        if !told {
+            kernel.not_computed.insert(what, why);
+        }
+    }
     let mut say = |absent: bool, what: &'static str, why: &str| {
         if absent {
             kernel.not_computed.entry(what).or_insert_with(|| why.to_owned());
         }
     };
-    say(kernel.time_ns.is_none(), "time_ns", "gpu__time_duration.sum was not collected");
-    say(kernel.registers.is_none(), "registers", "section LaunchStats was not collected");
-    say(kernel.stalls.is_empty(), "stalls", "section WarpStateStats was not collected");
-    say(kernel.occupancy.achieved_pct.is_none(), "occupancy", "section Occupancy was not collected");
-    say(kernel.waves.is_none(), "waves", "neither section LaunchStats nor Occupancy was collected");
-    say(kernel.compute_pct.is_none(), "compute_pct", "section SpeedOfLight was not collected");
-    say(kernel.memory_pct.is_none(), "memory_pct", "section SpeedOfLight was not collected");
-    say(kernel.dram_pct.is_none(), "dram_pct", "section SpeedOfLight was not collected");
-    let memory = "section MemoryWorkloadAnalysis was not collected";
-    say(kernel.l1_hit_pct.is_none(), "l1_hit_pct", memory);
-    say(kernel.l2_hit_pct.is_none(), "l2_hit_pct", memory);
     say(kernel.bound.is_none(), "bound", "percent of peak of compute or memory was not collected");
     let no_flops = kernel.flops.leading_flops() == Some(0.0);
     let why =

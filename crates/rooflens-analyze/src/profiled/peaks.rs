@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Launch;
+use super::{Launch, Profiler, rocm};
 
 /// Bytes that a level-1 cache gives its multiprocessor in a cycle: the profiler's own hierarchical roofline takes
 /// `l1tex__lsu_writeback_active × 128` (`SpeedOfLight_HierarchicalSingleRooflineChart.section`, Nsight Compute
@@ -25,7 +25,7 @@ fn fp32_lanes(capability: (u64, u64)) -> Option<f64> {
 pub struct Peak {
     /// FLOP/s or B/s.
     pub per_s: f64,
-    /// `counters`, or `catalog` with the device that was looked up.
+    /// `counters`; `benchmark` where rocprof-compute measured it, `sysinfo` where it computed it; `catalog`.
     pub source: &'static str,
 }
 
@@ -57,6 +57,8 @@ pub struct Peaks {
     pub l2: Option<Peak>,
     /// B/s of all level-1 caches.
     pub l1: Option<Peak>,
+    /// B/s of the shared memory of all multiprocessors.
+    pub shared: Option<Peak>,
     /// Why a peak is absent.
     pub not_computed: BTreeMap<&'static str, String>,
 }
@@ -86,8 +88,9 @@ pub fn hint(launches: &[Launch]) -> Hint {
         let part = |name: &str| launch.number(&format!("device__attribute_compute_capability_{name}"));
         Some((part("major")? as u64, part("minor")? as u64))
     });
-    let told =
-        |launch: &Launch| launch.first(&["device__attribute_multiprocessor_count", "launch__sm_count"]);
+    let told = |launch: &Launch| {
+        launch.first(&["device__attribute_multiprocessor_count", "launch__sm_count", "sysinfo.cu_per_gpu"])
+    };
     let by_lanes = |launch: &Launch| Some(ffma(launch)? / fp32_lanes(capability?)?);
     Hint {
         name: launches.iter().find_map(|launch| launch.device.clone()),
@@ -110,6 +113,25 @@ fn peak_a_cycle(launch: &Launch, letter: char) -> Option<f64> {
 /// The peaks. Clocks differ from launch to launch: the highest is the device's, so that no launch stands
 /// above a roof for its clock.
 pub fn peaks(launches: &[Launch], known: Option<&Known>) -> Peaks {
+    let is_rocm = launches.first().is_some_and(|launch| launch.profiler == Profiler::RocprofCompute);
+    let mut peaks = if is_rocm { rocm::peaks(launches) } else { counted(launches) };
+    let hint = hint(launches);
+    peaks.name = hint.name.or(known.map(|known| known.name.clone()));
+    if let Some(known) = known {
+        for (precision, per_s) in &known.flops_per_s {
+            let peak = Peak { per_s: *per_s, source: "catalog" };
+            peaks.flops_per_s.entry(precision.clone()).or_insert(peak);
+        }
+        if let (None, Some(per_s)) = (&peaks.dram, known.bytes_per_s) {
+            peaks.dram = Some(Peak { per_s, source: "catalog" });
+            peaks.not_computed.remove("dram");
+        }
+    }
+    peaks
+}
+
+/// Those that counters of NVIDIA tell.
+fn counted(launches: &[Launch]) -> Peaks {
     let hint = hint(launches);
     let highest = |of: &dyn Fn(&Launch) -> Option<f64>| {
         let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
@@ -119,7 +141,6 @@ pub fn peaks(launches: &[Launch], known: Option<&Known>) -> Peaks {
         launch.first(&["sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"])
     };
     let mut peaks = Peaks {
-        name: hint.name.clone().or(known.map(|known| known.name.clone())),
         compute_capability: hint.capability.map(|(major, minor)| format!("{major}.{minor}")),
         multiprocessors: hint.multiprocessors,
         dram: highest(&|launch| {
@@ -136,18 +157,11 @@ pub fn peaks(launches: &[Launch], known: Option<&Known>) -> Peaks {
         let peak = highest(&|launch| Some(2.0 * peak_a_cycle(launch, letter)? * clock(launch)?));
         peaks.flops_per_s.extend(peak.map(|peak| (precision.to_owned(), peak)));
     }
-    if let Some(known) = known {
-        for (precision, per_s) in &known.flops_per_s {
-            let peak = Peak { per_s: *per_s, source: "catalog" };
-            peaks.flops_per_s.entry(precision.clone()).or_insert(peak);
-        }
-        let bandwidth = known.bytes_per_s.map(|per_s| Peak { per_s, source: "catalog" });
-        peaks.dram = peaks.dram.take().or(bandwidth);
-    }
     for (key, peak, metric) in [
         ("dram", &peaks.dram, "dram__bytes.sum.peak_sustained and its clock were"),
         ("l2", &peaks.l2, "lts__t_sectors.avg.peak_sustained and its cycles were"),
         ("l1", &peaks.l1, "l1tex__cycles_elapsed was"),
+        ("shared", &peaks.shared, "shared memory was"),
     ] {
         if peak.is_none() {
             peaks.not_computed.insert(key, format!("{metric} not collected"));

@@ -3,6 +3,7 @@
 
 mod blaslog;
 mod kineto;
+mod metrics;
 mod nccl;
 mod nsys;
 mod rocm;
@@ -10,8 +11,6 @@ mod rocpd;
 mod rocprofv3;
 mod tensorrt;
 mod torchmem;
-
-pub use rocprofv3::is_beside_a_set;
 
 use std::path::Path;
 
@@ -37,6 +36,12 @@ pub trait Format: Sync {
 pub fn keep_one_a_set<T>(items: &mut Vec<T>, path: impl Fn(&T) -> Option<&Path>) {
     rocprofv3::keep_one_a_set(items, &path);
     tensorrt::keep_one(items, &path);
+    nsys::keep_one(items, &path);
+}
+
+/// Whether a file is no trace itself but stands beside one.
+pub fn is_beside_a_set(path: &Path) -> bool {
+    rocprofv3::is_beside_a_set(path) || nsys::is_beside(path)
 }
 
 /// What every reader ends with: what the trace says about itself, and times from its first record on.
@@ -69,6 +74,7 @@ pub const ALL: &[&dyn Format] = &[
     &rocpd::Rocpd,
     &torchmem::Torchmem,
     &tensorrt::Tensorrt,
+    &metrics::Metrics,
     // Those that are known by a word anywhere in their beginning come last.
     &nccl::Nccl,
     &blaslog::BlasLog,

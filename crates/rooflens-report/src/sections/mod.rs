@@ -22,6 +22,7 @@ mod notes;
 mod operators;
 mod phases;
 mod run;
+mod server_metrics;
 mod trace;
 mod verdict;
 
@@ -101,6 +102,7 @@ pub const ALL: &[&dyn Section] = &[
     &comm_calls::CommCallsSection,
     &gemms::GemmsSection,
     &inferences::InferencesSection,
+    &server_metrics::ServerMetricsSection,
     &engine_layers::EngineLayersSection,
     &health::HealthSection,
     &notes::NotesSection,

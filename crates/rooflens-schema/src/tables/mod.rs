@@ -14,6 +14,7 @@ mod inferences;
 mod kernels;
 mod memory;
 mod memory_blocks;
+mod metric_samples;
 mod model_ops;
 mod notes;
 mod ops;
@@ -36,6 +37,7 @@ pub use inferences::{InferenceRow, Inferences};
 pub use kernels::{ActivityKind, GapCause, KernelRow, Kernels};
 pub use memory::{Memory, MemoryRow};
 pub use memory_blocks::{BlockState, MemoryBlockRow, MemoryBlocks};
+pub use metric_samples::{MetricSampleRow, MetricSamples};
 pub use model_ops::{ModelOpRow, ModelOps};
 pub use notes::{NoteRow, NotesTable};
 pub use ops::{OpRow, Ops};
@@ -69,6 +71,7 @@ pub fn specs() -> Vec<TableSpec> {
         Gemms::spec(),
         EngineLayers::spec(),
         Inferences::spec(),
+        MetricSamples::spec(),
         Counters::spec(),
         ModelOps::spec(),
         ProfiledLaunches::spec(),
@@ -119,6 +122,8 @@ pub struct RankTables {
     pub inferences: Inferences,
     /// Collectives as NCCL was asked for them.
     pub comm_calls: CommCalls,
+    /// Metrics of servers and devices.
+    pub metric_samples: MetricSamples,
 }
 
 impl RankTables {
@@ -179,6 +184,7 @@ impl RankTables {
             engine_layers,
             inferences,
             comm_calls,
+            metric_samples,
         } = self;
         kernel_dim.reword(&rewording);
         devices.reword(&rewording);
@@ -195,6 +201,7 @@ impl RankTables {
         engine_layers.reword(&rewording);
         inferences.reword(&rewording);
         comm_calls.reword(&rewording);
+        metric_samples.reword(&rewording);
         for (_, value) in &mut meta.properties {
             if let Some(other) = text(value) {
                 *value = other;

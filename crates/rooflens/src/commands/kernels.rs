@@ -39,13 +39,15 @@ Examples:
   rooflens kernels analyze profile.ncu-rep
   rooflens kernels analyze ncu/ -o kernels/                 table, roofline, page, JSON
   rooflens kernels analyze ncu/ --timeline run.sqlite       weighed by real time
+  rooflens kernels analyze workloads/serve/MI300X           a folder of rocprof-compute
   ncu --import x.ncu-rep --csv --page raw > x.csv && rooflens kernels analyze x.csv";
 
-/// Tell what profiled launches lose and to what, from Nsight Compute
+/// Tell what profiled launches lose and to what, from Nsight Compute or rocprof-compute
 #[derive(clap::Args)]
 #[command(after_help = ANALYZE_EXAMPLES)]
 struct AnalyzeArgs {
-    /// .ncu-rep file, what `ncu --csv` printed (raw, details, sections), or a folder of such
+    /// .ncu-rep file, what `ncu --csv` printed (raw, details, sections), a folder of such, or a folder that
+    /// `rocprof-compute profile` wrote
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
     /// Weigh by the real time of each kernel: run directory, trace, or CSV of nsys stats

@@ -54,6 +54,7 @@ const CODES: &[(&str, &str)] = &[
         "call_without_shape",
         "Calls of a matrix library whose log does not tell the shape: they are in no table. cuBLASLt tells it with CUBLASLT_LOG_LEVEL=2.",
     ),
+    ("unread_metric", "A page of metrics has some of neither Triton nor DCGM: they are in no table."),
     (
         "nested_calls",
         "The log has calls of cuBLAS and of cuBLASLt. The first calls the second, so that a product may be counted twice.",

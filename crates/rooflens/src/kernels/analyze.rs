@@ -1,9 +1,10 @@
-//! From reports of Nsight Compute to what each launch loses.
+//! From reports of Nsight Compute or rocprof-compute to what each launch loses.
 
 use std::path::{Path, PathBuf};
 
-use rooflens_analyze::profiled::{self, Advice, Launch, Profile, Timeline, name_key};
+use rooflens_analyze::profiled::{self, Advice, Launch, Profile, Profiler, Timeline, name_key};
 use rooflens_ingest::ncu::{self, Grade};
+use rooflens_ingest::rocprof_compute;
 use rooflens_report::cost::{csv, markdown, terminal};
 use rooflens_report::profiled::parts;
 use rooflens_schema::{Note, Notes};
@@ -60,7 +61,7 @@ pub fn analyze(question: &Question, console: &Console) -> Result<bool, CliError>
         Format::Text => {
             output::text(&terminal(&parts(&profile, question.limit), &console.screen(question.limit)))?
         }
-        Format::Md => output::text(&markdown("Kernels under Nsight Compute", &page))?,
+        Format::Md => output::text(&markdown(&save::title(&profile), &page))?,
         Format::Csv => output::text(&csv(&page))?,
         Format::Json => output::json(&document, console.is_read_by_people())?,
     }
@@ -94,8 +95,7 @@ pub fn save_profile(
 
 /// What the launches tell, and whether reading the timeline was ended early.
 fn profile_of(question: &Question, notes: &Notes, console: &Console) -> Result<(Profile, bool), CliError> {
-    let launches = ncu::read_all(&question.inputs, notes).map_err(CliError::UnreadableReport)?;
-    let launches: Vec<Launch> = launches.into_iter().map(launch).collect();
+    let launches = read(&question.inputs, notes)?;
     let mut stopped = false;
     let mut times = None;
     if let Some(path) = &question.timeline {
@@ -109,6 +109,38 @@ fn profile_of(question: &Question, notes: &Notes, console: &Console) -> Result<(
     }
     let known = device::known(question.hardware.as_deref(), &profiled::hint(&launches))?;
     Ok((profiled::profile(&launches, known.as_ref(), times.as_ref()), stopped))
+}
+
+/// The launches of all inputs, of one profiler: peaks of two devices are no roof.
+fn read(inputs: &[PathBuf], notes: &Notes) -> Result<Vec<Launch>, CliError> {
+    let folders: Vec<Vec<PathBuf>> = inputs.iter().map(|path| rocprof_compute::folders(path)).collect();
+    if let Some(at) = folders.iter().position(|found| !found.is_empty()) {
+        if let Some(other) = folders.iter().position(Vec::is_empty) {
+            let path = |at: usize| inputs.get(at).cloned().unwrap_or_default();
+            return Err(CliError::TwoProfilers { amd: path(at), other: path(other) });
+        }
+        let mut launches = Vec::new();
+        for folder in folders.iter().flatten() {
+            let read = rocprof_compute::read(folder as &Path, notes).map_err(CliError::UnreadableReport)?;
+            launches.extend(read.into_iter().map(amd_launch));
+        }
+        return Ok(launches);
+    }
+    let launches = ncu::read_all(inputs, notes).map_err(CliError::UnreadableReport)?;
+    Ok(launches.into_iter().map(launch).collect())
+}
+
+/// rocprof-compute tells sizes as products only.
+fn amd_launch(from: rocprof_compute::Launch) -> Launch {
+    Launch {
+        profiler: Profiler::RocprofCompute,
+        name: from.name,
+        grid: from.groups.map(|groups| [groups, 1, 1]),
+        block: from.items.map(|items| [items, 1, 1]),
+        numbers: from.numbers,
+        device: from.device,
+        advice: Vec::new(),
+    }
 }
 
 /// A launch as the analysis takes it: names of people and machines are not in it.
@@ -128,7 +160,8 @@ fn launch(from: ncu::Launch) -> Launch {
         })
     });
     let advice = advice.collect();
-    Launch { grid: from.grid, block: from.block, numbers, device, advice, name: from.name }
+    let profiler = Profiler::NsightCompute;
+    Launch { profiler, grid: from.grid, block: from.block, numbers, device, advice, name: from.name }
 }
 
 /// A message without its markup: `@section:Occupancy:Occupancy@` and `@url:words:address@` are their words.

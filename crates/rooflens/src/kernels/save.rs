@@ -59,13 +59,18 @@ pub fn write(folder: &Path, profile: &Profile, document: &impl Serialize) -> Res
     let mut page = tables;
     let at = page.len().min(1);
     page.splice(at..at, figures);
-    write("index.html", &html("Kernels under Nsight Compute", &page, FOOTER))?;
+    write("index.html", &html(&title(profile), &page, FOOTER))?;
     table(&folder.join("kernels.parquet"), profile)?;
-    write("kernels.md", &markdown("Kernels under Nsight Compute", &page))?;
+    write("kernels.md", &markdown(&title(profile), &page))?;
     let mut json = serde_json::to_string_pretty(document)
         .map_err(|error| CliError::Unwritable { path: folder.join(DOCUMENT), source: error.into() })?;
     json.push('\n');
     write(DOCUMENT, &json)
+}
+
+/// What the page is about.
+pub fn title(profile: &Profile) -> String {
+    format!("Kernels under {}", profile.profiler.title())
 }
 
 fn table(path: &Path, profile: &Profile) -> Result<(), CliError> {

@@ -123,3 +123,24 @@ fn collectives_of_nccl() {
     let debug = run(&["analyze", &fixture("nccl/debug.log"), "--format", "json"]).fine();
     assert!(!debug.contains("node-") && !debug.contains("192.0.2"), "{debug}");
 }
+
+#[test]
+fn metrics_of_a_server_and_of_devices() {
+    let triton = json(&[&fixture("metrics/triton.txt")]);
+    let model = &triton["server_metrics"]["models"][0];
+    // 300 - 100 requests in 10 s; 5 - 3 failures; 1,200 inferences of 100 executions; 1 of 2 s in the queue.
+    assert_eq!((&model["requests"], &model["failures"]), (&200.0.into(), &2.0.into()));
+    assert_eq!((&model["requests_per_s"], &model["batch"]), (&20.0.into(), &12.0.into()));
+    assert_eq!((&model["queue_ns"], &model["queue_share"]), (&5e6.into(), &0.5.into()));
+    let never = &triton["server_metrics"]["models"][1];
+    assert!(never["request_ns"].is_null() && never["not_computed"]["request_ns"].is_string());
+    assert_eq!(triton["server_metrics"]["devices"][0]["mean_power_w"], 250.0);
+    let screen = run(&["analyze", &fixture("metrics/triton.txt")]).fine();
+    assert!(screen.contains("200 requests of `bert`, 10.0 ms each, 50% of it in the queue"), "{screen}");
+    let dcgm = json(&[&fixture("metrics/dcgm.txt")]);
+    let device = &dcgm["server_metrics"]["devices"][0];
+    assert_eq!(device["values"]["memory_used_bytes"]["last"], 40_960.0 * 1_048_576.0);
+    assert_eq!(device["unit_unknown"]["DCGM_FI_DEV_POWER_VIOLATION"], 123_456.0);
+    assert!(device["energy_j"].is_null());
+    assert!(!dcgm.to_string().contains("made-up") && !dcgm.to_string().contains("1111-1111"));
+}

@@ -271,3 +271,32 @@ fn a_wrong_list_is_told() {
     assert_eq!(answer.code, 5);
     assert!(answer.stderr.contains("hint: rooflens kernels top RUN -o top.yaml"), "{}", answer.stderr);
 }
+
+#[test]
+fn a_folder_of_rocprof_compute() {
+    let folder = Folder::new();
+    let input = fixture("rocprof_compute");
+    let out = folder.text("out");
+    let answer = run(&["kernels", "analyze", &input, "--format", "json", "-o", &out]).json();
+    assert_eq!(answer["profiler"], "rocprof_compute");
+    let of = |name: &str| {
+        let kernels = answer["kernels"].as_array().unwrap();
+        kernels.iter().find(|kernel| kernel["name"].as_str().unwrap().starts_with(name)).unwrap().clone()
+    };
+    let product = of("Cijk");
+    // 512 × 4,194,304 in 16 µs of 170 TFLOP/s.
+    assert_eq!(product["flops"]["by_precision"]["tensor_bf16"], 2_147_483_648.0);
+    let share = product["compute_pct"].as_f64().unwrap();
+    assert!((share - 100.0 * 2_147_483_648.0 / 16e-6 / 170e12).abs() < 1e-9, "{share}");
+    assert_eq!((&product["bound"], &of("vecCopy")["bound"]), (&"compute".into(), &"memory".into()));
+    let norm = of("rms");
+    assert!(norm["bytes"]["dram"].is_null() && norm["not_computed"]["bytes.dram"].is_string());
+    assert!(norm["bound"].is_null() && norm["occupancy"]["achieved_pct"].is_null());
+    for name in ["kernels.json", "index.html", "kernels.md"] {
+        let text = std::fs::read_to_string(folder.path("out").join(name)).unwrap();
+        assert!(text.contains("vecCopy") && !text.contains("made-up-machine"), "{name}");
+    }
+    folder.write("copy.csv", page().as_bytes());
+    let both = run(&["kernels", "analyze", &input, &folder.text("copy.csv")]);
+    assert_eq!(both.code, 5, "launches of two devices are not one profile");
+}

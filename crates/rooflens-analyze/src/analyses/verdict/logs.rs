@@ -1,6 +1,6 @@
 //! What an input without a timeline tells.
 
-use crate::analyses::{CommCalls, EngineLayers, Gemms, Inferences};
+use crate::analyses::{CommCalls, EngineLayers, Gemms, Inferences, ServerMetrics};
 use crate::finding::Findings;
 use crate::sentence::{amount, code, things, time, whole_percent};
 
@@ -8,7 +8,9 @@ use crate::sentence::{amount, code, things, time, whole_percent};
 pub(super) fn sentence(earlier: &Findings) -> Option<String> {
     let gemms = || of_gemms(earlier.get::<Gemms>()?);
     let calls = || earlier.get::<CommCalls>().map(of_calls);
-    gemms().or_else(calls).or_else(|| of_engine(earlier.get::<EngineLayers>(), earlier.get::<Inferences>()))
+    let engine = || of_engine(earlier.get::<EngineLayers>(), earlier.get::<Inferences>());
+    let metrics = || earlier.get::<ServerMetrics>().map(of_metrics);
+    gemms().or_else(calls).or_else(engine).or_else(metrics)
 }
 
 fn of_calls(calls: &CommCalls) -> String {
@@ -23,6 +25,35 @@ fn of_calls(calls: &CommCalls) -> String {
         format!("; most in {}{bytes}{rate}", size.collective)
     });
     format!("No timeline, but timed calls: {count}, messages of {bytes} in {}{most}.", time(total_ns as f64))
+}
+
+fn of_metrics(metrics: &ServerMetrics) -> String {
+    let device = || {
+        let devices = things(metrics.devices.len() as i64, "device", "devices");
+        let power: Vec<f64> =
+            metrics.devices.iter().filter_map(|device| Some(device.values.get("power_w")?.mean)).collect();
+        let power = if power.is_empty() {
+            String::new()
+        } else {
+            format!(
+                " at {}{}",
+                amount(power.iter().sum::<f64>() / power.len() as f64, "W"),
+                if power.len() > 1 { " each" } else { "" }
+            )
+        };
+        format!("Metrics without a timeline: {devices}{power}.")
+    };
+    let Some(model) = metrics.models.first() else { return device() };
+    let (Some(requests), Some(request_ns)) = (model.requests, model.request_ns) else { return device() };
+    let queue = model
+        .queue_share
+        .map_or(String::new(), |share| format!(", {} of it in the queue", whole_percent(share)));
+    let count = things(requests as i64, "request", "requests");
+    format!(
+        "Metrics without a timeline: {count} of {}, {} each{queue}.",
+        code(&model.model),
+        time(request_ns)
+    )
 }
 
 fn of_engine(layers: Option<&EngineLayers>, runs: Option<&Inferences>) -> Option<String> {

@@ -41,6 +41,7 @@ impl Reader<'_> {
             "dynamicSharedMemory",
             "graphId",
         ]);
+        self.tables.kernels.reserve(self.database.most("CUPTI_ACTIVITY_KIND_KERNEL"));
         self.database.each("CUPTI_ACTIVITY_KIND_KERNEL", &columns, |row| {
             let small = |column| number(row, COMMON.len() + column).map(narrow);
             let name = |strings: &mut Strings<'_>| {

@@ -65,6 +65,7 @@ impl Reader<'_> {
     }
 
     fn calls(&mut self, table: &str, kind: ApiKind) {
+        self.tables.api.reserve(self.database.most(table));
         self.database.each(table, &CALL, |row| {
             let Some((ts_ns, dur_ns)) = self.span(number(row, 0), number(row, 1)) else { return };
             let tid = number(row, 2);

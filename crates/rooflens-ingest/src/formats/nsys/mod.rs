@@ -1,9 +1,11 @@
-//! Nsight Systems: the SQLite file that `nsys export --type sqlite` writes, of schema 3.0 to 3.25.
+//! Nsight Systems: the SQLite file that `nsys export --type sqlite` writes, of schema 3.0 to 3.25, or the same
+//! tables as a folder of Parquet or Arrow files.
 //!
 //! Columns are asked for by name; a table or column that a version does not write is absent, as is one
 //! that nothing was recorded for. Only names that a record refers to are read: the file's strings hold
 //! the environment of every process of the machine.
 //!
+//! * `tables`: the folders.
 //! * `strings`: names by their number.
 //! * `device`, `host`, `nvtx`: records to rows.
 //! * `about`: devices, clock, versions, and what the tool itself complains of.
@@ -16,15 +18,22 @@ mod nvtx;
 mod range_tests;
 mod strings;
 #[cfg(test)]
+mod table_tests;
+mod tables;
+#[cfg(test)]
 mod tests;
 
-use rooflens_schema::{Interner, Notes, RankTables};
+use std::path::Path;
+
+use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage};
 
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
 use crate::formats::{Format, finish};
 use crate::sqlite::{self, Database};
 use strings::Strings;
+
+pub use tables::{is_beside, keep_one};
 
 /// The format.
 pub struct Nsys;
@@ -35,20 +44,36 @@ impl Format for Nsys {
     }
 
     fn about(&self) -> &'static str {
-        "Nsight Systems export: .sqlite, by nsys export --type sqlite"
+        "Nsight Systems export: .sqlite, or a folder, by nsys export --type sqlite, parquetdir, arrowdir"
     }
 
     fn sniff(&self, probe: &Probe) -> bool {
         // The text of the schema stands on the first pages.
         let has = |word: &str| memchr::memmem::find(&probe.head, word.as_bytes()).is_some();
-        probe.head.starts_with(sqlite::MAGIC)
-            && ["StringIds", "CUPTI_ACTIVITY_KIND", "NVTX_EVENTS", "TARGET_INFO_SESSION"].into_iter().any(has)
+        tables::is_one(probe)
+            || probe.head.starts_with(sqlite::MAGIC)
+                && ["StringIds", "CUPTI_ACTIVITY_KIND", "NVTX_EVENTS", "TARGET_INFO_SESSION"]
+                    .into_iter()
+                    .any(has)
     }
 
     fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
-        let source = from.name().to_owned();
+        let folder = from.file().filter(|_| tables::is_one(from.probe())).map(Path::to_owned);
+        let source = match folder.as_deref().and_then(Path::parent).and_then(Path::file_name) {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => from.name().to_owned(),
+        };
         let fail = |why: String| IngestError::NoRecords { source_name: source.clone(), format: "nsys", why };
-        let database = Database::of(from, notes).map_err(|error| fail(error.to_string()))?;
+        let database = match &folder {
+            Some(file) => tables::load(file).and_then(|(connection, damaged)| {
+                for message in damaged {
+                    notes.add(Stage::Ingest, Severity::DataLoss, "damaged_table", &source, message);
+                }
+                Database::loaded(connection, &source, &from, notes)
+            }),
+            None => Database::of(from, notes),
+        };
+        let database = database.map_err(|error| fail(error.to_string()))?;
         let interner = Interner::default();
         let (tables, extent, records) = read_all(&database, &interner);
         database.all_is_read();

@@ -19,7 +19,7 @@ const TEXT_START_END: i64 = 71;
 const MARK: i64 = 34;
 const DOMAIN: i64 = 75;
 
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 11] = [
     "eventType",
     "start",
     "end",
@@ -29,23 +29,19 @@ const COLUMNS: [&str; 16] = [
     "textId",
     "endGlobalTid",
     "uint64Value",
-    "int64Value",
-    "doubleValue",
-    "uint32Value",
-    "int32Value",
-    "floatValue",
-    "jsonText",
+    // A payload that is what it looks like; one at most has a value.
+    "int64Value|doubleValue|uint32Value|int32Value|floatValue|jsonText",
     "jsonTextId",
 ];
 const UINT64: usize = 8;
-/// Columns with a payload that is what it looks like; one at most has a value.
-const PLAIN_PAYLOADS: std::ops::Range<usize> = 9..15;
-const JSON_TEXT_ID: usize = 15;
+const PLAIN_PAYLOAD: usize = 9;
+const JSON_TEXT_ID: usize = 10;
 
 impl Reader<'_> {
     /// Reads the ranges.
     pub(super) fn nvtx(&mut self) {
         let mut texts = Texts::default();
+        self.tables.ranges.reserve(self.database.most("NVTX_EVENTS"));
         let (mut marks, mut open, mut waiting) = (0, Vec::new(), Vec::new());
         self.database.each("NVTX_EVENTS", &COLUMNS, |row| {
             let global = number(row, 3);
@@ -67,11 +63,12 @@ impl Reader<'_> {
             let (pid, tid) = (process(global), thread(global));
             let mut range =
                 RangeRow { pid, tid, ts_ns: 0, dur_ns: 0, name_id: NameId::EMPTY, style, payload_id };
-            let is_open = number(row, 2).is_none();
-            match (number(row, 1), is_open) {
-                (Some(start), true) => range.ts_ns = start,
-                (start, _) => {
-                    let Some(span) = self.span(start, number(row, 2)) else { return };
+            let (start, end) = (number(row, 1), number(row, 2));
+            let is_open = end.is_none() && start.is_some();
+            match start {
+                Some(start) if is_open => range.ts_ns = start,
+                _ => {
+                    let Some(span) = self.span(start, end) else { return };
                     (range.ts_ns, range.dur_ns) = span;
                 }
             }
@@ -170,13 +167,11 @@ impl Reader<'_> {
         if let Some(value) = number(row, UINT64) {
             return Some(self.strings.intern(&value.cast_unsigned().to_string()));
         }
-        for column in PLAIN_PAYLOADS {
-            match row.get_ref(column) {
-                Ok(ValueRef::Integer(value)) => return Some(self.strings.intern(&value.to_string())),
-                Ok(ValueRef::Real(value)) => return Some(self.strings.intern(&value.to_string())),
-                Ok(ValueRef::Text(_)) => return text(row, column).map(|text| self.strings.intern(text)),
-                _ => {}
-            }
+        match row.get_ref(PLAIN_PAYLOAD) {
+            Ok(ValueRef::Integer(value)) => return Some(self.strings.intern(&value.to_string())),
+            Ok(ValueRef::Real(value)) => return Some(self.strings.intern(&value.to_string())),
+            Ok(ValueRef::Text(_)) => return text(row, PLAIN_PAYLOAD).map(|text| self.strings.intern(text)),
+            _ => {}
         }
         let json = number(row, JSON_TEXT_ID).and_then(|id| self.strings.text(id))?;
         Some(self.strings.intern(&json))

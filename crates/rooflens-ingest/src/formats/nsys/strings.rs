@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use rooflens_schema::{Interner, NameId};
+use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
 
-use crate::sqlite::{Database, number, text};
+use crate::sqlite::{Database, text};
 
 /// Names by their number in `StringIds`.
 pub struct Strings<'a> {
@@ -59,11 +60,12 @@ impl<'a> Strings<'a> {
 
     /// The first name of a row: each column is a text itself, or the number of one.
     pub fn of_row(&mut self, row: &Row<'_>, columns: &[usize], shape: fn(&str) -> &str) -> Option<NameId> {
-        columns.iter().find_map(|column| {
-            if let Some(text) = text(row, *column) {
-                return Some(self.interner.intern(shape(text)));
+        columns.iter().find_map(|column| match row.get_ref(*column) {
+            Ok(ValueRef::Integer(id)) => Some(self.get(id, shape)),
+            Ok(ValueRef::Text(bytes)) => {
+                std::str::from_utf8(bytes).ok().map(|text| self.interner.intern(shape(text)))
             }
-            number(row, *column).map(|id| self.get(id, shape))
+            _ => None,
         })
     }
 }

@@ -1,0 +1,148 @@
+//! `/metrics` of a Triton server and of the DCGM exporter: Prometheus' text, one page or several behind each
+//! other. `# time SECONDS` before a page, or Prometheus' own timestamps behind the values, tell when it was taken.
+//!
+//! Labels name machines, pods and devices by serial number. Only model, version and the device's index are kept.
+//!
+//! * `line`: one line of the text.
+
+mod line;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+
+use rooflens_schema::tables::{MetricSampleRow, MetricSamples};
+use rooflens_schema::{Interner, NameId, Notes, Opt, RankTables, Severity, Stage};
+
+use crate::artefact::{Artefact, Probe};
+use crate::error::IngestError;
+use crate::formats::{Format, finish};
+use crate::lines;
+use line::{Line, Sample};
+
+/// The format.
+pub struct Metrics;
+
+/// What our metrics begin with.
+const OURS: &[&str] =
+    &["nv_inference_", "nv_gpu_", "nv_energy_", "nv_cache_", "nv_pinned_memory_", "nv_cpu_", "DCGM_FI_"];
+
+fn is_ours(metric: &str) -> bool {
+    OURS.iter().any(|begin| metric.starts_with(begin))
+}
+
+impl Format for Metrics {
+    fn name(&self) -> &'static str {
+        "metrics"
+    }
+
+    fn about(&self) -> &'static str {
+        "Prometheus text of a Triton server or the DCGM exporter: /metrics, once or several times"
+    }
+
+    fn sniff(&self, probe: &Probe) -> bool {
+        let head = String::from_utf8_lossy(&probe.head);
+        head.lines().any(|line| {
+            let named = line.strip_prefix("# HELP ").or(line.strip_prefix("# TYPE ")).unwrap_or(line);
+            is_ours(named) && (named.len() < line.len() || line.contains([' ', '{']))
+        })
+    }
+
+    fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
+        let source = from.name().to_owned();
+        let mut pages = Pages::default();
+        let broken = lines::each(from.into_reader(), |line| pages.line(line));
+        let tell = |severity, code: &str, count, message: &str| {
+            notes.add_many(Stage::Ingest, severity, code, &source, count, message.to_owned());
+        };
+        if let Some(error) = broken {
+            let message = format!("the stream breaks off: {error}; what follows is missing");
+            tell(Severity::DataLoss, "stream_error", 1, &message);
+        }
+        tell(Severity::DataLoss, "damaged_event", pages.lost, "lines that are no metric and no comment");
+        let message = "metrics of neither Triton nor DCGM, which were not read";
+        tell(Severity::Info, "unread_metric", pages.others, message);
+        if pages.rows.is_empty() {
+            let why = "it has no value of a metric of Triton or DCGM".to_owned();
+            return Err(IngestError::NoRecords { source_name: source, format: self.name(), why });
+        }
+        pages.date();
+        let records = pages.rows.len() as i64;
+        let tables = RankTables { metric_samples: pages.rows, ..RankTables::default() };
+        Ok(finish(tables, pages.interner, (self.name(), source), records, (0, 0)))
+    }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Pages {
+    rows: MetricSamples,
+    interner: Interner,
+    snapshot: i32,
+    /// Series of this page, by all that tells them apart; nothing of it is kept.
+    seen: HashSet<String>,
+    /// A time that waits for its page.
+    announced: Option<i64>,
+    /// When each page was taken.
+    times: Vec<Option<i64>>,
+    /// Serial numbers of devices, in order of first sight.
+    devices: HashMap<String, i32>,
+    lost: i64,
+    others: i64,
+}
+
+impl Pages {
+    fn line(&mut self, text: &str) {
+        match line::read(text) {
+            Line::Nothing => {}
+            Line::Time(unix_ns) => self.announced = Some(unix_ns),
+            Line::Damaged => self.lost += 1,
+            Line::Sample(sample) if !is_ours(&sample.metric) => self.others += 1,
+            Line::Sample(sample) => self.sample(sample),
+        }
+    }
+
+    fn sample(&mut self, sample: Sample) {
+        // A time that is announced begins a page, as does a series that was there already.
+        let again = !self.seen.insert(sample.series.clone());
+        if again || (self.announced.is_some() && !self.times.is_empty()) {
+            self.snapshot = self.snapshot.saturating_add(1);
+            self.seen.clear();
+            self.seen.insert(sample.series);
+            self.times.push(None);
+        }
+        if self.times.is_empty() {
+            self.times.push(None);
+        }
+        let told = self.announced.take().or(sample.unix_ns);
+        if let Some(time) = self.times.last_mut() {
+            *time = (*time).max(told);
+        }
+        let label =
+            |name: &str| sample.labels.iter().find(|(label, _)| label == name).map(|(_, value)| value);
+        let whole = |name: &str| label(name).and_then(|value| value.parse::<i32>().ok());
+        let serial = label("gpu_uuid").map(|serial| {
+            let next = self.devices.len() as i32;
+            *self.devices.entry(serial.clone()).or_insert(next)
+        });
+        let name =
+            |name: &str| -> Opt<NameId> { label(name).map(|value| self.interner.intern(value)).into() };
+        self.rows.push(MetricSampleRow {
+            snapshot: self.snapshot,
+            unix_ns: Opt::NONE,
+            metric_id: self.interner.intern(&sample.metric),
+            model_id: name("model"),
+            version_id: name("version"),
+            device: whole("gpu").or(serial).into(),
+            instance: whole("GPU_I_ID").into(),
+            value: sample.value,
+        });
+    }
+
+    /// Gives every value the time of its page.
+    fn date(&mut self) {
+        for (snapshot, time) in self.rows.snapshot.iter().zip(&mut self.rows.unix_ns) {
+            *time = self.times.get(*snapshot as usize).copied().flatten().into();
+        }
+    }
+}

@@ -1,0 +1,70 @@
+use super::*;
+
+fn read(text: &str, notes: &Notes) -> Result<RankTables, IngestError> {
+    crate::read(Artefact::from_bytes("metrics.txt", text.as_bytes())?, notes)
+}
+
+#[test]
+fn pages_end_where_a_series_stands_again() {
+    let page = |count: u32| {
+        format!(
+            "# HELP nv_inference_count Number of inferences\n# TYPE nv_inference_count counter\n\
+             nv_inference_count{{model=\"a\",version=\"1\"}} {count}\n\
+             nv_inference_count{{model=\"b\",version=\"1\"}} 5\n\
+             nv_gpu_power_usage{{gpu_uuid=\"GPU-secret\"}} NaN\nother_metric 4\n"
+        )
+    };
+    let notes = Notes::default();
+    let tables =
+        read(&[page(1), page(4), "nv_inference_count{model=\"a".to_owned()].concat(), &notes).unwrap();
+    let rows = &tables.metric_samples;
+    assert_eq!(rows.snapshot, [0, 0, 0, 1, 1, 1]);
+    assert_eq!(rows.value, [Some(1.0), Some(5.0), None, Some(4.0), Some(5.0), None]);
+    assert_eq!(rows.device[2].get(), Some(0));
+    assert!(rows.unix_ns.iter().all(|time| time.get().is_none()));
+    let codes: Vec<String> = notes.rows().iter().map(|note| note.code.clone()).collect();
+    assert!(
+        codes.contains(&"damaged_event".to_owned()) && codes.contains(&"unread_metric".to_owned()),
+        "{codes:?}"
+    );
+    assert!(!format!("{tables:?}").contains("secret"));
+}
+
+#[test]
+fn times_stand_before_a_page_or_behind_its_values() {
+    let notes = Notes::default();
+    let text = "# time 100.5\nDCGM_FI_DEV_SM_CLOCK{gpu=\"3\",GPU_I_ID=\"2\",Hostname=\"secret\"} 1980\n\
+                # time 110.5\nDCGM_FI_DEV_GPU_TEMP{gpu=\"3\"} 60\n";
+    let rows = read(text, &notes).unwrap().metric_samples;
+    assert_eq!(
+        rows.unix_ns.iter().map(|time| time.get()).collect::<Vec<_>>(),
+        [Some(100_500_000_000), Some(110_500_000_000)]
+    );
+    assert_eq!(
+        (rows.device[0].get(), rows.instance[0].get(), rows.instance[1].get()),
+        (Some(3), Some(2), None)
+    );
+    let text = "nv_inference_count{model=\"a\"} 1 1000\nnv_inference_count{model=\"a\"} 2 3500\n";
+    let rows = read(text, &notes).unwrap().metric_samples;
+    assert_eq!(
+        rows.unix_ns.iter().map(|time| time.get()).collect::<Vec<_>>(),
+        [Some(1_000_000_000), Some(3_500_000_000)]
+    );
+}
+
+#[test]
+fn labels_are_text_with_escapes() {
+    let Line::Sample(sample) = line::read(r#"m{a="x\"y\\z,}", b="2",} 1.5e3 17"#) else { panic!("a sample") };
+    assert_eq!(sample.labels, [("a".to_owned(), "x\"y\\z,}".to_owned()), ("b".to_owned(), "2".to_owned())]);
+    assert_eq!((sample.value, sample.unix_ns), (Some(1500.0), Some(17_000_000)));
+    for damaged in ["m{a=\"x} 1", "m", "m{} x", "1m 2", "m 1 2 3", "m 1 nan", "{a=\"b\"} 1"] {
+        assert_eq!(line::read(damaged), Line::Damaged, "{damaged}");
+    }
+}
+
+#[test]
+fn other_text_is_not_ours() {
+    for text in ["nv_inference_count", "I read DCGM_FI_DEV_GPU_TEMP today", "vllm:num_requests 3\n"] {
+        assert!(read(text, &Notes::default()).is_err(), "{text}");
+    }
+}

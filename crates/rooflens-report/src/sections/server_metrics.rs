@@ -1,0 +1,117 @@
+//! Metrics of servers and devices.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{DeviceMetrics, ModelMetrics, Over, ServerMetrics};
+
+use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
+use crate::sections::{Detail, Section};
+
+pub(super) struct ServerMetricsSection;
+
+/// Why a cell is empty; the JSON has the reason of each.
+const MISSING: &str = "not told: see not_computed in the JSON";
+
+impl Section for ServerMetricsSection {
+    fn name(&self) -> &'static str {
+        "server_metrics"
+    }
+    fn title(&self) -> &'static str {
+        "Server metrics"
+    }
+    fn blocks(&self, findings: &Findings, _detail: Detail) -> Vec<Block> {
+        let Some(found) = findings.get::<ServerMetrics>() else { return vec![] };
+        let mut blocks = vec![Block::Facts(vec![
+            Fact::new("pages", Cell::count(found.snapshots)),
+            Fact::new("in", Cell::or(found.span_ns, Cell::Time, "no two pages have times")),
+        ])];
+        if !found.models.is_empty() {
+            if found.models.iter().any(|model| model.over == Over::SinceStart) {
+                let words = "Counts and means of one page are of all requests since the server was started.";
+                blocks.push(Block::Text(words.to_owned()));
+            }
+            blocks.push(Block::Table(Table::new("server_models", MODELS, &found.models, usize::MAX)));
+        }
+        if !found.devices.is_empty() {
+            blocks.push(Block::Table(Table::new("server_devices", DEVICES, &found.devices, usize::MAX)));
+            let odd = found.devices.iter().flat_map(|device| device.unit_unknown.keys());
+            let mut odd: Vec<&str> = odd.map(String::as_str).collect();
+            odd.sort_unstable();
+            odd.dedup();
+            if !odd.is_empty() {
+                let words =
+                    "Only in the JSON, as their unit is not known or differs by version of the exporter: ";
+                blocks.push(Block::Text(format!("{words}{}.", odd.join(", "))));
+            }
+        }
+        blocks
+    }
+}
+
+fn mean_time(ns: Option<f64>) -> Cell {
+    Cell::or(ns, Cell::MeanTime, MISSING)
+}
+
+fn mean(value: Option<f64>) -> Cell {
+    Cell::or(value, Cell::Mean, MISSING)
+}
+
+fn count(value: Option<f64>) -> Cell {
+    Cell::or(value, |value| Cell::count(value as usize), MISSING)
+}
+
+const MODELS: &[Field<ModelMetrics>] = &[
+    (Column::text("model", "model"), |row| Cell::text(row.model.clone())),
+    (Column::text("version", "version").at(Level::Page), |row| {
+        Cell::or(row.version.clone(), Cell::text, MISSING)
+    }),
+    (Column::number("requests", "requests"), |row| count(row.requests)),
+    (Column::number("failures", "failed"), |row| count(row.failures)),
+    (Column::number("requests_per_s", "a second"), |row| mean(row.requests_per_s)),
+    (Column::number("batch", "batch").help("inferences an execution"), |row| mean(row.batch)),
+    (Column::number("request_ns", "request"), |row| mean_time(row.request_ns)),
+    (Column::number("queue_ns", "queue"), |row| mean_time(row.queue_ns)),
+    (Column::number("compute_infer_ns", "compute"), |row| mean_time(row.compute_infer_ns)),
+    (Column::number("compute_input_ns", "inputs").at(Level::Page), |row| mean_time(row.compute_input_ns)),
+    (Column::number("compute_output_ns", "outputs").at(Level::Page), |row| mean_time(row.compute_output_ns)),
+    (Column::number("queue_share", "in queue").at(Level::Screen), |row| {
+        Cell::or(row.queue_share, Cell::Share, MISSING)
+    }),
+    (Column::number("inferences", "inferences").at(Level::Page), |row| count(row.inferences)),
+    (Column::number("executions", "executions").at(Level::Page), |row| count(row.executions)),
+    (Column::number("inferences_per_s", "inferences a second").at(Level::Page), |row| {
+        mean(row.inferences_per_s)
+    }),
+];
+
+fn value(row: &DeviceMetrics, name: &str) -> Option<f64> {
+    row.values.get(name).map(|gauge| gauge.mean)
+}
+
+fn share(row: &DeviceMetrics, name: &str) -> Cell {
+    Cell::or(value(row, name), Cell::Share, MISSING)
+}
+
+fn amount(value: Option<f64>, unit: &'static str) -> Cell {
+    Cell::or(value, |value| Cell::Amount(value, unit), MISSING)
+}
+
+const DEVICES: &[Field<DeviceMetrics>] = &[
+    (Column::text("device", "device"), |row| {
+        let instance = row.instance.map_or(String::new(), |instance| format!(", instance {instance}"));
+        Cell::text(format!("{}{instance}", row.device))
+    }),
+    (Column::number("utilization_share", "busy").help("mean of the pages"), |row| {
+        share(row, "utilization_share")
+    }),
+    (Column::number("power_w", "power").help("mean of the pages"), |row| amount(value(row, "power_w"), "W")),
+    (Column::number("energy_j", "energy"), |row| amount(row.energy_j, "J")),
+    (Column::number("mean_power_w", "by energy").help("energy by time"), |row| amount(row.mean_power_w, "W")),
+    (Column::number("memory_used_bytes", "memory"), |row| amount(value(row, "memory_used_bytes"), "B")),
+    (Column::number("sm_clock_hz", "clock").at(Level::Screen), |row| amount(value(row, "sm_clock_hz"), "Hz")),
+    (Column::number("temperature_c", "°C").at(Level::Page), |row| mean(value(row, "temperature_c"))),
+    (Column::number("sm_active_share", "SM").at(Level::Page), |row| share(row, "sm_active_share")),
+    (Column::number("tensor_active_share", "tensor").at(Level::Screen), |row| {
+        share(row, "tensor_active_share")
+    }),
+    (Column::number("dram_active_share", "DRAM").at(Level::Screen), |row| share(row, "dram_active_share")),
+];
