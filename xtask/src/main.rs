@@ -6,6 +6,8 @@ mod check;
 mod contributing;
 #[cfg(feature = "reference")]
 mod generate;
+#[cfg(feature = "reference")]
+mod make_trace;
 mod markdown;
 mod readme;
 mod workspace;
@@ -30,6 +32,9 @@ enum Task {
     /// Write docs/reference from the registries it documents, and the screen in README.md.
     #[cfg(feature = "reference")]
     Generate(generate::Arguments),
+    /// Make a trace with planted truth: what the time ledger must find in it.
+    #[cfg(feature = "reference")]
+    MakeTrace(make_trace::Arguments),
     /// Measure `rooflens analyze` against a bare JSON pass and HTA, in one interleaved run.
     Bench(bench::Arguments),
     /// Read a trace with serde_json and add up the fields that Rooflens reads: the bar for `bench`.
@@ -60,6 +65,8 @@ fn run(task: Task) -> Result<()> {
         Task::Check => check::run(),
         #[cfg(feature = "reference")]
         Task::Generate(arguments) => generate::run(&arguments),
+        #[cfg(feature = "reference")]
+        Task::MakeTrace(arguments) => make_trace::run(&arguments),
         Task::Bench(arguments) => bench::run(arguments),
         Task::Bare { file } => bench::bare::run(&file),
         Task::Contributing => contributing::run(),

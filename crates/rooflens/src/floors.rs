@@ -126,13 +126,18 @@ impl Args {
             let prompt = prompt.ok_or("the trace does not tell how many tokens its prompts have")?;
             let going_on = told(shape.decode_tokens).unwrap_or(0);
             let prompts = batch.map_or(1, |batch| batch.saturating_sub(going_on)).max(1);
-            needed.push(Step::prefill(prompts, prompt / prompts, 0));
+            // Of a step of prompts alone all that is in sight is theirs: what is not new was cached before.
+            let in_sight = told(shape.kv_tokens).filter(|_| phase == RunPhase::Prefill);
+            let past = in_sight.map_or(0, |all| all.saturating_sub(prompt) / prompts);
+            needed.push(Step::prefill(prompts, prompt / prompts, past));
         }
         let going_on = if phase == RunPhase::Decode { batch } else { told(shape.decode_tokens) };
         if phase != RunPhase::Prefill {
             let going_on =
                 going_on.ok_or("the trace does not tell how many sequences a step has: --batch tells it")?;
-            let context = told(shape.kv_tokens).or(self.context.map(|each| each.saturating_mul(going_on)));
+            // What is in sight of a mixed step is in part its prompts.
+            let in_sight = told(shape.kv_tokens).map(|all| all.saturating_sub(prompt.unwrap_or(0)));
+            let context = in_sight.or(self.context.map(|each| each.saturating_mul(going_on)));
             let context = context
                 .ok_or("the trace does not tell how many tokens are in the cache: --context tells it")?;
             needed.extend(measured::decoding(going_on, context.max(going_on)));
@@ -163,4 +168,30 @@ fn name_of(path: &Path) -> String {
     let path = if path.ends_with("config.json") { path.parent().unwrap_or(path) } else { path };
     let path = if path.is_file() { path.with_extension("") } else { path.to_owned() };
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(batch: i64, prompt: i64, going_on: i64, kv: i64, phase: RunPhase) -> Vec<Step> {
+        let shape = StepShape {
+            steps: 1,
+            batch: Some(batch),
+            prefill_tokens: Some(prompt),
+            decode_tokens: Some(going_on),
+            kv_tokens: Some(kv),
+        };
+        Args::default().shape(&shape, phase).unwrap().needed
+    }
+
+    #[test]
+    fn what_is_in_sight_is_dealt_out_once() {
+        // A prompt of 100 tokens, and two sequences with 50 in sight, their new tokens among them.
+        let mixed = [Step::prefill(1, 100, 0), Step::decode(2, 24)];
+        assert_eq!(steps(3, 100, 2, 150, RunPhase::Mixed), mixed);
+        // Two prompts of 50 new tokens, after 200 each that were cached.
+        assert_eq!(steps(2, 100, 0, 500, RunPhase::Prefill), [Step::prefill(2, 50, 200)]);
+        assert_eq!(steps(2, 0, 2, 50, RunPhase::Decode), [Step::decode(2, 24)]);
+    }
 }

@@ -37,6 +37,7 @@ mod job;
 mod kernels;
 mod monitor;
 mod output;
+mod perfetto;
 mod progress;
 mod project;
 mod ranks;

@@ -80,7 +80,6 @@ fn words(table: &str, column: &str) -> Option<Vec<(&'static str, &'static str)>>
         ("ranges", "style") => all!(RangeStyle),
         ("memory_blocks", "state") => all!(BlockState),
         ("gemms", "trans_a" | "trans_b") => all!(Transpose),
-        ("ranges", "style") => all!(RangeStyle),
         ("counters", "source") => all!(CounterSource),
         ("counters", "step") => all!(CounterStep),
         ("phases", "kind") => all!(PhaseKind),

@@ -10,7 +10,7 @@ use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{self, Floor, Floors, Line, PhaseFloors, is_needed};
-use crate::role::{Role, Roles};
+use crate::role::Roles;
 use crate::statistics::{Durations, share};
 
 /// The time ledger: every nanosecond of every timeline on one line.
@@ -268,12 +268,7 @@ impl Timelines {
             let charged = ledger::charges(tables, &roles, rows.clone());
             for (i, ns) in rows.zip(charged) {
                 let (role, class) = (roles.at(i), classes.of(kernels.kernel_id[i]));
-                let line = match role {
-                    Role::Communication => Line::Communication,
-                    Role::Copy => Line::Copies,
-                    Role::Compute if is_needed(class) => Line::Kernels,
-                    Role::Compute => Line::Unneeded,
-                };
+                let line = ledger::line_of(role, class);
                 let of_row = |ns, line, class| Stretch {
                     ns,
                     line,

@@ -11,9 +11,11 @@ mod charge;
 mod class;
 mod floors;
 mod host;
+mod pieces;
 
 pub use class::is_needed;
 pub use floors::{Floor, Floors, PhaseFloors};
+pub use pieces::{Lines, Piece, pieces};
 
 pub(crate) use charge::charges;
 pub(crate) use class::{Classes, of_operator};
@@ -22,6 +24,9 @@ pub(crate) use host::moments;
 
 use rooflens_schema::tables::GapCause;
 use serde::Serialize;
+
+use crate::kernel_catalog::KernelClass;
+use crate::role::Role;
 
 /// A line of the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -124,5 +129,15 @@ impl Line {
             GapCause::Dispatch => Line::Dispatch,
             GapCause::None | GapCause::Tail | GapCause::Unknown => Line::Unknown,
         }
+    }
+}
+
+/// The line of an activity, where no least time is known.
+pub(crate) fn line_of(role: Role, class: KernelClass) -> Line {
+    match role {
+        Role::Communication => Line::Communication,
+        Role::Copy => Line::Copies,
+        Role::Compute if is_needed(class) => Line::Kernels,
+        Role::Compute => Line::Unneeded,
     }
 }

@@ -9,6 +9,7 @@ mod config;
 pub mod cost;
 mod doctor;
 mod explain;
+mod export;
 mod externals;
 mod hardware;
 mod import;
@@ -36,6 +37,7 @@ pub enum Command {
     Run(run::Args),
     Analyze(analyze::Args),
     Import(import::Args),
+    Export(export::Args),
     Report(report::Args),
     Kernels(kernels::Args),
     Compare(compare::Args),
@@ -61,6 +63,7 @@ impl Command {
             Command::Run(args) => run::run(args, console),
             Command::Analyze(args) => analyze::run(args, console),
             Command::Import(args) => import::run(args, console),
+            Command::Export(args) => export::run(args, console),
             Command::Report(args) => report::run(&args, console),
             Command::Kernels(args) => kernels::run(args, console),
             Command::Compare(args) => compare::run(args, console),

@@ -42,6 +42,7 @@ fn the_json_document_has_its_keys_in_order() {
         "gemms",
         "engine_layers",
         "inferences",
+        "server_metrics",
         "health",
         "verdict",
         "not_computed",

@@ -9,6 +9,7 @@ mod config;
 mod cost;
 mod cost_files;
 mod cost_sweeps;
+mod export;
 mod externals;
 mod failures;
 mod formats;

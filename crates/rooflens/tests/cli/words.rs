@@ -8,6 +8,7 @@ fn without_a_command_there_is_help() {
     let commands = [
         "analyze",
         "import",
+        "export",
         "report",
         "cost",
         "config",

@@ -1,0 +1,255 @@
+//! What is planted: a model, a device, steps, and how much goes wrong.
+
+use anyhow::{Context, Result, bail};
+use rooflens_cost::hardware::{Catalog, Device};
+use rooflens_cost::measured::{self, Ran, RunPhase, Shape};
+use rooflens_cost::step::Step as Pass;
+use rooflens_cost::{Model, Parallel, Setup};
+use serde_json::{Value, json};
+
+use super::random::Random;
+use super::truth::Work;
+
+/// How an engine annotates its steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// `execute_32_context_0(…)_generation_32(sq32sk55086…)`: tells everything.
+    Vllm,
+    /// `step[DECODE bs=32]`: does not tell the cache.
+    Sglang,
+    /// `decode_step_3`: tells no shapes.
+    Words,
+}
+
+/// One forward pass.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// What it does.
+    pub phase: RunPhase,
+    /// What its annotation says.
+    pub name: String,
+    /// Whether it replays a graph.
+    pub is_graph: bool,
+    /// Whether annotation and options tell its shape.
+    pub is_told: bool,
+    /// Least time by class of the static model.
+    pub floors: Vec<(&'static str, f64)>,
+}
+
+/// How often what goes wrong.
+#[derive(Debug)]
+pub struct Habits {
+    /// Longest time of the host between two calls.
+    pub pace_ns: i64,
+    /// Chance that the host does something else before a launch.
+    pub busy: f64,
+    /// Chance that it waits for the device before a launch.
+    pub sync: f64,
+    /// Chance that the device needs time between two queued kernels.
+    pub dispatch: f64,
+    /// Chance that a queued kernel waits for something.
+    pub dependency: f64,
+    /// Chance of work that is not needed, after a kernel.
+    pub unneeded: f64,
+    /// Chance that communication, copies and unneeded work overlap with kernels.
+    pub overlap: f64,
+}
+
+/// Everything that the ranks have in common.
+pub struct Scenario {
+    /// `config.json`.
+    pub config: Value,
+    /// Layers of the model.
+    pub layers: u64,
+    /// Whether its layers have experts.
+    pub has_experts: bool,
+    /// The device.
+    pub device: &'static Device,
+    /// Ranks, which share each layer.
+    pub ranks: u64,
+    /// How steps are annotated.
+    pub style: Style,
+    /// Tokens in the cache of each sequence, where annotations do not tell.
+    pub context: Option<u64>,
+    /// Sequences, where annotations do not tell.
+    pub batch: Option<u64>,
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+    /// Kernel time above the floor, by kind of work.
+    pub inefficiency: [(Work, f64); 4],
+    /// How much goes wrong.
+    pub habits: Habits,
+}
+
+const DEVICES: &[&str] = &["H100 SXM", "H200 SXM", "B200", "A100 SXM 80GB", "L40S", "MI300X"];
+
+impl Scenario {
+    /// The scenario of a seed.
+    pub fn new(seed: u64, ranks: Option<u64>) -> Result<Self> {
+        let random = &mut Random::new(seed, 0);
+        let ranks = ranks.unwrap_or_else(|| *random.pick(&[1, 1, 2, 4]));
+        let has_experts = random.happens(0.3);
+        let layers = random.between(2, 6) as u64;
+        let config = config(random, layers, has_experts, ranks);
+        let model = Model::from_json(config.to_string().as_bytes())?;
+        let name: &&str = random.pick(DEVICES);
+        let device = Catalog::embedded().find(name)?;
+        let setup = Setup { parallel: Parallel { tp: ranks, ..Parallel::NONE }, ..Setup::default() };
+        if let Some(fault) = setup.parallel.fault(model.depth) {
+            bail!("{fault}");
+        }
+        let style = *random.pick(&[Style::Vllm, Style::Vllm, Style::Sglang, Style::Words]);
+        // One context and batch for all decode steps, where they come by option.
+        let context = (style != Style::Vllm).then(|| random.between(64, 4096) as u64);
+        let batch = (style == Style::Words).then(|| random.between(1, 64) as u64);
+        let graphs = *random.pick(&[0.0, 0.0, 0.6, 1.0]);
+        let mut steps = Vec::new();
+        for number in 0..random.between(4, 12) {
+            let mut shape = Sizes::new(random, style, number == 0, context, batch);
+            let is_decode = shape.phase() == RunPhase::Decode;
+            shape.number = number;
+            steps.push(Step {
+                phase: shape.phase(),
+                name: shape.annotation(style),
+                is_graph: is_decode && random.happens(graphs),
+                is_told: is_decode || style != Style::Words,
+                floors: shape.floors(&model, &setup, device)?,
+            });
+        }
+        let inefficiency = [Work::Products, Work::Attention, Work::Norms, Work::Lookups];
+        let inefficiency = inefficiency.map(|work| (work, 0.02 + 3.0 * random.fraction().powi(2)));
+        Ok(Scenario {
+            config,
+            layers,
+            has_experts,
+            device,
+            ranks,
+            style,
+            context,
+            batch,
+            steps,
+            inefficiency,
+            habits: Habits {
+                pace_ns: *random.pick(&[3_000, 10_000, 40_000]),
+                busy: *random.pick(&[0.0, 0.01, 0.04]),
+                sync: *random.pick(&[0.0, 0.01, 0.03]),
+                dispatch: *random.pick(&[0.0, 0.2, 0.8]),
+                dependency: *random.pick(&[0.0, 0.02, 0.1]),
+                unneeded: *random.pick(&[0.0, 0.2, 0.6]),
+                overlap: *random.pick(&[0.0, 0.5, 0.9]),
+            },
+        })
+    }
+}
+
+fn config(random: &mut Random, layers: u64, has_experts: bool, ranks: u64) -> Value {
+    let heads = *random.pick(&[8_u64, 16, 32]);
+    let kv_heads = *random.pick(&[4_u64, 8]);
+    let mut config = json!({
+        "architectures": [if has_experts { "MixtralForCausalLM" } else { "LlamaForCausalLM" }],
+        "model_type": if has_experts { "mixtral" } else { "llama" },
+        "hidden_size": heads * 128,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads.max(ranks),
+        "intermediate_size": heads * 128 * random.between(2, 4) as u64,
+        "num_hidden_layers": layers,
+        "vocab_size": *random.pick(&[32_000_u64, 65_536, 128_256]),
+        "torch_dtype": "bfloat16",
+        "tie_word_embeddings": false,
+    });
+    if has_experts {
+        config["num_local_experts"] = json!(8);
+        config["num_experts_per_tok"] = json!(2);
+    }
+    config
+}
+
+/// What goes through the model in a step.
+struct Sizes {
+    number: i64,
+    /// Prompts, and the new tokens of each.
+    prompts: (u64, u64),
+    /// Tokens of each prompt that were cached before.
+    cached: u64,
+    /// Sequences that go on, and the tokens in sight of them all.
+    going_on: (u64, u64),
+}
+
+impl Sizes {
+    fn new(
+        random: &mut Random,
+        style: Style,
+        is_first: bool,
+        context: Option<u64>,
+        batch: Option<u64>,
+    ) -> Self {
+        let kind = match style {
+            _ if is_first => RunPhase::Prefill,
+            Style::Vllm => *random.pick(&[
+                RunPhase::Decode,
+                RunPhase::Decode,
+                RunPhase::Decode,
+                RunPhase::Prefill,
+                RunPhase::Mixed,
+            ]),
+            _ => *random.pick(&[RunPhase::Decode, RunPhase::Decode, RunPhase::Decode, RunPhase::Prefill]),
+        };
+        let prompts = (random.between(1, 4) as u64, random.between(16, 1024) as u64);
+        let sequences = batch.unwrap_or(random.between(1, 64) as u64);
+        let in_sight = match context {
+            Some(each) => each * sequences,
+            None => {
+                sequences * random.between(16, 4096) as u64 + random.between(0, sequences as i64 - 1) as u64
+            }
+        };
+        // Only there do annotations tell of it.
+        let is_told = style == Style::Vllm && kind == RunPhase::Prefill;
+        let cached = if is_told && random.happens(0.5) { random.between(1, 4096) as u64 } else { 0 };
+        Sizes {
+            number: 0,
+            cached,
+            prompts: if kind == RunPhase::Decode { (0, 0) } else { prompts },
+            going_on: if kind == RunPhase::Prefill { (0, 0) } else { (sequences, in_sight) },
+        }
+    }
+
+    fn phase(&self) -> RunPhase {
+        match (self.prompts.0 > 0, self.going_on.0 > 0) {
+            (true, true) => RunPhase::Mixed,
+            (true, false) => RunPhase::Prefill,
+            _ => RunPhase::Decode,
+        }
+    }
+
+    fn annotation(&self, style: Style) -> String {
+        let (prompts, prompt) = self.prompts;
+        let (decodes, in_sight) = self.going_on;
+        let (tokens, seen) = (prompts * prompt, prompts * (prompt + self.cached));
+        match (style, self.phase()) {
+            (Style::Vllm, _) => format!(
+                "execute_{}_context_{prompts}(sq{tokens}sk{seen}sqsq{tokens}sqsk{seen})_generation_{decodes}\
+                 (sq{decodes}sk{in_sight}sqsq{decodes}sqsk{in_sight})",
+                tokens + decodes
+            ),
+            (Style::Sglang, RunPhase::Decode) => format!("step[DECODE bs={decodes}]"),
+            (Style::Sglang, _) => format!("step[EXTEND bs={prompts} toks={tokens}]"),
+            (Style::Words, RunPhase::Decode) => format!("decode_step_{}", self.number),
+            (Style::Words, _) => "prefill".to_owned(),
+        }
+    }
+
+    fn floors(&self, model: &Model, setup: &Setup, device: &Device) -> Result<Vec<(&'static str, f64)>> {
+        let mut needed = Vec::new();
+        if self.prompts.0 > 0 {
+            needed.push(Pass::prefill(self.prompts.0, self.prompts.1, self.cached));
+        }
+        if self.going_on.0 > 0 {
+            needed.extend(measured::decoding(self.going_on.0, self.going_on.1));
+        }
+        let phase = self.phase();
+        let shape = Shape { phase, padded: needed.clone(), needed, pictures: Some(Vec::new()) };
+        let mut floors = measured::floors(model, setup, device, &[Ran { shape, dur_ns: 0 }]);
+        let floors = floors.remove(&phase).context("no floors")?.map_err(anyhow::Error::msg)?;
+        Ok(floors.into_iter().map(|floor| (floor.class, floor.ns)).collect())
+    }
+}
