@@ -9,8 +9,8 @@ const OUTSIDE: &str = "launched outside of all ranges";
 const UNLAUNCHED: &str = "the trace has no launch of it";
 
 const FIELDS: &[Field<RangeKernel>] = &[
-    (Column::bar("share", "Share"), |row| Cell::Share(row.share)),
     (Column::text("range", "Range"), |row| Cell::or(row.range.as_deref(), Cell::code, OUTSIDE)),
+    (Column::bar("share", "Share"), |row| Cell::Share(row.share)),
     (Column::text("style", "Style").at(Level::Raw), |row| {
         Cell::or(row.style, |style| Cell::word(style.as_str()), OUTSIDE)
     }),
@@ -21,10 +21,10 @@ const FIELDS: &[Field<RangeKernel>] = &[
         Cell::or(row.tid, |tid| Cell::text(tid.to_string()), UNLAUNCHED)
     }),
     (Column::number("ranges", "Ranges"), |row| count(row.ranges)),
-    (Column::text("short_name", "Kernel"), |row| Cell::name(&row.short_name, &row.name)),
     (Column::text("name", "Name").at(Level::Raw), |row| Cell::text(row.name.clone())),
     (Column::number("count", "Count"), |row| count(row.count)),
     (Column::number("total_ns", "Total"), |row| Cell::MeanTime(row.times.total_ns)),
+    (Column::text("short_name", "Kernel"), |row| Cell::name(&row.short_name, &row.name)),
     (Column::number("mean_ns", "Mean").at(Level::Screen), |row| Cell::MeanTime(row.times.mean_ns)),
     (Column::number("median_ns", "Median").at(Level::Screen), |row| Cell::MeanTime(row.times.median_ns)),
     (Column::number("min_ns", "Min").at(Level::Screen), |row| Cell::MeanTime(row.times.min_ns)),
