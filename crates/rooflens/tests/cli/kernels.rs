@@ -126,7 +126,7 @@ fn kernels_by_the_range_that_launched_them() {
     let layer = Some("layer".to_owned());
     assert_eq!(rows, [(None, Some(0), Some(1), Some(2500.0)), (layer, Some(1), Some(1), Some(2500.0))]);
     let csv = ask(&["--format", "csv"]).fine();
-    assert!(csv.starts_with("share,range,style,pid,tid,ranges,"), "{csv}");
+    assert!(csv.starts_with("range,share,style,pid,tid,ranges,"), "{csv}");
     assert!(ask(&[]).fine().contains("layer"));
     let refused = ask(&["-o", &folder.text("list.yaml")]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
