@@ -87,8 +87,7 @@ impl Summary {
 
 /// What the phase of a kernel does.
 pub(crate) fn phase_of(tables: &RankTables, kernel: usize) -> Option<PhaseKind> {
-    let phase = usize::try_from(tables.kernels.phase_id[kernel].get()?).ok()?;
-    tables.phases.kind.get(phase).copied()
+    tables.phase_kind(tables.kernels.phase_id[kernel].get())
 }
 
 /// Gathers kernels over ranks.

@@ -219,8 +219,7 @@ fn whoever_outlives_its_leader_is_ended() {
 fn a_wish_to_stop_lets_it_save() {
     let folder = tempfile::tempdir().unwrap();
     let script = "trap 'echo saved > run/raw/measure/left.txt; exit 130' INT; while :; do sleep 0.05; done";
-    let watch =
-        Listener { stops_at: Some(Instant::now() + Duration::from_secs(2)), ..Listener::default() };
+    let watch = Listener { stops_at: Some(Instant::now() + Duration::from_secs(2)), ..Listener::default() };
     let outcome = take(folder.path(), command(script, None), &watch).unwrap();
     assert_eq!((outcome.end, outcome.exit_code, outcome.fault()), (End::Stopped, Some(130), Fault::User));
     assert!(folder.path().join("run/raw/measure/left.txt").is_file());

@@ -92,23 +92,12 @@ impl<'n> Database<'n> {
 
     /// Gives every row of a table, with `columns` in this order; null for those it has not. A table that
     /// is not there has no rows. Damage ends the table with a note: what was read counts.
-    pub fn each(&self, table: &str, columns: &[&str], take: impl FnMut(&Row<'_>)) {
-        self.each_of(table, columns, None, take);
-    }
-
-    /// The same of those rows alone whose column has this value, where one is given.
-    pub fn each_of(
-        &self,
-        table: &str,
-        columns: &[&str],
-        only: Option<(&str, i64)>,
-        mut take: impl FnMut(&Row<'_>),
-    ) {
+    pub fn each(&self, table: &str, columns: &[&str], mut take: impl FnMut(&Row<'_>)) {
         if !self.tables.contains(table) {
             return;
         }
         let mut count = 0_u64;
-        if let Err(error) = self.rows(table, columns, only, &mut |row| {
+        if let Err(error) = self.rows(table, columns, &mut |row| {
             count += 1;
             take(row);
         }) {
@@ -118,18 +107,8 @@ impl<'n> Database<'n> {
         }
     }
 
-    fn rows(
-        &self,
-        table: &str,
-        columns: &[&str],
-        only: Option<(&str, i64)>,
-        take: &mut dyn FnMut(&Row<'_>),
-    ) -> rusqlite::Result<()> {
-        let mut ask = self.select(table, columns)?;
-        if let Some((column, value)) = only {
-            ask += &format!(" WHERE \"{column}\" = {value}");
-        }
-        let mut statement = self.connection.prepare(&ask)?;
+    fn rows(&self, table: &str, columns: &[&str], take: &mut dyn FnMut(&Row<'_>)) -> rusqlite::Result<()> {
+        let mut statement = self.connection.prepare(&self.select(table, columns)?)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             take(row);

@@ -153,12 +153,12 @@ fn of_passes(known: &Known, ran: &[Ran], phase: RunPhase) -> Result<PhaseFloors,
 }
 
 /// As the ledger takes it.
-pub fn floor(class: measured::ClassFloor) -> Floor {
+fn floor(class: measured::ClassFloor) -> Floor {
     Floor { class: class.class.to_owned(), ns: class.ns, flops: class.flops, bytes: class.bytes }
 }
 
 /// What a phase of a trace is to the cost model.
-pub fn phase_of(phase: &PhaseLedger) -> Option<(PhaseKind, RunPhase)> {
+fn phase_of(phase: &PhaseLedger) -> Option<(PhaseKind, RunPhase)> {
     let kind = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
     let kind = kind.into_iter().find(|kind| kind.as_str() == phase.phase)?;
     Some((kind, RunPhase::named(kind.as_str())?))

@@ -21,6 +21,26 @@ pub enum Input {
     Traces(Vec<TraceFile>),
 }
 
+/// How traces are read, for the commands that take them.
+#[derive(clap::Args)]
+#[group(id = "reading")]
+pub struct Reading {
+    /// Trace of the capture of the graphs that are replayed, to name their modules: one for all ranks, or one
+    /// each
+    #[arg(long, value_name = "TRACE")]
+    capture: Vec<PathBuf>,
+    /// Keep paths, addresses and values of the environment that names in the trace hold
+    #[arg(long)]
+    keep_private: bool,
+}
+
+impl Reading {
+    /// What the paths stand for, read as asked.
+    pub fn resolve(&self, paths: &[PathBuf], notes: &Notes) -> Result<Input, CliError> {
+        Ok(resolve(paths, notes)?.with_captures(&self.capture)?.keeping_private(self.keep_private))
+    }
+}
+
 /// One rank's trace.
 #[derive(Debug)]
 pub struct TraceFile {
@@ -64,7 +84,7 @@ impl Input {
     }
 
     /// The same, with the traces of captures: one for all ranks, or one a rank in their order.
-    pub fn with_captures(mut self, captures: &[PathBuf]) -> Result<Self, CliError> {
+    fn with_captures(mut self, captures: &[PathBuf]) -> Result<Self, CliError> {
         if captures.is_empty() {
             return Ok(self);
         }

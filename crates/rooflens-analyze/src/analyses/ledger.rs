@@ -314,7 +314,7 @@ impl Timelines {
     }
 
     fn add(&mut self, tables: &RankTables, stretch: Stretch) {
-        let kind = stretch.phase.and_then(|phase| tables.phases.kind.get(phase as usize)).copied();
+        let kind = tables.phase_kind(stretch.phase);
         let phase = self.phases.entry(kind).or_default();
         let line = stretch.line as usize;
         phase.times[line] = phase.times[line].saturating_add(stretch.ns);
@@ -476,12 +476,6 @@ impl Ledger {
     #[must_use]
     pub fn on(&self, line: Line) -> i64 {
         on(&self.lines, line)
-    }
-
-    /// The phase of that name.
-    #[must_use]
-    pub fn phase(&self, name: &str) -> Option<&PhaseLedger> {
-        self.phases.iter().find(|phase| phase.phase == name)
     }
 
     /// Splits kernel time into what physics demanded and what was lost, in the phases that `floors` tells.

@@ -56,10 +56,6 @@ impl Timeline {
     }
 }
 
-fn kind_of(tables: &RankTables, phase: Option<i32>) -> Option<PhaseKind> {
-    tables.phases.kind.get(usize::try_from(phase?).ok()?).copied()
-}
-
 fn device(tables: &RankTables) -> Timeline {
     let kernels = &tables.kernels;
     let first = kernels.device.iter().copied().min();
@@ -155,7 +151,7 @@ fn first_type(types: &str) -> Option<String> {
 fn by_kind(tables: &RankTables, steps: BTreeMap<i32, Step>) -> BTreeMap<&'static str, Vec<Step>> {
     let mut phases: BTreeMap<&'static str, Vec<Step>> = BTreeMap::new();
     for (phase, step) in steps {
-        phases.entry(kind_of(tables, Some(phase)).map_or(WHOLE, PhaseKind::as_str)).or_default().push(step);
+        phases.entry(tables.phase_kind(Some(phase)).map_or(WHOLE, PhaseKind::as_str)).or_default().push(step);
     }
     phases
 }

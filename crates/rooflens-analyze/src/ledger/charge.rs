@@ -7,38 +7,56 @@ use rooflens_schema::RankTables;
 use crate::interval::{self, Interval};
 use crate::role::{Role, Roles};
 
-/// The time that each of a device's rows is charged with, by its position among them. Together with the
-/// gaps it adds up to the device's span.
-pub(crate) fn charges(tables: &RankTables, roles: &Roles<'_>, rows: Range<usize>) -> Vec<i64> {
+/// Gives every stretch in which a device does something to the row it belongs to. The stretches do not
+/// overlap; together with the gaps they are the device's span.
+pub(crate) fn each_stretch(
+    tables: &RankTables,
+    roles: &Roles<'_>,
+    rows: Range<usize>,
+    mut give: impl FnMut(usize, Interval),
+) {
     let kernels = &tables.kernels;
-    let mut charged = vec![0; rows.len()];
-    let mut order: Vec<usize> = rows.clone().collect();
-    // Rows come by stream: what started first is charged, whatever its stream.
+    let mut order: Vec<usize> = rows.collect();
+    // Rows come by stream: what started first has the time, whatever its stream.
     order.sort_by_key(|&i| kernels.ts_ns[i]);
     let mut taken: Vec<Interval> = Vec::new();
     for role in [Role::Compute, Role::Communication, Role::Copy] {
         let mut own = Vec::new();
         // What is taken by stronger roles is walked along once; what the role itself has covered ends here.
         let mut reached = i64::MIN;
-        let mut from = 0;
-        for &i in order.iter().filter(|&&i| roles.at(i) == role) {
-            let (start, end) = interval::span(kernels.ts_ns[i], kernels.dur_ns[i]);
+        let mut passed = 0;
+        for &row in order.iter().filter(|&&i| roles.at(i) == role) {
+            let (start, end) = interval::span(kernels.ts_ns[row], kernels.dur_ns[row]);
             let start = start.max(reached);
             if start >= end {
                 continue;
             }
-            while taken.get(from).is_some_and(|other| other.1 <= start) {
-                from += 1;
-            }
-            let hidden = taken[from..].iter().take_while(|other| other.0 < end);
-            let hidden: i64 =
-                hidden.map(|other| interval::length((other.0.max(start), other.1.min(end)))).sum();
-            charged[i - rows.start] = end - start - hidden;
             reached = end;
             own.push((start, end));
+            while taken.get(passed).is_some_and(|other| other.1 <= start) {
+                passed += 1;
+            }
+            let mut give = |start: i64, end: i64| {
+                if start < end {
+                    give(row, (start, end));
+                }
+            };
+            let mut at = start;
+            for other in taken[passed..].iter().take_while(|other| other.0 < end) {
+                give(at, other.0);
+                at = at.max(other.1);
+            }
+            give(at, end);
         }
         taken = if taken.is_empty() { interval::merge(own) } else { interval::union(&taken, &own) };
     }
+}
+
+/// The time that each of a device's rows is charged with, by its position among them.
+pub(crate) fn charges(tables: &RankTables, roles: &Roles<'_>, rows: Range<usize>) -> Vec<i64> {
+    let mut charged = vec![0; rows.len()];
+    let first = rows.start;
+    each_stretch(tables, roles, rows, |row, stretch| charged[row - first] += interval::length(stretch));
     charged
 }
 

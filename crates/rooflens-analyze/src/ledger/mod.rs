@@ -17,7 +17,7 @@ pub use class::is_needed;
 pub use floors::{Floor, Floors, PhaseFloors};
 pub use pieces::{Lines, Piece, pieces};
 
-pub(crate) use charge::charges;
+pub(crate) use charge::{charges, each_stretch};
 pub(crate) use class::{Classes, of_operator};
 pub(crate) use floors::spend;
 pub(crate) use host::moments;

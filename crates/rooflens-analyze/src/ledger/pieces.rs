@@ -2,10 +2,9 @@
 
 use rooflens_schema::RankTables;
 
-use super::{Classes, Line, line_of};
-use crate::interval::{self, Interval};
+use super::{Classes, Line, each_stretch, line_of};
 use crate::kernel_catalog::KernelClass;
-use crate::role::{Role, Roles};
+use crate::role::Roles;
 
 /// A stretch of a device's time that belongs to one activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,39 +59,9 @@ pub fn pieces(tables: &RankTables) -> Vec<Piece> {
     for same in kernels.device.chunk_by(|a, b| a == b) {
         let rows = from..from + same.len();
         let (device, begin) = (same[0], found.len());
-        let mut order: Vec<usize> = rows.clone().collect();
-        order.sort_by_key(|&i| kernels.ts_ns[i]);
-        let mut taken: Vec<Interval> = Vec::new();
-        for role in [Role::Compute, Role::Communication, Role::Copy] {
-            let mut own = Vec::new();
-            let mut reached = i64::MIN;
-            let mut passed = 0;
-            for &row in order.iter().filter(|&&i| lines.roles.at(i) == role) {
-                let (start, end) = interval::span(kernels.ts_ns[row], kernels.dur_ns[row]);
-                let start = start.max(reached);
-                if start >= end {
-                    continue;
-                }
-                reached = end;
-                own.push((start, end));
-                while taken.get(passed).is_some_and(|other| other.1 <= start) {
-                    passed += 1;
-                }
-                let line = lines.of(row);
-                let mut push = |start_ns: i64, end_ns: i64| {
-                    if start_ns < end_ns {
-                        found.push(Piece { device, start_ns, end_ns, row, line });
-                    }
-                };
-                let mut at = start;
-                for other in taken[passed..].iter().take_while(|other| other.0 < end) {
-                    push(at, other.0);
-                    at = at.max(other.1);
-                }
-                push(at, end);
-            }
-            taken = if taken.is_empty() { interval::merge(own) } else { interval::union(&taken, &own) };
-        }
+        each_stretch(tables, &lines.roles, rows.clone(), |row, (start_ns, end_ns)| {
+            found.push(Piece { device, start_ns, end_ns, row, line: lines.of(row) });
+        });
         for row in rows.clone().filter(|&row| kernels.idle_before_ns[row] > 0) {
             let end_ns = kernels.ts_ns[row];
             let start_ns = end_ns.saturating_sub(kernels.idle_before_ns[row]);

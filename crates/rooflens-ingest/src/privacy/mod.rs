@@ -91,11 +91,6 @@ fn public(text: &str, found: &dyn Fn(usize)) -> Option<String> {
     cleaned
 }
 
-/// The text without what is private.
-pub fn without(text: String) -> String {
-    public(&text, &|_| ()).unwrap_or(text)
-}
-
 /// Rebuilds a text from pieces: `each` answers, for the rest of the text, how many bytes to replace and
 /// by what. `None` where nothing was replaced.
 fn replace(text: &str, each: impl Fn(&str, usize) -> Option<(usize, String)>) -> Option<String> {

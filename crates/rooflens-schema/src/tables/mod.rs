@@ -209,6 +209,11 @@ impl RankTables {
         }
     }
 
+    /// What the phase of that id does; `None` for none, or one that is not there.
+    pub fn phase_kind(&self, phase: Option<i32>) -> Option<PhaseKind> {
+        self.phases.kind.get(usize::try_from(phase?).ok()?).copied()
+    }
+
     /// For each name, by its index, the row of `kernel_dim` that describes it; `u32::MAX` for none.
     pub fn kernel_dim_rows(&self) -> Vec<u32> {
         let mut rows = vec![u32::MAX; self.names.len()];

@@ -38,13 +38,8 @@ pub struct Args {
     /// traces are the ranks of one job
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// Trace of the capture of the graphs that are replayed, to name their modules: one for all ranks, or one
-    /// each
-    #[arg(long, value_name = "TRACE")]
-    capture: Vec<PathBuf>,
-    /// Keep paths, addresses and values of the environment that names in the trace hold
-    #[arg(long)]
-    keep_private: bool,
+    #[command(flatten)]
+    reading: inputs::Reading,
     #[command(flatten)]
     floor: floors::Args,
     /// Log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS, to join with the trace's kernels by order
@@ -84,8 +79,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         return Err(CliError::TableWithoutCsv { table: table.name() });
     }
     let notes = Notes::default();
-    let input = inputs::resolve(&args.inputs, &notes)?.with_captures(&args.capture)?;
-    let mut input = input.keeping_private(args.keep_private);
+    let mut input = args.reading.resolve(&args.inputs, &notes)?;
     gemm_log::attach(&mut input, &args.gemms)?;
     let run = args.output.as_deref().map(saved::destination).transpose()?;
     // A run that is analysed into itself has its tables already.

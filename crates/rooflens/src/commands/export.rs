@@ -34,13 +34,8 @@ pub struct Args {
     /// one job
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// Trace of the capture of the graphs that are replayed, to name their modules: one for all ranks, or one
-    /// each
-    #[arg(long, value_name = "TRACE")]
-    capture: Vec<PathBuf>,
-    /// Keep paths, addresses and values of the environment that names in the trace hold
-    #[arg(long)]
-    keep_private: bool,
+    #[command(flatten)]
+    reading: inputs::Reading,
     #[command(flatten)]
     floor: floors::Args,
     /// File to write; compressed where its name ends with .gz
@@ -55,8 +50,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         return Err(CliError::Unwritable { path: args.output, source });
     }
     let notes = Notes::default();
-    let input = inputs::resolve(&args.inputs, &notes)?.with_captures(&args.capture)?;
-    let input = input.keeping_private(args.keep_private);
+    let input = args.reading.resolve(&args.inputs, &notes)?;
     let floors = shares(&args, &input, console)?;
     let unwritable = |source: io::Error| CliError::Unwritable { path: args.output.clone(), source };
     // A file that is not whole would open and show less than there is.

@@ -65,8 +65,7 @@ impl<'a> View<'a> {
     }
 
     fn phase_kind(&self, row: usize) -> Option<PhaseKind> {
-        let phase = self.tables.kernels.phase_id[row].get()?;
-        self.tables.phases.kind.get(usize::try_from(phase).ok()?).copied()
+        self.tables.phase_kind(self.tables.kernels.phase_id[row].get())
     }
 
     fn ledger<W: Write>(&self, writer: &mut Writer<W>, pid: u64, pieces: &[Piece]) -> io::Result<()> {
