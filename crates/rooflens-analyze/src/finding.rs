@@ -54,6 +54,14 @@ impl Findings {
         self.items.push((name, finding));
     }
 
+    /// Puts a finding in the place of the one of that name, or behind all where there is none.
+    pub fn replace(&mut self, name: &'static str, finding: Box<dyn Finding>) {
+        match self.items.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, old)) => *old = finding,
+            None => self.insert(name, finding),
+        }
+    }
+
     /// The finding of type `T`, if it was computed.
     pub fn get<T: Any>(&self) -> Option<&T> {
         // `&**`: the box itself is `Any` too, so the trait object must be reached explicitly.

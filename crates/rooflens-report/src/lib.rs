@@ -13,9 +13,11 @@
 //! * [`predictions`]: a model's answers; [`runs`]: the runs of a sweep, side by side.
 //! * [`profiled`]: launches under Nsight Compute; [`top`]: the kernels of a timeline,
 //!   [`by_range`]: and of the ranges that launched them.
+//! * [`advice`]: what to change, and a changed model beside the one that ran.
 //! * [`compare`]: two runs side by side; [`trend`]: a number over many runs.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 
+pub mod advice;
 pub mod block;
 pub mod by_range;
 pub mod compare;

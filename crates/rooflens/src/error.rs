@@ -160,6 +160,24 @@ pub enum CliError {
         /// What is missing.
         reason: String,
     },
+    /// A table of kernels without the time that all took.
+    #[error("{path} has no timeline: it does not tell how long all took, and in how many steps")]
+    NoWallTime {
+        /// The table.
+        path: PathBuf,
+    },
+    /// What was told of a table of kernels cannot be.
+    #[error("the table does not fit --wall: {reason}")]
+    WrongWallTime {
+        /// Why.
+        reason: String,
+    },
+    /// A changed model without a floor to change.
+    #[error("no changed model can be shown: {reason}")]
+    NoWhatIf {
+        /// What is missing.
+        reason: String,
+    },
     /// The output folder holds something else.
     #[error("{path} is not empty and not a Rooflens run: nothing was written")]
     NotOurs {
@@ -324,6 +342,9 @@ impl CliError {
             | CliError::NoPhases { .. }
             | CliError::TableWithoutCsv { .. }
             | CliError::NoFloor { .. }
+            | CliError::NoWallTime { .. }
+            | CliError::WrongWallTime { .. }
+            | CliError::NoWhatIf { .. }
             | CliError::NotOurs { .. }
             | CliError::NotAFolder { .. }
             | CliError::SameRun { .. }
@@ -400,6 +421,14 @@ impl CliError {
             }
             CliError::UnwritableTables(_) | CliError::Unwritable { .. } => Some(
                 "rooflens doctor tells whether this folder is writable; df -h . tells its free room"
+                    .to_owned(),
+            ),
+            CliError::NoWallTime { .. } => Some("--wall 707ms --steps 64 tells it".to_owned()),
+            CliError::WrongWallTime { .. } => {
+                Some("--wall is the time of all steps together, of the same run as the table".to_owned())
+            }
+            CliError::NoWhatIf { .. } => Some(
+                "--model config.json --hardware NAME gives the floor; rooflens cost --set shows it alone"
                     .to_owned(),
             ),
             CliError::NoFloor { .. } => Some("rooflens list hardware names the devices".to_owned()),

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Ledger, PhaseLedger, StepShape};
 use rooflens_analyze::ledger::{Floor, Floors, PhaseFloors};
+use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::measured::{self, Ran, RunPhase, Shape};
 use rooflens_cost::step::Step;
-use rooflens_cost::{Model, Parallel, Setup};
+use rooflens_cost::{ConfigError, Model, Parallel, Setup};
 use rooflens_schema::tables::PhaseKind;
 
 use crate::cost::files;
@@ -40,8 +41,11 @@ pub struct Args {
     pub dtype: Option<String>,
 }
 
-/// The model and device of a command line.
+/// The model and device of a command line, or of a run.
+#[derive(Clone)]
 pub struct Known {
+    /// Its config, to be changed.
+    pub blueprint: Blueprint,
     /// The model.
     pub model: Model,
     /// Its name.
@@ -72,38 +76,35 @@ impl Args {
             return Err(CliError::NoFloor { reason });
         };
         let device = files::Devices::read(&project::hardware())?.find(&name)?.clone();
-        Ok(Some(Known { model, name: name_of(path), setup, device }))
+        Ok(Some(Known { blueprint, model, name: name_of(path), setup, device }))
     }
 
     /// Gives the ledger its floor, where a model was named.
-    pub fn join(&self, findings: &mut Findings) -> Result<Option<Known>, CliError> {
-        let known = self.known(findings)?;
-        if let (Some(known), Some(ledger)) = (&known, findings.get_mut::<Ledger>()) {
-            match self.floors(known, ledger) {
-                Ok(floors) => ledger.join(&floors),
-                Err(reason) => ledger.without_floor(reason),
-            }
-        }
-        Ok(known)
+    pub fn join(&self, findings: &mut Findings) -> Result<Option<Joined>, CliError> {
+        let Some(known) = self.known(findings)? else { return Ok(None) };
+        let Some(ledger) = findings.get_mut::<Ledger>() else { return Ok(None) };
+        let joined = self.passes_of(ledger).map(|passes| Joined { known, passes });
+        Ok(joined
+            .and_then(|joined| joined.join(ledger).map(|()| joined))
+            .map_err(|reason| ledger.without_floor(reason))
+            .ok())
     }
 
-    /// The least times of every phase that the ledger knows the shapes of.
-    pub fn floors(&self, known: &Known, ledger: &Ledger) -> Result<Floors, String> {
-        let mut phases = BTreeMap::new();
+    /// The passes of every phase that the ledger knows the shapes of.
+    fn passes_of(&self, ledger: &Ledger) -> Result<Passes, String> {
+        let mut passes = Passes::new();
         let mut lacking = None;
         for phase in &ledger.phases {
             let Some((kind, run_phase)) = phase_of(phase) else { continue };
             match self.passes(phase, run_phase) {
-                Ok(ran) => {
-                    phases.insert(kind, of_passes(known, &ran, run_phase)?);
-                }
+                Ok(ran) => drop(passes.insert(kind, ran)),
                 Err(reason) => lacking = Some(reason),
             }
         }
         match lacking {
-            Some(reason) if phases.is_empty() => Err(reason),
-            _ if phases.is_empty() => Err("no phase of the trace is a prefill or a decode step".to_owned()),
-            _ => Ok(Floors { model: known.name.clone(), device: known.device.name.clone(), phases }),
+            Some(reason) if passes.is_empty() => Err(reason),
+            _ if passes.is_empty() => Err("no phase of the trace is a prefill or a decode step".to_owned()),
+            _ => Ok(passes),
         }
     }
 
@@ -146,10 +147,49 @@ impl Args {
     }
 }
 
-fn of_passes(known: &Known, ran: &[Ran], phase: RunPhase) -> Result<PhaseFloors, String> {
-    let found = measured::floors(&known.model, &known.setup, &known.device, ran).remove(&phase);
-    let classes = found.ok_or("no step was counted")??;
-    Ok(PhaseFloors { steps: ran.len(), classes: classes.into_iter().map(floor).collect() })
+/// What went through the model, by phase.
+pub type Passes = BTreeMap<PhaseKind, Vec<Ran>>;
+
+/// A model with what went through it.
+pub struct Joined {
+    /// The model and the device.
+    pub known: Known,
+    /// Its passes.
+    pub passes: Passes,
+}
+
+impl Joined {
+    /// Gives a ledger its floor.
+    pub fn join(&self, ledger: &mut Ledger) -> Result<(), String> {
+        let mut phases = BTreeMap::new();
+        for (kind, ran) in &self.passes {
+            let classes = self.known.floors(ran)?;
+            phases.insert(*kind, PhaseFloors { steps: ran.len(), classes });
+        }
+        let (model, device) = (self.known.name.clone(), self.known.device.name.clone());
+        ledger.join(&Floors { model, device, phases });
+        Ok(())
+    }
+}
+
+impl Known {
+    /// The same with keys of its config set to other values.
+    pub fn with(&self, set: &[(String, String)]) -> Result<Known, ConfigError> {
+        let mut blueprint = self.blueprint.clone();
+        for (key, value) in set {
+            blueprint.set(key, value)?;
+        }
+        let model = blueprint.model()?;
+        Ok(Known { blueprint, model, ..self.clone() })
+    }
+
+    /// Least times of the passes of a phase, all together.
+    pub fn floors(&self, ran: &[Ran]) -> Result<Vec<Floor>, String> {
+        let phase = ran.first().ok_or("no step was counted")?.shape.phase;
+        let found = measured::floors(&self.model, &self.setup, &self.device, ran).remove(&phase);
+        let classes = found.ok_or("no step was counted")??;
+        Ok(classes.into_iter().map(floor).collect())
+    }
 }
 
 /// As the ledger takes it.

@@ -13,6 +13,7 @@
 //!   error is talk.
 //! * `error`, `exit`: what can go wrong, what helps, and which code says so.
 
+mod advise;
 mod args;
 mod assets;
 mod bug;

@@ -140,3 +140,28 @@ fn layers_of_graph_replays_are_found_with_and_without_the_capture() {
         assert_eq!(layers(&[&execution, "--capture", &capture]), found, "{trace}");
     }
 }
+
+#[test]
+fn a_decode_of_many_launches_is_advised_to_use_graphs() {
+    // DeepSeek-OCR on an RTX 5090, eager: 64 tokens in 707.379 ms, as the table's own report has it.
+    let Some(data) = corpus().and_then(|folder| Some(folder.parent()?.to_owned())) else { return };
+    let table = data
+        .join("llm-perf-opt/reports/20251107-dsocr/nsys/per-stage/decode/nsys/summary_cuda_gpu_kern_sum.csv");
+    let config = data.join("configs/deepseek-ai--DeepSeek-OCR.derived.json");
+    let (table, config) = (table.to_str().unwrap(), config.to_str().unwrap());
+    let told = ["--wall", "707.379ms", "--steps", "64", "--hardware", "rtx-5090", "--context", "900"];
+    let (code, stdout, stderr) =
+        rooflens(&[&["advise", table, "--model", config, "--format", "json"], &told[..]].concat());
+    assert_eq!(code, 0, "{stderr}");
+    let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    let verdict = json["verdict"].as_str().unwrap();
+    assert!(verdict.contains("launch-bound: 1,219 launches a step"), "{verdict}");
+    let phase = &json["ledger"]["phases"][0];
+    let idle = phase["lines"].as_array().unwrap().iter().find(|line| line["line"] == "launch_bound").unwrap();
+    let busy = 1.0 - idle["share"].as_f64().unwrap();
+    assert!((0.24..0.27).contains(&busy), "{busy}");
+    let floor: f64 =
+        phase["floors"].as_array().unwrap().iter().map(|floor| floor["ns"].as_f64().unwrap()).sum();
+    assert!((0.6e6..0.72e6).contains(&(floor / 64.0)), "{floor}");
+    assert_eq!(json["advice"]["items"][0]["rule"], "cuda_graphs");
+}

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
 use crate::kernel_catalog::KernelClass;
-use crate::ledger::{self, Floor, Floors, Line, PhaseFloors, is_needed};
+use crate::ledger::{self, Floor, Floors, Line, PhaseFloors, Waits, is_needed, waits};
 use crate::role::Roles;
 use crate::statistics::{Durations, share};
 
@@ -81,6 +81,8 @@ pub struct PhaseLedger {
     pub floors: Vec<Floor>,
     /// Least time that no kernel had room for: above zero the model, the device or the shapes do not fit.
     pub unspent_floor_ns: f64,
+    /// The host's own code between operators; null where the timeline is a device's.
+    pub waits: Option<Waits>,
 }
 
 /// How long steps take.
@@ -168,6 +170,8 @@ and as cpu_bound the host's own code between them.
 - `unneeded`: kernels of class elementwise, activation, copy and random: a fused kernel does their work on the way.
 - `phases`: the same by what the steps do, `outside` for what belongs to no step; `step` and `line_steps` are
   over single steps, `shapes` what went through the model in them. `classes`, `layers`: kernel time by class and by layer.
+- `waits`: on a host, its own code between operators, null on a device: `long_ns` in gaps of 100 us and more, `rows` by the operator
+  that follows.
 - `unspent_floor_ns`: least time that the kernels had no room for: they were faster than the model, the device
   or the shapes allow, so one of these is not what ran.
 ";
@@ -216,6 +220,7 @@ struct Phase {
     activities: usize,
     steps: Steps,
     shapes: BTreeMap<[Option<i64>; 4], usize>,
+    waits: waits::Found,
 }
 
 /// Steps that are through, and those of the rank at hand.
@@ -290,9 +295,13 @@ impl Timelines {
         let moments = ledger::moments(ops);
         self.count += usize::from(!moments.is_empty());
         let mut classes: HashMap<_, KernelClass, foldhash::fast::RandomState> = HashMap::default();
+        let mut waits = waits::OfRank::default();
         for moment in moments {
             let i = moment.op;
             let name = ops.name_id[i];
+            if moment.is_gap {
+                waits.add(ops.phase_id[i].get(), name, moment.ns);
+            }
             let class = *classes.entry(name).or_insert_with(|| ledger::of_operator(tables.names.get(name)));
             let line = match class {
                 _ if moment.is_gap => Line::CpuBound,
@@ -310,6 +319,10 @@ impl Timelines {
                     layer: ops.layer[i].get(),
                 },
             );
+        }
+        for (phase, waits) in waits.by_phase() {
+            let kind = phase.and_then(|phase| tables.phases.kind.get(phase as usize)).copied();
+            self.phases.entry(kind).or_default().waits.add(&tables.names, &waits);
         }
     }
 
@@ -439,6 +452,7 @@ impl Phase {
             layers: self.layers.into_iter().map(layer).collect(),
             floors: Vec::new(),
             unspent_floor_ns: 0.0,
+            waits: self.waits.finish(),
         }
     }
 }
@@ -476,6 +490,12 @@ impl Ledger {
     #[must_use]
     pub fn on(&self, line: Line) -> i64 {
         on(&self.lines, line)
+    }
+
+    /// The phase of that name.
+    #[must_use]
+    pub fn phase(&self, name: &str) -> Option<&PhaseLedger> {
+        self.phases.iter().find(|phase| phase.phase == name)
     }
 
     /// Splits kernel time into what physics demanded and what was lost, in the phases that `floors` tells.

@@ -1,5 +1,6 @@
 //! The questions, one a file. The doc comment on a result's field is its documentation.
 
+mod advice;
 mod classes;
 mod comm_calls;
 mod communication;
@@ -101,6 +102,7 @@ pub const ALL: &[&dyn Analysis] = &[
     &server_metrics::ServerMetricsAnalysis,
     &health::HealthAnalysis,
     &verdict::VerdictAnalysis,
+    &advice::AdviceAnalysis,
 ];
 
 /// All analyses over a job, rank by rank.

@@ -19,6 +19,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use gaps::LAUNCHING_PACE_NS;
 pub(crate) use launches::by_correlation;
 
 use rooflens_schema::RankTables;

@@ -12,10 +12,13 @@ mod class;
 mod floors;
 mod host;
 mod pieces;
+pub mod summary;
+pub(crate) mod waits;
 
 pub use class::is_needed;
 pub use floors::{Floor, Floors, PhaseFloors};
 pub use pieces::{Lines, Piece, pieces};
+pub use waits::{Wait, Waits};
 
 pub(crate) use charge::{charges, each_stretch};
 pub(crate) use class::{Classes, of_operator};

@@ -69,6 +69,12 @@ fn head(phase: &PhaseLedger) -> String {
             format::time(phase.wall_ns as f64),
             format::time(step.p50_ns as f64)
         ),
+        None if phase.steps > 0 => format!(
+            "{}: {}, {} in all",
+            words(phase.phase),
+            format::plural(phase.steps as i64, "step"),
+            format::time(phase.wall_ns as f64)
+        ),
         None => format!("{} of steps: {}", words(phase.phase), format::time(phase.wall_ns as f64)),
     }
 }

@@ -1,6 +1,7 @@
 //! The sections of the report, one a file. A section picks from the findings and orders; it neither
 //! draws nor rounds. To add one: a file here, a `mod` line and an entry in [`ALL`].
 
+pub(crate) mod advice;
 mod comm_calls;
 mod communication;
 mod devices;
@@ -86,6 +87,7 @@ pub trait Section: Sync {
 pub const ALL: &[&dyn Section] = &[
     &run::RunSection,
     &verdict::VerdictSection,
+    &advice::AdviceSection,
     &model::ModelSection,
     &trace::TraceSection,
     &devices::DevicesSection,

@@ -8,6 +8,7 @@ use rooflens_analyze::Findings;
 use rooflens_report::{Extras, Page, Table};
 use rooflens_schema::{Notes, RunDir};
 
+use crate::advise;
 use crate::commands::exit_of;
 use crate::console::Console;
 use crate::document::Document;
@@ -88,7 +89,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let tables = run.as_ref().filter(|dir| !own(dir));
     let mut outcome =
         progress::follow(console, input.stored_bytes(), |watch| job::analyze(&input, &notes, tables, watch))?;
-    args.floor.join(&mut outcome.findings)?;
+    advise::complete(&input, &args.floor, &mut outcome.findings)?;
     let mut page = None;
     if let Some(run) = &run {
         saved::write_findings(run, &outcome.findings)?;

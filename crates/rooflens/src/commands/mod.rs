@@ -1,6 +1,7 @@
 //! The commands, one a file. Adding one: a file here, a `mod` line, and a variant of [`Command`],
 //! whose order is that of the help.
 
+mod advise;
 mod analyze;
 mod assets;
 mod compare;
@@ -36,6 +37,7 @@ use crate::project;
 pub enum Command {
     Run(run::Args),
     Analyze(analyze::Args),
+    Advise(advise::Args),
     Import(import::Args),
     Export(export::Args),
     Report(report::Args),
@@ -62,6 +64,7 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args, console),
             Command::Analyze(args) => analyze::run(args, console),
+            Command::Advise(args) => advise::run(args, console),
             Command::Import(args) => import::run(args, console),
             Command::Export(args) => export::run(args, console),
             Command::Report(args) => report::run(&args, console),

@@ -52,6 +52,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let input = Input::Run(run.clone());
     let mut outcome =
         progress::follow(console, None, |watch| job::analyze(&input, &Notes::default(), None, watch))?;
+    crate::advise::complete(&input, &crate::floors::Args::default(), &mut outcome.findings)?;
     let folder = match &args.output {
         Some(folder) => folder.clone(),
         None => {

@@ -50,6 +50,7 @@ pub struct Entry {
 pub const ALL: &[Topic] = &[
     Topic { name: "formats", one: "format", about: "inputs that can be read", entries: formats },
     Topic { name: "analyses", one: "analysis", about: "questions that are answered", entries: analyses },
+    Topic { name: "rules", one: "rule of advice", about: "rules that advise", entries: rules },
     Topic { name: "runtimes", one: "runtime", about: "programs that can run a model", entries: runtimes },
     Topic { name: "profilers", one: "profiler", about: "what can look at a run", entries: profilers },
     Topic { name: "tables", one: "table", about: "tables of a run, as Parquet", entries: table_specs },
@@ -97,6 +98,15 @@ pub const ALL: &[Topic] = &[
     },
     Topic { name: "exit-codes", one: "exit code", about: "how a command ends", entries: exit_codes },
 ];
+
+fn rules() -> Vec<Entry> {
+    let rule = |rule: &&dyn rooflens_analyze::advice::Rule| Entry {
+        name: rule.name().to_owned(),
+        about: rule.about().to_owned(),
+        ..Entry::default()
+    };
+    rooflens_analyze::advice::ALL.iter().map(rule).collect()
+}
 
 /// A meaning of a name: the same word may be a table and an analysis.
 #[derive(Debug, Serialize)]

@@ -14,7 +14,7 @@ mod top;
 pub use analyze::{Question, analyze, save_profile};
 pub use by_range::by_range;
 pub use profile::{Wish, exit_of, profile};
-pub use timeline::read as read_timeline;
+pub use timeline::{is_table, read as read_timeline};
 pub use top::{Choice, filter, top};
 
 /// What the time of kernels is summed by.

@@ -27,7 +27,7 @@ pub fn profiled_kernels(run: &RunDir, notes: &Notes, console: &Console) {
     }
 }
 
-/// Analyses the trace of a run, where there is one, into the same run: tables and findings. One that
+/// Analyses the trace of a run, where there is one, and writes its tables into the same run. One that
 /// cannot be read is a note: the measured numbers are there all the same.
 pub fn analyse(
     run: &RunDir,
@@ -48,7 +48,6 @@ pub fn analyse(
         }
         Err(error) => return Err(error),
     };
-    saved::write_findings(run, &outcome.findings)?;
     Ok(Some(outcome.findings))
 }
 

@@ -63,7 +63,7 @@ pub fn take(
     let outcomes = steps(job, executor, follower, &sampling, &notes)?;
     execute::clean_up(&job.places);
     note_failures(&outcomes, &notes);
-    let findings = analysis::analyse(&run, &notes, follower.presses(), console)?;
+    let mut findings = analysis::analyse(&run, &notes, follower.presses(), console)?;
     analysis::profiled_kernels(&run, &notes, console);
     // Behind the tables of the trace: writing those removes what an older run left, and their clock counts.
     if !outcomes.is_empty() {
@@ -76,6 +76,10 @@ pub fn take(
     };
     if let Some(reason) = &reason {
         console.detail(&format!("static analysis: not computed: {reason}"));
+    }
+    if let Some(findings) = &mut findings {
+        join::complete(&run, findings);
+        saved::write_findings(&run, findings)?;
     }
     let facts = outcomes.iter().map(StepFacts::of).collect();
     let joined = join::join(&run, job.plan.static_work(), &job.places, &rows, findings.as_ref());

@@ -23,6 +23,7 @@ pub use self::document::{RunDocument, describe, rewrite};
 pub use self::files::{rewrite as rewrite_files, settings};
 pub use self::follow::Follower;
 use self::job::Done;
+pub use self::join::{circumstances, complete};
 use self::launch::Planned;
 pub use self::sweep::rewrite as rewrite_sweep;
 use crate::config::folders;
@@ -156,4 +157,9 @@ fn exit(done: &[Done], stopped: bool) -> Exit {
         return Exit::Interrupted;
     }
     done.iter().map(Done::exit).find(|exit| *exit != Exit::Fine).unwrap_or(Exit::Fine)
+}
+
+/// Whether a run was made by `rooflens run`: then it knows its model.
+pub fn is_own(run: &rooflens_schema::RunDir) -> bool {
+    run.root().join(job::PLAN).is_file()
 }

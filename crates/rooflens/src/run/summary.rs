@@ -151,8 +151,19 @@ fn where_time_goes(findings: &Findings, limit: usize) -> String {
             .collect(),
         (None, None) => Vec::new(),
     };
-    text + &aligned(&rows)
+    text += &aligned(&rows);
+    let advice = rooflens_report::advice::titles(findings, MOST_ADVICE);
+    if !advice.is_empty() {
+        text.push('\n');
+    }
+    for (i, line) in advice.iter().enumerate() {
+        let _ = writeln!(text, "{}. {}", i + 1, printable(line));
+    }
+    text
 }
+
+/// Advice on the screen; `rooflens advise` has all of it.
+const MOST_ADVICE: usize = 3;
 
 fn paths(done: &Done) -> Vec<[String; 2]> {
     let row = |name: &str, path: &Path| [name.to_owned(), from_here(path).display().to_string()];

@@ -45,6 +45,7 @@ fn the_json_document_has_its_keys_in_order() {
         "server_metrics",
         "health",
         "verdict",
+        "advice",
         "not_computed",
         "notes",
     ];

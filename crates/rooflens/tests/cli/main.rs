@@ -1,6 +1,7 @@
 //! The program as its users meet it: arguments in, output and exit code out.
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod advise;
 mod analyze;
 mod archives;
 mod assets;

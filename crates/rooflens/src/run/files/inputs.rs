@@ -155,7 +155,7 @@ fn metadata(config: &Node, project: &Path, root: &Path) -> Option<Node> {
 }
 
 /// The value at a dotted key.
-fn at<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
+pub(super) fn at<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
     key.split('.').try_fold(node, |node, part| match &node.value {
         Value::Map(map) => map.get(&Key::from(part)),
         _ => None,

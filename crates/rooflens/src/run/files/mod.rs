@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rooflens_collect::Settings;
-use rooflens_compose::value::Node;
+use rooflens_compose::value::{Node, Value};
 use rooflens_compose::yaml;
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
@@ -64,13 +64,21 @@ pub fn settings(run: &RunDir) -> Option<Settings> {
 }
 
 /// The resolved config of a run.
-fn config(run: &RunDir) -> Option<Node> {
+pub fn config(run: &RunDir) -> Option<Node> {
     let path = run.root().join(OWN_FOLDER).join("config.yaml");
     yaml::load(&std::fs::read_to_string(&path).ok()?, Arc::from("config.yaml")).ok()
 }
 
+/// A switch in the config of a run; none where it has no such key.
+pub fn flag(run: &RunDir, key: &str) -> Option<bool> {
+    match inputs::at(&config(run)?, key)?.value {
+        Value::Bool(is_on) => Some(is_on),
+        _ => None,
+    }
+}
+
 /// A JSON document; null where there is none.
-fn read_json(path: &Path) -> Json {
+pub fn read_json(path: &Path) -> Json {
     std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 

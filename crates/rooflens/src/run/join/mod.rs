@@ -1,7 +1,10 @@
 //! What was measured, beside what the model must cost: `efficiency`, `flops_check` and `static_vs_measured` of
 //! `metrics.json`.
 
+mod circumstances;
 mod shapes;
+
+pub use self::circumstances::{circumstances, complete};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,6 +13,7 @@ use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Parts, PartsOfPhase};
 use rooflens_collect::Stage;
 use rooflens_collect::plan::{Places, StaticWork};
+use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::measured::{
     self, Efficiency, FlopsCheck, MeasuredPart, MeasuredPhase, Ran, RunPhase, StaticVsMeasured, Timeline,
@@ -113,6 +117,8 @@ impl Joined {
 
 /// The model, how it was run, and the device it ran on.
 struct Known {
+    blueprint: Blueprint,
+    name: String,
     model: Model,
     setup: Setup,
     device: Option<Device>,
@@ -155,7 +161,8 @@ impl Known {
                 "no peaks of this machine are known: `rooflens hardware measure` measures them".to_owned()
             }
         };
-        Ok(Known { model, setup, device, no_device })
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Known { blueprint, name, model, setup, device, no_device })
     }
 
     fn efficiency(&self, rows: &Rows) -> Result<Efficiency, String> {

@@ -1,0 +1,147 @@
+//! What a rule may look at.
+
+use crate::advice::Range;
+use crate::analyses::{Ledger, OUTSIDE, PhaseLedger};
+use crate::finding::Findings;
+use crate::kernel_catalog::KernelClass;
+use crate::ledger::{Floor, Line};
+use crate::sentence::{percent, time};
+
+/// A phase, and everything around it.
+pub struct Case<'a> {
+    /// The whole ledger.
+    pub ledger: &'a Ledger,
+    /// The phase in question.
+    pub phase: &'a PhaseLedger,
+    /// The other findings.
+    pub findings: &'a Findings,
+    /// What is known besides the trace.
+    pub around: &'a Circumstances,
+}
+
+/// What is known besides the trace. What is not known is none.
+#[derive(Debug, Clone, Default)]
+pub struct Circumstances {
+    /// Threads that operators ran on, and those that the host has.
+    pub threads: Option<(u64, u64)>,
+    /// Whether the model went through a compiler.
+    pub is_compiled: Option<bool>,
+    /// Why a device was held back, and for which share of the samples.
+    pub throttled: Vec<(String, f64)>,
+    /// Tokens with and without padding, by phase.
+    pub padding: Vec<Padding>,
+    /// The model's least times after changes to it.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// Tokens of a phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Padding {
+    /// The phase.
+    pub phase: &'static str,
+    /// Tokens that were needed.
+    pub needed: u64,
+    /// Tokens that went through the model.
+    pub computed: u64,
+}
+
+/// The least times of a phase after a change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alternative {
+    /// The rule that may advise it.
+    pub rule: &'static str,
+    /// The phase.
+    pub phase: &'static str,
+    /// What is changed, in words: `weights in fp8`.
+    pub what: String,
+    /// How to change it.
+    pub change: String,
+    /// Least times of all steps, by class of the static model.
+    pub floors: Vec<Floor>,
+    /// Work that is done at once, in multiples of what was: 2 where the batch is doubled.
+    pub work: f64,
+}
+
+/// Sum of least times, without exchange between devices: that is not on the kernels' line.
+pub(super) fn sum(floors: &[Floor]) -> f64 {
+    floors.iter().filter(|floor| !floor.class.starts_with("comm.")).map(|floor| floor.ns).sum()
+}
+
+impl<'a> Case<'a> {
+    /// Whether the timeline is that of a device.
+    pub(super) fn is_device(&self) -> bool {
+        self.ledger.timeline == "device"
+    }
+
+    /// The time on a line of the phase.
+    pub(super) fn on(&self, line: Line) -> f64 {
+        self.phase.on(line) as f64
+    }
+
+    /// Time of kernels that the model needs, with or without a least time.
+    pub(super) fn kernels_ns(&self) -> f64 {
+        self.on(Line::Floor) + self.on(Line::Inefficiency) + self.on(Line::Kernels)
+    }
+
+    /// Time of classes of kernels.
+    pub(super) fn classes_ns(&self, classes: &[KernelClass]) -> f64 {
+        let found = self.phase.classes.iter().filter(|class| classes.contains(&class.class));
+        found.map(|class| class.ns as f64).sum()
+    }
+
+    /// Time of matrix products.
+    pub(super) fn products_ns(&self) -> f64 {
+        self.classes_ns(&[KernelClass::Gemm, KernelClass::Gemv, KernelClass::Moe, KernelClass::Convolution])
+    }
+
+    /// `launch bound: 528 ms of 707 ms (74.7%)`.
+    pub(super) fn row(&self, name: &str, ns: f64) -> String {
+        let wall = self.phase.wall_ns as f64;
+        format!("{name}: {} of {} ({})", time(ns), time(wall), percent(ns / wall))
+    }
+
+    /// Steps in words: `decode step`.
+    pub(super) fn step_word(&self) -> String {
+        match self.phase.phase {
+            OUTSIDE => "stretch outside of steps".to_owned(),
+            "step" => "step".to_owned(),
+            phase => format!("{phase} step"),
+        }
+    }
+
+    /// The least times after a change that a rule may advise.
+    pub(super) fn alternative(&self, rule: &str) -> Result<&'a Alternative, String> {
+        if self.phase.floors.is_empty() {
+            let reason = self.ledger.not_computed.get("floor").cloned();
+            return Err(reason.unwrap_or_else(|| format!("the {} steps have no floor", self.phase.phase)));
+        }
+        let of_phase = |found: &&Alternative| found.rule == rule && found.phase == self.phase.phase;
+        let found = self.around.alternatives.iter().find(of_phase);
+        found.ok_or_else(|| "the model cannot be changed so, or is so already".to_owned())
+    }
+
+    /// What kernels gain where their least time shrinks: no less than the least time itself does, and at
+    /// most in proportion. Where the host is the slower side, a faster device only waits longer.
+    pub(super) fn smaller_floor(&self, new: &[Floor]) -> Option<Range> {
+        let (old, new) = (sum(&self.phase.floors), sum(new));
+        let ratio = new / old;
+        if !(ratio.is_finite() && ratio < 1.0) {
+            return None;
+        }
+        let kernels = self.kernels_ns();
+        let late = self.on(Line::LaunchBound) + self.on(Line::CpuBound);
+        let high = kernels * (1.0 - ratio);
+        let low = (old - new).min(high);
+        match self.is_device() && late > kernels {
+            true => Some(Range::new(0.0, high * kernels / (kernels + late))),
+            false => Some(Range::new(low, high)),
+        }
+    }
+
+    /// How least times changed, for the evidence.
+    pub(super) fn floors_row(&self, what: &str, new: &[Floor]) -> String {
+        let (old, new) = (sum(&self.phase.floors), sum(new));
+        let steps = self.phase.steps.max(1) as f64;
+        format!("floor of a {}: {}, {} with {what}", self.step_word(), time(old / steps), time(new / steps))
+    }
+}

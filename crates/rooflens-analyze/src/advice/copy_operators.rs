@@ -1,0 +1,55 @@
+//! Spare copies and casts.
+
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::analyses::{Kernels, Operators};
+use crate::kernel_catalog::KernelClass;
+use crate::ledger::of_operator;
+use crate::sentence::{things, time};
+
+/// The rule.
+pub(super) struct CopyOperators;
+
+impl Rule for CopyOperators {
+    fn name(&self) -> &'static str {
+        "copy_operators"
+    }
+    fn about(&self) -> &'static str {
+        "Time of kernels or operators that only copy, cast, join or pad. Low: half of it; high: all of it."
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let copies = case.classes_ns(&[KernelClass::Copy]);
+        if copies <= 0.0 {
+            return Ok(None);
+        }
+        let mut evidence = vec![case.row("copies and casts", copies)];
+        let mut first = None;
+        if case.is_device() {
+            let rows = case.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
+            for row in rows.iter().filter(|row| row.class == KernelClass::Copy.as_str()).take(3) {
+                let times = things(row.count as i64, "time", "times");
+                evidence.push(format!("`{}`: {}, {times}", row.short_name, time(row.total_ns as f64)));
+                first.get_or_insert(&row.short_name);
+            }
+        } else {
+            let rows = case.findings.get::<Operators>().map_or(&[][..], |found| &found.0);
+            for row in rows.iter().filter(|row| of_operator(&row.name) == KernelClass::Copy).take(3) {
+                let times = things(row.count as i64, "call", "calls");
+                let shape =
+                    row.shapes.first().map_or(String::new(), |shape| format!(", most with {}", shape.shapes));
+                evidence.push(format!("`{}`: {} in {times}{shape}", row.name, time(row.self_ns as f64)));
+                first.get_or_insert(&row.name);
+            }
+        }
+        let name = first.map_or(String::new(), |name| format!(": `{name}`"));
+        Ok(Some(Draft {
+            title: format!("Spare copies and casts{name}"),
+            gain_ns: Range::new(copies / 2.0, copies),
+            evidence,
+            computed: "half of that time, up to all of it".to_owned(),
+            change: "Look for .contiguous(), .clone(), .to(dtype), torch.cat and repeat_kv in the model; write caches in \
+                     place (a static cache); keep one format throughout"
+                .to_owned(),
+            risk: "A copy may be what keeps two users of a tensor apart.".to_owned(),
+        }))
+    }
+}

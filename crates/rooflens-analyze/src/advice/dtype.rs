@@ -1,0 +1,137 @@
+//! Multiply in 16 bits.
+
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::analyses::{Kernels, Operators};
+use crate::kernel_catalog::KernelClass;
+use crate::ledger::of_operator;
+use crate::sentence::{percent, time};
+
+/// The rule.
+pub(super) struct Dtype;
+
+/// Of the products' time, where weights are read for few rows at a time: half of the bytes move, less what
+/// does not shrink with them.
+const FEW_ROWS: (f64, f64) = (0.2, 0.6);
+/// The same on a processor, whose products of a matrix and a vector may be no faster in 16 bits: they are
+/// widened on the way.
+const FEW_ROWS_ON_HOST: (f64, f64) = (0.0, 0.6);
+/// Where many rows are multiplied: matrix units have at least twice the rate in 16 bits, up to sixteen times
+/// that of 32 bits on the vector units (NVIDIA A100 datasheet: 19.5 and 312 TFLOP/s).
+const MANY_ROWS: (f64, f64) = (0.3, 0.94);
+
+impl Rule for Dtype {
+    fn name(&self) -> &'static str {
+        "dtype"
+    }
+    fn about(&self) -> &'static str {
+        "Matrix products whose kernels or operands are in 32 bits. Of their time, 20 to 60 % in decode, where half of \
+         the bytes move (without a device up to 60 %), and 30 to 94 % else, where matrix units have 2 to 16 times the rate."
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let products = case.products_ns();
+        if products <= 0.0 {
+            return Ok(None);
+        }
+        let Some((share, mut evidence)) =
+            (if case.is_device() { of_kernels(case) } else { of_operators(case) })
+        else {
+            return Err("the trace does not tell in which format products are computed".to_owned());
+        };
+        if share < 0.1 {
+            return Ok(None);
+        }
+        let (low, high) = match case.phase.phase {
+            "decode" if case.is_device() => FEW_ROWS,
+            "decode" => FEW_ROWS_ON_HOST,
+            _ => MANY_ROWS,
+        };
+        let wide = products * share;
+        evidence.insert(0, case.row("matrix products in 32 bits", wide));
+        Ok(Some(Draft {
+            title: "Compute in bf16, not in fp32".to_owned(),
+            gain_ns: Range::new(low * wide, high * wide),
+            evidence,
+            computed: format!(
+                "{} to {} of the {} of products in 32 bits",
+                percent(low),
+                percent(high),
+                time(wide)
+            ),
+            change:
+                "torch_dtype=torch.bfloat16 when loading; vLLM: --dtype bfloat16; in a project of Rooflens: \
+                     model.dtype=bf16"
+                    .to_owned(),
+            risk: "Less precision: compare answers. A processor without bf16 instructions is slower in it."
+                .to_owned(),
+        }))
+    }
+}
+
+/// The part of products' time that is in 32 bits, where names of kernels tell.
+fn of_kernels(case: &Case<'_>) -> Option<(f64, Vec<String>)> {
+    let rows = &case.findings.get::<Kernels>()?.0;
+    let products = [KernelClass::Gemm.as_str(), KernelClass::Gemv.as_str()];
+    let (mut all, mut wide, mut evidence) = (0.0, 0.0, Vec::new());
+    for row in rows.iter().filter(|row| products.contains(&row.class.as_str())) {
+        let Some(dtype) = &row.dtype else { continue };
+        all += row.total_ns as f64;
+        if matches!(dtype.as_str(), "fp32" | "tf32") {
+            wide += row.total_ns as f64;
+            evidence.push(format!("`{}` in {dtype}: {}", row.short_name, time(row.total_ns as f64)));
+        }
+    }
+    evidence.truncate(3);
+    (all > 0.0).then(|| (wide / all, evidence))
+}
+
+/// The same by what operators take in.
+fn of_operators(case: &Case<'_>) -> Option<(f64, Vec<String>)> {
+    let rows = &case.findings.get::<Operators>()?.0;
+    let (mut all, mut wide, mut evidence) = (0.0, 0.0, Vec::new());
+    for row in rows.iter().filter(|row| row.self_ns > 0) {
+        if !matches!(of_operator(&row.name), KernelClass::Gemm | KernelClass::Gemv) {
+            continue;
+        }
+        // An operator's own time is spent on its shapes as its whole time is.
+        let known: i64 =
+            row.shapes.iter().filter(|shape| !shape.dtypes.is_empty()).map(|shape| shape.total_ns).sum();
+        if known <= 0 {
+            continue;
+        }
+        let single = row.shapes.iter().filter(|shape| is_fp32(&shape.dtypes));
+        let part = single.map(|shape| shape.total_ns).sum::<i64>() as f64 / known as f64;
+        all += row.self_ns as f64;
+        wide += row.self_ns as f64 * part;
+        if part > 0.5 {
+            evidence.push(format!("`{}` takes in float: {}", row.name, time(row.self_ns as f64)));
+        }
+    }
+    evidence.truncate(3);
+    (all > 0.0).then(|| (wide / all, evidence))
+}
+
+/// Whether every tensor among an operator's inputs is of 32 bits, as Kineto writes them:
+/// `["float","float",""]`.
+fn is_fp32(dtypes: &str) -> bool {
+    let words = dtypes.split(|c: char| !(c.is_alphanumeric() || c == ':' || c == '_'));
+    let mut tensors = words.filter(|word| !word.is_empty() && !matches!(*word, "Scalar" | "ScalarList"));
+    let mut any = false;
+    tensors.all(|word| {
+        any = true;
+        word == "float"
+    }) && any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_as_kineto_writes_them() {
+        assert!(is_fp32(r#"["float", "float", ""]"#));
+        assert!(is_fp32(r#"["float", "float", "float", "Scalar", "Scalar"]"#));
+        assert!(!is_fp32(r#"["c10::BFloat16", "c10::BFloat16"]"#));
+        assert!(!is_fp32(r#"["float", "c10::BFloat16"]"#));
+        assert!(!is_fp32(r#"["", ""]"#));
+    }
+}

@@ -1,0 +1,79 @@
+//! Shorten what the host does between launches or operators.
+
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::analyses::{Frames, Gaps};
+use crate::ledger::Line;
+use crate::sentence::{things, time};
+use rooflens_schema::tables::GapCause;
+
+/// The rule.
+pub(super) struct HostCode;
+
+/// Rows of evidence of each kind.
+const ROWS: usize = 3;
+/// The part of long gaps that can surely be spared: work of the host can at least be done while the device,
+/// or another thread, works.
+const SURE: f64 = 0.5;
+
+impl Rule for HostCode {
+    fn name(&self) -> &'static str {
+        "host_code"
+    }
+    fn about(&self) -> &'static str {
+        "Idle time in which the host did something else than launching; without a device, time between \
+         operators. Low: half of the gaps of 100 us and more. High: all of it."
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let idle = case.on(Line::CpuBound);
+        if idle <= 0.0 {
+            return Ok(None);
+        }
+        // On a device every such gap is a long one: the host was not launching at its pace.
+        let waits = case.phase.waits.as_ref();
+        let long = waits.map_or(idle, |waits| waits.long_ns as f64);
+        let what = if case.is_device() { "idle, waiting for the host" } else { "between operators" };
+        let mut evidence = vec![case.row(what, idle)];
+        let waits = waits.map_or(&[][..], |waits| &waits.rows);
+        evidence.extend(waits.iter().take(ROWS).map(|wait| {
+            let gaps = things(wait.count as i64, "gap", "gaps");
+            let (all, longest) = (time(wait.ns as f64), time(wait.max_ns as f64));
+            format!("before `{}`: {all} in {gaps}, the longest {longest}", wait.before)
+        }));
+        if let Some(Gaps(gaps)) = case.findings.get::<Gaps>().filter(|_| case.is_device()) {
+            let late = gaps.iter().filter(|gap| gap.cause == GapCause::CpuBound);
+            let hosts = late.flat_map(|gap| &gap.examples).filter_map(|gap| {
+                Some(format!(
+                    "the host was in `{}` for most of {}",
+                    gap.host.as_ref()?,
+                    time(gap.dur_ns as f64)
+                ))
+            });
+            evidence.extend(hosts.take(ROWS));
+        }
+        if let Some(Frames(frames)) = case.findings.get::<Frames>() {
+            let own = frames.iter().filter(|frame| frame.working_self_ns > 0).take(ROWS);
+            evidence.extend(
+                own.map(|frame| {
+                    format!("`{}`: {} of its own", frame.name, time(frame.working_self_ns as f64))
+                }),
+            );
+        }
+        let first = waits.first().filter(|wait| wait.ns as f64 >= SURE * idle);
+        let place = first.map_or(String::new(), |wait| format!(" before `{}`", wait.before));
+        Ok(Some(Draft {
+            title: format!("Shorten the host's own code{place}"),
+            gain_ns: Range::new(SURE * long, idle),
+            evidence,
+            computed: format!(
+                "half of the {} in gaps of 100 µs and more, up to all {} between operators or launches",
+                time(long),
+                time(idle)
+            ),
+            change: "Take sleeps, logging, detokenising and bookkeeping out of the loop over steps, or into another \
+                     thread; pipeline.torch_profiler.with_stack=true names the lines"
+                .to_owned(),
+            risk: "Part of the time is the interpreter and the profiler itself: a trace without stacks has less."
+                .to_owned(),
+        }))
+    }
+}

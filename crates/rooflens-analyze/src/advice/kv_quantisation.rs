@@ -1,0 +1,35 @@
+//! Keys and values in fewer bits.
+
+use crate::advice::{Case, Draft, Rule};
+
+/// The rule.
+pub(super) struct KvQuantisation;
+
+impl Rule for KvQuantisation {
+    fn name(&self) -> &'static str {
+        "kv_quantisation"
+    }
+    fn about(&self) -> &'static str {
+        "The static model with cached keys and values in fp8. Low: what the floor shrinks by; high: kernel time in \
+         proportion to the floor. Where the host is the slower side, little of it is gained."
+    }
+    fn same_work(&self) -> bool {
+        false
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let other = case.alternative(self.name())?;
+        let Some(gain_ns) = case.smaller_floor(&other.floors) else { return Ok(None) };
+        Ok(Some(Draft {
+            title: format!("Store {}", other.what),
+            gain_ns,
+            evidence: vec![
+                case.floors_row(&other.what, &other.floors),
+                case.row("kernels that the model needs", case.kernels_ns()),
+            ],
+            computed: "the difference of the floors, up to kernel time in proportion".to_owned(),
+            change: other.change.clone(),
+            risk: "Less precision in long contexts: evaluate them. Not every attention kernel reads fp8."
+                .to_owned(),
+        }))
+    }
+}

@@ -1,0 +1,55 @@
+//! More sequences in a step.
+
+use crate::advice::case::sum;
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::sentence::time;
+
+/// The rule.
+pub(super) struct LargerBatch;
+
+impl Rule for LargerBatch {
+    fn name(&self) -> &'static str {
+        "larger_batch"
+    }
+    fn about(&self) -> &'static str {
+        "The same tokens in half of the steps, each with twice the sequences. High: a step grows by what its floor \
+         grows; low: all time above the floor grows in proportion to it where kernels are needed, and idle time stays."
+    }
+    fn same_work(&self) -> bool {
+        false
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        if case.phase.phase != "decode" {
+            return Ok(None);
+        }
+        let other = case.alternative(self.name())?;
+        let (old, new) = (sum(&case.phase.floors), sum(&other.floors));
+        let wall = case.phase.wall_ns as f64;
+        let ratio = (new / old).max(1.0);
+        if !ratio.is_finite() || other.work <= 1.0 {
+            return Ok(None);
+        }
+        // Kernels on a host are mostly the cost of calling them: these may grow as the work does.
+        let grown = if case.is_device() { ratio } else { other.work };
+        let needed = case.kernels_ns();
+        let slow = wall + needed * (grown - 1.0);
+        let fast = wall + (new - old).max(0.0).min(needed * (ratio - 1.0));
+        Ok(Some(Draft {
+            title: format!("Put {}", other.what),
+            gain_ns: Range::new(wall - slow / other.work, wall - fast / other.work),
+            evidence: vec![
+                case.floors_row(&other.what, &other.floors),
+                format!(
+                    "a step takes {}: {} of it is not the model's own work",
+                    time(wall / case.phase.steps.max(1) as f64),
+                    time((wall - needed) / case.phase.steps.max(1) as f64)
+                ),
+            ],
+            computed: "the same tokens in half of the steps; a step grows by its floor alone, or kernels grow with it"
+                .to_owned(),
+            change: other.change.clone(),
+            risk: "Throughput only: each sequence waits for a longer step, and the cache takes twice the memory."
+                .to_owned(),
+        }))
+    }
+}

@@ -1,0 +1,42 @@
+//! Batches without padding.
+
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::sentence::{count, percent};
+
+/// The rule.
+pub(super) struct PaddingRule;
+
+impl Rule for PaddingRule {
+    fn name(&self) -> &'static str {
+        "padding"
+    }
+    fn about(&self) -> &'static str {
+        "Tokens that went through the model and are padding. Low: nothing, where time does not grow with tokens; \
+         high: kernel time in proportion to them."
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let found = case.around.padding.iter().find(|padding| padding.phase == case.phase.phase);
+        let Some(padding) = found.filter(|padding| padding.computed > padding.needed) else {
+            return Ok(None);
+        };
+        let share = 1.0 - padding.needed as f64 / padding.computed as f64;
+        let kernels = case.kernels_ns();
+        Ok(Some(Draft {
+            title: "Batch prompts of like length, or without padding".to_owned(),
+            gain_ns: Range::new(0.0, kernels * share),
+            evidence: vec![
+                format!(
+                    "{} tokens went through the model, {} were needed",
+                    count(i64::try_from(padding.computed).unwrap_or(i64::MAX)),
+                    count(i64::try_from(padding.needed).unwrap_or(i64::MAX))
+                ),
+                case.row("kernels", kernels),
+            ],
+            computed: format!("up to {} of kernel time, the share of padding", percent(share)),
+            change:
+                "Sort prompts by length before batching, or use a runtime with ragged batches: runtime=vllm"
+                    .to_owned(),
+            risk: "Sorted prompts wait for those of their length.".to_owned(),
+        }))
+    }
+}

@@ -1,0 +1,55 @@
+//! Choose tokens on the device.
+
+use rooflens_schema::tables::GapCause;
+
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::analyses::Gaps;
+use crate::sentence::time;
+
+/// The rule.
+pub(super) struct SamplerOnDevice;
+
+/// Words in what the host runs that tell that it chooses tokens.
+const WORDS: &[&str] = &["sampl", "argmax", "multinomial", "topk", "logits_process"];
+
+impl Rule for SamplerOnDevice {
+    fn name(&self) -> &'static str {
+        "sampler_on_device"
+    }
+    fn about(&self) -> &'static str {
+        "The longest gaps of each cause in which the host is in code that samples. Low: these gaps themselves; \
+         high: as many of the phase's gaps of that cause as there are steps, of the same length."
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let Some(Gaps(gaps)) = case.findings.get::<Gaps>().filter(|_| case.phase.phase == "decode") else {
+            return Ok(None);
+        };
+        let waits = gaps.iter().filter(|gap| matches!(gap.cause, GapCause::CpuBound | GapCause::Sync));
+        let mut evidence = Vec::new();
+        let (mut low, mut high) = (0.0, 0.0);
+        for gap in waits {
+            let samples = |host: &String| WORDS.iter().any(|word| host.to_lowercase().contains(word));
+            let found: Vec<_> =
+                gap.examples.iter().filter(|one| one.host.as_ref().is_some_and(samples)).collect();
+            let seen: i64 = found.iter().map(|one| one.dur_ns).sum();
+            let Some(first) = found.first() else { continue };
+            low += seen as f64;
+            let shortest = found.iter().map(|one| one.dur_ns).min().unwrap_or(0) as f64;
+            high += (shortest * case.phase.steps as f64).clamp(seen as f64, gap.total_ns as f64);
+            let host = first.host.as_deref().unwrap_or_default();
+            evidence.push(format!("idle for {} with the host in `{host}`", time(first.dur_ns as f64)));
+        }
+        if evidence.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Draft {
+            title: "Choose tokens on the device".to_owned(),
+            gain_ns: Range::new(low, high),
+            evidence,
+            computed: "the gaps seen with the host in the sampler, up to one such gap a step".to_owned(),
+            change: "Keep logits on the device and sample there; read the chosen tokens back a step later"
+                .to_owned(),
+            risk: "Random numbers come in another order: the same seed gives other tokens.".to_owned(),
+        }))
+    }
+}

@@ -1,0 +1,45 @@
+//! Wait for the device less often.
+
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::analyses::{ApiStat, Launches};
+use crate::ledger::Line;
+use crate::sentence::{count, time};
+use rooflens_schema::tables::ApiKind;
+
+/// The rule.
+pub(super) struct Sync;
+
+impl Rule for Sync {
+    fn name(&self) -> &'static str {
+        "sync"
+    }
+    fn about(&self) -> &'static str {
+        "Idle time right after the host had waited for the device. Low: half of it, where every second wait can be \
+         spared; high: all."
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let idle = case.on(Line::Sync);
+        if idle <= 0.0 {
+            return Ok(None);
+        }
+        let mut evidence = vec![case.row("idle after a wait of the host", idle)];
+        if let Some(launches) = case.findings.get::<Launches>() {
+            let waits = |call: &&ApiStat| matches!(call.kind, ApiKind::Sync | ApiKind::Memcpy);
+            evidence.extend(launches.calls.iter().filter(waits).take(3).map(|call| {
+                let (calls, all) = (count(call.count as i64), time(call.total_ns as f64));
+                format!("`{}`: {calls} calls, {all} of host time", call.name)
+            }));
+        }
+        Ok(Some(Draft {
+            title: "Wait for the device less often".to_owned(),
+            gain_ns: Range::new(idle / 2.0, idle),
+            evidence,
+            computed: "half of the idle time after waits, up to all of it".to_owned(),
+            change: "Take .item(), .cpu(), .tolist() and torch.cuda.synchronize() out of the step; copy to pinned \
+                     memory with non_blocking=True and look a step later"
+                .to_owned(),
+            risk: "A value that is looked at a step later is a step old: stopping at the end of a text costs a step."
+                .to_owned(),
+        }))
+    }
+}

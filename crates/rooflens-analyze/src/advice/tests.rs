@@ -1,0 +1,134 @@
+use std::collections::BTreeSet;
+
+use rooflens_schema::tables::{GapCause, PhaseKind, PhaseSource};
+
+use super::*;
+use crate::ledger::{Floor, Floors, PhaseFloors};
+use crate::sample::{Sample, findings};
+
+#[test]
+fn every_file_is_in_the_registry() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/advice");
+    let names: BTreeSet<&str> = ALL.iter().map(|rule| rule.name()).collect();
+    for file in std::fs::read_dir(folder).expect("the sources") {
+        let path = file.expect("an entry").path();
+        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+        assert!(["mod", "case", "tests"].contains(&name) || names.contains(name), "add {name} to ALL");
+    }
+    assert_eq!(names.len(), ALL.len(), "two rules have the same name");
+    for rule in ALL {
+        assert!(rule.about().len() > 80, "{}: say when it speaks and how the gain is computed", rule.name());
+    }
+}
+
+/// Ten decode steps of 100 µs: a kernel of 25 µs after 75 µs of a cause.
+fn steps(cause: GapCause, class: &str) -> Findings {
+    let mut sample = Sample::new(0);
+    for i in 0..10 {
+        sample.phase(i * 100_000, 100_000, "step[DECODE bs=1]", PhaseKind::Decode, PhaseSource::Engine);
+    }
+    for i in 0..10 {
+        sample.kernel(0, 7, i * 100_000 + 75_000, 25_000, "k", class).in_phase(i as i32);
+        if i > 0 {
+            sample.idle(75_000, cause);
+        }
+    }
+    findings(&[sample.tables])
+}
+
+fn first(findings: &Findings) -> Advice {
+    advise(findings, &Circumstances::default()).items.remove(0)
+}
+
+#[test]
+fn launch_bound_time_is_for_graphs() {
+    let found = first(&steps(GapCause::LaunchBound, "gemv"));
+    // 9 gaps of 75 µs less 10 activities at 2 and at 0.5 µs; wall 9 * 100 + 25 µs.
+    assert_eq!((found.rule, found.phase), ("cuda_graphs", "decode"));
+    assert_eq!(found.gain_ns, Range::new(655_000.0, 670_000.0));
+    assert!((found.gain_share.high - 670.0 / 925.0).abs() < 1e-12);
+    assert_eq!(found.step_gain_ns, Some(Range::new(65_500.0, 67_000.0)));
+    assert_eq!(found.evidence[0], "idle, launch bound: 675 µs of 925 µs (73.0%)");
+}
+
+#[test]
+fn each_cause_has_its_rule() {
+    for (cause, class, rule, low, high) in [
+        (GapCause::CpuBound, "gemv", "host_code", 337_500.0, 675_000.0),
+        (GapCause::Sync, "gemv", "sync", 337_500.0, 675_000.0),
+        (GapCause::Dispatch, "elementwise", "fusion", 125_000.0, 250_000.0),
+        (GapCause::Dispatch, "copy", "copy_operators", 125_000.0, 250_000.0),
+        (GapCause::Dispatch, "communication", "", 0.0, 0.0),
+    ] {
+        let list = advise(&steps(cause, class), &Circumstances::default());
+        let found = list.items.first().map(|advice| (advice.rule, advice.gain_ns));
+        // Nothing hides communication where there are no kernels.
+        let expected = (!rule.is_empty()).then(|| (rule, Range::new(low, high)));
+        assert_eq!(found, expected, "{cause:?} {class}");
+    }
+}
+
+fn floors(ns: f64) -> Vec<Floor> {
+    vec![Floor { class: "mlp".to_owned(), ns, flops: 0.0, bytes: 0.0 }]
+}
+
+fn with_floor(cause: GapCause) -> (Findings, Circumstances) {
+    let mut found = steps(cause, "gemv");
+    let phases = [(PhaseKind::Decode, PhaseFloors { steps: 10, classes: floors(100_000.0) })];
+    let ledger = found.get_mut::<Ledger>().expect("kernels");
+    ledger.join(&Floors { model: "m".to_owned(), device: "d".to_owned(), phases: phases.into() });
+    let alternative = |rule, ns, work| Alternative {
+        rule,
+        phase: "decode",
+        what: "a change".to_owned(),
+        change: String::new(),
+        floors: floors(ns),
+        work,
+    };
+    let alternatives =
+        vec![alternative("weight_quantisation", 60_000.0, 1.0), alternative("larger_batch", 110_000.0, 2.0)];
+    (found, Circumstances { alternatives, ..Circumstances::default() })
+}
+
+#[test]
+fn a_smaller_floor_and_a_larger_batch() {
+    // Kernels 250 µs with a floor of 100; 60 after quantisation: 40 saved, or 250 * 40 %. Idle is dispatch.
+    let (found, around) = with_floor(GapCause::Dispatch);
+    let list = advise(&found, &around);
+    let gain = |rule: &str| list.items.iter().find(|advice| advice.rule == rule).map(|advice| advice.gain_ns);
+    assert_eq!(gain("weight_quantisation"), Some(Range::new(40_000.0, 100_000.0)));
+    // Twice the batch: a step grows by 10 of 925 µs, or kernels by a tenth; half of the steps.
+    assert_eq!(
+        gain("larger_batch"),
+        Some(Range::new(925_000.0 - 950_000.0 / 2.0, 925_000.0 - 935_000.0 / 2.0))
+    );
+    // Where the host is late, a faster device waits: 100 * 250 / (250 + 675).
+    let (found, around) = with_floor(GapCause::LaunchBound);
+    let list = advise(&found, &around);
+    let gain =
+        list.items.iter().find(|advice| advice.rule == "weight_quantisation").map(|advice| advice.gain_ns);
+    assert_eq!(gain, Some(Range::new(0.0, 100_000.0 * 250.0 / 925.0)));
+    assert_eq!(list.items[0].rule, "cuda_graphs");
+}
+
+#[test]
+fn without_a_floor_rules_say_so() {
+    let list = advise(&steps(GapCause::Dispatch, "gemv"), &Circumstances::default());
+    assert!(list.not_computed["larger_batch"].starts_with("neither a model nor a device"));
+}
+
+#[test]
+fn a_host_names_what_follows_its_own_code() {
+    // mm [0,10) µs; 300 µs of own code; argmax [310,320) µs.
+    let mut sample = Sample::new(0);
+    sample.op((1, 0, 10_000), "aten::mm", None, (10_000, 0), None);
+    sample.op((1, 310_000, 10_000), "aten::argmax", None, (10_000, 0), None);
+    let found = findings(&[sample.tables]);
+    let around = Circumstances { threads: Some((1, 4)), ..Circumstances::default() };
+    let list = advise(&found, &around);
+    assert_eq!((list.items[0].rule, list.items[0].gain_ns), ("host_code", Range::new(150_000.0, 300_000.0)));
+    assert_eq!(list.items[0].title, "Shorten the host's own code before `aten::argmax`");
+    assert_eq!(list.items[0].evidence[1], "before `aten::argmax`: 300 µs in 1 gap, the longest 300 µs");
+    // Products 10 µs on one of four threads: 7.5 µs, or a fifth of it.
+    assert_eq!((list.items[1].rule, list.items[1].gain_ns), ("threads", Range::new(1_500.0, 7_500.0)));
+}

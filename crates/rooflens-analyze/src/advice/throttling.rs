@@ -1,0 +1,41 @@
+//! Clocks that were held back.
+
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::sentence::percent;
+
+/// The rule.
+pub(super) struct Throttling;
+
+/// What a device at its limit loses: clocks of data-centre devices fall by up to a third at the power limit.
+const LOSS: f64 = 0.33;
+
+impl Rule for Throttling {
+    fn name(&self) -> &'static str {
+        "throttling"
+    }
+    fn about(&self) -> &'static str {
+        "Samples in which the device says that it holds its clocks back. Low: nothing, where memory is what kernels \
+         wait for; high: a third of kernel time in these samples."
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let throttled = &case.around.throttled;
+        let Some((_, share)) =
+            throttled.iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.05)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Draft {
+            title: "Keep the device's clocks up".to_owned(),
+            gain_ns: Range::new(0.0, LOSS * share * case.kernels_ns()),
+            evidence: throttled
+                .iter()
+                .map(|(reason, share)| format!("held back by {reason} in {} of the samples", percent(*share)))
+                .collect(),
+            computed: format!("up to a third of kernel time in {} of the samples", percent(*share)),
+            change: "nvidia-smi -q -d CLOCK,POWER tells the limits; nvidia-smi -pl raises the power limit, -lgc fixes \
+                     the clock"
+                .to_owned(),
+            risk: "More power and heat; a fixed clock may be lower than the boost that is possible now.".to_owned(),
+        }))
+    }
+}

@@ -1,0 +1,132 @@
+//! The changes of a model that rules may advise, each with the least times that it would have.
+
+use rooflens_analyze::advice::Alternative;
+use rooflens_cost::hardware::Kind;
+use rooflens_cost::measured::{Ran, RunPhase, Shape};
+use rooflens_cost::precision::Dtype;
+use rooflens_cost::step::Step;
+use rooflens_cost::{Parallel, Setup};
+
+use crate::floors::{Joined, Known};
+
+/// All that the model and the device allow.
+pub fn of(joined: &Joined) -> Vec<Alternative> {
+    let known = &joined.known;
+    let mut found = Vec::new();
+    for (kind, ran) in &joined.passes {
+        let phase = kind.as_str();
+        let mut add = |rule, what: String, change: String, known: Option<Known>, ran: &[Ran], work| {
+            let floors = known.and_then(|known| known.floors(ran).ok());
+            found.extend(floors.map(|floors| Alternative { rule, phase, what, change, floors, work }));
+        };
+        let (format, _) = fewer_bits(known);
+        add(
+            "weight_quantisation",
+            format!("weights in {format}"),
+            format!("vLLM: --quantization {}, or a checkpoint in {format}", quantisation_flag(format)),
+            quantised(known),
+            ran,
+            1.0,
+        );
+        add(
+            "kv_quantisation",
+            "keys and values in fp8".to_owned(),
+            "vLLM: --kv-cache-dtype fp8".to_owned(),
+            narrow_cache(known),
+            ran,
+            1.0,
+        );
+        if let Some(heads) = known.blueprint.number("num_key_value_heads").filter(|heads| *heads > 1) {
+            let half = (heads / 2).to_string();
+            add(
+                "gqa",
+                format!("{half} heads of keys and values, not {heads}"),
+                format!(
+                    "num_key_value_heads={half} in config.json; --what-if num_key_value_heads={half} shows it"
+                ),
+                known.with(&[("num_key_value_heads".to_owned(), half)]).ok(),
+                ran,
+                1.0,
+            );
+        }
+        let tp = known.setup.parallel.tp.saturating_mul(2);
+        add(
+            "tensor_parallel",
+            format!("{tp} devices that share each layer"),
+            format!("vLLM: --tensor-parallel-size {tp}"),
+            shared(known, tp),
+            ran,
+            1.0,
+        );
+        if ran.iter().all(|one| one.shape.phase == RunPhase::Decode) {
+            let batch = ran.iter().map(|one| sequences(&one.shape)).max().unwrap_or(0).saturating_mul(2);
+            let doubled: Vec<Ran> = ran.iter().map(twice).collect();
+            add(
+                "larger_batch",
+                format!("{batch} sequences in a step, not {}", batch / 2),
+                format!("In a project of Rooflens: runtime.batch_size={batch}; vLLM: --max-num-seqs {batch}"),
+                Some(known.clone()),
+                &doubled,
+                2.0,
+            );
+        }
+    }
+    found
+}
+
+/// Weights in 8 bits where the device multiplies in them, else in 4 that are multiplied in 16.
+fn fewer_bits(known: &Known) -> (&'static str, Dtype) {
+    match known.device.matmul_peak(Dtype::Fp8) {
+        Some(_) => ("fp8", Dtype::Fp8),
+        None => ("int4", Dtype::Bf16),
+    }
+}
+
+fn quantisation_flag(format: &str) -> &'static str {
+    if format == "fp8" { "fp8" } else { "awq" }
+}
+
+fn quantised(known: &Known) -> Option<Known> {
+    let (format, computed_in) = fewer_bits(known);
+    // Weights of 32 bits are to be halved first: the rule `dtype` says so, and it costs far less.
+    let is_wide = known.model.dtype == Dtype::Fp32;
+    // Runtimes have no such kernels for processors.
+    let is_cpu = known.device.kind == Kind::Cpu;
+    if is_wide
+        || is_cpu
+        || known.model.quantisation.is_some()
+        || known.device.matmul_peak(computed_in).is_none()
+    {
+        return None;
+    }
+    let mut blueprint = known.blueprint.clone();
+    blueprint.weights(format).then_some(())?;
+    let model = blueprint.model().ok()?;
+    Some(Known { blueprint, model, ..known.clone() })
+}
+
+fn narrow_cache(known: &Known) -> Option<Known> {
+    let is_wide = known.setup.kv(&known.model) != Dtype::Fp8;
+    let setup = Setup { kv: Some(Dtype::Fp8), ..known.setup.clone() };
+    (is_wide && known.device.kind != Kind::Cpu).then(|| Known { setup, ..known.clone() })
+}
+
+fn shared(known: &Known, tp: u64) -> Option<Known> {
+    let setup = Setup { parallel: Parallel { tp, ..known.setup.parallel }, ..known.setup.clone() };
+    let fits = setup.parallel.fault(known.model.depth).is_none() && known.device.kind == Kind::Gpu;
+    fits.then(|| Known { setup, ..known.clone() })
+}
+
+fn sequences(shape: &Shape) -> u64 {
+    shape.needed.iter().map(|step| step.sequences).sum()
+}
+
+fn twice(ran: &Ran) -> Ran {
+    let steps = |steps: &[Step]| -> Vec<Step> {
+        let twice = |step: &Step| Step { sequences: step.sequences.saturating_mul(2), ..*step };
+        steps.iter().map(twice).collect()
+    };
+    let shape =
+        Shape { needed: steps(&ran.shape.needed), padded: steps(&ran.shape.padded), ..ran.shape.clone() };
+    Ran { shape, ..ran.clone() }
+}

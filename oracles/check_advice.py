@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Advice, tested by doing it: on real PyTorch, on this machine's processor.
+
+    VENV/bin/python check_advice.py --rooflens BIN [--only TEXT] [--keep DIR]
+
+VENV has torch and transformers (python/requirements-test.txt). Two tiny Llamas are run: a wide one, whose time
+is in its products, and the skeleton's own, whose time is in calling operators.
+
+* Planted: a sleep in the sampler, a copy in it, fp32 in place of bf16. Each must come out as the first advice.
+* Done: what the advice says (bf16, more threads, a larger batch, torch.compile) is done, and the time of a
+  sequence in a step, measured without a profiler, must have shrunk by a share within the range that was predicted.
+
+The machine may be busy: each check may hold at any of three attempts.
+"""
+
+import contextlib
+import csv
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rooflens_cli import arguments, existing
+
+ATTEMPTS = 3
+SHORT = ["infer.max_new_tokens=12", "repeats=3", "dataset/sampling=few", "sampler.enable=false"]
+WIDE = {"hidden_size": 1536, "intermediate_size": 6144, "num_attention_heads": 24, "num_key_value_heads": 4}
+# What Python runs before the workload, where a variable tells it to: the sampler calls torch.argmax.
+PLANT = '''
+import os
+plant = os.environ.get("ADVICE_PLANT")
+if plant:
+    import time
+    import torch
+    argmax, block = torch.argmax, torch.ones(16 << 20)
+    def planted(*args, **named):
+        if plant == "sleep":
+            time.sleep(0.05)
+        else:
+            block.clone()
+        return argmax(*args, **named)
+    torch.argmax = planted
+'''
+
+
+class Project:
+    """A project with both models, and the runs that were made in it."""
+
+    def __init__(self, binary: Path, folder: Path):
+        self.binary, self.folder, self.made = binary, folder / "p", {}
+        subprocess.run([binary, "init", self.folder], check=True, capture_output=True)
+        own = json.loads((self.folder / "models/tiny-random/config.json").read_text())
+        wide = self.folder / "models/wide"
+        wide.mkdir()
+        for file in (self.folder / "models/tiny-random").glob("token*"):
+            (wide / file.name).write_bytes(file.read_bytes())
+        (wide / "config.json").write_text(json.dumps({**own, **WIDE}))
+        (folder / "plant").mkdir()
+        (folder / "plant/sitecustomize.py").write_text(PLANT)
+        self.plant = folder / "plant"
+        self.call("hardware", "measure", "--python", sys.executable, "--seconds", "4")
+
+    def call(self, *argv, threads=1, plant=None) -> str:
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"}
+        if plant:
+            environment |= {"PYTHONPATH": str(self.plant), "ADVICE_PLANT": plant}
+        done = subprocess.run(
+            [self.binary, *argv], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=900
+        )
+        if done.returncode:
+            raise RuntimeError(f"{argv}: exit code {done.returncode}; {done.stderr[-1500:]}")
+        return done.stdout
+
+    def run(self, *overrides, threads=1, plant=None) -> Path:
+        before = set(self.folder.glob("runs/*/*/*"))
+        self.call("run", f"runtime.python={sys.executable}", *SHORT, *overrides, threads=threads, plant=plant)
+        (folder,) = set(self.folder.glob("runs/*/*/*")) - before
+        return folder
+
+    def advice(self, run: Path) -> list[dict]:
+        return json.loads(self.call("advise", run, "--format", "json"))["advice"]["items"]
+
+
+def step_ns(run: Path, phase: str) -> float:
+    """The time of a sequence in a step, without a profiler: the median over steps."""
+    with open(run / "raw/measure/steps.csv") as file:
+        steps = [row for row in csv.DictReader(file) if row["kind"] == "measured" and row["phase"] == phase]
+    return statistics.median(int(row["dur_ns"]) / int(row["batch"]) for row in steps)
+
+
+def wide(*more):
+    return ["model.path=models/wide", "model.name=wide", *more]
+
+
+def planted(project: Project, rule: str, words: str, overrides=(), **options):
+    first = project.advice(project.run(*overrides, **options))[0]
+    if first["rule"] != rule:
+        yield f"the first advice is {first['rule']}, {first['gain_share']}, not {rule}"
+    elif words not in json.dumps([first["title"], first["evidence"]]):
+        yield f"it does not name {words}: {first['title']}, {first['evidence']}"
+
+
+def followed(project: Project, rule: str, phase: str, before: list, after: list, threads=1):
+    """Runs, does what the advice says, and compares."""
+    run = project.run(*before)
+    found = [item for item in project.advice(run) if (item["rule"], item["phase"]) == (rule, phase)]
+    if not found:
+        yield f"no advice by {rule} for {phase}"
+        return
+    low, high = found[0]["gain_share"]["low"], found[0]["gain_share"]["high"]
+    done = project.run(*after, threads=threads)
+    gain = 1 - step_ns(done, phase) / step_ns(run, phase)
+    print(f"      {rule}: predicted {low:.1%} to {high:.1%}, measured {gain:.1%}")
+    if not low <= gain <= high:
+        yield f"{rule}: {gain:.1%} is not within {low:.1%} to {high:.1%}"
+
+
+FP32 = wide("model.dtype=fp32")
+CHECKS = {
+    "planted: a sleep in the sampler": lambda p: planted(p, "host_code", "aten::argmax", plant="sleep"),
+    "planted: a copy in the sampler": lambda p: planted(p, "copy_operators", "aten::copy_", plant="copy"),
+    "planted: fp32": lambda p: planted(p, "dtype", "bf16", FP32),
+    "done: bf16": lambda p: followed(p, "dtype", "prefill", FP32, wide("model.dtype=bf16")),
+    "done: threads": lambda p: followed(p, "threads", "prefill", FP32, FP32, threads=os.cpu_count()),
+    "done: a larger batch": lambda p: followed(p, "larger_batch", "decode", FP32, [*FP32, "runtime.batch_size=2"]),
+    "done: torch.compile": lambda p: followed(p, "fusion", "decode", [], ["runtime.compile=true"]),
+}
+
+
+def attempt(check, project: Project) -> list[str]:
+    for number in range(ATTEMPTS):
+        wrong = list(check(project))
+        if not wrong:
+            break
+        print(f"      attempt {number + 1}: {'; '.join(wrong)}")
+    return wrong
+
+
+def main() -> int:
+    parser = arguments(__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", metavar="TEXT")
+    parser.add_argument("--keep", type=existing, metavar="DIR")
+    args = parser.parse_args()
+    failed = 0
+    with contextlib.ExitStack() as stack:
+        folder = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        project = Project(args.rooflens, folder)
+        for name, check in CHECKS.items():
+            if args.only not in name:
+                continue
+            wrong = attempt(check, project)
+            print(f"{'FAIL' if wrong else 'ok  '}  {name}", flush=True)
+            failed += bool(wrong)
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
