@@ -205,6 +205,23 @@ def check_flops(folder: Path):
             yield f"FLOPs of {phase}: static {row['static_flops']}, torch {counted.get(phase)}"
 
 
+def check_matches(folder: Path):
+    """Every product of the trace is an operator of the static model, and the other way round, to the operation."""
+    metrics = json.loads((folder / "report/metrics.json").read_text())
+    matches, check = metrics["matches"], metrics["flops_check"]
+    if not matches:
+        yield f"no matches: {metrics['not_computed'].get('matches')}"
+        return
+    for phase, row in matches["phases"].items():
+        # torch's own count, and what torch has no formula for.
+        of_torch = check["phases"][phase]
+        both = of_torch["torch_flops"] + sum(left["flops"] for left in of_torch["left_out"])
+        if row["matched_flops"] != both or not row["equal"]:
+            left = [(one["module"], one["operator"], one["flops"]) for one in row["unmatched"]]
+            short = [one["name"] for one in row["operators"] if one["matched_flops"] != one["flops"]]
+            yield f"{phase}: matched {row['matched_flops']} of {both} FLOPs; left over {left[:5]}; lacking {short}"
+
+
 def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
     """Nsight Systems around the workload: recorded in decode alone, after a run that was killed, or never."""
     drive = [*small, "profiling=nsys", f"pipeline.nsys.program={nsys}", "repeats=1"]
@@ -246,13 +263,13 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
 
     def first():
         where, wrong = run(binary, folder, *small)
-        return wrong or [*check_files(where), *check_trace(where), *check_flops(where)]
+        return wrong or [*check_files(where), *check_trace(where), *check_flops(where), *check_matches(where)]
 
     def text_model(kind, *more):
         checkpoint(folder, kind)
         where, wrong = of_model(kind, *more)
         return wrong or [
-            *check_files(where), *check_trace(where), *check_flops(where),
+            *check_files(where), *check_trace(where), *check_flops(where), *check_matches(where),
             *check_tokens(where, folder / "models" / kind, texts, False),
         ]  # fmt: skip
 
@@ -262,7 +279,7 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
         dataset = ["dataset.kind=image", "dataset.root=datasets/pictures", "dataset.patterns=['*.png']"]
         where, wrong = of_model("qwen2.5-vl", *dataset, f"+dataset.prompt='{QUESTION}'", *more)
         return wrong or [
-            *check_files(where), *check_trace(where), *check_flops(where),
+            *check_files(where), *check_trace(where), *check_flops(where), *check_matches(where),
             *check_tokens(where, folder / "models/qwen2.5-vl", folder / "datasets/pictures", True),
         ]  # fmt: skip
 

@@ -22,6 +22,7 @@ pub mod interval;
 pub mod kernel_catalog;
 pub mod ledger;
 pub mod part;
+pub mod product;
 pub mod profiled;
 mod role;
 #[cfg(test)]

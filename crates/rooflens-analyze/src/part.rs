@@ -1,5 +1,9 @@
 //! Which part of a model a module is, by the words in its path: the only place where such words stand.
 
+use std::collections::HashSet;
+
+use rooflens_schema::{NameId, Opt, RankTables};
+
 /// The part that a module belongs to: `attention.core`, `mlp` …; none where its name does not tell.
 ///
 /// The innermost word that tells decides: a norm in attention is a norm. Paths are those of attributes
@@ -107,6 +111,39 @@ fn without_number(word: &str) -> &str {
     match word.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('_') {
         Some(class) if !class.is_empty() && word.ends_with(|c: char| c.is_ascii_digit()) => class,
         _ => word,
+    }
+}
+
+/// What belongs to no part.
+pub(crate) const OTHER: &str = "other";
+
+/// The part of each module's path, looked up once.
+pub(crate) struct PartsByName<'t> {
+    tables: &'t RankTables,
+    known: Vec<Option<&'static str>>,
+    /// Blocks with experts in them: what runs in the block itself is theirs, too.
+    moe: HashSet<String>,
+}
+
+impl<'t> PartsByName<'t> {
+    pub(crate) fn new(tables: &'t RankTables) -> Self {
+        let blocks = tables.names.iter().filter_map(|(_, name)| name.strip_suffix(".experts"));
+        PartsByName {
+            tables,
+            known: vec![None; tables.names.len()],
+            moe: blocks.map(str::to_owned).collect(),
+        }
+    }
+
+    pub(crate) fn of(&mut self, module: Opt<NameId>) -> &'static str {
+        let Some(name) = module.get() else { return OTHER };
+        if let Some(part) = self.known[name.index()] {
+            return part;
+        }
+        let path = self.tables.names.get(name);
+        let part = if self.moe.contains(path) { "moe" } else { part_of(path).unwrap_or(OTHER) };
+        self.known[name.index()] = Some(part);
+        part
     }
 }
 

@@ -24,8 +24,13 @@ pub struct Database<'n> {
     source: String,
     notes: &'n Notes,
     stored_bytes: u64,
+    /// Records that a table can have at most.
+    room: u64,
     progress: Progress,
 }
+
+/// No record takes less: two bytes that point to it, its size, its number and what it is made of.
+const LEAST_RECORD_BYTES: u64 = 5;
 
 impl<'n> Database<'n> {
     /// Opens an input for reading alone: nothing is written beside it, no function or view of its own is
@@ -38,20 +43,21 @@ impl<'n> Database<'n> {
             let message = format!("the stream breaks off: {error}; what follows is missing");
             notes.add(Stage::Ingest, Severity::DataLoss, "stream_error", &source, message);
         }
-        let connection = match whole {
+        let (connection, bytes) = match whole {
             Whole::File(path) => {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
                     | OpenFlags::SQLITE_OPEN_NO_MUTEX
                     | OpenFlags::SQLITE_OPEN_URI;
-                Connection::open_with_flags(address(&path), flags)?
+                let bytes = std::fs::metadata(&path).map_or(u64::MAX, |file| file.len());
+                (Connection::open_with_flags(address(&path), flags)?, bytes)
             }
             Whole::Bytes(bytes) => {
                 let mut connection = Connection::open_in_memory()?;
                 connection.deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), true)?;
-                connection
+                (connection, bytes.len() as u64)
             }
         };
-        Self::guarded(connection, source, (stored_bytes, progress), notes)
+        Self::guarded(connection, source, bytes, (stored_bytes, progress), notes)
     }
 
     /// A database that was filled from the files beside an input.
@@ -62,12 +68,14 @@ impl<'n> Database<'n> {
         notes: &'n Notes,
     ) -> rusqlite::Result<Self> {
         let watched = (from.stored_bytes.unwrap_or(0), from.progress());
-        Self::guarded(connection, source.to_owned(), watched, notes)
+        // Nobody but ourselves made it.
+        Self::guarded(connection, source.to_owned(), u64::MAX, watched, notes)
     }
 
     fn guarded(
         connection: Connection,
         source: String,
+        bytes: u64,
         (stored_bytes, progress): (u64, Progress),
         notes: &'n Notes,
     ) -> rusqlite::Result<Self> {
@@ -82,7 +90,8 @@ impl<'n> Database<'n> {
                 tables.extend(text(row, 0).map(str::to_owned));
             }
         }
-        Ok(Database { connection, tables, source, notes, stored_bytes, progress })
+        let room = bytes / LEAST_RECORD_BYTES;
+        Ok(Database { connection, tables, source, notes, stored_bytes, room, progress })
     }
 
     /// Tells whoever watches that all is read: pages do not go through our hands one by one.
@@ -97,21 +106,37 @@ impl<'n> Database<'n> {
             return;
         }
         let mut count = 0_u64;
-        if let Err(error) = self.rows(table, columns, &mut |row| {
+        let read = self.rows(table, columns, &mut |row| {
             count += 1;
             take(row);
-        }) {
+            count <= self.room
+        });
+        let damage = match read {
+            Err(error) => Some(error.to_string()),
+            // Pages that lead to each other give the same records again and again, for years.
+            Ok(()) if count > self.room => Some("the file has no room for more".to_owned()),
+            Ok(()) => None,
+        };
+        if let Some(damage) = damage {
             let message =
-                format!("{table} is damaged after {count} records: {error}; the others are missing");
+                format!("{table} is damaged after {count} records: {damage}; the others are missing");
             self.notes.add(Stage::Ingest, Severity::DataLoss, "damaged_table", &self.source, message);
         }
     }
 
-    fn rows(&self, table: &str, columns: &[&str], take: &mut dyn FnMut(&Row<'_>)) -> rusqlite::Result<()> {
+    /// Gives rows for as long as `take` wants more.
+    fn rows(
+        &self,
+        table: &str,
+        columns: &[&str],
+        take: &mut dyn FnMut(&Row<'_>) -> bool,
+    ) -> rusqlite::Result<()> {
         let mut statement = self.connection.prepare(&self.select(table, columns)?)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            take(row);
+            if !take(row) {
+                break;
+            }
         }
         Ok(())
     }
@@ -165,7 +190,8 @@ impl<'n> Database<'n> {
         if !self.tables.contains(table) {
             return 0;
         }
-        let ask = format!("SELECT COUNT(*) FROM \"{table}\"");
+        let room = i64::try_from(self.room).unwrap_or(i64::MAX);
+        let ask = format!("SELECT COUNT(*) FROM (SELECT 1 FROM \"{table}\" LIMIT {room})");
         self.connection.query_row(&ask, [], |row| row.get(0)).unwrap_or(0)
     }
 
@@ -230,4 +256,44 @@ pub fn made(sql: &str) -> Vec<u8> {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
     connection.serialize(MAIN_DB).unwrap().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Page numbers, from 1, of the pages that lead to others.
+    fn inner_pages(bytes: &[u8], size: usize) -> Vec<usize> {
+        (2..=bytes.len() / size).filter(|page| bytes[(page - 1) * size] == 5).collect()
+    }
+
+    #[test]
+    fn pages_that_lead_to_each_other_end() {
+        const SIZE: usize = 512;
+        let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)";
+        let mut bytes = made(&format!(
+            "PRAGMA page_size = {SIZE}; CREATE TABLE t(a); INSERT INTO t {rows} SELECT i FROM n;"
+        ));
+        let inner = inner_pages(&bytes, SIZE);
+        assert!(inner.len() > 3, "{inner:?}");
+        // Every page that leads to leaves leads to one of its kind instead, and that one to leaves.
+        let last = *inner.last().unwrap();
+        for page in inner.iter().filter(|page| **page != last && **page != inner[0]) {
+            let start = (page - 1) * SIZE;
+            let cells = usize::from(u16::from_be_bytes([bytes[start + 3], bytes[start + 4]]));
+            for cell in 0..cells {
+                let at = start + 12 + 2 * cell;
+                let cell = start + usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
+                bytes[cell..cell + 4].copy_from_slice(&(last as u32).to_be_bytes());
+            }
+        }
+        let notes = Notes::default();
+        let database = Database::of(Artefact::from_bytes("made", &bytes).unwrap(), &notes).unwrap();
+        let mut count = 0_u64;
+        database.each("t", &["a"], |_| count += 1);
+        assert_eq!(count, bytes.len() as u64 / LEAST_RECORD_BYTES + 1);
+        assert!(database.count("t") <= bytes.len() as i64 / 5);
+        let [note] = notes.rows().try_into().unwrap();
+        assert!(note.message.contains("no room for more"), "{}", note.message);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_cost::measured::{Efficiency, FlopsCheck, StaticVsMeasured};
+use rooflens_cost::measured::{Efficiency, FlopsCheck, Matches, StaticVsMeasured};
 use serde::Serialize;
 
 /// A run, as its report opens with it. Kept among the findings.
@@ -26,6 +26,8 @@ pub struct RunFacts {
     pub efficiency: Option<Efficiency>,
     /// Operations by the static model and by torch.
     pub flops_check: Option<FlopsCheck>,
+    /// Products matched with operators of the static model.
+    pub matches: Option<Matches>,
     /// Each part of the model.
     pub static_vs_measured: Option<StaticVsMeasured>,
     /// Why one of these is missing.

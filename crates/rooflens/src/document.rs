@@ -30,7 +30,7 @@ pub fn schema(what: &str) -> SchemaTag {
 
 /// Analyses whose finding is a list.
 const LISTS: &[&str] =
-    &["devices", "kernels", "operators", "phases", "gaps", "parts", "frames", "memory", "health"];
+    &["devices", "kernels", "operators", "phases", "gaps", "parts", "products", "frames", "memory", "health"];
 
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,6 +4,7 @@ use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::{Kernels, Operators};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::of_operator;
+use crate::product::is_fp32;
 use crate::sentence::{percent, time};
 
 /// The rule.
@@ -108,30 +109,4 @@ fn of_operators(case: &Case<'_>) -> Option<(f64, Vec<String>)> {
     }
     evidence.truncate(3);
     (all > 0.0).then(|| (wide / all, evidence))
-}
-
-/// Whether every tensor among an operator's inputs is of 32 bits, as Kineto writes them:
-/// `["float","float",""]`.
-fn is_fp32(dtypes: &str) -> bool {
-    let words = dtypes.split(|c: char| !(c.is_alphanumeric() || c == ':' || c == '_'));
-    let mut tensors = words.filter(|word| !word.is_empty() && !matches!(*word, "Scalar" | "ScalarList"));
-    let mut any = false;
-    tensors.all(|word| {
-        any = true;
-        word == "float"
-    }) && any
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn types_as_kineto_writes_them() {
-        assert!(is_fp32(r#"["float", "float", ""]"#));
-        assert!(is_fp32(r#"["float", "float", "float", "Scalar", "Scalar"]"#));
-        assert!(!is_fp32(r#"["c10::BFloat16", "c10::BFloat16"]"#));
-        assert!(!is_fp32(r#"["float", "c10::BFloat16"]"#));
-        assert!(!is_fp32(r#"["", ""]"#));
-    }
 }

@@ -19,6 +19,7 @@ mod modules;
 mod operators;
 mod parts;
 mod phases;
+mod products;
 mod server_metrics;
 mod trace;
 mod verdict;
@@ -44,6 +45,7 @@ pub use modules::{LayerStat, ModuleStat, Modules};
 pub use operators::{OperatorStat, Operators, ShapeStat};
 pub use parts::{PartStat, Parts, PartsOfPhase};
 pub use phases::{PhaseExample, PhaseStat, Phases};
+pub use products::{ProductStat, Products};
 pub use server_metrics::{DeviceMetrics, Gauge, ModelMetrics, Over, ServerMetrics};
 pub use trace::Trace;
 pub use verdict::Verdict;
@@ -92,6 +94,7 @@ pub const ALL: &[&dyn Analysis] = &[
     &ledger::LedgerAnalysis,
     &modules::ModulesAnalysis,
     &parts::PartsAnalysis,
+    &products::ProductsAnalysis,
     &frames::FramesAnalysis,
     &memory::MemoryAnalysis,
     &communication::CommunicationAnalysis,
@@ -209,6 +212,10 @@ mod tests {
                 (1_000, 500),
                 Some("[[1]]"),
             );
+            sample.op((1, ts + 1_300, 10), "aten::mm", None, (0, 0), Some("[[2, 3], [3, 4]]"));
+            if let Some(phase) = sample.tables.ops.phase_id.last_mut() {
+                *phase = Opt::some(step as i32);
+            }
             sample.api(1, ts + 300, 50, "cudaLaunchKernel", ApiKind::Launch, Some(step));
             sample.memory(ts, 0, 100, 100 * step, 5_000);
             sample.gemm(8, 8, 8);

@@ -1,14 +1,14 @@
 //! Which parts of the model take the time of each phase?
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
+use rooflens_schema::RankTables;
 use rooflens_schema::tables::PhaseKind;
-use rooflens_schema::{NameId, Opt, RankTables};
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
-use crate::part::part_of;
+use crate::part::PartsByName;
 
 /// Time by phase and part of the model, the phase with the most host time first.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -80,9 +80,6 @@ impl Analysis for PartsAnalysis {
     }
 }
 
-/// What belongs to no part.
-const OTHER: &str = "other";
-
 #[derive(Default)]
 struct State {
     sums: BTreeMap<(PhaseKind, &'static str), Sum>,
@@ -147,39 +144,11 @@ impl Fold for State {
     }
 }
 
-/// The part of each module's path, looked up once.
-struct PartsByName<'t> {
-    tables: &'t RankTables,
-    known: Vec<Option<&'static str>>,
-    /// Blocks with experts in them: what runs in the block itself is theirs, too.
-    moe: HashSet<String>,
-}
-
-impl<'t> PartsByName<'t> {
-    fn new(tables: &'t RankTables) -> Self {
-        let blocks = tables.names.iter().filter_map(|(_, name)| name.strip_suffix(".experts"));
-        PartsByName {
-            tables,
-            known: vec![None; tables.names.len()],
-            moe: blocks.map(str::to_owned).collect(),
-        }
-    }
-
-    fn of(&mut self, module: Opt<NameId>) -> &'static str {
-        let Some(name) = module.get() else { return OTHER };
-        if let Some(part) = self.known[name.index()] {
-            return part;
-        }
-        let path = self.tables.names.get(name);
-        let part = if self.moe.contains(path) { "moe" } else { part_of(path).unwrap_or(OTHER) };
-        self.known[name.index()] = Some(part);
-        part
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::OTHER;
+    use rooflens_schema::Opt;
     use rooflens_schema::tables::{OpRow, PhaseRow, PhaseSource};
 
     /// A prefill and two decode steps with operators in ranges of modules.

@@ -5,6 +5,7 @@
 
 mod efficiency;
 mod floors;
+mod matching;
 mod parts;
 mod torch_flops;
 mod work;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use efficiency::{Efficiency, PhaseEfficiency, RanBytes, RanFlops, efficiency};
 pub use floors::{ClassFloor, floors};
+pub use matching::{Matches, OperatorMatch, PhaseMatches, Traced, Unmatched, Variant, matches};
 pub use parts::{
     MeasuredPart, MeasuredPhase, PartRow, PhaseParts, StaticVsMeasured, Timeline, part_of, static_vs_measured,
 };

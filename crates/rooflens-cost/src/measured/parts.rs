@@ -17,6 +17,8 @@ use crate::setup::Setup;
 pub enum Timeline {
     /// Sums of the durations of device activities.
     Device,
+    /// Host time of operators, with that of operators inside.
+    Host,
     /// Host time of operators, less that of operators inside.
     HostSelf,
 }

@@ -118,6 +118,43 @@ fn add(
     shape: &Shape,
     count: u64,
 ) -> Result<(), WorkError> {
+    let times = u128::from(count);
+    let (mut needed, mut vision) = (Tally::default(), Tally::default());
+    add_steps(&mut needed, &mut vision, model, setup, shape, false, roof)?;
+    for row in needed.rows.iter().chain(&vision.rows) {
+        let class = sum.classes.entry(row.operator.class).or_default();
+        class.work += row.operator.work * (u128::from(row.layers) * times);
+        class.seconds += row.seconds.times(row.layers as f64 * count as f64);
+        let dtype = row.operator.storage.compute;
+        if row.operator.work.flops.useful > 0 && !sum.formats.contains(&dtype) {
+            sum.formats.push(dtype);
+        }
+    }
+    let mut padded = Tally::default();
+    add_steps(&mut padded, &mut Tally::default(), model, setup, shape, true, None)?;
+    for row in padded.rows.iter().chain(&vision.rows) {
+        let class = sum.framework.entry(row.operator.class).or_default();
+        let (flops, times) = (row.operator.work.flops, u128::from(row.layers) * times);
+        class.all_rows += flops.as_counted * times;
+        // The head is the one matrix that is spared rows whose result nobody asks for.
+        let last = if row.operator.class == LM_HEAD { flops.useful } else { flops.as_counted };
+        class.last_rows += last * times;
+    }
+    sum.tokens += Shape::tokens(&shape.needed) * times;
+    sum.padded_tokens += Shape::tokens(&shape.padded) * times;
+    Ok(())
+}
+
+/// Adds the operators of a pass to those of the language model and of the vision tower, with or without padding.
+pub(super) fn add_steps(
+    language: &mut Tally,
+    vision: &mut Tally,
+    model: &Model,
+    setup: &Setup,
+    shape: &Shape,
+    padded: bool,
+    roof: Option<&Roof>,
+) -> Result<(), WorkError> {
     let pictures = match (&model.vision, &shape.pictures) {
         (None, _) => &[][..],
         (Some(_), None) => return Err(WorkError::Pictures),
@@ -131,38 +168,14 @@ fn add(
     if !believed(&shape.needed) || !believed(&shape.padded) || !Tower::believes(pictures) {
         return Err(WorkError::Size);
     }
-    let times = u128::from(count);
-    let sampled = shape.sequences();
-    let mut needed = Tally::default();
-    needed.add_ragged(model, setup, &shape.needed, sampled, roof);
-    let mut vision = Tally::default();
+    let steps = if padded { &shape.padded } else { &shape.needed };
+    language.add_ragged(model, setup, steps, shape.sequences(), roof);
     if let Some(tower) = model.vision.as_ref().filter(|_| !pictures.is_empty()) {
         // Towers are small and stand whole on each device.
         let whole = Setup { parallel: crate::parallel::Parallel::NONE, ..setup.clone() };
         let pass = whole.pass(model, Step::vision(1, 1), 0, Touch::Expected);
         vision.add_vision(model, &pass, &tower.look(pictures), roof);
     }
-    for row in needed.rows.iter().chain(&vision.rows) {
-        let class = sum.classes.entry(row.operator.class).or_default();
-        class.work += row.operator.work * (u128::from(row.layers) * times);
-        class.seconds += row.seconds.times(row.layers as f64 * count as f64);
-        let dtype = row.operator.storage.compute;
-        if row.operator.work.flops.useful > 0 && !sum.formats.contains(&dtype) {
-            sum.formats.push(dtype);
-        }
-    }
-    let mut padded = Tally::default();
-    padded.add_ragged(model, setup, &shape.padded, sampled, None);
-    for row in padded.rows.iter().chain(&vision.rows) {
-        let class = sum.framework.entry(row.operator.class).or_default();
-        let (flops, times) = (row.operator.work.flops, u128::from(row.layers) * times);
-        class.all_rows += flops.as_counted * times;
-        // The head is the one matrix that is spared rows whose result nobody asks for.
-        let last = if row.operator.class == LM_HEAD { flops.useful } else { flops.as_counted };
-        class.last_rows += last * times;
-    }
-    sum.tokens += Shape::tokens(&shape.needed) * times;
-    sum.padded_tokens += Shape::tokens(&shape.padded) * times;
     Ok(())
 }
 

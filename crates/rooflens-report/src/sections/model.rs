@@ -1,12 +1,15 @@
 //! Each part of the model: what it must cost, beside the time that was measured in it.
 
 use rooflens_analyze::Findings;
-use rooflens_cost::measured::{FlopsCheck, PartRow, PhaseCheck, RunPhase, StaticVsMeasured, Timeline};
+use rooflens_cost::measured::{
+    FlopsCheck, Matches, OperatorMatch, PartRow, PhaseCheck, RunPhase, StaticVsMeasured, Timeline, Unmatched,
+    Variant,
+};
 
 use crate::block::{Block, Cell, Column, Field, Table};
 use crate::format;
 use crate::run::RunFacts;
-use crate::sections::{Detail, Section};
+use crate::sections::{Detail, Section, words};
 
 pub(super) struct ModelSection;
 
@@ -30,6 +33,10 @@ impl Section for ModelSection {
             Some(parts) => blocks.extend(by_part(parts)),
             None => blocks.extend(missing("static_vs_measured", "The time of each part of the model")),
         }
+        match &run.matches {
+            Some(matches) => blocks.extend(by_operator(matches)),
+            None => blocks.extend(missing("matches", "The time of each operator of the model")),
+        }
         match &run.flops_check {
             Some(check) => blocks.extend(by_torch(check)),
             None => blocks.extend(missing("flops_check", "The comparison with torch's own count")),
@@ -43,6 +50,7 @@ fn by_part(parts: &StaticVsMeasured) -> Vec<Block> {
     for (phase, of) in &parts.phases {
         let side = match of.timeline {
             Timeline::Device => "device time",
+            Timeline::Host => "operators' host time",
             Timeline::HostSelf => "operators' own host time",
         };
         let total = format::time(of.measured_ns as f64);
@@ -59,6 +67,44 @@ fn by_part(parts: &StaticVsMeasured) -> Vec<Block> {
         parts.not_computed.iter().map(|(name, why)| format!("{name}: {why}.")).collect();
     lines.extend(parts.assumptions.iter().map(|line| format!("{line}.")));
     blocks.push(Block::Lines(lines));
+    blocks
+}
+
+/// Operators of the static model beside the products that they were matched with.
+fn by_operator(matches: &Matches) -> Vec<Block> {
+    let mut blocks = vec![];
+    for (phase, of) in &matches.phases {
+        let matched = match of.equal {
+            true => "all are matched, to the operation".to_owned(),
+            false => format!(
+                "{} of {} operations are matched",
+                format::amount(of.matched_flops as f64, "FLOP"),
+                format::amount(of.static_flops as f64, "FLOP")
+            ),
+        };
+        blocks.push(Block::Heading(format!("{}: products of the model, {matched}", title(*phase))));
+        let (name, unmatched) = match phase {
+            RunPhase::Prefill => ("prefill_operators", "prefill_unmatched"),
+            RunPhase::Decode => ("decode_operators", "decode_unmatched"),
+            RunPhase::Mixed => ("mixed_operators", "mixed_unmatched"),
+        };
+        blocks.push(Block::Table(Table::new(name, OPERATORS, &of.operators, usize::MAX)));
+        if !of.unmatched.is_empty() {
+            blocks.push(Block::Heading("Products that the static model does not have".to_owned()));
+            blocks.push(Block::Table(Table::new(unmatched, UNMATCHED, &of.unmatched, MOST_UNMATCHED)));
+        }
+        let variant = |variant: &Variant| {
+            let cost =
+                variant.extra_ns.map_or(String::new(), |ns| format!(", {} at the peaks", format::time(ns)));
+            let layers = format::plural(i64::try_from(variant.layers).unwrap_or(i64::MAX), "layer");
+            format!("{}: {} in {layers}{cost}.", words(&variant.variant), variant.about)
+        };
+        if !of.variants.is_empty() {
+            blocks.push(Block::Lines(of.variants.iter().map(variant).collect()));
+        }
+    }
+    let reasons = matches.not_computed.iter().map(|(name, why)| format!("{name}: {why}."));
+    blocks.push(Block::Lines(std::iter::once(format!("Matched {}.", matches.rule)).chain(reasons).collect()));
     blocks
 }
 
@@ -114,6 +160,45 @@ const PARTS: &[Field<PartRow>] = &[
         Cell::or(row.share, Cell::Share, NO_TIME)
     }),
 ];
+
+/// Products without an operator that are shown.
+const MOST_UNMATCHED: usize = 20;
+
+const NOT_ALONE: &str = "it was matched only together with others, or not at all";
+
+const OPERATORS: &[Field<OperatorMatch>] = &[
+    (Column::text("name", "operator"), |row| Cell::code(row.name.clone())),
+    (Column::text("class", "class"), |row| Cell::text(&row.class)),
+    (Column::number("layers", "layers"), |row| whole(row.layers)),
+    (Column::number("layers_matched", "matched"), |row| whole(row.layers_matched)),
+    (Column::text("modules", "modules"), |row| {
+        Cell::text(row.modules.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+    }),
+    (Column::number("flops", "operations"), |row| Cell::Amount(row.flops as f64, "FLOP")),
+    (Column::number("floor_ns", "least time"), |row| Cell::or(row.floor_ns, Cell::MeanTime, NO_PEAKS)),
+    (Column::number("measured_ns", "measured"), |row| Cell::or(row.measured_ns, Cell::Time, NOT_ALONE)),
+    (Column::number("floor_share", "least / measured"), |row| {
+        let why = if row.floor_ns.is_none() { NO_PEAKS } else { NOT_ALONE };
+        Cell::or(row.floor_share, Cell::Share, why)
+    }),
+];
+
+const UNMATCHED: &[Field<Unmatched>] = &[
+    (Column::number("layer", "layer"), |row| {
+        Cell::or(row.layer, |layer| Cell::Count(layer.into()), "outside of layers")
+    }),
+    (Column::text("module", "module"), |row| Cell::text(&row.module)),
+    (Column::text("operator", "operator"), |row| Cell::code(row.operator.clone())),
+    (Column::number("calls", "calls"), |row| whole(row.calls)),
+    (Column::number("flops", "operations"), |row| {
+        Cell::or(row.flops, |flops| Cell::Amount(flops as f64, "FLOP"), "shapes do not tell")
+    }),
+    (Column::number("ns", "measured"), |row| Cell::Time(row.ns)),
+];
+
+fn whole(count: u64) -> Cell {
+    Cell::Count(i64::try_from(count).unwrap_or(i64::MAX))
+}
 
 type Checked = (RunPhase, PhaseCheck);
 

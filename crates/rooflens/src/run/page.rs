@@ -33,6 +33,7 @@ pub fn facts(document: &RunDocument) -> RunFacts {
         decode_tokens_per_s: measured.and_then(|of| of.decode_tokens_per_s),
         efficiency: document.joined.efficiency.clone(),
         flops_check: document.joined.flops_check.clone(),
+        matches: document.joined.matches.clone(),
         static_vs_measured: document.joined.static_vs_measured.clone(),
         reasons: document
             .joined

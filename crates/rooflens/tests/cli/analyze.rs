@@ -35,6 +35,7 @@ fn the_json_document_has_its_keys_in_order() {
         "ledger",
         "modules",
         "parts",
+        "products",
         "frames",
         "memory",
         "communication",

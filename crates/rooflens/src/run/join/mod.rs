@@ -1,7 +1,8 @@
-//! What was measured, beside what the model must cost: `efficiency`, `flops_check` and `static_vs_measured` of
+//! What was measured, beside what the model must cost: `efficiency`, `flops_check`, `matches` and `static_vs_measured` of
 //! `metrics.json`.
 
 mod circumstances;
+mod products;
 mod shapes;
 
 pub use self::circumstances::{circumstances, complete};
@@ -10,14 +11,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{Parts, PartsOfPhase};
+use rooflens_analyze::analyses::{Parts, PartsOfPhase, Products, Trace};
 use rooflens_collect::Stage;
 use rooflens_collect::plan::{Places, StaticWork};
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::measured::{
-    self, Efficiency, FlopsCheck, MeasuredPart, MeasuredPhase, Ran, RunPhase, StaticVsMeasured, Timeline,
-    TorchFlops,
+    self, Efficiency, FlopsCheck, Matches, MeasuredPart, MeasuredPhase, Ran, RunPhase, StaticVsMeasured,
+    Timeline, TorchFlops,
 };
 use rooflens_cost::precision::Dtype;
 use rooflens_cost::{Model, Parallel, Setup};
@@ -36,6 +37,8 @@ pub struct Joined {
     pub efficiency: Option<Efficiency>,
     /// Operations of the profiled round by the static model and by torch.
     pub flops_check: Option<FlopsCheck>,
+    /// Products of the profiled round, each matched with an operator of the static model.
+    pub matches: Option<Matches>,
     /// Each part of the model in the profiled round.
     pub static_vs_measured: Option<StaticVsMeasured>,
     /// Why something is null.
@@ -46,6 +49,7 @@ pub struct Joined {
 /// Names of what is joined.
 const EFFICIENCY: &str = "efficiency";
 const FLOPS_CHECK: &str = "flops_check";
+const MATCHES: &str = "matches";
 const STATIC_VS_MEASURED: &str = "static_vs_measured";
 
 /// Joins what a run left with what its model must cost.
@@ -70,13 +74,16 @@ pub fn join(
             let round = profiled_round(&profiled);
             let check = round.as_ref().map_err(Clone::clone);
             let check = check.and_then(|ran| known.flops_check(ran, &profiled));
+            let matched = round.as_ref().map_err(Clone::clone);
+            let matched = matched.and_then(|ran| known.matches(ran, findings, &profiled));
             let parts = round.and_then(|ran| known.parts(&ran, findings));
             joined.efficiency = joined.keep(EFFICIENCY, efficiency);
             joined.flops_check = joined.keep(FLOPS_CHECK, check);
+            joined.matches = joined.keep(MATCHES, matched);
             joined.static_vs_measured = joined.keep(STATIC_VS_MEASURED, parts);
         }
         Err(reason) => {
-            for name in [EFFICIENCY, FLOPS_CHECK, STATIC_VS_MEASURED] {
+            for name in [EFFICIENCY, FLOPS_CHECK, MATCHES, STATIC_VS_MEASURED] {
                 joined.reasons.insert(name, reason.clone());
             }
         }
@@ -97,6 +104,7 @@ pub fn kept(run: &RunDir) -> Joined {
     for (name, is_there) in [
         (EFFICIENCY, joined.efficiency.is_some()),
         (FLOPS_CHECK, joined.flops_check.is_some()),
+        (MATCHES, joined.matches.is_some()),
         (STATIC_VS_MEASURED, joined.static_vs_measured.is_some()),
     ] {
         if !is_there {
@@ -181,12 +189,23 @@ impl Known {
         };
         let torch: TorchFlops = serde_json::from_slice(&bytes)
             .map_err(|error| format!("torch_flops.json cannot be read: {error}"))?;
-        let facts: Json = std::fs::read(folder.join("workload.json"))
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default();
-        let all_logits = facts.get("logits").and_then(Json::as_str) == Some("all");
-        Ok(measured::flops_check(&self.model, &self.setup, ran, &torch, all_logits))
+        Ok(measured::flops_check(&self.model, &self.setup, ran, &torch, all_logits(folder)))
+    }
+
+    fn matches(&self, ran: &[Ran], findings: Option<&Findings>, folder: &Path) -> Result<Matches, String> {
+        let findings = findings.ok_or("there is no trace")?;
+        let Products(products) = findings
+            .get()
+            .ok_or("the trace has no operators with shapes inside phases: record_shapes tells them")?;
+        if findings.get::<Trace>().is_some_and(|trace| trace.ranks > 1) {
+            return Err("the trace is of several ranks, and the static model of one".to_owned());
+        }
+        let (traced, timeline) = products::traced(products);
+        if traced.is_empty() {
+            return Err("no phase of the trace is a prefill or a decode step".to_owned());
+        }
+        let (model, setup, device) = (&self.model, &self.setup, self.device.as_ref());
+        Ok(measured::matches(model, setup, device, ran, &traced, timeline, all_logits(folder)))
     }
 
     fn parts(&self, ran: &[Ran], findings: Option<&Findings>) -> Result<StaticVsMeasured, String> {
@@ -200,6 +219,11 @@ impl Known {
         let (device, why) = (self.device.as_ref(), &self.no_device);
         Ok(measured::static_vs_measured(&self.model, &self.setup, device, why, ran, &measured))
     }
+}
+
+/// Whether the head was run for every row of a prompt.
+fn all_logits(folder: &Path) -> bool {
+    super::files::read_json(&folder.join("workload.json")).get("logits").and_then(Json::as_str) == Some("all")
 }
 
 /// What torch calls a format, as the cost model names it.
@@ -220,16 +244,21 @@ fn profiled_round(folder: &Path) -> Result<Vec<Ran>, String> {
     shapes::of_kind(&Rows::read(folder).steps, "profiled")
 }
 
-/// What the trace tells of each phase. A vision tower runs within the prefill.
+/// A vision tower runs within the prefill.
+fn run_phase(kind: PhaseKind) -> Option<RunPhase> {
+    match kind {
+        PhaseKind::Prefill | PhaseKind::Vision => Some(RunPhase::Prefill),
+        PhaseKind::Decode => Some(RunPhase::Decode),
+        PhaseKind::Mixed => Some(RunPhase::Mixed),
+        PhaseKind::Diffusion | PhaseKind::Step | PhaseKind::Range => None,
+    }
+}
+
+/// What the trace tells of each phase.
 fn measured_parts(phases: &[PartsOfPhase]) -> Vec<MeasuredPhase> {
     let mut found: BTreeMap<RunPhase, Vec<&PartsOfPhase>> = BTreeMap::new();
     for phase in phases {
-        let run_phase = match phase.phase {
-            PhaseKind::Prefill | PhaseKind::Vision => RunPhase::Prefill,
-            PhaseKind::Decode => RunPhase::Decode,
-            PhaseKind::Mixed => RunPhase::Mixed,
-            PhaseKind::Diffusion | PhaseKind::Step | PhaseKind::Range => continue,
-        };
+        let Some(run_phase) = run_phase(phase.phase) else { continue };
         found.entry(run_phase).or_default().push(phase);
     }
     let of_phase = |(phase, all): (RunPhase, Vec<&PartsOfPhase>)| {
