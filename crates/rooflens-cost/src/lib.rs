@@ -119,6 +119,6 @@ pub use config::ConfigError;
 pub use estimate::{Estimate, EstimateError};
 pub use model::Model;
 pub use parallel::Parallel;
-pub use questions::{blueprint, compare, crossover, hold, inverse, sweep};
+pub use questions::{blueprint, compare, crossover, hold, inverse, sweep, tiles};
 pub use setup::Setup;
 pub use workload::Workload;

@@ -72,6 +72,38 @@ fn operators_of_groups(unit: &Unit, groups: &[Pass], buffer: &mut Vec<Operator>)
     }
 }
 
+/// Visits the operators of one step whose sequences differ, unit by unit: `groups` of equal ones, and
+/// `sampled` rows of logits in all.
+///
+/// What a token costs wherever it stands is counted over all tokens together, so that weights are read
+/// once and experts are touched by all; what depends on the context is counted group by group.
+pub fn visit_ragged(
+    model: &Model,
+    setup: &Setup,
+    groups: &[Step],
+    sampled: u64,
+    mut each: impl FnMut(Place, u64, &Unit, &[Operator]),
+) {
+    let tokens: u128 = groups.iter().map(Step::tokens).sum();
+    let Ok(new) = u64::try_from(tokens) else { return };
+    let is_decode = groups.iter().all(|group| group.phase == Phase::Decode);
+    let phase = if is_decode { Phase::Decode } else { Phase::Prefill };
+    let all = Step { phase, sequences: 1, new, past: 0, sampled, media: 0 };
+    let all = setup.pass(model, all, 0, Touch::Expected);
+    let groups: Vec<Pass> = groups.iter().map(|step| setup.pass(model, *step, 0, Touch::Expected)).collect();
+    let mut buffer = Vec::new();
+    for (place, layers, units) in parts(model, false) {
+        for unit in units {
+            buffer.clear();
+            match unit.is_per_token() {
+                true => unit.operators(&all, &mut buffer),
+                false => operators_of_groups(unit, &groups, &mut buffer),
+            }
+            each(place, layers, unit, &buffer);
+        }
+    }
+}
+
 /// Visits the operators that draft `draft` tokens in one step on one device: for each token a draft layer
 /// and the head. Each visit has the number of tokens that the layer drafts.
 pub fn visit_drafts(
@@ -134,9 +166,6 @@ impl Tally {
     }
 
     /// Adds a step whose sequences differ: `groups` of equal ones, and `sampled` rows of logits in all.
-    ///
-    /// What a token costs wherever it stands is counted over all tokens together, so that weights are read
-    /// once and experts are touched by all; what depends on the context is counted group by group.
     pub fn add_ragged(
         &mut self,
         model: &Model,
@@ -145,27 +174,12 @@ impl Tally {
         sampled: u64,
         roof: Option<&Roof>,
     ) {
-        let tokens: u128 = groups.iter().map(Step::tokens).sum();
-        let Ok(new) = u64::try_from(tokens) else { return };
-        let is_decode = groups.iter().all(|group| group.phase == Phase::Decode);
-        let phase = if is_decode { Phase::Decode } else { Phase::Prefill };
-        let all = Step { phase, sequences: 1, new, past: 0, sampled, media: 0 };
-        let all = setup.pass(model, all, 0, Touch::Expected);
-        let groups: Vec<Pass> =
-            groups.iter().map(|step| setup.pass(model, *step, 0, Touch::Expected)).collect();
-        let (mut buffer, mut at) = (Vec::new(), 0);
-        for (place, layers, units) in parts(model, false) {
-            buffer.clear();
-            for unit in units {
-                match unit.is_per_token() {
-                    true => unit.operators(&all, &mut buffer),
-                    false => operators_of_groups(unit, &groups, &mut buffer),
-                }
-            }
-            for operator in &buffer {
+        let mut at = 0;
+        visit_ragged(model, setup, groups, sampled, |place, layers, _, operators| {
+            for operator in operators {
                 self.add_operator(&mut at, place, layers, operator, roof);
             }
-        }
+        });
         self.steps += 1;
     }
 

@@ -60,6 +60,23 @@ pub struct Alternative {
     pub floors: Vec<Floor>,
     /// Work that is done at once, in multiples of what was: 2 where the batch is doubled.
     pub work: f64,
+    /// The same with every product in whole tiles, for each size of them; empty where that is not asked.
+    pub tiles: Vec<Tiles>,
+}
+
+/// Least times of all steps where matrix products are done in whole tiles.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tiles {
+    /// Columns of a tile.
+    pub side: u64,
+    /// As the model is.
+    pub old_ns: f64,
+    /// After the change, for as many useful operations.
+    pub new_ns: f64,
+    /// The part of the operations that is padding, 0 to 1.
+    pub old_padding: f64,
+    /// The same after the change.
+    pub new_padding: f64,
 }
 
 /// Sum of least times, without exchange between devices: that is not on the kernels' line.
@@ -110,20 +127,33 @@ impl<'a> Case<'a> {
     }
 
     /// The least times after a change that a rule may advise.
-    pub(super) fn alternative(&self, rule: &str) -> Result<&'a Alternative, String> {
+    pub(super) fn alternative(&self, rule: &'static str) -> Result<&'a Alternative, String> {
+        let found = self.alternatives(rule)?.next();
+        found.ok_or_else(|| "the model cannot be changed so, or is so already".to_owned())
+    }
+
+    /// The same where there may be several, or none, in the order of preference.
+    pub(super) fn alternatives(
+        &self,
+        rule: &'static str,
+    ) -> Result<impl Iterator<Item = &'a Alternative>, String> {
         if self.phase.floors.is_empty() {
             let reason = self.ledger.not_computed.get("floor").cloned();
             return Err(reason.unwrap_or_else(|| format!("the {} steps have no floor", self.phase.phase)));
         }
-        let of_phase = |found: &&Alternative| found.rule == rule && found.phase == self.phase.phase;
-        let found = self.around.alternatives.iter().find(of_phase);
-        found.ok_or_else(|| "the model cannot be changed so, or is so already".to_owned())
+        let phase = self.phase.phase;
+        let all = self.around.alternatives.iter();
+        Ok(all.filter(move |found| found.rule == rule && found.phase == phase))
+    }
+
+    /// What kernels gain where their least time shrinks; see [`Case::shrunk`].
+    pub(super) fn smaller_floor(&self, new: &[Floor]) -> Option<Range> {
+        self.shrunk(sum(&self.phase.floors), sum(new))
     }
 
     /// What kernels gain where their least time shrinks: no less than the least time itself does, and at
     /// most in proportion. Where the host is the slower side, a faster device only waits longer.
-    pub(super) fn smaller_floor(&self, new: &[Floor]) -> Option<Range> {
-        let (old, new) = (sum(&self.phase.floors), sum(new));
+    pub(super) fn shrunk(&self, old: f64, new: f64) -> Option<Range> {
         let ratio = new / old;
         if !(ratio.is_finite() && ratio < 1.0) {
             return None;

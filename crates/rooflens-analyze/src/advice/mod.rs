@@ -7,12 +7,15 @@
 //! To add a rule: a file here, a `mod` line and an entry in [`ALL`].
 
 mod case;
+mod chunked_prefill;
 mod copy_operators;
 mod cuda_graphs;
 mod dtype;
+mod expert_granularity;
 mod fusion;
 mod gqa;
 mod host_code;
+mod kv_layout;
 mod kv_quantisation;
 mod larger_batch;
 mod overlap_communication;
@@ -26,9 +29,10 @@ mod tensor_parallel;
 mod tests;
 mod threads;
 mod throttling;
+mod tile_fit;
 mod weight_quantisation;
 
-pub use case::{Alternative, Case, Circumstances, Padding};
+pub use case::{Alternative, Case, Circumstances, Padding, Tiles};
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -152,12 +156,16 @@ pub const ALL: &[&dyn Rule] = &[
     &dtype::Dtype,
     &tensor_cores::TensorCores,
     &padding::PaddingRule,
+    &chunked_prefill::ChunkedPrefill,
     &threads::Threads,
     &throttling::Throttling,
     &larger_batch::LargerBatch,
     &weight_quantisation::WeightQuantisation,
     &kv_quantisation::KvQuantisation,
     &gqa::Gqa,
+    &kv_layout::KvLayout,
+    &expert_granularity::ExpertGranularity,
+    &tile_fit::TileFit,
     &tensor_parallel::TensorParallel,
 ];
 

@@ -9,6 +9,10 @@ use rooflens_schema::tables::ActivityKind;
 /// The rule.
 pub(super) struct PinnedCopies;
 
+/// Of the time of pageable copies, what pinned memory surely saves. NVIDIA's "How to Optimize Data Transfers in CUDA
+/// C/C++" has 2.3 GB/s from pageable and 5.8 GB/s from pinned memory.
+const SURE: f64 = 0.5;
+
 impl Rule for PinnedCopies {
     fn name(&self) -> &'static str {
         "pinned_copies"
@@ -39,7 +43,7 @@ impl Rule for PinnedCopies {
         }));
         Ok(Some(Draft {
             title: "Copy from pinned memory, behind compute".to_owned(),
-            gain_ns: Range::new(copies * share / 2.0, copies),
+            gain_ns: Range::new(copies * share * SURE, copies),
             evidence,
             computed: "half of the pageable copies, up to all exposed copies".to_owned(),
             change: "tensor.pin_memory() on the host's side, .to(device, non_blocking=True) on a stream of its own"

@@ -14,7 +14,7 @@ const SIMT: &[&str] = &["simt", "sgemm", "dgemm", "_ffma_", "gemm_fp32"];
 const MATRIX_UNITS: &[&str] =
     &["tensorop", "xmma", "hmma", "gmma", "wmma", "s16816", "s1688", "tf32", "bf16", "h1688"];
 /// Of the time of such products: at least the step from vector units to TF32 at half efficiency, up to the
-/// ratio of rates (A100: 19.5 against 156 TFLOP/s).
+/// ratio of rates (NVIDIA A100 datasheet: 19.5 against 156 TFLOP/s).
 const GAIN: (f64, f64) = (0.4, 0.88);
 
 impl Rule for TensorCores {

@@ -84,9 +84,20 @@ fn with_floor(cause: GapCause) -> (Findings, Circumstances) {
         change: String::new(),
         floors: floors(ns),
         work,
+        tiles: Vec::new(),
     };
-    let alternatives =
-        vec![alternative("weight_quantisation", 60_000.0, 1.0), alternative("larger_batch", 110_000.0, 2.0)];
+    let tiles = |side, new_ns| Tiles { side, old_ns: 120_000.0, new_ns, old_padding: 0.2, new_padding: 0.0 };
+    let alternatives = vec![
+        alternative("weight_quantisation", 60_000.0, 1.0),
+        alternative("larger_batch", 110_000.0, 2.0),
+        alternative("kv_layout", 75_000.0, 1.0),
+        alternative("expert_granularity", 99_500.0, 1.0),
+        alternative("expert_granularity", 50_000.0, 1.0),
+        Alternative {
+            tiles: vec![tiles(64, 114_000.0), tiles(128, 90_000.0)],
+            ..alternative("tile_fit", 100_000.0, 1.0)
+        },
+    ];
     (found, Circumstances { alternatives, ..Circumstances::default() })
 }
 
@@ -97,6 +108,11 @@ fn a_smaller_floor_and_a_larger_batch() {
     let list = advise(&found, &around);
     let gain = |rule: &str| list.items.iter().find(|advice| advice.rule == rule).map(|advice| advice.gain_ns);
     assert_eq!(gain("weight_quantisation"), Some(Range::new(40_000.0, 100_000.0)));
+    // A smaller cache: 25 of 100, or 250 * 25 %. Coarser experts spare half a percent: fewer spare 50, or 250 * 50 %.
+    assert_eq!(gain("kv_layout"), Some(Range::new(25_000.0, 62_500.0)));
+    assert_eq!(gain("expert_granularity"), Some(Range::new(50_000.0, 125_000.0)));
+    // Tiles of 64: 6 of 120; tiles of 128: 250 * 30 / 120.
+    assert_eq!(gain("tile_fit"), Some(Range::new(6_000.0, 62_500.0)));
     // Twice the batch: a step grows by 10 of 925 µs, or kernels by a tenth; half of the steps.
     assert_eq!(
         gain("larger_batch"),
@@ -109,6 +125,21 @@ fn a_smaller_floor_and_a_larger_batch() {
         list.items.iter().find(|advice| advice.rule == "weight_quantisation").map(|advice| advice.gain_ns);
     assert_eq!(gain, Some(Range::new(0.0, 100_000.0 * 250.0 / 925.0)));
     assert_eq!(list.items[0].rule, "cuda_graphs");
+}
+
+#[test]
+fn where_a_size_of_tiles_fits_nothing_is_sure() {
+    let (found, mut around) = with_floor(GapCause::Dispatch);
+    let tiles = &mut around.alternatives.last_mut().expect("tile_fit").tiles;
+    tiles[0].new_ns = tiles[0].old_ns;
+    let gain = |around: &Circumstances| {
+        let list = advise(&found, around);
+        list.items.iter().find(|advice| advice.rule == "tile_fit").map(|advice| advice.gain_ns)
+    };
+    assert_eq!(gain(&around), Some(Range::new(0.0, 62_500.0)));
+    // Where both fit, there is nothing to say.
+    around.alternatives.last_mut().expect("tile_fit").tiles[1].new_ns = 120_000.0;
+    assert_eq!(gain(&around), None);
 }
 
 #[test]

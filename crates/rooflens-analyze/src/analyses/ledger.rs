@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
 use crate::kernel_catalog::KernelClass;
-use crate::ledger::{self, Floor, Floors, Line, PhaseFloors, Waits, is_needed, waits};
+use crate::ledger::{self, Floor, Floors, Line, PhaseFloors, Stalls, Waits, is_needed, waits};
 use crate::role::Roles;
 use crate::statistics::{Durations, share};
 
@@ -28,6 +28,9 @@ pub struct Ledger {
     pub phases: Vec<PhaseLedger>,
     /// The model and device behind `floor`; null without one.
     pub floor_of: Option<FloorSource>,
+    /// Sequences that waited for prompts of others: what advice looks at.
+    #[serde(skip)]
+    pub stalls: Stalls,
     /// What is null, and why.
     pub not_computed: BTreeMap<String, String>,
 }
@@ -209,6 +212,7 @@ struct State {
 #[derive(Default)]
 struct Timelines {
     count: usize,
+    stalls: Stalls,
     phases: BTreeMap<Option<PhaseKind>, Phase>,
 }
 
@@ -248,8 +252,8 @@ impl Fold for State {
         } else {
             self.device.devices(tables);
         }
-        for phase in self.device.phases.values_mut().chain(self.host.phases.values_mut()) {
-            phase.close_steps(&tables.phases);
+        for timelines in [&mut self.device, &mut self.host] {
+            timelines.close_steps(tables);
         }
     }
 
@@ -262,6 +266,19 @@ impl Fold for State {
 }
 
 impl Timelines {
+    /// Ends the steps of a rank: ids start anew in the next.
+    fn close_steps(&mut self, tables: &RankTables) {
+        let of_text = |kind: &Option<PhaseKind>| {
+            matches!(kind, Some(PhaseKind::Prefill | PhaseKind::Decode | PhaseKind::Mixed))
+        };
+        let steps = self.phases.iter().filter(|(kind, _)| of_text(kind));
+        let steps = steps.flat_map(|(_, phase)| phase.steps.open.keys()).map(|row| *row as usize);
+        self.stalls.add(&tables.phases, steps.collect());
+        for phase in self.phases.values_mut() {
+            phase.close_steps(&tables.phases);
+        }
+    }
+
     fn devices(&mut self, tables: &RankTables) {
         let kernels = &tables.kernels;
         let (roles, classes) = (Roles::new(tables), ledger::Classes::new(tables));
@@ -372,13 +389,14 @@ impl Timelines {
             lines: lines(&times),
             phases,
             floor_of: None,
+            stalls: self.stalls,
             not_computed: BTreeMap::from([("floor".to_owned(), reason.to_owned())]),
         }
     }
 }
 
 impl Steps {
-    /// Ends the steps of a rank: ids start anew in the next.
+    /// Ends the steps of a rank.
     fn close(&mut self) {
         for (_, times) in self.open.drain() {
             self.wall.push(sum(&times));

@@ -158,6 +158,7 @@ pub fn analyze(ranks: &mut [RankTables], notes: Vec<Note>) -> Findings {
 mod tests {
     use std::collections::BTreeSet;
 
+    use rooflens_schema::Opt;
     use rooflens_schema::tables::{ApiKind, GapCause, PhaseKind, PhaseSource};
 
     use super::*;

@@ -16,6 +16,11 @@ pub const LEAST_CHANGE: f64 = 0.01;
 /// Rate of false discoveries among the lines that are called changed.
 pub const LEVEL: f64 = 0.05;
 
+/// Most names of a side in a label; of more, the one that takes longest stands for all.
+const SHOWN: usize = 2;
+/// Most characters of a name in a label that has several: the numbers beside it must be seen.
+const LETTERS: usize = 26;
+
 /// What became of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -103,16 +108,69 @@ pub struct TimelineChange {
     pub phases: Vec<PhaseChange>,
     /// Lines: changes first, largest first, then the rest.
     pub lines: Vec<Line>,
-    /// Phases that only one side has.
-    pub left_out: Vec<&'static str>,
+    /// Phases that only A has.
+    pub only_a: Vec<&'static str>,
+    /// Phases that only B has.
+    pub only_b: Vec<&'static str>,
+}
+
+/// What changed in one place of a job.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PlaceChange {
+    /// The rank, in their order.
+    pub rank: usize,
+    /// The device, by its order in the rank; null where the work is that of the host.
+    pub device: Option<i32>,
+    /// What changed.
+    #[serde(flatten)]
+    pub change: TimelineChange,
+}
+
+/// Compares the timelines of places that are on both sides. The place with the largest change comes first.
+pub fn places<'a>(
+    pairs: impl Iterator<Item = ((usize, Option<i32>), &'a Timeline, &'a Timeline)>,
+) -> Vec<PlaceChange> {
+    let compared = pairs.map(|((rank, device), a, b)| PlaceChange { rank, device, change: unjudged(a, b) });
+    let mut places: Vec<PlaceChange> = compared.collect();
+    // To look at more places is to ask more questions.
+    judge(places.iter_mut().flat_map(|place| &mut place.change.lines).collect());
+    places.iter_mut().for_each(|place| place.change.sort());
+    let largest = |place: &PlaceChange| {
+        place.change.lines.first().filter(|line| line.is_change).map_or(0.0, |line| place.change.size(line))
+    };
+    // Sorting is stable: where nothing changed, the first stays first.
+    places.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
+    places
 }
 
 /// Compares two timelines.
 pub fn timelines(a: &Timeline, b: &Timeline) -> TimelineChange {
+    let place = places(std::iter::once(((0, None), a, b))).pop();
+    place.map(|place| place.change).unwrap_or_default()
+}
+
+impl TimelineChange {
+    /// What of a line's change is its own, over all steps.
+    fn size(&self, line: &Line) -> f64 {
+        let phase = self.phases.iter().find(|phase| phase.phase == line.phase);
+        line.own_ns.abs() * phase.map_or(0, |phase| phase.a_steps) as f64
+    }
+
+    fn sort(&mut self) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.sort_by(|a, b| {
+            let by_size = self.size(b).total_cmp(&self.size(a));
+            b.is_change.cmp(&a.is_change).then(by_size).then_with(|| a.label.cmp(&b.label))
+        });
+        self.lines = lines;
+    }
+}
+
+fn unjudged(a: &Timeline, b: &Timeline) -> TimelineChange {
     let mut change = TimelineChange::default();
     for (phase, steps) in &a.phases {
         let Some(others) = b.phases.get(phase) else {
-            change.left_out.push(phase);
+            change.only_a.push(phase);
             continue;
         };
         let mut lines = lines(phase, steps, others, a.on_device);
@@ -121,15 +179,7 @@ pub fn timelines(a: &Timeline, b: &Timeline) -> TimelineChange {
         change.phases.push(PhaseChange { common_ratio: common, ..of_phase(phase, steps, others) });
         change.lines.extend(lines);
     }
-    change.left_out.extend(b.phases.keys().filter(|phase| !a.phases.contains_key(*phase)));
-    judge(&mut change.lines);
-    let steps = |line: &Line| {
-        change.phases.iter().find(|phase| phase.phase == line.phase).map_or(0, |phase| phase.a_steps)
-    };
-    change.lines.sort_by(|a, b| {
-        let size = |line: &Line| line.own_ns.abs() * steps(line) as f64;
-        b.is_change.cmp(&a.is_change).then(size(b).total_cmp(&size(a))).then_with(|| a.label.cmp(&b.label))
-    });
+    change.only_b.extend(b.phases.keys().filter(|phase| !a.phases.contains_key(*phase)));
     change
 }
 
@@ -142,7 +192,7 @@ fn of_phase(phase: &'static str, a: &[Step], b: &[Step]) -> PhaseChange {
         b_steps: b.len(),
         a_ns: median(&in_a),
         b_ns: median(&in_b),
-        ratio: ratio(&in_a, &in_b, 0.5),
+        ratio: ratio(&in_a, &in_b),
         common_ratio: None,
     }
 }
@@ -242,6 +292,7 @@ fn line(phase: &'static str, what: &'static str, a: &Half, b: &Half, on_device: 
     let how = how(a, b, a_count, b_count);
     let too_few = in_a.len().min(in_b.len()) < FEWEST;
     let main_type = |half: &Half| half.types.iter().max_by_key(|(_, ns)| **ns).map(|(name, _)| name.clone());
+    let ratio = ratio(in_a, in_b);
     let types = main_type(a).zip(main_type(b)).filter(|(a, b)| is_work && a != b);
     Line {
         phase,
@@ -257,8 +308,13 @@ fn line(phase: &'static str, what: &'static str, a: &Half, b: &Half, on_device: 
         b_ns,
         delta_ns: b_ns - a_ns,
         own_ns: b_ns - a_ns,
-        ratio: ratio(in_a, in_b, 0.5),
-        p_adjusted: if too_few { None } else { rank_sum(in_a, in_b) },
+        p_adjusted: match &ratio {
+            Some(ratio) => Some(ratio.p),
+            // A has none of it: only the ranks can tell.
+            None if !too_few => rank_sum(in_a, in_b),
+            None => None,
+        },
+        ratio,
         is_change: false,
         not_judged: too_few.then_some("fewer than four steps a side"),
     }
@@ -287,7 +343,19 @@ fn label(what: &str, how: How, a: &Half, b: &Half, on_device: bool) -> String {
         let is_kernel = on_device && name != END;
         if is_kernel { kernel_catalog::describe(name, ActivityHint::Kernel).short_name } else { name.clone() }
     };
-    let side = |half: &Half| by_time(half).iter().map(short).collect::<Vec<String>>().join(" + ");
+    let side = |half: &Half| {
+        let names = by_time(half);
+        let mut shown: Vec<String> = names.iter().map(short).collect();
+        shown.dedup();
+        if how != How::Same || shown.len() > 1 {
+            shown.iter_mut().for_each(clip);
+        }
+        if shown.len() > SHOWN {
+            format!("{} + {} more", shown[0], shown.len() - 1)
+        } else {
+            shown.join(" + ")
+        }
+    };
     let work = match how {
         How::Same | How::Gone => side(a),
         How::New => side(b),
@@ -301,12 +369,17 @@ fn label(what: &str, how: How, a: &Half, b: &Half, on_device: bool) -> String {
     }
 }
 
+fn clip(name: &mut String) {
+    if name.chars().count() > LETTERS {
+        *name = name.chars().take(LETTERS - 1).chain(['…']).collect();
+    }
+}
+
 /// Corrects for the number of lines and says which are changes.
-fn judge(lines: &mut [Line]) {
-    let asked: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].p_adjusted.is_some()).collect();
-    let p_values: Vec<f64> = asked.iter().filter_map(|&i| lines[i].p_adjusted).collect();
-    for (&i, p) in asked.iter().zip(adjusted(&p_values)) {
-        let line = &mut lines[i];
+fn judge(lines: Vec<&mut Line>) {
+    let mut asked: Vec<&mut Line> = lines.into_iter().filter(|line| line.p_adjusted.is_some()).collect();
+    let p_values: Vec<f64> = asked.iter().filter_map(|line| line.p_adjusted).collect();
+    for (line, p) in asked.iter_mut().zip(adjusted(&p_values)) {
         line.p_adjusted = Some(p);
         let is_sure = line.ratio.as_ref().is_none_or(Ratio::excludes_same);
         let is_enough = line.delta_ns.abs() >= LEAST_CHANGE * line.a_ns;

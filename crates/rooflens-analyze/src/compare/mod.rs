@@ -4,6 +4,9 @@
 //! what two runs did step by step: a kernel that is gone and another that came in its place are one line, so that
 //! a rename or a fusion is no loss and no gain.
 
+mod blocks;
+#[cfg(test)]
+mod calibration;
 mod false_discovery;
 mod lines;
 mod matching;
@@ -16,8 +19,10 @@ mod tests;
 mod timeline;
 
 pub use false_discovery::adjusted;
-pub use lines::{How, LEAST_CHANGE, LEVEL, Line, PhaseChange, TimelineChange, timelines};
-pub use pair::{Check, CheckVerdict, Difference, Headline, Pair};
+pub use lines::{
+    How, LEAST_CHANGE, LEVEL, Line, PhaseChange, PlaceChange, TimelineChange, places, timelines,
+};
+pub use pair::{Check, CheckVerdict, Difference, Headline, Pair, judge};
 pub use rank_sum::rank_sum;
 pub use ratio::{FEWEST, Ratio, percentile, ratio};
 pub use timeline::{Item, Step, Timeline};

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::lines::{LEVEL, TimelineChange};
+use super::false_discovery::adjusted;
+use super::lines::{LEVEL, PlaceChange};
 use super::ratio::{FEWEST, Ratio, percentile, ratio};
 
 /// A number of both sides.
@@ -22,34 +23,50 @@ pub struct Headline {
     pub b_rounds: usize,
     /// B / A; null where there are too few rounds.
     pub ratio: Option<Ratio>,
-    /// Whether it is more than chance.
+    /// Probability of such a difference by chance, corrected for the number of metrics; null where too few.
+    pub p_adjusted: Option<f64>,
+    /// Whether it is more than chance, and more than what a side did by itself.
     pub is_change: bool,
     /// Why it was not judged, where it was not.
     pub not_judged: Option<String>,
 }
 
 impl Headline {
-    /// Of the values of the rounds of each side.
+    /// Of the values of the rounds of each side, in the order of time. Judged by itself; [`judge`] corrects for
+    /// others.
     pub fn of(metric: &'static str, more_is_better: bool, a: &[f64], b: &[f64]) -> Self {
         let median = |values: &[f64]| {
             let mut sorted = values.to_vec();
             sorted.sort_by(f64::total_cmp);
             (!sorted.is_empty()).then(|| percentile(&sorted, 0.5))
         };
-        let ratio = ratio(a, b, 0.5);
+        let ratio = ratio(a, b);
         let fewest = a.len().min(b.len());
         let why = || format!("{} and {} rounds: at least {FEWEST} a side are needed", a.len(), b.len());
-        Headline {
+        let mut headline = Headline {
             metric,
             more_is_better,
             a: median(a),
             b: median(b),
             a_rounds: a.len(),
             b_rounds: b.len(),
-            is_change: ratio.as_ref().is_some_and(|ratio| ratio.p < LEVEL && ratio.excludes_same()),
+            p_adjusted: None,
+            is_change: false,
             ratio,
             not_judged: (fewest < FEWEST).then(why),
-        }
+        };
+        judge(std::slice::from_mut(&mut headline));
+        headline
+    }
+}
+
+/// Corrects for the number of metrics and says which changed.
+pub fn judge(all: &mut [Headline]) {
+    let p_values: Vec<f64> = all.iter().filter_map(|row| row.ratio.as_ref().map(|ratio| ratio.p)).collect();
+    let judged = all.iter_mut().filter_map(|row| row.ratio.clone().map(|ratio| (row, ratio)));
+    for ((row, ratio), p) in judged.zip(adjusted(&p_values)) {
+        row.p_adjusted = Some(p);
+        row.is_change = p < LEVEL && ratio.excludes_same() && ratio.exceeds_drift();
     }
 }
 
@@ -118,6 +135,7 @@ pub struct Pair {
     pub differences: Vec<Difference>,
     /// Numbers of the rounds.
     pub headline: Vec<Headline>,
-    /// Steps and what they are made of.
-    pub timeline: TimelineChange,
+    /// Steps and what they are made of, by rank and device that both sides have: the one with the largest change
+    /// first.
+    pub places: Vec<PlaceChange>,
 }

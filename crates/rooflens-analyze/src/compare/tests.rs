@@ -129,3 +129,24 @@ fn a_slower_machine_does_not_hide_a_change() {
         "and is told itself"
     );
 }
+
+#[test]
+fn of_several_ranks_the_changed_one_comes_first() {
+    let slow: Vec<(&str, i64, i64)> =
+        LAYER.iter().map(|(name, dur, wait)| (*name, *dur, *wait + 50_000)).collect();
+    let sides = [(timeline(1, LAYER), timeline(2, LAYER)), (timeline(3, LAYER), timeline(4, &slow))];
+    let pairs = sides.iter().enumerate().map(|(rank, (a, b))| ((rank, Some(0)), a, b));
+    let found = places(pairs);
+    assert_eq!(found.iter().map(|place| place.rank).collect::<Vec<_>>(), [1, 0]);
+    assert!(found[0].change.lines[0].is_change && found[0].change.lines[0].what == "wait");
+    assert!(found[1].change.lines.iter().all(|line| !line.is_change));
+}
+
+#[test]
+fn a_label_names_the_longest_work_only() {
+    let lines = changed(|work| {
+        work.splice(1..6, [("fused_a", 20_000, 1_000)]);
+    });
+    let line = lines.iter().find(|line| line.how == How::Fused).unwrap();
+    assert_eq!((line.label.as_str(), line.a_names.len()), ("gemm_128x64_v1 + 4 more → fused_a", 5));
+}

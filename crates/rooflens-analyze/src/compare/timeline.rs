@@ -1,7 +1,6 @@
-//! What a run did, step by step: the work of its first device, or of its busiest host thread where it has no
-//! device, and the time before each piece of work in which nothing ran.
+//! What a run did, step by step: the work of each device, or of the busiest host thread where there is no device, and the time before each piece of work in which nothing ran.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::PhaseKind;
@@ -50,15 +49,18 @@ impl Step {
 }
 
 impl Timeline {
-    /// Of a rank whose facts are derived.
-    pub fn of(tables: &RankTables) -> Self {
-        if tables.kernels.is_empty() { host(tables) } else { device(tables) }
+    /// Of a rank whose facts are derived: one a device, by its number; else that of the host.
+    pub fn all(tables: &RankTables) -> Vec<(Option<i32>, Self)> {
+        let devices: BTreeSet<i32> = tables.kernels.device.iter().copied().collect();
+        if devices.is_empty() {
+            return vec![(None, host(tables))];
+        }
+        devices.into_iter().map(|index| (Some(index), device(tables, index))).collect()
     }
 }
 
-fn device(tables: &RankTables) -> Timeline {
+fn device(tables: &RankTables, index: i32) -> Timeline {
     let kernels = &tables.kernels;
-    let first = kernels.device.iter().copied().min();
     let types: HashMap<&str, Option<&String>> = tables
         .kernel_dim
         .name
@@ -66,7 +68,7 @@ fn device(tables: &RankTables) -> Timeline {
         .map(String::as_str)
         .zip(tables.kernel_dim.dtype.iter().map(Option::as_ref))
         .collect();
-    let mut rows: Vec<usize> = (0..kernels.len()).filter(|&i| Some(kernels.device[i]) == first).collect();
+    let mut rows: Vec<usize> = (0..kernels.len()).filter(|&i| kernels.device[i] == index).collect();
     rows.sort_by_key(|&i| (kernels.ts_ns[i], kernels.stream[i]));
     let mut shared = Shared::default();
     let mut steps: BTreeMap<i32, Step> = BTreeMap::new();

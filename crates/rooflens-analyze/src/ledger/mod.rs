@@ -12,12 +12,14 @@ mod class;
 mod floors;
 mod host;
 mod pieces;
+mod stalls;
 pub mod summary;
 pub(crate) mod waits;
 
 pub use class::is_needed;
 pub use floors::{Floor, Floors, PhaseFloors};
 pub use pieces::{Lines, Piece, pieces};
+pub use stalls::{Stall, Stalls};
 pub use waits::{Wait, Waits};
 
 pub(crate) use charge::{charges, each_stretch};

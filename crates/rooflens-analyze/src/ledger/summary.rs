@@ -9,7 +9,7 @@ use crate::analyses::{
 use crate::facts::LAUNCHING_PACE_NS;
 use crate::finding::Findings;
 use crate::kernel_catalog::{ActivityHint, KernelClass, describe};
-use crate::ledger::{Line, is_needed};
+use crate::ledger::{Line, Stalls, is_needed};
 use crate::sentence::{count, percent, time};
 use crate::statistics::share;
 use crate::top::TopKernel;
@@ -155,6 +155,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         lines,
         phases: vec![phase],
         floor_of: None,
+        stalls: Stalls::default(),
         not_computed: BTreeMap::from([
             ("floor".to_owned(), reason.to_owned()),
             ("phases.step".to_owned(), single.to_owned()),

@@ -6,7 +6,7 @@
 //! `oracles/check_trend.py` holds it to Otava itself.
 
 mod divisive;
-mod student;
+pub(crate) mod student;
 
 use std::ops::Range;
 

@@ -54,8 +54,13 @@ pub(super) fn p_value(a: Moments, b: Moments) -> f64 {
     match t {
         t if t.is_nan() => f64::NAN,
         t if t.is_infinite() => 0.0,
-        t => incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)),
+        t => two_sided(t, freedom),
     }
+}
+
+/// The probability of a `t` so far from 0, on either side.
+pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
+    incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 
 /// The regularised incomplete beta function, by its continued fraction (Lentz's method).

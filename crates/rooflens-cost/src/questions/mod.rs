@@ -6,3 +6,4 @@ pub mod crossover;
 pub mod hold;
 pub mod inverse;
 pub mod sweep;
+pub mod tiles;

@@ -2,6 +2,7 @@
 
 use rooflens_analyze::compare::{Check, CheckVerdict, Difference};
 
+use super::facts::LIBRARIES;
 use super::side::Side;
 
 /// Clocks further apart than this make a comparison one of clocks.
@@ -9,65 +10,115 @@ const CLOCKS: f64 = 0.02;
 /// Other programs may keep this much more of a processor busy on one side.
 const LOAD: f64 = 0.25;
 
-/// What must be the same; and what may differ, since it may be what is compared.
-const MUST: &[&str] =
-    &["device", "architecture", "parameters", "dataset", "prompt_tokens", "output_tokens", "ranks"];
-const MAY: &[&str] = &["model", "dtype", "batch_size", "runtime", "torch", "transformers", "vllm"];
+/// What must be the same: another machine, driver or workload has other times.
+const MUST: &[&str] = &[
+    "device",
+    "devices",
+    "ranks",
+    "driver",
+    "cuda_driver",
+    "hip_driver",
+    "architecture",
+    "parameters",
+    "dataset",
+    "requests",
+    "prompt_tokens",
+    "output_tokens",
+    "batch_size",
+];
+/// What must be the same where the host does the work, and is worth knowing where a device does.
+const HOST: &[&str] = &["processor", "processors", "governor"];
+/// What may differ, since it may be what is compared.
+const MAY: &[&str] = &[
+    "model",
+    "weights",
+    "dtype",
+    "attention",
+    "compile",
+    "prompts",
+    "outputs",
+    "threads",
+    "runtime",
+    "cuda_runtime",
+    "hip_runtime",
+    "python",
+    "rooflens",
+];
 
-/// All checks of a pair.
+/// All checks of a pair: what a side knows, and always the clocks, throttling and load, since not to know them is
+/// worth knowing.
 pub fn checks(a: &Side, b: &Side) -> Vec<Check> {
-    let fact = |name: &&'static str, if_not: CheckVerdict| {
-        let (in_a, in_b) = (a.facts.get(name).cloned(), b.facts.get(name).cloned());
-        let verdict = match (&in_a, &in_b) {
-            (Some(a), Some(b)) if a == b => CheckVerdict::Same,
-            (Some(_), Some(_)) => if_not,
-            _ => CheckVerdict::Unknown,
-        };
-        Check { what: (*name).to_owned(), a: in_a, b: in_b, verdict }
+    let of_facts = |names: &'static [&'static str], if_not: CheckVerdict| {
+        names.iter().filter_map(move |name| {
+            let (in_a, in_b) = (a.facts.get(name).cloned(), b.facts.get(name).cloned());
+            let verdict = match (&in_a, &in_b) {
+                (None, None) => return None,
+                (Some(a), Some(b)) if a == b => CheckVerdict::Same,
+                (Some(_), Some(_)) => if_not,
+                _ => CheckVerdict::Unknown,
+            };
+            Some(Check { what: (*name).to_owned(), a: in_a, b: in_b, verdict })
+        })
     };
-    let mut all: Vec<Check> = MUST.iter().map(|name| fact(name, CheckVerdict::Invalid)).collect();
-    all.extend(MAY.iter().map(|name| fact(name, CheckVerdict::Differs)));
-    all.retain(|check| check.a.is_some() || check.b.is_some());
-    let clock = |side: &Side| side.clock_mhz.map(|mhz| format!("{mhz:.0} MHz"));
-    all.push(Check {
-        what: "sm_clock".to_owned(),
-        a: clock(a),
-        b: clock(b),
-        verdict: match (a.clock_mhz, b.clock_mhz) {
-            (Some(a), Some(b)) if (b / a - 1.0).abs() <= CLOCKS => CheckVerdict::Same,
-            (Some(_), Some(_)) => CheckVerdict::Invalid,
-            _ => CheckVerdict::Unknown,
-        },
-    });
-    let slowed = |side: &Side| {
-        let words: Vec<String> =
-            side.throttled.iter().map(|(reason, share)| format!("{reason} {:.0} %", share * 100.0)).collect();
-        side.clock_mhz.map(|_| if words.is_empty() { "no".to_owned() } else { words.join(", ") })
+    let on_device = |side: &Side| {
+        !side.devices.sm_clocks_mhz.is_empty() || side.places.values().any(|timeline| timeline.on_device)
     };
-    let known = a.clock_mhz.and(b.clock_mhz).is_some();
-    all.push(Check {
-        what: "throttled".to_owned(),
-        a: slowed(a),
-        b: slowed(b),
-        verdict: match a.throttled.is_empty() && b.throttled.is_empty() {
-            false => CheckVerdict::Invalid,
-            true if known => CheckVerdict::Same,
-            true => CheckVerdict::Unknown,
-        },
-    });
-    // Where a device does the work, others on the host need not matter.
-    let if_not = if a.clock_mhz.is_some() { CheckVerdict::Differs } else { CheckVerdict::Invalid };
+    // Where a device does the work, the host and others on it need not matter.
+    let of_host = if on_device(a) { CheckVerdict::Differs } else { CheckVerdict::Invalid };
+    let mut all: Vec<Check> = of_facts(MUST, CheckVerdict::Invalid)
+        .chain(of_facts(HOST, of_host))
+        .chain(of_facts(MAY, CheckVerdict::Differs))
+        .chain(of_facts(LIBRARIES, CheckVerdict::Differs))
+        .collect();
+    let [sm, memory] = [
+        |side: &Side| mean(&side.devices.sm_clocks_mhz),
+        |side: &Side| mean(&side.devices.memory_clocks_mhz),
+    ];
+    all.push(clock("sm_clock", sm(a), sm(b)));
+    all.push(clock("memory_clock", memory(a), memory(b)));
+    all.push(throttled(a, b));
     for (at, what) in ["other_load", "other_load_of_the_trace"].into_iter().enumerate() {
         let (in_a, in_b) = (a.other_load[at], b.other_load[at]);
         let words = |cores: Option<f64>| cores.map(|cores| format!("{cores:.2} processors"));
         let verdict = match (in_a, in_b) {
             (Some(a), Some(b)) if (a - b).abs() <= LOAD => CheckVerdict::Same,
-            (Some(_), Some(_)) => if_not,
+            (Some(_), Some(_)) => of_host,
             _ => CheckVerdict::Unknown,
         };
         all.push(Check { what: what.to_owned(), a: words(in_a), b: words(in_b), verdict });
     }
     all
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn clock(what: &str, a: Option<f64>, b: Option<f64>) -> Check {
+    let words = |mhz: Option<f64>| mhz.map(|mhz| format!("{mhz:.0} MHz"));
+    let verdict = match (a, b) {
+        (Some(a), Some(b)) if (b - a).abs() <= CLOCKS * a => CheckVerdict::Same,
+        (Some(_), Some(_)) => CheckVerdict::Invalid,
+        _ => CheckVerdict::Unknown,
+    };
+    Check { what: what.to_owned(), a: words(a), b: words(b), verdict }
+}
+
+/// A side that was slowed down makes the other worth nothing too.
+fn throttled(a: &Side, b: &Side) -> Check {
+    let words = |side: &Side| {
+        let reasons = side.devices.throttled.as_ref()?;
+        let words: Vec<String> =
+            reasons.iter().map(|(reason, share)| format!("{reason} {:.0} %", share * 100.0)).collect();
+        Some(if words.is_empty() { "no".to_owned() } else { words.join(", ") })
+    };
+    let is = |side: &Side| side.devices.throttled.as_ref().map(|reasons| !reasons.is_empty());
+    let verdict = match (is(a), is(b)) {
+        (Some(true), _) | (_, Some(true)) => CheckVerdict::Invalid,
+        (Some(false), Some(false)) => CheckVerdict::Same,
+        _ => CheckVerdict::Unknown,
+    };
+    Check { what: "throttled".to_owned(), a: words(a), b: words(b), verdict }
 }
 
 /// Keys of the config that differ: what the user changed.
@@ -78,4 +129,51 @@ pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
         .map(|key| Difference { key: key.clone(), a: of(a, key), b: of(b, key) })
         .filter(|difference| difference.a != difference.b)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::side::Devices;
+
+    fn verdict(edit: impl Fn(&mut Side), what: &str) -> CheckVerdict {
+        let side = || {
+            let facts = MUST.iter().chain(MAY).chain(HOST).map(|name| (*name, "x".to_owned())).collect();
+            let devices = Devices {
+                sm_clocks_mhz: vec![1500.0, 1600.0],
+                memory_clocks_mhz: vec![2600.0],
+                throttled: Some(Default::default()),
+            };
+            Side { facts, devices, other_load: [Some(0.1); 2], ..Side::default() }
+        };
+        let mut other = side();
+        edit(&mut other);
+        let all = checks(&side(), &other);
+        assert!(
+            all.iter().all(|check| check.what == what || check.verdict == CheckVerdict::Same),
+            "{all:#?}"
+        );
+        all.into_iter().find(|check| check.what == what).unwrap().verdict
+    }
+
+    #[test]
+    fn each_has_its_verdict() {
+        use CheckVerdict::*;
+        for name in MUST {
+            assert_eq!(verdict(|side| _ = side.facts.insert(name, "y".into()), name), Invalid);
+            assert_eq!(verdict(|side| _ = side.facts.remove(name), name), Unknown);
+        }
+        for name in MAY.iter().chain(HOST) {
+            assert_eq!(verdict(|side| _ = side.facts.insert(name, "y".into()), name), Differs);
+        }
+        // 1 % of 1550 is within, 3 % is not.
+        assert_eq!(verdict(|side| side.devices.sm_clocks_mhz = vec![1565.5], "sm_clock"), Same);
+        assert_eq!(verdict(|side| side.devices.sm_clocks_mhz = vec![1500.0], "sm_clock"), Invalid);
+        assert_eq!(verdict(|side| side.devices.memory_clocks_mhz = vec![1300.0], "memory_clock"), Invalid);
+        assert_eq!(verdict(|side| side.devices.memory_clocks_mhz.clear(), "memory_clock"), Unknown);
+        let slowed = |side: &mut Side| side.devices.throttled = Some([("heat".to_owned(), 0.1)].into());
+        assert_eq!(verdict(slowed, "throttled"), Invalid);
+        assert_eq!(verdict(|side| side.devices.throttled = None, "throttled"), Unknown);
+        assert_eq!(verdict(|side| side.other_load[0] = Some(0.5), "other_load"), Differs);
+    }
 }

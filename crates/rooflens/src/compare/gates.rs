@@ -49,7 +49,14 @@ impl Gate {
         }
     }
 
-    /// Whether there is enough to tell.
+    /// Whether a change of the size of its bound is beyond the noise of the rounds.
+    pub fn could_tell(&self, found: &Headline) -> Option<bool> {
+        let Bound::Change(bound) = self.bound else { return None };
+        let ratio = found.ratio.as_ref()?;
+        Some(found.is_change || ratio.least_change?.max(ratio.drift) <= bound.abs())
+    }
+
+    /// Whether there is enough to judge it.
     pub fn is_judged(&self, found: &Headline) -> bool {
         match self.bound {
             Bound::Value(_) => found.b.is_some(),

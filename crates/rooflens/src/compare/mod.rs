@@ -3,13 +3,14 @@
 mod checks;
 mod error;
 mod exports;
+mod facts;
 mod gates;
 pub mod headline;
 pub mod side;
 
 use std::path::{Path, PathBuf};
 
-use rooflens_analyze::compare::{CheckVerdict, Headline, Pair, timelines};
+use rooflens_analyze::compare::{CheckVerdict, Headline, Pair, judge, places};
 use rooflens_report::compare::{html, parts};
 use rooflens_report::cost::{csv, markdown, terminal};
 use serde::Serialize;
@@ -54,6 +55,8 @@ struct GateResult<'a> {
     gate: &'a str,
     b: &'a str,
     failed: bool,
+    /// Whether a change of this size could have been told; null for a gate that is no change.
+    could_tell: Option<bool>,
 }
 
 /// Answers the question. The exit code tells whether a gate failed.
@@ -65,10 +68,12 @@ pub fn compare(question: &Question, console: &Console) -> Result<Exit, CliError>
     let mut results = Vec::new();
     for pair in &pairs {
         for gate in &question.gates {
-            results.push(GateResult { gate: &gate.text, b: &pair.b, failed: judged(gate, pair)? });
+            let failed = judged(gate, pair)?;
+            let could_tell = headline_of(gate, pair).and_then(|found| gate.could_tell(found));
+            results.push(GateResult { gate: &gate.text, b: &pair.b, failed, could_tell });
         }
     }
-    let pages = || pairs.iter().flat_map(|pair| parts(pair, question.limit)).collect::<Vec<_>>();
+    let pages = || parts(&pairs, question.limit);
     match question.format {
         Format::Text => output::text(&terminal(&pages(), &console.screen(question.limit)))?,
         Format::Md => output::text(&markdown("Comparison", &pages()))?,
@@ -86,22 +91,31 @@ pub fn compare(question: &Question, console: &Console) -> Result<Exit, CliError>
         }
     }
     if let Some(path) = &question.html {
-        let whole: Vec<_> = pairs.iter().flat_map(|pair| parts(pair, usize::MAX)).collect();
-        saved::write(path.clone(), html(&whole).as_bytes())?;
+        saved::write(path.clone(), html(&parts(&pairs, usize::MAX)).as_bytes())?;
         console.say(&format!("page: {}", path.display()));
     }
     for (export, path) in &question.exports {
         export.write(sides.last().unwrap_or(base), path)?;
     }
-    for result in results.iter().filter(|result| result.failed) {
-        console.say(&format!("failed: {} in {}", result.gate, result.b));
+    for result in &results {
+        if result.failed {
+            console.say(&format!("failed: {} in {}", result.gate, result.b));
+        } else if result.could_tell == Some(false) {
+            let text =
+                format!("{} in {} passed unseen: the noise of its rounds is larger", result.gate, result.b);
+            console.warn(&text);
+        }
     }
     Ok(if results.iter().any(|result| result.failed) { Exit::Gate } else { Exit::Fine })
 }
 
+fn headline_of<'a>(gate: &Gate, pair: &'a Pair) -> Option<&'a Headline> {
+    pair.headline.iter().find(|headline| headline.metric == gate.metric.key)
+}
+
 /// Whether a gate fails. A comparison that says nothing passes no gate.
 fn judged(gate: &Gate, pair: &Pair) -> Result<bool, CompareError> {
-    let found = pair.headline.iter().find(|headline| headline.metric == gate.metric.key);
+    let found = headline_of(gate, pair);
     let refuse = |why: &str| Err(CompareError::NotJudged { gate: gate.text.clone(), why: why.to_owned() });
     match found {
         None => refuse("it was not measured on both sides"),
@@ -114,23 +128,23 @@ fn judged(gate: &Gate, pair: &Pair) -> Result<bool, CompareError> {
 
 fn pair(a: &Side, b: &Side) -> Pair {
     let checks = checks::checks(a, b);
-    let none = Vec::new();
-    let of = |side: &'_ Side, key: &str| side.samples.get(key).cloned().unwrap_or(none.clone());
-    let headline = headline::ALL
+    let of = |side: &'_ Side, key: &str| side.samples.get(key).cloned().unwrap_or_default();
+    let metrics = headline::ALL
         .iter()
         .filter(|metric| a.samples.contains_key(metric.key) || b.samples.contains_key(metric.key));
+    let mut headline: Vec<Headline> = metrics
+        .map(|metric| Headline::of(metric.key, metric.more_is_better, &of(a, metric.key), &of(b, metric.key)))
+        .collect();
+    judge(&mut headline);
+    let both = a.places.iter().filter_map(|(place, in_a)| Some((*place, in_a, b.places.get(place)?)));
     Pair {
         a: name(&a.path, &b.path),
         b: name(&b.path, &a.path),
         is_valid: checks.iter().all(|check| check.verdict != CheckVerdict::Invalid),
         differences: checks::differences(a, b),
-        headline: headline
-            .map(|metric| {
-                Headline::of(metric.key, metric.more_is_better, &of(a, metric.key), &of(b, metric.key))
-            })
-            .collect(),
+        headline,
         checks,
-        timeline: timelines(&a.timeline, &b.timeline),
+        places: places(both),
     }
 }
 

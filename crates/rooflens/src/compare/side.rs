@@ -7,6 +7,7 @@ use rooflens_analyze::compare::Timeline;
 use rooflens_schema::{Notes, RunDir};
 use serde_json::Value as Json;
 
+use super::facts::{self, Facts};
 use super::headline;
 use crate::console::Console;
 use crate::error::CliError;
@@ -14,23 +15,33 @@ use crate::run::metrics::Rows;
 use crate::{inputs, job, progress};
 
 /// What is known of a side.
+#[derive(Default)]
 pub struct Side {
     /// As it was given.
     pub path: PathBuf,
     /// A value a round, by metric; empty for a trace.
     pub samples: BTreeMap<&'static str, Vec<f64>>,
-    /// What it did, step by step: of its first rank.
-    pub timeline: Timeline,
+    /// What it did, step by step, by rank and by device, each in their order.
+    pub places: BTreeMap<(usize, Option<i32>), Timeline>,
     /// What it ran and on what.
-    pub facts: BTreeMap<&'static str, String>,
-    /// Reasons for which a device slowed down while it was measured, with their share of time.
-    pub throttled: BTreeMap<String, f64>,
-    /// Mean clock of its devices, MHz.
-    pub clock_mhz: Option<f64>,
+    pub facts: Facts,
+    /// What its devices did while it was measured.
+    pub devices: Devices,
     /// Processors that other programs kept busy while it was measured, and while its trace was taken.
     pub other_load: [Option<f64>; 2],
     /// Its config, a line a key.
     pub config: BTreeMap<String, String>,
+}
+
+/// What was sampled of devices.
+#[derive(Debug, Default, PartialEq)]
+pub struct Devices {
+    /// Mean clock of each.
+    pub sm_clocks_mhz: Vec<f64>,
+    /// Mean clock of the memory of each.
+    pub memory_clocks_mhz: Vec<f64>,
+    /// Reasons for which one slowed down, with their share of time. `None` where that is not known.
+    pub throttled: Option<BTreeMap<String, f64>>,
 }
 
 /// The rounds of a run alone: enough for a trend.
@@ -43,16 +54,20 @@ pub fn read(path: &Path, console: &Console) -> Result<Side, CliError> {
     let notes = Notes::default();
     let run = RunDir::new(path);
     let rows = Rows::read(&run.raw("measure"));
-    let mut facts = BTreeMap::new();
-    let mut timeline = None;
+    let mut facts = Facts::new();
+    let mut places = BTreeMap::new();
     // A run whose trace was never made still has its measured rounds.
     if rows.requests.is_empty() || RunDir::is_run(path) {
         let input = inputs::resolve(&[path.to_owned()], &notes)?;
         let mut ranks = 0;
         progress::follow(console, input.stored_bytes(), |watch| {
             job::each_rank(&input, &notes, watch, |rank| {
+                // The same device may have another number on another machine: its order tells which it is.
+                for (order, (device, timeline)) in (0..).zip(Timeline::all(rank)) {
+                    places.insert((ranks, device.map(|_| order)), timeline);
+                }
                 ranks += 1;
-                timeline.get_or_insert_with(|| Timeline::of(rank));
+                facts::of_trace(&rank.meta, &mut facts);
                 if let Some(device) = rank.devices.name.iter().find(|name| !name.is_empty()) {
                     facts.entry("device").or_insert_with(|| device.clone());
                 }
@@ -61,91 +76,65 @@ pub fn read(path: &Path, console: &Console) -> Result<Side, CliError> {
         })?;
         console.warn_of_loss(&notes.rows());
         facts.insert("ranks", ranks.to_string());
+        let devices = places.keys().filter(|(_, device)| device.is_some()).count();
+        if devices > 0 {
+            facts.insert("devices", devices.to_string());
+        }
     }
-    told(&rows, &mut facts);
-    let metrics: Json = std::fs::read(run.report().join("metrics.json"))
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .unwrap_or_default();
-    let (throttled, clock_mhz) = sampled(&metrics);
+    facts::of_run(&run, &rows, &mut facts);
+    let metrics = facts::json(&run.report().join("metrics.json"));
     let config = std::fs::read_to_string(path.join(".rooflens/config.yaml")).unwrap_or_default();
     Ok(Side {
         path: path.to_owned(),
         samples: headline::samples(&rows),
-        timeline: timeline.unwrap_or_default(),
+        places,
         facts,
-        throttled,
-        clock_mhz,
+        devices: devices(&metrics),
         other_load: ["measure", "torch_profiler"].map(|step| other_load(&metrics, step)),
         config: flat(&config),
     })
 }
 
-fn told(rows: &Rows, facts: &mut BTreeMap<&'static str, String>) {
-    let plain = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let named = [
-        ("model", "model", "name"),
-        ("architecture", "model", "architecture"),
-        ("parameters", "model", "parameters"),
-        ("dtype", "model", "dtype"),
-        ("device", "model", "device_name"),
-        ("runtime", "hello", "runtime"),
-        ("dataset", "dataset", "name"),
-        ("batch_size", "dataset", "batch_size"),
-    ];
-    for (fact, event, field) in named {
-        if let Some(value) = rows.fact(event, field) {
-            facts.insert(fact, plain(value));
-        }
-    }
-    let versions = rows.fact("hello", "versions").and_then(Json::as_object);
-    for name in ["torch", "transformers", "vllm"] {
-        if let Some(version) = versions.and_then(|all| all.get(name)).filter(|version| !version.is_null()) {
-            facts.insert(name, plain(version));
-        }
-    }
-    let first = rows.requests.iter().find(|row| row.kind == "measured").map(|row| row.round);
-    let round = || rows.requests.iter().filter(|row| row.kind == "measured" && Some(row.round) == first);
-    if first.is_some() {
-        facts.insert("prompt_tokens", round().map(|row| row.prompt_tokens).sum::<u64>().to_string());
-        facts.insert("output_tokens", round().map(|row| row.output_tokens).sum::<u64>().to_string());
-    }
+/// What was sampled of a step: while rounds went on, where that is known, else from the start of the process.
+fn sampled(metrics: &Json, step: &str) -> Vec<Json> {
+    let list = |value: &Json| value.as_array().cloned().unwrap_or_default();
+    let steps = list(&metrics["sampled"]["steps"]);
+    let parts =
+        steps.iter().find(|one| one["step"] == step).map(|one| list(&one["parts"])).unwrap_or_default();
+    let named = |name: &str| parts.iter().find(|part| part["part"] == name);
+    let Some(part) = named("rounds").or_else(|| named("all")) else { return Vec::new() };
+    let mut subjects = list(&part["subjects"]);
+    subjects.iter_mut().for_each(|subject| subject["dur_ns"] = part["dur_ns"].clone());
+    subjects
 }
 
-/// Of the devices while rounds were measured: reasons to slow down, mean clock.
-fn sampled(metrics: &Json) -> (BTreeMap<String, f64>, Option<f64>) {
-    let list = |value: &Json| value.as_array().cloned().unwrap_or_default();
-    let mut throttled = BTreeMap::new();
-    let mut clocks = Vec::new();
-    for step in list(&metrics["sampled"]["steps"]).iter().filter(|step| step["step"] == "measure") {
-        for part in list(&step["parts"]).iter().filter(|part| part["part"] == "all") {
-            for subject in list(&part["subjects"]).iter().filter(|subject| subject["source"] == "device") {
-                clocks.extend(subject["levels"]["sm_clock_mhz"]["mean"].as_f64());
-                for reason in list(&subject["throttle"]) {
-                    let (name, share) =
-                        (reason["reason"].as_str().unwrap_or_default(), reason["share"].as_f64());
-                    // A device that idles, or whose clocks were set by somebody, is not slowed down.
-                    let harmless = ["idle", "applications", "sync_boost", "display"];
-                    if !name.is_empty() && !harmless.iter().any(|word| name.contains(word)) {
-                        throttled.insert(name.to_owned(), share.unwrap_or(0.0));
-                    }
-                }
+fn devices(metrics: &Json) -> Devices {
+    let mut devices = Devices::default();
+    for subject in sampled(metrics, "measure").iter().filter(|subject| subject["source"] == "device") {
+        devices.sm_clocks_mhz.extend(subject["levels"]["sm_clock_mhz"]["mean"].as_f64());
+        devices.memory_clocks_mhz.extend(subject["levels"]["mem_clock_mhz"]["mean"].as_f64());
+        let Some(reasons) = subject["throttle"].as_array() else { continue };
+        let throttled = devices.throttled.get_or_insert_default();
+        for reason in reasons {
+            let (name, share) = (reason["reason"].as_str().unwrap_or_default(), reason["share"].as_f64());
+            // A device that idles, or whose clocks were set by somebody, is not slowed down.
+            let harmless = ["idle", "applications", "sync_boost", "display"];
+            if !name.is_empty() && !harmless.iter().any(|word| name.contains(word)) {
+                // Of several devices, the one that was slowed down the longest.
+                let most = throttled.entry(name.to_owned()).or_insert(0.0);
+                *most = share.unwrap_or(0.0).max(*most);
             }
         }
     }
-    let mean = clocks.iter().sum::<f64>() / clocks.len() as f64;
-    (throttled, (!clocks.is_empty()).then_some(mean))
+    devices
 }
 
 /// What the machine did besides, from the processor time of all and that of the run.
 fn other_load(metrics: &Json, step: &str) -> Option<f64> {
-    let find =
-        |list: &Json, key: &str, value: &str| list.as_array()?.iter().find(|one| one[key] == value).cloned();
-    let step = find(&metrics["sampled"]["steps"], "step", step)?;
-    let part = find(&step["parts"], "part", "all")?;
-    let totals = find(&part["subjects"], "source", "host")?["totals"].clone();
+    let host = sampled(metrics, step).into_iter().find(|subject| subject["source"] == "host")?;
+    let totals = &host["totals"];
     let (all, own) = (totals["cpu_busy_ns"].as_f64()?, totals["watched_cpu_ns"].as_f64()?);
-    let dur = part["dur_ns"].as_f64().filter(|dur| *dur > 0.0)?;
+    let dur = host["dur_ns"].as_f64().filter(|dur| *dur > 0.0)?;
     Some(((all - own) / dur).max(0.0))
 }
 
@@ -190,12 +179,10 @@ mod tests {
         let metrics = serde_json::json!({"sampled": {"steps": [{"step": "measure", "parts": [{"part": "all",
             "subjects": [{"source": "device", "levels": {"sm_clock_mhz": {"mean": 1500.0}},
                 "throttle": [{"reason": "gpu_idle", "share": 0.5}, {"reason": "sw_power_cap", "share": 0.25}]}]}]}]}});
-        let (throttled, clock) = sampled(&metrics);
-        assert_eq!(
-            (throttled.into_iter().collect::<Vec<_>>(), clock),
-            (vec![("sw_power_cap".to_owned(), 0.25)], Some(1500.0))
-        );
-        assert_eq!(sampled(&Json::Null), (BTreeMap::new(), None));
+        let found = devices(&metrics);
+        assert_eq!(found.throttled, Some([("sw_power_cap".to_owned(), 0.25)].into()));
+        assert_eq!((found.sm_clocks_mhz, found.memory_clocks_mhz), (vec![1500.0], vec![]));
+        assert_eq!(devices(&Json::Null), Devices::default());
         let metrics = serde_json::json!({"sampled": {"steps": [{"step": "measure", "parts": [{"part": "all", "dur_ns": 10,
             "subjects": [{"source": "host", "totals": {"cpu_busy_ns": 18.0, "watched_cpu_ns": 8.0}}]}]}]}});
         assert_eq!((other_load(&metrics, "measure"), other_load(&Json::Null, "measure")), (Some(1.0), None));

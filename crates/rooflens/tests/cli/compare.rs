@@ -77,7 +77,50 @@ fn a_sleep_between_operators_is_the_first_line() {
     let first = told.lines().next().unwrap();
     assert!(first.contains("host code before aten::argmax +5.00 ms a step"), "{told}");
     let same = run(&["compare", &a, &a, "--format", "md"]).fine();
-    assert!(same.contains("No change that is more than chance."), "{same}");
+    assert!(same.contains("No change that is more than chance: decode"), "{same}");
+}
+
+#[test]
+fn several_inputs_are_columns_and_gates_hold_for_each() {
+    let folder = Folder::new();
+    let a = rounds(&folder, "a", BEFORE, "X");
+    let (same, slow) = (rounds(&folder, "same", BEFORE, "X"), rounds(&folder, "slow", AFTER, "X"));
+    let answer = run(&["compare", &a, &same, &slow, "--format", "json", "--fail-on", "tpot_p50>+3%"]);
+    assert_eq!(answer.code, 1);
+    let answer: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    let changed = |at: usize| answer["pairs"][at]["headline"][0]["is_change"].as_bool();
+    assert_eq!((changed(0), changed(1)), (Some(false), Some(true)));
+    let failed = |at: usize| answer["gates"][at]["failed"].as_bool();
+    assert_eq!(
+        (failed(0), failed(1), answer["gates"][0]["could_tell"].as_bool()),
+        (Some(false), Some(true), Some(true))
+    );
+    let told = run(&["compare", &a, &same, &slow]).fine();
+    assert!(
+        told.starts_with("same: No change that is more than chance: tpot_p50 1.00 ms → 1.00 ms"),
+        "{told}"
+    );
+    assert!(told.contains("slow: tpot_p50 1.00 ms → 1.05 ms (+5.0%)."), "{told}");
+    assert!(told.contains("A is a, B is same, C is slow."), "{told}");
+}
+
+#[test]
+fn noise_is_no_change_and_a_gate_below_it_warns() {
+    let folder = Folder::new();
+    let noisy: Vec<u64> =
+        BEFORE.iter().zip([0, 200, 0, 0, 300, 100, 0, 250]).map(|(us, more)| us + more).collect();
+    let (a, b) = (rounds(&folder, "a", BEFORE, "X"), rounds(&folder, "b", &noisy, "X"));
+    let answer = run(&["compare", &a, &b, "--fail-on", "tpot_p50>+3%"]);
+    assert!(answer.code == 0 && answer.stderr.contains("passed unseen"), "{}", answer.stderr);
+    assert!(answer.stdout.contains("not enough to tell"), "{}", answer.stdout);
+}
+
+#[test]
+fn nothing_in_common_is_told() {
+    let folder = Folder::new();
+    let (rounds, trace) = (rounds(&folder, "a", BEFORE, "X"), trace(&folder, "b.json", 0));
+    let told = run(&["compare", &rounds, &trace]).fine();
+    assert!(told.starts_with("Nothing to compare") || told.starts_with("Not enough to tell"), "{told}");
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! The changes of a model that rules may advise, each with the least times that it would have.
 
+mod experts;
+mod kv;
+mod widths;
+
 use rooflens_analyze::advice::Alternative;
 use rooflens_cost::hardware::Kind;
 use rooflens_cost::measured::{Ran, RunPhase, Shape};
@@ -17,7 +21,8 @@ pub fn of(joined: &Joined) -> Vec<Alternative> {
         let phase = kind.as_str();
         let mut add = |rule, what: String, change: String, known: Option<Known>, ran: &[Ran], work| {
             let floors = known.and_then(|known| known.floors(ran).ok());
-            found.extend(floors.map(|floors| Alternative { rule, phase, what, change, floors, work }));
+            let tiles = Vec::new();
+            found.extend(floors.map(|floors| Alternative { rule, phase, what, change, floors, work, tiles }));
         };
         let (format, _) = fewer_bits(known);
         add(
@@ -49,6 +54,12 @@ pub fn of(joined: &Joined) -> Vec<Alternative> {
                 1.0,
             );
         }
+        if let Some(change) = kv::smaller(known, ran) {
+            add("kv_layout", change.what, change.how, Some(change.known), ran, 1.0);
+        }
+        for change in experts::fewer(known) {
+            add("expert_granularity", change.what, change.how, Some(change.known), ran, 1.0);
+        }
         let tp = known.setup.parallel.tp.saturating_mul(2);
         add(
             "tensor_parallel",
@@ -70,8 +81,31 @@ pub fn of(joined: &Joined) -> Vec<Alternative> {
                 2.0,
             );
         }
+        found.extend(widths::whole(known, phase, ran));
     }
     found
+}
+
+/// A changed model.
+struct Change {
+    /// In words.
+    what: String,
+    /// How to make it.
+    how: String,
+    /// The model.
+    known: Known,
+}
+
+impl Change {
+    /// Sets keys of the config; none where the family does not know them so.
+    fn set(known: &Known, what: String, set: &[(&str, u64)]) -> Option<Change> {
+        let set: Vec<(String, String)> =
+            set.iter().map(|(key, value)| ((*key).to_owned(), value.to_string())).collect();
+        let words: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let how =
+            format!("{} in config.json; --what-if {} shows it", words.join(" "), words.join(" --what-if "));
+        Some(Change { what, how, known: known.with(&set).ok()? })
+    }
 }
 
 /// Weights in 8 bits where the device multiplies in them, else in 4 that are multiplied in 16.
@@ -130,3 +164,6 @@ fn twice(ran: &Ran) -> Ran {
         Shape { needed: steps(&ran.shape.needed), padded: steps(&ran.shape.padded), ..ran.shape.clone() };
     Ran { shape, ..ran.clone() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! Fewer experts, that more tokens of a step share.
+
+use crate::advice::case::sum;
+use crate::advice::{Case, Draft, Rule};
+
+/// The rule.
+pub(super) struct ExpertGranularity;
+
+/// A floor that shrinks by less is no reason to train another model.
+const WORTH_IT: f64 = 0.01;
+
+impl Rule for ExpertGranularity {
+    fn name(&self) -> &'static str {
+        "expert_granularity"
+    }
+    fn about(&self) -> &'static str {
+        "Mixtures of experts: an expert that one token visits is read whole. The static model with half of the experts \
+         and as many active parameters: of twice the width where that shrinks the floor, else of the same width, which a \
+         token visits as many of. Low: what the floor shrinks by; high: kernel time in proportion."
+    }
+    fn same_work(&self) -> bool {
+        false
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let others: Vec<_> = case.alternatives(self.name())?.collect();
+        let old = sum(&case.phase.floors);
+        let Some(other) = others.iter().find(|other| sum(&other.floors) < old * (1.0 - WORTH_IT)) else {
+            return Ok(None);
+        };
+        let Some(gain_ns) = case.smaller_floor(&other.floors) else { return Ok(None) };
+        let mut evidence: Vec<String> =
+            others.iter().map(|other| case.floors_row(&other.what, &other.floors)).collect();
+        evidence.push(case.row("kernels that the model needs", case.kernels_ns()));
+        Ok(Some(Draft {
+            title: format!("Design: {}", other.what),
+            gain_ns,
+            evidence,
+            computed: "the difference of the floors, every expert as likely as every other, up to kernel time in \
+                       proportion"
+                .to_owned(),
+            change: other.change.clone(),
+            risk: "Another model: it has to be trained, and fewer or coarser experts know less. A router that is not \
+                   balanced touches fewer experts already."
+                .to_owned(),
+        }))
+    }
+}

@@ -1,0 +1,62 @@
+//! Widths that fit the tiles of the matrix units.
+
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::sentence::{percent, time};
+
+/// The rule.
+pub(super) struct TileFit;
+
+impl Rule for TileFit {
+    fn name(&self) -> &'static str {
+        "tile_fit"
+    }
+    fn about(&self) -> &'static str {
+        "The static model with heads, feed-forward, hidden and vocabulary widths that are whole tiles on each device, \
+         where they are not. Its time with all products in whole tiles, for the same useful operations. Low: in tiles \
+         of 64 columns; high: in tiles of 128, kernel time in proportion."
+    }
+    fn same_work(&self) -> bool {
+        false
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let Some(other) = case.alternatives(self.name())?.next() else { return Ok(None) };
+        let ranges: Vec<Range> =
+            other.tiles.iter().filter_map(|tiles| case.shrunk(tiles.old_ns, tiles.new_ns)).collect();
+        if ranges.is_empty() {
+            return Ok(None);
+        }
+        // Where one size of tiles loses nothing, a library that chooses it loses nothing.
+        let fits_one = ranges.len() < other.tiles.len();
+        let low = ranges.iter().map(|range| range.low).fold(f64::INFINITY, f64::min);
+        let high = ranges.iter().map(|range| range.high).fold(0.0, f64::max);
+        let steps = case.phase.steps.max(1) as f64;
+        let mut evidence: Vec<String> = other
+            .tiles
+            .iter()
+            .map(|tiles| {
+                format!(
+                    "in tiles of {} columns {} of the operations are padding, {} with {}; a {} takes at least {}, {} for \
+                     as many useful operations",
+                    tiles.side,
+                    percent(tiles.old_padding),
+                    percent(tiles.new_padding),
+                    other.what,
+                    case.step_word(),
+                    time(tiles.old_ns / steps),
+                    time(tiles.new_ns / steps)
+                )
+            })
+            .collect();
+        evidence.push(case.row("kernels that the model needs", case.kernels_ns()));
+        Ok(Some(Draft {
+            title: format!("Design: {}", other.what),
+            gain_ns: Range::new(if fits_one { 0.0 } else { low }, high),
+            evidence,
+            computed: "the difference in whole tiles of 64, up to kernel time in proportion in tiles of 128; for the same \
+                       useful operations"
+                .to_owned(),
+            change: other.change.clone(),
+            risk: "Another model: it has to be trained. A library may have a kernel for the width as it is.".to_owned(),
+        }))
+    }
+}

@@ -1,0 +1,131 @@
+//! What a run says of itself and of its machine.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rooflens_schema::RunDir;
+use rooflens_schema::tables::TraceMeta;
+use serde_json::Value as Json;
+
+use crate::run::metrics::Rows;
+
+/// Facts by name.
+pub type Facts = BTreeMap<&'static str, String>;
+
+/// Where the workload told a fact: its name, the event and the field.
+const TOLD: &[(&str, &str, &str)] = &[
+    ("model", "model", "name"),
+    ("architecture", "model", "architecture"),
+    ("parameters", "model", "parameters"),
+    ("dtype", "model", "dtype"),
+    ("weights", "model", "weights"),
+    ("attention", "model", "attention"),
+    ("compile", "model", "compile"),
+    ("device", "model", "device_name"),
+    ("runtime", "hello", "runtime"),
+    ("python", "hello", "python"),
+    ("rooflens", "hello", "rooflens"),
+    ("dataset", "dataset", "name"),
+    ("batch_size", "dataset", "batch_size"),
+];
+/// Libraries whose versions change times.
+pub const LIBRARIES: &[&str] = &["torch", "transformers", "vllm", "triton", "flash-attn"];
+/// Properties of a trace that are facts.
+const PROPERTIES: &[(&str, &str)] = &[
+    ("cuda_driver_version", "cuda_driver"),
+    ("hip_driver_version", "hip_driver"),
+    ("cuda_runtime_version", "cuda_runtime"),
+    ("hip_runtime_version", "hip_runtime"),
+];
+
+fn plain(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What a document holds; null where it is not there or damaged.
+pub fn json(path: &Path) -> Json {
+    std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+/// Of a trace.
+pub fn of_trace(meta: &TraceMeta, facts: &mut Facts) {
+    for (property, fact) in PROPERTIES {
+        if let Some((_, value)) = meta.properties.iter().find(|(name, _)| name == property) {
+            facts.insert(fact, value.clone());
+        }
+    }
+}
+
+/// Of the measured rounds of a run, and of the machine that it ran on.
+pub fn of_run(run: &RunDir, rows: &Rows, facts: &mut Facts) {
+    for (fact, event, field) in TOLD {
+        if let Some(value) = rows.fact(event, field) {
+            facts.insert(fact, plain(value));
+        }
+    }
+    let versions = rows.fact("hello", "versions").and_then(Json::as_object);
+    for name in LIBRARIES {
+        if let Some(version) = versions.and_then(|all| all.get(*name)).filter(|version| !version.is_null()) {
+            facts.insert(name, plain(version));
+        }
+    }
+    let measure = run.raw("measure");
+    let (environment, workload) =
+        (json(&run.report().join("env.json")), json(&measure.join("workload.json")));
+    let of_machine = [
+        ("driver", &environment["nvidia_driver"]),
+        ("processor", &environment["cpu"]["model"]),
+        ("processors", &environment["cpu"]["usable_threads"]),
+        ("governor", &environment["cpu"]["governor"]),
+        ("threads", &workload["threads"]),
+    ];
+    for (fact, value) in of_machine.into_iter().filter(|(_, value)| !value.is_null()) {
+        facts.insert(fact, plain(value));
+    }
+    let first = rows.requests.iter().find(|row| row.kind == "measured").map(|row| row.round);
+    let round = || rows.requests.iter().filter(|row| row.kind == "measured" && Some(row.round) == first);
+    if first.is_some() {
+        facts.insert("requests", round().count().to_string());
+        facts.insert("prompt_tokens", round().map(|row| row.prompt_tokens).sum::<u64>().to_string());
+        facts.insert("output_tokens", round().map(|row| row.output_tokens).sum::<u64>().to_string());
+    }
+    let text = std::fs::read_to_string(measure.join("tokens.jsonl")).unwrap_or_default();
+    let rows: Vec<Json> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    for (fact, field) in [("prompts", "prompt_ids"), ("outputs", "output_ids")] {
+        if !rows.is_empty() && rows.iter().all(|row| row[field].is_array()) {
+            facts.insert(fact, fingerprint(rows.iter().map(|row| row[field].to_string())));
+        }
+    }
+}
+
+/// Tells texts apart: FNV-1a, so that it is the same on every machine.
+fn fingerprint(texts: impl Iterator<Item = String>) -> String {
+    let bytes = texts.flat_map(|text| text.into_bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{:08x}", (hash ^ (hash >> 32)) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_have_their_own_fingerprint() {
+        let of = |texts: &[&str]| fingerprint(texts.iter().map(ToString::to_string));
+        assert_eq!(of(&["[1,2]"]), of(&["[1,2]"]));
+        assert_ne!(of(&["[1,2]"]), of(&["[1,3]"]));
+        assert_eq!(of(&["x"]).len(), 8);
+    }
+
+    #[test]
+    fn drivers_of_a_trace() {
+        let properties =
+            vec![("cuda_driver_version".into(), "12080".into()), ("with_stack".into(), "1".into())];
+        let meta = TraceMeta { properties, ..TraceMeta::default() };
+        let mut facts = Facts::new();
+        of_trace(&meta, &mut facts);
+        assert_eq!(facts.into_iter().collect::<Vec<_>>(), [("cuda_driver", "12080".to_owned())]);
+    }
+}
