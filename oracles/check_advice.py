@@ -75,6 +75,13 @@ class Project:
         return done.stdout
 
     def run(self, *overrides, threads=1, plant=None) -> Path:
+        """A run; the same one where it was made before, until a check is attempted anew."""
+        asked = (overrides, threads, plant)
+        if asked not in self.made:
+            self.made[asked] = self.run_anew(*overrides, threads=threads, plant=plant)
+        return self.made[asked]
+
+    def run_anew(self, *overrides, threads, plant) -> Path:
         before = set(self.folder.glob("runs/*/*/*"))
         self.call("run", f"runtime.python={sys.executable}", *SHORT, *overrides, threads=threads, plant=plant)
         (folder,) = set(self.folder.glob("runs/*/*/*")) - before
@@ -136,6 +143,7 @@ def attempt(check, project: Project) -> list[str]:
         if not wrong:
             break
         print(f"      attempt {number + 1}: {'; '.join(wrong)}")
+        project.made.clear()
     return wrong
 
 

@@ -2,20 +2,21 @@
 
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::kernel_catalog::KernelClass;
+use crate::ledger::Line;
 
 /// The rule.
 pub(super) struct Threads;
 
-/// Of the perfect speed-up: what memory bandwidth and the smallest operators leave at least.
-const SURE: f64 = 0.2;
+/// One in so many of the perfect speed-up: what memory bandwidth and the smallest operators leave at least.
+const PART: f64 = 5.0;
 
 impl Rule for Threads {
     fn name(&self) -> &'static str {
         "threads"
     }
     fn about(&self) -> &'static str {
-        "Without a device: products and attention on fewer threads than the host has processors. High: their time \
-         divided by that many more threads; low: a fifth of that."
+        "Without a device: operators on fewer threads than the host has processors. High: their time divided by that \
+         many more threads; low: a fifth of that for products and attention alone, which surely share their work."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         if case.is_device() {
@@ -28,16 +29,18 @@ impl Rule for Threads {
             return Ok(None);
         }
         let shared = case.products_ns() + case.classes_ns(&[KernelClass::Attention]);
-        let high = shared * (1.0 - used as f64 / usable as f64);
+        let all = case.phase.wall_ns as f64 - case.on(Line::CpuBound);
+        let spared = 1.0 - used as f64 / usable as f64;
         let plural = if used == 1 { "" } else { "s" };
         Ok(Some(Draft {
             title: format!("Compute on {usable} threads, not on {used}"),
-            gain_ns: Range::new(SURE * high, high),
+            gain_ns: Range::new(spared * shared / PART, spared * all),
             evidence: vec![
                 format!("operators ran on {used} thread{plural}; the host has {usable} processors"),
+                case.row("operators", all),
                 case.row("products and attention", shared),
             ],
-            computed: "from a fifth of a perfect speed-up of products and attention up to all of it".to_owned(),
+            computed: "from a fifth of a perfect speed-up of products and attention up to that of all operators".to_owned(),
             change: format!(
                 "OMP_NUM_THREADS={usable}, or torch.set_num_threads({usable}); in a project of Rooflens: \
                  +runtime.env.OMP_NUM_THREADS={usable}"
