@@ -6,7 +6,8 @@
 VENV has torch and transformers (python/requirements-test.txt). Two tiny Llamas are run: a wide one, whose time
 is in its products, and the skeleton's own, whose time is in calling operators.
 
-* Planted: a sleep in the sampler, a copy in it, fp32 in place of bf16. Each must come out as the first advice.
+* Planted: a sleep in the sampler, a copy in it, fp32 in place of bf16. Each must come out as the first advice, and
+  in the first sentence of a comparison with a run without it.
 * Done: what the advice says (bf16, more threads, a larger batch, torch.compile) is done, and the time of a
   sequence in a step, measured without a profiler, must have shrunk by a share within the range that was predicted.
 
@@ -102,8 +103,13 @@ def wide(*more):
     return ["model.path=models/wide", "model.name=wide", *more]
 
 
-def planted(project: Project, rule: str, words: str, overrides=(), **options):
-    first = project.advice(project.run(*overrides, **options))[0]
+def planted(project: Project, rule: str, words: str, overrides=(), without=(), **options):
+    run = project.run(*overrides, **options)
+    compared = project.call("compare", project.run(*without), run, "--format", "md")
+    lead = next(line for line in compared.splitlines() if line and not line.startswith("#"))
+    if words not in lead.replace("\\", ""):
+        yield f"the comparison does not name {words}: {lead}"
+    first = project.advice(run)[0]
     if first["rule"] != rule:
         yield f"the first advice is {first['rule']}, {first['gain_share']}, not {rule}"
     elif words not in json.dumps([first["title"], first["evidence"]]):
@@ -129,7 +135,7 @@ FP32 = wide("model.dtype=fp32")
 CHECKS = {
     "planted: a sleep in the sampler": lambda p: planted(p, "host_code", "aten::argmax", plant="sleep"),
     "planted: a copy in the sampler": lambda p: planted(p, "copy_operators", "aten::copy_", plant="copy"),
-    "planted: fp32": lambda p: planted(p, "dtype", "bf16", FP32),
+    "planted: fp32": lambda p: planted(p, "dtype", "bf16", FP32, wide("model.dtype=bf16")),
     "done: bf16": lambda p: followed(p, "dtype", "prefill", FP32, wide("model.dtype=bf16")),
     "done: threads": lambda p: followed(p, "threads", "prefill", FP32, FP32, threads=os.cpu_count()),
     "done: a larger batch": lambda p: followed(p, "larger_batch", "decode", FP32, [*FP32, "runtime.batch_size=2"]),

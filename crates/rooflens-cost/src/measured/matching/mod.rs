@@ -173,6 +173,12 @@ struct Slot<'a> {
     shared: bool,
 }
 
+impl Slot<'_> {
+    fn is_open(&self) -> bool {
+        self.found.is_empty() && !self.shared
+    }
+}
+
 fn of_phase(
     readings: &Readings,
     model: &Model,
@@ -200,6 +206,11 @@ fn of_phase(
     for layer in places {
         match_layer(&mut slots, &traced, &mut taken, layer);
     }
+    // A compiled model has no modules: its products stand in no layer.
+    let open: Vec<usize> = (0..slots.len()).filter(|slot| slots[*slot].is_open()).collect();
+    let is_free = |i: &usize| !taken[*i] && traced[*i].layer.is_none() && traced[*i].flops.is_some();
+    let free: Vec<usize> = (0..traced.len()).filter(is_free).collect();
+    search::together(&mut slots, &traced, &mut taken, &open, &free);
     let variants = variants::of(readings, model, device, &slots, &traced);
     let operators = operators(readings, &slots, &traced);
     let unmatched: Vec<Unmatched> = traced
@@ -249,12 +260,16 @@ fn match_layer(slots: &mut [Slot], traced: &[Traced], taken: &mut [bool], layer:
     // Where modules tell the part, and then all that is left of the layer.
     for part in parts.iter().map(|part| Some(*part)).chain([None]) {
         let open: Vec<usize> = (0..slots.len())
-            .filter(|i| slots[*i].layer == layer && slots[*i].found.is_empty())
+            .filter(|i| slots[*i].layer == layer && slots[*i].is_open())
             .filter(|i| part.is_none_or(|part| part_of(slots[*i].expected.class) == Some(part)))
             .collect();
         let free: Vec<usize> = (0..traced.len())
             .filter(|i| !taken[*i] && here(&traced[*i]) && traced[*i].flops.is_some())
-            .filter(|i| part.is_none_or(|part| traced[*i].part == part))
+            .filter(|i| match part {
+                Some(part) => traced[*i].part == part,
+                // Where no module is told, equal numbers of operations are no sign of anything.
+                None => !traced[*i].module.is_empty(),
+            })
             .collect();
         search::assign(slots, traced, taken, &open, free);
     }

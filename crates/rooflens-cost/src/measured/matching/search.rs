@@ -45,16 +45,26 @@ pub(super) fn assign(
             }
         }
     }
-    // Together: the sum of what is left is right, and who is who cannot be told.
-    let left: Vec<usize> = open.iter().copied().filter(|slot| slots[*slot].found.is_empty()).collect();
+    together(slots, traced, taken, open, &free);
+}
+
+/// The sum of what is left is right, and who is who cannot be told.
+pub(super) fn together(
+    slots: &mut [Slot],
+    traced: &[Traced],
+    taken: &mut [bool],
+    open: &[usize],
+    free: &[usize],
+) {
+    let left: Vec<usize> = open.iter().copied().filter(|slot| slots[*slot].is_open()).collect();
     let expected: u128 = left.iter().map(|slot| slots[*slot].expected.counted).sum();
-    let there: u128 = free.iter().map(|product| flops(*product)).sum();
-    if let Some(first) = left.first().filter(|_| expected == there && expected > 0) {
-        for slot in &left {
-            slots[*slot].shared = true;
-        }
-        take(&mut slots[*first], free.clone(), &mut free, taken);
+    let there: u128 = free.iter().filter_map(|product| traced[*product].flops).sum();
+    let Some(first) = left.first().filter(|_| expected == there && expected > 0) else { return };
+    slots[*first].found = free.to_vec();
+    for slot in &left {
+        slots[*slot].shared = true;
     }
+    free.iter().for_each(|product| taken[*product] = true);
 }
 
 /// The earliest products that add up to `wanted`, as few as may be left out between them.

@@ -132,3 +132,19 @@ fn copies_of_keys_and_products_in_fp32_are_priced() {
     assert_eq!(found.variants[0].extra_bytes, 2 * (2 * 10 * 64) * 2 * 2);
     assert!(found.variants[1].extra_ns.unwrap() > 0.0);
 }
+
+#[test]
+fn without_modules_all_are_matched_together() {
+    let step = vec![Step::decode(3, 9)];
+    let mut products = traced(3, 10);
+    for product in &mut products {
+        (product.layer, product.part, product.module) = (None, "other".to_owned(), String::new());
+    }
+    let found = matched(&[ran(step.clone(), step)], &products);
+    assert!(found.equal, "{:?}", found.unmatched);
+    let qkv = operator(&found, "qkv_proj");
+    assert_eq!((qkv.layers_matched, qkv.alone, qkv.measured_ns), (2, false, None));
+    assert_eq!(qkv.matched_flops, qkv.flops);
+    // The head has as many operations as gate and up of a layer: that is no sign of who is who.
+    assert!(!operator(&found, "lm_head").alone);
+}
