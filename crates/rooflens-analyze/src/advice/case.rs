@@ -1,6 +1,6 @@
 //! What a rule may look at.
 
-use crate::advice::Range;
+use crate::advice::{Draft, Range};
 use crate::analyses::{Ledger, OUTSIDE, PhaseLedger};
 use crate::finding::Findings;
 use crate::kernel_catalog::KernelClass;
@@ -144,6 +144,21 @@ impl<'a> Case<'a> {
         let phase = self.phase.phase;
         let all = self.around.alternatives.iter();
         Ok(all.filter(move |found| found.rule == rule && found.phase == phase))
+    }
+
+    /// Advice to change the model as `other` has it; nothing where its least time does not shrink.
+    pub(super) fn smaller(&self, other: &Alternative, title: String, risk: &str) -> Option<Draft> {
+        Some(Draft {
+            title,
+            gain_ns: self.smaller_floor(&other.floors)?,
+            evidence: vec![
+                self.floors_row(&other.what, &other.floors),
+                self.row("kernels that the model needs", self.kernels_ns()),
+            ],
+            computed: "the difference of the floors, up to kernel time in proportion".to_owned(),
+            change: other.change.clone(),
+            risk: risk.to_owned(),
+        })
     }
 
     /// What kernels gain where their least time shrinks; see [`Case::shrunk`].

@@ -18,17 +18,8 @@ impl Rule for Gqa {
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let other = case.alternative(self.name())?;
-        let Some(gain_ns) = case.smaller_floor(&other.floors) else { return Ok(None) };
-        Ok(Some(Draft {
-            title: format!("Design: {}", other.what),
-            gain_ns,
-            evidence: vec![
-                case.floors_row(&other.what, &other.floors),
-                case.row("kernels that the model needs", case.kernels_ns()),
-            ],
-            computed: "the difference of the floors, up to kernel time in proportion".to_owned(),
-            change: other.change.clone(),
-            risk: "Another model: it has to be trained, and may be worse for its size.".to_owned(),
-        }))
+        let title = format!("Design: {}", other.what);
+        let risk = "Another model: it has to be trained, and may be worse for its size.";
+        Ok(case.smaller(other, title, risk))
     }
 }

@@ -19,19 +19,9 @@ impl Rule for KvLayout {
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let Some(other) = case.alternatives(self.name())?.next() else { return Ok(None) };
-        let Some(gain_ns) = case.smaller_floor(&other.floors) else { return Ok(None) };
-        Ok(Some(Draft {
-            title: format!("Design: {}", other.what),
-            gain_ns,
-            evidence: vec![
-                case.floors_row(&other.what, &other.floors),
-                case.row("kernels that the model needs", case.kernels_ns()),
-            ],
-            computed: "the difference of the floors, up to kernel time in proportion".to_owned(),
-            change: other.change.clone(),
-            risk: "Another model: it has to be trained or converted. One latent or one head is not shared out over \
-                   devices: each holds all of it."
-                .to_owned(),
-        }))
+        let title = format!("Design: {}", other.what);
+        let risk = "Another model: it has to be trained or converted. One latent or one head is not shared out over \
+                   devices: each holds all of it.";
+        Ok(case.smaller(other, title, risk))
     }
 }

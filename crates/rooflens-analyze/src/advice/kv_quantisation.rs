@@ -18,18 +18,8 @@ impl Rule for KvQuantisation {
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let other = case.alternative(self.name())?;
-        let Some(gain_ns) = case.smaller_floor(&other.floors) else { return Ok(None) };
-        Ok(Some(Draft {
-            title: format!("Store {}", other.what),
-            gain_ns,
-            evidence: vec![
-                case.floors_row(&other.what, &other.floors),
-                case.row("kernels that the model needs", case.kernels_ns()),
-            ],
-            computed: "the difference of the floors, up to kernel time in proportion".to_owned(),
-            change: other.change.clone(),
-            risk: "Less precision in long contexts: evaluate them. Not every attention kernel reads fp8."
-                .to_owned(),
-        }))
+        let title = format!("Store {}", other.what);
+        let risk = "Less precision in long contexts: evaluate them. Not every attention kernel reads fp8.";
+        Ok(case.smaller(other, title, risk))
     }
 }

@@ -18,18 +18,8 @@ impl Rule for TensorParallel {
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let other = case.alternative(self.name())?;
-        let Some(gain_ns) = case.smaller_floor(&other.floors) else { return Ok(None) };
-        Ok(Some(Draft {
-            title: format!("Run on {}", other.what),
-            gain_ns,
-            evidence: vec![
-                case.floors_row(&other.what, &other.floors),
-                case.row("kernels that the model needs", case.kernels_ns()),
-            ],
-            computed: "the difference of the floors, up to kernel time in proportion".to_owned(),
-            change: other.change.clone(),
-            risk: "Devices exchange twice a layer: that time comes on top, and is not in the gain."
-                .to_owned(),
-        }))
+        let title = format!("Run on {}", other.what);
+        let risk = "Devices exchange twice a layer: that time comes on top, and is not in the gain.";
+        Ok(case.smaller(other, title, risk))
     }
 }
