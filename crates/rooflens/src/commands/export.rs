@@ -9,12 +9,13 @@ use flate2::write::GzEncoder;
 use rooflens_analyze::analyses::Ledger;
 use rooflens_schema::Notes;
 
+use crate::advise;
 use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::floors;
-use crate::inputs;
+use crate::inputs::{self, Input};
 use crate::job;
 use crate::perfetto::{self, FloorShares, Writer};
 use crate::progress;
@@ -77,8 +78,9 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
 }
 
 /// Least times take a first pass: they are those of all ranks together.
-fn shares(args: &Args, input: &inputs::Input, console: &Console) -> Result<FloorShares, CliError> {
-    if args.floor.model.is_none() {
+fn shares(args: &Args, input: &Input, console: &Console) -> Result<FloorShares, CliError> {
+    let is_own = matches!(input, Input::Run(run) if crate::run::is_own(run));
+    if args.floor.model.is_none() && !is_own {
         return Ok(FloorShares::new());
     }
     if args.inputs.iter().any(|input| input == Path::new("-")) {
@@ -89,7 +91,7 @@ fn shares(args: &Args, input: &inputs::Input, console: &Console) -> Result<Floor
     let outcome =
         progress::follow(console, input.stored_bytes(), |watch| job::analyze(input, &notes, None, watch));
     let mut findings = outcome?.findings;
-    args.floor.join(&mut findings)?;
+    advise::complete(input, &args.floor, &mut findings)?;
     Ok(findings.get::<Ledger>().map(perfetto::floor_shares).unwrap_or_default())
 }
 
