@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rooflens_collect::execute::{End, Event, Executor, Fault, Outcome, Processes, Scripted, Watch, Wish};
@@ -16,6 +16,8 @@ use serde_json::json;
 struct Listener {
     heard: RefCell<Vec<String>>,
     stops_at: Option<Instant>,
+    /// Wants to stop once this file is there.
+    stops_with: Option<PathBuf>,
     kills_at: Option<Instant>,
     ticks: Cell<u32>,
 }
@@ -29,7 +31,7 @@ impl Watch for Listener {
         let past = |at: Option<Instant>| at.is_some_and(|at| Instant::now() >= at);
         if past(self.kills_at) {
             Wish::Kill
-        } else if past(self.stops_at) {
+        } else if past(self.stops_at) || self.stops_with.as_ref().is_some_and(|file| file.exists()) {
             Wish::Stop
         } else {
             Wish::GoOn
@@ -59,11 +61,20 @@ fn command(script: &str, timeout_s: Option<u64>) -> Command {
 }
 
 fn take(folder: &Path, command: Command, watch: &Listener) -> Result<Outcome, ExecuteError> {
+    take_within(Duration::from_millis(700), folder, command, watch)
+}
+
+fn take_within(
+    grace: Duration,
+    folder: &Path,
+    command: Command,
+    watch: &Listener,
+) -> Result<Outcome, ExecuteError> {
     let places =
         Places { run: folder.join("run"), project: folder.to_owned(), package: folder.join("package") };
     let work = Work::Process(Box::new(command.clone()));
     let step = Step { name: "measure".to_owned(), stage: Stage::Measure, purpose: "a test".to_owned(), work };
-    Processes { grace: Duration::from_millis(700) }.run(&step, &command, &places, watch)
+    Processes { grace }.run(&step, &command, &places, watch)
 }
 
 fn run(script: &str) -> (tempfile::TempDir, Outcome) {
@@ -218,10 +229,13 @@ fn whoever_outlives_its_leader_is_ended() {
 #[test]
 fn a_wish_to_stop_lets_it_save() {
     let folder = tempfile::tempdir().unwrap();
-    let script = "trap 'echo saved > run/raw/measure/left.txt; exit 130' INT; while :; do sleep 0.05; done";
-    let watch = Listener { stops_at: Some(Instant::now() + Duration::from_secs(2)), ..Listener::default() };
-    let outcome = take(folder.path(), command(script, None), &watch).unwrap();
-    assert_eq!((outcome.end, outcome.exit_code, outcome.fault()), (End::Stopped, Some(130), Fault::User));
+    // Asked only once it can hear, and given all the time that a busy machine needs.
+    let script = "trap 'echo saved > run/raw/measure/left.txt; exit 130' INT; : > ready; \
+        while :; do sleep 0.05 & wait $!; done";
+    let watch = Listener { stops_with: Some(folder.path().join("ready")), ..Listener::default() };
+    let outcome = take_within(Duration::from_secs(60), folder.path(), command(script, None), &watch).unwrap();
+    let found = (outcome.end, outcome.exit_code, outcome.signal, outcome.fault());
+    assert_eq!(found, (End::Stopped, Some(130), None, Fault::User));
     assert!(folder.path().join("run/raw/measure/left.txt").is_file());
     assert!(watch.ticks.get() > 0);
 }
