@@ -50,7 +50,8 @@ fn command(script: &str, timeout_s: Option<u64>) -> Command {
         content: json!({ "pass": "measure" }),
     };
     Command {
-        argv: ["sh", "-c", script].map(Word::plain).to_vec(),
+        // Not sh, which may be dash: tests at the same time have more than ten files open, and it has one digit for them.
+        argv: ["bash", "-c", script].map(Word::plain).to_vec(),
         env: BTreeMap::from([("ADDED".to_owned(), Word::plain("here"))]),
         cwd: Word::In(Root::Project, String::new()),
         writes: vec![file],
@@ -186,7 +187,7 @@ fn what_is_not_installed_is_the_environments_fault() {
         r#"printf '{"event":"error","t_ns":1,"stage":"loading","class":"ModuleNotFoundError","message":"No module","hint":"x"}\n' >&$ROOFLENS_EVENTS_FD; exit 1"#,
     );
     assert_eq!(outcome.fault(), Fault::Environment);
-    assert!(outcome.hint().unwrap().starts_with("sh -m pip install torch"));
+    assert!(outcome.hint().unwrap().starts_with("bash -m pip install torch"));
 }
 
 #[test]
