@@ -230,9 +230,18 @@ fn whoever_outlives_its_leader_is_ended() {
 #[test]
 fn a_wish_to_stop_lets_it_save() {
     let folder = tempfile::tempdir().unwrap();
-    // Asked only once it can hear, and given all the time that a busy machine needs.
-    let script = "trap 'echo saved > run/raw/measure/left.txt; exit 130' INT; : > ready; \
-        while :; do sleep 0.05 & wait $!; done";
+    // Asked only once it can hear, and given all the time that a busy machine needs. No shell: where these tests run
+    // in the background of a script, the signal is ignored from the start, and a shell cannot change that.
+    let script = r#"exec python3 -c '
+import signal, sys, time
+def save(*_):
+    open("run/raw/measure/left.txt", "w").write("saved")
+    sys.exit(130)
+signal.signal(signal.SIGINT, save)
+open("ready", "w").close()
+while True:
+    time.sleep(0.05)
+'"#;
     let watch = Listener { stops_with: Some(folder.path().join("ready")), ..Listener::default() };
     let outcome = take_within(Duration::from_secs(60), folder.path(), command(script, None), &watch).unwrap();
     let found = (outcome.end, outcome.exit_code, outcome.signal, outcome.fault());
