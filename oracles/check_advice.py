@@ -27,6 +27,8 @@ from pathlib import Path
 from rooflens_cli import arguments, existing
 
 ATTEMPTS = 3
+# What two medians of a few dozen steps differ by on a shared machine, of runs that are the same.
+NOISE = 0.02
 SHORT = ["infer.max_new_tokens=12", "repeats=3", "dataset/sampling=few", "sampler.enable=false"]
 WIDE = {"hidden_size": 1536, "intermediate_size": 6144, "num_attention_heads": 24, "num_key_value_heads": 4}
 # What Python runs before the workload, where a variable tells it to: the sampler calls torch.argmax.
@@ -127,7 +129,7 @@ def followed(project: Project, rule: str, phase: str, before: list, after: list,
     done = project.run(*after, threads=threads)
     gain = 1 - step_ns(done, phase) / step_ns(run, phase)
     print(f"      {rule}: predicted {low:.1%} to {high:.1%}, measured {gain:.1%}")
-    if not low <= gain <= high:
+    if not low - NOISE <= gain <= high + NOISE:
         yield f"{rule}: {gain:.1%} is not within {low:.1%} to {high:.1%}"
 
 
