@@ -199,9 +199,14 @@ fn floor(class: measured::ClassFloor) -> Floor {
 
 /// What a phase of a trace is to the cost model.
 fn phase_of(phase: &PhaseLedger) -> Option<(PhaseKind, RunPhase)> {
-    let kind = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
-    let kind = kind.into_iter().find(|kind| kind.as_str() == phase.phase)?;
+    let kind = kind_of(phase.phase)?;
     Some((kind, RunPhase::named(kind.as_str())?))
+}
+
+/// The phase of that name, where the cost model knows it.
+pub fn kind_of(name: &str) -> Option<PhaseKind> {
+    let known = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
+    known.into_iter().find(|kind| kind.as_str() == name)
 }
 
 fn name_of(path: &Path) -> String {

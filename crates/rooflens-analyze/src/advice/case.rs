@@ -4,7 +4,7 @@ use crate::advice::{Draft, Range};
 use crate::analyses::{Ledger, OUTSIDE, PhaseLedger};
 use crate::finding::Findings;
 use crate::kernel_catalog::KernelClass;
-use crate::ledger::{Floor, Line};
+use crate::ledger::{Floor, Line, kernels_floor_ns};
 use crate::sentence::{percent, time};
 
 /// A phase, and everything around it.
@@ -77,11 +77,6 @@ pub struct Tiles {
     pub old_padding: f64,
     /// The same after the change.
     pub new_padding: f64,
-}
-
-/// Sum of least times, without exchange between devices: that is not on the kernels' line.
-pub(super) fn sum(floors: &[Floor]) -> f64 {
-    floors.iter().filter(|floor| !floor.class.starts_with("comm.")).map(|floor| floor.ns).sum()
 }
 
 impl<'a> Case<'a> {
@@ -163,7 +158,7 @@ impl<'a> Case<'a> {
 
     /// What kernels gain where their least time shrinks; see [`Case::shrunk`].
     pub(super) fn smaller_floor(&self, new: &[Floor]) -> Option<Range> {
-        self.shrunk(sum(&self.phase.floors), sum(new))
+        self.shrunk(kernels_floor_ns(&self.phase.floors), kernels_floor_ns(new))
     }
 
     /// What kernels gain where their least time shrinks: no less than the least time itself does, and at
@@ -185,7 +180,7 @@ impl<'a> Case<'a> {
 
     /// How least times changed, for the evidence.
     pub(super) fn floors_row(&self, what: &str, new: &[Floor]) -> String {
-        let (old, new) = (sum(&self.phase.floors), sum(new));
+        let (old, new) = (kernels_floor_ns(&self.phase.floors), kernels_floor_ns(new));
         let steps = self.phase.steps.max(1) as f64;
         format!("floor of a {}: {}, {} with {what}", self.step_word(), time(old / steps), time(new / steps))
     }

@@ -1,7 +1,7 @@
 //! Fewer experts, that more tokens of a step share.
 
-use crate::advice::case::sum;
 use crate::advice::{Case, Draft, Rule};
+use crate::ledger::kernels_floor_ns;
 
 /// The rule.
 pub(super) struct ExpertGranularity;
@@ -23,8 +23,10 @@ impl Rule for ExpertGranularity {
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let others: Vec<_> = case.alternatives(self.name())?.collect();
-        let old = sum(&case.phase.floors);
-        let Some(other) = others.iter().find(|other| sum(&other.floors) < old * (1.0 - WORTH_IT)) else {
+        let old = kernels_floor_ns(&case.phase.floors);
+        let Some(other) =
+            others.iter().find(|other| kernels_floor_ns(&other.floors) < old * (1.0 - WORTH_IT))
+        else {
             return Ok(None);
         };
         let Some(gain_ns) = case.smaller_floor(&other.floors) else { return Ok(None) };

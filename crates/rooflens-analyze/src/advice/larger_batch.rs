@@ -1,7 +1,7 @@
 //! More sequences in a step.
 
-use crate::advice::case::sum;
 use crate::advice::{Case, Draft, Range, Rule};
+use crate::ledger::kernels_floor_ns;
 use crate::sentence::time;
 
 /// The rule.
@@ -23,7 +23,7 @@ impl Rule for LargerBatch {
             return Ok(None);
         }
         let other = case.alternative(self.name())?;
-        let (old, new) = (sum(&case.phase.floors), sum(&other.floors));
+        let (old, new) = (kernels_floor_ns(&case.phase.floors), kernels_floor_ns(&other.floors));
         let wall = case.phase.wall_ns as f64;
         let ratio = (new / old).max(1.0);
         if !ratio.is_finite() || other.work <= 1.0 {

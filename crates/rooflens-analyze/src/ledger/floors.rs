@@ -62,6 +62,17 @@ fn doers(class: &str) -> [&'static [KernelClass]; 3] {
     }
 }
 
+/// Least times without exchange between devices: that is not on the kernels' line.
+fn of_kernels(floors: &[Floor]) -> impl Iterator<Item = &Floor> {
+    floors.iter().filter(|floor| !floor.class.starts_with("comm."))
+}
+
+/// Their sum.
+#[must_use]
+pub fn kernels_floor_ns(floors: &[Floor]) -> f64 {
+    of_kernels(floors).map(|floor| floor.ns).sum()
+}
+
 /// Spends the least times of a phase on its kernel classes. Answers what each class gets, in whole
 /// nanoseconds and never more than its time, and what could not be spent: the kernels were faster than what
 /// was thought the least.
@@ -71,7 +82,7 @@ pub(crate) fn spend(
 ) -> (BTreeMap<KernelClass, i64>, f64) {
     let mut left: BTreeMap<KernelClass, f64> = times.iter().map(|(class, ns)| (*class, *ns as f64)).collect();
     let mut unspent = 0.0;
-    for floor in floors.iter().filter(|floor| !floor.class.starts_with("comm.")) {
+    for floor in of_kernels(floors) {
         let mut rest = floor.ns.max(0.0);
         for group in doers(&floor.class) {
             let room: f64 = group.iter().filter_map(|class| left.get(class)).sum();

@@ -17,7 +17,7 @@ pub mod summary;
 pub(crate) mod waits;
 
 pub use class::is_needed;
-pub use floors::{Floor, Floors, PhaseFloors};
+pub use floors::{Floor, Floors, PhaseFloors, kernels_floor_ns};
 pub use pieces::{Lines, Piece, pieces};
 pub use stalls::{Stall, Stalls};
 pub use waits::{Wait, Waits};

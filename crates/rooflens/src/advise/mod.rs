@@ -108,22 +108,40 @@ fn of_timeline(question: &Question, console: &Console) -> Result<(Findings, Opti
     Ok((outcome.findings, joined, outcome.stopped))
 }
 
-/// Gives findings their floor and their advice: by the model of the command line, else by that of the run.
+/// Gives findings their floor and their advice.
 pub fn complete(
     input: &Input,
     floor: &floors::Args,
     findings: &mut Findings,
 ) -> Result<Option<Joined>, CliError> {
-    let run = match input {
+    let joined = join_floor(input, floor, findings)?;
+    refresh(findings, run_of(input), joined.as_ref());
+    Ok(joined)
+}
+
+/// The same for a run that was just made.
+pub fn complete_run(run: &RunDir, findings: &mut Findings) {
+    let joined = crate::run::join_floor(run, findings);
+    refresh(findings, Some(run), joined.as_ref());
+}
+
+/// Gives findings their floor: by the model of the command line, else by that of the run.
+pub fn join_floor(
+    input: &Input,
+    floor: &floors::Args,
+    findings: &mut Findings,
+) -> Result<Option<Joined>, CliError> {
+    match run_of(input).filter(|run| floor.model.is_none() && crate::run::is_own(run)) {
+        Some(run) => Ok(crate::run::join_floor(run, findings)),
+        None => floor.join(findings),
+    }
+}
+
+fn run_of(input: &Input) -> Option<&RunDir> {
+    match input {
         Input::Run(run) => Some(run),
         Input::Traces(_) => None,
-    };
-    if let (None, Some(run)) = (&floor.model, run.filter(|run| crate::run::is_own(run))) {
-        return Ok(crate::run::complete(run, findings));
     }
-    let joined = floor.join(findings)?;
-    refresh(findings, run, joined.as_ref());
-    Ok(joined)
 }
 
 /// Judges once more, with what the model tells.

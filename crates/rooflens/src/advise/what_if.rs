@@ -3,7 +3,7 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::advice::Range;
 use rooflens_analyze::analyses::{Ledger, PhaseLedger};
-use rooflens_analyze::ledger::{Floor, Line};
+use rooflens_analyze::ledger::{Floor, Line, kernels_floor_ns};
 use rooflens_report::advice::{ChangedClass, ChangedLine, WhatIf};
 
 use crate::cost::error::CostError;
@@ -31,10 +31,7 @@ pub fn changed(
 }
 
 fn of_phase(change: String, phase: &PhaseLedger, new: &[Floor]) -> WhatIf {
-    let sum = |floors: &[Floor]| -> f64 {
-        floors.iter().filter(|floor| !floor.class.starts_with("comm.")).map(|floor| floor.ns).sum()
-    };
-    let (old_ns, new_ns) = (sum(&phase.floors), sum(new));
+    let (old_ns, new_ns) = (kernels_floor_ns(&phase.floors), kernels_floor_ns(new));
     // Part of the floor may have had no kernels to be spent on: what is on the line changes in proportion.
     let ratio = if old_ns > 0.0 { new_ns / old_ns } else { 1.0 };
     let after = |line: Line, ns: i64| match line {

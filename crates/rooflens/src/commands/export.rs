@@ -91,7 +91,7 @@ fn shares(args: &Args, input: &Input, console: &Console) -> Result<FloorShares, 
     let outcome =
         progress::follow(console, input.stored_bytes(), |watch| job::analyze(input, &notes, None, watch));
     let mut findings = outcome?.findings;
-    advise::complete(input, &args.floor, &mut findings)?;
+    advise::join_floor(input, &args.floor, &mut findings)?;
     Ok(findings.get::<Ledger>().map(perfetto::floor_shares).unwrap_or_default())
 }
 

@@ -78,7 +78,7 @@ pub fn take(
         console.detail(&format!("static analysis: not computed: {reason}"));
     }
     if let Some(findings) = &mut findings {
-        join::complete(&run, findings);
+        crate::advise::complete_run(&run, findings);
         saved::write_findings(&run, findings)?;
     }
     let facts = outcomes.iter().map(StepFacts::of).collect();

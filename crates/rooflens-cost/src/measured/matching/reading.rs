@@ -68,6 +68,7 @@ impl Readings {
         let roof = device.and_then(Roof::of);
         let padded = tally(model, setup, &shapes, true, None)?;
         let needed = tally(model, setup, &shapes, false, roof.as_ref())?;
+        let unpadded = by_class(&needed, |flops| flops.as_counted);
         let absorbed = Setup { latent: LatentOrder::Absorbed, ..setup.clone() };
         let ways = [
             (Way::Absorbed, by_class(&tally(model, &absorbed, &shapes, true, None)?, |flops| flops.useful)),
@@ -77,11 +78,10 @@ impl Readings {
                     flops.as_counted
                 }),
             ),
-            (Way::WithoutPadding, by_class(&needed, |flops| flops.as_counted)),
+            (Way::WithoutPadding, unpadded.clone()),
         ];
         let least: BTreeMap<(Place, &str), f64> =
             needed.iter().map(|row| ((row.place, row.operator.name), row.seconds.bound * 1e9)).collect();
-        let unpadded = by_class(&needed, |flops| flops.as_counted);
         let operators = padded
             .iter()
             .filter(|row| row.operator.work.flops.as_counted > 0)

@@ -4,34 +4,27 @@
 use std::collections::BTreeMap;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::advice::{AdviceList, Circumstances, Padding, advise};
+use rooflens_analyze::advice::{Circumstances, Padding};
 use rooflens_analyze::analyses::Ledger;
 use rooflens_analyze::sampled::WHOLE;
 use rooflens_collect::Stage;
 use rooflens_collect::package;
 use rooflens_collect::plan::Places;
 use rooflens_schema::RunDir;
-use rooflens_schema::tables::PhaseKind;
 use serde_json::Value as Json;
 
 use super::super::files;
 use super::super::metrics::{Rows, StepRow};
 use super::super::{document, sampling};
 use super::{Known, profiled_round};
-use crate::advise::alternatives;
 use crate::floors::{self, Passes};
 use crate::project;
 
-/// Gives the findings of a run their floor and their advice, as far as the run tells.
-pub fn complete(run: &RunDir, findings: &mut Findings) -> Option<floors::Joined> {
+/// Gives the ledger of a run its floor, as far as the run tells.
+pub fn join_floor(run: &RunDir, findings: &mut Findings) -> Option<floors::Joined> {
     let ledger = findings.get_mut::<Ledger>()?;
     let found = joined(run, ledger).and_then(|joined| joined.join(ledger).map(|()| joined));
-    let found = found.map_err(|reason| ledger.without_floor(reason)).ok();
-    let mut around = circumstances(run);
-    around.alternatives = found.as_ref().map_or_else(Vec::new, alternatives::of);
-    let advice: AdviceList = advise(findings, &around);
-    findings.replace("advice", Box::new(advice));
-    found
+    found.map_err(|reason| ledger.without_floor(reason)).ok()
 }
 
 /// The model of a run, and what went through it while it was profiled.
@@ -49,9 +42,7 @@ fn joined(run: &RunDir, ledger: &Ledger) -> Result<floors::Joined, String> {
     let device = device.ok_or(no_device)?;
     let mut passes = Passes::new();
     for one in profiled_round(&run.raw(Stage::TorchProfiler.name()))? {
-        let word = one.shape.phase.as_str();
-        let kind = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
-        let Some(kind) = kind.into_iter().find(|kind| kind.as_str() == word) else { continue };
+        let Some(kind) = floors::kind_of(one.shape.phase.as_str()) else { continue };
         passes.entry(kind).or_default().push(one);
     }
     // Steps that the trace lacks would make the floor too high for what is there.

@@ -5,7 +5,7 @@ mod circumstances;
 mod products;
 mod shapes;
 
-pub use self::circumstances::{circumstances, complete};
+pub use self::circumstances::{circumstances, join_floor};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

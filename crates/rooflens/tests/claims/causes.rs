@@ -1,0 +1,1 @@
+//! Why a device was idle, in the verdict and everywhere else.

@@ -1,0 +1,1 @@
+//! Comparing runs and following them over time.

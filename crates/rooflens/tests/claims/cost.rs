@@ -1,0 +1,1 @@
+//! Bounds and estimates of the cost model.

@@ -1,0 +1,1 @@
+//! What a new user stumbled over.

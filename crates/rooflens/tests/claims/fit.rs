@@ -1,0 +1,1 @@
+//! A model that cannot have made a trace is refused.

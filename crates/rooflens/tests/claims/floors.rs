@@ -1,0 +1,1 @@
+//! Lower bounds of a trace's kernels, class by class.

@@ -1,0 +1,1 @@
+//! Classes of kernels, and tables of kernels.

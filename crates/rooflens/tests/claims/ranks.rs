@@ -1,0 +1,1 @@
+//! Waiting for other ranks, and transfers.
