@@ -13,7 +13,7 @@ use rooflens_cost::step::Step;
 use rooflens_cost::{ConfigError, Model, Parallel, Setup};
 use rooflens_schema::tables::PhaseKind;
 
-use crate::cost::files;
+use crate::cost::{amount, files};
 use crate::error::CliError;
 use crate::project;
 
@@ -30,11 +30,11 @@ pub struct Args {
     /// Devices that share each layer
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Floor")]
     pub tp: u64,
-    /// Tokens in the cache of each sequence, where the trace does not tell
-    #[arg(long, value_name = "N", help_heading = "Floor")]
+    /// Tokens in the KV cache of each sequence, as 4096 or 4k, where the trace does not have it
+    #[arg(long, value_name = "N", value_parser = amount::whole, help_heading = "Floor")]
     pub context: Option<u64>,
-    /// Sequences of a step, where the trace does not tell
-    #[arg(long, value_name = "N", help_heading = "Floor")]
+    /// Sequences per step, where the trace does not have it
+    #[arg(long, value_name = "N", value_parser = amount::whole, help_heading = "Floor")]
     pub batch: Option<u64>,
     /// Format of the weights, where the config does not tell it
     #[arg(long, value_name = "FORMAT", help_heading = "Floor")]

@@ -1,5 +1,6 @@
 //! Multiply in 16 bits.
 
+use crate::advice::engine::Engine;
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::{Kernels, Operators};
 use crate::kernel_catalog::KernelClass;
@@ -50,7 +51,9 @@ impl Rule for Dtype {
         evidence.insert(0, case.row("matrix products in 32 bits", wide));
         Ok(Some(Draft {
             title: "Compute in bf16, not in fp32".to_owned(),
-            gain_ns: Range::new(low * wide, high * wide),
+            gain_ns: Some(Range::new(low * wide, high * wide)),
+            acts_on_ns: wide,
+            comes_first: false,
             evidence,
             computed: format!(
                 "{} to {} of the {} of products in 32 bits",
@@ -58,10 +61,11 @@ impl Rule for Dtype {
                 percent(high),
                 time(wide)
             ),
-            change:
-                "torch_dtype=torch.bfloat16 when loading; vLLM: --dtype bfloat16; in a project of Rooflens: \
-                     model.dtype=bf16"
-                    .to_owned(),
+            change: case.for_engine(&[
+                (Engine::Pytorch, "dtype=torch.bfloat16 when loading"),
+                (Engine::Vllm, "--dtype bfloat16"),
+                (Engine::Sglang, "--dtype bfloat16"),
+            ]) + &case.in_project(&["pytorch", "vllm"], "model.dtype=bf16"),
             risk: "Less precision: compare answers. A processor without bf16 instructions is slower in it."
                 .to_owned(),
         }))

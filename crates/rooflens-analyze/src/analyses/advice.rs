@@ -2,7 +2,7 @@
 
 use rooflens_schema::RankTables;
 
-use crate::advice::{Circumstances, advise};
+use crate::advice::{RunContext, advise};
 use crate::analyses::{Analysis, Fold, Ledger};
 use crate::finding::{Finding, Findings};
 
@@ -49,6 +49,6 @@ impl Fold for State {
 
     fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
         earlier.get::<Ledger>()?;
-        Some(Box::new(advise(earlier, &Circumstances::default())))
+        Some(Box::new(advise(earlier, &RunContext::default())))
     }
 }

@@ -140,6 +140,31 @@ pub struct ClassLedger {
     pub ns: i64,
     /// The part of it that is the least time; null without one.
     pub floor_ns: Option<i64>,
+    /// What the class had to do, and how near it came to the roof; null without a model.
+    pub work: Option<ClassWork>,
+}
+
+/// What a class had to do, and how near it came to the roof.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClassWork {
+    /// Operations.
+    pub flops: f64,
+    /// Bytes that must move.
+    pub bytes: f64,
+    /// What limits it: `memory`, `compute` or `vector`.
+    pub limit: &'static str,
+    /// The peak of the units that do its operations.
+    pub peak_flops_per_s: f64,
+    /// The peak of the memory.
+    pub peak_bytes_per_s: f64,
+    /// Operations by time.
+    pub flops_per_s: f64,
+    /// Bytes by time.
+    pub bytes_per_s: f64,
+    /// Least time by time, 0 to 1.
+    pub roof_share: f64,
+    /// Time above the least.
+    pub lost_ns: i64,
 }
 
 /// The time of a layer in a phase.
@@ -435,6 +460,7 @@ impl Phase {
             activities,
             ns,
             floor_ns: None,
+            work: None,
         };
         let mut classes: Vec<ClassLedger> = self.classes.into_iter().map(class).collect();
         classes.sort_by_key(|class| std::cmp::Reverse(class.ns));

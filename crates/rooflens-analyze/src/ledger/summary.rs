@@ -107,6 +107,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         activities: *activities,
         ns: ns.round() as i64,
         floor_ns: None,
+        work: None,
     };
     let mut rows: Vec<ClassLedger> = classes.iter().map(class).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.ns));

@@ -88,6 +88,7 @@ pub const ALL: &[&dyn Section] = &[
     &run::RunSection,
     &verdict::VerdictSection,
     &advice::AdviceSection,
+    &advice::DesignSection,
     &model::ModelSection,
     &trace::TraceSection,
     &devices::DevicesSection,
