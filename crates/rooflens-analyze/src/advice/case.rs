@@ -153,6 +153,11 @@ impl<'a> Case<'a> {
         is_sound.then_some(Slowdown { phase, profiled_step_ns, unprofiled_step_ns, ratio })
     }
 
+    /// What numbers are of: ` per step`, or nothing where there are no steps.
+    pub(super) fn per_step_word(&self) -> &'static str {
+        if self.phase.steps > 0 { " per step" } else { "" }
+    }
+
     /// Mean time per step.
     pub(super) fn per_step(&self, ns: f64) -> f64 {
         ns / self.phase.steps.max(1) as f64

@@ -15,6 +15,8 @@ const REPLAY_NS: (f64, f64) = (500.0, 2_000.0);
 /// The largest batch, in tokens, that vLLM captures by default: min(2 * max_num_seqs, 512) in
 /// `VllmConfig._set_cudagraph_sizes`.
 const VLLM_LARGEST: i64 = 512;
+/// Activities outside of steps that are likely to be steps that nobody named.
+const MANY: usize = 100;
 /// Where so much of the CPU-bound idle time is spent inside operators, the rest is Python between them: a replay does
 /// without it as well.
 const EAGER: f64 = 0.5;
@@ -30,7 +32,9 @@ impl Rule for CudaGraphs {
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let (launching, busy_elsewhere) = (case.on(Line::LaunchBound), case.on(Line::CpuBound));
-        if !case.is_device() || case.is_captured() {
+        // What is not repeated cannot be replayed.
+        let is_repeated = case.phase.steps > 0 || case.phase.activities >= MANY;
+        if !case.is_device() || case.is_captured() || !is_repeated {
             return Ok(None);
         }
         let inside = case.late_host().map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64);
@@ -43,6 +47,10 @@ impl Rule for CudaGraphs {
         let phase = case.phase;
         let activities = phase.activities as f64;
         let gain = Range::new(sure - activities * REPLAY_NS.1, most - activities * REPLAY_NS.0);
+        // Idle time that a replay would need as well is not for graphs.
+        if gain.low <= 0.0 {
+            return Ok(None);
+        }
         let (wall, steps) = (phase.wall_ns as f64, phase.steps.max(1) as f64);
         let busy: f64 =
             phase.lines.iter().filter(|line| !line.line.is_idle()).map(|line| line.ns as f64).sum();
@@ -51,18 +59,21 @@ impl Rule for CudaGraphs {
             evidence.push(case.row("idle, CPU-bound with the host inside eager operators", inside));
         }
         evidence.push(format!(
-            "{} activities per step for {} of device work, one every {}; busy {} of the time",
+            "{} activities{} for {} of device work, one every {}; busy {} of the time",
             count((activities / steps).round() as i64),
+            case.per_step_word(),
             time(busy / steps),
             time(wall / activities.max(1.0)),
             percent(busy / wall)
         ));
         let graph = case.graph_word();
-        let (title, change) = match case.is_compiled() {
-            true => (format!("Replay each {} as a {graph}", case.step_word()), capture(case)),
-            false => {
-                (format!("Capture each {} as a {graph}, or compile it", case.step_word()), capture(case))
-            }
+        let what = match phase.steps {
+            0 => "what is run again and again".to_owned(),
+            _ => format!("each {}", case.step_word()),
+        };
+        let title = match case.is_compiled() {
+            true => format!("Replay {what} as a {graph}"),
+            false => format!("Capture {what} as a {graph}, or compile it"),
         };
         Ok(Some(Draft {
             title,
@@ -76,7 +87,7 @@ impl Rule for CudaGraphs {
                 time(REPLAY_NS.1),
                 count(phase.activities as i64)
             ),
-            change,
+            change: capture(case),
             risk: "Shapes and addresses must not change between replays: batches are padded to captured sizes, and each size \
                    takes memory and time at start-up."
                 .to_owned(),

@@ -78,15 +78,25 @@ impl Case<'_> {
         let frames = self.findings.get::<Frames>().map_or(&[][..], |found| &found.0);
         let operators = self.findings.get::<Operators>().map_or(&[][..], |found| &found.0);
         let kernels = self.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
-        let has_step = |prefix: &str| steps.iter().any(|step| step.name.starts_with(prefix));
+        let has_step = |prefix: &str, word: &str| {
+            steps.iter().any(|step| step.name.starts_with(prefix) && step.name.contains(word))
+        };
         let has_file = |word: &str| frames.iter().any(|frame| frame.name.contains(word));
         let has_operator = |prefix: &str| operators.iter().any(|row| row.name.starts_with(prefix));
         let has_library = |name: &str| kernels.iter().any(|row| row.library.as_deref() == Some(name));
         // SGLang's steps first: it has kernels of vLLM, never the other way round.
-        if has_step("step[") || has_file("sglang/") || has_operator("sgl_kernel::") || has_library("sglang") {
+        if has_step("step[", " bs=")
+            || has_file("sglang/")
+            || has_operator("sgl_kernel::")
+            || has_library("sglang")
+        {
             return Some(Engine::Sglang);
         }
-        if has_step("execute_") || has_file("vllm/") || has_operator("vllm::") || has_library("vllm") {
+        if has_step("execute_", "context_")
+            || has_file("vllm/")
+            || has_operator("vllm::")
+            || has_library("vllm")
+        {
             return Some(Engine::Vllm);
         }
         // Operators of PyTorch without an engine around them.

@@ -47,7 +47,7 @@ impl Rule for Fusion {
         let what = if case.is_device() { "kernels" } else { "operators" };
         let mut evidence = vec![
             case.row("elementwise work", fusible),
-            format!("{} such {what} per step", count(each.round() as i64)),
+            format!("{} such {what}{}", count(each.round() as i64), case.per_step_word()),
         ];
         if let Some(Kernels(rows)) = case.findings.get::<Kernels>().filter(|_| case.is_device()) {
             let fused =

@@ -48,7 +48,7 @@ impl Rule for HostCode {
         if let Some(Gaps(gaps)) = case.findings.get::<Gaps>().filter(|_| case.is_device()) {
             let late = gaps.iter().filter(|gap| gap.cause == GapCause::CpuBound);
             let hosts = late.flat_map(|gap| &gap.examples).filter_map(|gap| {
-                let host = gap.host.as_ref().filter(|host| !host.contains("::"))?;
+                let host = gap.host.as_ref().filter(|host| is_own_code(host))?;
                 Some(format!("the host was in `{host}` for most of {}", time(gap.dur_ns as f64)))
             });
             evidence.extend(hosts.take(ROWS));
@@ -56,7 +56,8 @@ impl Rule for HostCode {
         // Functions called by operators take their time inside these.
         let is_eager = inside > idle;
         if let Some(Frames(frames)) = case.findings.get::<Frames>().filter(|_| !is_eager) {
-            let own = frames.iter().filter(|frame| frame.working_self_ns > 0).take(ROWS);
+            let own = frames.iter().filter(|frame| frame.working_self_ns > 0 && is_own_code(&frame.name));
+            let own = own.take(ROWS);
             evidence.extend(
                 own.map(|frame| {
                     format!("`{}`: {} of its own", frame.name, time(frame.working_self_ns as f64))
@@ -83,6 +84,14 @@ impl Rule for HostCode {
     }
 }
 
+/// Whether a name is code that can be moved: not an operator, by itself or as Python calls it, a runtime call, or a
+/// wait for the device.
+fn is_own_code(name: &str) -> bool {
+    let parts = ["::", "synchronize", " of type object at "];
+    let is_call = ["hip", "cuda", "cu"].iter().any(|call| name.starts_with(call));
+    !is_call && !parts.iter().any(|part| name.contains(part))
+}
+
 fn change(case: &Case<'_>) -> String {
     let named = match case.findings.get::<Frames>() {
         Some(_) => "",
@@ -92,6 +101,11 @@ fn change(case: &Case<'_>) -> String {
         Some(_) => String::new(),
         None => case.in_project(&["pytorch", "vllm"], "pipeline.torch_profiler.with_stack=true"),
     };
+    let generic = "take what is above out of the loop over steps (sleeps, logging, detokenisation), or into another thread; \
+                   what is part of the model's forward pass goes with torch.compile";
+    if case.engine().is_none() {
+        return format!("{generic}{named}");
+    }
     case.for_engine(&[
         (
             Engine::Vllm,
@@ -102,11 +116,7 @@ fn change(case: &Case<'_>) -> String {
             Engine::Sglang,
             "keep the overlap scheduler on (drop --disable-overlap-schedule), and move what is above off the launching thread",
         ),
-        (
-            Engine::Pytorch,
-            "take what is above (sleeps, logging, detokenisation, bookkeeping) out of the loop over steps, or into another \
-             thread",
-        ),
+        (Engine::Pytorch, generic),
     ]) + named
         + &project
 }

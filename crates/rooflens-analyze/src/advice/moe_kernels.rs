@@ -1,9 +1,12 @@
 //! Kernels of experts that are far from their roof.
 
+use crate::advice::already::is_generated;
 use crate::advice::engine::{Device, Engine};
 use crate::advice::roof::{self, Far};
 use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
+use crate::sentence::time;
 
 /// The rule.
 pub(super) struct MoeKernels;
@@ -24,8 +27,24 @@ impl Rule for MoeKernels {
         let Some(far) = roof::far(case, &[KernelClass::Moe])? else { return Ok(None) };
         let risk = "A config is for one device, one size of experts and one batch; another backend may round differently: \
                     compare answers.";
-        Ok(Some(roof::draft(case, &far, "MoE kernels", change(case, &far), risk)))
+        let mut draft = roof::draft(case, &far, "MoE kernels", change(case, &far), risk);
+        draft.evidence.extend(padding(case));
+        Ok(Some(draft))
     }
+}
+
+/// Engines pad the hidden size to the tiles of narrow formats (vLLM: 2,880 to 3,072 for MXFP4) with a kernel that is
+/// the compiler's own: no line of the model makes it.
+fn padding(case: &Case<'_>) -> Option<String> {
+    let Kernels(rows) = case.findings.get::<Kernels>()?;
+    let pads = |row: &&KernelStat| row.name.contains("constant_pad_nd") && row.name.contains("moe");
+    let kernel = rows.iter().filter(|row| is_generated(row)).find(pads)?;
+    Some(format!(
+        "`{}`: {}: the engine pads the hidden size to the tiles of this kernel's format; a backend that takes it as it is \
+         spares that",
+        kernel.short_name,
+        time(kernel.total_ns as f64)
+    ))
 }
 
 fn change(case: &Case<'_>, far: &Far<'_>) -> String {

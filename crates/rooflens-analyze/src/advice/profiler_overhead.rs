@@ -10,7 +10,8 @@ pub(super) struct ProfilerOverhead;
 /// What recording one Python function costs the host, in order of magnitude: PyTorch's tracer runs at its call and at
 /// its return, each some hundred nanoseconds, and writes two events.
 const PYTHON_CALL_NS: f64 = 1_000.0;
-/// From this part of the time that devices wait for the host on, the cost is worth a word,
+/// From this part of the time that devices wait for the host on, the cost is worth a word, and only where they do so for
+/// this part of the time,
 const WORTH_A_WORD: f64 = 0.1;
 /// and from this part on it is what they wait for.
 const DOMINATES: f64 = 0.5;
@@ -22,7 +23,7 @@ impl Rule for ProfilerOverhead {
     fn about(&self) -> &'static str {
         "Profiled steps that take more than 1.5 times as long as in the pass without a profiler; of a trace alone, \
          Python functions recorded on the launching thread at about 1 us each, where that is a tenth or more of the time \
-         that the device waits for the host. The run gains nothing: the next trace shows where its time really goes."
+         that the device waits for the host, and that a tenth of the phase. The run gains nothing: the next trace shows where its time really goes."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Recording
@@ -50,7 +51,8 @@ impl Rule for ProfilerOverhead {
         let Some(late) = case.late_host().filter(|_| case.is_device()) else { return Ok(None) };
         let idle = (late.launch_bound_ns as f64) + (late.cpu_bound_ns as f64);
         let cost = (late.python_calls as f64 * PYTHON_CALL_NS).min(idle);
-        if idle <= 0.0 || cost < WORTH_A_WORD * idle {
+        let matters = idle >= WORTH_A_WORD * case.phase.wall_ns as f64;
+        if !matters || cost < WORTH_A_WORD * idle {
             return Ok(None);
         }
         Ok(Some(Draft {

@@ -147,12 +147,13 @@ pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, 
     }
     Draft {
         title: format!(
-            "{noun} reach {} of {roof} ({} of {}): {} of {} per step is above their lower bound",
+            "{noun} reach {} of {roof} ({} of {}): {} of {}{} is above their lower bound",
             whole_percent(far.share()),
             amount(rate, unit),
             amount(peak, unit),
             time(case.per_step(lost)),
-            time(case.per_step(wall))
+            time(case.per_step(wall)),
+            case.per_step_word()
         ),
         gain_ns: Some(gain),
         acts_on_ns: lost,

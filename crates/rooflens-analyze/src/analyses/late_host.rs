@@ -6,6 +6,7 @@ use rooflens_schema::RankTables;
 use rooflens_schema::tables::{GapCause, PhaseKind};
 use serde::Serialize;
 
+use crate::analyses::launches::launching;
 use crate::analyses::{Analysis, Fold, OUTSIDE};
 use crate::finding::{Finding, Findings};
 use crate::interval::{Interval, merge, span};
@@ -22,11 +23,11 @@ pub struct LatePhase {
     pub phase: &'static str,
     /// Launch-bound idle time.
     pub launch_bound_ns: i64,
-    /// The part of it in which the launching thread was in a framework operator or a runtime call.
+    /// The part of it in which the launching thread was in a framework operator or a launching call.
     pub launch_bound_in_operators_ns: i64,
     /// CPU-bound idle time.
     pub cpu_bound_ns: i64,
-    /// The part of it in which the launching thread was in a framework operator or a runtime call.
+    /// The part of it in which the launching thread was in a framework operator or a launching call.
     pub cpu_bound_in_operators_ns: i64,
     /// Python functions that the profiler recorded on launching threads during the steps.
     pub python_calls: usize,
@@ -34,12 +35,12 @@ pub struct LatePhase {
 
 const EXPLAIN: &str = "\
 Idle time of devices that waited for the host, by phase, most first, and what the thread that ended each gap was in.
-Time inside framework operators and runtime calls is the cost of eager execution: a graph replay or a compiled model
+Time inside framework operators and launching calls is the cost of eager execution: a graph replay or a compiled model
 does without it. The rest is Python and other code between operators.
 
 - `launch_bound_ns`, `cpu_bound_ns`: idle time of these causes, as in `gaps`, ns.
 - `launch_bound_in_operators_ns`, `cpu_bound_in_operators_ns`: the part of each in which the thread that ended the gap
-  was in an operator or a runtime call, ns.
+  was in an operator or a launching call, ns.
 - `python_calls`: Python functions recorded on launching threads while steps of the phase ran on the host: each cost
   the profiler time that the run without it does not have.
 ";
@@ -127,7 +128,7 @@ impl Fold for State {
     }
 }
 
-/// When a thread was in operators or runtime calls.
+/// When a thread was in operators or launching calls.
 struct Busy {
     merged: Vec<Interval>,
     /// Time covered before each of them.
@@ -139,7 +140,8 @@ impl Busy {
         let (ops, api) = (&tables.ops, &tables.api);
         let rows = of_thread(&ops.tid, tid);
         let operators = rows.map(|i| span(ops.ts_ns[i], ops.dur_ns[i]));
-        let calls = of_thread(&api.tid, tid).map(|i| span(api.ts_ns[i], api.dur_ns[i]));
+        let calls = of_thread(&api.tid, tid).filter(|&i| launching(api.kind[i]));
+        let calls = calls.map(|i| span(api.ts_ns[i], api.dur_ns[i]));
         let merged = merge(operators.chain(calls).collect());
         let before = merged
             .iter()
