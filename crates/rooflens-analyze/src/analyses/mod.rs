@@ -37,8 +37,8 @@ pub use inferences::{Inferences, Spread};
 pub use kernels::{KernelStat, Kernels};
 pub use launches::{ApiStat, Launches};
 pub use ledger::{
-    ClassLedger, FloorSource, LayerLedger, Ledger, LedgerLine, LineStep, OUTSIDE, PhaseLedger, StepShape,
-    StepTime,
+    ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, OUTSIDE, PhaseLedger,
+    StepShape, StepTime,
 };
 pub use memory::{DeviceMemory, Memory, MemoryAtEnd, SiteMemory};
 pub use modules::{LayerStat, ModuleStat, Modules};
