@@ -7,14 +7,42 @@ use rooflens_schema::tables::{
 };
 use rooflens_schema::{NameId, Opt, RankTables, stable_id};
 
-use crate::analyses::Job;
+use crate::analyses::{FloorSource, Job};
 use crate::finding::Findings;
+use crate::ledger::{OperatorFloor, StepAsked, StepModel};
 
 /// Every answer about the ranks, whose derived columns are as given.
 pub(crate) fn findings(ranks: &[RankTables]) -> Findings {
     let mut job = Job::default();
     ranks.iter().for_each(|tables| job.rank(tables));
     job.finish(Vec::new())
+}
+
+/// A model whose every step has the same operators: class of the static model and lower bound, which is its
+/// bytes as well.
+pub(crate) struct FixedModel(pub(crate) Vec<(&'static str, f64)>);
+
+impl StepModel for FixedModel {
+    fn operators(&self, _: &StepAsked) -> Result<Vec<OperatorFloor>, String> {
+        let operator = |&(class, ns): &(&'static str, f64)| OperatorFloor {
+            layer: None,
+            name: class,
+            class,
+            matrix: None,
+            parts: vec![1.0],
+            ns,
+            compute_ns: 0.0,
+            memory_ns: ns,
+            flops: 0.0,
+            bytes: ns,
+        };
+        Ok(self.0.iter().map(operator).collect())
+    }
+}
+
+/// The source of such floors.
+pub(crate) fn floor_source() -> FloorSource {
+    FloorSource { model: "m".to_owned(), device: "d".to_owned() }
 }
 
 /// A tiny deterministic generator (Knuth's MMIX constants), so that a failure repeats.

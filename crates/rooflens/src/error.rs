@@ -160,6 +160,14 @@ pub enum CliError {
         /// What is missing.
         reason: String,
     },
+    /// The model of the command line cannot have made the trace.
+    #[error("{model} cannot have made this trace: {}", disagreements.join("; "))]
+    ModelDoesNotFit {
+        /// The model.
+        model: String,
+        /// What contradicts it.
+        disagreements: Vec<String>,
+    },
     /// A table of kernels without the time that all took.
     #[error("{path} has no timeline: it does not tell how long all took, and in how many steps")]
     NoWallTime {
@@ -342,6 +350,7 @@ impl CliError {
             | CliError::NoPhases { .. }
             | CliError::TableWithoutCsv { .. }
             | CliError::NoFloor { .. }
+            | CliError::ModelDoesNotFit { .. }
             | CliError::NoWallTime { .. }
             | CliError::WrongWallTime { .. }
             | CliError::NoWhatIf { .. }
@@ -432,6 +441,10 @@ impl CliError {
                     .to_owned(),
             ),
             CliError::NoFloor { .. } => Some("rooflens list hardware names the devices".to_owned()),
+            CliError::ModelDoesNotFit { .. } => Some(
+                "give the config.json of the model that ran, and --tp as it ran; --force takes this one all the same"
+                    .to_owned(),
+            ),
             CliError::Stdout { .. } => Some("df -h . tells the free room".to_owned()),
             CliError::Cost(error) => Some(error.hint()),
             CliError::Measure(error) => Some(error.hint()),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{Ledger, PhaseLedger, StepShape};
-use rooflens_analyze::ledger::{Floor, Floors, PhaseFloors};
+use rooflens_analyze::analyses::{Communication, FloorSource, Ledger, PhaseLedger, StepShape, Trace};
+use rooflens_analyze::ledger::{Floor, OperatorFloor, StepAsked, StepModel};
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::measured::{self, Ran, RunPhase, Shape};
@@ -27,9 +27,9 @@ pub struct Args {
     /// The device that it ran on, where the trace does not name it
     #[arg(long, value_name = "NAME", help_heading = "Floor")]
     pub hardware: Option<String>,
-    /// Devices that share each layer
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Floor")]
-    pub tp: u64,
+    /// Tensor-parallel size; by default the number of ranks that the trace's collectives span
+    #[arg(long, value_name = "N", help_heading = "Floor")]
+    pub tp: Option<u64>,
     /// Tokens in the KV cache of each sequence, as 4096 or 4k, where the trace does not have it
     #[arg(long, value_name = "N", value_parser = amount::whole, help_heading = "Floor")]
     pub context: Option<u64>,
@@ -39,6 +39,9 @@ pub struct Args {
     /// Format of the weights, where the config does not tell it
     #[arg(long, value_name = "FORMAT", help_heading = "Floor")]
     pub dtype: Option<String>,
+    /// Take the model even where the trace contradicts it
+    #[arg(long, help_heading = "Floor")]
+    pub force: bool,
 }
 
 /// The model and device of a command line, or of a run.
@@ -65,7 +68,8 @@ impl Args {
             blueprint.weights(format);
         }
         let model = blueprint.model().map_err(|source| CliError::NoFloor { reason: source.to_string() })?;
-        let setup = Setup { parallel: Parallel { tp: self.tp, ..Parallel::NONE }, ..Setup::default() };
+        let tp = self.tensor_parallel(findings, &name_of(path))?;
+        let setup = Setup { parallel: Parallel { tp, ..Parallel::NONE }, ..Setup::default() };
         if let Some(reason) = setup.parallel.fault(model.depth) {
             return Err(CliError::NoFloor { reason });
         }
@@ -83,38 +87,53 @@ impl Args {
     pub fn join(&self, findings: &mut Findings) -> Result<Option<Joined>, CliError> {
         let Some(known) = self.known(findings)? else { return Ok(None) };
         let Some(ledger) = findings.get_mut::<Ledger>() else { return Ok(None) };
-        let joined = self.passes_of(ledger).map(|passes| Joined { known, passes });
-        Ok(joined
-            .and_then(|joined| joined.join(ledger).map(|()| joined))
-            .map_err(|reason| ledger.without_floor(reason))
-            .ok())
+        let joined = self.passes_of(ledger).map(|(passes, told)| Joined { known, passes, told });
+        match joined.and_then(|joined| joined.join(ledger).map(|disagreements| (joined, disagreements))) {
+            Ok((joined, disagreements)) if disagreements.is_empty() || self.force => Ok(Some(joined)),
+            Ok((joined, disagreements)) => {
+                Err(CliError::ModelDoesNotFit { model: joined.known.name, disagreements })
+            }
+            Err(reason) => {
+                ledger.without_floor(reason);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The tensor-parallel size: as asked for, where the trace does not contradict it; else that of the trace.
+    fn tensor_parallel(&self, findings: &Findings, model: &str) -> Result<u64, CliError> {
+        let ranks = ranks_of(findings);
+        let Some(tp) = self.tp else { return Ok(ranks.spanned()) };
+        match ranks.disagreement(tp).filter(|_| !self.force) {
+            Some(disagreement) => {
+                Err(CliError::ModelDoesNotFit { model: model.to_owned(), disagreements: vec![disagreement] })
+            }
+            None => Ok(tp),
+        }
     }
 
     /// The passes of every phase that the ledger knows the shapes of.
-    fn passes_of(&self, ledger: &Ledger) -> Result<Passes, String> {
-        let mut passes = Passes::new();
+    fn passes_of(&self, ledger: &Ledger) -> Result<(Passes, ToldShapes), String> {
+        let (mut passes, mut told) = (Passes::new(), ToldShapes::new());
         let mut lacking = None;
         for phase in &ledger.phases {
             let Some((kind, run_phase)) = phase_of(phase) else { continue };
-            match self.passes(phase, run_phase) {
-                Ok(ran) => drop(passes.insert(kind, ran)),
-                Err(reason) => lacking = Some(reason),
+            for shape in &phase.shapes {
+                match self.shape(shape, run_phase) {
+                    Ok(found) => {
+                        let one = Ran { shape: found.clone(), dur_ns: 0 };
+                        passes.entry(kind).or_default().extend(std::iter::repeat_n(one, shape.steps));
+                        told.insert((kind, StepShape { steps: 1, ..*shape }), found);
+                    }
+                    Err(reason) => lacking = Some(reason),
+                }
             }
         }
         match lacking {
             Some(reason) if passes.is_empty() => Err(reason),
             _ if passes.is_empty() => Err("no phase of the trace is a prefill or a decode step".to_owned()),
-            _ => Ok(passes),
+            _ => Ok((passes, told)),
         }
-    }
-
-    fn passes(&self, phase: &PhaseLedger, run_phase: RunPhase) -> Result<Vec<Ran>, String> {
-        let mut ran = Vec::new();
-        for shape in &phase.shapes {
-            let one = Ran { shape: self.shape(shape, run_phase)?, dur_ns: 0 };
-            ran.extend(std::iter::repeat_n(one, shape.steps));
-        }
-        Ok(ran)
     }
 
     fn shape(&self, shape: &StepShape, phase: RunPhase) -> Result<Shape, String> {
@@ -147,28 +166,103 @@ impl Args {
     }
 }
 
+/// What a trace says about the ranks that share its model.
+#[derive(Debug, Default, Clone, Copy)]
+struct Ranks {
+    /// Ranks of the job.
+    world: Option<u64>,
+    /// Ranks of the largest group with a collective.
+    group: Option<u64>,
+    /// Communication kernels.
+    collectives: usize,
+}
+
+fn ranks_of(findings: &Findings) -> Ranks {
+    let positive = |count: i32| u64::try_from(count).ok().filter(|count| *count > 0);
+    let trace = findings.get::<Trace>();
+    let communication = findings.get::<Communication>();
+    let groups = communication.into_iter().flat_map(|found| &found.collectives);
+    Ranks {
+        world: trace.and_then(|trace| trace.world_size).and_then(positive),
+        group: groups.filter_map(|collective| collective.group_size.and_then(positive)).max(),
+        collectives: communication.map_or(0, |found| found.count),
+    }
+}
+
+impl Ranks {
+    /// How many ranks share the layers: those that exchange something.
+    fn spanned(&self) -> u64 {
+        if self.collectives == 0 { 1 } else { self.group.or(self.world).unwrap_or(1) }
+    }
+
+    /// What contradicts a tensor-parallel size.
+    fn disagreement(&self, tp: u64) -> Option<String> {
+        if let Some(world) = self.world.filter(|world| tp > *world) {
+            return Some(format!("the job has {world} ranks, too few for --tp {tp}"));
+        }
+        let is_alone = self.collectives == 0 && self.world.is_some();
+        (tp > 1 && is_alone)
+            .then(|| format!("the trace has no collectives, so its layers are not shared by --tp {tp}"))
+    }
+}
+
 /// What went through the model, by phase.
 pub type Passes = BTreeMap<PhaseKind, Vec<Ran>>;
+
+/// The shapes of steps, as a trace tells them and as the cost model takes them.
+pub type ToldShapes = BTreeMap<(PhaseKind, StepShape), Shape>;
 
 /// A model with what went through it.
 pub struct Joined {
     /// The model and the device.
     pub known: Known,
-    /// Its passes.
+    /// Its passes, in the order of the steps where `told` is empty.
     pub passes: Passes,
+    /// What each shape of the trace's steps is to the cost model; empty where a run tells its steps.
+    pub told: ToldShapes,
 }
 
 impl Joined {
-    /// Gives a ledger its floor.
-    pub fn join(&self, ledger: &mut Ledger) -> Result<(), String> {
-        let mut phases = BTreeMap::new();
-        for (kind, ran) in &self.passes {
-            let classes = self.known.floors(ran)?;
-            phases.insert(*kind, PhaseFloors { steps: ran.len(), classes });
-        }
+    /// Gives a ledger its floor; answers what of the trace contradicts the model.
+    pub fn join(&self, ledger: &mut Ledger) -> Result<Vec<String>, String> {
         let (model, device) = (self.known.name.clone(), self.known.device.name.clone());
-        ledger.join(&Floors { model, device, phases });
-        Ok(())
+        ledger.join(FloorSource { model, device }, self)
+    }
+
+    /// What went through the model in a step.
+    fn shape(&self, step: &StepAsked) -> Result<&Shape, String> {
+        if self.told.is_empty() {
+            let ran = self.passes.get(&step.kind).and_then(|ran| ran.get(step.ordinal));
+            return ran
+                .map(|ran| &ran.shape)
+                .ok_or_else(|| "the run has fewer steps than its trace".to_owned());
+        }
+        let told = self.told.get(&(step.kind, step.shape));
+        told.ok_or_else(|| "the trace does not say what went through the model".to_owned())
+    }
+}
+
+impl StepModel for Joined {
+    fn operators(&self, step: &StepAsked) -> Result<Vec<OperatorFloor>, String> {
+        let known = &self.known;
+        let found = measured::operators(&known.model, &known.setup, &known.device, self.shape(step)?)?;
+        Ok(found.into_iter().map(operator).collect())
+    }
+}
+
+/// As the ledger takes it.
+fn operator(found: measured::PassOperator) -> OperatorFloor {
+    OperatorFloor {
+        layer: found.layer.and_then(|layer| i32::try_from(layer).ok()),
+        name: found.name,
+        class: found.class,
+        matrix: found.matrix,
+        parts: found.parts,
+        ns: found.seconds.bound * 1e9,
+        compute_ns: found.seconds.compute * 1e9,
+        memory_ns: found.seconds.memory * 1e9,
+        flops: found.work.flops.useful as f64,
+        bytes: found.work.bytes.total() as f64,
     }
 }
 

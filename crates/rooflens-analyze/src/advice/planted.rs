@@ -4,15 +4,14 @@ use rooflens_schema::tables::{ApiKind, GapCause, PhaseKind, PhaseSource};
 
 use super::tests::{find, range, with_floor};
 use super::*;
-use crate::analyses::{ClassWork, Launches};
-use crate::kernel_catalog::KernelClass;
-use crate::sample::{Sample, findings};
+use crate::analyses::Launches;
+use crate::sample::{FixedModel, Sample, findings, floor_source};
 
 /// Steps of 1 ms, each a kernel of 900 µs by name, library and class.
 fn busy_steps(kernels: &[(&str, Option<&str>, &str, i64)]) -> Findings {
     let mut sample = Sample::new(0);
     for i in 0..2 {
-        sample.phase(i * 1_000_000, 1_000_000, "execute_32", PhaseKind::Decode, PhaseSource::Engine);
+        sample.phase(i * 1_000_000, 1_000_000, "execute_context_0", PhaseKind::Decode, PhaseSource::Engine);
     }
     for i in 0..2 {
         let mut ts = i * 1_000_000;
@@ -29,23 +28,11 @@ fn busy_steps(kernels: &[(&str, Option<&str>, &str, i64)]) -> Findings {
     findings(&[sample.tables])
 }
 
-/// Gives a class its work: at a share of a roof of 5 TB/s.
-fn at_share(found: &mut Findings, class: KernelClass, share: f64) {
+/// Gives every step an operator with a lower bound, at 1 GB/s.
+fn with_work(mut found: Findings, operators: Vec<(&'static str, f64)>) -> Findings {
     let ledger = found.get_mut::<Ledger>().expect("kernels");
-    let row = ledger.phases[0].classes.iter_mut().find(|row| row.class == class).expect("the class");
-    let (ns, floor) = (row.ns as f64, row.ns as f64 * share);
-    row.floor_ns = Some(floor as i64);
-    row.work = Some(ClassWork {
-        flops: 0.0,
-        bytes: 5e12 * floor / 1e9,
-        limit: "memory",
-        peak_flops_per_s: 1e15,
-        peak_bytes_per_s: 5e12,
-        flops_per_s: 0.0,
-        bytes_per_s: 5e12 * share,
-        roof_share: share,
-        lost_ns: (ns - floor) as i64,
-    });
+    ledger.join(floor_source(), &FixedModel(operators)).expect("steps");
+    found
 }
 
 const OGS: (&str, Option<&str>, &str, i64) =
@@ -53,34 +40,32 @@ const OGS: (&str, Option<&str>, &str, i64) =
 
 #[test]
 fn expert_11_the_largest_line_has_advice_with_its_rate() {
-    let mut found = busy_steps(&[OGS, ("_routing", Some("triton-kernels"), "moe", 50)]);
-    // 20 % of 750 µs is 150 µs: of the 700 µs of the kernel that does the work, 21 %.
-    at_share(&mut found, KernelClass::Moe, 0.2);
-    let list = advise(&found, &RunContext::default());
+    let steps = || busy_steps(&[OGS, ("_routing", Some("triton-kernels"), "moe", 50)]);
+    // 150 µs at 1 GB/s in 700: 21 %.
+    let list = advise(&with_work(steps(), vec![("moe.routed", 150_000.0)]), &RunContext::default());
     let first = &list.items[0];
     assert_eq!((first.rule, first.kind), ("moe_kernels", AdviceKind::Kernel));
     assert_eq!(
         first.title,
-        "MoE kernels reach 21% of HBM bandwidth (1.07 TB/s of 5.00 TB/s): 550 µs of 750 µs per step is above their \
-         lower bound"
+        "MoE kernels reach 21% of HBM bandwidth (214 MB/s of 1.00 GB/s): 550 µs of 750 µs per step is above their lower \
+         bound"
     );
     // At 80 % of the roof 187.5 µs are left of 700: 512.5 µs a step, and half of it.
     assert_eq!(first.step_gain_ns, range(256_250.0, 512_500.0));
     assert_eq!(first.acts_on_ns, 2.0 * 550_000.0);
     assert!(first.change.contains("opt_flags") && !first.change.contains("SGLang"), "{}", first.change);
     // Near the roof there is nothing to say.
-    at_share(&mut found, KernelClass::Moe, 0.7);
-    assert!(find(&advise(&found, &RunContext::default()), "moe_kernels").is_none());
+    let list = advise(&with_work(steps(), vec![("moe.routed", 500_000.0)]), &RunContext::default());
+    assert!(find(&list, "moe_kernels").is_none());
 }
 
 #[test]
 fn expert_17_tuning_is_named_by_library_and_device() {
-    let mut found = busy_steps(&[
+    let found = busy_steps(&[
         ("Cijk_Alik_Bljk_BBS", Some("hipblaslt"), "gemm", 600),
         ("fmha", None, "attention", 300),
     ]);
-    at_share(&mut found, KernelClass::Gemm, 0.3);
-    at_share(&mut found, KernelClass::Attention, 0.3);
+    let mut found = with_work(found, vec![("mlp", 200_000.0), ("attn.core", 100_000.0)]);
     found.get_mut::<crate::analyses::Trace>().expect("a trace").hardware =
         vec!["AMD Instinct MI300X".to_owned()];
     let list = advise(&found, &RunContext::default());
@@ -89,7 +74,7 @@ fn expert_17_tuning_is_named_by_library_and_device() {
     assert!(gemm.change.contains("HIPBLASLT_TUNING_OVERRIDE_FILE"), "{}", gemm.change);
     let attention = find(&list, "attention_kernels").expect("far from the roof");
     assert!(attention.change.contains("ROCM_AITER_FA") && !attention.change.contains("FLASHINFER"));
-    // The same on an NVIDIA device under SGLang.
+    // The same on an NVIDIA device without an engine.
     found.get_mut::<crate::analyses::Trace>().expect("a trace").hardware = vec!["NVIDIA H100".to_owned()];
     let list = advise(&found, &RunContext { runtime: Some("pytorch".to_owned()), ..RunContext::default() });
     let gemm = find(&list, "gemm_kernels").expect("far from the roof");

@@ -1,9 +1,9 @@
 //! Kernels of a class against the roof: the rate they reach, what the device could, and what is lost.
 
 use crate::advice::{Case, Draft, Range};
-use crate::analyses::{ClassLedger, KernelStat, Kernels, Products};
+use crate::analyses::{ClassLedger, KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
-use crate::ledger::Line;
+use crate::ledger::{Achieved, KernelTime, Line, OperatorTime};
 use crate::sentence::{amount, things, time, whole_percent};
 
 /// The share of the roof that the best kernels reach. Streams read 80 to 93 % of a device's HBM bandwidth; cuBLAS
@@ -15,29 +15,29 @@ const NEAR: f64 = 0.65;
 const SURE: f64 = 0.5;
 /// Kernels with less of their class's time are not what its work is done by: routing, scatter, reductions.
 const MAIN: f64 = 0.1;
-/// A phase with less of a class's time shares its kernels with other phases.
-const ALONE: f64 = 0.95;
+/// Rows of evidence of each kind.
+const ROWS: usize = 3;
 
 /// Kernels that are far from their roof.
 pub(super) struct Far<'a> {
     /// The kernels that do the work, most time first.
-    pub(super) kernels: Vec<&'a KernelStat>,
+    kernels: Vec<&'a KernelTime>,
+    /// The same over all phases, where their libraries stand.
+    known: Vec<&'a KernelStat>,
     /// Their time, all steps together.
     ns: f64,
     floor_ns: f64,
     class_ns: f64,
     flops: f64,
     bytes: f64,
-    peak_flops_per_s: f64,
-    peak_bytes_per_s: f64,
-    /// What limits them.
-    pub(super) limit: &'static str,
+    /// Of the class as a whole: what limits it, and the peaks.
+    class: Achieved,
 }
 
 impl Far<'_> {
     /// Whether bandwidth is their limit.
     pub(super) fn is_memory(&self) -> bool {
-        self.limit == "memory"
+        self.class.limit == "memory"
     }
 
     /// Whether the name of a kernel that does the work has the word.
@@ -47,77 +47,81 @@ impl Far<'_> {
 
     /// Whether a kernel that does the work is of the library.
     pub(super) fn is_of(&self, library: &str) -> bool {
-        self.kernels.iter().any(|kernel| kernel.library.as_deref() == Some(library))
+        self.known.iter().any(|kernel| kernel.library.as_deref() == Some(library))
     }
 
-    /// The rate that counts, its peak, and what they are called.
-    fn rates(&self) -> (f64, f64, &'static str, &'static str) {
-        let seconds = self.ns / 1e9;
-        match self.limit {
-            "memory" => (self.bytes / seconds, self.peak_bytes_per_s, "B/s", "HBM bandwidth"),
-            "vector" => (self.flops / seconds, self.peak_flops_per_s, "FLOP/s", "the vector units' peak"),
-            _ => (self.flops / seconds, self.peak_flops_per_s, "FLOP/s", "the matrix units' peak"),
-        }
+    /// The rate that counts.
+    fn rate(&self) -> f64 {
+        let amount = if self.is_memory() { self.bytes } else { self.flops };
+        amount * 1e9 / self.ns
     }
 
-    fn share(&self) -> f64 {
-        let (rate, peak, _, _) = self.rates();
-        rate / peak
+    /// What the device could.
+    fn peak(&self) -> f64 {
+        let peak = if self.is_memory() { self.class.peak_bytes_per_s } else { self.class.peak_flops_per_s };
+        peak.unwrap_or(f64::NAN)
+    }
+
+    fn unit(&self) -> &'static str {
+        if self.is_memory() { "B/s" } else { "FLOP/s" }
+    }
+
+    fn roof(&self) -> &'static str {
+        if self.is_memory() { "HBM bandwidth" } else { "the peak of the matrix units" }
+    }
+
+    /// `3.76 ms in 24 launches at 1.44 TB/s (27%)`.
+    fn achieved(&self, ns: i64, count: usize, achieved: &Achieved) -> String {
+        let rate = if self.is_memory() { achieved.bytes_per_s } else { achieved.flops_per_s };
+        format!(
+            "{} in {} at {} ({})",
+            time(ns as f64),
+            things(count as i64, "launch", "launches"),
+            amount(rate, self.unit()),
+            whole_percent(rate / self.peak())
+        )
     }
 }
 
 /// The kernels of classes, where they are far from their roof; what is lacking where no roof is known.
 pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option<Far<'a>>, String> {
-    let rows: Vec<&ClassLedger> =
-        case.phase.classes.iter().filter(|class| classes.contains(&class.class)).collect();
+    let is_one = |class: KernelClass| classes.contains(&class);
+    let rows: Vec<&ClassLedger> = case.phase.classes.iter().filter(|row| is_one(row.class)).collect();
     if rows.is_empty() {
         return Ok(None);
     }
-    let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, row.work.as_ref()?))).collect();
-    let Some((_, most)) = known.iter().max_by_key(|(row, _)| row.ns) else {
+    let Some(class) = rows.iter().filter_map(|row| row.achieved).max_by(|a, b| a.lost_ns.cmp(&b.lost_ns))
+    else {
         let reason = case.ledger.not_computed.get("floor").cloned();
-        return Err(reason.unwrap_or_else(|| "no lower bound is known for these kernels".to_owned()));
+        return reason.map_or(Ok(None), Err);
     };
-    let sum =
-        |value: &dyn Fn(&(&ClassLedger, &crate::analyses::ClassWork)) -> f64| known.iter().map(value).sum();
-    let class_ns: f64 = sum(&|(row, _)| row.ns as f64);
-    let kernels = main_kernels(case, classes, class_ns);
-    let main_ns: f64 = kernels.iter().map(|row| row.total_ns as f64).sum();
+    let class_ns: f64 = rows.iter().map(|row| row.ns as f64).sum();
+    let of_classes = case.phase.kernels.iter().filter(|kernel| is_one(kernel.class));
+    let does_work = |kernel: &&KernelTime| kernel.achieved.is_some() && kernel.ns as f64 >= MAIN * class_ns;
+    let kernels: Vec<&KernelTime> = of_classes.filter(does_work).collect();
+    let all = case.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
+    let known = all.iter().filter(|row| kernels.iter().any(|kernel| kernel.name == row.name)).collect();
+    let sum = |value: &dyn Fn(&Achieved) -> f64| -> f64 {
+        kernels.iter().filter_map(|kernel| kernel.achieved.as_ref()).map(value).sum()
+    };
     let found = Far {
-        ns: if kernels.is_empty() { class_ns } else { main_ns.min(class_ns) },
-        kernels,
-        floor_ns: sum(&|(row, _)| row.floor_ns.unwrap_or(0) as f64),
+        known,
+        ns: kernels.iter().map(|kernel| kernel.ns as f64).sum(),
+        floor_ns: kernels.iter().map(|kernel| kernel.floor_ns as f64).sum(),
         class_ns,
-        flops: sum(&|(_, work)| work.flops),
-        bytes: sum(&|(_, work)| work.bytes),
-        peak_flops_per_s: most.peak_flops_per_s,
-        peak_bytes_per_s: most.peak_bytes_per_s,
-        limit: most.limit,
+        flops: sum(&|achieved| achieved.flops),
+        bytes: sum(&|achieved| achieved.bytes),
+        class,
+        kernels,
     };
-    let is_far = found.floor_ns > 0.0 && found.floor_ns < NEAR * found.ns;
+    let is_far = found.floor_ns > 0.0 && found.floor_ns < NEAR * found.ns && found.peak() > 0.0;
     Ok(Some(found).filter(|_| is_far))
-}
-
-/// The kernels that do most of the classes' work, where this phase has them to itself.
-fn main_kernels<'a>(case: &Case<'a>, classes: &[KernelClass], class_ns: f64) -> Vec<&'a KernelStat> {
-    let phases = &case.ledger.phases;
-    let everywhere = phases.iter().flat_map(|phase| &phase.classes);
-    let everywhere = everywhere.filter(|class| classes.contains(&class.class));
-    let all_ns: f64 = everywhere.map(|class| class.ns as f64).sum();
-    if class_ns < ALONE * all_ns {
-        return Vec::new();
-    }
-    let rows = case.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
-    let of_class = |row: &&KernelStat| classes.iter().any(|class| row.class == class.as_str());
-    let total: f64 = rows.iter().filter(of_class).map(|row| row.total_ns as f64).sum();
-    rows.iter().filter(of_class).filter(|row| row.total_ns as f64 >= MAIN * total).collect()
 }
 
 /// Advice about kernels that are far from their roof.
 pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, risk: &str) -> Draft {
-    let (rate, peak, unit, roof) = far.rates();
+    let (rate, peak) = (far.rate(), far.peak());
     let lost = far.ns - far.floor_ns;
-    let wall = case.phase.wall_ns as f64;
     let high = (far.ns - far.floor_ns / REACHABLE).max(0.0);
     let late = case.on(Line::LaunchBound) + case.on(Line::CpuBound);
     let kernels = case.kernels_ns();
@@ -126,38 +130,20 @@ pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, 
         true => Range::new(0.0, high * kernels / (kernels + late)),
         false => Range::new(SURE * high, high),
     };
-    let mut evidence: Vec<String> = far.kernels.iter().take(3).map(|row| kernel_row(row)).collect();
-    let moved = if far.is_memory() { amount(far.bytes, "B") } else { amount(far.flops, "FLOP") };
-    evidence.push(format!(
-        "{moved} in {}: {} of {} ({})",
-        time(far.ns),
-        amount(rate, unit),
-        amount(peak, unit),
-        whole_percent(rate / peak)
-    ));
-    if far.ns < far.class_ns {
-        evidence.push(format!(
-            "all {noun}, smaller ones included: {}, {} of it their lower bound",
-            time(far.class_ns),
-            whole_percent(far.floor_ns / far.class_ns)
-        ));
-    }
-    if !far.is_memory() {
-        evidence.extend(by_shape(case, peak));
-    }
     Draft {
         title: format!(
-            "{noun} reach {} of {roof} ({} of {}): {} of {}{} is above their lower bound",
-            whole_percent(far.share()),
-            amount(rate, unit),
-            amount(peak, unit),
+            "{noun} reach {} of {} ({} of {}): {} of {}{} is above their lower bound",
+            whole_percent(rate / peak),
+            far.roof(),
+            amount(rate, far.unit()),
+            amount(peak, far.unit()),
             time(case.per_step(lost)),
-            time(case.per_step(wall)),
+            time(case.per_step(case.phase.wall_ns as f64)),
             case.per_step_word()
         ),
         gain_ns: Some(gain),
         acts_on_ns: lost,
-        evidence,
+        evidence: evidence(case, far, noun),
         computed: match late > kernels {
             true => "the host is the slower side: faster kernels alone save little".to_owned(),
             false => format!(
@@ -172,39 +158,30 @@ pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, 
     }
 }
 
-/// `_matmul_ogs…: 3.76 ms, 24 launches`.
-fn kernel_row(kernel: &KernelStat) -> String {
-    let launches = things(kernel.count as i64, "launch", "launches");
-    format!("`{}`: {} in {launches}", kernel.short_name, time(kernel.total_ns as f64))
-}
-
-/// The matrices with the most device time, each with its own rate, where the trace has the shapes of operators.
-fn by_shape(case: &Case<'_>, peak: f64) -> Vec<String> {
-    let Some(Products(rows)) = case.findings.get::<Products>() else { return Vec::new() };
-    let mut sums: Vec<(&str, (u64, u64), usize, u128, i64)> = Vec::new();
-    for row in rows.iter().filter(|row| row.phase.as_str() == case.phase.phase) {
-        let (Some(matrix), Some(flops)) = (row.matrix, row.flops) else { continue };
-        let found = sums.iter_mut().find(|sum| (sum.0, sum.1) == (row.operator.as_str(), matrix));
-        match found {
-            Some(sum) => {
-                sum.2 += row.count;
-                sum.3 = sum.3.saturating_add(flops);
-                sum.4 = sum.4.saturating_add(row.device_ns);
-            }
-            None => sums.push((&row.operator, matrix, row.count, flops, row.device_ns)),
-        }
-    }
-    sums.retain(|sum| sum.4 > 0);
-    sums.sort_by_key(|sum| std::cmp::Reverse(sum.4));
-    let row = |(operator, (rows, columns), count, flops, ns): &(&str, (u64, u64), usize, u128, i64)| {
-        let rate = *flops as f64 / (*ns as f64 / 1e9);
-        format!(
-            "`{operator}` by {rows} × {columns}, {}: {} at {} ({} of peak)",
-            things(*count as i64, "call", "calls"),
-            time(*ns as f64),
-            amount(rate, "FLOP/s"),
-            whole_percent(rate / peak)
-        )
+/// Kernels, the operators of the model that lose most in them, and the class as a whole.
+fn evidence(case: &Case<'_>, far: &Far<'_>, noun: &str) -> Vec<String> {
+    let kernel = |kernel: &&KernelTime| {
+        let achieved = kernel.achieved.as_ref()?;
+        Some(format!("`{}`: {}", kernel.short_name, far.achieved(kernel.ns, kernel.count, achieved)))
     };
-    sums.iter().take(3).map(row).collect()
+    let mut lines: Vec<String> = far.kernels.iter().filter_map(kernel).take(ROWS).collect();
+    let is_done_here = |row: &&OperatorTime| {
+        let does =
+            |kernel: &&KernelTime| kernel.operators.iter().any(|name| row.operator.contains(name.as_str()));
+        far.kernels.iter().any(|kernel| does(&kernel))
+    };
+    let mut operators: Vec<&OperatorTime> = case.phase.operators.iter().filter(is_done_here).collect();
+    operators.sort_by_key(|row| std::cmp::Reverse(row.achieved.lost_ns));
+    lines.extend(
+        operators
+            .iter()
+            .take(ROWS)
+            .map(|row| format!("{}: {}", row.operator, far.achieved(row.ns, row.count, &row.achieved))),
+    );
+    let moved = if far.is_memory() { amount(far.bytes, "B") } else { amount(far.flops, "FLOP") };
+    lines.push(format!("together {moved} in {}", time(far.ns)));
+    if far.ns < far.class_ns {
+        lines.push(format!("all {noun}, smaller ones included, take {}", time(far.class_ns)));
+    }
+    lines
 }

@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use rooflens_schema::tables::{GapCause, PhaseKind, PhaseSource};
 
 use super::*;
-use crate::ledger::{Floor, Floors, PhaseFloors};
-use crate::sample::{Sample, findings};
+use crate::ledger::Floor;
+use crate::sample::{FixedModel, Sample, findings, floor_source};
 
 #[test]
 fn every_file_is_in_the_registry() {
@@ -86,9 +86,8 @@ fn floors(ns: f64) -> Vec<Floor> {
 
 pub(super) fn with_floor(cause: GapCause) -> (Findings, RunContext) {
     let mut found = steps(cause, "gemv");
-    let phases = [(PhaseKind::Decode, PhaseFloors { steps: 10, classes: floors(100_000.0) })];
     let ledger = found.get_mut::<Ledger>().expect("kernels");
-    ledger.join(&Floors { model: "m".to_owned(), device: "d".to_owned(), phases: phases.into() });
+    ledger.join(floor_source(), &FixedModel(vec![("mlp", 10_000.0)])).expect("steps");
     let alternative = |rule, ns, work| Alternative {
         rule,
         phase: "decode",

@@ -4,183 +4,21 @@ use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::{PhaseKind, Phases};
-use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
 use crate::kernel_catalog::KernelClass;
-use crate::ledger::{self, Floor, Floors, Line, PhaseFloors, Stalls, Waits, is_needed, waits};
-use crate::role::Roles;
+use crate::ledger::sequences::{self, Ran};
+use crate::ledger::{self, KernelNames, Line, Sequences, Stalls, StepAsked, is_needed, waits};
+use crate::role::{Role, Roles};
 use crate::statistics::{Durations, share};
 
-/// The time ledger: every nanosecond of every timeline on one line.
-#[derive(Debug, Clone, Serialize)]
-pub struct Ledger {
-    /// Whose time it is: `device`, or `host` where the trace has no device activity.
-    pub timeline: &'static str,
-    /// Devices, or threads, one a rank.
-    pub timelines: usize,
-    /// Their spans, added up: the sum of the lines.
-    pub wall_ns: i64,
-    /// Every line that has time, in the order of the ledger.
-    pub lines: Vec<LedgerLine>,
-    /// The same for each phase, most time first. They add up to the whole.
-    pub phases: Vec<PhaseLedger>,
-    /// The model and device behind `floor`; null without one.
-    pub floor_of: Option<FloorSource>,
-    /// Sequences that waited for prompts of others: what advice looks at.
-    #[serde(skip)]
-    pub stalls: Stalls,
-    /// What is null, and why.
-    pub not_computed: BTreeMap<String, String>,
-}
+mod document;
 
-/// A line with its time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LedgerLine {
-    /// The line.
-    pub line: Line,
-    /// Its time.
-    pub ns: i64,
-    /// Its share of the wall time, 0 to 1.
-    pub share: f64,
-}
-
-/// What the least times are of.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FloorSource {
-    /// The model.
-    pub model: String,
-    /// The device whose peaks they rest on.
-    pub device: String,
-}
-
-/// The ledger of a phase.
-#[derive(Debug, Clone, Serialize)]
-pub struct PhaseLedger {
-    /// What its steps do; `outside` is what belongs to no step.
-    pub phase: &'static str,
-    /// Steps that have time.
-    pub steps: usize,
-    /// Activities, or operators on the host.
-    pub activities: usize,
-    /// Its time: the sum of its lines.
-    pub wall_ns: i64,
-    /// Its share of the whole, 0 to 1.
-    pub share: f64,
-    /// Every line that has time.
-    pub lines: Vec<LedgerLine>,
-    /// The time of a step; null outside of steps.
-    pub step: Option<StepTime>,
-    /// Each line's time in a step: half of the steps have no more, 99 % have no more.
-    pub line_steps: Vec<LineStep>,
-    /// What went through the model in a step, as far as the trace tells, those that are alike together.
-    pub shapes: Vec<StepShape>,
-    /// Kernel time by class, most time first.
-    pub classes: Vec<ClassLedger>,
-    /// By layer of the model, where layers are known.
-    pub layers: Vec<LayerLedger>,
-    /// Least times by class of the static model; empty without one.
-    pub floors: Vec<Floor>,
-    /// Least time that no kernel had room for: above zero the model, the device or the shapes do not fit.
-    pub unspent_floor_ns: f64,
-    /// The host's own code between operators; null where the timeline is a device's.
-    pub waits: Option<Waits>,
-}
-
-/// How long steps take.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StepTime {
-    /// Median.
-    pub p50_ns: i64,
-    /// 90th percentile.
-    pub p90_ns: i64,
-    /// 99th percentile.
-    pub p99_ns: i64,
-    /// Longest.
-    pub max_ns: i64,
-}
-
-/// What goes through the model in a step. Null is what the trace does not tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct StepShape {
-    /// How many steps are like this.
-    pub steps: usize,
-    /// Sequences.
-    pub batch: Option<i64>,
-    /// Tokens of prompts.
-    pub prefill_tokens: Option<i64>,
-    /// New tokens of sequences that go on.
-    pub decode_tokens: Option<i64>,
-    /// Tokens in the cache that are attended to.
-    pub kv_tokens: Option<i64>,
-}
-
-/// A line's time in the steps of a phase.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LineStep {
-    /// The line; `floor` and `inefficiency` stand together as `kernels`.
-    pub line: Line,
-    /// Median over all steps.
-    pub p50_ns: i64,
-    /// 99th percentile.
-    pub p99_ns: i64,
-}
-
-/// The time of a class of kernels in a phase.
-#[derive(Debug, Clone, Serialize)]
-pub struct ClassLedger {
-    /// The class.
-    pub class: KernelClass,
-    /// The line that its time above the least stands on.
-    pub line: Line,
-    /// Activities.
-    pub activities: usize,
-    /// Time it is charged with.
-    pub ns: i64,
-    /// The part of it that is the least time; null without one.
-    pub floor_ns: Option<i64>,
-    /// What the class had to do, and how near it came to the roof; null without a model.
-    pub work: Option<ClassWork>,
-}
-
-/// What a class had to do, and how near it came to the roof.
-#[derive(Debug, Clone, Serialize)]
-pub struct ClassWork {
-    /// Operations.
-    pub flops: f64,
-    /// Bytes that must move.
-    pub bytes: f64,
-    /// What limits it: `memory`, `compute` or `vector`.
-    pub limit: &'static str,
-    /// The peak of the units that do its operations.
-    pub peak_flops_per_s: f64,
-    /// The peak of the memory.
-    pub peak_bytes_per_s: f64,
-    /// Operations by time.
-    pub flops_per_s: f64,
-    /// Bytes by time.
-    pub bytes_per_s: f64,
-    /// Least time by time, 0 to 1.
-    pub roof_share: f64,
-    /// Time above the least.
-    pub lost_ns: i64,
-}
-
-/// The time of a layer in a phase.
-#[derive(Debug, Clone, Serialize)]
-pub struct LayerLedger {
-    /// The layer.
-    pub layer: i32,
-    /// Kernels the model needs.
-    pub kernels_ns: i64,
-    /// Kernels it does not.
-    pub unneeded_ns: i64,
-    /// Exposed communication and copies.
-    pub moved_ns: i64,
-    /// Gaps that its activities end.
-    pub idle_ns: i64,
-}
+pub use document::{
+    ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, PhaseLedger, StepShape,
+    StepTime,
+};
 
 const EXPLAIN: &str = "\
 Every nanosecond between a device's first and last activity belongs to one activity: the one that runs;
@@ -238,6 +76,7 @@ struct State {
 struct Timelines {
     count: usize,
     stalls: Stalls,
+    names: KernelNames,
     phases: BTreeMap<Option<PhaseKind>, Phase>,
 }
 
@@ -250,6 +89,7 @@ struct Phase {
     steps: Steps,
     shapes: BTreeMap<[Option<i64>; 4], usize>,
     waits: waits::Found,
+    sequences: Sequences,
 }
 
 /// Steps that are through, and those of the rank at hand.
@@ -293,9 +133,7 @@ impl Fold for State {
 impl Timelines {
     /// Ends the steps of a rank: ids start anew in the next.
     fn close_steps(&mut self, tables: &RankTables) {
-        let of_text = |kind: &Option<PhaseKind>| {
-            matches!(kind, Some(PhaseKind::Prefill | PhaseKind::Decode | PhaseKind::Mixed))
-        };
+        let of_text = |kind: &Option<PhaseKind>| kind.is_some_and(sequences::is_text);
         let steps = self.phases.iter().filter(|(kind, _)| of_text(kind));
         let steps = steps.flat_map(|(_, phase)| phase.steps.open.keys()).map(|row| *row as usize);
         self.stalls.add(&tables.phases, steps.collect());
@@ -313,9 +151,21 @@ impl Timelines {
             from = rows.end;
             self.count += 1;
             let charged = ledger::charges(tables, &roles, rows.clone());
+            let mut ran = Vec::new();
             for (i, ns) in rows.zip(charged) {
                 let (role, class) = (roles.at(i), classes.of(kernels.kernel_id[i]));
                 let line = ledger::line_of(role, class);
+                if let Some(phase) = kernels.phase_id[i].get().filter(|_| role != Role::Copy) {
+                    ran.push(Ran {
+                        phase,
+                        row: i,
+                        ts_ns: kernels.ts_ns[i],
+                        ns,
+                        name: kernels.kernel_id[i],
+                        class: if role == Role::Communication { KernelClass::Communication } else { class },
+                        operator: kernels.op_id[i].get().and_then(|op| usize::try_from(op).ok()),
+                    });
+                }
                 let of_row = |ns, line, class| Stretch {
                     ns,
                     line,
@@ -329,7 +179,16 @@ impl Timelines {
                     self.add(tables, of_row(kernels.idle_before_ns[i], gap, None));
                 }
             }
+            self.keep_sequences(tables, ran);
         }
+    }
+
+    fn keep_sequences(&mut self, tables: &RankTables, ran: Vec<Ran>) {
+        let phases = &mut self.phases;
+        let mut keep = |step: StepAsked, kernels| {
+            phases.entry(Some(step.kind)).or_default().sequences.push(step, kernels);
+        };
+        sequences::add(&mut keep, &mut self.names, tables, ran);
     }
 
     fn host(&mut self, tables: &RankTables) {
@@ -338,6 +197,7 @@ impl Timelines {
         self.count += usize::from(!moments.is_empty());
         let mut classes: HashMap<_, KernelClass, foldhash::fast::RandomState> = HashMap::default();
         let mut waits = waits::OfRank::default();
+        let mut ran = sequences::OfHost::new(ops);
         for moment in moments {
             let i = moment.op;
             let name = ops.name_id[i];
@@ -351,6 +211,9 @@ impl Timelines {
                 class if is_needed(class) => Line::Kernels,
                 _ => Line::Unneeded,
             };
+            if !moment.is_gap {
+                ran.add(i, moment.ns, class);
+            }
             self.add(
                 tables,
                 Stretch {
@@ -362,6 +225,7 @@ impl Timelines {
                 },
             );
         }
+        self.keep_sequences(tables, ran.finish());
         for (phase, waits) in waits.by_phase() {
             let kind = phase.and_then(|phase| tables.phases.kind.get(phase as usize)).copied();
             self.phases.entry(kind).or_default().waits.add(&tables.names, &waits);
@@ -415,6 +279,7 @@ impl Timelines {
             phases,
             floor_of: None,
             stalls: self.stalls,
+            names: self.names,
             not_computed: BTreeMap::from([("floor".to_owned(), reason.to_owned())]),
         }
     }
@@ -460,7 +325,7 @@ impl Phase {
             activities,
             ns,
             floor_ns: None,
-            work: None,
+            achieved: None,
         };
         let mut classes: Vec<ClassLedger> = self.classes.into_iter().map(class).collect();
         classes.sort_by_key(|class| std::cmp::Reverse(class.ns));
@@ -496,6 +361,11 @@ impl Phase {
             layers: self.layers.into_iter().map(layer).collect(),
             floors: Vec::new(),
             unspent_floor_ns: 0.0,
+            missing_floor_ns: 0.0,
+            operators: Vec::new(),
+            kernels: Vec::new(),
+            model_layers: Vec::new(),
+            sequences: self.sequences,
             waits: self.waits.finish(),
         }
     }
@@ -527,81 +397,6 @@ fn lines(times: &Times) -> Vec<LedgerLine> {
     let wall_ns = sum(times);
     let line = |(line, ns): (&Line, &i64)| LedgerLine { line: *line, ns: *ns, share: share(*ns, wall_ns) };
     Line::ALL.iter().zip(times).filter(|(_, ns)| **ns != 0).map(line).collect()
-}
-
-impl Ledger {
-    /// The time on a line.
-    #[must_use]
-    pub fn on(&self, line: Line) -> i64 {
-        on(&self.lines, line)
-    }
-
-    /// The phase of that name.
-    #[must_use]
-    pub fn phase(&self, name: &str) -> Option<&PhaseLedger> {
-        self.phases.iter().find(|phase| phase.phase == name)
-    }
-
-    /// Splits kernel time into what physics demanded and what was lost, in the phases that `floors` tells.
-    pub fn join(&mut self, floors: &Floors) {
-        for phase in &mut self.phases {
-            let Some(known) = floors.phases.iter().find(|(kind, _)| kind.as_str() == phase.phase) else {
-                continue;
-            };
-            phase.join(known.1);
-        }
-        let mut times: Times = [0; Line::ALL.len()];
-        for line in self.phases.iter().flat_map(|phase| &phase.lines) {
-            times[line.line as usize] += line.ns;
-        }
-        self.lines = lines(&times);
-        self.not_computed.remove("floor");
-        self.floor_of = Some(FloorSource { model: floors.model.clone(), device: floors.device.clone() });
-    }
-
-    /// Says why there is no least time.
-    pub fn without_floor(&mut self, reason: String) {
-        self.not_computed.insert("floor".to_owned(), reason);
-    }
-}
-
-impl PhaseLedger {
-    /// The time on a line.
-    #[must_use]
-    pub fn on(&self, line: Line) -> i64 {
-        on(&self.lines, line)
-    }
-
-    fn join(&mut self, floors: &PhaseFloors) {
-        let kernels =
-            self.classes.iter().filter(|class| matches!(class.line, Line::Kernels | Line::Unneeded));
-        let times: BTreeMap<KernelClass, i64> = kernels.map(|class| (class.class, class.ns)).collect();
-        let (spent, unspent) = ledger::spend(&floors.classes, &times);
-        let mut sums: Times = [0; Line::ALL.len()];
-        for line in &self.lines {
-            sums[line.line as usize] = line.ns;
-        }
-        for class in &mut self.classes {
-            if !matches!(class.line, Line::Kernels | Line::Unneeded) {
-                continue;
-            }
-            let floor = spent.get(&class.class).copied().unwrap_or(0);
-            class.floor_ns = Some(floor);
-            sums[class.line as usize] -= floor;
-            sums[Line::Floor as usize] += floor;
-            if class.line == Line::Kernels {
-                class.line = Line::Inefficiency;
-            }
-        }
-        sums[Line::Inefficiency as usize] = std::mem::take(&mut sums[Line::Kernels as usize]);
-        self.lines = lines(&sums);
-        self.floors = floors.classes.clone();
-        self.unspent_floor_ns = unspent;
-    }
-}
-
-fn on(lines: &[LedgerLine], line: Line) -> i64 {
-    lines.iter().find(|found| found.line == line).map_or(0, |found| found.ns)
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub use kernels::{KernelStat, Kernels};
 pub use late_host::{LateHost, LatePhase};
 pub use launches::{ApiStat, Launches};
 pub use ledger::{
-    ClassLedger, ClassWork, FloorSource, LayerLedger, Ledger, LedgerLine, LineStep, OUTSIDE, PhaseLedger,
+    ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, OUTSIDE, PhaseLedger,
     StepShape, StepTime,
 };
 pub use memory::{DeviceMemory, Memory, MemoryAtEnd, SiteMemory};

@@ -7,25 +7,33 @@
 //! A trace without device activity has the busiest host thread in the device's place: operators, each
 //! less what is inside it, and the host's own code between them.
 
+mod align;
 mod charge;
 mod class;
+mod efficiency;
+mod fit;
 mod floors;
 mod host;
+mod operators;
 mod pieces;
+pub(crate) mod sequences;
 mod stalls;
 pub mod summary;
 pub(crate) mod waits;
 
 pub use class::is_needed;
-pub use floors::{Floor, Floors, PhaseFloors, kernels_floor_ns};
+pub use efficiency::{Achieved, KernelTime, OperatorTime};
+pub use floors::{Floor, kernels_floor_ns};
+pub use operators::{OperatorFloor, StepAsked, StepModel};
 pub use pieces::{Lines, Piece, pieces};
 pub use stalls::{Stall, Stalls};
 pub use waits::{Wait, Waits};
 
 pub(crate) use charge::{charges, each_stretch};
 pub(crate) use class::{Classes, of_operator};
-pub(crate) use floors::spend;
+pub(crate) use efficiency::{OperatorSum, PhaseEfficiency, Sum, of_phase};
 pub(crate) use host::moments;
+pub(crate) use sequences::{KernelNames, Sequences};
 
 use rooflens_schema::tables::GapCause;
 use serde::Serialize;

@@ -9,11 +9,12 @@ use crate::analyses::{
 use crate::facts::LAUNCHING_PACE_NS;
 use crate::finding::Findings;
 use crate::kernel_catalog::{ActivityHint, KernelClass, describe};
-use crate::ledger::{Line, Stalls, is_needed};
+use crate::ledger::sequences::Kernel;
+use crate::ledger::{KernelNames, Line, Sequences, Stalls, StepAsked, is_needed};
 use crate::sentence::{count, percent, time};
 use crate::statistics::share;
 use crate::top::TopKernel;
-use rooflens_schema::tables::ActivityKind;
+use rooflens_schema::tables::{ActivityKind, PhaseKind};
 
 /// What is known besides the table.
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +108,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         activities: *activities,
         ns: ns.round() as i64,
         floor_ns: None,
-        work: None,
+        achieved: None,
     };
     let mut rows: Vec<ClassLedger> = classes.iter().map(class).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.ns));
@@ -131,6 +132,8 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         decode_tokens: known.batch,
         kv_tokens: known.kv_tokens,
     };
+    let mut names = KernelNames::default();
+    let sequences = sequences(kernels, StepShape { steps: 1, ..shape }, known.steps, &mut names);
     let phase = PhaseLedger {
         phase: "decode",
         steps: known.steps,
@@ -145,6 +148,11 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         layers: Vec::new(),
         floors: Vec::new(),
         unspent_floor_ns: 0.0,
+        missing_floor_ns: 0.0,
+        operators: Vec::new(),
+        kernels: Vec::new(),
+        model_layers: Vec::new(),
+        sequences,
         waits: None,
     };
     let reason = "neither a model nor a device was given: --model and --hardware give them";
@@ -157,11 +165,25 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         phases: vec![phase],
         floor_of: None,
         stalls: Stalls::default(),
+        names,
         not_computed: BTreeMap::from([
             ("floor".to_owned(), reason.to_owned()),
             ("phases.step".to_owned(), single.to_owned()),
         ]),
     }
+}
+
+/// The steps of a table: all alike, and nobody knows in which order their kernels ran.
+fn sequences(kernels: &[TopKernel], shape: StepShape, steps: usize, names: &mut KernelNames) -> Sequences {
+    let kernel = |kernel: &TopKernel| Kernel {
+        name: names.add(&kernel.name),
+        class: KernelClass::named(&kernel.class).unwrap_or(KernelClass::Other),
+        ns: kernel.total_ns.round() as i64,
+        matrix: None,
+    };
+    let kernels = kernels.iter().map(kernel).collect();
+    let step = |ordinal| StepAsked { kind: PhaseKind::Decode, ordinal, shape };
+    Sequences::unordered((0..steps).map(step).collect(), kernels)
 }
 
 fn shares(ledger: &Ledger) -> Vec<(String, f64)> {

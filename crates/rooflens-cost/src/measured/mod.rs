@@ -6,6 +6,7 @@
 mod efficiency;
 mod floors;
 mod matching;
+mod operators;
 mod parts;
 mod torch_flops;
 mod work;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use efficiency::{Efficiency, PhaseEfficiency, RanBytes, RanFlops, efficiency};
 pub use floors::{ClassFloor, floors};
 pub use matching::{Matches, OperatorMatch, PhaseMatches, Traced, Unmatched, Variant, matches};
+pub use operators::{PassOperator, operators};
 pub use parts::{
     MeasuredPart, MeasuredPhase, PartRow, PhaseParts, StaticVsMeasured, Timeline, part_of, static_vs_measured,
 };

@@ -11,7 +11,7 @@ use crate::routing::Touch;
 use crate::setup::Setup;
 use crate::step::Step;
 use crate::tally::Tally;
-use crate::vision::Tower;
+use crate::vision::{Tower, View};
 
 /// The most sequences and tokens of a pass that are believed: as for a workload.
 const MOST_SEQUENCES: u64 = 1 << 20;
@@ -155,6 +155,20 @@ pub(super) fn add_steps(
     padded: bool,
     roof: Option<&Roof>,
 ) -> Result<(), WorkError> {
+    let pictures = checked_pictures(model, shape)?;
+    let steps = if padded { &shape.padded } else { &shape.needed };
+    language.add_ragged(model, setup, steps, shape.sequences(), roof);
+    if let Some(tower) = model.vision.as_ref().filter(|_| !pictures.is_empty()) {
+        // Towers are small and stand whole on each device.
+        let whole = Setup { parallel: crate::parallel::Parallel::NONE, ..setup.clone() };
+        let pass = whole.pass(model, Step::vision(1, 1), 0, Touch::Expected);
+        vision.add_vision(model, &pass, &tower.look(pictures), roof);
+    }
+    Ok(())
+}
+
+/// The pictures of a pass, where its sizes can be believed.
+pub(super) fn checked_pictures<'a>(model: &Model, shape: &'a Shape) -> Result<&'a [View], WorkError> {
     let pictures = match (&model.vision, &shape.pictures) {
         (None, _) => &[][..],
         (Some(_), None) => return Err(WorkError::Pictures),
@@ -168,15 +182,7 @@ pub(super) fn add_steps(
     if !believed(&shape.needed) || !believed(&shape.padded) || !Tower::believes(pictures) {
         return Err(WorkError::Size);
     }
-    let steps = if padded { &shape.padded } else { &shape.needed };
-    language.add_ragged(model, setup, steps, shape.sequences(), roof);
-    if let Some(tower) = model.vision.as_ref().filter(|_| !pictures.is_empty()) {
-        // Towers are small and stand whole on each device.
-        let whole = Setup { parallel: crate::parallel::Parallel::NONE, ..setup.clone() };
-        let pass = whole.pass(model, Step::vision(1, 1), 0, Touch::Expected);
-        vision.add_vision(model, &pass, &tower.look(pictures), roof);
-    }
-    Ok(())
+    Ok(pictures)
 }
 
 /// The class of the head.

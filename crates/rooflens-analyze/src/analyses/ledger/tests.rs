@@ -2,7 +2,7 @@ use rooflens_schema::tables::{GapCause, PhaseSource};
 
 use super::*;
 use crate::analyses::Devices;
-use crate::sample::{Random, Sample, findings};
+use crate::sample::{FixedModel, Random, Sample, findings, floor_source};
 
 fn times(lines: &[LedgerLine]) -> Vec<(Line, i64)> {
     lines.iter().map(|line| (line.line, line.ns)).collect()
@@ -36,13 +36,11 @@ fn every_nanosecond_stands_on_one_line() {
 }
 
 #[test]
-fn the_least_time_is_taken_off_the_kernels() {
+fn the_lower_bound_is_taken_off_the_kernels() {
     let mut found = findings(&[step().tables]);
     let mut ledger = found.get::<Ledger>().expect("activity").clone();
-    let floor = |class: &str, ns| Floor { class: class.to_owned(), ns, flops: 0.0, bytes: 0.0 };
-    let classes = vec![floor("mlp", 25.0), floor("norm", 4.0), floor("comm.all_reduce", 9.0)];
-    let phases = BTreeMap::from([(PhaseKind::Decode, PhaseFloors { steps: 1, classes })]);
-    ledger.join(&Floors { model: "m".into(), device: "d".into(), phases });
+    let model = FixedModel(vec![("mlp", 25.0), ("norm", 4.0), ("comm.all_reduce", 9.0)]);
+    ledger.join(floor_source(), &model).expect("steps");
     let expected = [
         (Line::Floor, 29),
         (Line::Inefficiency, 15),
@@ -52,6 +50,11 @@ fn the_least_time_is_taken_off_the_kernels() {
     ];
     assert_eq!(times(&ledger.lines), expected);
     assert_eq!(times(&ledger.phases[0].lines), expected);
+    // 25 bytes in 40 ns, of 1 byte a nanosecond.
+    let gemm = ledger.phases[0].classes.iter().find(|class| class.class == KernelClass::Gemm);
+    let achieved = gemm.and_then(|gemm| gemm.achieved).expect("work");
+    assert_eq!((achieved.limit, achieved.roof_share, achieved.lost_ns), ("memory", 0.625, 15));
+    assert_eq!((achieved.bytes_per_s, achieved.peak_bytes_per_s), (0.625e9, Some(1e9)));
     assert!(ledger.not_computed.is_empty());
     found.not_computed.clear();
 }

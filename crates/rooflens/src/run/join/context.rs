@@ -23,7 +23,8 @@ use crate::project;
 /// Gives the ledger of a run its floor, as far as the run tells.
 pub fn join_floor(run: &RunDir, findings: &mut Findings) -> Option<floors::Joined> {
     let ledger = findings.get_mut::<Ledger>()?;
-    let found = joined(run, ledger).and_then(|joined| joined.join(ledger).map(|()| joined));
+    // A run knows its own model: what its kernels are called proves nothing against it.
+    let found = joined(run, ledger).and_then(|joined| joined.join(ledger).map(|_| joined));
     found.map_err(|reason| ledger.without_floor(reason)).ok()
 }
 
@@ -50,7 +51,8 @@ fn joined(run: &RunDir, ledger: &Ledger) -> Result<floors::Joined, String> {
     if passes.is_empty() {
         return Err("the trace does not have the steps that steps.csv tells".to_owned());
     }
-    Ok(floors::Joined { known: floors::Known { blueprint, model, name, setup, device }, passes })
+    let known = floors::Known { blueprint, model, name, setup, device };
+    Ok(floors::Joined { known, passes, told: floors::ToldShapes::new() })
 }
 
 /// What rules of advice ask for besides the trace, without the model.
