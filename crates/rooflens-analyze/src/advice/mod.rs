@@ -245,7 +245,8 @@ pub const ALL: &[&dyn Rule] = &[
 pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     let mut list = AdviceList::default();
     let Some(ledger) = findings.get::<Ledger>() else { return list };
-    for phase in ledger.phases.iter().filter(|phase| phase.wall_ns > 0) {
+    // A stretch without any activity is what the recording left, not work that could be done faster.
+    for phase in ledger.phases.iter().filter(|phase| phase.wall_ns > 0 && phase.activities > 0) {
         let case = Case { ledger, phase, findings, around };
         list.unprofiled.extend(case.slowdown());
         for rule in ALL {
