@@ -201,7 +201,8 @@ impl Ranks {
             return Some(format!("the job has {world} ranks, too few for --tp {tp}"));
         }
         let is_alone = self.collectives == 0 && self.world.is_some();
-        (tp > 1 && is_alone).then(|| format!("the trace has no collectives, so its layers are not shared by --tp {tp}"))
+        (tp > 1 && is_alone)
+            .then(|| format!("the trace has no collectives, so its layers are not shared by --tp {tp}"))
     }
 }
 
@@ -232,7 +233,9 @@ impl Joined {
     fn shape(&self, step: &StepAsked) -> Result<&Shape, String> {
         if self.told.is_empty() {
             let ran = self.passes.get(&step.kind).and_then(|ran| ran.get(step.ordinal));
-            return ran.map(|ran| &ran.shape).ok_or_else(|| "the run has fewer steps than its trace".to_owned());
+            return ran
+                .map(|ran| &ran.shape)
+                .ok_or_else(|| "the run has fewer steps than its trace".to_owned());
         }
         let told = self.told.get(&(step.kind, step.shape));
         told.ok_or_else(|| "the trace does not say what went through the model".to_owned())

@@ -63,16 +63,18 @@ pub(super) fn align(operators: &[OperatorFloor], kernels: &[StepKernel]) -> Opti
                 if !cost.is_finite() {
                     continue;
                 }
-                let mut reach = |costs: &mut [f64], down: usize, to: (usize, usize), price: f64, how: Move| {
-                    let at = to.0 * OPEN + to.1;
-                    if cost + price < costs[at] {
-                        costs[at] = cost + price;
-                        moves[(row + down) * width + at] = (how, open as u8);
-                    }
-                };
+                let mut reach =
+                    |costs: &mut [f64], down: usize, to: (usize, usize), price: f64, how: Move| {
+                        let at = to.0 * OPEN + to.1;
+                        if cost + price < costs[at] {
+                            costs[at] = cost + price;
+                            moves[(row + down) * width + at] = (how, open as u8);
+                        }
+                    };
                 if let Some(kernel) = kernels.get(column) {
                     reach(&mut here, 0, (column + 1, open), unasked(kernel.class), Move::SkipKernel);
-                    if open > 0 && let Some(price) = continues(&operators[row - 1], roles[row - 1], kernel, open)
+                    if open > 0
+                        && let Some(price) = continues(&operators[row - 1], roles[row - 1], kernel, open)
                     {
                         let more = (open + 1).min(OPEN - 1);
                         reach(&mut here, 0, (column + 1, more), price, Move::Continue);
@@ -154,7 +156,8 @@ fn matches(operator: &OperatorFloor, role: Role, kernel: &StepKernel) -> Option<
     let smallest = operator.parts.iter().copied().fold(1.0, f64::min);
     let least = operator.ns * smallest;
     // Faster than the device can: another operator's kernel. Slower is likely, the less the farther.
-    let time = if kernel.ns < 0.8 * least { 1.5 } else { 0.05 * (kernel.ns / operator.ns).ln().abs().min(6.0) };
+    let time =
+        if kernel.ns < 0.8 * least { 1.5 } else { 0.05 * (kernel.ns / operator.ns).ln().abs().min(6.0) };
     Some(misfit + shape + if role.is_main() { time } else { 0.0 })
 }
 

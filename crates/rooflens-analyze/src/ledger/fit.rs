@@ -45,9 +45,9 @@ pub(super) fn disagreements(alike: &Alike, operators: &[OperatorFloor], coverage
     }
     if coverage.unspent_ns > MOST_UNSPENT * coverage.bound_ns {
         found.push(format!(
-            "its lower bound on this device is {} per step, and {} of that is more than the kernels took",
-            time(coverage.bound_ns / alike.steps.len().max(1) as f64),
-            percent(coverage.unspent_ns / coverage.bound_ns)
+            "{} of its lower bound on this device ({} per step) is more than the kernels took that would do the work",
+            percent(coverage.unspent_ns / coverage.bound_ns),
+            time(coverage.bound_ns / alike.steps.len().max(1) as f64)
         ));
     }
     found
@@ -109,7 +109,10 @@ fn experts(alike: &Alike, operators: &[OperatorFloor], done: f64) -> Option<Stri
     let told = count_of(operators, &["moe.routed"]);
     if told == 0 {
         let share = foreign(alike, KernelClass::Moe)?;
-        return Some(format!("the trace runs MoE kernels ({} of its work), the model has no experts", percent(share)));
+        return Some(format!(
+            "the trace runs MoE kernels ({} of its work), the model has no experts",
+            percent(share)
+        ));
     }
     let has_kernels = alike.kernels.iter().any(|kernel| kernel.class == KernelClass::Moe);
     (!has_kernels && done < 0.97)
@@ -139,7 +142,8 @@ fn shapes(alike: &Alike, operators: &[OperatorFloor]) -> Option<String> {
     let is_known = |seen: u64| widths.range(seen - seen / 9..=seen).next().is_some();
     let (mut all, mut foreign) = (0_usize, 0_usize);
     let mut example: Option<(u64, u64)> = None;
-    for matrix in alike.kernels.iter().filter(|kernel| is_between(kernel.class)).filter_map(|kernel| kernel.matrix)
+    for matrix in
+        alike.kernels.iter().filter(|kernel| is_between(kernel.class)).filter_map(|kernel| kernel.matrix)
     {
         all += 1;
         if !(is_known(matrix.0) && is_known(matrix.1)) {

@@ -101,9 +101,7 @@ impl Role {
             | (Role::Norm, K::Norm)
             | (Role::Small, K::Embedding | K::Rope)
             | (Role::Collective, K::Communication) => 0.0,
-            (Role::State, K::Convolution)
-            | (Role::Attention, K::Softmax)
-            | (Role::Norm, K::Reduction) => 0.3,
+            (Role::State, K::Convolution) | (Role::Attention, K::Softmax) | (Role::Norm, K::Reduction) => 0.3,
             (Role::State, K::Attention) | (Role::Attention, K::Ssm) => 0.5,
             (Role::Experts, K::Gemm | K::Gemv) => 0.6,
             (Role::Norm, K::Elementwise) | (Role::Small, K::Elementwise | K::Copy) => 0.6,

@@ -155,7 +155,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         sequences,
         waits: None,
     };
-    let reason = "neither a model nor a device was given: --model and --hardware give them";
+    let reason = "no model was given: --model CONFIG and --hardware NAME give the kernels their lower bound";
     let single = "a table of kernels has no single steps";
     Ledger {
         timeline: "device",
@@ -174,12 +174,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
 }
 
 /// The steps of a table: all alike, and nobody knows in which order their kernels ran.
-fn sequences(
-    kernels: &[TopKernel],
-    shape: StepShape,
-    steps: usize,
-    names: &mut KernelNames,
-) -> Sequences {
+fn sequences(kernels: &[TopKernel], shape: StepShape, steps: usize, names: &mut KernelNames) -> Sequences {
     let kernel = |kernel: &TopKernel| Kernel {
         name: names.add(&kernel.name),
         class: KernelClass::named(&kernel.class).unwrap_or(KernelClass::Other),

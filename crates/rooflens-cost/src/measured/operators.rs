@@ -57,7 +57,9 @@ pub fn operators(
             for unit in &tower.stages[stage].units {
                 buffer.clear();
                 unit.operators(&pass, &mut buffer);
-                once.extend(buffer.iter().map(|operator| of(unit, operator, (Slice::WHOLE, Slice::WHOLE), &roof)));
+                once.extend(
+                    buffer.iter().map(|operator| of(unit, operator, (Slice::WHOLE, Slice::WHOLE), &roof)),
+                );
             }
             for _ in 0..count {
                 found.extend(once.iter().cloned());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{lines, Times};
+use super::{Times, lines};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{
     self, Achieved, Floor, KernelNames, KernelTime, Line, OperatorTime, Sequences, Stalls, StepModel, Waits,
