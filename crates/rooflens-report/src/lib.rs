@@ -116,14 +116,31 @@ pub enum Table {
     Gaps,
     /// Devices.
     Devices,
+    /// Classes of kernels of the phase with the most time, with what they achieved.
+    Roofline,
+    /// The same by operator of the model.
+    RooflineOperators,
+    /// The same by kernel.
+    RooflineKernels,
+    /// The same by layer.
+    RooflineLayers,
 }
 
 impl Table {
     /// Every table.
-    pub const ALL: &'static [Table] =
-        &[Table::Kernels, Table::Operators, Table::Phases, Table::Gaps, Table::Devices];
+    pub const ALL: &'static [Table] = &[
+        Table::Kernels,
+        Table::Operators,
+        Table::Phases,
+        Table::Gaps,
+        Table::Devices,
+        Table::Roofline,
+        Table::RooflineOperators,
+        Table::RooflineKernels,
+        Table::RooflineLayers,
+    ];
 
-    /// Its name: of the section it stands in, too.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Table::Kernels => "kernels",
@@ -131,14 +148,23 @@ impl Table {
             Table::Phases => "phases",
             Table::Gaps => "gaps",
             Table::Devices => "devices",
+            Table::Roofline => "roofline",
+            Table::RooflineOperators => "roofline_operators",
+            Table::RooflineKernels => "roofline_kernels",
+            Table::RooflineLayers => "roofline_layers",
         }
+    }
+
+    /// The section that it stands in.
+    fn section(self) -> &'static str {
+        self.name().split('_').next().unwrap_or_default()
     }
 }
 
 /// A table of the findings as RFC 4180 CSV, every row and column, times in nanoseconds. Empty where
 /// there is no such finding.
 pub fn csv(findings: &Findings, table: Table) -> String {
-    let blocks = sections::find(table.name())
+    let blocks = sections::find(table.section())
         .map(|section| section.blocks(findings, Detail::Full))
         .unwrap_or_default();
     let wanted = blocks.iter().find_map(|block| match block {

@@ -167,7 +167,7 @@ fn where_a_size_of_tiles_fits_nothing_is_sure() {
 #[test]
 fn without_a_floor_rules_say_so() {
     let list = advise(&steps(GapCause::Dispatch, "gemv"), &RunContext::default());
-    assert!(list.not_computed["larger_batch"].starts_with("neither a model nor a device"));
+    assert!(list.not_computed["larger_batch"].starts_with("no model was given"));
 }
 
 #[test]

@@ -30,15 +30,20 @@ and as cpu_bound the host's own code between them.
 
 - `wall_ns`: the spans of all devices. `lines`: floor, inefficiency, kernels, unneeded, communication,
   copies, launch_bound, cpu_bound, sync, dependency, dispatch, unknown; `share` is ns / wall_ns.
-- `floor`: the static model's least time of the phase's steps on the device, spent on the classes of
-  kernels that do the work, at most their time. `inefficiency`: the rest of the kernels that the model needs.
-  Without a model or peaks both stand as `kernels`, and `not_computed` says why.
+- `floor`: the lower bound of the static model's operators at the sizes of each step, on the kernels that do them:
+  operators and kernels of a step are matched in the order of execution, never by their times. `inefficiency`: the
+  rest of the kernels that the model needs. Without a model or peaks both stand as `kernels`, and `not_computed` says
+  why.
+- `classes.achieved`, `operators`, `kernels`, `model_layers`: FLOPs that the results need and bytes that must move, by
+  the time that they took; `peak_*` what the device can do in these formats; `roof_share` is floor_ns / ns, `lost_ns`
+  the rest; `limit` is what the roof is made of. Routed experts count those that are visited on average.
+- `missing_floor_ns`: lower bound of operators without a kernel of their own: they run inside others.
 - `unneeded`: kernels of class elementwise, activation, copy and random: a fused kernel does their work on the way.
 - `phases`: the same by what the steps do, `outside` for what belongs to no step; `step` and `line_steps` are
   over single steps, `shapes` what went through the model in them. `classes`, `layers`: kernel time by class and by layer.
 - `waits`: on a host, its own code between operators, null on a device: `long_ns` in gaps of 100 us and more, `rows` by the operator
   that follows.
-- `unspent_floor_ns`: least time that the kernels had no room for: they were faster than the model, the device
+- `unspent_floor_ns`: lower bound that the kernels had no room for: they were faster than the model, the device
   or the shapes allow, so one of these is not what ran.
 ";
 
@@ -270,7 +275,7 @@ impl Timelines {
         let mut phases: Vec<PhaseLedger> =
             self.phases.into_iter().map(|(kind, phase)| phase.ledger(kind, wall_ns)).collect();
         phases.sort_by_key(|phase| std::cmp::Reverse(phase.wall_ns));
-        let reason = "neither a model nor a device was given: --model and --hardware give them";
+        let reason = "no model was given: --model CONFIG gives the kernels their lower bound";
         Ledger {
             timeline,
             timelines: self.count,

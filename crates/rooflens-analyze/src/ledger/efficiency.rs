@@ -145,13 +145,16 @@ pub(crate) struct OperatorSum {
     pub bytes: f64,
 }
 
+/// Steps with less of a phase's kernel time prove nothing against a model.
+const LEAST_TELLING: f64 = 0.1;
+
 /// Aligns the steps of a phase with the model.
 pub(crate) fn of_phase(
     sequences: &Sequences,
     names: &KernelNames,
     model: &dyn StepModel,
 ) -> Result<PhaseEfficiency, String> {
-    let mut found = Folding::default();
+    let mut found = Folding { all_ns: sequences.alike.iter().map(Alike::ns).sum(), ..Folding::default() };
     for alike in &sequences.alike {
         let operators = total(alike, model)?;
         found.add(alike, &operators);
@@ -185,6 +188,8 @@ fn total(alike: &Alike, model: &dyn StepModel) -> Result<Vec<OperatorFloor>, Str
 #[derive(Default)]
 struct Folding {
     found: PhaseEfficiency,
+    /// Time of the kernels of all steps.
+    all_ns: i64,
     operators: BTreeMap<Vec<&'static str>, OperatorFold>,
     kernels: BTreeMap<u32, KernelFold>,
 }
@@ -229,7 +234,9 @@ impl Folding {
         }
         let mut coverage = self.cover(alike, operators, &groups);
         coverage.unspent_ns = self.found.unspent_ns - unspent_before;
-        for disagreement in disagreements(alike, operators, &coverage) {
+        // A step cut off by the recording shows only some of its kernels.
+        let is_telling = alike.ns() as f64 >= LEAST_TELLING * self.all_ns as f64;
+        for disagreement in disagreements(alike, operators, &coverage).into_iter().filter(|_| is_telling) {
             if !self.found.disagreements.contains(&disagreement) {
                 self.found.disagreements.push(disagreement);
             }

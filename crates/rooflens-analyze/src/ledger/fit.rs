@@ -45,9 +45,9 @@ pub(super) fn disagreements(alike: &Alike, operators: &[OperatorFloor], coverage
     }
     if coverage.unspent_ns > MOST_UNSPENT * coverage.bound_ns {
         found.push(format!(
-            "its lower bound on this device is {} per step, and {} of that is more than the kernels took",
-            time(coverage.bound_ns / alike.steps.len().max(1) as f64),
-            percent(coverage.unspent_ns / coverage.bound_ns)
+            "{} of its lower bound on this device ({} per step) is more than the kernels took that would do the work",
+            percent(coverage.unspent_ns / coverage.bound_ns),
+            time(coverage.bound_ns / alike.steps.len().max(1) as f64)
         ));
     }
     found

@@ -150,6 +150,13 @@ impl Matrices {
     }
 }
 
+impl Alike {
+    /// Time of its kernels.
+    pub(super) fn ns(&self) -> i64 {
+        self.kernels.iter().map(|kernel| kernel.ns).sum()
+    }
+}
+
 impl Sequences {
     /// Whether there are no steps.
     pub(crate) fn is_empty(&self) -> bool {

@@ -155,7 +155,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         sequences,
         waits: None,
     };
-    let reason = "neither a model nor a device was given: --model and --hardware give them";
+    let reason = "no model was given: --model CONFIG and --hardware NAME give the kernels their lower bound";
     let single = "a table of kernels has no single steps";
     Ledger {
         timeline: "device",

@@ -22,6 +22,7 @@ mod next;
 mod notes;
 mod operators;
 mod phases;
+mod roofline;
 mod run;
 mod server_metrics;
 mod trace;
@@ -93,6 +94,7 @@ pub const ALL: &[&dyn Section] = &[
     &trace::TraceSection,
     &devices::DevicesSection,
     &ledger::LedgerSection,
+    &roofline::RooflineSection,
     &gaps::GapsSection,
     &kernels::KernelsSection,
     &operators::OperatorsSection,

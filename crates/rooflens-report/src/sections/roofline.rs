@@ -1,0 +1,174 @@
+//! How near kernels came to what the device can do: by class, operator of the model, kernel and layer.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{ClassLedger, LayerTime, Ledger, PhaseLedger};
+use rooflens_analyze::ledger::{Achieved, KernelTime, OperatorTime};
+
+use crate::block::{Block, Cell, Column, Field, Level, Table};
+use crate::format;
+use crate::sections::{Detail, Section, words};
+
+pub(super) struct RooflineSection;
+
+impl Section for RooflineSection {
+    fn name(&self) -> &'static str {
+        "roofline"
+    }
+    fn title(&self) -> &'static str {
+        "Roofline"
+    }
+    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
+        let Some(ledger) = findings.get::<Ledger>() else { return vec![] };
+        let phases: Vec<&PhaseLedger> =
+            ledger.phases.iter().filter(|phase| !phase.operators.is_empty()).collect();
+        let Some(source) = ledger.floor_of.as_ref().filter(|_| !phases.is_empty()) else { return vec![] };
+        if detail.is_screen() {
+            // The phase with the most time stands for all; the page has the others.
+            return vec![
+                Block::Text(format!("{} of {} on {}", words(phases[0].phase), source.model, source.device)),
+                Block::Table(classes(phases[0], detail.rows())),
+            ];
+        }
+        let mut blocks = vec![Block::Text(format!(
+            "Work and lower bounds are those of {} on {}, at the sizes of the trace's own steps. Each operator \
+             of the model is matched with the kernels that do it, in the order of execution.",
+            source.model, source.device
+        ))];
+        for phase in phases {
+            blocks.push(Block::Heading(format!(
+                "{}: {}",
+                words(phase.phase),
+                format::plural(phase.steps as i64, "step")
+            )));
+            blocks.push(Block::Table(classes(phase, detail.rows())));
+            blocks.push(Block::Table(Table::new(
+                "roofline_operators",
+                OPERATORS,
+                &phase.operators,
+                detail.rows(),
+            )));
+            blocks.push(Block::Table(Table::new("roofline_kernels", KERNELS, &phase.kernels, detail.rows())));
+            blocks.push(Block::Table(Table::new(
+                "roofline_layers",
+                LAYERS,
+                &phase.model_layers,
+                detail.rows(),
+            )));
+            if phase.missing_floor_ns > 0.0 {
+                blocks.push(Block::Text(format!(
+                    "Operators with a lower bound of {} in all have no kernel of their own: they run inside others.",
+                    format::time(phase.missing_floor_ns)
+                )));
+            }
+        }
+        blocks
+    }
+}
+
+/// Classes with work, the one with the most time first.
+fn classes(phase: &PhaseLedger, rows: usize) -> Table {
+    let classes: Vec<&ClassLedger> = phase.classes.iter().filter(|class| class.achieved.is_some()).collect();
+    Table::new("roofline", CLASSES, &classes, rows)
+}
+
+const NO_WORK: &str = "no operator of the model asks for it";
+
+fn tera(achieved: Option<&Achieved>) -> Cell {
+    let rate = achieved.map(|achieved| achieved.flops_per_s).filter(|rate| *rate > 0.0);
+    Cell::or(rate, |rate| Cell::Amount(rate, "FLOP/s"), "it needs no matrix units")
+}
+
+fn bandwidth(achieved: Option<&Achieved>) -> Cell {
+    Cell::or(achieved.map(|achieved| achieved.bytes_per_s / 1e9), Cell::Rate, NO_WORK)
+}
+
+fn roof(achieved: Option<&Achieved>) -> Cell {
+    Cell::or(achieved.map(|achieved| achieved.roof_share), Cell::Share, NO_WORK)
+}
+
+fn lost(achieved: Option<&Achieved>) -> Cell {
+    Cell::or(achieved.map(|achieved| achieved.lost_ns), Cell::Time, NO_WORK)
+}
+
+fn limit(achieved: Option<&Achieved>) -> Cell {
+    Cell::or(achieved.map(|achieved| achieved.limit), Cell::word, NO_WORK)
+}
+
+fn flops(achieved: Option<&Achieved>) -> Cell {
+    Cell::or(achieved.map(|achieved| achieved.flops), |flops| Cell::Amount(flops, "FLOP"), NO_WORK)
+}
+
+fn bytes(achieved: Option<&Achieved>) -> Cell {
+    Cell::or(achieved.map(|achieved| achieved.bytes), |bytes| Cell::Amount(bytes, "B"), NO_WORK)
+}
+
+const TIME: Column = Column::number("ns", "time").help("Over all steps of the phase.");
+const BOUND: Column = Column::number("floor_ns", "lower bound").help("No kernel on this device is faster.");
+const TERA: Column =
+    Column::number("flop_per_s", "achieved").help("FLOPs that the results need, by the time.");
+const BANDWIDTH: Column = Column::number("gb_per_s", "bandwidth").help("Bytes that must move, by the time.");
+const ROOF: Column = Column::bar("roof_share", "of roof").help("Lower bound by the time.");
+const LOST: Column = Column::number("lost_ns", "lost").help("Time above the lower bound.");
+const LIMIT: Column = Column::text("limit", "limit").help("What the roof is made of.").at(Level::Screen);
+const FLOPS: Column = Column::number("flops", "FLOPs").at(Level::Page);
+const BYTES: Column = Column::number("bytes", "bytes").at(Level::Page);
+
+const CLASSES: &[Field<ClassLedger>] = &[
+    (Column::text("class", "class"), |class| Cell::word(class.class.as_str())),
+    (TIME, |class| Cell::Time(class.ns)),
+    (BOUND, |class| Cell::or(class.floor_ns, Cell::Time, NO_WORK)),
+    (LOST, |class| lost(class.achieved.as_ref())),
+    (TERA, |class| tera(class.achieved.as_ref())),
+    (BANDWIDTH, |class| bandwidth(class.achieved.as_ref())),
+    (ROOF, |class| roof(class.achieved.as_ref())),
+    (LIMIT, |class| limit(class.achieved.as_ref())),
+    (FLOPS, |class| flops(class.achieved.as_ref())),
+    (BYTES, |class| bytes(class.achieved.as_ref())),
+];
+
+const OPERATORS: &[Field<OperatorTime>] = &[
+    (Column::text("operator", "operator of the model"), |row| Cell::code(row.operator.clone())),
+    (Column::text("class", "class").at(Level::Page), |row| Cell::code(row.class)),
+    (Column::number("count", "times").help("Layers times steps."), |row| Cell::count(row.count)),
+    (TIME, |row| Cell::Time(row.ns)),
+    (BOUND, |row| Cell::Time(row.floor_ns)),
+    (LOST, |row| lost(Some(&row.achieved))),
+    (TERA, |row| tera(Some(&row.achieved))),
+    (BANDWIDTH, |row| bandwidth(Some(&row.achieved))),
+    (ROOF, |row| roof(Some(&row.achieved))),
+    (LIMIT, |row| limit(Some(&row.achieved))),
+    (FLOPS, |row| flops(Some(&row.achieved))),
+    (BYTES, |row| bytes(Some(&row.achieved))),
+    (Column::text("kernels", "kernels").at(Level::Page), |row| Cell::code(row.kernels.join(", "))),
+];
+
+const KERNELS: &[Field<KernelTime>] = &[
+    (Column::text("kernel", "kernel"), |row| Cell::name(&row.short_name, &row.name)),
+    (Column::text("class", "class"), |row| Cell::word(row.class.as_str())),
+    (Column::number("count", "calls"), |row| Cell::count(row.count)),
+    (TIME, |row| Cell::Time(row.ns)),
+    (BOUND, |row| Cell::Time(row.floor_ns)),
+    (LOST, |row| lost(row.achieved.as_ref())),
+    (TERA, |row| tera(row.achieved.as_ref())),
+    (BANDWIDTH, |row| bandwidth(row.achieved.as_ref())),
+    (ROOF, |row| roof(row.achieved.as_ref())),
+    (LIMIT, |row| limit(row.achieved.as_ref())),
+    (FLOPS, |row| flops(row.achieved.as_ref())),
+    (BYTES, |row| bytes(row.achieved.as_ref())),
+    (Column::text("operators", "operators of the model").at(Level::Page), |row| {
+        Cell::code(row.operators.join(", "))
+    }),
+];
+
+const LAYERS: &[Field<LayerTime>] = &[
+    (Column::number("layer", "layer"), |row| Cell::Count(row.layer.into())),
+    (TIME, |row| Cell::Time(row.ns)),
+    (BOUND, |row| Cell::Time(row.floor_ns)),
+    (LOST, |row| lost(Some(&row.achieved))),
+    (TERA, |row| tera(Some(&row.achieved))),
+    (BANDWIDTH, |row| bandwidth(Some(&row.achieved))),
+    (ROOF, |row| roof(Some(&row.achieved))),
+    (LIMIT, |row| limit(Some(&row.achieved))),
+    (FLOPS, |row| flops(Some(&row.achieved))),
+    (BYTES, |row| bytes(Some(&row.achieved))),
+];
