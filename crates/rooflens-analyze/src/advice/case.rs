@@ -1,6 +1,6 @@
 //! What a rule may look at.
 
-use crate::advice::{Draft, Range, Slowdown};
+use crate::advice::{Draft, Range, Slowdown, is_judged};
 use crate::analyses::{KernelStat, Kernels, LateHost, LatePhase, Ledger, OUTSIDE, PhaseLedger};
 use crate::finding::Findings;
 use crate::kernel_catalog::KernelClass;
@@ -134,6 +134,11 @@ impl<'a> Case<'a> {
             if all > 0.0 { self.classes_ns(&[*class]) * these / all } else { 0.0 }
         };
         classes.iter().map(part).sum()
+    }
+
+    /// The time of all phases that rules judge.
+    pub(super) fn judged_ns(&self) -> f64 {
+        self.ledger.phases.iter().filter(|phase| is_judged(phase)).map(|phase| phase.wall_ns as f64).sum()
     }
 
     /// Where the host was late in this phase, and with what.

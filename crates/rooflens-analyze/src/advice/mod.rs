@@ -51,10 +51,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::analyses::Ledger;
+use crate::analyses::{Ledger, PhaseLedger};
 use crate::finding::Findings;
 
-/// From this share of the whole time on, a gain is worth a line.
+/// From this share of the time of all phases that are judged, a gain is worth a line.
 const WORTH_A_LINE: f64 = 0.01;
 /// A range whose high end is more than this many times its low end says nothing.
 const WIDEST: f64 = 10.0;
@@ -245,8 +245,7 @@ pub const ALL: &[&dyn Rule] = &[
 pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     let mut list = AdviceList::default();
     let Some(ledger) = findings.get::<Ledger>() else { return list };
-    // A stretch without any activity is what the recording left, not work that could be done faster.
-    for phase in ledger.phases.iter().filter(|phase| phase.wall_ns > 0 && phase.activities > 0) {
+    for phase in ledger.phases.iter().filter(|phase| is_judged(phase)) {
         let case = Case { ledger, phase, findings, around };
         list.unprofiled.extend(case.slowdown());
         for rule in ALL {
@@ -263,6 +262,11 @@ pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     list.not_computed.retain(|rule, _| !list.items.iter().any(|advice| advice.rule == *rule));
     list.items.sort_by(in_order);
     list
+}
+
+/// A stretch without any activity is what the recording left, not work that could be done faster.
+fn is_judged(phase: &PhaseLedger) -> bool {
+    phase.wall_ns > 0 && phase.activities > 0
 }
 
 fn in_order(a: &Advice, b: &Advice) -> Ordering {
@@ -286,7 +290,7 @@ fn advice(rule: &dyn Rule, draft: Draft, case: &Case<'_>) -> Option<Advice> {
     let gain = draft.gain_ns.map(|gain| gain.within(acts_on));
     let high = gain.map_or(acts_on, |gain| gain.high);
     // NaN is no gain either.
-    let is_worth_it = high.is_finite() && high >= WORTH_A_LINE * case.ledger.wall_ns as f64;
+    let is_worth_it = high.is_finite() && high >= WORTH_A_LINE * case.judged_ns();
     if !is_worth_it && !draft.comes_first {
         return None;
     }

@@ -15,6 +15,8 @@ const NEAR: f64 = 0.65;
 const SURE: f64 = 0.5;
 /// Kernels with less of their class's time are not what its work is done by: routing, scatter, reductions.
 const MAIN: f64 = 0.1;
+/// Kernels with this part of their class's time are as good as all of it.
+const ALL_OF_IT: f64 = 0.98;
 /// Rows of evidence of each kind.
 const ROWS: usize = 3;
 
@@ -174,7 +176,7 @@ fn evidence(case: &Case<'_>, far: &Far<'_>, noun: &str) -> Vec<String> {
     };
     let moved = if far.is_memory() { amount(far.bytes, "B") } else { amount(far.flops, "FLOP") };
     lines.push(format!("together {moved} in {}", time(far.ns)));
-    if far.ns < far.class_ns {
+    if far.ns < ALL_OF_IT * far.class_ns {
         lines.push(format!("all {noun}, smaller ones included, take {}", time(far.class_ns)));
     }
     lines

@@ -27,14 +27,18 @@ impl Rule for WarmupStep {
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         // Calls are counted over the whole trace: the phase with the most time speaks.
-        let is_first = case.ledger.phases.first().is_some_and(|first| first.phase == case.phase.phase);
+        let is_first = case
+            .ledger
+            .phases
+            .iter()
+            .all(|other| other.wall_ns <= case.phase.wall_ns || other.activities == 0);
         let Some(launches) = case.findings.get::<Launches>().filter(|_| is_first && case.is_device()) else {
             return Ok(None);
         };
         let is_load = |call: &&ApiStat| LOADS.iter().any(|word| call.name.contains(word));
         let loads: Vec<&ApiStat> = launches.calls.iter().filter(is_load).collect();
         let ns: f64 = loads.iter().map(|call| call.total_ns as f64).sum();
-        let share = ns / case.ledger.wall_ns as f64;
+        let share = ns / case.judged_ns();
         if share.is_nan() || share < WORTH_A_WORD {
             return Ok(None);
         }
