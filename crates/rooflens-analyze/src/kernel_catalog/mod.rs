@@ -8,6 +8,7 @@ mod class;
 mod demangled;
 mod dtype;
 mod files;
+mod making;
 mod mangled;
 mod patterns;
 mod rules;
@@ -17,7 +18,9 @@ mod tests;
 
 pub use class::KernelClass;
 pub use dtype::Dtype;
+pub use making::{Compiler, Making, made_by};
 
+use making::MakingRules;
 use patterns::{Found, Patterns, WordId};
 use rules::{Matcher, Rule, RuleText};
 use serde::Deserialize;
@@ -81,6 +84,7 @@ struct Catalog {
     /// The data type that a word tells, by word; `Some(None)` for a word that hides others.
     tokens: Vec<Option<Option<Dtype>>>,
     short_names: ShortNames,
+    making: MakingRules,
 }
 
 /// The rules of one file.
@@ -132,6 +136,9 @@ impl Catalog {
         }
         if let Ok(file) = toml::from_str(files::DTYPES.1) {
             catalog.add_dtypes(file);
+        }
+        if let Ok(file) = toml::from_str(files::MAKING.1) {
+            catalog.making = MakingRules::new(file, &mut catalog.patterns);
         }
         catalog.short_names = toml::from_str(files::SHORT_NAMES.1).unwrap_or_default();
         catalog.patterns.index();
