@@ -98,11 +98,7 @@ impl MakingRules {
 
 impl super::Catalog {
     fn made_by(&self, name: &str) -> Making {
-        let name = Name::of(name);
-        let start = name.start();
-        let mut found = Found::new(&self.patterns);
-        self.patterns.scan(name.text(), |word, at| found.insert(word, at == start));
-        self.making.of(&found)
+        self.making.of(&self.words(&Name::of(name), |_, _| ()))
     }
 }
 
