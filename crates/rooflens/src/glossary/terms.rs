@@ -1,0 +1,327 @@
+//! The words on screens and pages that no registry has: headings of columns, lines of the ledger, labels.
+//! A test asks `explain` for every heading of every section of the report.
+
+use super::{Entry, plain};
+
+/// The words, each with its meaning. In small letters; a heading is found whatever its case.
+pub fn entries() -> Vec<Entry> {
+    [TIMES, SHARES, LEDGER, COUNTS, METRICS, NAMES, MEMORY, COMMUNICATION, MODEL, SERVERS, SECTIONS]
+        .concat()
+        .into_iter()
+        .map(|(name, about)| plain(name, about))
+        .collect()
+}
+
+/// Word and meaning.
+type Term = (&'static str, &'static str);
+
+const TIMES: &[Term] = &[
+    ("total", "Sum over everything in the row."),
+    ("in all", "Total: the sum over everything in the trace."),
+    ("time", "Time of the row; on the ledger, overlapping work counts once."),
+    ("median", "Half of the values are smaller, half are larger (p50)."),
+    ("mean", "Sum of the values divided by their number."),
+    ("longest", "Largest of the durations (max)."),
+    ("shortest", "Smallest of the durations (min)."),
+    ("max", "Largest value."),
+    ("min", "Smallest value."),
+    ("p50", "Median: half of the values are smaller."),
+    ("p90", "90 of 100 values are smaller."),
+    ("p95", "95 of 100 values are smaller."),
+    ("p99", "99 of 100 values are smaller: what the slowest hundredth sees."),
+    ("duration", "From start to end."),
+    ("length", "How long it takes: from start to end."),
+    ("span", "From the start of the first to the end of the last record, gaps included."),
+    ("at", "When it begins, from the beginning of the trace."),
+    ("self", "Time of the function itself, without the functions it calls."),
+    ("self, working", "Self time in which the thread did not wait for the device or a lock."),
+    ("host total", "Host (CPU) time of an operator, with the operators inside it."),
+    ("host self", "Host (CPU) time of an operator without the operators inside it."),
+    ("device total", "Device time of everything that was launched inside an operator."),
+    ("device self", "Device time that an operator launched itself, not through an operator inside it."),
+    ("device time", "Sum of the durations of device activities."),
+    ("device busy", "Time in which the device runs at least one activity."),
+    ("busy", "Time in which a device runs at least one activity; overlapping activities count once."),
+    ("idle", "Time in which a device runs nothing between its first and its last activity."),
+    ("wall time", "Time as a clock on the wall shows it: work and waiting, overlaps once."),
+    ("median step", "Median over the steps of the phase of the time that a line takes in a step."),
+    ("waited", "Time spent waiting, not transferring or computing."),
+    ("measured", "Time that was measured, as opposed to computed by the cost model."),
+    ("in queue", "Time a request waits before the server begins with it."),
+    ("delay p50", "Median time from a launch on the host to its start on the device."),
+    ("delay p99", "99th percentile of the time from a launch on the host to its start on the device."),
+    ("host time launching", "Host time spent inside calls that launch kernels and copies."),
+    ("host time waiting", "Host time spent inside calls that wait for the device."),
+    ("in kernels", "Time inside kernels, as opposed to idle time between them."),
+    ("before", "Value of the baseline."),
+    ("after", "Value after the change."),
+    ("difference", "After minus before."),
+];
+
+const SHARES: &[Term] = &[
+    ("share", "Part of the whole that the table is about, 0 to 100 %."),
+    ("host share", "Part of all operators' self time on the host (CPU)."),
+    ("busy share", "Busy time divided by the span of the device's activity."),
+    ("of wall time", "Part of the wall time of the phase."),
+    ("of idle", "Part of the device's idle time."),
+    ("of a run", "Part of the time of one run of the engine."),
+    ("of", "The whole that the value is a part of."),
+    ("rate", "Amount per second."),
+    ("confidence", "How sure a match or a phase is, 0 to 1."),
+    ("drift", "How the median of the last runs differs from that of the first."),
+    ("at the peak held by", "Who holds the memory that is allocated at the peak."),
+];
+
+const LEDGER: &[Term] = &[
+    (
+        "floor",
+        "Lower bound of the model's work on the device: the longest of compute, memory and collectives at peak rates.",
+    ),
+    ("inefficiency", "Time of kernels that the model needs, above the floor."),
+    (
+        "kernels",
+        "Time of kernels that the model needs, where no floor is known; as a count, the number of launches.",
+    ),
+    (
+        "unneeded",
+        "Avoidable work: copies, casts and unfused elementwise kernels that a better implementation does not run.",
+    ),
+    (
+        "avoidable",
+        "Work that a better implementation does not run: copies, casts, unfused elementwise kernels.",
+    ),
+    (
+        "communication",
+        "Collectives and point-to-point transfers between devices; on the ledger, while nothing else runs.",
+    ),
+    ("copies", "Copies and fills by the driver; on the ledger, while nothing else runs."),
+    (
+        "launch bound",
+        "Idle: the host launches kernels one after the other, slower than the device runs them.",
+    ),
+    (
+        "cpu bound",
+        "Idle: the host is busy with something other than launching, such as Python or tokenisation.",
+    ),
+    ("sync", "Idle: the host waited for the device before it launched more."),
+    ("dependency", "Idle: queued work waits for another stream, a copy or a collective."),
+    ("dispatch", "Idle: what the device needs between two queued activities."),
+    ("unknown", "Idle, and nothing in the trace shows why."),
+    ("line", "A line of the time ledger: every nanosecond of the wall time is on exactly one."),
+    ("of it floor", "The part of the time that is the floor."),
+    ("what it is", "What a line of the time ledger means."),
+    ("what it means", "What the row means."),
+    ("because", "Why a device is held back or something is not computed."),
+    ("meanwhile on the host", "The operator or call that covers most of a gap, on the host."),
+    ("cause", "Why the device is idle: what covers most of the gap on the host."),
+    ("gaps", "Stretches in which the device is idle."),
+];
+
+const COUNTS: &[Term] = &[
+    ("count", "How many."),
+    ("calls", "How often it is called."),
+    ("activities", "Kernels, copies and fills on the device."),
+    ("events", "Records in the trace."),
+    ("launches", "Calls of the runtime that put work on the device."),
+    ("steps", "Forward passes of the model."),
+    ("a step", "Per step: mean over the steps."),
+    ("per step", "Mean over the steps."),
+    ("a call", "Per call: mean over the calls."),
+    ("a run", "Per run of the engine: mean over the runs."),
+    ("a second", "Per second."),
+    ("rows", "Rows of the table."),
+    ("rows read into", "Tables that the trace's records became."),
+    ("requests", "Prompts that were answered."),
+    ("request", "A prompt with its answer."),
+    ("batch", "Sequences in a step."),
+    ("tokens", "Tokens read or made."),
+    ("prompt tokens", "Tokens of the prompts."),
+    ("new tokens", "Tokens that were generated."),
+    ("ranks", "Processes of a job, one per device as a rule."),
+    ("rank", "Number of a process in its job."),
+    ("devices", "GPUs or other accelerators of the trace."),
+    ("world size", "Number of ranks in the job."),
+    ("streams", "Queues of a device that work independently."),
+    ("layers", "Repeated blocks of the model."),
+    ("modules", "Parts of the model, as PyTorch names them."),
+    ("graphs", "Replays of captured CUDA or HIP graphs."),
+    ("from graphs", "Kernels that were launched by replaying a captured graph."),
+    ("under 10 µs", "Kernels shorter than 10 µs: launching one may take longer than running it."),
+    ("queued ahead, mean", "Mean number of launches that wait in the device's queue."),
+    ("queue", "Requests that wait."),
+    ("pending", "Requests that wait for the server."),
+    ("failed", "Requests that ended with an error."),
+    ("executions", "How often the server ran the model."),
+    ("inferences", "Inputs that went through the model."),
+    ("inferences a second", "Inputs that went through the model per second."),
+    ("pages", "Samples of the server's metrics."),
+    ("runs", "Runs of the engine."),
+    ("releases", "Blocks that were given back to the driver."),
+];
+
+const METRICS: &[Term] = &[
+    ("ttft", "Time to first token: from giving a prompt to the runtime to its first generated token."),
+    (
+        "tpot",
+        "Time per output token: of each request, time from its first to its last token / tokens after the first.",
+    ),
+    ("itl", "Inter-token latency: from each token of a request to its next."),
+    ("latency", "From giving a prompt to the runtime to its last token."),
+    ("tokens/s", "Generated tokens per second."),
+    ("tokens in all", "Generated tokens per second over whole rounds, prefill included."),
+    ("mfu", "Model FLOPs utilisation: model FLOPs per second / the device's peak."),
+    (
+        "mbu",
+        "Memory bandwidth utilisation: bytes that must be moved per second / the device's peak bandwidth.",
+    ),
+    ("flop/b", "Arithmetic intensity: operations per byte moved."),
+    ("achieved", "Rate that was reached: operations or bytes per second."),
+    ("operations", "Floating-point or integer operations; a multiply-add counts as two."),
+    ("useful", "Model FLOPs: operations that the model needs, without padding and recomputation."),
+    ("bytes", "Bytes read or written."),
+    ("size", "Bytes of a message or of an allocation."),
+    ("sum", "Sum of the values."),
+    ("sums", "Sums over the rows."),
+    ("value", "The value."),
+    ("power", "Electrical power of the device."),
+    ("energy", "Energy that the device took."),
+    ("by energy", "Energy per unit of work."),
+    ("clock", "Clock frequency of the device."),
+    ("°c", "Temperature."),
+    ("sm", "Streaming multiprocessor of an NVIDIA device; as a share, of its peak use."),
+    ("dram", "Memory of the device (HBM, GDDR); as a share, of its peak bandwidth."),
+    ("occupancy", "Warps that are resident on a multiprocessor, as part of the most that fit."),
+    (
+        "roofline",
+        "The most operations per second at an arithmetic intensity: limited by bandwidth, then by compute.",
+    ),
+    ("prefill", "The part of inference that reads prompts: many tokens of a sequence in one step."),
+    ("decode", "The part of inference that generates tokens: one per sequence and step."),
+    ("kv cache", "Keys and values of earlier tokens, kept so that attention need not compute them again."),
+    (
+        "lower bound",
+        "A time that no implementation beats on the device: it can rule a target out, never promise it.",
+    ),
+    ("least time", "Lower bound: the longest of compute, memory and collectives at the device's peak rates."),
+    ("least / measured", "Lower bound divided by the measured time: 100 % cannot be improved."),
+];
+
+const NAMES: &[Term] = &[
+    ("name", "Name of the row."),
+    ("what", "What the row is about."),
+    ("kind", "What kind of thing it is."),
+    ("type", "Type of the data or of the thing."),
+    ("types", "Data types of the operands."),
+    ("property", "A property of the thing."),
+    ("kernel", "Function that runs on the device."),
+    ("short name", "A kernel's name without its arguments and namespaces."),
+    ("class", "What a kernel does: rooflens list kernel-classes."),
+    ("library", "Whose code a kernel is, as its name says."),
+    ("operator", "Operator of the framework, such as aten::mm."),
+    ("op", "Operator of the framework or of the model."),
+    ("runtime call", "Call of the CUDA or HIP runtime."),
+    ("function", "Python function."),
+    ("module", "Part of the model, as PyTorch names it."),
+    ("layer", "Repeated block of the model."),
+    ("phase", "What a stretch of the run does: prefill, decode, warm-up."),
+    ("device", "GPU or other accelerator, or host for the CPU."),
+    ("source", "Where it comes from."),
+    ("version", "Version of the thing."),
+    ("group", "Process group: the ranks that take part."),
+    ("rule", "Rule of advice: rooflens list rules."),
+    ("hardware", "The device whose peaks numbers are held against."),
+    ("torch", "Operations as torch.profiler counts them."),
+    ("static model", "Operator of the cost model that the measured one is matched with."),
+    ("matched", "What was found on both sides."),
+    ("part", "Part of the model."),
+    ("tactic", "Kernel that TensorRT chose for a layer."),
+    ("tensor", "Array of numbers."),
+    ("in", "Inputs."),
+    ("out", "Outputs."),
+    ("inputs", "Tensors that a layer reads."),
+    ("outputs", "Tensors that a layer writes."),
+    ("shapes", "Sizes of the operands."),
+    ("m × n × k", "Sizes of a GEMM: an m × k matrix times a k × n matrix."),
+    ("epilogue", "What a GEMM does with its result before it is written: bias, activation."),
+    ("algorithm", "How a collective is carried out: ring, tree, NVLS."),
+    ("algorithms", "Ways in which collectives were carried out: ring, tree, NVLS."),
+    ("compute", "Kernels that are not collectives."),
+    ("gain, at least", "Low end of the range of what the advice saves."),
+    ("share, at least", "Low end of the range of what the advice saves, as part of the phase's time."),
+    ("at most", "High end of the range."),
+];
+
+const MEMORY: &[Term] = &[
+    ("memory", "Device memory."),
+    ("allocated", "Memory that tensors hold."),
+    ("allocations", "How often memory was asked for."),
+    ("asked for", "Bytes that tensors asked for, before rounding."),
+    ("reserved", "Memory that the allocator has from the driver, in use or not."),
+    ("peak allocated", "Most memory that tensors held at once."),
+    ("peak reserved", "Most memory that the allocator had from the driver at once."),
+    ("at the end reserved", "Memory that the allocator had from the driver when the recording ended."),
+    ("free", "Reserved memory that no tensor holds."),
+    ("scattered", "Free memory in blocks too small for the largest allocation."),
+    ("fragmentation", "Free memory that is not in the largest free block, as part of all free memory."),
+    ("largest free block", "Largest piece of reserved memory that is free."),
+];
+
+const COMMUNICATION: &[Term] = &[
+    (
+        "collective",
+        "Operation of several ranks: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast.",
+    ),
+    (
+        "collectives",
+        "Operations of several ranks: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast.",
+    ),
+    ("communicators", "Groups of ranks that communicate."),
+    ("messages", "Transfers between ranks."),
+    ("exposed comm", "Communication while no compute kernel runs: what overlap would hide."),
+    ("exposed copy", "Copies while no kernel runs."),
+    ("hidden communication", "Communication while compute kernels run."),
+    ("transfer", "The part of a collective that moves data."),
+    ("waiting", "The part of a collective that waits for the last rank."),
+    ("came last", "How often the rank was the last to begin a collective: the others waited for it."),
+    ("matched across ranks", "Collectives that were found on all ranks."),
+    ("bandwidth", "Bytes per second."),
+    ("algorithm bandwidth", "Bytes of the message / time of the collective."),
+    (
+        "bus",
+        "Bus bandwidth: algorithm bandwidth times a factor of the algorithm, comparable with the link's.",
+    ),
+    ("bus bandwidth", "Algorithm bandwidth times a factor of the algorithm, comparable with the link's."),
+    ("of which timed", "Collectives whose duration is in the file."),
+    (
+        "bandwidths that follow from size and time",
+        "Bandwidths in the file that agree with its sizes and times.",
+    ),
+];
+
+const MODEL: &[Term] =
+    &[("model", "The neural network that runs."), ("host", "The machine's CPU, as opposed to the device.")];
+
+const SERVERS: &[Term] =
+    &[("batch size", "Sequences in a step."), ("exposed", "While nothing else runs that could hide it.")];
+
+const SECTIONS: &[Term] = &[
+    ("verdict", "What takes the time, in a sentence."),
+    ("advice", "What to change, most gain first."),
+    ("next", "What to look at next."),
+    ("trace", "What the trace holds."),
+    ("trace health", "What may be wrong with the recording."),
+    ("time ledger", "Every nanosecond of the wall time on one line: the floor, and what is lost to what."),
+    ("idle by cause", "Why the device is idle."),
+    ("operators", "Framework operators by time."),
+    ("steps and phases", "What the run does when: prefill, decode, warm-up."),
+    ("layers and modules", "Parts of the model by device time."),
+    ("python functions", "Python functions by their own time."),
+    ("matrix products", "GEMMs by shape."),
+    ("engine layers", "Layers of a TensorRT engine by time."),
+    ("engine runs", "Runs of a TensorRT engine."),
+    ("server metrics", "What a server's /metrics page says."),
+    ("model and measurement", "What was measured beside what the model must cost."),
+    ("what was measured", "Headline numbers of the run."),
+    ("not computed", "Numbers that are not there, with the reason."),
+    ("notes", "What could not be read, or looks wrong."),
+];
