@@ -20,7 +20,7 @@ Examples:
 
 A change is told where the 95 % interval of the ratio of medians excludes 1, the ranks of rounds and the medians of
 blocks of rounds differ (p < 0.05, corrected for the number of metrics or kernels), and the change exceeds that
-between the halves of either run. The least change that could be told is shown. A gate in percent fails only where
+between the halves of either run. The smallest detectable change is shown. A gate in percent fails only where
 a change is told and beyond its bound; and always where the two cannot be compared.";
 
 /// Compare runs or traces: what changed, whether it is significant, and where it comes from

@@ -148,6 +148,8 @@ const COUNTS: &[Term] = &[
     ("from graphs", "Kernels that were launched by replaying a captured graph."),
     ("under 10 µs", "Kernels shorter than 10 µs: launching one may take longer than running it."),
     ("queued ahead, mean", "Mean number of launches that wait in the device's queue."),
+    ("queued ahead, most", "Largest number of launches that wait in the device's queue."),
+    ("started", "When the recording began."),
     ("queue", "Requests that wait."),
     ("pending", "Requests that wait for the server."),
     ("failed", "Requests that ended with an error."),
