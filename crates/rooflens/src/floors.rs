@@ -21,22 +21,22 @@ use crate::project;
 #[derive(clap::Args, Default)]
 #[group(id = "floor")]
 pub struct Args {
-    /// The model that ran: its config.json or folder; gives the ledger its floor
+    /// Model that ran: config.json or its folder; gives the ledger its floor
     #[arg(long, value_name = "PATH", help_heading = "Floor")]
     pub model: Option<PathBuf>,
-    /// The device that it ran on, where the trace does not name it
+    /// Device that it ran on; the one the trace names by default
     #[arg(long, value_name = "NAME", help_heading = "Floor")]
     pub hardware: Option<String>,
     /// Tensor-parallel size; by default the number of ranks that the trace's collectives span
     #[arg(long, value_name = "N", help_heading = "Floor")]
     pub tp: Option<u64>,
-    /// Tokens in the cache of each sequence, where the trace does not tell
+    /// Tokens in the KV cache per sequence, if the trace does not say
     #[arg(long, value_name = "N", help_heading = "Floor")]
     pub context: Option<u64>,
-    /// Sequences of a step, where the trace does not tell
+    /// Batch size, if the trace does not say
     #[arg(long, value_name = "N", help_heading = "Floor")]
     pub batch: Option<u64>,
-    /// Format of the weights, where the config does not tell it
+    /// Weight dtype, if the config does not say
     #[arg(long, value_name = "FORMAT", help_heading = "Floor")]
     pub dtype: Option<String>,
     /// Take the model even where the trace contradicts it

@@ -1,5 +1,6 @@
 //! What a rule may look at.
 
+use crate::advice::runtime_options::RuntimeOptions;
 use crate::advice::{Draft, Range};
 use crate::analyses::{Ledger, OUTSIDE, PhaseLedger};
 use crate::finding::Findings;
@@ -24,6 +25,8 @@ pub struct Case<'a> {
 pub struct Circumstances {
     /// Threads that operators ran on, and those that the host has.
     pub threads: Option<(u64, u64)>,
+    /// What the runtime can be set to.
+    pub runtime: Option<RuntimeOptions>,
     /// Whether the model went through a compiler.
     pub is_compiled: Option<bool>,
     /// Why a device was held back, and for which share of the samples.

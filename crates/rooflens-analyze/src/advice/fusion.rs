@@ -1,5 +1,6 @@
 //! Fuse elementwise work into the kernels around it.
 
+use crate::advice::runtime_options::how_to_compile;
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::Line;
@@ -60,7 +61,7 @@ impl Rule for Fusion {
                 false => "half of that time, up to all of it and four fifths of what lies between operators"
                     .to_owned(),
             },
-            change: "torch.compile(model); in a project of Rooflens: runtime.compile=true".to_owned(),
+            change: how_to_compile(case.around.runtime.as_ref()),
             risk: "The first steps compile, for seconds to minutes; shapes that change compile anew."
                 .to_owned(),
         }))

@@ -21,6 +21,7 @@ mod larger_batch;
 mod overlap_communication;
 mod padding;
 mod pinned_copies;
+mod runtime_options;
 mod sampler_on_device;
 mod sync;
 mod tensor_cores;
@@ -33,6 +34,7 @@ mod tile_fit;
 mod weight_quantisation;
 
 pub use case::{Alternative, Case, Circumstances, Padding, Tiles};
+pub use runtime_options::RuntimeOptions;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -55,7 +55,7 @@ pub(crate) fn narrow(list: &AdviceList, most: usize) -> Vec<Block> {
     blocks
 }
 
-const ALONE: &str = "Gains are of the time of the phase, and do not add up: what one saves, another cannot.";
+const ALONE: &str = "Gains are shares of the phase's time. They overlap; do not add them.";
 
 fn reasons(advice: &Advice) -> Vec<String> {
     let mut lines: Vec<String> = advice.evidence.iter().map(|line| format!("{line}.")).collect();

@@ -16,17 +16,17 @@ use crate::exit::Exit;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens cost config.json --hardware h100 --batch 8 --context 4k       a decoding step
-  rooflens cost config.json --hardware h100 --prefill 2k --operators     a prompt, by operator
-  rooflens cost config.json --hardware h200 --set num_key_value_heads=4  what a change would do
+  rooflens cost config.json --hardware h100 --batch 8 --context 4k       one decode step
+  rooflens cost config.json --hardware h100 --prefill 2k --operators     a prefill, by operator
+  rooflens cost config.json --hardware h200 --set num_key_value_heads=4  the effect of a change
   rooflens cost a/config.json b/config.json --hardware h200              one design against another
-  rooflens cost config.json --hardware h100 --tpot 30ms --context 8k     what it takes to be so fast
+  rooflens cost config.json --hardware h100 --tpot 30ms --context 8k     what a TPOT target requires
   rooflens cost config.json --hardware h100,mi300x --batch 1..256 --context 4k --figures plots/
 
 Lists: 1,2,4 · 1..64 (doubling) · 1..1000:x10 · 0..100:+10 · k, M, G are powers of 1024
 Names: rooflens list hardware, rooflens list families; numbers: rooflens explain flops.useful";
 
-/// Compute what a model must cost: FLOPs, bytes, memory, least time
+/// Compute FLOPs, bytes, memory and lower bounds of time of a model
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -34,92 +34,92 @@ pub struct Args {
     #[arg(value_name = "CONFIG", required = true, num_args = 1..=2)]
     configs: Vec<PathBuf>,
 
-    /// Sequences, in all replicas together
+    /// Batch size, over all replicas together
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Workload")]
     batch: Numbers,
-    /// Read prompts of so many tokens
+    /// Prefill length in tokens
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     prefill: Option<Numbers>,
-    /// Tokens in the cache before the prompt
+    /// Tokens already in the KV cache before the prompt
     #[arg(long, value_name = "N", value_parser = whole, default_value = "0", requires = "prefill", help_heading = "Workload")]
     prefix: u64,
-    /// Read prompts in steps of so many tokens
+    /// Chunk size of chunked prefill in tokens
     #[arg(long, value_name = "N", value_parser = whole, requires = "prefill", help_heading = "Workload")]
     chunk: Option<u64>,
-    /// Make tokens, with so many in the cache before the first
+    /// Decode with this many tokens already in the KV cache
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     context: Option<Numbers>,
-    /// Steps of making tokens
+    /// Number of decode steps
     #[arg(long, value_name = "N", value_parser = whole, default_value = "1", help_heading = "Workload")]
     steps: u64,
-    /// Further tokens that each step drafts and checks
+    /// Draft tokens that each decode step verifies (speculative decoding)
     #[arg(long, value_name = "N", value_parser = whole, default_value = "0", help_heading = "Workload")]
     draft: u64,
-    /// Images of each sequence
+    /// Images per sequence
     #[arg(long, value_name = "N", value_parser = whole, help_heading = "Workload")]
     images: Option<u64>,
     /// Size of each image in pixels
     #[arg(long, value_name = "WxH", help_heading = "Workload")]
     image_size: Option<String>,
-    /// Local views that each image is cut into, where the model does so
+    /// Crops per image, for models that cut images
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     crops: Option<Numbers>,
 
-    /// Devices; several are swept over. Own ones: TOML files in the folder hardware/
+    /// Devices; several are swept over. Your own: TOML files in hardware/
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Devices")]
     hardware: Vec<String>,
-    /// Devices that share heads and columns
+    /// Tensor-parallel size
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Devices")]
     tp: Numbers,
-    /// Stages that layers are dealt out over
+    /// Pipeline-parallel size
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Devices")]
     pp: Numbers,
-    /// Devices that experts are dealt out over
+    /// Expert-parallel size
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Devices")]
     ep: Numbers,
-    /// Replicas that sequences are dealt out over
+    /// Data-parallel size
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Devices")]
     dp: Numbers,
-    /// Part of a device's memory that may be used
+    /// Share of device memory that may be used
     #[arg(long, value_name = "SHARE", default_value_t = 0.9, help_heading = "Devices")]
     usable: f64,
 
-    /// Format of all weights, instead of the checkpoint's: fp32, bf16, fp16, fp8, int8, int4, mxfp4, nvfp4
+    /// Weight dtype, instead of the checkpoint's: fp32, bf16, fp16, fp8, int8, int4, mxfp4, nvfp4
     #[arg(long, value_name = "FORMATS", value_delimiter = ',', help_heading = "Design")]
     dtype: Vec<String>,
-    /// Format of cached keys and values: fp32, bf16, fp16, fp8, int8, fp4
+    /// KV-cache dtype: fp32, bf16, fp16, fp8, int8, fp4
     #[arg(long, value_name = "FORMAT", help_heading = "Design")]
     kv_dtype: Option<String>,
-    /// Set a key of the config; a list is swept over. The design is compared with the one before
+    /// Set a key of the config and compare with the original; a list is swept over
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Design")]
     set: Vec<Setting>,
-    /// Make up for --set, or for the second config, so that this stays as it was
+    /// Keep this total constant by adjusting another key (see --by)
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Design")]
     hold: Option<HeldArg>,
-    /// Key that makes up for it
+    /// Key to adjust for --hold
     #[arg(long, value_name = "KEY", requires = "hold", help_heading = "Design")]
     by: Option<String>,
-    /// How tokens choose experts: uniform, balanced, power:ALPHA, or a JSON file with visits of each expert
+    /// How tokens choose experts: uniform, balanced, power:ALPHA, or a JSON file with token counts per expert
     #[arg(long, value_name = "HOW", default_value = "uniform", help_heading = "Design")]
     routing: String,
-    /// Order of products in latent attention
+    /// Order of GEMMs in latent attention (MLA)
     #[arg(long, value_enum, value_name = "ORDER", default_value = "auto", help_heading = "Design")]
     mla: MlaArg,
 
-    /// Time in which a prompt shall be read: what does it take?
+    /// Target time to first token
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Targets")]
     ttft: Option<f64>,
-    /// Time in which a token shall be made: what does it take?
+    /// Target time per output token
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Targets")]
     tpot: Option<f64>,
 
-    /// Print one screen; every number; operators, their differences or points; or a page
+    /// Output format: one screen, JSON, CSV of operators or sweep points, or a Markdown page
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
-    /// Show every operator of every kind of layer
+    /// Show every operator of each kind of layer
     #[arg(long, help_heading = "Output")]
     operators: bool,
-    /// Draw figures into this folder, as SVG
+    /// Write figures to this folder as SVG
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     figures: Option<PathBuf>,
     /// Save document, page, figures and the table model_ops to this run directory

@@ -227,7 +227,7 @@ fn cannot_hold(source: &HoldError, held: Held, by: Option<&str>) -> String {
 fn config(path: &Path, error: &ConfigError) -> String {
     match error {
         ConfigError::UnknownArchitecture { .. } | ConfigError::Unread { .. } => {
-            "rooflens list families tells which architectures are known".to_owned()
+            "rooflens list families shows the known architectures".to_owned()
         }
         ConfigError::Missing { key } => format!("give it: --set {key}=VALUE"),
         ConfigError::Wrong { key, .. } => format!("set it: --set {key}=VALUE"),

@@ -49,7 +49,7 @@ fn pages(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), CliErr
     if has("md") {
         let pages = [
             ("assumptions.md", assumptions::page(run, &metrics)),
-            ("stakeholder_summary.md", stakeholder::page(&settings.model.name, &metrics)),
+            ("stakeholder_summary.md", stakeholder::page(&settings.label(), &metrics)),
         ];
         for (name, text) in pages {
             saved::write(run.report().join(name), text.as_bytes())?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::advice::{Circumstances, Padding};
+use rooflens_analyze::advice::{Circumstances, Padding, RuntimeOptions};
 use rooflens_analyze::analyses::Ledger;
 use rooflens_analyze::sampled::WHOLE;
 use rooflens_collect::Stage;
@@ -63,6 +63,10 @@ pub fn circumstances(run: &RunDir) -> Circumstances {
     let rows = Rows::read(&profiled);
     Circumstances {
         threads: threads.zip(processors(run)),
+        runtime: files::settings(run).map(|settings| {
+            let runtime = settings.runtime.runtime;
+            RuntimeOptions { name: runtime.name(), keys: runtime.options() }
+        }),
         is_compiled: files::flag(run, "runtime.compile"),
         throttled: throttled(run),
         padding: padding(&rows.steps),
