@@ -97,7 +97,8 @@ pub(crate) fn of_frame(name: &str) -> HostKind {
     if has(function, &["built-in function collect", "gc.collect"]) || path.contains("gc_utils.py") {
         return HostKind::GarbageCollection;
     }
-    let compiles = compiles(function) && !has(function, &["wrapper", "_entry", "end_compile", "is_compil"]);
+    // Warm-up and dispatch run what was compiled.
+    let compiles = compiles(function) && !has(function, &["wrapper", "warm", "maybe_", "end_compile"]);
     // A frame of `triton/compiler` in which a cache holds the kernel is too short to cover a gap.
     let triton = ["triton/compiler/compiler.py", "triton/compiler/code_generator.py", "triton/backends/"];
     let inductor =
@@ -160,6 +161,7 @@ mod tests {
             ("torch/_dynamo/eval_frame.py(791): compile_wrapper", Python),
             ("torch/compiler/__init__.py(436): is_compiling", Python),
             ("torch/_compile.py(41): inner", Python),
+            ("vllm/v1/worker/gpu_worker.py(522): compile_or_warm_up_model", Python),
             ("triton/runtime/jit.py(574): run", Python),
             ("<built-in function collect>", GarbageCollection),
             ("threading.py(359): wait", Python),

@@ -207,12 +207,19 @@ impl<'a> Known<'a> {
                 things(launches, "launch", "launches")
             ));
         }
+        let step = self.step.map(|(at, step)| {
+            Said::new(format!("; a {} takes ", step_word(step.kind)))
+                .time("step", step.p50_ns as f64, format!("phases[{at}].p50_ns"))
+                .say(" (median)")
+        });
         if self.operators.is_empty() {
-            return Said::new(
-                self.of_memory()
-                    .or_else(|| logs::sentence(self.earlier))
-                    .unwrap_or("The trace has neither device activity nor operators.".to_owned()),
-            );
+            return match self.of_memory().or_else(|| logs::sentence(self.earlier)) {
+                Some(sentence) => Said::new(sentence),
+                None => {
+                    let nothing = Said::new("The trace has neither device activity nor operators");
+                    nothing.then(step.unwrap_or_default()).say(".")
+                }
+            };
         }
         let whole = Amount::new(
             "operator self time",
@@ -231,13 +238,7 @@ impl<'a> Known<'a> {
                 _ => said,
             };
         }
-        if let Some((at, step)) = self.step {
-            said = said
-                .say(format!("; a {} takes ", step_word(step.kind)))
-                .time("step", step.p50_ns as f64, format!("phases[{at}].p50_ns"))
-                .say(" (median)");
-        }
-        said.say(".")
+        said.then(step.unwrap_or_default()).say(".")
     }
 
     fn shares(&self) -> Vec<(String, f64)> {

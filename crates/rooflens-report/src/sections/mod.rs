@@ -87,12 +87,12 @@ pub trait Section: Sync {
 pub const ALL: &[&dyn Section] = &[
     &run::RunSection,
     &verdict::VerdictSection,
-    &advice::AdviceSection,
     &model::ModelSection,
     &trace::TraceSection,
     &devices::DevicesSection,
     &ledger::LedgerSection,
     &gaps::GapsSection,
+    &advice::AdviceSection,
     &kernels::KernelsSection,
     &operators::OperatorsSection,
     &phases::PhasesSection,

@@ -61,6 +61,9 @@ fn numbers(sentence: &str) -> Vec<String> {
 
 /// The value of a printed percentage (0 to 1) or time (ns), and half of its last digit.
 fn printed(text: &str) -> (f64, f64) {
+    if text == "<0.1%" {
+        return (0.00025, 0.00025);
+    }
     let (number, unit) = match text.strip_suffix('%') {
         Some(number) => (number, 0.01),
         None => {

@@ -85,7 +85,7 @@ impl Said {
             share: Some(share),
             of: whole.from.first().cloned(),
             part_of: part_of.map(str::to_owned),
-            ..claim(&amount.what, percent(share), amount.from.clone())
+            ..claim(&amount.what, shown(share), amount.from.clone())
         };
         self.claim(claim)
     }
@@ -106,6 +106,11 @@ impl Said {
     pub fn claims_in(self, place: &'static str) -> impl Iterator<Item = Claim> {
         self.claims.into_iter().map(move |claim| Claim { place, ..claim })
     }
+}
+
+/// As tables have it: what is not nothing is not shown as nothing.
+fn shown(share: f64) -> String {
+    if share > 0.0 && share < 0.0005 { "<0.1%".to_owned() } else { percent(share) }
 }
 
 fn claim(what: &str, text: String, from: Vec<String>) -> Claim {

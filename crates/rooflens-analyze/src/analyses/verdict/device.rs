@@ -14,6 +14,10 @@ use crate::statistics::share;
 const COMES_FIRST: f64 = 0.25;
 /// Smaller parts of idle time are summed up.
 const PART: f64 = 0.005;
+/// From this share of idle time on, a cause is nearly all of it.
+const NEARLY_ALL: f64 = 0.995;
+/// A launch that takes longer does more than launch.
+const SLOW_LAUNCH_NS: i64 = 1_000_000;
 /// Parts of idle time that are named.
 const PARTS: usize = 3;
 
@@ -121,8 +125,10 @@ impl Known<'_> {
         let on = |line: Line| self.lines(line.as_str(), |other| other == line);
         causes.retain(|line| on(*line).ns > 0);
         causes.sort_by_key(|line| std::cmp::Reverse(on(*line).ns));
-        if let [only] = causes[..] {
-            return Said::new(format!(", all of it {}.", cause_word(only)));
+        let Some(first) = causes.first().copied() else { return Said::new(".") };
+        if share(on(first).ns, idle.ns) >= NEARLY_ALL {
+            let all = if causes.len() == 1 { "all" } else { "nearly all" };
+            return Said::new(format!(", {all} of it {}.", cause_word(first)));
         }
         let named = causes.iter().filter(|line| share(on(**line).ns, wall.ns) >= PART).take(PARTS).count();
         let (named, others) = causes.split_at(named.max(1));
@@ -246,14 +252,14 @@ impl Known<'_> {
         let total = |wanted: &dyn Fn(&str) -> bool| {
             copies.iter().filter(|(_, row)| wanted(&row.name)).map(|(_, row)| row.total_ns).sum::<i64>()
         };
-        let pageable = total(&|name: &str| name.contains("Pageable"));
-        let pinned = total(&|name: &str| name.contains("Pinned"));
-        let help = if pageable > pinned {
+        let pageable = total(&|name| name.contains("Pageable"));
+        let pinned = total(&|name| name.contains("Pinned") && !name.contains("Pageable"));
+        let help = if pageable.saturating_mul(2) > total(&|_| true) {
             "from or to pageable memory: pinned memory is faster and lets copies overlap compute"
-        } else if pinned > 0 {
-            "memory is pinned already: overlap them with compute, or copy less"
+        } else if pinned.saturating_mul(2) > total(&|_| true) {
+            "host memory is pinned already: overlap copies with compute, or copy less"
         } else {
-            "overlap them with compute, or copy less"
+            "overlap copies with compute, or copy less"
         };
         Said::new(format!("most in {}, ", code(&most.short_name)))
             .time("copies of one kind", most.total_ns as f64, format!("kernels[{at}].total_ns"))
@@ -318,6 +324,13 @@ fn covered(at: usize, gap: &GapExample) -> Said {
                 .say(", no single call covers half; many short calls, most in ");
             let said = said.say(format!("{}, cover ", code(host)));
             said.time("covered", covered_ns as f64, &part.from[0]).say(" of it.")
+        }
+        (Some(host), HostKind::RuntimeCall)
+            if covered_ns > SLOW_LAUNCH_NS && host.to_ascii_lowercase().contains("launch") =>
+        {
+            let said =
+                the_gap(" The longest gap, ").say(", is a slow launch (the first one loads its kernel): ");
+            covers(said.say(code(host)))
         }
         (Some(host), kind) => {
             covers(the_gap(" The longest gap, ").say(format!(", is {}: {}", kind.word(), code(host))))
