@@ -33,10 +33,13 @@ fn page(list: &AdviceList) -> Vec<Block> {
         blocks.push(Block::Table(Table::new("advice", FIELDS, &list.items, usize::MAX)));
     }
     for advice in &list.items {
-        blocks.push(Block::Heading(format!("{}: {}", advice.title, gain(advice))));
-        blocks.push(Block::Lines(reasons(advice)));
+        let title = format!("{}: {}", advice.title, gain(advice));
+        blocks.push(Block::Folded { title, blocks: vec![Block::Lines(reasons(advice))] });
     }
-    blocks.extend(not_judged(list));
+    if !list.not_computed.is_empty() {
+        let title = format!("{} not judged", format::plural(list.not_computed.len() as i64, "rule"));
+        blocks.push(Block::Folded { title, blocks: vec![unjudged(list)] });
+    }
     blocks
 }
 
@@ -69,8 +72,12 @@ fn not_judged(list: &AdviceList) -> Vec<Block> {
     if list.not_computed.is_empty() {
         return vec![];
     }
+    vec![Block::Heading("not judged".to_owned()), unjudged(list)]
+}
+
+fn unjudged(list: &AdviceList) -> Block {
     let lines = list.not_computed.iter().map(|(rule, why)| format!("{}: {why}.", words(rule)));
-    vec![Block::Heading("not judged".to_owned()), Block::Lines(lines.collect())]
+    Block::Lines(lines.collect())
 }
 
 /// The first advice, a line each, without how to do it.
