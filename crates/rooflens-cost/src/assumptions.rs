@@ -44,9 +44,7 @@ pub(crate) fn of(
     if units().any(|unit| matches!(unit, Unit::Latent(_))) {
         lines.push(
             match setup.latent {
-                LatentOrder::ByPhase => {
-                    "MLA absorbed in decode, expanded in prefill"
-                }
+                LatentOrder::ByPhase => "MLA absorbed in decode, expanded in prefill",
                 LatentOrder::Absorbed => "MLA absorbed",
                 LatentOrder::Expanded => "MLA expanded",
             }
@@ -59,23 +57,24 @@ pub(crate) fn of(
                 "every drafted token is accepted; the drafter is not counted, the model has no layer for it"
                     .to_owned()
             }
-            false => "drafts come from the model's own draft layers, one pass per token; every draft is accepted".to_owned(),
+            false => {
+                "drafts come from the model's own draft layers, one pass per token; every draft is accepted"
+                    .to_owned()
+            }
         });
     }
     if let Some(device) = device {
         roofline(&mut lines, setup, device, formats);
         let routed = model.language_parameters().routed > 0;
         let devices = setup.parallel.devices();
-        lines.push(setup.assume.on(device).words(devices, routed, has_narrow_weights(model)));
+        lines.extend(setup.assume.on(device).words(devices, routed, has_narrow_weights(model)));
     }
     lines
 }
 
 /// How the cache lies in memory, where its format does not say it all.
 fn cache_layout(model: &Model, setup: &Setup) -> &'static str {
-    let sparse = |unit: &Unit| {
-        matches!(unit, Unit::Latent(latent) if matches!(latent.mask, Mask::TopK(_)))
-    };
+    let sparse = |unit: &Unit| matches!(unit, Unit::Latent(latent) if matches!(latent.mask, Mask::TopK(_)));
     let mut units = model.kinds.iter().flat_map(|kind| &kind.layer.units);
     match setup.kv(model) {
         Dtype::Fp8 if units.any(sparse) => {
@@ -133,7 +132,9 @@ fn roofline(lines: &mut Vec<String>, setup: &Setup, device: &Device, formats: &[
         (None, _) => format!("{usable:.0} % of memory is usable"),
         (Some(_), Some(_)) => format!("{usable:.0} % of the memory that the driver reports is usable"),
         (Some(_), None) => {
-            format!("{usable:.0} % of the marketed memory size is usable: what the driver reports is not known")
+            format!(
+                "{usable:.0} % of the marketed memory size is usable: what the driver reports is not known"
+            )
         }
     });
 }
@@ -144,8 +145,9 @@ fn communication(lines: &mut Vec<String>, setup: &Setup, device: &Device) {
         true => "multicast all-reduce (NVLink SHARP)",
         false => "ring all-reduce",
     };
+    let dispatch = if setup.parallel.ep > 1 { ", fp8 dispatch to experts" } else { "" };
     lines.push(format!(
-        "lower bound: {reduced}, sequence-parallel norms, fp8 dispatch to experts; communication fully overlapped"
+        "lower bound: {reduced}, sequence-parallel norms{dispatch}; communication fully overlapped"
     ));
     let devices = setup.parallel.devices();
     let rate = setup.nodes.rate() * 8.0 / 1e9;

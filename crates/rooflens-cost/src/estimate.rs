@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::hardware::Device;
 use crate::figures::{Figure, Figures};
+use crate::hardware::Device;
 use crate::layout::{Refusal, refusals};
 use crate::memory::{Cache, Memory, cache, layers_in_stage, memory};
 use crate::model::Model;
@@ -159,8 +159,8 @@ impl Estimate {
         let vision_activations =
             vision_rows.map(|row| row.operator.work.bytes.activations).max().unwrap_or(0);
         let refused = refusals(model, setup);
-        let mut assumptions = crate::assumptions::of(model, setup, workload, device, &formats(&phases, &figures));
-        assumptions.extend(refused.iter().map(Refusal::words));
+        let formats = formats(&phases, &figures);
+        let mut assumptions = crate::assumptions::of(model, setup, workload, device, &formats);
         if let Some(roof) = &figures.bound.roof {
             assumptions.extend(roof.notes.iter().cloned());
         }

@@ -30,13 +30,15 @@ impl Figure {
     pub fn between_stages(&self, bytes: u128) -> f64 {
         let Some(roof) = &self.roof else { return 0.0 };
         let parallel = self.setup.parallel;
-        let sent = if self.setup.practice.sequence_parallel { bytes.div_ceil(parallel.tp.into()) } else { bytes };
+        let sent =
+            if self.setup.practice.sequence_parallel { bytes.div_ceil(parallel.tp.into()) } else { bytes };
         let reached = self.reached();
         let one = |rate: f64| sent as f64 / rate / reached.0 + reached.1;
         let across = parallel.stages_across_nodes(self.setup.nodes.size);
         let within = parallel.pp - 1 - across;
         let (within_s, across_s) = (one(roof.link), one(roof.inter_node.min(roof.link)));
-        let spent = |boundaries: u64, seconds: f64| if boundaries == 0 { 0.0 } else { boundaries as f64 * seconds };
+        let spent =
+            |boundaries: u64, seconds: f64| if boundaries == 0 { 0.0 } else { boundaries as f64 * seconds };
         spent(within, within_s) + spent(across, across_s)
     }
 

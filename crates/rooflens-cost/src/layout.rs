@@ -17,8 +17,9 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// As a line of the report.
-    pub(crate) fn words(&self) -> String {
+    /// As a sentence.
+    #[must_use]
+    pub fn words(&self) -> String {
         format!("engines refuse this layout: {}", self.reason)
     }
 }
@@ -40,7 +41,10 @@ pub fn refusals(model: &Model, setup: &Setup) -> Vec<Refusal> {
     if !model.vocab.next_multiple_of(VOCABULARY).is_multiple_of(tp) {
         found.add(
             "vocabulary",
-            format!("a vocabulary of {}, padded to a multiple of {VOCABULARY}, does not divide by tp {tp}", model.vocab),
+            format!(
+                "a vocabulary of {}, padded to a multiple of {VOCABULARY}, does not divide by tp {tp}",
+                model.vocab
+            ),
         );
     }
     if let Some(tower) = model.vision.as_ref().filter(|_| setup.vision == VisionSharding::Tensor) {
@@ -53,7 +57,9 @@ pub fn refusals(model: &Model, setup: &Setup) -> Vec<Refusal> {
     }
     if ep > 1 {
         let layers = model.kinds.iter().flat_map(|kind| &kind.layer.units);
-        for experts in layers.filter_map(|unit| if let Unit::Experts(experts) = unit { Some(experts) } else { None }) {
+        for experts in
+            layers.filter_map(|unit| if let Unit::Experts(experts) = unit { Some(experts) } else { None })
+        {
             if !experts.count.is_multiple_of(ep) {
                 found.add("experts", format!("{} experts do not divide by ep {ep}", experts.count));
             }
@@ -106,7 +112,10 @@ impl Found {
                 let sharing = setup.parallel.place(0).expert_tp.of;
                 if !experts.inner.is_multiple_of(sharing) {
                     let inner = experts.inner;
-                    self.add("expert width", format!("experts of width {inner} do not divide by {sharing} devices"));
+                    self.add(
+                        "expert width",
+                        format!("experts of width {inner} do not divide by {sharing} devices"),
+                    );
                 } else {
                     self.blocks("experts", experts.inner / sharing, &experts.storage, sharing);
                 }
@@ -122,7 +131,10 @@ impl Found {
         }
         if dim.width == 1 && name != "lm_head" && !dim.units.is_multiple_of(tp) {
             let columns = dim.units;
-            self.add("intermediate size", format!("the {columns} columns of {name} do not divide by tp {tp}"));
+            self.add(
+                "intermediate size",
+                format!("the {columns} columns of {name} do not divide by tp {tp}"),
+            );
         } else if dim.units.is_multiple_of(tp) {
             self.blocks(name, dim.units / tp * dim.width, storage, tp);
         }

@@ -207,7 +207,8 @@ pub fn memory(
     let usable_bytes =
         device.and_then(|device| device.memory_bytes).map(|bytes| (bytes as f64 * setup.usable) as u128);
     let chunk = workload.prefill.and_then(|prefill| prefill.chunk).unwrap_or(PREFILL_STEP);
-    let prefill_step_tokens = context.clamp(1, chunk.max(1));
+    let prompt = workload.decode.map_or(context, |decode| decode.context);
+    let prefill_step_tokens = prompt.clamp(1, chunk.max(1));
     let at_once = |step: Step| activations(model, setup, &[step], &mut Vec::new());
     let prefill = at_once(Step::prefill(1, prefill_step_tokens, 0)).max(vision);
     // Activations of a decode step grow with the sequences, as the cache does.

@@ -65,10 +65,7 @@ impl Parallel {
             return Some("a parallelism degree may be at most 65,536".to_owned());
         }
         if ep > 1 && (tp * dp) % ep != 0 {
-            return Some(format!(
-                "the expert-parallel size {ep} must divide tp × dp = {}",
-                tp * dp
-            ));
+            return Some(format!("the expert-parallel size {ep} must divide tp × dp = {}", tp * dp));
         }
         if pp > u64::from(depth.max(1)) {
             return Some(format!("the pipeline-parallel size {pp} is larger than the {depth} layers"));

@@ -234,11 +234,9 @@ impl Assumed {
         }
     }
 
-    /// In words, as a line of the report's assumptions.
+    /// In words, as lines of the report's assumptions.
     #[must_use]
-    pub fn words(&self, devices: u64, routed: bool, weight_only: bool) -> String {
-        let percent = |share: f64| format!("{:.0} %", share * 100.0);
-        let micro = |seconds: f64| format!("{} µs", (seconds * 1e9).round() / 1e3);
+    pub fn words(&self, devices: u64, routed: bool, weight_only: bool) -> Vec<String> {
         let mut words = vec![
             format!(
                 "GEMMs at {} of peak{}",
@@ -255,25 +253,41 @@ impl Assumed {
                 Activations::Fp8 => "8-bit activations against 4-bit weights".to_owned(),
             });
         }
+        let mut lines = vec![format!("estimate: {} (--assume sets them)", words.join("; "))];
         if devices > 1 {
-            words.push(format!("links at {} and {} per collective", percent(self.link), micro(self.latency_s)));
-            words.push(match self.all_reduce {
+            lines.push(format!("estimate, communication: {}", self.communication(routed)));
+        }
+        lines
+    }
+
+    fn communication(&self, routed: bool) -> String {
+        let mut words = vec![
+            format!("links at {} and {} per collective", percent(self.link), micro(self.latency_s)),
+            match self.all_reduce {
                 AllReduce::Ring => "ring all-reduce".to_owned(),
                 AllReduce::Multicast => "multicast all-reduce".to_owned(),
-            });
-            words.push(match self.sequence_parallel {
+            },
+            match self.sequence_parallel {
                 true => "sequence-parallel norms".to_owned(),
                 false => "norms replicated".to_owned(),
-            });
-            words.push(match self.overlap {
+            },
+            match self.overlap {
                 0.0 => "communication not overlapped".to_owned(),
                 share => format!("{} of communication overlapped", percent(share)),
-            });
-            if routed {
-                let format = self.dispatch.map_or("the activations' format", Dtype::as_str);
-                words.push(format!("tokens sent to experts in {format}"));
-            }
+            },
+        ];
+        if routed {
+            let format = self.dispatch.map_or("the activations' format", Dtype::as_str);
+            words.push(format!("tokens sent to experts in {format}"));
         }
-        format!("estimate: {} (--assume sets them)", words.join("; "))
+        words.join("; ")
     }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn micro(seconds: f64) -> String {
+    format!("{} µs", (seconds * 1e9).round() / 1e3)
 }

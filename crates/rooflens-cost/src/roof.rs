@@ -147,7 +147,8 @@ impl Roof {
             f64::INFINITY
         });
         // MXFP4 weights times MXFP8 activations, at the rate of fp8: what FlashInfer and AITER do on such devices.
-        let fp4_weights = device.peak_flops(Dtype::Fp4).and(device.peak_flops(Dtype::Fp8)).map(|_| Dtype::Fp8);
+        let fp4_weights =
+            device.peak_flops(Dtype::Fp4).and(device.peak_flops(Dtype::Fp8)).map(|_| Dtype::Fp8);
         Some(Self {
             matrix,
             vector,
@@ -186,7 +187,8 @@ impl Roof {
     /// (Marlin, TensorRT-LLM's W4A8, QServe); elsewhere where the device multiplies fp4 itself.
     fn take_8_bit_activations(&mut self, device: &Device) {
         if device.vendor == "NVIDIA" {
-            let eight = [Dtype::Fp8, Dtype::Int8].into_iter().find(|dtype| device.peak_flops(*dtype).is_some());
+            let eight =
+                [Dtype::Fp8, Dtype::Int8].into_iter().find(|dtype| device.peak_flops(*dtype).is_some());
             let faster = |dtype: &Dtype| self.matrix(*dtype) > self.matrix(Dtype::Bf16);
             let eight = eight.filter(faster);
             self.fp4_weights = self.fp4_weights.or(eight.filter(|dtype| *dtype == Dtype::Fp8));

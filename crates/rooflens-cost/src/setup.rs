@@ -130,7 +130,11 @@ impl Setup {
             activation,
             kv: Storage::plain(self.kv(model)),
             state: Storage::plain(self.state(model)),
-            dispatch: self.practice.dispatch.filter(|dtype| dtype.bits() < activation.bits()).unwrap_or(activation),
+            dispatch: self
+                .practice
+                .dispatch
+                .filter(|dtype| dtype.bits() < activation.bits())
+                .unwrap_or(activation),
             sequence_parallel: self.practice.sequence_parallel,
             multicast: self.practice.multicast,
             node: self.nodes.size,

@@ -13,6 +13,7 @@ use rooflens_cost::step::Step;
 use rooflens_cost::{ConfigError, Model, Parallel, Setup};
 use rooflens_schema::tables::PhaseKind;
 
+use crate::cost::amount::whole;
 use crate::cost::files;
 use crate::error::CliError;
 use crate::project;
@@ -31,10 +32,10 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Floor")]
     pub tp: u64,
     /// Tokens in the cache of each sequence, where the trace does not tell
-    #[arg(long, value_name = "N", help_heading = "Floor")]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Floor")]
     pub context: Option<u64>,
     /// Sequences of a step, where the trace does not tell
-    #[arg(long, value_name = "N", help_heading = "Floor")]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Floor")]
     pub batch: Option<u64>,
     /// Format of the weights, where the config does not tell it
     #[arg(long, value_name = "FORMAT", help_heading = "Floor")]

@@ -276,7 +276,8 @@ fn dtype_of(source: &Source) -> Result<Dtype, ConfigError> {
 
 /// The format of recurrent states that a config asks for.
 fn state_of(source: &Source) -> Option<Dtype> {
-    let named = ["mamba_ssm_cache_dtype", "mamba_ssm_dtype"].into_iter().find_map(|key| source.text.text(key));
+    let named =
+        ["mamba_ssm_cache_dtype", "mamba_ssm_dtype"].into_iter().find_map(|key| source.text.text(key));
     match named?.trim_start_matches("torch.") {
         "float32" | "float" => Some(Dtype::Fp32),
         "bfloat16" => Some(Dtype::Bf16),

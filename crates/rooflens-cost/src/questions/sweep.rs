@@ -110,7 +110,8 @@ pub fn summary(
     let bound = sum(model, &figures.bound, workload, buffer);
     let roof = figures.bound.roof.as_ref();
     let seconds = figures.bound.seconds(bound.spent);
-    let estimate_s = roof.map(|_| figures.estimate.seconds(sum(model, &figures.estimate, workload, buffer).spent));
+    let estimate_s =
+        roof.map(|_| figures.estimate.seconds(sum(model, &figures.estimate, workload, buffer).spent));
     let memory = memory(model, &figures.estimate.setup, workload, 0, 0, device);
     let timed = |value: f64| roof.map(|_| value);
     let of_bound = |value: f64| if seconds > 0.0 { value / seconds } else { 0.0 };

@@ -59,10 +59,7 @@ fn all_reduce(bytes: u128, devices: u64, pass: &Pass) -> Sent {
 
 fn all_gather(bytes: u128, devices: u64, pass: &Pass) -> Sent {
     let (within, nodes) = nodes(devices, pass.node);
-    Sent {
-        link: (within - 1) * bytes / within,
-        inter_node: (nodes - 1) * bytes / nodes / within,
-    }
+    Sent { link: (within - 1) * bytes / within, inter_node: (nodes - 1) * bytes / nodes / within }
 }
 
 /// How many of `places` a token that visits `top_k` experts goes to, its own not counted.
@@ -86,14 +83,20 @@ impl Part for Collective {
                 });
             }
         };
-        let sum = |width: u64| all_reduce(pass.activation_bytes(tokens * u128::from(width)), pass.tp.of, pass);
+        let sum =
+            |width: u64| all_reduce(pass.activation_bytes(tokens * u128::from(width)), pass.tp.of, pass);
         let summed = if pass.multicast { "T·h" } else { "2·(n-1)/n·T·h" };
         match *self {
             Collective::AllReduce { width } => push("all_reduce", "comm.all_reduce", sum(width), summed),
             Collective::GatherLogits { width } => {
                 let rows = u128::from(pass.step.sequences) * u128::from(pass.step.sampled);
                 let bytes = pass.activation_bytes(rows * u128::from(width));
-                push("gather_logits", "comm.all_gather", all_gather(bytes, pass.tp.of, pass), "(n-1)/n·rows·V");
+                push(
+                    "gather_logits",
+                    "comm.all_gather",
+                    all_gather(bytes, pass.tp.of, pass),
+                    "(n-1)/n·rows·V",
+                );
             }
             Collective::Experts { hidden, .. } if pass.ep.of <= 1 => {
                 push("all_reduce", "comm.all_reduce", sum(hidden), summed);
