@@ -161,7 +161,9 @@ impl Spent {
     /// From start to end, where the share `overlap` of the communication is hidden behind other work.
     #[must_use]
     pub fn seconds(&self, overlap: f64) -> f64 {
-        self.local_s + self.link_s - (overlap * self.link_s).min(self.local_s)
+        let hidden = overlap * self.link_s;
+        // Written so that full overlap is exactly the longer of the two.
+        if hidden >= self.local_s { self.link_s } else { self.local_s + (self.link_s - hidden) }
     }
 }
 

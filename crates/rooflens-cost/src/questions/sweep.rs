@@ -109,9 +109,8 @@ pub fn summary(
     }
     let bound = sum(model, &figures.bound, workload, buffer);
     let roof = figures.bound.roof.as_ref();
-    let seconds = figures.bound.seconds(bound.spent);
-    let estimate_s =
-        roof.map(|_| figures.estimate.seconds(sum(model, &figures.estimate, workload, buffer).spent));
+    let seconds = bound.seconds;
+    let estimate_s = roof.map(|_| sum(model, &figures.estimate, workload, buffer).seconds);
     let memory = memory(model, &figures.estimate.setup, workload, 0, 0, device);
     let timed = |value: f64| roof.map(|_| value);
     let of_bound = |value: f64| if seconds > 0.0 { value / seconds } else { 0.0 };
@@ -142,6 +141,8 @@ pub fn summary(
 #[derive(Default)]
 struct Sum {
     work: Work,
+    /// From start to end, phase by phase.
+    seconds: f64,
     spent: Spent,
     compute_s: f64,
     memory_s: f64,
@@ -156,6 +157,7 @@ fn sum(model: &Model, figure: &Figure, workload: &Workload, buffer: &mut Vec<Ope
             Phase::Decode => workload.decode.map_or(0, |decode| decode.draft),
             _ => 0,
         };
+        let mut spent = Spent::default();
         for step in workload.steps(phase, figure.setup.sequences(workload.batch), 0) {
             sum.tokens += u128::from(step.new) * u128::from(workload.batch);
             let pass = figure.setup.pass(model, step, 0, Touch::Expected);
@@ -165,7 +167,7 @@ fn sum(model: &Model, figure: &Figure, workload: &Workload, buffer: &mut Vec<Ope
                     if let Some(roof) = &figure.roof {
                         let seconds = roof.seconds(operator);
                         let times = layers as f64;
-                        sum.spent.add(&seconds, times);
+                        spent.add(&seconds, times);
                         sum.compute_s += seconds.compute * times;
                         sum.memory_s += seconds.memory * times;
                         sum.by_limit[seconds.limit() as usize] += seconds.bound * times;
@@ -175,8 +177,11 @@ fn sum(model: &Model, figure: &Figure, workload: &Workload, buffer: &mut Vec<Ope
             visit(model, &pass, buffer, &mut add);
             visit_drafts(model, &pass, draft, buffer, &mut add);
             let crossed = pass.activation_bytes(step.tokens() * u128::from(model.hidden));
-            sum.spent.link_s += figure.between_stages(crossed);
+            spent.link_s += figure.between_stages(crossed);
         }
+        sum.seconds += figure.seconds(spent);
+        sum.spent.local_s += spent.local_s;
+        sum.spent.link_s += spent.link_s;
     }
     sum
 }
