@@ -13,6 +13,7 @@ use rooflens_cost::step::Step;
 use rooflens_cost::{ConfigError, Model, Parallel, Setup};
 use rooflens_schema::tables::PhaseKind;
 
+use crate::cost::amount::whole;
 use crate::cost::files;
 use crate::error::CliError;
 use crate::project;
@@ -31,10 +32,10 @@ pub struct Args {
     #[arg(long, value_name = "N", help_heading = "Floor")]
     pub tp: Option<u64>,
     /// Tokens in the KV cache per sequence, if the trace does not say
-    #[arg(long, value_name = "N", help_heading = "Floor")]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Floor")]
     pub context: Option<u64>,
     /// Batch size, if the trace does not say
-    #[arg(long, value_name = "N", help_heading = "Floor")]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Floor")]
     pub batch: Option<u64>,
     /// Weight dtype, if the config does not say
     #[arg(long, value_name = "FORMAT", help_heading = "Floor")]

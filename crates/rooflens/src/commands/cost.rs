@@ -1,13 +1,14 @@
-//! `rooflens cost`: what a model must cost.
+//! `rooflens cost`: the cost of a model on a device.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use rooflens_cost::hold::Held;
 use rooflens_cost::pass::LatentOrder;
+use rooflens_cost::setup::VisionSharding;
 
 use crate::console::Console;
-use crate::cost::amount::{Numbers, seconds, whole};
+use crate::cost::amount::{Numbers, rate, seconds, whole};
 use crate::cost::answer::{self, Answer};
 use crate::cost::question::{Question, Setting};
 use crate::cost::show;
@@ -18,54 +19,57 @@ const EXAMPLES: &str = "\
 Examples:
   rooflens cost config.json --hardware h100 --batch 8 --context 4k       one decode step
   rooflens cost config.json --hardware h100 --prefill 2k --operators     a prefill, by operator
-  rooflens cost config.json --hardware h200 --set num_key_value_heads=4  the effect of a change
-  rooflens cost a/config.json b/config.json --hardware h200              one design against another
-  rooflens cost config.json --hardware h100 --tpot 30ms --context 8k     what a TPOT target requires
+  rooflens cost config.json --hardware h200 --set num_key_value_heads=4  effect of a design change
+  rooflens cost a/config.json b/config.json --hardware h200              compare two models
+  rooflens cost config.json --hardware h100 --tpot 30ms --context 8k     can this target be met?
   rooflens cost config.json --hardware h100,mi300x --batch 1..256 --context 4k --figures plots/
+
+Each time is given twice: a lower bound (≥) that no implementation beats, and an estimate under stated
+assumptions, which --assume sets.
 
 Lists: 1,2,4 · 1..64 (doubling) · 1..1000:x10 · 0..100:+10 · k, M, G are powers of 1024
 Names: rooflens list hardware, rooflens list families; numbers: rooflens explain flops.useful";
 
-/// Compute FLOPs, bytes, memory and lower bounds of time of a model
+/// Compute the cost of a model: FLOPs, bytes, memory, lower bound and estimate of the time
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// config.json of a model, the folder it is in, or - for standard input; two are compared
+    /// config.json of a model, its folder, or - for standard input; two are compared
     #[arg(value_name = "CONFIG", required = true, num_args = 1..=2)]
     configs: Vec<PathBuf>,
 
-    /// Batch size, over all replicas together
+    /// Batch size: sequences over all data-parallel replicas
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Workload")]
     batch: Numbers,
-    /// Prefill length in tokens
+    /// Prefill length in tokens, without those of images
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     prefill: Option<Numbers>,
-    /// Tokens already in the KV cache before the prompt
+    /// Tokens already in the KV cache before the prefill
     #[arg(long, value_name = "N", value_parser = whole, default_value = "0", requires = "prefill", help_heading = "Workload")]
     prefix: u64,
-    /// Chunk size of chunked prefill in tokens
+    /// Chunked prefill: tokens per step of each sequence
     #[arg(long, value_name = "N", value_parser = whole, requires = "prefill", help_heading = "Workload")]
     chunk: Option<u64>,
     /// Decode with this many tokens already in the KV cache
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     context: Option<Numbers>,
-    /// Number of decode steps
+    /// Decode steps
     #[arg(long, value_name = "N", value_parser = whole, default_value = "1", help_heading = "Workload")]
     steps: u64,
-    /// Draft tokens that each decode step verifies (speculative decoding)
+    /// Speculative decoding: draft tokens verified per step
     #[arg(long, value_name = "N", value_parser = whole, default_value = "0", help_heading = "Workload")]
     draft: u64,
-    /// Images per sequence
+    /// Images per sequence; their tokens are added to the prefill
     #[arg(long, value_name = "N", value_parser = whole, help_heading = "Workload")]
     images: Option<u64>,
     /// Size of each image in pixels
     #[arg(long, value_name = "WxH", help_heading = "Workload")]
     image_size: Option<String>,
-    /// Crops per image, for models that cut images
+    /// Crops per image, where the model uses crops
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     crops: Option<Numbers>,
 
-    /// Devices; several are swept over. Your own: TOML files in hardware/
+    /// Devices; several are swept over. Add your own as TOML files in the folder hardware/
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Devices")]
     hardware: Vec<String>,
     /// Tensor-parallel size
@@ -80,17 +84,30 @@ pub struct Args {
     /// Data-parallel size
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Devices")]
     dp: Numbers,
-    /// Share of device memory that may be used
+    /// Devices per node; by default what the catalog says of the device
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Devices")]
+    node_size: Option<u64>,
+    /// Bandwidth per device between nodes, as 400Gb/s or 50GB/s [default: 400Gb/s]
+    #[arg(long, value_name = "RATE", value_parser = rate, help_heading = "Devices")]
+    inter_node: Option<f64>,
+    /// How the vision tower is sharded over the tensor-parallel devices
+    #[arg(long, value_enum, value_name = "HOW", default_value = "tensor", help_heading = "Devices")]
+    vision_parallel: VisionArg,
+    /// Fraction of device memory that may be used
     #[arg(long, value_name = "SHARE", default_value_t = 0.9, help_heading = "Devices")]
     usable: f64,
 
-    /// Weight dtype, instead of the checkpoint's: fp32, bf16, fp16, fp8, int8, int4, mxfp4, nvfp4
+    /// Weight format, overriding the checkpoint's: fp32, bf16, fp16, fp8, int8, int4, mxfp4, nvfp4
     #[arg(long, value_name = "FORMATS", value_delimiter = ',', help_heading = "Design")]
     dtype: Vec<String>,
-    /// KV-cache dtype: fp32, bf16, fp16, fp8, int8, fp4
+    /// KV cache format: fp32, bf16, fp16, fp8, int8, fp4
     #[arg(long, value_name = "FORMAT", help_heading = "Design")]
     kv_dtype: Option<String>,
-    /// Set a key of the config and compare with the original; a list is swept over
+    /// Format of recurrent states (Mamba, gated delta networks): fp32, bf16, fp16; by default the config's,
+    /// else the model's
+    #[arg(long, value_name = "FORMAT", help_heading = "Design")]
+    state_dtype: Option<String>,
+    /// Override a key of the config; a list is swept over. Compared with the unchanged config
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Design")]
     set: Vec<Setting>,
     /// Keep this total constant by adjusting another key (see --by)
@@ -99,10 +116,10 @@ pub struct Args {
     /// Key to adjust for --hold
     #[arg(long, value_name = "KEY", requires = "hold", help_heading = "Design")]
     by: Option<String>,
-    /// How tokens choose experts: uniform, balanced, power:ALPHA, or a JSON file with token counts per expert
+    /// Expert routing: uniform, balanced, power:ALPHA, or a JSON file with the visits of each expert
     #[arg(long, value_name = "HOW", default_value = "uniform", help_heading = "Design")]
     routing: String,
-    /// Order of GEMMs in latent attention (MLA)
+    /// MLA: absorbed or expanded up-projection; auto is absorbed in decode, expanded in prefill
     #[arg(long, value_enum, value_name = "ORDER", default_value = "auto", help_heading = "Design")]
     mla: MlaArg,
 
@@ -113,16 +130,21 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Targets")]
     tpot: Option<f64>,
 
-    /// Output format: one screen, JSON, CSV of operators or sweep points, or a Markdown page
+    /// Set assumptions of the estimate, as gemm=0.8,bandwidth=0.85: gemm, attention, bandwidth, link, launch,
+    /// latency, overlap, all-reduce, sequence-parallel, dispatch, activations
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', help_heading = "Estimate")]
+    assume: Vec<String>,
+
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
-    /// Show every operator of each kind of layer
+    /// Show every operator of every layer kind
     #[arg(long, help_heading = "Output")]
     operators: bool,
     /// Write figures to this folder as SVG
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     figures: Option<PathBuf>,
-    /// Save document, page, figures and the table model_ops to this run directory
+    /// Save JSON, Markdown, figures and the table model_ops to this run directory
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
 }
@@ -141,6 +163,12 @@ enum HeldArg {
     Params,
     Flops,
     Kv,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum VisionArg {
+    Tensor,
+    Data,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -182,9 +210,17 @@ impl Args {
             pp: self.pp.0,
             ep: self.ep.0,
             dp: self.dp.0,
+            node_size: self.node_size,
+            inter_node: self.inter_node,
+            vision: match self.vision_parallel {
+                VisionArg::Tensor => VisionSharding::Tensor,
+                VisionArg::Data => VisionSharding::Data,
+            },
             usable: self.usable,
             dtype: self.dtype,
             kv_dtype: self.kv_dtype,
+            state_dtype: self.state_dtype,
+            assume: self.assume,
             set: self.set,
             hold: self.hold.map(|held| match held {
                 HeldArg::Params => Held::Params,
