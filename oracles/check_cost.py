@@ -4,8 +4,10 @@
     python3 check_cost.py --rooflens BIN [--corpus DIR] [--only TEXT] [--whole FILE]
 
 First the made configs (fixtures/cost, by transformers_cost.py), then the real ones of the corpus:
-the FLOP goldens by operator class, and the parameter counts. `--whole FILE` adds whole models at
-other workloads (by `transformers_cost.py corpus`). A number differs or not: nothing is rounded.
+the FLOP goldens by operator class, the parameter counts, and lower bound and estimate of dense decoders
+by hand (cost_figures.py). `--whole FILE` adds whole models at
+other workloads (by `transformers_cost.py corpus`). A number differs or not: nothing is rounded but times,
+which are divided.
 """
 
 import csv
@@ -13,11 +15,13 @@ import json
 import subprocess
 import sys
 import tempfile
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import cost_figures
 from rooflens_cli import REPOSITORY, Outcome, arguments, existing
 
 GOLDENS = REPOSITORY / "fixtures/cost"
@@ -184,7 +188,8 @@ def document_reader_cases(corpus: Path):
          lambda point, crops: ["--crops", crops]),
         ("e2e_vision_prefill/e2e_vision_prefill_sweep.json",
          lambda point: point["prefill"].get("vendor_tflops"),
-         lambda point, crops: ["--crops", crops, "--prefill", str(point["context_len"])]),
+         lambda point, crops: ["--crops", crops, "--prefill",
+                               str(point["context_len"] - point["image_tokens_total"])]),
         ("e2e_decode/e2e_decode_sweep.json",
          lambda point: point["decode"].get("vendor_tflops"),
          lambda point, _: ["--context", str(point["context_len"]), "--steps", str(point["decode_steps"])]),
@@ -209,6 +214,26 @@ def whole_cases(corpus: Path, path: Path):
             yield Case(f"{name} (whole)", config, workloads, params)
 
 
+def check_figures(binary, name: str, path: Path) -> tuple[str, list[str]]:
+    """Lower bounds and estimates of a dense decoder against those by hand."""
+    config, wrong = json.loads(path.read_text()), []
+    for file, batch, new, past, tp in cost_figures.CASES:
+        if config["num_attention_heads"] % tp:
+            continue
+        shape = ["--context", str(past)] if past else ["--prefill", str(new)]
+        hardware = tomllib.loads((REPOSITORY / "catalog/hardware" / f"{file}.toml").read_text())["name"]
+        options = ["--hardware", hardware, "--batch", str(batch), *shape, "--tp", str(tp)]
+        outcome = cost(binary, path, options)
+        if outcome.code != 0:
+            return name, [*wrong, f"{options}: exit code {outcome.code}"]
+        totals = outcome.report()["totals"]
+        for figure, by_hand in (("seconds", cost_figures.bound), ("estimate_s", cost_figures.estimate)):
+            want = by_hand(config, file, batch, new, past, tp)
+            if abs(totals[figure] - want) > 1e-9 * want:
+                wrong.append(f"{' '.join(options)} {figure}: {totals[figure]!r}, by hand {want!r}")
+    return name, wrong
+
+
 def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="names that contain TEXT")
@@ -228,7 +253,14 @@ def main() -> int:
         counts = [show(case, wrong) for case, wrong in results]
     exact = counts.count(0)
     print(f"check_cost: {exact} of {len(cases)} configs exact, {sum(counts)} mismatches")
-    return 0 if cases and exact == len(cases) else 1
+    plain = [one for one in cost_figures.plain_configs(args.corpus) if args.only in one[0]]
+    found = [check_figures(args.rooflens, *one) for one in plain]
+    for name, wrong in found:
+        for line in wrong[:SHOWN]:
+            print(f"differs {name}  {line}", flush=True)
+    figures = sum(not wrong for _, wrong in found)
+    print(f"check_cost: bounds and estimates of {figures} of {len(plain)} dense decoders as by hand")
+    return 0 if cases and exact == len(cases) and figures == len(plain) else 1
 
 
 def show(case: Case, wrong: list[str]) -> int:

@@ -30,7 +30,7 @@ needs_vllm = unittest.skipUnless(HAS_VLLM, "vllm is not installed")
 # What the skeleton's config composes to, as far as a workload reads it.
 CONFIG: Dict[str, Any] = {
     "model": {
-        "name": "tiny-random", "path": "models/tiny-random", "weights": "random", "dtype": "auto",
+        "name": "tiny-random", "path": "models/tiny-random", "weights": "auto", "dtype": "auto",
         "trust_remote_code": False,
     },
     "infer": {"max_new_tokens": 8, "ignore_eos": True, "do_sample": False},

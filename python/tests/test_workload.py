@@ -14,7 +14,10 @@ import unittest
 from pathlib import Path
 from typing import Any, List
 
+from rooflens.runtimes.pytorch import weights
+from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import FIELDS
+from rooflens.workload.spec import Spec
 from tests.support import PACKAGE, SKELETON, config, environment, needs_torch, run_workload, temporary_folder
 
 FEW = {"dataset.sampling.samples_per_epoch": 3, "runtime.batch_size": 2}
@@ -148,6 +151,29 @@ class Profiled(unittest.TestCase):
         self.assertTrue(detailed.json("memory_stats.json")["device_reason"])
 
 
+class Weights(unittest.TestCase):
+    """Which weights a model gets where `model.weights` is `auto`."""
+
+    def source(self, files: List[str], chosen: str = "auto") -> str:
+        folder = temporary_folder()
+        for name in files:
+            (folder / name).touch()
+        record = {"config": config({"model.weights": chosen}), "project": "/", "pass": "measure", "output": "/"}
+        return weights.source(Spec.of(record), folder)
+
+    def test_newcomer_07_a_checkpoint_is_used(self) -> None:
+        self.assertEqual(self.source(["config.json", "model-00001-of-00002.safetensors"]), "checkpoint")
+        self.assertEqual(self.source(["config.json", "pytorch_model.bin"]), "checkpoint")
+        # Weights that are there win over the mark of a folder that had none.
+        self.assertEqual(self.source(["model.safetensors", "weights.random"]), "checkpoint")
+
+    def test_newcomer_07_random_weights_are_asked_for(self) -> None:
+        self.assertEqual(self.source(["config.json", "weights.random"]), "random")
+        self.assertEqual(self.source(["model.safetensors"], "random"), "random")
+        with self.assertRaises(WorkloadError):
+            self.source(["config.json"])
+
+
 class Failures(unittest.TestCase):
     def error(self, changes: Any) -> Any:
         outcome = run_workload("measure", changes)
@@ -166,6 +192,14 @@ class Failures(unittest.TestCase):
         error = self.error({"model.weights": "checkpoint"})
         self.assertIn("model.weights=random", error["hint"])
         self.assertTrue(error["traceback"])
+
+    @needs_torch
+    def test_newcomer_07_random_weights_are_no_fallback(self) -> None:
+        folder = temporary_folder()
+        (folder / "config.json").write_text((SKELETON / "models/tiny-random/config.json").read_text())
+        error = self.error({"model.path": str(folder)})
+        self.assertIn("model.path has no weights", error["message"])
+        self.assertIn("model.weights=random", error["hint"])
 
     def test_unknown_words(self) -> None:
         self.assertIn("pytorch, vllm, command", self.error({"runtime.name": "torch"})["hint"])

@@ -132,8 +132,9 @@ fn every_runtime() {
       leaves raw/measure/events.jsonl raw/measure/phases.jsonl
     torch_profiler (pass torch_profiler): python3 -m rooflens.workload $RUN/raw/torch_profiler/spec.json
       leaves raw/torch_profiler/events.jsonl raw/torch_profiler/phases.jsonl
-    static_analysis: $PROJECT/models/tiny-random on None, batch [1], context []
     "#);
+    let named = ["runtime=command", "runtime.argv=[python, serve.py]", "runtime.model=models/mine"];
+    assert!(told(&planned(&named).unwrap()).contains("static_analysis: $PROJECT/models/mine on None"));
 }
 
 #[test]
@@ -161,8 +162,17 @@ fn a_profiler_is_in_its_own_process_alone() {
 }
 
 #[test]
+fn newcomer_08_a_run_without_profilers_measures() {
+    let measured = "measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json";
+    for overrides in [["pipeline.torch_profiler.enable=false"], ["profiling=none"]] {
+        let told = told(&planned(&overrides).unwrap());
+        assert!(told.starts_with(measured) && !told.contains("torch_profiler"), "{told}");
+    }
+}
+
+#[test]
 fn nothing_to_do_is_an_error() {
-    let off = ["pipeline.torch_profiler.enable=false", "pipeline.static_analysis.enable=false"];
+    let off = ["profiling=none", "pipeline.measure.enable=false", "pipeline.static_analysis.enable=false"];
     let error = planned(&off).unwrap_err();
     assert_eq!(error, PlanError::NothingToDo);
     assert_eq!(error.hint(), "profiling=minimal switches the usual ones on");

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use rooflens_cost::document::Document;
 use rooflens_cost::estimate::Estimate;
+use rooflens_cost::figures::Figures;
 use rooflens_cost::hardware::{Catalog, Device};
 use rooflens_cost::model::Model;
-use rooflens_cost::roof::Roof;
 use rooflens_cost::setup::Setup;
 use rooflens_cost::sweep::summary;
 use rooflens_cost::workload::Workload;
@@ -48,19 +48,18 @@ fn main() {
     let measures = std::env::args().any(|argument| argument == "--bench");
     let model = Model::from_json(CONFIG).unwrap();
     let setup = Setup::default();
-    let with_roof = |device: &'static Device| Roof::of(device).map(|roof| (device, roof));
-    let devices: Vec<(&Device, Roof)> =
-        Catalog::embedded().devices().iter().filter_map(with_roof).take(DEVICES).collect();
+    let with_figures = |device: &'static Device| Figures::on(device, &setup).map(|figures| (device, figures));
+    let devices: Vec<(&Device, Figures)> =
+        Catalog::embedded().devices().iter().filter_map(with_figures).take(DEVICES).collect();
 
     let mut points = 0;
     let mut buffer = Vec::new();
     let begin = Instant::now();
-    for (device, roof) in &devices {
+    for (device, figures) in &devices {
         for context in 1..=CONTEXTS {
             for batch in 1..=BATCHES {
                 let workload = Workload::decode(batch * 4, context * 1024);
-                let point =
-                    summary(&model, &setup, &workload, Some(device), Some(roof), &mut buffer).unwrap();
+                let point = summary(&model, figures, &workload, Some(device), &mut buffer).unwrap();
                 black_box(point);
                 points += 1;
             }

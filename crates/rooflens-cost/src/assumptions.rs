@@ -1,4 +1,4 @@
-//! What an estimate rests on, in words.
+//! The assumptions of an answer, in words.
 
 use crate::hardware::{Device, Provenance};
 use crate::model::Model;
@@ -6,10 +6,11 @@ use crate::pass::LatentOrder;
 use crate::precision::Dtype;
 use crate::routing::Routing;
 use crate::setup::Setup;
+use crate::step::Mask;
 use crate::units::Unit;
 use crate::workload::Workload;
 
-/// What an estimate of `workload` rests on; `formats` are those that matrix products are made in.
+/// The assumptions about `workload`; `formats` are those that matrix products are made in.
 pub(crate) fn of(
     model: &Model,
     setup: &Setup,
@@ -23,27 +24,29 @@ pub(crate) fn of(
         None => format!("weights {}", model.dtype.as_str()),
     };
     lines.push(format!(
-        "{weights}; activations {}; cached keys and values {}",
+        "{weights}; activations {}; KV cache {}{}",
         setup.activation(model).as_str(),
-        setup.kv(model).as_str()
+        setup.kv(model).as_str(),
+        cache_layout(model, setup)
     ));
+    if crate::memory::cache(model, setup).bytes_per_sequence > 0 {
+        lines.push(format!("recurrent states {} (--state-dtype sets it)", setup.state(model).as_str()));
+    }
     let units = || model.kinds.iter().flat_map(|kind| &kind.layer.units);
     if units().any(|unit| matches!(unit, Unit::Experts(_))) {
         lines.push(match &setup.routing {
-            Routing::Balanced => "routing balanced: as many experts touched as can be".to_owned(),
-            Routing::Uniform => "routing uniform: each token chooses each expert with the same chance; skewed routers touch fewer".to_owned(),
-            Routing::PowerLaw { alpha } => format!("routing by a power law with exponent {alpha}"),
+            Routing::Balanced => "routing balanced: as many experts activated as can be".to_owned(),
+            Routing::Uniform => "routing uniform: each token activates each expert with the same chance; skewed routers activate fewer".to_owned(),
+            Routing::PowerLaw { alpha } => format!("power-law routing with exponent {alpha}"),
             Routing::Histogram { visits } => format!("routing as measured, {} experts", visits.len()),
         });
     }
     if units().any(|unit| matches!(unit, Unit::Latent(_))) {
         lines.push(
             match setup.latent {
-                LatentOrder::ByPhase => {
-                    "latent attention absorbed when decoding, expanded when reading prompts"
-                }
-                LatentOrder::Absorbed => "latent attention absorbed",
-                LatentOrder::Expanded => "latent attention expanded",
+                LatentOrder::ByPhase => "MLA absorbed in decode, expanded in prefill",
+                LatentOrder::Absorbed => "MLA absorbed",
+                LatentOrder::Expanded => "MLA expanded",
             }
             .to_owned(),
         );
@@ -51,30 +54,58 @@ pub(crate) fn of(
     if workload.decode.is_some_and(|decode| decode.draft > 0) {
         lines.push(match model.drafts.is_empty() {
             true => {
-                "drafted tokens are checked and taken; what drafts them is not counted, the model has no layer for it"
+                "every drafted token is accepted; the drafter is not counted, the model has no layer for it"
                     .to_owned()
             }
-            false => "drafted tokens come from the model's own draft layers, one pass each; all of them are taken".to_owned(),
+            false => {
+                "drafts come from the model's own draft layers, one pass per token; every draft is accepted"
+                    .to_owned()
+            }
         });
     }
     if let Some(device) = device {
         roofline(&mut lines, setup, device, formats);
+        let routed = model.language_parameters().routed > 0;
+        let devices = setup.parallel.devices();
+        lines.extend(setup.assume.on(device).words(devices, routed, has_narrow_weights(model)));
     }
     lines
 }
 
+/// How the cache lies in memory, where its format does not say it all.
+fn cache_layout(model: &Model, setup: &Setup) -> &'static str {
+    let sparse = |unit: &Unit| matches!(unit, Unit::Latent(latent) if matches!(latent.mask, Mask::TopK(_)));
+    let mut units = model.kinds.iter().flat_map(|kind| &kind.layer.units);
+    match setup.kv(model) {
+        Dtype::Fp8 if units.any(sparse) => {
+            " in FlashMLA's layout (fp8 latent with a scale per 128 elements, 16-bit rotary part, fp8 index keys)"
+        }
+        _ => "",
+    }
+}
+
+/// Whether the checkpoint quantises only weights, to 4 bits.
+fn has_narrow_weights(model: &Model) -> bool {
+    let mut units = model.kinds.iter().flat_map(|kind| &kind.layer.units);
+    units.any(|unit| match unit {
+        Unit::Linear(linear) => linear.storage.is_weight_only_4_bit(),
+        Unit::Experts(experts) => experts.storage.is_weight_only_4_bit(),
+        Unit::Latent(latent) => latent.storage.is_weight_only_4_bit(),
+        _ => false,
+    })
+}
+
 fn roofline(lines: &mut Vec<String>, setup: &Setup, device: &Device, formats: &[Dtype]) {
-    lines.push(
-        "each operator takes the longest of its operations, bytes and messages, one after the other; \
-         no launches, no waiting; element-wise work is done within its neighbours"
-            .to_owned(),
-    );
-    lines.push(format!("{} at its dense peaks: a lower bound, not a forecast", device.name));
+    lines.push(format!(
+        "lower bound: {} at its dense peaks, every operator at the longer of its compute and memory time, one \
+         after the other; element-wise work fused; no launch overhead",
+        device.name
+    ));
     for dtype in formats {
         match device.matmul_peak(*dtype) {
             Some(peak) => lines.extend(peak.note),
             None => lines.push(format!(
-                "no {} rate of {} is known: its matrix products take no time here",
+                "no {} rate of {} is known: its GEMMs take no time here",
                 dtype.as_str(),
                 device.name
             )),
@@ -94,9 +125,37 @@ fn roofline(lines: &mut Vec<String>, setup: &Setup, device: &Device, formats: &[
     }
     lines.extend(device.conflicts.iter().map(|conflict| format!("{}: {conflict}", device.name)));
     if setup.parallel.devices() > 1 {
-        lines.push(
-            "exchanges by ring algorithms at the full rate of one device's links, without latency".to_owned(),
-        );
+        communication(lines, setup, device);
     }
-    lines.push(format!("{:.0} % of memory is usable", setup.usable * 100.0));
+    let usable = setup.usable * 100.0;
+    lines.push(match (device.memory_bytes, &device.memory_reported_by) {
+        (None, _) => format!("{usable:.0} % of memory is usable"),
+        (Some(_), Some(_)) => format!("{usable:.0} % of the memory that the driver reports is usable"),
+        (Some(_), None) => {
+            format!(
+                "{usable:.0} % of the marketed memory size is usable: what the driver reports is not known"
+            )
+        }
+    });
+}
+
+/// How devices are connected, and what the bound takes of it.
+fn communication(lines: &mut Vec<String>, setup: &Setup, device: &Device) {
+    let reduced = match device.link_multicast {
+        true => "multicast all-reduce (NVLink SHARP)",
+        false => "ring all-reduce",
+    };
+    let dispatch = if setup.parallel.ep > 1 { ", fp8 dispatch to experts" } else { "" };
+    lines.push(format!(
+        "lower bound: {reduced}, sequence-parallel norms{dispatch}; communication fully overlapped"
+    ));
+    let devices = setup.parallel.devices();
+    let rate = setup.nodes.rate() * 8.0 / 1e9;
+    lines.push(match setup.nodes.size.or(device.devices_per_node) {
+        Some(node) if node < devices => format!(
+            "nodes of {node} devices, {rate:.0} Gb/s per device between nodes (--node-size and --inter-node set them)"
+        ),
+        Some(node) => format!("all devices in one node of {node}"),
+        None => "all devices in one node: its size is not known (--node-size sets it)".to_owned(),
+    });
 }

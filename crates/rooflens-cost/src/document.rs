@@ -8,10 +8,12 @@ use crate::crossover::Crossovers;
 use crate::estimate::{Estimate, PhaseCost, PhaseTime};
 use crate::hardware::Device;
 use crate::inverse::Needs;
+use crate::layout::Refusal;
 use crate::memory::{Cache, Memory};
 use crate::model::Model;
 use crate::operator::{Bytes, Flops, Work};
-use crate::roof::{Limit, Seconds};
+use crate::practice::Assumed;
+use crate::roof::{Limit, Roof, Seconds};
 use crate::setup::Setup;
 use crate::step::Phase;
 use crate::tally::{Place, Row, Tally};
@@ -43,6 +45,12 @@ pub struct Document {
     pub crossovers: Option<Crossovers>,
     /// What it takes to meet the targets that were given.
     pub needs: Vec<Needs>,
+    /// Why engines refuse to shard the model so; empty where they do not.
+    pub refused: Vec<Refusal>,
+    /// Tokens that the images of each sequence add to its prompt.
+    pub image_tokens: u64,
+    /// The estimate's assumptions; null without a device.
+    pub estimate_assumptions: Option<Assumed>,
     /// What all of it rests on.
     pub assumptions: Vec<String>,
 }
@@ -105,6 +113,8 @@ pub struct Params {
 pub struct KvFacts {
     /// Its format.
     pub dtype: &'static str,
+    /// Format of recurrent states.
+    pub state_dtype: &'static str,
     /// What is kept.
     #[serde(flatten)]
     pub cache: Cache,
@@ -119,12 +129,16 @@ pub struct Totals {
     pub vector_flops: u128,
     /// Bytes between memory and chip.
     pub bytes: AllBytes,
-    /// Bytes sent to other devices.
+    /// Bytes sent to other devices of the node.
     pub link_bytes: u128,
+    /// Bytes sent to other nodes.
+    pub inter_node_bytes: u128,
     /// Useful operations for each byte.
     pub intensity: Option<f64>,
-    /// The least time; null without a device.
+    /// The lower bound of the time; null without a device.
     pub seconds: Option<f64>,
+    /// The time under the estimate's assumptions; null without a device.
+    pub estimate_s: Option<f64>,
     /// By class of operator.
     pub classes: BTreeMap<&'static str, ClassTotals>,
 }
@@ -152,9 +166,12 @@ pub struct ClassTotals {
     pub link_bytes: u128,
     /// Useful operations for each byte.
     pub intensity: Option<f64>,
-    /// The least time.
+    /// The lower bound of its time.
     pub seconds: Option<f64>,
-    /// Its share of the least time.
+    /// Its time under the estimate's assumptions.
+    pub estimate_s: Option<f64>,
+    /// Its lower bound as a part of the phase's. Communication is overlapped: shares add up to more than 1 where
+    /// there is any.
     pub share: Option<f64>,
     /// What it waits for.
     pub limit: Option<Limit>,
@@ -191,7 +208,7 @@ pub struct LayerCost {
     pub flops: Flops,
     /// Bytes of one of them.
     pub bytes: u128,
-    /// The least time of one of them.
+    /// The lower bound of the time of one of them, communication not overlapped.
     pub seconds: Option<f64>,
 }
 
@@ -223,11 +240,11 @@ pub struct OperatorFacts {
     pub link_bytes: u128,
     /// Useful operations for each byte.
     pub intensity: Option<f64>,
-    /// Least times.
+    /// Lower bounds of its time.
     pub seconds: Option<Seconds>,
     /// What it waits for.
     pub limit: Option<Limit>,
-    /// Its share of the phase's least time, all its layers together.
+    /// Its lower bound as a part of the phase's, all its layers together.
     pub share: Option<f64>,
     /// How its useful operations are counted.
     pub formula: &'static str,
@@ -264,19 +281,28 @@ impl Document {
         device: Option<&Device>,
         estimate: &Estimate,
     ) -> Self {
+        let roof = device.and_then(|device| Roof::bound(device, setup.nodes.rate()));
         let rows = || estimate.phases.iter().flat_map(|phase| &phase.tally.rows);
+        let estimated = || estimate.phases.iter().flat_map(|phase| &phase.estimated.rows);
         Self {
             model: model_facts(model),
             params: Params::of(model),
             workload: workload.clone(),
             setup: setup.clone(),
             hardware: device.cloned(),
-            totals: totals(rows(), estimate.work(), estimate.seconds()),
-            phases: estimate.phases.iter().map(|phase| phase_facts(model, phase)).collect(),
-            kv: KvFacts { dtype: setup.kv(model).as_str(), cache: estimate.cache.clone() },
+            totals: totals(rows(), estimated(), estimate.work(), (estimate.seconds(), estimate.estimate_s())),
+            phases: estimate.phases.iter().map(|phase| phase_facts(model, phase, roof.as_ref())).collect(),
+            kv: KvFacts {
+                dtype: setup.kv(model).as_str(),
+                state_dtype: setup.state(model).as_str(),
+                cache: estimate.cache.clone(),
+            },
             memory: estimate.memory.clone(),
             crossovers: None,
             needs: Vec::new(),
+            refused: estimate.refused.clone(),
+            image_tokens: estimate.image_tokens,
+            estimate_assumptions: estimate.assumed,
             assumptions: estimate.assumptions.clone(),
         }
     }
@@ -313,20 +339,30 @@ fn intensity(work: &Work) -> Option<f64> {
     (bytes > 0).then(|| work.flops.useful as f64 / bytes as f64)
 }
 
-fn totals<'a>(rows: impl Iterator<Item = &'a Row>, work: Work, seconds: Option<f64>) -> Totals {
+fn totals<'a>(
+    rows: impl Iterator<Item = &'a Row>,
+    estimated: impl Iterator<Item = &'a Row>,
+    work: Work,
+    (seconds, estimate_s): (Option<f64>, Option<f64>),
+) -> Totals {
+    let mut estimates: BTreeMap<&'static str, f64> = BTreeMap::new();
+    for row in estimated {
+        *estimates.entry(row.operator.class).or_default() += row.seconds.bound * row.layers as f64;
+    }
     let mut sums: BTreeMap<&'static str, (Work, Seconds)> = BTreeMap::new();
     for row in rows {
         let (work, time) = sums.entry(row.operator.class).or_default();
         *work += row.operator.work * u128::from(row.layers);
         *time += row.seconds.times(row.layers as f64);
     }
-    let class = |(work, time): (Work, Seconds)| ClassTotals {
+    let class = |name: &str, (work, time): (Work, Seconds)| ClassTotals {
         flops: work.flops,
         vector_flops: work.vector_flops,
         bytes: all(work.bytes),
         link_bytes: work.link_bytes,
         intensity: intensity(&work),
         seconds: seconds.map(|_| time.bound),
+        estimate_s: estimate_s.and_then(|_| estimates.get(name).copied()),
         share: seconds.filter(|all| *all > 0.0).map(|all| time.bound / all),
         limit: seconds.map(|_| time.limit()),
     };
@@ -335,22 +371,29 @@ fn totals<'a>(rows: impl Iterator<Item = &'a Row>, work: Work, seconds: Option<f
         vector_flops: work.vector_flops,
         bytes: all(work.bytes),
         link_bytes: work.link_bytes,
+        inter_node_bytes: work.inter_node_bytes,
         intensity: intensity(&work),
         seconds,
-        classes: sums.into_iter().map(|(name, sum)| (name, class(sum))).collect(),
+        estimate_s,
+        classes: sums.into_iter().map(|(name, sum)| (name, class(name, sum))).collect(),
     }
 }
 
-fn phase_facts(model: &Model, phase: &PhaseCost) -> PhaseFacts {
+fn phase_facts(model: &Model, phase: &PhaseCost, roof: Option<&Roof>) -> PhaseFacts {
     let seconds = phase.time.map(|time| time.seconds);
     PhaseFacts {
         phase: phase.phase,
         steps: phase.steps,
         tokens: phase.tokens,
-        totals: totals(phase.tally.rows.iter(), phase.tally.work(), seconds),
+        totals: totals(
+            phase.tally.rows.iter(),
+            phase.estimated.rows.iter(),
+            phase.tally.work(),
+            (seconds, phase.time.map(|time| time.estimate_s)),
+        ),
         time: phase.time,
         layers: layer_costs(model, &phase.tally, seconds.is_some()),
-        operators: phase.tally.rows.iter().map(|row| operator_facts(model, row, seconds)).collect(),
+        operators: phase.tally.rows.iter().map(|row| operator_facts(model, row, roof, seconds)).collect(),
     }
 }
 
@@ -375,8 +418,9 @@ fn layer_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<LayerCost> {
     costs.into_iter().map(cost).collect()
 }
 
-fn operator_facts(model: &Model, row: &Row, seconds: Option<f64>) -> OperatorFacts {
+fn operator_facts(model: &Model, row: &Row, roof: Option<&Roof>, seconds: Option<f64>) -> OperatorFacts {
     let work = &row.operator.work;
+    let storage = &row.operator.storage;
     OperatorFacts {
         layers: place_name(model, row.place),
         count: row.layers,
@@ -386,8 +430,8 @@ fn operator_facts(model: &Model, row: &Row, seconds: Option<f64>) -> OperatorFac
         },
         name: row.operator.name,
         class: row.operator.class,
-        storage: row.operator.storage.to_string(),
-        dtype: row.operator.storage.compute.as_str(),
+        storage: storage.to_string(),
+        dtype: roof.map_or(storage.compute, |roof| roof.compute_format(storage)).as_str(),
         flops: work.flops,
         vector_flops: work.vector_flops,
         bytes: all(work.bytes),

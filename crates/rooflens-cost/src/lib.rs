@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! config.json ──► families ──► Model ──► tally ──► estimate ──► document
-//!                 keys to      units     operators  least times   every number,
+//!                 keys to      units     operators  bound, estimate every number,
 //!                 units                  of steps   and memory    for programs
 //!                    ▲                      ▲            ▲
 //!               quantisation        setup, workload   hardware
@@ -14,8 +14,8 @@
 //!
 //! # What it cannot do
 //!
-//! - It gives bounds, not forecasts: it knows no kernels, no launches and no scheduler. What a device
-//!   really takes has to be measured.
+//! - It gives bounds, and estimates under stated assumptions: it knows no kernels and no scheduler. What a
+//!   device really takes has to be measured.
 //! - It reads what a config says of shapes. How tokens choose experts, how long prompts are and how many
 //!   drafted tokens are accepted stands in no config: they are given, or assumed and said so.
 //! - It does not guess. A model type that no family knows, and a key that changes the architecture and is
@@ -44,7 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What a change of the design would do to the least time of a decoding step:
+//! What a change of the design would do to the lower bound of a decode step:
 //!
 //! ```
 //! use rooflens_cost::blueprint::Blueprint;
@@ -82,7 +82,8 @@
 //! | [`workload`], [`step`] | what is asked: prompts, tokens, images; one pass of it; which keys a query sees |
 //! | [`setup`], [`parallel`], [`routing`], [`pass`] | how it is run: devices, formats, choice of experts |
 //! | [`operator`], [`tally`] | the work of an operator, and of all operators of a run of steps |
-//! | [`hardware`], [`roof`] | what devices can do, and the least time that they take for an operator |
+//! | [`hardware`], [`roof`], [`practice`], [`figures`] | what devices can do; the bound and the estimate of an operator's time |
+//! | [`layout`] | layouts that engines refuse |
 //! | [`estimate`], [`memory`] | times, ceilings and memory of a workload |
 //! | [`sweep`], [`compare`], [`hold`], [`inverse`], [`crossover`] | many points; two designs; a change made up for; what a target takes; where a design turns |
 //! | [`measured`] | passes that were run, beside what they must cost: MFU, MBU, FLOPs by torch |
@@ -94,7 +95,9 @@ pub mod config;
 pub mod document;
 pub mod estimate;
 pub mod families;
+pub mod figures;
 pub mod hardware;
+pub mod layout;
 pub mod measured;
 pub mod memory;
 pub mod metrics;
@@ -103,6 +106,7 @@ mod near;
 pub mod operator;
 pub mod parallel;
 pub mod pass;
+pub mod practice;
 pub mod precision;
 pub mod quantisation;
 mod questions;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::estimate::vision_setup;
 use crate::hardware::Device;
 use crate::model::Model;
 use crate::operator::Operator;
@@ -10,6 +11,7 @@ use crate::setup::Setup;
 use crate::step::Step;
 use crate::tally::visit;
 use crate::units::{Kept, Slice, Unit};
+use crate::vision::Stage;
 use crate::workload::Workload;
 
 /// What is kept for each sequence between steps.
@@ -81,9 +83,16 @@ pub struct Memory {
     pub usable_bytes: Option<u128>,
     /// Whether it fits.
     pub fits: Option<bool>,
-    /// The most sequences that fit on all devices together, at this length.
+    /// The most sequences that fit on all devices together, at this length, whether or not the workload has
+    /// a prefill: prompts are prefilled one after the other in steps of `prefill_step_tokens`, and all
+    /// sequences decode together.
     pub largest_batch: Option<u64>,
+    /// Tokens of the prefill step whose activations `largest_batch` leaves room for.
+    pub prefill_step_tokens: u64,
 }
+
+/// The most tokens of a prefill step: vLLM's default `max_num_batched_tokens` for serving.
+const PREFILL_STEP: u64 = 8192;
 
 /// What the whole model keeps for each sequence, on one device as large as need be.
 #[must_use]
@@ -125,8 +134,10 @@ fn stage_weights(model: &Model, setup: &Setup, stage: u64, drafts: bool) -> u128
     if stage == 0 {
         bytes += of(&model.before);
         if let Some(tower) = &model.vision {
-            bytes +=
-                tower.stages.iter().map(|stage| u128::from(stage.count) * of(&stage.units)).sum::<u128>();
+            let setup = vision_setup(setup);
+            let pass = setup.pass(model, Step::vision(1, 1), 0, Touch::Expected);
+            let units = |stage: &Stage| stage.units.iter().map(|unit| unit.weight_bytes(&pass)).sum::<u128>();
+            bytes += tower.stages.iter().map(|stage| u128::from(stage.count) * units(stage)).sum::<u128>();
         }
     }
     if last {
@@ -195,8 +206,20 @@ pub fn memory(
     let total_bytes = weights_bytes + kv_bytes + activations_bytes;
     let usable_bytes =
         device.and_then(|device| device.memory_bytes).map(|bytes| (bytes as f64 * setup.usable) as u128);
-    // Activations grow with the sequences, as the cache does.
-    let a_sequence = kv_each + activations_bytes.div_ceil(u128::from(sequences.max(1)));
+    let chunk = workload.prefill.and_then(|prefill| prefill.chunk).unwrap_or(PREFILL_STEP);
+    let prompt = workload.decode.map_or(context, |decode| decode.context);
+    let prefill_step_tokens = prompt.clamp(1, chunk.max(1));
+    let at_once = |step: Step| activations(model, setup, &[step], &mut Vec::new());
+    let prefill = at_once(Step::prefill(1, prefill_step_tokens, 0)).max(vision);
+    // Activations of a decode step grow with the sequences, as the cache does.
+    let draft = workload.decode.map_or(0, |decode| decode.draft);
+    let decode = at_once(Step { new: 1 + draft, sampled: 1 + draft, ..Step::decode(1, context) });
+    let largest = |usable: u128| {
+        let room = usable.saturating_sub(weights_bytes);
+        let beside_prefill = room.saturating_sub(prefill).checked_div(kv_each)?;
+        let sequences = room.checked_div(kv_each + decode)?.min(beside_prefill);
+        Some(u64::try_from(sequences).unwrap_or(u64::MAX).saturating_mul(setup.parallel.dp))
+    };
     Memory {
         weights_bytes,
         kv_bytes,
@@ -204,9 +227,7 @@ pub fn memory(
         total_bytes,
         usable_bytes,
         fits: usable_bytes.map(|usable| total_bytes <= usable),
-        largest_batch: usable_bytes.and_then(|usable| {
-            let sequences = usable.saturating_sub(weights_bytes).checked_div(a_sequence)?;
-            Some(u64::try_from(sequences).unwrap_or(u64::MAX).saturating_mul(setup.parallel.dp))
-        }),
+        largest_batch: usable_bytes.and_then(largest),
+        prefill_step_tokens,
     }
 }

@@ -60,7 +60,7 @@ pub const ALL: &[Metric] = &[
         name: "bytes.kv_read",
         unit: "B",
         about: "Cached keys, values and states read: once for each sequence and step.",
-        formula: "B·keys in sight·K·(d_qk + d_v)·bytes; latent attention B·P·(r + d_r)·bytes; states whole",
+        formula: "B·attended keys·K·(d_qk + d_v)·bytes; latent attention B·P·(r + d_r)·bytes; states whole",
         source: "closed forms",
     },
     Metric {
@@ -87,9 +87,16 @@ pub const ALL: &[Metric] = &[
     Metric {
         name: "seconds",
         unit: "s",
-        about: "The least time on the device, one operator after the other, with as many experts touched as the routing makes one expect. Launches, waiting and imperfect kernels come on top.",
-        formula: "Σ over operators of max(useful / peak of the dtype, vector / fp32 peak, bytes / bandwidth, link bytes / link)",
+        about: "The lower bound of the time: operators of a device one after the other at its peaks, communication hidden behind them, with the expected number of activated experts. No implementation is faster.",
+        formula: "max(Σ over operators of max(useful / peak of the dtype, vector / fp32 peak, bytes / bandwidth), Σ over collectives of max(link bytes / link, inter-node bytes / inter-node))",
         source: ROOFLINE,
+    },
+    Metric {
+        name: "estimate_s",
+        unit: "s",
+        about: "The time under the estimate's assumptions (estimate_assumptions), which --assume sets.",
+        formula: "Σ over operators of max(useful / (peak · gemm or attention), vector / (fp32 peak · attention), bytes / (bandwidth · bandwidth share)) + launch, and Σ over collectives of sent / (link · link share) + latency + launch, of which the share overlap is hidden",
+        source: "assumptions: measured_bf16_matmul_tflops of the catalog, FlashAttention-3 (arXiv 2407.08608), NCCL tests; held to oracles/cost_figures.py",
     },
     Metric {
         name: "mfu",
@@ -137,7 +144,7 @@ pub const ALL: &[Metric] = &[
         name: "kv.bytes_per_token",
         unit: "B",
         about: "What each further token adds to the cache, in layers that keep every token.",
-        formula: "Σ over layers K·(d_qk + d_v)·bytes; latent attention (r + d_r)·bytes; an indexer d_i + 4",
+        formula: "Σ over layers K·(d_qk + d_v)·bytes; latent attention (r + d_r)·bytes, in fp8 with sparse attention r + 4·r/128 + 2·d_r (FlashMLA); an indexer d_i + 4",
         source: "closed forms; layers with a window keep at most the window, see kv.windows; states do not grow",
     },
     Metric {
@@ -150,16 +157,23 @@ pub const ALL: &[Metric] = &[
     Metric {
         name: "joules_per_token",
         unit: "J",
-        about: "The most energy a new token takes at the least time, if every device draws what it is designed for.",
-        formula: "TDP · devices · seconds / tokens",
+        about: "The energy of a new token in the estimated time, if every device draws its TDP.",
+        formula: "TDP · devices · estimate_s / tokens",
         source: CATALOG,
     },
     Metric {
         name: "link_bytes",
         unit: "B",
-        about: "Bytes that a device sends to others.",
-        formula: "all-reduce 2·(n-1)/n·T·h·bytes, all-gather (n-1)/n, experts T/tp·n·(1 - (1 - 1/n)^k)·(n-1)/n·h·bytes each way",
+        about: "Bytes that a device sends to others of its node.",
+        formula: "all-reduce 2·(n-1)/n·T·h·bytes, once T·h·bytes where switches multicast, all-gather (n-1)/n, experts T/tp·n·(1 - (1 - 1/n)^k)·(n-1)/n·h·bytes each way",
         source: "ring algorithms (Patarasuk and Yuan 2009); a token is sent once to a device, however many of its experts are there",
+    },
+    Metric {
+        name: "inter_node_bytes",
+        unit: "B",
+        about: "Bytes that a device sends to other nodes.",
+        formula: "as link_bytes over nodes; a token goes once to each node that has an expert it visits",
+        source: "hierarchical algorithms of NCCL and DeepEP",
     },
     Metric {
         name: "experts_touched",

@@ -68,6 +68,8 @@ pub struct Model {
     pub dtype: Dtype,
     /// Format of cached keys and values that the checkpoint asks for.
     pub kv: Option<Dtype>,
+    /// Format of recurrent states that the config asks for.
+    pub state: Option<Dtype>,
     /// What is quantised, in words; none where nothing is.
     pub quantisation: Option<String>,
     /// What reading the config had to assume.

@@ -57,8 +57,10 @@ pub struct Work {
     pub vector_flops: u128,
     /// Bytes between memory and chip.
     pub bytes: Bytes,
-    /// Bytes that this device sends to others.
+    /// Bytes that this device sends to others by the links within a node.
     pub link_bytes: u128,
+    /// Bytes that this device sends to other nodes.
+    pub inter_node_bytes: u128,
     /// Useful operations that another device does as well: no further work is done by them.
     pub copied_flops: u128,
 }
@@ -128,6 +130,7 @@ impl Add for Work {
             vector_flops: self.vector_flops + other.vector_flops,
             bytes: self.bytes + other.bytes,
             link_bytes: self.link_bytes + other.link_bytes,
+            inter_node_bytes: self.inter_node_bytes + other.inter_node_bytes,
             copied_flops: self.copied_flops + other.copied_flops,
         }
     }
@@ -147,6 +150,7 @@ impl Mul<u128> for Work {
             vector_flops: self.vector_flops * times,
             bytes: self.bytes * times,
             link_bytes: self.link_bytes * times,
+            inter_node_bytes: self.inter_node_bytes * times,
             copied_flops: self.copied_flops * times,
         }
     }

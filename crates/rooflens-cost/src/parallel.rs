@@ -1,4 +1,4 @@
-//! How a model is dealt out over devices.
+//! How a model is sharded over devices.
 
 use serde::Serialize;
 
@@ -29,6 +29,15 @@ impl Parallel {
         self.tp * self.pp * self.dp
     }
 
+    /// Boundaries between stages of a pipeline that lie between nodes of `node` devices. The devices of a
+    /// replica are numbered stage by stage.
+    #[must_use]
+    pub fn stages_across_nodes(&self, node: Option<u64>) -> u64 {
+        let Some(node) = node.filter(|node| *node > 0) else { return 0 };
+        let at = |stage: u64| stage * self.tp / node;
+        (1..self.pp).filter(|stage| at(*stage) != at(stage - 1)).count() as u64
+    }
+
     /// The place of device `rank` of a stage's first replica.
     #[must_use]
     pub fn place(&self, rank: u64) -> Place {
@@ -50,19 +59,16 @@ impl Parallel {
     pub fn fault(&self, depth: u32) -> Option<String> {
         let Parallel { tp, pp, ep, dp } = *self;
         if [tp, pp, ep, dp].contains(&0) {
-            return Some("each way of dealing out takes at least 1".to_owned());
+            return Some("each parallelism degree must be at least 1".to_owned());
         }
         if [tp, pp, ep, dp].iter().any(|ways| *ways > 65_536) {
-            return Some("more than 65,536 devices in one way".to_owned());
+            return Some("a parallelism degree may be at most 65,536".to_owned());
         }
         if ep > 1 && (tp * dp) % ep != 0 {
-            return Some(format!(
-                "experts lie on {ep} of {} devices (tp × dp), which must come out even",
-                tp * dp
-            ));
+            return Some(format!("the expert-parallel size {ep} must divide tp × dp = {}", tp * dp));
         }
         if pp > u64::from(depth.max(1)) {
-            return Some(format!("{pp} stages for {depth} layers"));
+            return Some(format!("the pipeline-parallel size {pp} is larger than the {depth} layers"));
         }
         None
     }

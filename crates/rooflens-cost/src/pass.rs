@@ -39,6 +39,12 @@ pub struct Pass<'a> {
     pub state: Storage,
     /// Format in which tokens travel to experts.
     pub dispatch: Dtype,
+    /// Whether work that every device of tensor parallelism would repeat is split by token instead.
+    pub sequence_parallel: bool,
+    /// Whether switches reduce and multicast.
+    pub multicast: bool,
+    /// Devices of a node; none where all devices are in one.
+    pub node: Option<u64>,
     /// How tokens choose experts.
     pub routing: &'a Routing,
     /// Which end of the band of touched experts.
@@ -52,6 +58,12 @@ impl Pass<'_> {
     #[must_use]
     pub fn activation_bytes(&self, elements: u128) -> u128 {
         (elements * u128::from(self.activation.bits())).div_ceil(8)
+    }
+
+    /// This device's part of rows that no weight's shard decides: all of them, or, split by token, its own.
+    #[must_use]
+    pub fn replicated_rows(&self, rows: u128) -> u128 {
+        if self.sequence_parallel { self.tp.part_of(rows) } else { rows }
     }
 
     /// Bytes of cached keys and values.

@@ -118,6 +118,13 @@ impl Storage {
         (elements * u128::from(self.element.bits()) + shared).div_ceil(8)
     }
 
+    /// Whether only the weights are narrow, 4 bits, and activations are multiplied in 16 bits: a format that
+    /// kernels may also multiply with 8-bit activations.
+    #[must_use]
+    pub fn is_weight_only_4_bit(&self) -> bool {
+        self.element.bits() == 4 && self.compute.bits() == 16
+    }
+
     /// Bits an element takes, its part of the scales included.
     #[must_use]
     pub fn bits_per_element(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! The roofline: the least time that a device takes for an operator.
+//! The roofline: a lower bound of the time that a device takes for an operator, or an estimate of it.
 
 use std::ops::AddAssign;
 
@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::hardware::Device;
 use crate::operator::{Operator, Work};
-use crate::precision::Dtype;
+use crate::practice::{Activations, Assumed};
+use crate::precision::{Dtype, Storage};
 
 /// What limits an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,7 +36,7 @@ impl Limit {
     }
 }
 
-/// Least times of an operator, by what it waits for.
+/// Times of an operator, by what it waits for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Seconds {
     /// On the matrix units.
@@ -46,7 +47,7 @@ pub struct Seconds {
     pub memory: f64,
     /// On links.
     pub link: f64,
-    /// The longest of them for each step: the least time.
+    /// The longest of them for each step, and, in an estimate, what each kernel takes besides.
     pub bound: f64,
 }
 
@@ -61,6 +62,11 @@ impl Seconds {
             link: self.link * layers,
             bound: self.bound * layers,
         }
+    }
+
+    /// The longest of the four.
+    fn longest(&self) -> f64 {
+        self.compute.max(self.vector).max(self.memory).max(self.link)
     }
 
     /// What takes the longest.
@@ -103,6 +109,14 @@ pub struct Roof {
     pub bandwidth: f64,
     /// Bytes a second that a device sends to others; infinite where unknown or alone.
     pub link: f64,
+    /// Bytes a second that a device sends to other nodes.
+    pub inter_node: f64,
+    /// What 4-bit floating-point weights are multiplied in, where the checkpoint says 16 bits.
+    fp4_weights: Option<Dtype>,
+    /// What 4-bit integer weights are multiplied in, where the checkpoint says 16 bits.
+    int4_weights: Option<Dtype>,
+    /// What is reached of the rates; nothing for a bound, which reaches them.
+    reached: Option<Assumed>,
     /// What had to be assumed.
     pub notes: Vec<String>,
 }
@@ -129,10 +143,74 @@ impl Roof {
             f64::INFINITY
         });
         let link = device.link_bytes_per_s.or(device.host_link_bytes_per_s).unwrap_or_else(|| {
-            notes.push(format!("{}: no link known, exchanges take no time", device.name));
+            notes.push(format!("{}: no link known, collectives take no time", device.name));
             f64::INFINITY
         });
-        Some(Self { matrix, vector, bandwidth, link, notes })
+        // MXFP4 weights times MXFP8 activations, at the rate of fp8: what FlashInfer and AITER do on such devices.
+        let fp4_weights =
+            device.peak_flops(Dtype::Fp4).and(device.peak_flops(Dtype::Fp8)).map(|_| Dtype::Fp8);
+        Some(Self {
+            matrix,
+            vector,
+            bandwidth,
+            link,
+            inter_node: f64::INFINITY,
+            fp4_weights,
+            int4_weights: None,
+            reached: None,
+            notes,
+        })
+    }
+
+    /// What no implementation beats: with the narrowest activations for which there are kernels, and links
+    /// between nodes of `inter_node` bytes a second per device.
+    #[must_use]
+    pub fn bound(device: &Device, inter_node: f64) -> Option<Self> {
+        let mut roof = Self { inter_node, ..Self::of(device)? };
+        roof.take_8_bit_activations(device);
+        Some(roof)
+    }
+
+    /// What an implementation reaches under assumptions.
+    #[must_use]
+    pub fn estimate(device: &Device, inter_node: f64, assumed: Assumed) -> Option<Self> {
+        let mut roof = Self { inter_node, ..Self::of(device)? };
+        match assumed.activations {
+            Activations::Checkpoint => (roof.fp4_weights, roof.int4_weights) = (None, None),
+            Activations::Fp8 => roof.take_8_bit_activations(device),
+        }
+        roof.reached = Some(assumed);
+        Some(roof)
+    }
+
+    /// 8-bit activations against 4-bit weights: on NVIDIA devices with 8-bit units there are such kernels
+    /// (Marlin, TensorRT-LLM's W4A8, QServe); elsewhere where the device multiplies fp4 itself.
+    fn take_8_bit_activations(&mut self, device: &Device) {
+        if device.vendor == "NVIDIA" {
+            let eight =
+                [Dtype::Fp8, Dtype::Int8].into_iter().find(|dtype| device.peak_flops(*dtype).is_some());
+            let faster = |dtype: &Dtype| self.matrix(*dtype) > self.matrix(Dtype::Bf16);
+            let eight = eight.filter(faster);
+            self.fp4_weights = self.fp4_weights.or(eight.filter(|dtype| *dtype == Dtype::Fp8));
+            self.int4_weights = eight;
+        }
+    }
+
+    /// What is reached of the rates; nothing for a bound.
+    #[must_use]
+    pub fn reached(&self) -> Option<&Assumed> {
+        self.reached.as_ref()
+    }
+
+    /// The format in which weights that are stored so are multiplied.
+    #[must_use]
+    pub fn compute_format(&self, storage: &Storage) -> Dtype {
+        let narrow = match storage.element {
+            Dtype::Fp4 => self.fp4_weights,
+            Dtype::Int4 => self.int4_weights,
+            _ => None,
+        };
+        narrow.filter(|_| storage.is_weight_only_4_bit()).unwrap_or(storage.compute)
     }
 
     /// Operations a second of the matrix units in a format.
@@ -152,10 +230,20 @@ impl Roof {
         }
     }
 
-    /// The least time of an operator.
+    /// The time of an operator.
     #[must_use]
     pub fn seconds(&self, operator: &Operator) -> Seconds {
-        self.seconds_of(&operator.work, operator.storage.compute)
+        let peak = self.seconds_of(&operator.work, self.compute_format(&operator.storage));
+        let Some(reached) = &self.reached else { return peak };
+        let of_matrix = if is_attention(operator.class) { reached.attention } else { reached.gemm };
+        let seconds = Seconds {
+            compute: peak.compute / of_matrix,
+            vector: peak.vector / reached.attention,
+            memory: peak.memory / reached.bandwidth,
+            link: peak.link / reached.link + if peak.link > 0.0 { reached.latency_s } else { 0.0 },
+            bound: 0.0,
+        };
+        Seconds { bound: seconds.longest() + reached.launch_s, ..seconds }
     }
 
     /// The least time of work in a format.
@@ -164,7 +252,14 @@ impl Roof {
         let compute = work.flops.useful as f64 / self.matrix(dtype);
         let vector = work.vector_flops as f64 / self.vector;
         let memory = work.bytes.total() as f64 / self.bandwidth;
-        let link = work.link_bytes as f64 / self.link;
-        Seconds { compute, vector, memory, link, bound: compute.max(vector).max(memory).max(link) }
+        // Links within a node and between nodes carry at the same time.
+        let link = (work.link_bytes as f64 / self.link).max(work.inter_node_bytes as f64 / self.inter_node);
+        let seconds = Seconds { compute, vector, memory, link, bound: 0.0 };
+        Seconds { bound: seconds.longest(), ..seconds }
     }
+}
+
+/// Whether operators of a class are scores and values, or the scan of a state: other kernels than GEMMs.
+fn is_attention(class: &str) -> bool {
+    class.ends_with(".core") || matches!(class, "attn.linear" | "dsa.idx_core" | "gdn.solve" | "mamba.ssd")
 }

@@ -1,10 +1,11 @@
-//! How a model is run: devices, formats, routing, orders of products.
+//! How a model is run: devices, nodes, formats, routing, orders of products.
 
 use serde::Serialize;
 
 use crate::model::Model;
 use crate::parallel::Parallel;
 use crate::pass::{LatentOrder, Pass};
+use crate::practice::{Assume, Practice};
 use crate::precision::{Dtype, Storage};
 use crate::routing::{Routing, Touch};
 use crate::step::Step;
@@ -12,29 +13,76 @@ use crate::step::Step;
 /// How a model is run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Setup {
-    /// How it is dealt out.
+    /// How it is sharded.
     pub parallel: Parallel,
+    /// How devices are grouped into nodes.
+    pub nodes: Nodes,
+    /// How the vision tower is sharded over the devices of tensor parallelism.
+    pub vision: VisionSharding,
     /// Format of activations; none takes the model's.
     pub activation: Option<Dtype>,
     /// Format of cached keys and values; none takes what the checkpoint asks for, else the activations'.
     pub kv: Option<Dtype>,
+    /// Format of recurrent states; none takes what the config asks for, else the activations'.
+    pub state: Option<Dtype>,
     /// How tokens choose experts.
     pub routing: Routing,
     /// In which order latent attention multiplies.
     pub latent: LatentOrder,
     /// The part of a device's memory that may be used.
     pub usable: f64,
+    /// What is set of the estimate's assumptions.
+    pub assume: Assume,
+    /// What devices do together.
+    #[serde(skip)]
+    pub practice: Practice,
+}
+
+/// How devices are grouped into nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Nodes {
+    /// Devices of a node; null is what the catalog says of the device.
+    pub size: Option<u64>,
+    /// Bytes a second that each device sends to other nodes; null is 400 Gb/s.
+    pub bytes_per_s: Option<f64>,
+}
+
+impl Nodes {
+    /// One 400 Gb/s adapter per device, as HGX and OAM nodes with NDR InfiniBand have.
+    pub const USUAL_BYTES_PER_S: f64 = 400e9 / 8.0;
+
+    /// Bytes a second that each device sends to other nodes.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.bytes_per_s.unwrap_or(Self::USUAL_BYTES_PER_S)
+    }
+}
+
+/// How a vision tower is sharded over the devices of tensor parallelism.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VisionSharding {
+    /// Heads and columns, as the language model: vLLM's default.
+    #[default]
+    Tensor,
+    /// Each device has the whole tower and a part of the images: vLLM's `--mm-encoder-tp-mode data`.
+    Data,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         Self {
             parallel: Parallel::NONE,
+            nodes: Nodes::default(),
+            vision: VisionSharding::Tensor,
             activation: None,
             kv: None,
+            state: None,
             routing: Routing::Uniform,
             latent: LatentOrder::ByPhase,
             usable: 0.9,
+            assume: Assume::default(),
+            practice: Practice::default(),
         }
     }
 }
@@ -56,6 +104,12 @@ impl Setup {
         self.kv.or(model.kv).unwrap_or_else(|| self.activation(model))
     }
 
+    /// Format of recurrent states.
+    #[must_use]
+    pub fn state(&self, model: &Model) -> Dtype {
+        self.state.or(model.state).unwrap_or_else(|| self.activation(model))
+    }
+
     /// Sequences of one replica.
     #[must_use]
     pub fn sequences(&self, batch: u64) -> u64 {
@@ -75,9 +129,15 @@ impl Setup {
             expert_batches: place.expert_batches,
             activation,
             kv: Storage::plain(self.kv(model)),
-            // Recurrent states are kept in single precision, whatever the rest is.
-            state: Storage::plain(Dtype::Fp32),
-            dispatch: activation,
+            state: Storage::plain(self.state(model)),
+            dispatch: self
+                .practice
+                .dispatch
+                .filter(|dtype| dtype.bits() < activation.bits())
+                .unwrap_or(activation),
+            sequence_parallel: self.practice.sequence_parallel,
+            multicast: self.practice.multicast,
+            node: self.nodes.size,
             routing: &self.routing,
             touch,
             latent: self.latent,

@@ -138,8 +138,33 @@ pub struct Row {
     pub layers: u64,
     /// The operator; its work is that of one layer in all steps.
     pub operator: Operator,
-    /// Its least time in one layer in all steps, by what it waits for.
+    /// Its time in one layer in all steps, by what it waits for.
     pub seconds: Seconds,
+}
+
+/// Time that a device is busy with its own work, and time that its links are.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    /// Of its matrix units, vector units and memory, one operator after the other.
+    pub local_s: f64,
+    /// Of its links.
+    pub link_s: f64,
+}
+
+impl Spent {
+    /// Adds an operator of so many layers. An operator either works or sends.
+    pub fn add(&mut self, seconds: &Seconds, layers: f64) {
+        let side = if seconds.link > 0.0 { &mut self.link_s } else { &mut self.local_s };
+        *side += seconds.bound * layers;
+    }
+
+    /// From start to end, where the share `overlap` of the communication is hidden behind other work.
+    #[must_use]
+    pub fn seconds(&self, overlap: f64) -> f64 {
+        let hidden = overlap * self.link_s;
+        // Written so that full overlap is exactly the longer of the two.
+        if hidden >= self.local_s { self.link_s } else { self.local_s + (self.link_s - hidden) }
+    }
 }
 
 /// The operators of a run of steps on one device.
@@ -254,9 +279,13 @@ impl Tally {
         self.rows.iter().fold(Work::default(), |sum, row| sum + row.operator.work * u128::from(row.layers))
     }
 
-    /// The least time of all rows, one after the other.
+    /// The time of all rows: what the device itself does, one operator after the other, and what its links do.
     #[must_use]
-    pub fn seconds(&self) -> f64 {
-        self.between_stages_s + self.rows.iter().map(|row| row.seconds.bound * row.layers as f64).sum::<f64>()
+    pub fn spent(&self) -> Spent {
+        let mut spent = Spent { local_s: 0.0, link_s: self.between_stages_s };
+        for row in &self.rows {
+            spent.add(&row.seconds, row.layers as f64);
+        }
+        spent
     }
 }

@@ -8,6 +8,7 @@ use made::{Chance, Made, devices, models, parallel, routing, setup, step, worklo
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::crossover::crossovers;
 use rooflens_cost::estimate::Estimate;
+use rooflens_cost::figures::Figures;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::hold::{Held, balance};
 use rooflens_cost::inverse::{Target, needs};
@@ -61,6 +62,7 @@ fn more_work_never_takes_less_time() {
                     activations: amount(),
                 },
                 link_bytes: amount(),
+                inter_node_bytes: 0,
                 copied_flops: 0,
             };
             let mut more = less;
@@ -198,15 +200,19 @@ fn a_better_device_is_never_slower() {
         for _ in 0..4 {
             let (device, setup) = (chance.one_of(&devices), setup(&mut chance, model.depth));
             let workload = workload(&mut chance, model);
-            let roof = Roof::of(&device).unwrap();
+            let figures = Figures::on(&device, &setup).unwrap();
+            let roof = figures.bound.roof.clone().unwrap();
             let at = |roof: &Roof| {
-                let point = summary(model, &setup, &workload, Some(&device), Some(roof), &mut Vec::new());
+                let mut better = figures.clone();
+                better.bound.roof = Some(roof.clone());
+                let point = summary(model, &better, &workload, Some(&device), &mut Vec::new());
                 point.unwrap().seconds.unwrap()
             };
             let now = at(&roof);
-            let mut linked = roof.clone();
+            let (mut linked, mut between) = (roof.clone(), roof.clone());
             linked.link *= 2.0;
-            for better in [roof.scaled(2.0, 1.0), roof.scaled(1.0, 2.0), linked] {
+            between.inter_node *= 2.0;
+            for better in [roof.scaled(2.0, 1.0), roof.scaled(1.0, 2.0), linked, between] {
                 assert!(at(&better) <= now, "{name} on {}: {workload:?}", device.name);
             }
             assert!(
@@ -224,7 +230,7 @@ fn no_bound_is_faster_than_the_device() {
     for Made { name, model } in &models(7, 6) {
         for _ in 0..3 {
             let (device, setup) = (chance.one_of(&devices), setup(&mut chance, model.depth));
-            let roof = Roof::of(&device).unwrap();
+            let roof = Figures::on(&device, &setup).unwrap().bound.roof.unwrap();
             let estimate =
                 Estimate::new(model, &setup, &workload(&mut chance, model), Some(&device)).unwrap();
             for phase in &estimate.phases {
@@ -232,7 +238,7 @@ fn no_bound_is_faster_than_the_device() {
                 let (mut bytes, mut compute) = (0.0, 0.0);
                 for row in &phase.tally.rows {
                     let (work, bound) = (row.operator.work, row.seconds.bound * (1.0 + ROUNDING));
-                    let rate = roof.matrix(row.operator.storage.compute);
+                    let rate = roof.matrix(roof.compute_format(&row.operator.storage));
                     assert!(work.bytes.total() as f64 <= roof.bandwidth * bound, "{name}: {row:?}");
                     assert!(work.flops.useful as f64 / rate <= bound, "{name}: {row:?}");
                     bytes += work.bytes.total() as f64 * row.layers as f64;
@@ -242,6 +248,40 @@ fn no_bound_is_faster_than_the_device() {
                 assert!(compute <= time.seconds * (1.0 + ROUNDING), "{name}");
                 for share in [time.mfu_ceiling, time.mbu_ceiling, time.bubble] {
                     assert!((0.0..=1.0 + ROUNDING).contains(&share), "{name}: {time:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Whatever is assumed, an estimate is never below the bound.
+#[test]
+fn no_estimate_beats_the_bound() {
+    let mut chance = Chance::new(21);
+    let devices = devices(21);
+    let sets = [
+        &[][..],
+        &["gemm=1", "attention=1", "bandwidth=1", "link=1", "launch=0us", "latency=0us"],
+        &["overlap=1", "all-reduce=multicast", "sequence-parallel=yes", "dispatch=fp8", "activations=fp8"],
+    ];
+    for Made { name, model } in &models(21, 6) {
+        for _ in 0..4 {
+            let (device, mut setup) = (chance.one_of(&devices), setup(&mut chance, model.depth));
+            for set in sets {
+                for text in set {
+                    let (key, value) = text.split_once('=').unwrap();
+                    setup.assume.set(key, value).unwrap();
+                }
+                setup.nodes.size = chance.one_of(&[None, Some(1), Some(4), Some(8)]);
+                let workload = workload(&mut chance, model);
+                let estimate = Estimate::new(model, &setup, &workload, Some(&device)).unwrap();
+                for phase in &estimate.phases {
+                    let time = phase.time.unwrap();
+                    assert!(
+                        time.estimate_s >= time.seconds * (1.0 - ROUNDING),
+                        "{name} on {}: {setup:?} {workload:?} {time:?}",
+                        device.name
+                    );
                 }
             }
         }
@@ -362,8 +402,8 @@ fn a_line_of_a_sweep_is_its_estimate() {
         for _ in 0..4 {
             let (device, setup) = (chance.one_of(&devices), setup(&mut chance, model.depth));
             let workload = workload(&mut chance, model);
-            let roof = Roof::of(&device);
-            let line = summary(model, &setup, &workload, Some(&device), roof.as_ref(), &mut buffer).unwrap();
+            let figures = Figures::on(&device, &setup).unwrap();
+            let line = summary(model, &figures, &workload, Some(&device), &mut buffer).unwrap();
             let whole = Summary::of(&Estimate::new(model, &setup, &workload, Some(&device)).unwrap());
             let what = format!("{name}\n{setup:?}\n{workload:?}");
             let exact = |point: &Summary| {
@@ -381,6 +421,7 @@ fn a_line_of_a_sweep_is_its_estimate() {
             for (one, other) in [
                 (Some(line.intensity), Some(whole.intensity)),
                 (line.seconds, whole.seconds),
+                (line.estimate_s, whole.estimate_s),
                 (line.tokens_per_s, whole.tokens_per_s),
                 (line.mfu_ceiling, whole.mfu_ceiling),
                 (line.mbu_ceiling, whole.mbu_ceiling),
@@ -412,9 +453,11 @@ fn the_largest_that_meets_a_target_does_and_the_next_does_not() {
         let needs = needs(model, &setup, &question, Some(&device), target).unwrap();
         let meets = |workload: &Workload| {
             let estimate = Estimate::new(model, &setup, workload, Some(&device)).unwrap();
-            estimate.seconds().unwrap() <= target.seconds && estimate.memory.fits != Some(false)
+            estimate.estimate_s().unwrap() <= target.seconds && estimate.memory.fits != Some(false)
         };
         assert_eq!(needs.met, Some(meets(&question)), "{name}");
+        // A target that the bound rules out is never met.
+        assert!(!(needs.met == Some(true) && needs.ruled_out == Some(true)), "{name}");
         let with_batch = |batch| Workload { batch, ..question.clone() };
         let with_tokens = |tokens| Workload {
             prefill: question.prefill.map(|prefill| Prefill { tokens, ..prefill }),

@@ -11,9 +11,9 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens analyze trace.json.gz              where the device time goes, on one screen
+  rooflens analyze trace.json.gz              where device time goes, on one screen
   rooflens analyze traces/ -o runs/first      all ranks of a job, saved with an HTML report
-  rooflens explain devices.busy_ns            what a number means and how it is made
+  rooflens explain devices.busy_ns            what a number means and how it is computed
 
 Exit codes: rooflens explain exit-codes";
 
@@ -29,15 +29,15 @@ pub struct Cli {
 
 /// Flags of every command.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Talk")]
+#[command(next_help_heading = "Logging")]
 struct Shared {
-    /// When to write colours; NO_COLOR is respected
+    /// When to use colours; NO_COLOR is respected
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
     color: ColorArg,
-    /// Say nothing on standard error but errors
+    /// Only print errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Say how long each step took
+    /// Print how long each step takes
     #[arg(short, long, global = true)]
     verbose: bool,
 }

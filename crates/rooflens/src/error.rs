@@ -142,7 +142,7 @@ pub enum CliError {
     GemmsOfRun,
     /// A log of products without a trace of its own.
     #[error(
-        "{path} belongs to no trace: with several traces, its name tells its rank, as in cublas_rank3.log"
+        "{path} belongs to no trace: with several traces, its rank is read from its name, as in cublas_rank3.log"
     )]
     GemmsOfWhom {
         /// The log.
@@ -294,6 +294,16 @@ pub enum CliError {
     /// A comparison or a trend cannot be made.
     #[error(transparent)]
     Compare(#[from] CompareError),
+    /// Traces that cannot be ranks of one job.
+    #[error("{one} and {other} are not of one job: {why}")]
+    NotOneJob {
+        /// A trace.
+        one: String,
+        /// Another.
+        other: String,
+        /// What tells them apart.
+        why: String,
+    },
     /// The folder of a run is taken.
     #[error("{path} has a run already: nothing was started")]
     RunExists {
@@ -344,6 +354,7 @@ impl CliError {
             | CliError::RunAmongOthers { .. }
             | CliError::CaptureOfRun { .. }
             | CliError::CaptureCount { .. }
+            | CliError::NotOneJob { .. }
             | CliError::StdinTwice
             | CliError::GemmsOfRun
             | CliError::GemmsOfWhom { .. }
@@ -403,7 +414,7 @@ impl CliError {
             CliError::NotProfiled { refusal } => Some(refusal.hint().to_owned()),
             CliError::ProfilerFailed { logs, .. } => Some(format!("all that was printed: {}", word(logs))),
             CliError::Export(error) => Some(export_hint(error)),
-            CliError::EmptyPhase { .. } => Some("rooflens analyze tells which phases there are".to_owned()),
+            CliError::EmptyPhase { .. } => Some("rooflens analyze shows the phases".to_owned()),
             CliError::TracesElsewhere { inside, .. } => Some(format!("rooflens analyze {}", word(inside))),
             CliError::UnreadableRun(_) => {
                 Some("import the trace again: rooflens import TRACE -o RUN".to_owned())
@@ -412,6 +423,10 @@ impl CliError {
             CliError::CaptureOfRun { .. } | CliError::CaptureCount { .. } => {
                 Some("rooflens analyze decode.json.gz --capture capture.json.gz".to_owned())
             }
+            CliError::NotOneJob { one, .. } => Some(format!(
+                "several traces are read as the ranks of one job; analyse each alone: rooflens analyze {}",
+                word(Path::new(one))
+            )),
             CliError::RunAmongOthers { path } => Some(format!("rooflens analyze {}", word(path))),
             CliError::StdinTwice => Some("zcat trace.json.gz | rooflens analyze -".to_owned()),
             CliError::GemmsOfRun => Some("rooflens analyze TRACE --gemms LOG -o RUN".to_owned()),
@@ -429,10 +444,10 @@ impl CliError {
                 Some(format!("to write its report again: rooflens report {}", word(path)))
             }
             CliError::UnwritableTables(_) | CliError::Unwritable { .. } => Some(
-                "rooflens doctor tells whether this folder is writable; df -h . tells its free room"
+                "rooflens doctor checks whether this folder is writable; df -h . shows the free space"
                     .to_owned(),
             ),
-            CliError::NoWallTime { .. } => Some("--wall 707ms --steps 64 tells it".to_owned()),
+            CliError::NoWallTime { .. } => Some("give it: --wall 707ms --steps 64".to_owned()),
             CliError::WrongWallTime { .. } => {
                 Some("--wall is the time of all steps together, of the same run as the table".to_owned())
             }
@@ -445,7 +460,7 @@ impl CliError {
                 "give the config.json of the model that ran, and --tp as it ran; --force takes this one all the same"
                     .to_owned(),
             ),
-            CliError::Stdout { .. } => Some("df -h . tells the free room".to_owned()),
+            CliError::Stdout { .. } => Some("df -h . shows the free space".to_owned()),
             CliError::Cost(error) => Some(error.hint()),
             CliError::Measure(error) => Some(error.hint()),
             CliError::Compare(error) => Some(error.hint()),
@@ -460,13 +475,13 @@ impl CliError {
                 Some(format!("rooflens init {} --force adds what is missing", word(root)))
             }
             CliError::NeedsYes { .. } => {
-                Some("--dry-run tells which; --yes makes them without asking".to_owned())
+                Some("--dry-run shows them; --yes makes them without asking".to_owned())
             }
             CliError::Assets(error) => error.hint(),
             CliError::Externals(error) => Some(error.hint()),
             CliError::Compose(error) => told::hint(error),
             CliError::NothingToSample { missing } => missing.first().map(|missing| missing.hint.to_owned()),
-            CliError::Sampler { .. } => Some("ulimit -u tells how many threads you may have".to_owned()),
+            CliError::Sampler { .. } => Some("ulimit -u shows how many threads you may have".to_owned()),
             CliError::Listen { .. } => Some("a free port is found by rooflens monitor --serve 0".to_owned()),
             CliError::Plan(error) => Some(error.hint()),
             CliError::Execute(error) => Some(error.hint()),
@@ -475,7 +490,7 @@ impl CliError {
                     .to_owned(),
             ),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
-                [] => "rooflens list tells what there is to explain".to_owned(),
+                [] => "rooflens list shows what can be explained".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),
             }),
         }

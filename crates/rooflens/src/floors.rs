@@ -13,7 +13,8 @@ use rooflens_cost::step::Step;
 use rooflens_cost::{ConfigError, Model, Parallel, Setup};
 use rooflens_schema::tables::PhaseKind;
 
-use crate::cost::{amount, files};
+use crate::cost::amount::whole;
+use crate::cost::files;
 use crate::error::CliError;
 use crate::project;
 
@@ -21,22 +22,22 @@ use crate::project;
 #[derive(clap::Args, Default)]
 #[group(id = "floor")]
 pub struct Args {
-    /// The model that ran: its config.json or folder; gives the ledger its floor
+    /// Model that ran: config.json or its folder; gives the ledger its floor
     #[arg(long, value_name = "PATH", help_heading = "Floor")]
     pub model: Option<PathBuf>,
-    /// The device that it ran on, where the trace does not name it
+    /// Device that it ran on; the one the trace names by default
     #[arg(long, value_name = "NAME", help_heading = "Floor")]
     pub hardware: Option<String>,
     /// Tensor-parallel size; by default the number of ranks that the trace's collectives span
     #[arg(long, value_name = "N", help_heading = "Floor")]
     pub tp: Option<u64>,
-    /// Tokens in the KV cache of each sequence, as 4096 or 4k, where the trace does not have it
-    #[arg(long, value_name = "N", value_parser = amount::whole, help_heading = "Floor")]
+    /// Tokens in the KV cache per sequence, if the trace does not say
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Floor")]
     pub context: Option<u64>,
-    /// Sequences per step, where the trace does not have it
-    #[arg(long, value_name = "N", value_parser = amount::whole, help_heading = "Floor")]
+    /// Batch size, if the trace does not say
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Floor")]
     pub batch: Option<u64>,
-    /// Format of the weights, where the config does not tell it
+    /// Weight dtype, if the config does not say
     #[arg(long, value_name = "FORMAT", help_heading = "Floor")]
     pub dtype: Option<String>,
     /// Take the model even where the trace contradicts it

@@ -25,11 +25,11 @@ pub enum Input {
 #[derive(clap::Args)]
 #[group(id = "reading")]
 pub struct Reading {
-    /// Trace of the capture of the graphs that are replayed, to name their modules: one for all ranks, or one
-    /// each
+    /// Trace recorded while the replayed graphs were captured, to name their modules: one for all ranks, or
+    /// one per rank
     #[arg(long, value_name = "TRACE")]
     capture: Vec<PathBuf>,
-    /// Keep paths, addresses and values of the environment that names in the trace hold
+    /// Keep paths, addresses and environment values found in names of the trace
     #[arg(long)]
     keep_private: bool,
 }
@@ -68,6 +68,16 @@ impl TraceFile {
             gemms: None,
             capture: None,
             _export: None,
+        }
+    }
+}
+
+impl TraceFile {
+    /// Its path, as it was typed or found.
+    pub fn path(&self) -> String {
+        match &self.source {
+            Source::File(path) => path.display().to_string(),
+            Source::Stdin => "-".to_owned(),
         }
     }
 }

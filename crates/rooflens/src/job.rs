@@ -12,7 +12,7 @@ use rooflens_schema::{Notes, RankTables, RunDir, Severity, Stage};
 
 use crate::error::CliError;
 use crate::inputs::{Input, TraceFile};
-use crate::ranks::{Clock, Numbering};
+use crate::ranks::{Clock, Numbering, SameJob};
 use crate::saved::SavedTables;
 
 /// What is being done to a rank.
@@ -129,6 +129,7 @@ fn each_trace(
 ) -> Result<bool, CliError> {
     let mut numbering = Numbering::new(files);
     let mut clock = Clock::default();
+    let mut same_job = SameJob::default();
     let mut first_failure = None;
     let mut taken = 0;
     for (done, file) in files.iter().enumerate() {
@@ -139,6 +140,8 @@ fn each_trace(
         let tables = read(file, notes, watch).and_then(|tables| Ok((tables, captured(file, watch)?)));
         match tables {
             Ok((mut tables, capture)) => {
+                let checked = same_job.check(&tables, file.path());
+                checked.map_err(|(one, other, why)| CliError::NotOneJob { one, other, why })?;
                 numbering.number(&mut tables, file.rank_by_name, notes);
                 if files.len() > 1 {
                     clock.align(&mut tables, notes);

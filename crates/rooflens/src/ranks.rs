@@ -42,6 +42,78 @@ impl Numbering {
     }
 }
 
+/// Traces further apart than this are not of one job: clocks of machines differ by less.
+const APART_NS: i64 = 60_000_000_000;
+
+/// Whether traces belong to one job. Ranks of a job run on the same kind of device, at the same time, in a
+/// world of one size.
+#[derive(Debug, Default)]
+pub struct SameJob {
+    first: Option<Recorded>,
+}
+
+/// What a trace says of the job that it is of.
+#[derive(Debug, Clone)]
+struct Recorded {
+    path: String,
+    world_size: Option<i32>,
+    rank: Option<i32>,
+    device: Option<String>,
+    /// First and last record, as time of day.
+    extent: Option<(i64, i64)>,
+}
+
+impl SameJob {
+    /// Takes the next trace, on its own clock. Answers with the names of two traces and what tells them apart,
+    /// where they cannot be of one job.
+    pub fn check(&mut self, tables: &RankTables, path: String) -> Result<(), (String, String, String)> {
+        let recorded = Recorded::of(tables, path);
+        let Some(first) = &self.first else {
+            self.first = Some(recorded);
+            return Ok(());
+        };
+        match first.differs(&recorded) {
+            Some(why) => Err((first.path.clone(), recorded.path, why)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Recorded {
+    fn of(tables: &RankTables, path: String) -> Self {
+        let meta = &tables.meta;
+        let device = tables.devices.name.iter().find(|name| !name.is_empty());
+        let day = |base: i64| (base.saturating_add(meta.first_ns), base.saturating_add(meta.last_ns));
+        Recorded {
+            path,
+            world_size: meta.world_size,
+            rank: meta.rank,
+            device: device.cloned(),
+            extent: meta.base_unix_ns.map(day),
+        }
+    }
+
+    /// Why two traces cannot be ranks of one job; nothing where they may be.
+    fn differs(&self, other: &Self) -> Option<String> {
+        if let (Some(one), Some(two)) = (self.world_size, other.world_size)
+            && one != two
+        {
+            return Some(format!("one is of a job of {one} ranks, the other of {two}"));
+        }
+        if let (Some(one), Some(two)) = (&self.device, &other.device)
+            && one != two
+        {
+            return Some(format!("one ran on {one}, the other on {two}"));
+        }
+        // Different ranks of one world may have clocks that are set wrongly; anything else may not.
+        let are_ranks = self.world_size.is_some_and(|size| size > 1) && self.rank != other.rank;
+        let ((first, last), (begin, end)) = (self.extent?, other.extent?);
+        let apart = begin.saturating_sub(last).max(first.saturating_sub(end));
+        (!are_ranks && apart > APART_NS)
+            .then(|| format!("they were recorded {} apart", rooflens_report::format::time(apart as f64)))
+    }
+}
+
 /// The clock of a job: that of the first rank which tells the time of day.
 #[derive(Debug, Default)]
 pub struct Clock {
@@ -108,6 +180,32 @@ mod tests {
         assert!(codes(&notes).is_empty());
         assert_eq!(number(Some(5), None), 3);
         assert_eq!(codes(&notes), ["duplicate_rank"]);
+    }
+
+    #[test]
+    fn newcomer_19_traces_of_several_jobs_are_told_apart() {
+        const DAY_NS: i64 = 86_400_000_000_000;
+        let of = |world, claimed, base| {
+            let mut tables = rank(claimed, base);
+            tables.meta.world_size = world;
+            tables
+        };
+        let apart = |one: &RankTables, other: &RankTables| {
+            let mut same = SameJob::default();
+            same.check(one, "a.json".to_owned()).expect("the first");
+            same.check(other, "b.json".to_owned()).err().map(|(_, _, why)| why)
+        };
+        let first = of(None, None, Some(0));
+        assert_eq!(apart(&first, &of(None, None, Some(1_000))), None);
+        assert_eq!(apart(&first, &of(None, None, None)), None, "a clock that is not known proves nothing");
+        let why = apart(&first, &of(None, None, Some(DAY_NS))).expect("another day");
+        assert!(why.contains("apart"), "{why}");
+        let eight = |rank, base| of(Some(8), Some(rank), Some(base));
+        assert_eq!(apart(&eight(0, 0), &eight(1, DAY_NS)), None, "clocks may be set wrongly");
+        assert!(apart(&eight(0, 0), &eight(0, DAY_NS)).is_some());
+        assert!(
+            apart(&eight(0, 0), &of(Some(4), Some(1), Some(0))).is_some_and(|why| why.contains("8 ranks"))
+        );
     }
 
     #[test]

@@ -39,7 +39,8 @@ pub fn page() -> Result<String> {
 /// Memory, power and how far to trust the figures; a table for each vendor.
 fn memory(page: &mut String, devices: &[Device]) -> Result<()> {
     page.push_str(
-        "\n## Memory, power, confidence\n\nThe ridge is the intensity from which a product in bf16 is bound by \
+        "\n## Memory, power, confidence\n\nMemory is what the driver reports, in 10^9 bytes; with a star it is the \
+         marketed size, which is a few percent lower. The ridge is the intensity from which a product in bf16 is bound by \
          compute: peak over bandwidth; where the device has no bf16 rate, that of the next wider format. The last two \
          columns say where the figures of compute and of memory come from:\n\n",
     );
@@ -57,7 +58,7 @@ fn memory(page: &mut String, devices: &[Device]) -> Result<()> {
                 page,
                 "| {} | {} | {} | {} | {} | {} | {} |",
                 cell(&device.name),
-                number(device.memory_bytes.map(|bytes| bytes as f64 / 1e9)),
+                memory_size(device),
                 number(device.bandwidth_bytes_per_s.map(|rate| rate / 1e9)),
                 number(device.ridge_flops_per_byte(Dtype::Bf16).map(f64::round)),
                 number(device.tdp_watts),
@@ -67,6 +68,12 @@ fn memory(page: &mut String, devices: &[Device]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Memory in 10^9 bytes, with a star where it is only the marketed size.
+fn memory_size(device: &Device) -> String {
+    let size = number(device.memory_bytes.map(|bytes| (bytes as f64 / 1e7).round() / 100.0));
+    if device.memory_bytes.is_some() && device.memory_reported_by.is_none() { size + "*" } else { size }
 }
 
 /// Dense peaks for each format, sums in FP32 (INT32 for integers).

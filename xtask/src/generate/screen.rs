@@ -34,7 +34,7 @@ const SCREENS: &[Screen] = &[
             "--quiet",
         ],
         // A page of assumptions follows, which the text speaks of.
-        until: Some("\nRests on "),
+        until: Some("\nAssumptions "),
     },
 ];
 

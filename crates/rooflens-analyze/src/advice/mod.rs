@@ -32,6 +32,7 @@ mod pinned_copies;
 mod planted;
 mod profiler_overhead;
 mod roof;
+mod runtime_options;
 mod sampler_on_device;
 mod sync;
 mod tensor_cores;
@@ -45,6 +46,7 @@ mod warmup_step;
 mod weight_quantisation;
 
 pub use case::{Alternative, Case, Padding, RunContext, Tiles, Unprofiled};
+pub use runtime_options::RuntimeOptions;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -14,7 +14,8 @@ fn every_file_is_in_the_registry() {
         let path = file.expect("an entry").path();
         let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
         assert!(
-            ["mod", "case", "tests", "planted", "already", "engine", "roof"].contains(&name)
+            ["mod", "case", "tests", "planted", "already", "engine", "roof", "runtime_options"]
+                .contains(&name)
                 || names.contains(name),
             "add {name} to ALL"
         );

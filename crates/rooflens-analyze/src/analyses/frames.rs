@@ -130,7 +130,7 @@ impl Fold for State {
 
 /// A function's name without the address of the object it belongs to, which is another in every
 /// process: `<built-in method acquire of _thread.lock object at 0x7f00>`.
-fn without_address(name: &str) -> Cow<'_, str> {
+pub(super) fn without_address(name: &str) -> Cow<'_, str> {
     let Some((before, after)) = name.split_once(" at 0x") else { return Cow::Borrowed(name) };
     Cow::Owned(before.to_owned() + after.trim_start_matches(|digit: char| digit.is_ascii_hexdigit()))
 }

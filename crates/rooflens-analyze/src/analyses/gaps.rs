@@ -3,15 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use rooflens_schema::RankTables;
 use rooflens_schema::tables::GapCause;
+use rooflens_schema::{NameId, RankTables};
 use serde::Serialize;
 
+use crate::analyses::frames::without_address;
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::compact_if_many;
+use crate::facts::by_correlation;
 use crate::finding::{Finding, Findings};
+use crate::host_kind::HostKind;
+use crate::host_thread::{Cover, HostThreads};
+use crate::interval::{self, Interval};
 use crate::statistics::{Durations, share};
-use crate::{host_thread, interval};
 
 /// Why devices were idle, by cause, most time first.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -35,12 +39,14 @@ pub struct GapStat {
     pub p50_ns: i64,
     /// Longest gap.
     pub max_ns: i64,
+    /// What the host did meanwhile, most idle time first, where the cause is the host's; adds up to `total_ns`.
+    pub hosts: Vec<GapHost>,
     /// The longest gaps, at most three.
     pub examples: Vec<GapExample>,
 }
 
 /// One gap.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct GapExample {
     /// Rank.
     pub rank: i32,
@@ -54,9 +60,34 @@ pub struct GapExample {
     pub before: Option<String>,
     /// Activity that ended it, short name.
     pub after: Option<String>,
-    /// What the launching thread was in during most of the gap: an operator, a runtime call or a
-    /// Python frame.
+    /// What covers most of the gap on the launching thread: an operator, an annotated range, a runtime
+    /// call or a Python frame. Null where nothing does.
     pub host: Option<String>,
+    /// What that is; null where the trace does not say which thread launched.
+    pub host_kind: Option<HostKind>,
+    /// How much of the gap it covers.
+    pub covered_ns: Option<i64>,
+    /// The same / the gap, 0 to 1.
+    pub covered_share: Option<f64>,
+    /// The call that waited for the device when the gap began, where the cause is that wait.
+    pub waited_in: Option<String>,
+}
+
+/// What the host did during gaps of one cause.
+#[derive(Debug, Clone, Serialize)]
+pub struct GapHost {
+    /// What covers most of each of these gaps; null where nothing does, and for the rest of a long list.
+    pub name: Option<String>,
+    /// What that is; null for the rest of a long list.
+    pub kind: Option<HostKind>,
+    /// Gaps.
+    pub count: usize,
+    /// Idle time in them.
+    pub idle_ns: i64,
+    /// The part of it that is covered.
+    pub covered_ns: i64,
+    /// Their share of the idle time of the cause, 0 to 1.
+    pub share: f64,
 }
 
 const EXPLAIN: &str = "\
@@ -66,8 +97,13 @@ the cause that ends it, most time first. Without the tail, total_ns adds up to t
 - `cause`, `meaning`: a word of `kernels.gap_cause` and its definition. `tail`, from a device's last
   activity to the end of the trace, is not idle time and is listed last.
 - `count`, `total_ns`, `p50_ns`, `max_ns`: of the gaps, ns. `share_of_idle`: total_ns / all idle time.
-- `examples`: the three longest, with the activities around them. `host` is the operator, runtime call
-  or Python frame in which the launching thread spent most of the gap, nested ones counted apart.
+- `examples`: the three longest, with the activities around them. `host` is what covers the gap on the
+  thread that launched the activity after it: the innermost operator, annotated range, runtime call or
+  Python frame that overlaps at least half of it (`covered_ns`, `covered_share`), or calls of one name that
+  do so together. `host_kind` says what that is; kernel compilation, garbage collection, page faults and the
+  profiler's own work count before what is inside them. `nothing_recorded` where nothing covers half;
+  a call that merely ends in the gap is not its cause. `waited_in`: the call that held the host up (`sync`).
+- `hosts`: the same over all gaps that a late host caused, by name; `idle_ns` adds up to `total_ns`.
 ";
 
 /// The question of this file.
@@ -101,6 +137,7 @@ struct State {
 #[derive(Default)]
 struct Cause {
     durations: Durations,
+    hosts: BTreeMap<(Option<String>, HostKind), Meanwhile>,
     /// The longest, described once the rank is through.
     examples: Vec<Candidate>,
 }
@@ -118,8 +155,31 @@ struct Around {
     after: Option<usize>,
 }
 
+/// Gaps with the same thing on the host.
+#[derive(Default, Clone, Copy)]
+struct Meanwhile {
+    count: usize,
+    idle_ns: i64,
+    covered_ns: i64,
+}
+
+impl Meanwhile {
+    fn add(&mut self, other: Meanwhile) {
+        self.count += other.count;
+        self.idle_ns = self.idle_ns.saturating_add(other.idle_ns);
+        self.covered_ns = self.covered_ns.saturating_add(other.covered_ns);
+    }
+}
+
 /// How many of the longest gaps are shown.
 const EXAMPLES: usize = 3;
+/// How many of the names with the most idle time are shown.
+const HOSTS: usize = 8;
+
+/// Whether the host was late: then what it did meanwhile is what the device waited for.
+fn is_of_host(cause: GapCause) -> bool {
+    matches!(cause, GapCause::LaunchBound | GapCause::CpuBound | GapCause::Sync)
+}
 
 impl Fold for State {
     fn rank(&mut self, tables: &RankTables) {
@@ -155,7 +215,9 @@ impl Fold for State {
                 );
             }
         }
-        describe(tables, self.causes.values_mut().flat_map(|cause| &mut cause.examples));
+        let mut threads = Threads::default();
+        self.hosts(tables, &mut threads);
+        describe(tables, &mut threads, &mut self.causes);
         compact_if_many(self.causes.values_mut().map(|cause| &mut cause.durations));
     }
 
@@ -175,12 +237,58 @@ impl Fold for State {
                 share_of_idle: (cause != GapCause::Tail).then(|| share(total_ns, idle_ns)),
                 p50_ns,
                 max_ns: summary.max,
+                hosts: hosts(gaps.hosts, total_ns),
                 examples: gaps.examples.into_iter().map(|candidate| candidate.example).collect(),
             });
         }
         found.sort_by_key(|row| (row.cause == GapCause::Tail, Reverse(row.total_ns), row.cause));
         (self.devices > 0).then(|| Box::new(Gaps(found)) as Box<dyn Finding>)
     }
+}
+
+impl State {
+    /// What the host did in each gap that it is to blame for.
+    fn hosts<'a>(&mut self, tables: &'a RankTables, threads: &mut Threads<'a>) {
+        let kernels = &tables.kernels;
+        let mut sums: HashMap<(GapCause, Option<NameId>, HostKind), Meanwhile> = HashMap::new();
+        for i in (0..kernels.len()).filter(|&i| kernels.idle_before_ns[i] > 0) {
+            if !is_of_host(kernels.gap_cause[i]) {
+                continue;
+            }
+            let idle_ns = kernels.idle_before_ns[i];
+            let gap = (kernels.ts_ns[i].saturating_sub(idle_ns), kernels.ts_ns[i]);
+            let Some(cover) = threads.cover(tables, i, gap) else { continue };
+            let sum = sums.entry((kernels.gap_cause[i], cover.name, cover.kind)).or_default();
+            sum.add(Meanwhile { count: 1, idle_ns, covered_ns: cover.covered_ns });
+        }
+        for ((cause, name, kind), sum) in sums {
+            let name = name.map(|name| host_name(tables, name));
+            self.causes.entry(cause).or_default().hosts.entry((name, kind)).or_default().add(sum);
+        }
+    }
+}
+
+/// The rows with the most idle time, and one for all others.
+fn hosts(found: BTreeMap<(Option<String>, HostKind), Meanwhile>, total_ns: i64) -> Vec<GapHost> {
+    let row = |name, kind, sum: Meanwhile| GapHost {
+        name,
+        kind,
+        count: sum.count,
+        idle_ns: sum.idle_ns,
+        covered_ns: sum.covered_ns,
+        share: share(sum.idle_ns, total_ns),
+    };
+    let mut rows: Vec<GapHost> =
+        found.into_iter().map(|((name, kind), sum)| row(name, Some(kind), sum)).collect();
+    rows.sort_by_key(|row| Reverse(row.idle_ns));
+    if rows.len() > HOSTS {
+        let mut rest = Meanwhile::default();
+        for GapHost { count, idle_ns, covered_ns, .. } in rows.drain(HOSTS..) {
+            rest.add(Meanwhile { count, idle_ns, covered_ns });
+        }
+        rows.push(row(None, None, rest));
+    }
+    rows
 }
 
 impl Cause {
@@ -190,44 +298,64 @@ impl Cause {
         let new = (Reverse(dur_ns), rank, device, ts_ns);
         let at = self.examples.partition_point(|known| key(&known.example) <= new);
         if at < EXAMPLES {
-            let example = GapExample { rank, device, ts_ns, dur_ns, before: None, after: None, host: None };
+            let example = GapExample { rank, device, ts_ns, dur_ns, ..GapExample::default() };
             self.examples.insert(at, Candidate { example, around: Some(around) });
             self.examples.truncate(EXAMPLES);
         }
     }
 }
 
-/// Names what stood before and after the gaps of this rank, and what the host did meanwhile.
-fn describe<'a>(tables: &RankTables, candidates: impl Iterator<Item = &'a mut Candidate>) {
-    let kernels = &tables.kernels;
-    let fresh = candidates.filter_map(|known| known.around.take().map(|around| (&mut known.example, around)));
-    let mut fresh: Vec<(&mut GapExample, Around)> = fresh.collect();
-    if fresh.is_empty() {
-        return;
+/// Threads of the rank at hand and what was launched on them, once asked.
+#[derive(Default)]
+struct Threads<'a> {
+    known: Option<(HostThreads<'a>, HashMap<i64, u32, foldhash::fast::RandomState>)>,
+}
+
+impl<'a> Threads<'a> {
+    /// The threads, and the one that launched activity `i`.
+    fn of(&mut self, tables: &'a RankTables, i: usize) -> Option<(&mut HostThreads<'a>, i64)> {
+        let (threads, launches) =
+            self.known.get_or_insert_with(|| (HostThreads::new(tables), by_correlation(&tables.api)));
+        let call = launches.get(&tables.kernels.corr_id[i].get()?)?;
+        Some((threads, tables.api.tid[*call as usize]))
     }
-    for (gap, around) in &mut fresh {
-        if around.before.is_none() {
-            around.before = ended_at(tables, gap.device, gap.ts_ns);
+
+    /// What the thread that launched activity `i` was in.
+    fn cover(&mut self, tables: &'a RankTables, i: usize, during: Interval) -> Option<Cover> {
+        let (threads, tid) = self.of(tables, i)?;
+        Some(threads.covering(tid, during))
+    }
+}
+
+/// Names what stood before and after the gaps of this rank, and what the host did meanwhile.
+fn describe<'a>(tables: &'a RankTables, threads: &mut Threads<'a>, causes: &mut BTreeMap<GapCause, Cause>) {
+    let dim_rows = tables.kernel_dim_rows();
+    for (cause, found) in causes {
+        for Candidate { example: gap, around } in &mut found.examples {
+            let Some(around) = around.take() else { continue };
+            let before = around.before.or_else(|| ended_at(tables, gap.device, gap.ts_ns));
+            gap.before = before.map(|i| short_name(tables, &dim_rows, i));
+            gap.after = around.after.map(|i| short_name(tables, &dim_rows, i));
+            // The launching thread is that of the activity which ended the gap, or, in the tail, of the last.
+            let Some((threads, tid)) = around.after.or(before).and_then(|i| threads.of(tables, i)) else {
+                continue;
+            };
+            let cover = threads.covering(tid, interval::span(gap.ts_ns, gap.dur_ns));
+            gap.host = cover.name.map(|name| host_name(tables, name));
+            gap.host_kind = Some(cover.kind);
+            gap.covered_ns = Some(cover.covered_ns);
+            gap.covered_share = Some(share(cover.covered_ns, gap.dur_ns));
+            if *cause == GapCause::Sync {
+                let waited = threads.waiting_at(tid, gap.ts_ns);
+                gap.waited_in = waited.map(|name| tables.names.get(name).to_owned());
+            }
         }
     }
-    // The launching thread is that of the activity which ended the gap, or, in the tail, of the last.
-    let corr = |around: Around| around.after.or(around.before).and_then(|i| kernels.corr_id[i].get());
-    let mut wanted: Vec<i64> = fresh.iter().filter_map(|(_, around)| corr(*around)).collect();
-    wanted.sort_unstable();
-    let api = &tables.api;
-    let launches: HashMap<i64, usize> = (0..api.len())
-        .filter_map(|i| api.corr_id[i].get().map(|corr| (corr, i)))
-        .filter(|(corr, _)| wanted.binary_search(corr).is_ok())
-        .collect();
-    let dim_rows = tables.kernel_dim_rows();
-    for (gap, around) in fresh {
-        gap.before = around.before.map(|i| short_name(tables, &dim_rows, i));
-        gap.after = around.after.map(|i| short_name(tables, &dim_rows, i));
-        let during = interval::span(gap.ts_ns, gap.dur_ns);
-        let launch = corr(around).and_then(|corr| launches.get(&corr));
-        let host = launch.and_then(|&row| host_thread::busiest(tables, api.tid[row], during));
-        gap.host = host.map(|name| tables.names.get(name).to_owned());
-    }
+}
+
+/// A name without what differs from process to process.
+fn host_name(tables: &RankTables, name: NameId) -> String {
+    without_address(tables.names.get(name)).into_owned()
 }
 
 /// The activity of the device that ended at `ts_ns`.

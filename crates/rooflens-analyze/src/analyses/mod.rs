@@ -31,7 +31,7 @@ pub use communication::{CollectiveStat, Communication, RankWait};
 pub use devices::{DeviceTime, Devices, Timeline};
 pub use engine_layers::{EngineLayer, EngineLayers, LayerGroup};
 pub use frames::{FrameStat, Frames};
-pub use gaps::{GapExample, GapStat, Gaps};
+pub use gaps::{GapExample, GapHost, GapStat, Gaps};
 pub use gemms::{GemmShape, Gemms};
 pub use health::{Check, Health};
 pub use inferences::{Inferences, Spread};
@@ -50,7 +50,7 @@ pub use phases::{PhaseExample, PhaseStat, Phases};
 pub use products::{ProductStat, Products};
 pub use server_metrics::{DeviceMetrics, Gauge, ModelMetrics, Over, ServerMetrics};
 pub use trace::Trace;
-pub use verdict::Verdict;
+pub use verdict::{Claim, Verdict};
 
 use rooflens_schema::{Note, RankTables};
 

@@ -1,20 +1,25 @@
 //! What is the answer in a sentence?
 
+mod claim;
+mod device;
 mod logs;
 mod next;
 
+pub use claim::Claim;
+
+use claim::{Amount, Said};
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::{GapCause, PhaseKind};
 use serde::Serialize;
 
 use crate::analyses::{
     Analysis, Check, ClassStat, Classes, Communication, DeviceMemory, DeviceTime, Devices, Fold, FrameStat,
-    Frames, GapStat, Gaps, Health, KernelStat, Kernels, Launches, Memory, OperatorStat, Operators, PhaseStat,
-    Phases,
+    Frames, GapStat, Gaps, Health, KernelStat, Kernels, Launches, Ledger, Memory, OperatorStat, Operators,
+    PhaseStat, Phases,
 };
 use crate::finding::{Finding, Findings};
 use crate::role::UNKNOWN_CLASS;
-use crate::sentence::{code, percent, things, time, whole_percent};
+use crate::sentence::{things, whole_percent};
 use crate::statistics::share;
 
 /// The answer in a sentence, and what stands behind it.
@@ -26,26 +31,29 @@ pub struct Verdict {
     pub shares: Vec<(String, f64)>,
     /// What to look at next, at most three sentences.
     pub next: Vec<String>,
+    /// Every share and time in these sentences, and where the findings have it.
+    pub claims: Vec<Claim>,
 }
 
 const EXPLAIN: &str = "\
-Chosen by rule from the other findings, all devices together; shares are of the devices' span. The first
-rule that holds gives the sentence:
+Chosen by rule from the other findings, all devices together; shares of the time are of the wall time of
+`ledger`, and every number stands in `claims`.
 
-1. No device activity: launches without any are told; else the operators with the most self time; else
-   what the log of a library or a server holds.
-2. Idle at least 10 %, and idle at least as much as exposed communication: the sentence names the cause
-   with the most idle time and what goes with it (launches a step, the longest gap, waiting calls), a
-   second cause of at least 10 %, and a doubt where `waits_without_work` of `health` fails.
-3. Exposed communication at least 10 %: its share, and how much of communication is exposed.
-4. Exposed copies at least 10 %: their share.
-5. Otherwise the device is busy: the classes of kernels with the most device time.
-
+- `sentence`: with device activity, the loss that comes first: idle time, exposed communication or exposed
+  copies, whichever is largest, if it is at least 25 % of the time or more than the kernels take; else
+  the classes of kernels with the most device time. Every other loss of at least 10 % follows. Idle time is
+  told with its causes, which add up to it, and what covers the gaps of the largest: the launches per step,
+  the operators, ranges or calls that the host was in, the calls that wait. Copies are told with the kind of
+  memory that they read and write. Without device activity: launches without any are told; else the
+  operators with the most self time; else what the log of a library or a server holds.
 - `shares`: compute, exposed communication, exposed copies, and idle time by cause; they add up to 1.
   Without a device: shares of operator self time.
 - `next`: at most three things to look at, the largest first: failed checks that put the numbers in
   doubt, the longest gap of the main cause, the kernel and the collective with the most time, slow or
   drifting steps, and what keeps the host.
+- `claims`: every share and time in these sentences: `text` as printed, `place`, `what`, `ns`, `share`, the
+  fields (`from`) whose sum `ns` is, or that `share` is where it is no time, the field that it is a share
+  of (`of`), and the claim that it is a part of (`part_of`): parts add up.
 ";
 
 /// The question of this file.
@@ -83,8 +91,16 @@ impl Fold for State {
     fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
         let known = Known::new(earlier);
         (self.ranks > 0).then(|| {
-            Box::new(Verdict { sentence: known.sentence(), shares: known.shares(), next: known.next() })
-                as Box<dyn Finding>
+            let (said, next) = (known.sentence(), known.next());
+            Box::new(Verdict {
+                sentence: said.text.clone(),
+                shares: known.shares(),
+                next: next.iter().map(|look| look.text.clone()).collect(),
+                claims: said
+                    .claims_in("sentence")
+                    .chain(next.into_iter().flat_map(|look| look.claims_in("next")))
+                    .collect(),
+            }) as Box<dyn Finding>
         })
     }
 }
@@ -107,14 +123,15 @@ struct Known<'a> {
     exposed_communication_ns: i64,
     exposed_copy_ns: i64,
     activities: usize,
-    /// Idle time by cause, most first, without the tail.
-    gaps: Vec<&'a GapStat>,
+    ledger: Option<&'a Ledger>,
+    /// Idle time by cause, most first, without the tail; each with its row.
+    gaps: Vec<(usize, &'a GapStat)>,
     classes: &'a [ClassStat],
     kernels: &'a [KernelStat],
     operators: &'a [OperatorStat],
     frames: &'a [FrameStat],
-    /// The steps with the most time, of those who know best what they do.
-    step: Option<&'a PhaseStat>,
+    /// The steps with the most time, of those who know best what they do, with their row.
+    step: Option<(usize, &'a PhaseStat)>,
     launches: Option<&'a Launches>,
     communication: Option<&'a Communication>,
     /// The device with the most memory allocated at once.
@@ -142,12 +159,13 @@ impl<'a> Known<'a> {
             exposed_communication_ns: sum(|row| row.exposed_communication_ns),
             exposed_copy_ns: sum(|row| row.exposed_copy_ns),
             activities: devices.iter().map(|row| row.activities).sum(),
-            gaps: gaps.iter().filter(|gap| gap.cause != GapCause::Tail).collect(),
+            gaps: gaps.iter().enumerate().filter(|(_, gap)| gap.cause != GapCause::Tail).collect(),
+            ledger: earlier.get::<Ledger>(),
             classes: classes.map_or(&[][..], |found| &found.by_class),
             kernels: earlier.get::<Kernels>().map_or(&[][..], |found| &found.0),
             operators: earlier.get::<Operators>().map_or(&[][..], |found| &found.0),
             frames: earlier.get::<Frames>().map_or(&[][..], |found| &found.0),
-            step: earlier.get::<Phases>().and_then(Phases::main_step),
+            step: earlier.get::<Phases>().and_then(main_step),
             launches: earlier.get::<Launches>(),
             communication: earlier.get::<Communication>(),
             checks: earlier.get::<Health>().map_or(&[][..], |found| &found.0),
@@ -159,125 +177,8 @@ impl<'a> Known<'a> {
         share(ns, self.span_ns)
     }
 
-    fn sentence(&self) -> String {
-        if self.devices == 0 {
-            return self.without_device();
-        }
-        let idle = 1.0 - self.of_span(self.busy_ns);
-        let exposed = self.of_span(self.exposed_communication_ns);
-        let copies = self.of_span(self.exposed_copy_ns);
-        let subject = if self.devices == 1 { "GPU" } else { "GPUs" };
-        let busy = percent(self.of_span(self.busy_ns));
-        match self.gaps.first() {
-            Some(main) if self.span_ns > 0 && idle >= MATTERS && idle >= exposed => {
-                format!("{subject} idle {} of the time, {}", percent(idle), self.because(main))
-            }
-            _ if exposed >= MATTERS => {
-                let of_communication = share(self.exposed_communication_ns, self.communication_ns);
-                let part = match of_communication {
-                    _ if of_communication >= 0.995 => "all of it exposed".to_owned(),
-                    _ => format!("{} of it exposed", whole_percent(of_communication)),
-                };
-                let communication = percent(share(self.communication_ns, self.busy_ns));
-                format!(
-                    "{communication} of device time is communication, {part}: hiding it behind compute would save up \
-                     to {} of the time.",
-                    percent(exposed)
-                )
-            }
-            _ if copies >= MATTERS => format!(
-                "{subject} {busy} busy, but {} of the time it only copies: pinned memory, fewer transfers, or copies \
-                 behind compute would help most.",
-                percent(copies)
-            ),
-            _ => {
-                let limited = match self.step.map(|step| step.kind) {
-                    Some(PhaseKind::Prefill) => "prefill is limited",
-                    Some(PhaseKind::Decode) => "decode is limited",
-                    Some(PhaseKind::Mixed) => "mixed batches are limited",
-                    Some(PhaseKind::Vision) => "the encoder is limited",
-                    Some(PhaseKind::Diffusion) => "diffusion is limited",
-                    Some(PhaseKind::Step | PhaseKind::Range) | None => "limited",
-                };
-                format!("{subject} {busy} busy: {limited} by kernels; {}.", self.largest_classes())
-            }
-        }
-    }
-
-    /// Why the device idles, and what would help.
-    fn because(&self, main: &GapStat) -> String {
-        let rest = self.gaps.get(1).filter(|gap| self.of_span(gap.total_ns) >= MATTERS);
-        let then = rest.map_or(String::new(), |gap| {
-            format!(" Another {} of the time is {}.", percent(self.of_span(gap.total_ns)), lost_to(gap.cause))
-        });
-        let longest = main.examples.first().map_or(String::new(), |gap| match &gap.host {
-            Some(host) => format!("the longest gap, {}, is spent in {}", time(gap.dur_ns as f64), code(host)),
-            None => format!("the longest gap is {}", time(gap.dur_ns as f64)),
-        });
-        let reason = match main.cause {
-            GapCause::LaunchBound => {
-                let graphs = self.graph_word();
-                let advice = if self.mostly_graphs() {
-                    format!(
-                        "most activities already come from {graphs}, so what is launched between them counts"
-                    )
-                } else {
-                    format!("{graphs} or compilation would help most")
-                };
-                format!("launch-bound: {}; {advice}.", self.launch_rate())
-            }
-            GapCause::CpuBound => {
-                format!("waiting for the host: {longest}.")
-            }
-            GapCause::Sync => {
-                let waits_ns = self.launches.map_or(0, |launches| launches.sync_api_ns);
-                let calls = if share(waits_ns, main.total_ns) >= 0.1 {
-                    format!(" ({} of host time in calls that wait)", time(waits_ns as f64))
-                } else {
-                    String::new()
-                };
-                format!("because the host waits for the device before it launches more{calls}: {longest}.")
-            }
-            GapCause::DataDependency => {
-                format!(
-                    "because work that was launched in time waits for another stream or a copy: {longest}."
-                )
-            }
-            GapCause::Dispatch => format!(
-                "between activities that were launched in time: {} of {} (median); fewer, larger kernels would help.",
-                things(main.count as i64, "gap", "gaps"),
-                time(main.p50_ns as f64)
-            ),
-            GapCause::None | GapCause::Tail | GapCause::Unknown => {
-                format!("for unknown reasons, as the trace has no launches for these activities: {longest}.")
-            }
-        };
-        let unrecorded = self.checks.iter().any(|check| check.name == "waits_without_work" && !check.ok);
-        let doubt = if unrecorded { " Part of it may be work that was not recorded." } else { "" };
-        reason + &then + doubt
-    }
-
-    /// Launches and the device work they bring.
-    fn launch_rate(&self) -> String {
-        let launches = self.launches.map_or(0, |found| (found.launches + found.graph_launches) as i64);
-        if let Some(step) = self.step
-            && let (Some(in_step), Some(busy_ns)) = (step.launches, step.device_busy_ns)
-        {
-            let in_step = things(in_step.round() as i64, "launch", "launches");
-            return format!("{in_step} a {} for {} of device work", step_word(step.kind), time(busy_ns));
-        }
-        let work = share(self.busy_ns, launches.max(1));
-        format!("{} bring {} of device work each", things(launches, "launch", "launches"), time(work))
-    }
-
-    /// `42% of device time is MoE, 31% GEMM`.
-    fn largest_classes(&self) -> String {
-        let mut parts = self.classes.iter().take(2).filter(|class| class.share >= WORTH_A_LOOK);
-        let Some(first) = parts.next() else { return "no class of kernels stands out".to_owned() };
-        let first = format!("{} of device time is {}", whole_percent(first.share), class_word(&first.name));
-        parts.fold(first, |text, class| {
-            format!("{text}, {} {}", whole_percent(class.share), class_word(&class.name))
-        })
+    fn sentence(&self) -> Said {
+        if self.devices == 0 { self.without_device() } else { self.of_devices() }
     }
 
     /// Of a trace with nothing but what the allocator did.
@@ -298,28 +199,46 @@ impl<'a> Known<'a> {
         Some(format!("An allocator alone: at the peak {share} of what it reserved was allocated{most}."))
     }
 
-    fn without_device(&self) -> String {
+    fn without_device(&self) -> Said {
         let launches = self.launches.map_or(0, |found| (found.launches + found.graph_launches) as i64);
         if launches > 0 {
-            return format!(
+            return Said::new(format!(
                 "No device activity was recorded, though the host made {}: record with the device's activities on.",
                 things(launches, "launch", "launches")
-            );
+            ));
         }
-        let Some(first) = self.operators.first() else {
-            return self
-                .of_memory()
-                .or_else(|| logs::sentence(self.earlier))
-                .unwrap_or("The trace has neither device activity nor operators.".to_owned());
-        };
-        let second = self.operators.get(1).filter(|row| row.share >= WORTH_A_LOOK);
-        let second =
-            second.map_or(String::new(), |row| format!(", {} {}", row.name, whole_percent(row.share)));
-        let step = self.step.map_or(String::new(), |step| {
-            format!("; a {} takes {} (median)", step_word(step.kind), time(step.p50_ns as f64))
+        let step = self.step.map(|(at, step)| {
+            Said::new(format!("; a {} takes ", step_word(step.kind)))
+                .time("step", step.p50_ns as f64, format!("phases[{at}].p50_ns"))
+                .say(" (median)")
         });
-        let first = format!("{} takes {}", first.name, whole_percent(first.share));
-        format!("CPU-only trace: {first} of operator self time{second}{step}.")
+        if self.operators.is_empty() {
+            return match self.of_memory().or_else(|| logs::sentence(self.earlier)) {
+                Some(sentence) => Said::new(sentence),
+                None => {
+                    let nothing = Said::new("The trace has neither device activity nor operators");
+                    nothing.then(step.unwrap_or_default()).say(".")
+                }
+            };
+        }
+        let whole = Amount::new(
+            "operator self time",
+            self.operators.iter().map(|row| row.self_ns).fold(0, i64::saturating_add),
+            "operators[*].self_ns",
+        );
+        let mut said = Said::new("CPU-only trace: ");
+        for (at, row) in self.operators.iter().enumerate().take(2) {
+            let amount = Amount::new(&row.name, row.self_ns, format!("operators[{at}].self_ns"));
+            said = match at {
+                0 => said
+                    .say(format!("{} takes ", row.name))
+                    .share(&amount, &whole)
+                    .say(" of operator self time"),
+                _ if row.share >= WORTH_A_LOOK => said.say(format!(", {} ", row.name)).share(&amount, &whole),
+                _ => said,
+            };
+        }
+        said.then(step.unwrap_or_default()).say(".")
     }
 
     fn shares(&self) -> Vec<(String, f64)> {
@@ -329,7 +248,7 @@ impl<'a> Known<'a> {
                 ("exposed_communication", self.exposed_communication_ns),
                 ("exposed_copy", self.exposed_copy_ns),
             ];
-            let idle = self.gaps.iter().map(|gap| (gap.cause.as_str(), gap.total_ns));
+            let idle = self.gaps.iter().map(|(_, gap)| (gap.cause.as_str(), gap.total_ns));
             let parts = busy.into_iter().chain(idle).filter(|(_, ns)| *ns > 0);
             parts.map(|(name, ns)| (name.to_owned(), self.of_span(ns))).collect()
         } else {
@@ -359,27 +278,11 @@ fn step_word(kind: PhaseKind) -> String {
     }
 }
 
-/// What a cause of idle time makes of it.
-fn lost_to(cause: GapCause) -> &'static str {
-    match cause {
-        GapCause::LaunchBound => "launch-bound",
-        GapCause::CpuBound => "spent waiting for the host",
-        GapCause::Sync => "lost to synchronisation",
-        GapCause::DataDependency => "spent waiting for another stream or a copy",
-        GapCause::Dispatch => "lost between kernels launched in time",
-        GapCause::None | GapCause::Tail | GapCause::Unknown => "unexplained",
-    }
-}
-
-fn cause_word(cause: GapCause) -> &'static str {
-    match cause {
-        GapCause::LaunchBound => "launch-bound",
-        GapCause::CpuBound => "CPU-bound",
-        GapCause::Sync => "synchronisation",
-        GapCause::DataDependency => "data-dependency",
-        GapCause::Dispatch => "dispatch",
-        GapCause::None | GapCause::Tail | GapCause::Unknown => "unexplained",
-    }
+/// The steps with the most time, and their row.
+fn main_step(phases: &Phases) -> Option<(usize, &PhaseStat)> {
+    let step = phases.main_step()?;
+    let at = phases.0.iter().position(|row| std::ptr::eq(row, step))?;
+    Some((at, step))
 }
 
 /// A class as people write it.
@@ -423,8 +326,8 @@ mod tests {
         }
         let found = verdict(sample.tables);
         // 3 * 75 of 325 µs.
-        let expected = "GPU idle 69.2% of the time, launch-bound: 1,219 launches a decode step for 25.0 µs of device \
-                        work; CUDA graphs or compilation would help most.";
+        let expected = "GPU idle 69.2% of the time, all of it launch-bound. 1,219 launches per decode step for 25.0 µs of \
+                        device work; CUDA graphs or compilation would help most.";
         assert_eq!(found.sentence, expected);
         assert_eq!(found.shares.len(), 2);
         assert_eq!(found.shares[0].0, "launch_bound");
@@ -432,8 +335,7 @@ mod tests {
         assert_eq!(found.next.len(), 2);
         assert_eq!(
             found.next[0],
-            "The longest launch-bound gap: 75.0 µs before `<gemv>` on rank 0, device 0, with the host in \
-             `cudaLaunchKernel`."
+            "The longest gap (launch-bound): 75.0 µs before `<gemv>` on rank 0, device 0."
         );
     }
 
@@ -444,7 +346,8 @@ mod tests {
         sample.kernel(0, 7, 0, 42, "moe", "moe").kernel(0, 7, 42, 31, "mm", "gemm");
         sample.kernel(0, 7, 74, 27, "rest", "norm").idle(1, GapCause::Dispatch);
         // 100 of 101 busy.
-        let expected = "GPU 99.0% busy: decode is limited by kernels; 42% of device time is MoE, 31% GEMM.";
+        let expected =
+            "GPU 99.0% busy: decode is limited by kernels; 42.0% of device time is MoE, 31.0% GEMM.";
         assert_eq!(verdict(sample.tables).sentence, expected);
     }
 
@@ -452,8 +355,8 @@ mod tests {
     fn exposed_communication() {
         let mut sample = Sample::new(0);
         sample.kernel(0, 7, 0, 80, "mm", "gemm").kernel(0, 7, 80, 20, "nccl", "communication");
-        let expected = "20.0% of device time is communication, all of it exposed: hiding it behind compute would save \
-                        up to 20.0% of the time.";
+        let expected = "GPU 100.0% busy: limited by kernels; 80.0% of device time is GEMM, 20.0% communication. Exposed \
+                        communication 20.0%: none of it overlaps compute.";
         assert_eq!(verdict(sample.tables).sentence, expected);
     }
 
@@ -467,7 +370,7 @@ mod tests {
             (59, 0),
             None,
         );
-        let expected = "CPU-only trace: aten::bmm takes 59% of operator self time, aten::addmm 41%.";
+        let expected = "CPU-only trace: aten::bmm takes 59.0% of operator self time, aten::addmm 41.0%.";
         assert_eq!(verdict(sample.tables).sentence, expected);
 
         let mut sample = Sample::new(0);

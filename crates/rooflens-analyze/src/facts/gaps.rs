@@ -6,10 +6,13 @@ use rooflens_schema::tables::{Api, ApiKind, GapCause, Kernels};
 use rooflens_schema::{Opt, RankTables};
 
 use super::launches::Launches;
+use crate::interval::{Interval, length, span};
 
 /// A host that launches at least this often is busy launching. A launch costs 2 to 10 µs, an eager
 /// operator around it 10 to 50 µs, more with a profiler attached.
 pub(crate) const LAUNCHING_PACE_NS: i64 = 100_000;
+/// A launch that takes longer does more than launch: it loads or compiles its kernel first.
+const SLOW_LAUNCH_NS: i64 = 1_000_000;
 /// Longest time that a device is believed to need between two queued activities of one stream.
 pub(crate) const DISPATCH_NS: i64 = 20_000;
 /// How many calls to look back for one that waited.
@@ -20,9 +23,10 @@ const LOOK_BACK: usize = 64;
 /// The device is idle between the end of everything before and the start of an activity. Who is to
 /// blame is read off that activity's launch:
 /// * the launching call ended after the device had run dry, and most of the gap lies before that end:
-///   the host was late. If it had been waiting for the device until then and launched within 100 µs,
-///   the wait is the cause (`sync`); if its previous launch is less than 100 µs back, it was launching
-///   (`launch_bound`); else it did something else (`cpu_bound`).
+///   the host was late. If waiting for the device covers most of the gap, or ended in it and the host
+///   launched within 100 µs, the wait is the cause (`sync`); if its previous launch is less than 100 µs
+///   back, it was launching (`launch_bound`); else it did something else (`cpu_bound`), also where the
+///   launching call itself took more than 1 ms (it loads or compiles its kernel) and covers most of the gap.
 /// * otherwise the work was queued. On the stream that ran last and within 20 µs it is what the
 ///   device needs (`dispatch`), else it waited for something (`data_dependency`), which need not be
 ///   in the trace.
@@ -48,7 +52,9 @@ pub(super) fn explain(tables: &mut RankTables, launches: &Launches) {
                 let dry = start - gap;
                 kernels.gap_cause[i] = match launches.of(i) {
                     None => GapCause::Unknown,
-                    Some(call) if host_was_late(api, call, dry, start) => late_host(api, call, dry, launches),
+                    Some(call) if host_was_late(api, call, dry, start) => {
+                        late_host(api, call, (dry, start), launches)
+                    }
                     Some(_) if gap <= DISPATCH_NS && (idle == 0 || reached.1 == Some(stream)) => {
                         GapCause::Dispatch
                     }
@@ -85,8 +91,15 @@ fn host_was_late(api: &Api, call: usize, dry: i64, start: i64) -> bool {
 }
 
 /// Why the host launched after the device had run dry.
-fn late_host(api: &Api, call: usize, dry: i64, launches: &Launches) -> GapCause {
-    let tid = api.tid[call];
+fn late_host(api: &Api, call: usize, gap: Interval, launches: &Launches) -> GapCause {
+    let (tid, dry) = (api.tid[call], gap.0);
+    let covers_most = |row: usize| {
+        let (start, end) = span(api.ts_ns[row], api.dur_ns[row]);
+        length((start.max(gap.0), end.min(gap.1))) > length(gap) / 2
+    };
+    if api.dur_ns[call] > SLOW_LAUNCH_NS && covers_most(call) {
+        return GapCause::CpuBound;
+    }
     for back in (0..call).rev().take(LOOK_BACK) {
         if api.tid[back] != tid {
             break;
@@ -94,7 +107,8 @@ fn late_host(api: &Api, call: usize, dry: i64, launches: &Launches) -> GapCause 
         let end = api.ts_ns[back].saturating_add(api.dur_ns[back]);
         let waits = matches!(api.kind[back], ApiKind::Sync | ApiKind::Memcpy);
         let launched_at_once = api.ts_ns[call].saturating_sub(end) <= LAUNCHING_PACE_NS;
-        if waits && api.ts_ns[back] < dry && end >= dry && launched_at_once {
+        let held_up = api.ts_ns[back] < dry && end >= dry && launched_at_once;
+        if waits && (held_up || covers_most(back)) {
             return GapCause::Sync;
         }
         if end < dry && api.ts_ns[back].saturating_add(LAUNCHING_PACE_NS) < dry {

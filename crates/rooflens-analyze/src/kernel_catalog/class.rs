@@ -50,7 +50,7 @@ vocabulary! {
         Gemm = "gemm",
         /// Matrix × vector and vector × vector products: few tokens against a whole weight matrix.
         Gemv = "gemv",
-        /// Scaled-dot-product attention (flash, paged, MLA, sparse), with the merges of split attention.
+        /// Scaled-dot-product attention (flash, paged, MLA, sparse), with merges of split attention and indexers of sparse attention.
         Attention = "attention",
         /// Mixture of experts: routing, permutation, grouped expert GEMMs, the weighted sum of experts.
         Moe = "moe",

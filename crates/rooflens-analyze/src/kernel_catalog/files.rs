@@ -52,3 +52,7 @@ pub(super) const DTYPES: (&str, &str) =
 /// How a name is shortened.
 pub(super) const SHORT_NAMES: (&str, &str) =
     ("short-names.toml", include_str!("../../../../catalog/kernels/short-names.toml"));
+
+/// How a kernel was made, as its name tells.
+pub(super) const MAKING: (&str, &str) =
+    ("making.toml", include_str!("../../../../catalog/kernels/making.toml"));

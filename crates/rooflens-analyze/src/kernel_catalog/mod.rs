@@ -8,6 +8,7 @@ mod class;
 mod demangled;
 mod dtype;
 mod files;
+mod making;
 mod mangled;
 mod patterns;
 mod rules;
@@ -17,7 +18,9 @@ mod tests;
 
 pub use class::KernelClass;
 pub use dtype::Dtype;
+pub use making::{Compiler, Making, made_by};
 
+use making::MakingRules;
 use patterns::{Found, Patterns, WordId};
 use rules::{Matcher, Rule, RuleText};
 use serde::Deserialize;
@@ -81,6 +84,7 @@ struct Catalog {
     /// The data type that a word tells, by word; `Some(None)` for a word that hides others.
     tokens: Vec<Option<Option<Dtype>>>,
     short_names: ShortNames,
+    making: MakingRules,
 }
 
 /// The rules of one file.
@@ -89,6 +93,14 @@ struct KernelRules {
     library: Option<String>,
     guard: Matcher,
     rules: Vec<Rule<KernelClass>>,
+}
+
+impl KernelRules {
+    /// What the first rule that matches says.
+    fn says(&self, found: &Found) -> Option<KernelClass> {
+        let mut rules = self.rules.iter().filter(|_| self.guard.matches(found));
+        rules.find(|rule| rule.conditions.matches(found)).map(|rule| rule.says)
+    }
 }
 
 /// A file of kernel rules.
@@ -133,6 +145,9 @@ impl Catalog {
         if let Ok(file) = toml::from_str(files::DTYPES.1) {
             catalog.add_dtypes(file);
         }
+        if let Ok(file) = toml::from_str(files::MAKING.1) {
+            catalog.making = MakingRules::new(file, &mut catalog.patterns);
+        }
         catalog.short_names = toml::from_str(files::SHORT_NAMES.1).unwrap_or_default();
         catalog.patterns.index();
         catalog
@@ -159,11 +174,9 @@ impl Catalog {
 
     fn describe(&'static self, name: &str) -> KernelInfo {
         let name = Name::of(name);
-        let (start, types_end) = (name.start(), name.types_end());
-        let mut found = Found::new(&self.patterns);
+        let types_end = name.types_end();
         let mut tokens = Vec::new();
-        self.patterns.scan(name.text(), |word, at| {
-            found.insert(word, at == start);
+        let found = self.words(&name, |word, at| {
             if at < types_end
                 && let Some(Some(dtype)) = self.tokens.get(word)
             {
@@ -177,13 +190,36 @@ impl Catalog {
         KernelInfo { class, library, dtype, short_name: self.short_names.shorten(&name, dtype) }
     }
 
+    /// The catalog's words in a name. `each` is called with every word of the name as it is written, and
+    /// where it begins.
+    fn words(&self, name: &Name<'_>, mut each: impl FnMut(WordId, usize)) -> Found {
+        let start = name.start();
+        let mut found = Found::new(&self.patterns);
+        self.patterns.scan(name.text(), |word, at| {
+            found.insert(word, at == start);
+            each(word, at);
+        });
+        // Rules are written for demangled names; a mangled one has the same identifiers.
+        if let Some(readable) = name.readable() {
+            self.patterns.scan(&readable, |word, at| found.insert(word, at == 0));
+        }
+        found
+    }
+
     /// What the first rule that matches says, with its file's library.
+    ///
+    /// A rule that knows only whose kernel it is (class `other`) leaves what it does to the files after
+    /// it, down to the common words of the fallback.
     fn kernel(&self, found: &Found) -> Option<(KernelClass, Option<&str>)> {
-        let mut files = self.kernels.iter().filter(|file| file.guard.matches(found));
-        files.find_map(|file| {
-            let rule = file.rules.iter().find(|rule| rule.conditions.matches(found))?;
-            Some((rule.says, file.library.as_deref()))
-        })
+        let mut matches = self.kernels.iter().filter_map(|file| Some((file.says(found)?, &file.library)));
+        let (first, library) = matches.next()?;
+        let class = match first {
+            KernelClass::Other => {
+                matches.map(|(class, _)| class).find(|class| *class != first).unwrap_or(first)
+            }
+            known => known,
+        };
+        Some((class, library.as_deref()))
     }
 
     /// The data type of the leftmost token, the longest of those that begin together.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(super) struct RuleText<T> {
     /// What the rule says of a name.
-    #[serde(alias = "class", alias = "dtype")]
+    #[serde(alias = "class", alias = "dtype", alias = "mark")]
     pub(super) says: T,
     /// The name begins with one of these.
     #[serde(default)]

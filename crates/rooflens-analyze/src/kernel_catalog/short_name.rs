@@ -155,6 +155,14 @@ impl<'a> Name<'a> {
         }
     }
 
+    /// A mangled name's identifiers as a demangler would write them: `namespace::function<arguments>`.
+    pub(super) fn readable(&self) -> Option<String> {
+        match self {
+            Self::Mangled(found, _) => Some(format!("{}<{}>", found.path.join("::"), found.rest.join(", "))),
+            Self::Templated(..) | Self::Flat(_) => None,
+        }
+    }
+
     /// Where the name begins, after `void` and anonymous namespaces.
     pub(super) fn start(&self) -> usize {
         let text = self.text();

@@ -83,9 +83,10 @@ pub(super) fn align(operators: &[OperatorFloor], kernels: &[StepKernel]) -> Opti
                 let Some((operator, role)) = operators.get(row).zip(roles.get(row)) else { continue };
                 let missing = if operator.ns > 0.0 { role.missing() } else { 0.0 };
                 reach(&mut next, 1, (column, 0), missing, Move::SkipOperator);
-                // One kernel does neighbours of one kind, or small work on the way: never attention and a GEMM.
-                if open > 0 && (!role.is_main() || *role == roles[row - 1]) {
-                    let fused = if operator.ns > 0.0 { role.fused() } else { 0.05 };
+                if open > 0
+                    && let Some(fused) = role.fused(roles[row - 1])
+                {
+                    let fused = if operator.ns > 0.0 { fused } else { 0.05 };
                     reach(&mut next, 1, (column, open), fused, Move::Fuse);
                 }
                 if let Some(kernel) = kernels.get(column)
@@ -184,7 +185,7 @@ fn continues(operator: &OperatorFloor, role: Role, kernel: &StepKernel, open: us
         Role::Experts => 0.0,
         Role::Attention | Role::State => 0.05,
         Role::Norm => 0.4,
-        Role::Small | Role::Collective => 0.2,
+        Role::Small | Role::Collective | Role::Router => 0.2,
         Role::Linear if open < operator.parts.len() => 0.0,
         // A short one behind it may add up split sums; one as long is another operator's.
         Role::Linear => 1.5 * (kernel.ns / operator.ns.max(1.0)).min(1.0),

@@ -272,7 +272,8 @@ impl Folding {
     /// Gives the work of a group's operators to its kernels.
     fn spend(&mut self, alike: &Alike, operators: &[OperatorFloor], group: &Group, steps: usize) {
         let work: Vec<&OperatorFloor> = group.operators.iter().map(|at| &operators[*at]).collect();
-        if work.iter().all(|operator| Role::of(operator.class) == Role::Collective) {
+        // A collective has a line of its own, and what is fused with it (a norm) costs next to nothing.
+        if work.iter().any(|operator| Role::of(operator.class) == Role::Collective) {
             return;
         }
         let shares = shares(alike, &work, &group.kernels);

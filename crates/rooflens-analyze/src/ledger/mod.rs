@@ -107,22 +107,33 @@ impl Line {
         }
     }
 
+    /// Name for people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Line::Unneeded => "avoidable",
+            Line::LaunchBound => "launch bound",
+            Line::CpuBound => "cpu bound",
+            line => line.as_str(),
+        }
+    }
+
     /// What stands on it.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Line::Floor => "what physics demands: the least time of the model's work",
-            Line::Inefficiency => "kernels that the model needs, above their least time",
-            Line::Kernels => "kernels that the model needs; no least time is known",
-            Line::Unneeded => "copies, casts and unfused elementwise work",
-            Line::Communication => "exchange between devices, nothing else running",
-            Line::Copies => "copies and fills by the driver, nothing else running",
+            Line::Floor => "lower bound of the model's work on the device",
+            Line::Inefficiency => "kernels that the model needs, above their lower bound",
+            Line::Kernels => "kernels that the model needs; no lower bound known",
+            Line::Unneeded => "copies, casts and unfused elementwise kernels",
+            Line::Communication => "exposed communication: no compute beside it",
+            Line::Copies => "exposed memory copies and fills: no compute beside them",
             Line::LaunchBound => "idle: the host launched slower than the device ran",
             Line::CpuBound => "idle: the host was busy with something else",
             Line::Sync => "idle: the host had waited for the device",
             Line::Dependency => "idle: queued work waited for other work",
             Line::Dispatch => "idle: what the device needs between two activities",
-            Line::Unknown => "idle: the trace does not tell why",
+            Line::Unknown => "idle: the trace does not say why",
         }
     }
 

@@ -52,6 +52,8 @@ pub trait StepModel {
 pub(super) enum Role {
     /// A weight times activations.
     Linear,
+    /// The choice of experts: a small GEMM, or part of the experts' kernels.
+    Router,
     /// Routed experts.
     Experts,
     /// Attention over keys.
@@ -74,6 +76,7 @@ impl Role {
             "attn.core" | "dsa.idx_core" | "vision.core" | "vision.rel_pos" => Role::Attention,
             "attn.linear" | "gdn.core" | "gdn.solve" | "gdn.conv" | "mamba.ssd" | "mamba.conv"
             | "conv.core" => Role::State,
+            "moe.router" => Role::Router,
             "moe.routed" => Role::Experts,
             class if class.starts_with("comm.") => Role::Collective,
             _ => Role::Linear,
@@ -94,7 +97,7 @@ impl Role {
     pub(super) fn misfit(self, class: KernelClass) -> Option<f64> {
         use KernelClass as K;
         let misfit = match (self, class) {
-            (Role::Linear, K::Gemm | K::Gemv)
+            (Role::Linear | Role::Router, K::Gemm | K::Gemv)
             | (Role::Experts, K::Moe)
             | (Role::Attention, K::Attention)
             | (Role::State, K::Ssm)
@@ -102,7 +105,7 @@ impl Role {
             | (Role::Small, K::Embedding | K::Rope)
             | (Role::Collective, K::Communication) => 0.0,
             (Role::State, K::Convolution) | (Role::Attention, K::Softmax) | (Role::Norm, K::Reduction) => 0.3,
-            (Role::State, K::Attention) | (Role::Attention, K::Ssm) => 0.5,
+            (Role::State, K::Attention) | (Role::Attention, K::Ssm) | (Role::Router, K::Moe) => 0.5,
             (Role::Experts, K::Gemm | K::Gemv) => 0.6,
             (Role::Norm, K::Elementwise) | (Role::Small, K::Elementwise | K::Copy) => 0.6,
             (Role::Linear, K::Convolution | K::Other) | (Role::Attention | Role::Experts, K::Other) => 1.0,
@@ -121,22 +124,26 @@ impl Role {
             Role::Experts => 6.0,
             Role::Attention | Role::State => 5.0,
             Role::Linear => 4.0,
-            Role::Collective => 1.5,
+            Role::Collective | Role::Router => 1.5,
             Role::Norm => 0.7,
             Role::Small => 0.3,
         }
     }
 
-    /// The cost of being done by the kernel that does the operator before it.
-    pub(super) fn fused(self) -> f64 {
-        match self {
+    /// The cost of being done by the kernel that does the operator before it, which has the role `before`: a kernel
+    /// does neighbours of one kind, or small work on the way, but never attention and a GEMM. None where it cannot.
+    pub(super) fn fused(self, before: Role) -> Option<f64> {
+        if before != self && (self.is_main() || self == Role::Collective) {
+            return None;
+        }
+        Some(match self {
             Role::Attention | Role::State => 4.0,
             Role::Experts => 3.0,
             Role::Linear => 1.2,
-            Role::Collective => 1.0,
-            Role::Norm => 0.65,
+            Role::Norm | Role::Router => 0.65,
             Role::Small => 0.1,
-        }
+            Role::Collective => 0.5,
+        })
     }
 }
 

@@ -66,7 +66,7 @@ pub fn of_summary(kernels: &[TopKernel], known: &Known) -> Result<Findings, Stri
         time(busy / steps),
         time(wall / steps)
     );
-    let verdict = Verdict { sentence, shares: shares(&ledger), next: Vec::new() };
+    let verdict = Verdict { sentence, shares: shares(&ledger), next: Vec::new(), claims: Vec::new() };
     let mut findings = Findings::default();
     findings.insert("kernels", Box::new(Kernels(kernels.iter().map(stat).collect())));
     findings.insert(

@@ -41,8 +41,8 @@ pub fn plan(config: &Node) -> Result<Plan, PlanError> {
     let launch = Launch::new(&settings, &whole);
     let mut steps = Vec::new();
     for stage in Stage::ALL.iter().copied() {
-        if is_on(stage, &settings) {
-            steps.push(step(stage, &settings, &launch));
+        if settings.pipeline.has(stage) {
+            steps.extend(step(stage, &settings, &launch));
         }
     }
     if steps.is_empty() {
@@ -52,21 +52,14 @@ pub fn plan(config: &Node) -> Result<Plan, PlanError> {
     }
 }
 
-/// Headline numbers are measured wherever a workload runs at all, and never under a profiler.
-fn is_on(stage: Stage, settings: &Settings) -> bool {
-    match stage {
-        Stage::Measure => settings.pipeline.on.iter().any(|(on, _)| *on != Stage::StaticAnalysis),
-        stage => settings.pipeline.has(stage),
-    }
-}
-
-fn step(stage: Stage, settings: &Settings, launch: &Launch<'_>) -> Step {
-    match (stage, profilers::find(stage)) {
+/// The step of a stage; nothing for the cost of a model that nobody named.
+fn step(stage: Stage, settings: &Settings, launch: &Launch<'_>) -> Option<Step> {
+    Some(match (stage, profilers::find(stage)) {
         (_, Some(profiler)) => profiler.step(launch),
-        (Stage::StaticAnalysis, None) => Step::static_analysis(settings),
+        (Stage::StaticAnalysis, None) => Step::static_analysis(settings, settings.model_path()?),
         (Stage::DirectInference, None) => launch.step(stage, Pass::Predict, "answers, without any profiler"),
         _ => launch.step(Stage::Measure, Pass::Measure, "times of every step, without any profiler"),
-    }
+    })
 }
 
 impl Plan {

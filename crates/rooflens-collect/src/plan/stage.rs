@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Headline numbers, without any profiler. It has no switch.
+    /// Headline numbers, without any profiler. On unless the config switches it off.
     Measure,
     /// PyTorch's profiler.
     TorchProfiler,

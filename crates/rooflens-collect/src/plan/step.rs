@@ -98,11 +98,11 @@ pub struct StaticWork {
 }
 
 impl Step {
-    pub(super) fn static_analysis(settings: &Settings) -> Self {
+    pub(super) fn static_analysis(settings: &Settings, model: &str) -> Self {
         let sizes = &settings.pipeline.static_analysis;
         let batch = settings.runtime.batch_size;
         let work = StaticWork {
-            model: Word::path(Root::Project, &settings.model.path),
+            model: Word::path(Root::Project, model),
             dtype: settings.model.dtype.clone(),
             kv_dtype: settings.runtime.own.kv_dtype.clone(),
             hardware: settings.hardware.name.clone(),

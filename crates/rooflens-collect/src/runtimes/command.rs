@@ -28,7 +28,15 @@ impl Runtime for Command {
         keys.texts("argv")?;
         keys.name("cwd")?;
         let python = keys.optional_text("python")?.unwrap_or_else(|| USUAL_PYTHON.to_owned());
-        Ok(Own { python, tensor_parallel: 1, kv_dtype: None })
+        Ok(Own { python, tensor_parallel: 1, kv_dtype: None, model: keys.optional_text("model")? })
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        &["argv", "cwd", "python", "model"]
+    }
+
+    fn runs_the_model(&self) -> bool {
+        false
     }
 
     // A trace is there only where the program uses the probe with torch.

@@ -24,6 +24,12 @@ pub trait Runtime: Sync {
     /// # Errors
     /// [`SettingsError`], where one is missing or wrong.
     fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError>;
+    /// The keys of `runtime` that only it has, as [`Self::read`] reads them.
+    fn options(&self) -> &'static [&'static str];
+    /// Whether it runs the model that the config names.
+    fn runs_the_model(&self) -> bool {
+        true
+    }
     /// What a pass that ended well has left, from its folder. A folder must have something in it.
     fn leaves(&self, pass: Pass) -> Vec<&'static str>;
     /// What tells a profiler around it that a phase begins and ends.

@@ -25,7 +25,11 @@ impl Runtime for Pytorch {
         keys.name("device")?;
         keys.name("attention")?;
         keys.flag("compile")?;
-        Ok(Own { python: keys.name("python")?, tensor_parallel: 1, kv_dtype: None })
+        Ok(Own { python: keys.name("python")?, tensor_parallel: 1, kv_dtype: None, model: None })
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        &["python", "device", "attention", "compile"]
     }
 
     fn leaves(&self, pass: Pass) -> Vec<&'static str> {

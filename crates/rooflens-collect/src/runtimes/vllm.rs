@@ -31,7 +31,21 @@ impl Runtime for Vllm {
             python: keys.name("python")?,
             tensor_parallel: keys.positive("tensor_parallel_size")?,
             kv_dtype: Some(keys.name("kv_cache_dtype")?).filter(|dtype| dtype != "auto"),
+            model: None,
         })
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        &[
+            "python",
+            "device",
+            "max_model_len",
+            "gpu_memory_utilization",
+            "enable_prefix_caching",
+            "enforce_eager",
+            "tensor_parallel_size",
+            "kv_cache_dtype",
+        ]
     }
 
     fn leaves(&self, pass: Pass) -> Vec<&'static str> {

@@ -66,6 +66,8 @@ pub struct RuntimeSettings {
     pub env: BTreeMap<String, String>,
     /// A workload that takes longer is stopped.
     pub timeout_s: Option<u64>,
+    /// What it runs, in reports; nothing where that is the model's name.
+    pub label: Option<String>,
     /// What only this runtime has.
     pub own: Own,
 }
@@ -79,6 +81,8 @@ pub struct Own {
     pub tensor_parallel: u64,
     /// Format of cached keys and values; nothing where it is the runtime's choice.
     pub kv_dtype: Option<String>,
+    /// Folder of the model, for a runtime that does not run the one of the config.
+    pub model: Option<String>,
 }
 
 /// What is written at the end.
@@ -120,13 +124,35 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Folder of the model that is run, from the project's own; nothing where the runtime starts a
+    /// program that does not say which model it runs.
+    #[must_use]
+    pub fn model_path(&self) -> Option<&str> {
+        match self.runtime.runtime.runs_the_model() {
+            true => Some(&self.model.path),
+            false => self.runtime.own.model.as_deref(),
+        }
+    }
+
+    /// What is run, in words: the model's name, with its folder where that has another name; or what the
+    /// runtime calls its program.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let label = self.runtime.label.as_deref().unwrap_or(&self.model.name);
+        let path =
+            self.model_path().filter(|path| path.rsplit('/').find(|part| !part.is_empty()) != Some(label));
+        path.map_or_else(|| label.to_owned(), |path| format!("{label} ({path})"))
+    }
+}
+
 fn model(mut keys: Section<'_>) -> Result<Model, SettingsError> {
     let model = Model {
         name: keys.name("name")?,
         path: keys.name("path")?,
         dtype: Some(keys.choice("dtype", &["auto", "fp32", "bf16", "fp16"])?).filter(|dtype| dtype != "auto"),
     };
-    keys.choice("weights", &["random", "checkpoint"])?;
+    keys.choice("weights", &["auto", "random", "checkpoint"])?;
     keys.flag("trust_remote_code")?;
     keys.finish().map(|()| model)
 }
@@ -149,6 +175,7 @@ fn runtime(mut keys: Section<'_>) -> Result<RuntimeSettings, SettingsError> {
         batch_size: keys.positive("batch_size")?,
         env: keys.variables("env")?,
         timeout_s: keys.optional_positive("timeout_s")?,
+        label: keys.optional_text("label")?,
         own: runtime.read(&mut keys)?,
     };
     keys.finish().map(|()| settings)

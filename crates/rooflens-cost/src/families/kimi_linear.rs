@@ -9,6 +9,7 @@ use super::shapes::{PLAIN, all_reduce, pre_norm};
 use super::trunk::{self, Trunk};
 use super::{Design, Family, Source};
 use crate::config::{ConfigError, Keys};
+use crate::precision::Dtype;
 use crate::units::{Conv, DeltaRule, Dim, Linear, Norm, Unit, Weights};
 
 const KINDS: &str = "linear_attention or full_attention for each layer";
@@ -90,7 +91,8 @@ impl Family for KimiLinear {
             pre_norm(hidden, attention, below)
         };
         let layers = full.into_iter().enumerate().map(layer).collect();
-        Ok(trunk.decoder(config.tied(false)?, layers))
+        // vLLM keeps the state of delta attention in single precision, whatever the model's format.
+        Ok(Design { state: Some(Dtype::Fp32), ..trunk.decoder(config.tied(false)?, layers) })
     }
 }
 

@@ -151,6 +151,8 @@ pub struct Design {
     pub vision: Option<Tower>,
     /// Whether the class that generates text leaves the images out.
     pub vision_is_apart: bool,
+    /// Format of recurrent states, where engines keep them in another than the activations'.
+    pub state: Option<Dtype>,
     /// What had to be assumed.
     pub notes: Vec<String>,
 }
@@ -169,6 +171,7 @@ impl Design {
             drafts: Vec::new(),
             vision: None,
             vision_is_apart: false,
+            state: None,
             notes: Vec::new(),
         }
     }
@@ -235,7 +238,8 @@ pub fn read(
     keys.sort();
     keys.dedup();
     let architecture = architecture.unwrap_or(model_type).to_owned();
-    let model = assemble(family, architecture, design, dtype, &quantisation)?;
+    let mut model = assemble(family, architecture, design, dtype, &quantisation)?;
+    model.state = state_of(&source).or(model.state);
     model.check_work()?;
     Ok(Read { model, keys })
 }
@@ -268,6 +272,18 @@ fn dtype_of(source: &Source) -> Result<Dtype, ConfigError> {
         }
     }
     Ok(Dtype::Bf16)
+}
+
+/// The format of recurrent states that a config asks for.
+fn state_of(source: &Source) -> Option<Dtype> {
+    let named =
+        ["mamba_ssm_cache_dtype", "mamba_ssm_dtype"].into_iter().find_map(|key| source.text.text(key));
+    match named?.trim_start_matches("torch.") {
+        "float32" | "float" => Some(Dtype::Fp32),
+        "bfloat16" => Some(Dtype::Bf16),
+        "float16" | "half" => Some(Dtype::Fp16),
+        _ => None,
+    }
 }
 
 fn assemble(
@@ -305,6 +321,7 @@ fn assemble(
         vision_is_apart: design.vision_is_apart,
         dtype,
         kv: quantisation.kv,
+        state: design.state,
         quantisation: quantisation.name.clone(),
         notes: design.notes,
     })

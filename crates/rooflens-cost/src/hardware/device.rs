@@ -23,8 +23,11 @@ pub struct Device {
     pub peaks: Peaks,
     /// Best BF16 matrix multiplication that was measured, in FLOP/s.
     pub measured_bf16_matmul_flops_per_s: Option<f64>,
-    /// Device memory, as marketed: a GB is 10^9 bytes.
+    /// Device memory: what the driver reports where that is known, else the marketed size with 10^9 bytes
+    /// per GB.
     pub memory_bytes: Option<u64>,
+    /// Where the reported size was read; absent where `memory_bytes` is the marketed size.
+    pub memory_reported_by: Option<String>,
     /// Peak bandwidth of the device memory.
     pub bandwidth_bytes_per_s: Option<f64>,
     /// Level-2 cache, or the on-chip memory that takes its place.
@@ -37,6 +40,11 @@ pub struct Device {
     pub tdp_watts: Option<f64>,
     /// Scale-up link (NVLink, Infinity Fabric, ICI) of one device, all links together, one direction.
     pub link_bytes_per_s: Option<f64>,
+    /// Devices that the scale-up link connects: those of an HGX or OAM board, of an NVL72 rack.
+    pub devices_per_node: Option<u64>,
+    /// Whether the switch of the scale-up link reduces and multicasts (NVLink SHARP), so that an all-reduce
+    /// sends each byte once.
+    pub link_multicast: bool,
     /// Link to the host, one direction.
     pub host_link_bytes_per_s: Option<f64>,
     /// Where the figures come from.

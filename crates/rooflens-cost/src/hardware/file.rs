@@ -59,6 +59,9 @@ struct Memory {
     confidence: Confidence,
     source: Option<String>,
     size_gb: Option<f64>,
+    /// What the driver reports, in bytes.
+    reported_bytes: Option<u64>,
+    reported_by: Option<String>,
     bandwidth_gb_per_s: Option<f64>,
 }
 
@@ -72,6 +75,9 @@ struct Package {
     compute_units: Option<u32>,
     tdp_watts: Option<f64>,
     link_gb_per_s: Option<f64>,
+    devices_per_node: Option<u64>,
+    #[serde(default)]
+    link_multicast: bool,
     host_link_gb_per_s: Option<f64>,
 }
 
@@ -91,12 +97,15 @@ impl DeviceFile {
             peaks: Peaks::default(),
             measured_bf16_matmul_flops_per_s: None,
             memory_bytes: None,
+            memory_reported_by: None,
             bandwidth_bytes_per_s: None,
             l2_bytes: None,
             llc_bytes: None,
             compute_units: None,
             tdp_watts: None,
             link_bytes_per_s: None,
+            devices_per_node: None,
+            link_multicast: false,
             host_link_bytes_per_s: None,
             provenance: Provenances::default(),
             notes: self.notes,
@@ -111,7 +120,11 @@ impl DeviceFile {
         }
         if let Some(memory) = &self.memory {
             device.provenance.memory = provenance(memory.confidence, memory.source.as_ref());
-            device.memory_bytes = figures.bytes("memory.size_gb", memory.size_gb, GB)?;
+            let reported = memory.reported_bytes.map(|bytes| bytes as f64);
+            figures.scaled("memory.reported_bytes", reported, 1.0)?;
+            device.memory_bytes =
+                memory.reported_bytes.or(figures.bytes("memory.size_gb", memory.size_gb, GB)?);
+            device.memory_reported_by = memory.reported_by.clone().filter(|_| reported.is_some());
             let bandwidth = memory.bandwidth_gb_per_s;
             device.bandwidth_bytes_per_s = figures.scaled("memory.bandwidth_gb_per_s", bandwidth, GB)?;
         }
@@ -123,6 +136,10 @@ impl DeviceFile {
             device.compute_units = package.compute_units;
             device.tdp_watts = figures.scaled("package.tdp_watts", package.tdp_watts, 1.0)?;
             device.link_bytes_per_s = figures.scaled("package.link_gb_per_s", package.link_gb_per_s, GB)?;
+            let per_node = package.devices_per_node.map(|devices| devices as f64);
+            figures.scaled("package.devices_per_node", per_node, 1.0)?;
+            device.devices_per_node = package.devices_per_node;
+            device.link_multicast = package.link_multicast;
             let host_link = package.host_link_gb_per_s;
             device.host_link_bytes_per_s = figures.scaled("package.host_link_gb_per_s", host_link, GB)?;
         }

@@ -113,7 +113,8 @@ fn figures_in_base_units() {
     assert_eq!(h100.peak_flops(Dtype::Fp8), Some(1978.9e12));
     assert_eq!(h100.peak_flops(Dtype::Fp4), None);
     assert_eq!(h100.measured_bf16_matmul_flops_per_s, Some(794.5e12));
-    assert_eq!(h100.memory_bytes, Some(80_000_000_000));
+    // As the driver reports it: more than the 80 GB it is sold with.
+    assert_eq!(h100.memory_bytes, Some(81_089 * 1_048_576));
     assert_eq!(h100.bandwidth_bytes_per_s, Some(3.35e12));
     assert_eq!(h100.l2_bytes, Some(50 << 20));
     assert_eq!((h100.compute_units, h100.tdp_watts), (Some(132), Some(700.0)));
@@ -122,7 +123,7 @@ fn figures_in_base_units() {
     assert_eq!(compute.confidence, Confidence::Secondary);
 
     let a100 = find("a100");
-    assert_eq!(a100.memory_bytes, Some(80_000_000_000));
+    assert_eq!(a100.memory_bytes, Some(84_990_623_744));
     assert_eq!((a100.peak_flops(Dtype::Bf16), a100.bandwidth_bytes_per_s), (Some(312e12), Some(2.039e12)));
     assert_eq!(find("mi300x").llc_bytes, Some(256 << 20));
     assert_eq!(find("Groq LPU").memory_bytes, Some(230_000_000));

@@ -1,4 +1,7 @@
 //! Questions the other way round: what it takes to meet a target.
+//!
+//! A bound can rule a target out, never promise it: whether a target is met, and what it takes to meet it,
+//! goes by the estimate.
 
 use serde::Serialize;
 
@@ -26,19 +29,24 @@ pub struct Target {
 pub struct Needs {
     /// The target.
     pub target: Target,
-    /// The least time now, where there is a device.
+    /// The lower bound of the time now, where there is a device.
     pub now_s: Option<f64>,
-    /// Whether the target is met now, memory included.
+    /// The estimated time now, where there is a device.
+    pub estimate_s: Option<f64>,
+    /// Whether no implementation can meet the target now: the bound is longer, or it does not fit.
+    pub ruled_out: Option<bool>,
+    /// Whether the estimate meets the target now, memory included.
     pub met: Option<bool>,
     /// Useful operations a second that all devices together must do.
     pub flops_per_s: f64,
     /// Bytes a second that all devices together must move.
     pub bytes_per_s: f64,
-    /// The fewest devices in tensor parallelism, a power of two up to 1,024, that meet it and have the room.
+    /// The fewest devices in tensor parallelism, a power of two up to 1,024, with which the estimate meets it and
+    /// the model fits.
     pub devices: Option<u64>,
-    /// The largest batch that meets it and fits.
+    /// The largest batch with which the estimate meets it and that fits.
     pub largest_batch: Option<u64>,
-    /// The most tokens that meet it and fit: of the prompt, or of the context.
+    /// The most tokens with which the estimate meets it and that fit: of the prompt, or of the context.
     pub largest_context: Option<u64>,
 }
 
@@ -47,17 +55,28 @@ pub struct Needs {
 pub struct Met {
     /// The target.
     pub target: Target,
-    /// The least time, where there is a device.
+    /// The lower bound of the time, where there is a device.
     pub now_s: Option<f64>,
-    /// Whether the target is met, memory included.
+    /// The estimated time, where there is a device.
+    pub estimate_s: Option<f64>,
+    /// Whether no implementation can meet the target: the bound is longer, or it does not fit.
+    pub ruled_out: Option<bool>,
+    /// Whether the estimate meets the target, memory included.
     pub met: Option<bool>,
 }
 
 impl Met {
-    /// Whether `now_s` is within the target, on devices with room or not.
+    /// Whether a bound and an estimate are within the target, on devices with room or not.
     #[must_use]
-    pub fn new(target: Target, now_s: Option<f64>, fits: Option<bool>) -> Self {
-        Self { target, now_s, met: now_s.map(|now| now <= target.seconds && fits != Some(false)) }
+    pub fn new(target: Target, now_s: Option<f64>, estimate_s: Option<f64>, fits: Option<bool>) -> Self {
+        let within = |seconds: f64| seconds <= target.seconds && fits != Some(false);
+        Self {
+            target,
+            now_s,
+            estimate_s,
+            ruled_out: now_s.map(|now| !within(now)),
+            met: estimate_s.map(within),
+        }
     }
 }
 
@@ -76,14 +95,19 @@ pub fn needs(
 ) -> Result<Needs, EstimateError> {
     let only = only(workload, target.phase);
     let now = Estimate::new(model, setup, &only, device)?;
-    let now_s = device.and_then(|_| seconds(&now, target.phase));
+    let met = Met::new(
+        target,
+        device.and_then(|_| seconds(&now, target.phase)),
+        device.and_then(|_| estimate_s(&now, target.phase)),
+        now.memory.fits,
+    );
     let work = costs(&now, target.phase).fold(Work::default(), |sum, phase| sum + phase.tally.work());
     // Every device of a stage does as much as the busiest at most.
     let devices = setup.parallel.tp as f64 * setup.parallel.dp as f64;
     let meets = |setup: &Setup, workload: &Workload| {
         let Some(device) = device else { return false };
         let Ok(estimate) = Estimate::new(model, setup, workload, Some(device)) else { return false };
-        seconds(&estimate, target.phase).is_some_and(|seconds| seconds <= target.seconds)
+        estimate_s(&estimate, target.phase).is_some_and(|seconds| seconds <= target.seconds)
             && estimate.memory.fits != Some(false)
     };
     let last = |least: u64, most: u64, holds: &dyn Fn(u64) -> bool| match first(least, most, |n| !holds(n)) {
@@ -95,8 +119,10 @@ pub fn needs(
     let with_tokens = |tokens| with_tokens(&only, tokens);
     Ok(Needs {
         target,
-        now_s,
-        met: device.map(|_| meets(setup, &only)),
+        now_s: met.now_s,
+        estimate_s: met.estimate_s,
+        ruled_out: met.ruled_out,
+        met: met.met,
         flops_per_s: work.flops.useful as f64 * devices / target.seconds,
         bytes_per_s: work.bytes.total() as f64 * devices / target.seconds,
         devices: device.and_then(|_| {
@@ -117,7 +143,12 @@ fn costs(estimate: &Estimate, phase: Phase) -> impl Iterator<Item = &PhaseCost> 
     estimate.phases.iter().filter(move |cost| phase != Phase::Decode || cost.phase == Phase::Decode)
 }
 
-/// The least time of it.
+/// Its estimated time.
+pub(crate) fn estimate_s(estimate: &Estimate, phase: Phase) -> Option<f64> {
+    costs(estimate, phase).map(|cost| cost.time.map(|time| time.estimate_s)).sum()
+}
+
+/// The lower bound of it.
 pub(crate) fn seconds(estimate: &Estimate, phase: Phase) -> Option<f64> {
     costs(estimate, phase).map(|cost| cost.time.map(|time| time.seconds)).sum()
 }

@@ -3,15 +3,15 @@
 use serde::Serialize;
 
 use crate::estimate::{Estimate, EstimateError, PhaseCost, PhaseTime};
+use crate::figures::{Figure, Figures};
 use crate::hardware::Device;
 use crate::memory::memory;
 use crate::model::Model;
 use crate::operator::{Operator, Work};
-use crate::roof::{Limit, Roof};
+use crate::roof::Limit;
 use crate::routing::Touch;
-use crate::setup::Setup;
 use crate::step::Phase;
-use crate::tally::{Place, visit, visit_drafts};
+use crate::tally::{Place, Spent, visit, visit_drafts};
 use crate::workload::Workload;
 
 /// What a workload costs, in a line: on the busiest device of each stage, all stages together.
@@ -33,11 +33,13 @@ pub struct Summary {
     pub memory_bytes: u128,
     /// Whether it fits; null where the device's memory is not known.
     pub fits: Option<bool>,
-    /// The least time; null without a device.
+    /// The lower bound of the time; null without a device.
     pub seconds: Option<f64>,
-    /// New tokens a second, of all replicas.
+    /// The time under the estimate's assumptions; null without a device.
+    pub estimate_s: Option<f64>,
+    /// New tokens a second at the bound, of all replicas.
     pub tokens_per_s: Option<f64>,
-    /// What takes most of the time.
+    /// What takes most of the bound.
     pub limit: Option<Limit>,
     /// No run can have a higher MFU.
     pub mfu_ceiling: Option<f64>,
@@ -50,11 +52,13 @@ pub struct Summary {
 pub struct PhaseSummary {
     /// Which.
     pub phase: Phase,
-    /// The least time; null without a device.
+    /// The lower bound of the time; null without a device.
     pub seconds: Option<f64>,
-    /// New tokens a second, of all replicas.
+    /// The time under the estimate's assumptions; null without a device.
+    pub estimate_s: Option<f64>,
+    /// New tokens a second at the bound, of all replicas.
     pub tokens_per_s: Option<f64>,
-    /// What takes most of the time.
+    /// What takes most of the bound.
     pub limit: Option<Limit>,
 }
 
@@ -65,6 +69,7 @@ impl PhaseSummary {
         let line = |cost: &PhaseCost| Self {
             phase: cost.phase,
             seconds: cost.time.map(|time| time.seconds),
+            estimate_s: cost.time.map(|time| time.estimate_s),
             tokens_per_s: cost.time.map(|time| time.tokens_per_s),
             limit: cost.time.map(|time| time.limit),
         };
@@ -76,87 +81,109 @@ impl PhaseSummary {
 /// allocations.
 ///
 /// ```
-/// use rooflens_cost::{Model, Setup, Workload, hardware::Catalog, roof::Roof, sweep::summary};
+/// use rooflens_cost::figures::Figures;
+/// use rooflens_cost::{Model, Setup, Workload, hardware::Catalog, sweep::summary};
 /// # let config = br#"{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
 /// #     "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256}"#;
 /// let model = Model::from_json(config)?;
 /// let device = Catalog::embedded().find("h200")?;
-/// let roof = Roof::of(device);
+/// let figures = Figures::on(device, &Setup::default()).ok_or("no roofline")?;
 /// let mut buffer = Vec::new();
 /// for batch in [1, 2, 4, 8] {
-///     let point = summary(&model, &Setup::default(), &Workload::decode(batch, 4096), Some(device), roof.as_ref(), &mut buffer)?;
-///     assert!(point.seconds.is_some());
+///     let point = summary(&model, &figures, &Workload::decode(batch, 4096), Some(device), &mut buffer)?;
+///     assert!(point.seconds < point.estimate_s);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn summary(
     model: &Model,
-    setup: &Setup,
+    figures: &Figures,
     workload: &Workload,
     device: Option<&Device>,
-    roof: Option<&Roof>,
     buffer: &mut Vec<Operator>,
 ) -> Result<Summary, EstimateError> {
     workload.check()?;
+    let setup = &figures.bound.setup;
     if let Some(reason) = setup.parallel.fault(model.depth) {
         return Err(EstimateError::Parallel { reason });
     }
-    let sequences = setup.sequences(workload.batch);
-    let mut work = Work::default();
-    let (mut bound, mut compute, mut bytes_s) = (0.0, 0.0, 0.0);
-    let mut by_limit = [0.0; 4];
-    let mut tokens = 0;
-    let mut between_stages = 0.0;
-    let mut add = |_: Place, layers: u64, operators: &[Operator]| {
-        for operator in operators {
-            work += operator.work * u128::from(layers);
-            if let Some(roof) = roof {
-                let seconds = roof.seconds(operator).times(layers as f64);
-                bound += seconds.bound;
-                compute += seconds.compute;
-                bytes_s += seconds.memory;
-                by_limit[seconds.limit() as usize] += seconds.bound;
-            }
-        }
-    };
+    let bound = sum(model, &figures.bound, workload, buffer);
+    let roof = figures.bound.roof.as_ref();
+    let seconds = bound.seconds;
+    let estimate_s = roof.map(|_| sum(model, &figures.estimate, workload, buffer).seconds);
+    let memory = memory(model, &figures.estimate.setup, workload, 0, 0, device);
+    let timed = |value: f64| roof.map(|_| value);
+    let of_bound = |value: f64| if seconds > 0.0 { value / seconds } else { 0.0 };
+    let limits = [Limit::Compute, Limit::Vector, Limit::Memory];
+    let by_limit = bound.by_limit;
+    let limit = limits.into_iter().max_by(|a, b| by_limit[*a as usize].total_cmp(&by_limit[*b as usize]));
+    let limit = if bound.spent.link_s > bound.spent.local_s { Some(Limit::Link) } else { limit };
+    let bytes = bound.work.bytes.total();
+    Ok(Summary {
+        flops: bound.work.flops.useful,
+        bytes,
+        weight_bytes: bound.work.bytes.weights,
+        kv_read_bytes: bound.work.bytes.kv_read,
+        intensity: if bytes > 0 { bound.work.flops.useful as f64 / bytes as f64 } else { 0.0 },
+        kv_bytes: memory.kv_bytes,
+        memory_bytes: memory.total_bytes,
+        fits: memory.fits,
+        seconds: timed(seconds),
+        estimate_s,
+        tokens_per_s: timed(of_bound(bound.tokens as f64)),
+        limit: roof.and(limit),
+        mfu_ceiling: timed(of_bound(bound.compute_s)),
+        mbu_ceiling: timed(of_bound(bound.memory_s)),
+    })
+}
+
+/// What the operators of a workload add up to.
+#[derive(Default)]
+struct Sum {
+    work: Work,
+    /// From start to end, phase by phase.
+    seconds: f64,
+    spent: Spent,
+    compute_s: f64,
+    memory_s: f64,
+    by_limit: [f64; 4],
+    tokens: u128,
+}
+
+fn sum(model: &Model, figure: &Figure, workload: &Workload, buffer: &mut Vec<Operator>) -> Sum {
+    let mut sum = Sum::default();
     for phase in workload.phases() {
         let draft = match phase {
             Phase::Decode => workload.decode.map_or(0, |decode| decode.draft),
             _ => 0,
         };
-        for step in workload.steps(phase, sequences, 0) {
-            tokens += u128::from(step.new) * u128::from(workload.batch);
-            let pass = setup.pass(model, step, 0, Touch::Expected);
+        let mut spent = Spent::default();
+        for step in workload.steps(phase, figure.setup.sequences(workload.batch), 0) {
+            sum.tokens += u128::from(step.new) * u128::from(workload.batch);
+            let pass = figure.setup.pass(model, step, 0, Touch::Expected);
+            let mut add = |_: Place, layers: u64, operators: &[Operator]| {
+                for operator in operators {
+                    sum.work += operator.work * u128::from(layers);
+                    if let Some(roof) = &figure.roof {
+                        let seconds = roof.seconds(operator);
+                        let times = layers as f64;
+                        spent.add(&seconds, times);
+                        sum.compute_s += seconds.compute * times;
+                        sum.memory_s += seconds.memory * times;
+                        sum.by_limit[seconds.limit() as usize] += seconds.bound * times;
+                    }
+                }
+            };
             visit(model, &pass, buffer, &mut add);
             visit_drafts(model, &pass, draft, buffer, &mut add);
-            if let Some(roof) = roof {
-                let crossed = pass.activation_bytes(step.tokens() * u128::from(model.hidden));
-                between_stages += (setup.parallel.pp - 1) as f64 * crossed as f64 / roof.link;
-            }
+            let crossed = pass.activation_bytes(step.tokens() * u128::from(model.hidden));
+            spent.link_s += figure.between_stages(crossed);
         }
+        sum.seconds += figure.seconds(spent);
+        sum.spent.local_s += spent.local_s;
+        sum.spent.link_s += spent.link_s;
     }
-    let bound: f64 = bound + between_stages;
-    let memory = memory(model, setup, workload, 0, 0, device);
-    let timed = |value: f64| roof.map(|_| value);
-    let of_bound = |value: f64| if bound > 0.0 { value / bound } else { 0.0 };
-    let limits = [Limit::Compute, Limit::Vector, Limit::Memory, Limit::Link];
-    let limit = limits.into_iter().max_by(|a, b| by_limit[*a as usize].total_cmp(&by_limit[*b as usize]));
-    let bytes = work.bytes.total();
-    Ok(Summary {
-        flops: work.flops.useful,
-        bytes,
-        weight_bytes: work.bytes.weights,
-        kv_read_bytes: work.bytes.kv_read,
-        intensity: if bytes > 0 { work.flops.useful as f64 / bytes as f64 } else { 0.0 },
-        kv_bytes: memory.kv_bytes,
-        memory_bytes: memory.total_bytes,
-        fits: memory.fits,
-        seconds: timed(bound),
-        tokens_per_s: timed(of_bound(tokens as f64)),
-        limit: roof.and(limit),
-        mfu_ceiling: timed(of_bound(compute)),
-        mbu_ceiling: timed(of_bound(bytes_s)),
-    })
+    sum
 }
 
 impl Summary {
@@ -187,6 +214,7 @@ impl Summary {
             memory_bytes: estimate.memory.total_bytes,
             fits: estimate.memory.fits,
             seconds,
+            estimate_s: estimate.estimate_s(),
             tokens_per_s: seconds.filter(|seconds| *seconds > 0.0).map(|seconds| tokens as f64 / seconds),
             limit: times().max_by(|a, b| a.seconds.total_cmp(&b.seconds)).map(|time| time.limit),
             mfu_ceiling: weighted(|time| time.mfu_ceiling),

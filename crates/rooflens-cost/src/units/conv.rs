@@ -84,6 +84,7 @@ impl Part for Conv {
                     activations: pass.activation_bytes(2 * step.tokens() * self.local(pass)),
                 },
                 link_bytes: 0,
+                inter_node_bytes: 0,
                 copied_flops: 2 * self.copied(pass) * kernel * step.tokens(),
             },
             storage: self.storage,

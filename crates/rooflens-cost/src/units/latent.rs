@@ -34,9 +34,23 @@ pub struct LatentAttention {
     pub core: Storage,
 }
 
+/// Elements of the latent that share a scale in the 8-bit layout.
+const SCALED_ELEMENTS: u64 = 128;
+
 impl LatentAttention {
     fn cached(&self) -> u128 {
         u128::from(self.rank) + u128::from(self.rope_width)
+    }
+
+    /// Bytes of `tokens` tokens in the cache. Sparse attention in 8 bits has the layout of FlashMLA's sparse
+    /// kernels (vLLM's `fp8_ds_mla`): the latent in fp8 with a 32-bit scale for each 128 elements, the part
+    /// with a position in 16 bits. Dense attention has one scale per tensor.
+    fn cache_bytes(&self, pass: &Pass, tokens: u128) -> u128 {
+        if matches!(self.mask, Mask::TopK(_)) && pass.kv.element == Dtype::Fp8 {
+            let latent = Storage::grouped(Dtype::Fp8, SCALED_ELEMENTS, 32, Dtype::Fp8);
+            return tokens * (latent.bytes(self.rank.into()) + 2 * u128::from(self.rope_width));
+        }
+        pass.kv_bytes(tokens * self.cached())
     }
 
     /// Elements of the up-projection for `heads` heads.
@@ -56,7 +70,7 @@ impl Part for LatentAttention {
 
     fn kept(&self, pass: &Pass) -> Kept {
         // Every device keeps all of it: it has no heads to be dealt out.
-        Kept { bytes_per_token: pass.kv_bytes(self.cached()), ..Kept::default() }
+        Kept { bytes_per_token: self.cache_bytes(pass, 1), ..Kept::default() }
     }
 
     fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
@@ -127,10 +141,9 @@ impl Part for LatentAttention {
                 vector_flops: 5 * pairs * heads,
                 bytes: Bytes {
                     weights: 0,
-                    kv_read: pass.kv_bytes(
-                        u128::from(step.sequences) * u128::from(self.mask.read(step)) * self.cached(),
-                    ),
-                    kv_write: pass.kv_bytes(tokens * self.cached()),
+                    kv_read: self
+                        .cache_bytes(pass, u128::from(step.sequences) * u128::from(self.mask.read(step))),
+                    kv_write: self.cache_bytes(pass, tokens),
                     activations: pass.activation_bytes(moved),
                 },
                 ..Work::default()
@@ -177,7 +190,7 @@ impl Part for IndexScores {
 
     fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
         let step = &pass.step;
-        // Every device scores with all heads: the choice must be the same everywhere.
+        // The choice must be the same everywhere, so no device has heads of its own.
         let widths = u128::from(self.width) + u128::from(self.summed);
         let per_pair = 2 * u128::from(self.heads) * widths;
         let (past, all) = (self.keys(step.past), self.keys(step.past.saturating_add(step.new)));
@@ -189,6 +202,8 @@ impl Part for IndexScores {
             (step.tokens() * u128::from(all), sequences * summaries.pairs(step))
         };
         let tiled = sequences * tiles::pairs(step.new, past, self.heads, None, true);
+        // Every device scores all keys for all heads, or, split by token, its own part.
+        let pairs = pass.replicated_rows(pairs);
         let useful = per_pair * pairs;
         let query = u128::from(self.heads) * u128::from(self.width);
         into.push(Operator {
@@ -203,12 +218,15 @@ impl Part for IndexScores {
                 vector_flops: pairs * u128::from(self.heads),
                 bytes: Bytes {
                     weights: 0,
-                    kv_read: self.key().bytes(sequences * u128::from(past) * u128::from(self.width)),
+                    kv_read: self
+                        .key()
+                        .bytes(pass.replicated_rows(sequences * u128::from(past)) * u128::from(self.width)),
                     kv_write: self.key().bytes(sequences * u128::from(all - past) * u128::from(self.width)),
                     activations: pass.activation_bytes(step.tokens() * query),
                 },
                 link_bytes: 0,
-                copied_flops: if pass.tp.rank > 0 { useful } else { 0 },
+                inter_node_bytes: 0,
+                copied_flops: if pass.tp.rank > 0 && !pass.sequence_parallel { useful } else { 0 },
             },
             storage: Storage::plain(Dtype::Fp8),
             formula: if self.summed { "2·pairs·n_i·(d_i + 1)" } else { "2·pairs·n_i·d_i" },

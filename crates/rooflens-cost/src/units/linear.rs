@@ -124,9 +124,14 @@ impl Linear {
         self.outputs.iter().map(|output| output.local(pass.tp)).sum()
     }
 
+    /// Whether every device of tensor parallelism has all of it.
+    fn is_replicated(&self) -> bool {
+        !self.input.is_dealt() && !self.outputs.iter().any(Dim::is_dealt)
+    }
+
     /// Outputs whose products another device makes as well.
     fn copied_out(&self, pass: &Pass) -> u128 {
-        if self.input.is_dealt() {
+        if self.input.is_dealt() || self.is_replicated() && pass.sequence_parallel {
             return 0;
         }
         self.outputs.iter().filter(|output| output.is_copy(pass.tp)).map(|output| output.local(pass.tp)).sum()
@@ -155,6 +160,7 @@ impl Part for Linear {
     fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
         let step = &pass.step;
         let (counted, rows) = match self.rows {
+            Rows::Tokens if self.is_replicated() => (step.tokens(), pass.replicated_rows(step.tokens())),
             Rows::Tokens => (step.tokens(), step.tokens()),
             Rows::Sampled => (step.tokens(), u128::from(step.sequences) * u128::from(step.sampled)),
             Rows::Media => {
@@ -184,6 +190,7 @@ impl Part for Linear {
                     ..Bytes::default()
                 },
                 link_bytes: 0,
+                inter_node_bytes: 0,
                 copied_flops: 2 * rows * input * self.copied_out(pass),
             },
             storage: self.storage,

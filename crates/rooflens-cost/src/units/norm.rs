@@ -65,7 +65,7 @@ impl Part for Norm {
     }
 
     fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
-        let elements = pass.step.tokens() * u128::from(self.width);
+        let elements = pass.replicated_rows(pass.step.tokens()) * u128::from(self.width);
         let (per_element, formula) = match self.kind {
             NormKind::Rms => (4, "0 (4·T·w on the vector units)"),
             NormKind::Layer => (7, "0 (7·T·w on the vector units)"),

@@ -25,7 +25,7 @@ pub struct Product {
 
 impl Part for Product {
     fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
-        let tokens = pass.step.tokens();
+        let tokens = pass.replicated_rows(pass.step.tokens());
         let useful = tokens * u128::from(self.useful);
         into.push(Operator {
             name: self.name,
@@ -36,7 +36,7 @@ impl Part for Product {
                     activations: pass.activation_bytes(tokens * u128::from(self.moved)),
                     ..Bytes::default()
                 },
-                copied_flops: if pass.tp.rank > 0 { useful } else { 0 },
+                copied_flops: if pass.tp.rank > 0 && !pass.sequence_parallel { useful } else { 0 },
                 ..Work::default()
             },
             storage: Storage::plain(pass.activation),

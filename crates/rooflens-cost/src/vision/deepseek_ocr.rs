@@ -102,7 +102,9 @@ impl Sam {
         let windows = |heads| Span::FilledWindows { side: window, heads };
         let pixels = 3 * self.patch * self.patch;
         let mut attention = block.qkv();
-        attention.extend([block.core(), block.output(), self.positions(window)]);
+        attention.push(block.core());
+        attention.extend(block.output());
+        attention.push(self.positions(window));
         let mut whole = block.units();
         whole.push(self.positions(side));
         let embed = vec![patch(pixels, block.hidden, true), table("pos_embed", &[side, side, block.hidden])];

@@ -63,7 +63,9 @@ fn layer(block: &Block) -> Vec<Unit> {
     let mut units = block.qkv();
     // Values are normalised too, without weights.
     units.push(Unit::Norm(Norm::fused("qkv_norm", "norm", normed, 2 * block.head_dim)));
-    units.extend([block.core(), block.output(), rms_norm("post_attention_layernorm", block.hidden)]);
+    units.push(block.core());
+    units.extend(block.output());
+    units.push(rms_norm("post_attention_layernorm", block.hidden));
     units.extend(block.mlp());
     units.push(rms_norm("post_feedforward_layernorm", block.hidden));
     units

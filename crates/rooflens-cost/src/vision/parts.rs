@@ -4,7 +4,7 @@ use super::{Span, Stage};
 use crate::config::{ConfigError, Keys};
 use crate::precision::{Dtype, Storage};
 use crate::step::Mask;
-use crate::units::{Attention, Dim, KvCache, Linear, Norm, NormKind, Unit, Weights};
+use crate::units::{Attention, Collective, Dim, KvCache, Linear, Norm, NormKind, Unit, Weights};
 
 /// Stands in until the checkpoint's formats are known.
 const PLAIN: Storage = Storage::plain(Dtype::Bf16);
@@ -61,6 +61,11 @@ pub(super) fn linear(name: &'static str, class: &'static str, input: u64, output
     Unit::Linear(Linear::new(name, class, Dim::whole(input), [Dim::whole(output)]).bias(bias))
 }
 
+/// The sum over devices behind a matrix whose input is sharded.
+fn sum(width: u64) -> Unit {
+    Unit::Collective(Collective::AllReduce { width })
+}
+
 /// A convolution of `kernel` × `kernel` pixels, as a matrix over what each of its results sees.
 pub(super) fn conv(name: &'static str, kernel: u64, input: u64, output: u64, bias: bool) -> Unit {
     Unit::Linear(
@@ -95,11 +100,12 @@ pub(super) fn rms_norm(name: &'static str, width: u64) -> Unit {
     Unit::Norm(Norm { adds: false, ..Norm::residual(name, width) })
 }
 
-/// Two matrices with an activation between them.
-pub(super) fn two_layers(class: &'static str, input: u64, inner: u64, output: u64, bias: bool) -> [Unit; 2] {
-    let first = Linear::new("fc1", class, Dim::whole(input), [Dim::whole(inner)]);
+/// Two matrices with an activation between them, sharded by the columns inside.
+pub(super) fn two_layers(class: &'static str, input: u64, inner: u64, output: u64, bias: bool) -> [Unit; 3] {
+    let first = Linear::new("fc1", class, Dim::whole(input), [Dim::split(inner, 1)]);
     // GELU takes about four operations.
-    [Unit::Linear(first.bias(bias).vector(4 * inner)), linear("fc2", class, inner, output, bias)]
+    let second = Linear::new("fc2", class, Dim::split(inner, 1), [Dim::whole(output)]);
+    [Unit::Linear(first.bias(bias).vector(4 * inner)), Unit::Linear(second.bias(bias)), sum(output)]
 }
 
 /// A transformer block of a tower: every patch sees every other.
@@ -168,18 +174,22 @@ impl Block {
     }
 
     /// What mixes the heads.
-    pub fn output(&self) -> Unit {
-        linear("proj", "vision.o", self.heads * self.head_dim, self.hidden, self.attention_bias)
+    pub fn output(&self) -> [Unit; 2] {
+        let input = Dim::split(self.heads, self.head_dim);
+        let proj = Linear::new("proj", "vision.o", input, [Dim::whole(self.hidden)]);
+        [Unit::Linear(proj.bias(self.attention_bias)), sum(self.hidden)]
     }
 
     /// The norm and the feed-forward network.
     pub fn mlp(&self) -> Vec<Unit> {
         let mut units = vec![self.norm("norm2")];
         if self.gated {
-            let outputs = [Dim::whole(self.inner), Dim::whole(self.inner)];
+            let outputs = [Dim::split(self.inner, 1), Dim::split(self.inner, 1)];
             let up = Linear::new("gate_up", "vision.mlp", Dim::whole(self.hidden), outputs);
             units.push(Unit::Linear(up.bias(self.mlp_bias).vector(5 * self.inner)));
-            units.push(linear("down", "vision.mlp", self.inner, self.hidden, self.mlp_bias));
+            let input = Dim::split(self.inner, 1);
+            let down = Linear::new("down", "vision.mlp", input, [Dim::whole(self.hidden)]);
+            units.extend([Unit::Linear(down.bias(self.mlp_bias)), sum(self.hidden)]);
         } else {
             units.extend(two_layers("vision.mlp", self.hidden, self.inner, self.hidden, self.mlp_bias));
         }
@@ -189,7 +199,8 @@ impl Block {
     /// All of it.
     pub fn units(&self) -> Vec<Unit> {
         let mut units = self.qkv();
-        units.extend([self.core(), self.output()]);
+        units.push(self.core());
+        units.extend(self.output());
         units.extend(self.mlp());
         units
     }

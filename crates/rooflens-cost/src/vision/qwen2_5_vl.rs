@@ -33,7 +33,7 @@ pub fn read(root: &Keys) -> Result<Option<Tower>, ConfigError> {
     }
     let patches = Span::Patches { class: 0 };
     let merge = Span::Blocks { by: grid.merge, class: 0 };
-    let mut rest = vec![block.output()];
+    let mut rest = Vec::from(block.output());
     rest.extend(block.mlp());
     let merger = merger(hidden, grid.merge, width(&keys, "out_hidden_size", 3584)?);
     let stages = vec![

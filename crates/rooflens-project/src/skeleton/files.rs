@@ -72,6 +72,7 @@ const FILES: &[File] = &[
     file!("conf/profiling/full.yaml"),
     file!("conf/profiling/minimal.yaml"),
     file!("conf/profiling/ncu.yaml"),
+    file!("conf/profiling/none.yaml"),
     file!("conf/profiling/nsys.yaml"),
     file!("conf/profiling/roofline-only.yaml"),
     file!("conf/profiling/torch.yaml"),
@@ -95,6 +96,7 @@ const FILES: &[File] = &[
     file!("models/tiny-random/config.json"),
     file!("models/tiny-random/tokenizer.json"),
     file!("models/tiny-random/tokenizer_config.json"),
+    file!("models/tiny-random/weights.random"),
     file!("third_party/README.md"),
     file!("third_party/externals.lock"),
 ];

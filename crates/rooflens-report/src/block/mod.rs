@@ -34,6 +34,13 @@ pub enum Block {
     Remarks(Vec<Remark>),
     /// A figure that has a file of its own.
     Drawing(Drawing),
+    /// What is there for those who want it: closed on a page until it is opened.
+    Folded {
+        /// What stands there while it is closed.
+        title: String,
+        /// What it opens to.
+        blocks: Vec<Block>,
+    },
 }
 
 /// A named value.

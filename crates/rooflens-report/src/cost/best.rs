@@ -50,7 +50,7 @@ fn tokens(point: &Point<'_>) -> Option<f64> {
 fn best_sentence(sweep: &Points<'_>) -> String {
     let time = |point: &Point<'_>| point.last().and_then(|phase| phase.seconds).map(|seconds| -seconds);
     let doing = match sweep.points.first().and_then(Point::last).map(|phase| phase.phase) {
-        Some(Phase::Decode) => "Decoding",
+        Some(Phase::Decode) => "Decode",
         Some(Phase::Vision) => "Vision",
         _ => "Prefill",
     };
@@ -66,7 +66,7 @@ fn best_sentence(sweep: &Points<'_>) -> String {
         Some((most, place)) => {
             let most = format::mean(most);
             format!(
-                "{doing} takes at least {fastest}, at {at}; of what fits, {place} makes most tokens a second: {most}."
+                "{doing} takes at least {fastest}, at {at}; of what fits, {place} has the highest bound on tokens/s: {most}."
             )
         }
         None => format!("{doing} takes at least {fastest}, at {at}; nothing fits."),
@@ -83,18 +83,24 @@ fn targets_sentence(sweep: &Points<'_>) -> Option<String> {
         return None;
     }
     if targets.iter().any(|met| met.now_s.is_none()) {
-        return Some(format!("Whether {names} can be met is known with --hardware."));
+        return Some(format!("--hardware tells whether {names} can be met."));
     }
     let verb = if targets.len() == 1 { "is" } else { "are" };
     let all = number(sweep.points.len());
     let meets = |point: &Point<'_>| point.targets.iter().all(|met| met.met == Some(true));
     let good = sweep.points.iter().filter(|point| meets(point)).count();
     Some(match best(sweep, meets, tokens) {
-        None => format!("{names} {verb} met by none of {all} points."),
+        None => {
+            let open = |point: &&Point<'_>| point.targets.iter().all(|met| met.ruled_out == Some(false));
+            let open = number(sweep.points.iter().filter(open).count());
+            format!(
+                "{names} {verb} met by the estimate at none of {all} points, and not ruled out at {open}."
+            )
+        }
         Some((most, at)) => {
             let (good, most) = (number(good), format::mean(most));
             format!(
-                "{names} {verb} met by {good} of {all} points, with most tokens a second at {at}: {most}."
+                "{names} {verb} met by the estimate at {good} of {all} points; the highest bound on tokens/s of these is {most}, at {at}."
             )
         }
     })

@@ -115,11 +115,11 @@ fn words(row: &Difference) -> String {
     let words = match row.name {
         "params.total" => "parameters",
         "params.active" => "active parameters",
-        "kv.bytes_per_token" => "cache a token",
-        "memory.total_bytes" => "memory of a device",
-        "flops.useful" => "operations",
+        "kv.bytes_per_token" => "KV cache per token",
+        "memory.total_bytes" => "memory per device",
+        "flops.useful" => "model FLOPs",
         "bytes.total" => "bytes moved",
-        "seconds" => "least time",
+        "seconds" => "lower bound ≥",
         other => other,
     };
     match row.phase {

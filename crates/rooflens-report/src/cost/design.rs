@@ -23,6 +23,10 @@ pub fn design(name: &str, document: &Document, rows: usize) -> Vec<Part> {
             blocks: phase_blocks(document, phase, rows),
         });
     }
+    if !document.refused.is_empty() {
+        let lines = document.refused.iter().map(|refusal| format!("refused by engines: {}", refusal.reason));
+        parts.push(Part { name: "layout", title: "Layout", blocks: vec![Block::Lines(lines.collect())] });
+    }
     parts.push(Part { name: "memory", title: "Memory", blocks: vec![Block::Facts(memory(document))] });
     if !document.needs.is_empty() {
         let blocks = document.needs.iter().map(|needs| Block::Facts(needs::facts(needs, document))).collect();
@@ -30,16 +34,16 @@ pub fn design(name: &str, document: &Document, rows: usize) -> Vec<Part> {
     }
     if let Some(crossovers) = &document.crossovers {
         let blocks = vec![Block::Lines(needs::crossover_lines(crossovers, document))];
-        parts.push(Part { name: "crossovers", title: "Turning points", blocks });
+        parts.push(Part { name: "crossovers", title: "Crossovers", blocks });
     }
     parts.push(assumptions(&document.assumptions));
     parts
 }
 
-/// What the numbers rest on.
+/// What is assumed.
 pub(super) fn assumptions(lines: &[String]) -> Part {
     let blocks = vec![Block::Lines(lines.to_vec())];
-    Part { name: "assumptions", title: "Rests on", blocks }
+    Part { name: "assumptions", title: "Assumptions", blocks }
 }
 
 fn model(name: &str, document: &Document) -> Vec<Fact> {
@@ -64,17 +68,18 @@ fn model(name: &str, document: &Document) -> Vec<Fact> {
     let weights = facts.quantisation.clone().unwrap_or_else(|| facts.dtype.to_owned());
     found.push(Fact::new("weights", Cell::text(weights)));
     let cache = &document.kv.cache;
-    found.push(Fact::new("cache a token", Cell::Amount(cache.bytes_per_token as f64, "B")));
+    found.push(Fact::new("KV cache per token", Cell::Amount(cache.bytes_per_token as f64, "B")));
     for window in &cache.windows {
         let words = format!(
-            "of the last {} in {}",
+            "sliding window of {} in {}",
             format::count(window.tokens as i64),
             format::plural(window.layers as i64, "layer"),
         );
         found.push(Fact::new(words, bytes(window.bytes_per_token)));
     }
     if cache.bytes_per_sequence > 0 {
-        found.push(Fact::new("states a sequence", bytes(cache.bytes_per_sequence)));
+        found.push(Fact::new("states per sequence", bytes(cache.bytes_per_sequence)));
+        found.push(Fact::new("state format", Cell::text(document.kv.state_dtype)));
     }
     found
 }
@@ -82,31 +87,33 @@ fn model(name: &str, document: &Document) -> Vec<Fact> {
 fn phase_blocks(document: &Document, phase: &PhaseFacts, rows: usize) -> Vec<Block> {
     let mut facts = vec![];
     if let Some(time) = &phase.time {
-        facts.push(Fact::new("at least", seconds(time.seconds)));
+        facts.push(Fact::new("lower bound ≥", seconds(time.seconds)));
+        facts.push(Fact::new("estimate", seconds(time.estimate_s)));
         if time.band.max > time.band.min {
             let band =
                 format!("{} to {}", format::time(time.band.min * 1e9), format::time(time.band.max * 1e9));
-            facts.push(Fact::new("by routing", Cell::text(band)));
+            facts.push(Fact::new("bound by routing", Cell::text(band)));
         }
         let drafts = phase.phase == Phase::Decode && document.workload.decode.is_some_and(|it| it.draft > 0);
-        let tokens = if drafts { "tokens/s if every draft is right" } else { "tokens/s" };
-        facts.push(Fact::new(tokens, Cell::Mean(time.tokens_per_s)));
-        facts.push(Fact::new("MFU at most", Cell::Share(time.mfu_ceiling)));
-        facts.push(Fact::new("MBU at most", Cell::Share(time.mbu_ceiling)));
+        let accepted = if drafts { " with every draft accepted" } else { "" };
+        facts.push(Fact::new(format!("tokens/s{accepted} ≤"), Cell::Mean(time.tokens_per_s)));
+        facts.push(Fact::new("estimated tokens/s", Cell::Mean(time.estimate_tokens_per_s)));
+        facts.push(Fact::new("MFU ≤", Cell::Share(time.mfu_ceiling)));
+        facts.push(Fact::new("MBU ≤", Cell::Share(time.mbu_ceiling)));
         if let Some(joules) = time.joules_per_token {
             let energy = if joules < 0.1 { (joules * 1e3, "mJ/token") } else { (joules, "J/token") };
-            facts.push(Fact::new("at TDP", Cell::Amount(energy.0, energy.1)));
+            facts.push(Fact::new("estimated at TDP", Cell::Amount(energy.0, energy.1)));
         }
     }
     let totals = &phase.totals;
     if document.setup.parallel.devices() > 1 {
         facts.push(Fact::plain("on the busiest device"));
     }
-    facts.push(Fact::new("useful", flops(totals.flops.useful)));
+    facts.push(Fact::new("model FLOPs", flops(totals.flops.useful)));
     if totals.flops.as_counted != totals.flops.useful {
         facts.push(Fact::new("as PyTorch counts", flops(totals.flops.as_counted)));
     }
-    facts.push(Fact::new("moved", bytes(totals.bytes.total)));
+    facts.push(Fact::new("bytes moved", bytes(totals.bytes.total)));
     facts.push(Fact::new("FLOP/B", Cell::or(totals.intensity, Cell::Mean, "nothing moves")));
     let mut classes: Vec<Class> = totals.classes.iter().map(|(name, class)| (*name, class.clone())).collect();
     let weight = |class: &ClassTotals| class.seconds.unwrap_or(class.flops.useful as f64);
@@ -120,17 +127,18 @@ type Class = (&'static str, ClassTotals);
 
 const CLASSES: &[Field<Class>] = &[
     (Column::text("class", "class"), |class| Cell::code(class.0)),
-    (Column::number("seconds", "least time"), |class| Cell::or(class.1.seconds, seconds, NO_DEVICE)),
+    (Column::number("seconds", "lower bound ≥"), |class| Cell::or(class.1.seconds, seconds, NO_DEVICE)),
+    (Column::number("estimate_s", "estimate"), |class| Cell::or(class.1.estimate_s, seconds, NO_DEVICE)),
     (Column::bar("share", "share"), |class| Cell::or(class.1.share, Cell::Share, NO_DEVICE)),
     (Column::text("limit", "bound by"), |class| {
         Cell::or(class.1.limit, |limit| Cell::word(limit.as_str()), NO_DEVICE)
     }),
-    (Column::number("flops_useful", "useful").at(Level::Screen), |class| flops(class.1.flops.useful)),
+    (Column::number("flops_useful", "model FLOPs").at(Level::Screen), |class| flops(class.1.flops.useful)),
     (Column::number("flops_as_counted", "as counted").at(Level::Page), |class| {
         flops(class.1.flops.as_counted)
     }),
     (Column::number("flops_issued", "issued").at(Level::Page), |class| flops(class.1.flops.issued)),
-    (Column::number("bytes", "moved").at(Level::Screen), |class| bytes(class.1.bytes.total)),
+    (Column::number("bytes", "bytes moved").at(Level::Screen), |class| bytes(class.1.bytes.total)),
     (Column::number("intensity", "FLOP/B").at(Level::Screen), |class| {
         Cell::or(class.1.intensity, Cell::Mean, "nothing moves")
     }),
@@ -140,19 +148,21 @@ fn memory(document: &Document) -> Vec<Fact> {
     let memory = &document.memory;
     let mut facts = vec![
         Fact::new("weights", bytes(memory.weights_bytes)),
-        Fact::new("cache", bytes(memory.kv_bytes)),
+        Fact::new("KV cache", bytes(memory.kv_bytes)),
         Fact::new("activations", bytes(memory.activations_bytes)),
-        Fact::new("in all", bytes(memory.total_bytes)),
+        Fact::new("total", bytes(memory.total_bytes)),
     ];
     if let (Some(usable), Some(fits)) = (memory.usable_bytes, memory.fits) {
         facts.push(Fact::new("usable", bytes(usable)));
         facts.push(Fact::new("fits", Cell::word(if fits { "yes" } else { "no" })));
     }
     if let Some(batch) = memory.largest_batch {
-        facts.push(Fact::new(
-            "largest batch that fits",
-            Cell::Count(i64::try_from(batch).unwrap_or(i64::MAX)),
-        ));
+        let words = format!(
+            "{} (prefill in steps of {} tokens)",
+            format::count(i64::try_from(batch).unwrap_or(i64::MAX)),
+            format::count(i64::try_from(memory.prefill_step_tokens).unwrap_or(i64::MAX)),
+        );
+        facts.push(Fact::new("largest batch that fits", Cell::text(words)));
     }
     facts
 }

@@ -37,7 +37,7 @@ pub fn design_figures(name: &str, document: &Document) -> Vec<Figure> {
         }
     }
     let seconds = |class: &ClassTotals| class.seconds.unwrap_or(0.0);
-    let chart = by_class(name, document, "Least time by class of operator", ("least time", "s"), seconds);
+    let chart = by_class(name, document, "Lower bound by class of operator", ("lower bound", "s"), seconds);
     figures.push(Figure { file_name: "time-by-class.svg".to_owned(), svg: chart.svg() });
     figures
 }
@@ -97,7 +97,7 @@ fn roofline(
         subtitle: subtitle(name, document),
         devices: vec![Device::new(&*device.name, device.bandwidth_bytes_per_s?, peaks)],
         operators: operators.collect(),
-        weight: "share of the least time".to_owned(),
+        weight: "share of the lower bound".to_owned(),
     })
 }
 

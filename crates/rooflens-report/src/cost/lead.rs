@@ -1,4 +1,4 @@
-//! The sentence everything begins with.
+//! The first sentences.
 
 use rooflens_cost::compare::{Difference, Differences};
 use rooflens_cost::document::{Document, PhaseFacts};
@@ -11,18 +11,18 @@ use rooflens_cost::step::Phase;
 use super::phase_title;
 use crate::format;
 
-/// What a design does in which time, whether it fits, and whether targets are met.
+/// How long each phase takes, whether the model fits, whether targets are ruled out or met.
 pub(super) fn design(name: &str, document: &Document) -> String {
     let mut sentences = Vec::new();
     for (index, phase) in document.phases.iter().enumerate() {
-        let who = if index == 0 { name } else { "It" };
-        sentences.push(phase_sentence(who, document, phase, index == 0));
+        sentences.push(phase_sentence(name, document, phase, index == 0));
     }
     if document.phases.is_empty() {
         sentences.push(format!("{name} has nothing to do."));
     }
     sentences.extend(document.needs.iter().map(target_sentence));
     sentences.extend(room_sentence(document));
+    sentences.extend(refused_sentence(document));
     sentences.join(" ")
 }
 
@@ -38,7 +38,7 @@ pub(super) fn comparison(name: &str, base: &str, document: &Document, difference
         if let Some(row) = of("seconds", Some(phase)) {
             let time = |seconds: f64| format::time(seconds * 1e9);
             let (before, after) = (time(row.values.base), time(row.values.value));
-            changes.push(format!("{title} {} ({after} for {before} at least)", change(row)));
+            changes.push(format!("{title} {} (lower bound {before} → {after})", change(row)));
         } else if let (Some(flops), Some(bytes)) =
             (of("flops.useful", Some(phase)), of("bytes.total", Some(phase)))
         {
@@ -47,7 +47,7 @@ pub(super) fn comparison(name: &str, base: &str, document: &Document, difference
     }
     for (number, words) in [
         ("params.total", "parameters"),
-        ("kv.bytes_per_token", "cache a token"),
+        ("kv.bytes_per_token", "KV cache per token"),
         ("memory.total_bytes", "memory"),
     ] {
         changes.extend(of(number, None).map(|row| format!("{words} {}", change(row))));
@@ -58,23 +58,24 @@ pub(super) fn comparison(name: &str, base: &str, document: &Document, difference
     sentences.join(" ")
 }
 
-fn phase_sentence(who: &str, document: &Document, phase: &PhaseFacts, first: bool) -> String {
-    let does = does(document, phase);
+fn phase_sentence(name: &str, document: &Document, phase: &PhaseFacts, first: bool) -> String {
+    let what = what(document, phase);
     let devices = document.setup.parallel.devices();
+    let of = if first { format!(" of {name}") } else { String::new() };
     let Some(time) = &phase.time else {
         let flops = format::amount(phase.totals.flops.useful as f64, "FLOP");
         let moved = format::amount(phase.totals.bytes.total as f64, "B");
         let each = if devices > 1 { " on the busiest device" } else { "" };
-        return format!("{who} {does} with {flops} and {moved} moved{each}.");
+        return format!("{what}{of} takes {flops} and moves {moved}{each}.");
     };
     let on = match (&document.hardware, devices) {
         (Some(device), 1) if first => format!(" on {}", device.name),
         (Some(device), devices) if first => format!(" on {devices} × {}", device.name),
         _ => String::new(),
     };
-    let least = format::time(time.seconds * 1e9);
+    let (least, estimate) = (format::time(time.seconds * 1e9), format::time(time.estimate_s * 1e9));
     let routed = routing_words(&document.setup.routing, time);
-    format!("{who} {does} in at least {least}{routed}{on}, {}.", limit_words(time))
+    format!("{what}{of} takes at least {least}{routed}{on}, {}; estimate {estimate}.", limit_words(time))
 }
 
 /// Under which choice of experts a time holds, where another choice would change it.
@@ -89,62 +90,68 @@ fn routing_words(routing: &Routing, time: &PhaseTime) -> String {
         Routing::Histogram { .. } => "measured",
     };
     let (least, most) = (format::time(time.band.min * 1e9), format::time(time.band.max * 1e9));
-    format!(" with {how} routing ({least} to {most} with any)")
+    format!(" with {how} routing ({least} to {most} by routing)")
 }
 
-/// What a phase does, as a verb with its objects.
-fn does(document: &Document, phase: &PhaseFacts) -> String {
+/// The work of a phase.
+fn what(document: &Document, phase: &PhaseFacts) -> String {
     let workload = &document.workload;
     let batch = workload.batch as i64;
     let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
+    let at_batch = |with: &str| match batch {
+        1 => String::new(),
+        _ => format!("{with}batch {}", format::count(batch)),
+    };
     match phase.phase {
-        Phase::Vision => match (workload.images.as_ref().map_or(1, |images| images.count), batch) {
-            (1, 1) => "looks at an image".to_owned(),
-            (images, 1) => format!("looks at {} images", count(images)),
-            (images, batch) => {
-                format!("looks at {} of each of {} sequences", images_of(images), format::count(batch))
-            }
-        },
+        Phase::Vision => {
+            let images = workload.images.as_ref().map_or(1, |images| images.count);
+            let each = if batch == 1 {
+                String::new()
+            } else {
+                format!(" in each of {} sequences", format::count(batch))
+            };
+            format!("The vision tower over {}{each}", format::plural(images as i64, "image"))
+        }
         Phase::Prefill => {
-            let tokens = count(workload.prefill.map_or(0, |prefill| prefill.tokens));
+            let text = workload.prefill.map_or(0, |prefill| prefill.tokens);
+            let each = u64::try_from(phase.tokens / u128::from(workload.batch.max(1))).unwrap_or(u64::MAX);
+            let tokens = match each.checked_sub(text) {
+                Some(images) if images > 0 => {
+                    format!("{} tokens ({} text, {} image)", count(each), count(text), count(images))
+                }
+                _ => format!("{} tokens", count(text)),
+            };
             let after = match workload.prefill.map_or(0, |prefill| prefill.prefix) {
                 0 => String::new(),
-                prefix => format!(" after {} in the cache", count(prefix)),
+                prefix => format!(" after {} in the KV cache", count(prefix)),
             };
-            match batch {
-                1 => format!("reads {tokens} tokens{after}"),
-                _ => format!("reads {} prompts of {tokens} tokens{after}", format::count(batch)),
-            }
+            format!("Prefill of {tokens}{after}{}", at_batch(" at "))
         }
         Phase::Decode => {
             let decode = workload.decode;
             let context = count(decode.map_or(0, |decode| decode.context));
-            let tokens = match (phase.steps, decode.map_or(0, |decode| decode.draft)) {
-                (1, 0) => "makes a token".to_owned(),
-                (steps, 0) => format!("makes {} tokens", count(steps)),
-                (1, draft) => format!("checks {} tokens in a step", count(draft + 1)),
-                (steps, draft) => {
-                    format!("checks {} tokens in each of {} steps", count(draft + 1), count(steps))
-                }
+            let steps = match phase.steps {
+                1 => "One decode step".to_owned(),
+                steps => format!("{} decode steps", count(steps)),
             };
-            let sequences = match batch {
+            let draft = match decode.map_or(0, |decode| decode.draft) {
+                0 => String::new(),
+                draft => format!(", {} draft tokens", count(draft)),
+            };
+            let batch = match batch {
                 1 => String::new(),
-                _ => format!(" for each of {} sequences", format::count(batch)),
+                _ => format!("batch {}, ", format::count(batch)),
             };
-            format!("{tokens}{sequences} at context {context}")
+            format!("{steps} ({batch}context {context}{draft})")
         }
     }
 }
 
-fn images_of(images: u64) -> String {
-    if images == 1 { "the image".to_owned() } else { format!("{images} images") }
-}
-
 fn limit_words(time: &PhaseTime) -> String {
     match time.limit {
-        Limit::Compute => format!("bound by compute (MFU at most {})", format::share(time.mfu_ceiling)),
+        Limit::Compute => format!("bound by compute (MFU ≤ {})", format::share(time.mfu_ceiling)),
         Limit::Memory => {
-            format!("bound by memory bandwidth (MFU at most {})", format::share(time.mfu_ceiling))
+            format!("bound by memory bandwidth (MFU ≤ {})", format::share(time.mfu_ceiling))
         }
         Limit::Vector => "bound by the vector units".to_owned(),
         Limit::Link => "bound by the links between devices".to_owned(),
@@ -154,24 +161,35 @@ fn limit_words(time: &PhaseTime) -> String {
 fn target_sentence(needs: &Needs) -> String {
     let name = target_name(needs.target.phase);
     let target = format::time(needs.target.seconds * 1e9);
-    let now = needs.now_s.map(|seconds| format::time(seconds * 1e9)).unwrap_or_default();
-    match needs.met {
-        None => format!(
-            "{name} {target} takes {} and {}.",
+    let time = |seconds: Option<f64>| seconds.map(|seconds| format::time(seconds * 1e9)).unwrap_or_default();
+    let (bound, estimate) = (time(needs.now_s), time(needs.estimate_s));
+    match (needs.ruled_out, needs.met) {
+        (None, _) | (_, None) => format!(
+            "{name} {target} needs {} and {}.",
             format::amount(needs.flops_per_s, "FLOP/s"),
             format::amount(needs.bytes_per_s, "B/s")
         ),
-        Some(true) => format!("{name} {target} can be met: at least {now}."),
-        Some(false) if needs.now_s.is_some_and(|seconds| seconds <= needs.target.seconds) => {
-            format!("{name} {target} cannot be met: {now} would do, but memory does not.")
+        (Some(true), _) if needs.now_s.is_some_and(|seconds| seconds <= needs.target.seconds) => {
+            format!("{name} {target} is ruled out: the model does not fit.")
         }
-        Some(false) => format!("{name} {target} cannot be met: at least {now}."),
+        (Some(true), _) => format!("{name} {target} is ruled out: the lower bound is {bound}."),
+        (Some(false), Some(true)) => {
+            format!("{name} {target} is met by the estimate: {estimate} (lower bound {bound}).")
+        }
+        (Some(false), Some(false)) => {
+            format!("{name} {target} is not ruled out (lower bound {bound}), but the estimate is {estimate}.")
+        }
     }
 }
 
 /// What a target is called.
 pub(super) fn target_name(phase: Phase) -> &'static str {
     if phase == Phase::Decode { "TPOT" } else { "TTFT" }
+}
+
+fn refused_sentence(document: &Document) -> Option<String> {
+    let first = document.refused.first()?;
+    Some(format!("Engines refuse this layout: {}.", first.reason))
 }
 
 fn room_sentence(document: &Document) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Turning points and targets.
+//! Crossovers and targets.
 
 use rooflens_cost::crossover::Crossovers;
 use rooflens_cost::document::Document;
@@ -14,7 +14,7 @@ use crate::format;
 const MOST_BATCH: u64 = 1 << 18;
 const MOST_TOKENS: u64 = 1 << 24;
 
-/// Where decoding changes its nature, by batch and by context.
+/// Where decode becomes compute-bound, by batch, and KV-bound, by context.
 pub(super) fn crossover_lines(crossovers: &Crossovers, document: &Document) -> Vec<String> {
     let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
     let context = count(document.workload.decode.map_or(0, |decode| decode.context));
@@ -32,12 +32,14 @@ pub(super) fn crossover_lines(crossovers: &Crossovers, document: &Document) -> V
     let turns: Vec<String> = turns.collect();
     let turns = if turns.is_empty() { String::new() } else { format!(" ({})", turns.join(", ")) };
     let kv = match crossovers.kv_bound_context {
-        Some(0) => "the cache is read more than the weights at any context".to_owned(),
-        Some(tokens) => format!("the cache is read more than the weights from context {}", count(tokens)),
-        None => "the weights are read more than the cache at any context".to_owned(),
+        Some(0) => "reading the KV cache outweighs reading the weights at any context".to_owned(),
+        Some(tokens) => {
+            format!("reading the KV cache outweighs reading the weights from context {}", count(tokens))
+        }
+        None => "reading the weights outweighs reading the KV cache at any context".to_owned(),
     };
     vec![
-        format!("at context {context}, decoding is bound by compute {whole}{turns}"),
+        format!("at context {context}, decode is compute-bound {whole}{turns}"),
         format!("at batch {}, {kv}", count(document.workload.batch)),
     ]
 }
@@ -46,30 +48,40 @@ pub(super) fn crossover_lines(crossovers: &Crossovers, document: &Document) -> V
 pub(super) fn facts(needs: &Needs, document: &Document) -> Vec<Fact> {
     let context = match needs.target.phase {
         Phase::Decode => "largest context",
-        _ => "longest prompt",
+        _ => "longest prefill",
     };
     let mut facts = vec![Fact::new(target_name(needs.target.phase), seconds(needs.target.seconds))];
     let asked = only(&document.workload, needs.target.phase);
     if asked.phases().iter().any(|phase| !document.workload.phases().contains(phase)) {
         // A phase that the workload does not have: with which tokens it was asked for.
         facts.extend(
-            asked.prefill.map(|prefill| Fact::new("for prompts of", Cell::Count(prefill.tokens as i64))),
+            asked.prefill.map(|prefill| Fact::new("prefill tokens", Cell::Count(prefill.tokens as i64))),
         );
         facts.extend(asked.decode.map(|decode| Fact::new("at context", Cell::Count(decode.context as i64))));
     }
-    if let (Some(now), Some(met)) = (needs.now_s, needs.met) {
-        facts.push(Fact::new("met", Cell::word(if met { "yes" } else { "no" })));
-        facts.push(Fact::new("at least", seconds(now)));
+    if let (Some(now), Some(estimate)) = (needs.now_s, needs.estimate_s) {
+        facts.push(Fact::new("verdict", Cell::word(verdict(needs.ruled_out, needs.met))));
+        facts.push(Fact::new("lower bound ≥", seconds(now)));
+        facts.push(Fact::new("estimate", seconds(estimate)));
     }
-    facts.push(Fact::new("takes of all devices", Cell::Amount(needs.flops_per_s, "FLOP/s")));
+    facts.push(Fact::new("needs of all devices", Cell::Amount(needs.flops_per_s, "FLOP/s")));
     facts.push(Fact::new("and", Cell::Amount(needs.bytes_per_s, "B/s")));
     if needs.now_s.is_some() {
         let devices = needs.devices.map_or("over 1,024".to_owned(), |devices| format::count(devices as i64));
-        facts.push(Fact::new("fewest devices by tp alone", Cell::text(devices)));
+        facts.push(Fact::new("by the estimate: smallest tp", Cell::text(devices)));
         facts.push(Fact::new("largest batch", most(needs.largest_batch, MOST_BATCH)));
         facts.push(Fact::new(context, most(needs.largest_context, MOST_TOKENS)));
     }
     facts
+}
+
+/// What a bound and an estimate say of a target.
+pub(super) fn verdict(ruled_out: Option<bool>, met: Option<bool>) -> &'static str {
+    match (ruled_out, met) {
+        (Some(true), _) => "ruled out",
+        (_, Some(true)) => "met",
+        _ => "not ruled out",
+    }
 }
 
 /// The largest number that meets a target: an answer, also where there is none.

@@ -46,26 +46,24 @@ const FIELDS: &[Field<Row>] = &[
     (Column::number("count", "×"), |row| Cell::Count(row.1.count as i64)),
     (Column::text("dtype", "type").at(Level::Page), |row| Cell::word(row.1.dtype)),
     (Column::text("storage", "stored").at(Level::Page), |row| Cell::text(&row.1.storage)),
-    (Column::number("seconds", "time each"), |row| {
+    (Column::number("seconds", "lower bound ≥"), |row| {
         Cell::or(row.1.seconds, |time| seconds(time.bound), NO_DEVICE)
     }),
     (Column::bar("share", "share"), |row| Cell::or(row.1.share, Cell::Share, NO_DEVICE)),
     (Column::text("limit", "bound by"), |row| {
         Cell::or(row.1.limit, |limit| Cell::word(limit.as_str()), NO_DEVICE)
     }),
-    (Column::number("flops_useful", "useful").at(Level::Screen), |row| flops(row.1.flops.useful)),
+    (Column::number("flops_useful", "model FLOPs").at(Level::Screen), |row| flops(row.1.flops.useful)),
     (Column::number("flops_as_counted", "as counted").at(Level::Page), |row| flops(row.1.flops.as_counted)),
     (Column::number("flops_issued", "issued").at(Level::Page), |row| flops(row.1.flops.issued)),
     (Column::number("vector_flops", "vector").at(Level::Page), |row| flops(row.1.vector_flops)),
     (Column::number("weight_bytes", "weights").at(Level::Page), |row| bytes(row.1.bytes.parts.weights)),
-    (Column::number("kv_read_bytes", "cache read").at(Level::Page), |row| bytes(row.1.bytes.parts.kv_read)),
-    (Column::number("kv_write_bytes", "cache written").at(Level::Page), |row| {
-        bytes(row.1.bytes.parts.kv_write)
-    }),
+    (Column::number("kv_read_bytes", "KV read").at(Level::Page), |row| bytes(row.1.bytes.parts.kv_read)),
+    (Column::number("kv_write_bytes", "KV written").at(Level::Page), |row| bytes(row.1.bytes.parts.kv_write)),
     (Column::number("activation_bytes", "activations").at(Level::Page), |row| {
         bytes(row.1.bytes.parts.activations)
     }),
-    (Column::number("bytes", "moved").at(Level::Screen), |row| bytes(row.1.bytes.total)),
+    (Column::number("bytes", "bytes moved").at(Level::Screen), |row| bytes(row.1.bytes.total)),
     (Column::number("link_bytes", "sent").at(Level::Page), |row| bytes(row.1.link_bytes)),
     (Column::number("intensity", "FLOP/B").at(Level::Screen), |row| {
         Cell::or(row.1.intensity, Cell::Mean, "nothing moves")

@@ -6,6 +6,7 @@ use rooflens_cost::step::Phase;
 use rooflens_cost::sweep::{PhaseSummary, Summary};
 
 use super::design::assumptions;
+use super::needs::verdict;
 use super::{NO_DEVICE, best, bytes, flops, phase_title, seconds};
 use crate::block::{Block, Cell, Column, LeftOut, Level, Row, Table};
 use crate::format;
@@ -24,7 +25,7 @@ pub struct Points<'a> {
     pub impossible: Option<(usize, &'a str)>,
     /// Bytes that may be used of each device that has a known memory.
     pub usable: Vec<(String, f64)>,
-    /// What all of it rests on.
+    /// What is assumed.
     pub assumptions: &'a [String],
 }
 
@@ -97,7 +98,7 @@ fn fields<'a>(sweep: &'a Points<'_>) -> Vec<PointField<'a>> {
     let apart = first.phases.len() > 1;
     if apart {
         for (index, phase) in first.phases.iter().enumerate() {
-            let [time, tokens, limit] = phase_columns(phase.phase);
+            let [time, estimate, tokens, limit] = phase_columns(phase.phase);
             let of = move |point: &Point<'_>| point.phases.get(index).copied();
             let mut add = |column: Column, cell: fn(PhaseSummary) -> Cell| {
                 fields
@@ -106,7 +107,10 @@ fn fields<'a>(sweep: &'a Points<'_>) -> Vec<PointField<'a>> {
             add(Column::number(time, phase_title(phase.phase)), |phase| {
                 Cell::or(phase.seconds, seconds, NO_DEVICE)
             });
-            add(Column::number(tokens, "tokens/s").at(Level::Page), |phase| {
+            add(Column::number(estimate, "estimate").at(Level::Screen), |phase| {
+                Cell::or(phase.estimate_s, seconds, NO_DEVICE)
+            });
+            add(Column::number(tokens, "tokens/s ≤").at(Level::Page), |phase| {
                 Cell::or(phase.tokens_per_s, Cell::Mean, NO_DEVICE)
             });
             add(Column::text(limit, "bound by").at(Level::Screen), |phase| {
@@ -115,7 +119,7 @@ fn fields<'a>(sweep: &'a Points<'_>) -> Vec<PointField<'a>> {
         }
     }
     // Times of prompts and single steps together tell nothing, but for programs.
-    let of_one_phase = ["seconds", "tokens_per_s", "limit", "mfu_ceiling", "mbu_ceiling"];
+    let of_one_phase = ["seconds", "estimate_s", "tokens_per_s", "limit", "mfu_ceiling", "mbu_ceiling"];
     for (column, cell) in SUMMARY {
         let column =
             if apart && of_one_phase.contains(&column.key) { column.at(Level::Raw) } else { *column };
@@ -127,18 +131,17 @@ fn fields<'a>(sweep: &'a Points<'_>) -> Vec<PointField<'a>> {
     fields
 }
 
-/// What was asked of each point: targets met, and something held.
+/// What was asked of each point: targets, and something held.
 fn asked<'a>(first: &Point<'_>) -> Vec<PointField<'a>> {
     let mut fields: Vec<PointField<'a>> = Vec::new();
     for (index, met) in first.targets.iter().enumerate() {
         let column = match met.target.phase {
-            Phase::Decode => Column::text("meets_tpot", "TPOT met"),
-            _ => Column::text("meets_ttft", "TTFT met"),
+            Phase::Decode => Column::text("meets_tpot", "TPOT"),
+            _ => Column::text("meets_ttft", "TTFT"),
         };
-        let words = |met: &Met| match (met.met, met.now_s) {
-            (Some(true), _) => Cell::word("yes"),
-            (Some(false), Some(now)) if now <= met.target.seconds => Cell::word("no room"),
-            (Some(false), _) => Cell::word("no"),
+        let words = |met: &Met| match (met.ruled_out, met.now_s) {
+            (Some(true), Some(now)) if now <= met.target.seconds => Cell::word("does not fit"),
+            (Some(_), _) => Cell::word(verdict(met.ruled_out, met.met)),
             (None, _) => Cell::Missing(NO_DEVICE),
         };
         fields.push((
@@ -158,19 +161,20 @@ fn asked<'a>(first: &Point<'_>) -> Vec<PointField<'a>> {
     fields
 }
 
-fn phase_columns(phase: Phase) -> [&'static str; 3] {
+fn phase_columns(phase: Phase) -> [&'static str; 4] {
     match phase {
-        Phase::Vision => ["vision_seconds", "vision_tokens_per_s", "vision_limit"],
-        Phase::Prefill => ["prefill_seconds", "prefill_tokens_per_s", "prefill_limit"],
-        Phase::Decode => ["decode_seconds", "decode_tokens_per_s", "decode_limit"],
+        Phase::Vision => ["vision_seconds", "vision_estimate_s", "vision_tokens_per_s", "vision_limit"],
+        Phase::Prefill => ["prefill_seconds", "prefill_estimate_s", "prefill_tokens_per_s", "prefill_limit"],
+        Phase::Decode => ["decode_seconds", "decode_estimate_s", "decode_tokens_per_s", "decode_limit"],
     }
 }
 
 type SummaryField = (Column, fn(&Summary) -> Cell);
 
 const SUMMARY: &[SummaryField] = &[
-    (Column::number("seconds", "least time"), |point| Cell::or(point.seconds, seconds, NO_DEVICE)),
-    (Column::number("tokens_per_s", "tokens/s").at(Level::Screen), |point| {
+    (Column::number("seconds", "lower bound ≥"), |point| Cell::or(point.seconds, seconds, NO_DEVICE)),
+    (Column::number("estimate_s", "estimate"), |point| Cell::or(point.estimate_s, seconds, NO_DEVICE)),
+    (Column::number("tokens_per_s", "tokens/s ≤").at(Level::Screen), |point| {
         Cell::or(point.tokens_per_s, Cell::Mean, NO_DEVICE)
     }),
     (Column::text("limit", "bound by").at(Level::Screen), |point| {
@@ -186,10 +190,10 @@ const SUMMARY: &[SummaryField] = &[
     (Column::number("mbu_ceiling", "MBU ≤").at(Level::Screen), |point| {
         Cell::or(point.mbu_ceiling, Cell::Share, NO_DEVICE)
     }),
-    (Column::number("flops", "useful").at(Level::Screen), |point| flops(point.flops)),
-    (Column::number("bytes", "moved").at(Level::Screen), |point| bytes(point.bytes)),
+    (Column::number("flops", "model FLOPs").at(Level::Screen), |point| flops(point.flops)),
+    (Column::number("bytes", "bytes moved").at(Level::Screen), |point| bytes(point.bytes)),
     (Column::number("intensity", "FLOP/B").at(Level::Screen), |point| Cell::Mean(point.intensity)),
     (Column::number("weight_bytes", "weights").at(Level::Page), |point| bytes(point.weight_bytes)),
-    (Column::number("kv_read_bytes", "cache read").at(Level::Page), |point| bytes(point.kv_read_bytes)),
-    (Column::number("kv_bytes", "cache").at(Level::Screen), |point| bytes(point.kv_bytes)),
+    (Column::number("kv_read_bytes", "KV read").at(Level::Page), |point| bytes(point.kv_read_bytes)),
+    (Column::number("kv_bytes", "KV cache").at(Level::Screen), |point| bytes(point.kv_bytes)),
 ];

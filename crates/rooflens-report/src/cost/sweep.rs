@@ -79,7 +79,12 @@ struct Drawn {
 }
 
 const DRAWN: &[Drawn] = &[
-    Drawn { file: "time", title: "Least time", axis: ("Least time", Unit::Si("s")), value: Value::Seconds },
+    Drawn {
+        file: "time",
+        title: "Lower bound of the time",
+        axis: ("Lower bound", Unit::Si("s")),
+        value: Value::Seconds,
+    },
     Drawn {
         file: "tokens-per-s",
         title: "Most tokens a second",

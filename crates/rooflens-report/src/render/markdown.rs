@@ -66,6 +66,7 @@ fn draw(out: &mut String, block: &Block, full: bool) {
         Block::Heading(heading) => out.push_str(&format!("### {}\n", escape(heading))),
         Block::Text(sentence) => out.push_str(&format!("{}\n", prose(sentence))),
         Block::Steps(steps) => {
+            out.push_str("### What to look at next\n\n");
             for (index, step) in steps.iter().enumerate() {
                 out.push_str(&format!("{}. {}\n", index + 1, prose(step)));
             }
@@ -77,7 +78,7 @@ fn draw(out: &mut String, block: &Block, full: bool) {
         }
         Block::Facts(facts) => {
             for fact in facts {
-                out.push_str(&format!("- {}: {}\n", escape(&fact.label), cell(&fact.value)));
+                out.push_str(&format!("- {}: {}\n", prose(&fact.label), cell(&fact.value)));
             }
         }
         Block::Table(table) => draw_table(out, table, full),
@@ -87,6 +88,17 @@ fn draw(out: &mut String, block: &Block, full: bool) {
         Block::Drawing(drawing) => {
             let path = url_path(&drawing.path);
             out.push_str(&format!("![{}]({path})\n", escape(&drawing.title)));
+        }
+        Block::Folded { title, blocks } => {
+            out.push_str(&format!(
+                "<details><summary>{}</summary>\n",
+                text::without_markup(&text::clean(title))
+            ));
+            for block in blocks {
+                out.push('\n');
+                draw(out, block, full);
+            }
+            out.push_str("\n</details>\n");
         }
     }
 }

@@ -24,7 +24,11 @@ impl Section for AdviceSection {
             // The screen has the first of them at its end.
             Some(list) if !detail.is_screen() => {
                 let mut blocks = page(list, &deployment(list), "advice");
-                blocks.extend(not_judged(list));
+                if !list.not_computed.is_empty() {
+                    let title =
+                        format!("{} not judged", format::plural(list.not_computed.len() as i64, "rule"));
+                    blocks.push(Block::Folded { title, blocks: vec![unjudged(list)] });
+                }
                 blocks
             }
             _ => vec![],
@@ -70,8 +74,8 @@ fn page(list: &AdviceList, items: &[Advice], table: &'static str) -> Vec<Block> 
     let mut blocks =
         vec![Block::Text(foreword(list)), Block::Table(Table::new(table, FIELDS, items, usize::MAX))];
     for advice in items {
-        blocks.push(Block::Heading(format!("{}: {}", advice.title, gain(advice))));
-        blocks.push(Block::Lines(reasons(advice)));
+        let title = format!("{}: {}", advice.title, gain(advice));
+        blocks.push(Block::Folded { title, blocks: vec![Block::Lines(reasons(advice))] });
     }
     blocks
 }
@@ -131,17 +135,20 @@ fn reasons(advice: &Advice) -> Vec<String> {
     lines
 }
 
-/// Rules that lack the same thing stand together.
 fn not_judged(list: &AdviceList) -> Vec<Block> {
     if list.not_computed.is_empty() {
         return vec![];
     }
+    vec![Block::Heading("not judged".to_owned()), unjudged(list)]
+}
+
+/// Rules that lack the same thing stand together.
+fn unjudged(list: &AdviceList) -> Block {
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (rule, why) in &list.not_computed {
         reasons.entry(why).or_default().push(words(rule));
     }
-    let lines = reasons.iter().map(|(why, rules)| format!("{}: {why}.", rules.join(", ")));
-    vec![Block::Heading("not judged".to_owned()), Block::Lines(lines.collect())]
+    Block::Lines(reasons.iter().map(|(why, rules)| format!("{}: {why}.", rules.join(", "))).collect())
 }
 
 /// The first advice, a line each, without how to do it.

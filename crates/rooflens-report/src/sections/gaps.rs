@@ -3,7 +3,8 @@
 use std::borrow::Borrow;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{GapExample, GapStat, Gaps};
+use rooflens_analyze::analyses::{GapExample, GapHost, GapStat, Gaps};
+use rooflens_analyze::host_kind::HostKind;
 use rooflens_schema::tables::GapCause;
 
 use crate::block::{Block, Cell, Column, Field, Level, Table};
@@ -28,6 +29,12 @@ impl Section for GapsSection {
             return vec![];
         }
         let mut blocks = vec![Block::Table(table(gaps, usize::MAX))];
+        let hosts: Vec<(GapCause, GapHost)> =
+            gaps.iter().flat_map(|gap| gap.hosts.iter().map(|host| (gap.cause, host.clone()))).collect();
+        if !hosts.is_empty() {
+            blocks.push(Block::Heading("What the host did meanwhile".to_owned()));
+            blocks.push(Block::Table(Table::new("gap_hosts", HOSTS, &hosts, usize::MAX)));
+        }
         let examples: Vec<(GapCause, GapExample)> = gaps
             .iter()
             .flat_map(|gap| gap.examples.iter().map(|example| (gap.cause, example.clone())))
@@ -62,7 +69,25 @@ const FIELDS: &[Field<GapStat>] = &[
     (Column::text("meaning", "what it means").at(Level::Page), |gap| Cell::text(gap.meaning)),
 ];
 
-const NOT_TOLD: &str = "the trace does not tell";
+const NOT_TOLD: &str = "the trace does not say";
+const NOTHING: &str = "nothing recorded on the launching thread covers half of the gap";
+
+const HOSTS: &[Field<(GapCause, GapHost)>] = &[
+    (Column::text("cause", "cause"), |(cause, _)| Cell::word(cause.as_str())),
+    (Column::text("host", "the host was in").help("What covers at least half of each gap."), |(_, host)| {
+        Cell::or(host.name.as_ref(), Cell::code, NOTHING)
+    }),
+    (Column::text("kind", "which is"), |(_, host)| {
+        Cell::text(host.kind.map_or("all others", HostKind::word))
+    }),
+    (Column::number("count", "gaps"), |(_, host)| Cell::count(host.count)),
+    (Column::number("idle_ns", "idle time"), |(_, host)| Cell::Time(host.idle_ns)),
+    (
+        Column::number("covered_ns", "covered").help("The part of the idle time that it covers."),
+        |(_, host)| Cell::Time(host.covered_ns),
+    ),
+    (Column::bar("share", "of the cause"), |(_, host)| Cell::Share(host.share)),
+];
 
 const EXAMPLES: &[Field<(GapCause, GapExample)>] = &[
     (Column::text("cause", "cause"), |(cause, _)| Cell::word(cause.as_str())),
@@ -76,7 +101,13 @@ const EXAMPLES: &[Field<(GapCause, GapExample)>] = &[
     (Column::text("after", "before"), |(_, gap)| Cell::or(gap.after.as_ref(), Cell::code, NOT_TOLD)),
     (
         Column::text("host", "meanwhile on the host")
-            .help("What the launching thread was in during most of the gap."),
-        |(_, gap)| Cell::or(gap.host.as_ref(), Cell::code, NOT_TOLD),
+            .help("What covers at least half of the gap on the launching thread."),
+        |(_, gap)| {
+            let reason = if gap.host_kind.is_some() { NOTHING } else { NOT_TOLD };
+            Cell::or(gap.host.as_ref(), Cell::code, reason)
+        },
     ),
+    (Column::number("covered_share", "covers").help("Share of the gap that it covers."), |(_, gap)| {
+        Cell::or(gap.covered_share, Cell::Share, NOT_TOLD)
+    }),
 ];

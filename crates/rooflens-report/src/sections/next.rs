@@ -21,18 +21,28 @@ impl Section for NextSection {
         "Next"
     }
     fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        if let Some(list) =
-            findings.get::<AdviceList>().filter(|list| detail.is_screen() && !list.items.is_empty())
-        {
-            let mut steps = advice::titles(list, MOST);
-            steps.push("How, and what each rests on: rooflens advise with the same arguments".to_owned());
-            return vec![Block::Steps(steps)];
+        let found = steps(findings);
+        if !detail.is_screen() || found.is_empty() {
+            return vec![];
         }
-        match findings.get::<Verdict>() {
-            Some(verdict) if detail.is_screen() && !verdict.next.is_empty() => {
-                vec![Block::Steps(verdict.next.clone())]
-            }
-            _ => vec![],
+        let mut blocks = vec![Block::Steps(found)];
+        if has_advice(findings) {
+            blocks.push(Block::Text(
+                "Evidence and how to do it: rooflens advise with the same arguments".to_owned(),
+            ));
         }
+        blocks
     }
+}
+
+/// What to look at next, everywhere the same: the first advice with its gains, or what stands out where there is none.
+pub(super) fn steps(findings: &Findings) -> Vec<String> {
+    match findings.get::<AdviceList>() {
+        Some(list) if !list.items.is_empty() => advice::titles(list, MOST),
+        _ => findings.get::<Verdict>().map_or_else(Vec::new, |verdict| verdict.next.clone()),
+    }
+}
+
+fn has_advice(findings: &Findings) -> bool {
+    findings.get::<AdviceList>().is_some_and(|list| !list.items.is_empty())
 }

@@ -20,10 +20,8 @@ impl Section for OperatorsSection {
         if operators.is_empty() {
             return vec![];
         }
-        // On one screen the device's side comes first, where there is one.
         let kernels = findings.get::<Kernels>().is_some_and(|kernels| !kernels.0.is_empty());
-        let rows = if detail.is_screen() && kernels { detail.rows() * 3 / 5 } else { detail.rows() };
-        let table = Table::new("operators", FIELDS, operators, rows)
+        let table = Table::new("operators", FIELDS, operators, detail.rows())
             .rest("operators.md and the JSON findings", operators, |operator| operator.share)
             .children(operators, |operator| operator.shapes.iter().map(shape).collect());
         let is_device = |column: &Column| column.key.contains("device");

@@ -22,9 +22,18 @@ impl Section for RunSection {
             return vec![];
         }
         let mut blocks = vec![Block::Text(run.what.clone())];
-        blocks.push(Block::Facts(headline(run)));
-        if !run.times.is_empty() {
-            blocks.push(Block::Table(Table::new("times", TIMES, &run.times, detail.rows())));
+        let known: Vec<Fact> =
+            headline(run).into_iter().filter(|fact| !matches!(fact.value, Cell::Missing(_))).collect();
+        if !known.is_empty() {
+            blocks.push(Block::Facts(known));
+        }
+        let measured: Vec<Times> = run.times.iter().filter(|times| times.p50_ns.is_some()).cloned().collect();
+        if measured.is_empty() {
+            let reason = run.times.iter().find_map(|times| times.reason.as_deref());
+            let reason = reason.unwrap_or("no request of a workload was timed");
+            blocks.push(Block::Text(format!("TTFT, TPOT and token rates were not measured: {reason}.")));
+        } else {
+            blocks.push(Block::Table(Table::new("times", TIMES, &measured, detail.rows())));
         }
         match &run.efficiency {
             Some(efficiency) => {

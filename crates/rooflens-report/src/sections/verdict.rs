@@ -1,12 +1,11 @@
 //! The answer in a sentence, and the time it is about.
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{Devices, Gaps, Verdict};
-use rooflens_schema::tables::GapCause;
+use rooflens_analyze::analyses::{Ledger, LedgerLine, Verdict};
 
-use crate::block::{Block, Cell, Fact, Stack, StackBar, Tone};
+use crate::block::{Block, Cell, Fact, Stack, StackBar};
 use crate::format;
-use crate::sections::{Detail, Section, gap_tone, words};
+use crate::sections::{Detail, Section, ledger, next};
 
 pub(super) struct VerdictSection;
 
@@ -32,54 +31,38 @@ impl Section for VerdictSection {
         match device_time(findings) {
             Some(stack) => blocks.push(Block::Stack(stack)),
             None if !verdict.shares.is_empty() => {
-                let fact = |(name, share): &(String, f64)| Fact::new(words(name), Cell::Share(*share));
+                // Without a device these are operators, by their own names.
+                let fact =
+                    |(name, share): &(String, f64)| Fact::new(format!("`{name}`"), Cell::Share(*share));
                 blocks.push(Block::Facts(verdict.shares.iter().map(fact).collect()));
             }
             None => {}
         }
-        if !verdict.next.is_empty() {
-            blocks.push(Block::Steps(verdict.next.clone()));
+        let next = next::steps(findings);
+        if !next.is_empty() {
+            blocks.push(Block::Steps(next));
         }
         blocks
     }
 }
 
-/// The time of all devices as one bar: what ran, and why nothing did.
+/// The time of all devices as one bar, from the lines of the ledger.
 fn device_time(findings: &Findings) -> Option<Stack> {
-    let devices = &findings.get::<Devices>()?.0;
-    let sum = |part: fn(&rooflens_analyze::analyses::DeviceTime) -> i64| {
-        devices.iter().map(part).fold(0_i64, i64::saturating_add)
+    let ledger = findings.get::<Ledger>().filter(|ledger| ledger.timeline == "device")?;
+    let part = |line: &LedgerLine| {
+        let idle = if line.line.is_idle() { "idle: " } else { "" };
+        (ledger::tone(line.line), format!("{idle}{}", line.line.title()))
     };
-    let mut parts = vec![
-        (Tone::Compute, "compute".to_owned(), sum(|device| device.compute_ns)),
-        (
-            Tone::Communication,
-            "exposed communication".to_owned(),
-            sum(|device| device.exposed_communication_ns),
-        ),
-        (Tone::Copy, "exposed copies".to_owned(), sum(|device| device.exposed_copy_ns)),
-    ];
-    // Idle time that no gap accounts for stays visible.
-    let mut unexplained = sum(|device| device.idle_ns);
-    for gap in findings.get::<Gaps>().map(|gaps| gaps.0.as_slice()).unwrap_or_default() {
-        if matches!(gap.cause, GapCause::None | GapCause::Tail) {
-            continue;
-        }
-        parts.push((gap_tone(gap.cause), format!("idle: {}", words(gap.cause.as_str())), gap.total_ns));
-        unexplained = unexplained.saturating_sub(gap.total_ns);
-    }
-    let explained = parts.iter().any(|(_, name, _)| name.starts_with("idle"));
-    let name = if explained { "idle: not explained" } else { "idle" };
-    parts.push((Tone::Idle, name.to_owned(), unexplained));
-    parts.retain(|(_, _, ns)| *ns > 0);
-    let whole_ns = sum(|device| device.span_ns);
-    let label = match devices.len() {
-        0 => return None,
+    let label = match ledger.timelines {
         1 => "device time".to_owned(),
         number => format!("device time, {} devices", format::count(number as i64)),
     };
     Some(Stack {
-        bars: vec![StackBar { label, parts_ns: parts.iter().map(|(_, _, ns)| *ns).collect(), whole_ns }],
-        parts: parts.into_iter().map(|(tone, name, _)| (tone, name)).collect(),
+        parts: ledger.lines.iter().map(part).collect(),
+        bars: vec![StackBar {
+            label,
+            parts_ns: ledger.lines.iter().map(|line| line.ns).collect(),
+            whole_ns: ledger.wall_ns,
+        }],
     })
 }

@@ -25,10 +25,10 @@ column_enum! {
         /// busy launching, one kernel after the other, slower than the device ran them.
         LaunchBound = "launch_bound",
         /// The host launched too late, and had launched nothing for more than 100 µs: it was
-        /// busy with something else.
+        /// busy with something else, or in a launching call of more than 1 ms that covers most of the gap.
         CpuBound = "cpu_bound",
-        /// The host launched too late because it had waited for the device until then, and launched
-        /// within 100 µs.
+        /// The host launched too late because it had waited for the device: until then, and launched
+        /// within 100 µs, or for most of the gap.
         Sync = "sync",
         /// The work was queued in time but had to wait: for another stream, a copy, a collective, or
         /// work that is not in the trace.

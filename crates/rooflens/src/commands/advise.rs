@@ -16,12 +16,12 @@ const EXAMPLES: &str = "\
 Examples:
   rooflens advise runs/first                                  a run knows its model
   rooflens advise trace.json --model config.json --hardware h100 --context 4k
-  rooflens advise runs/first --what-if num_key_value_heads=4  the ledger with another model, beside the old
+  rooflens advise runs/first --what-if num_key_value_heads=4  the ledger of a changed model beside the old one
   rooflens advise cuda_gpu_kern_sum.csv --wall 707ms --steps 64 --model config.json --hardware rtx-5090
 
 Rules: rooflens list rules. Rules about the model need its floor: --model and --hardware, or a run.";
 
-/// Tell what to change, what it would bring, and why
+/// Recommend what to change, with the expected gain and the reason
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -30,19 +30,19 @@ pub struct Args {
     inputs: Vec<PathBuf>,
     #[command(flatten)]
     floor: floors::Args,
-    /// How long all steps of a table of kernels took
+    /// Wall time of all steps, for a table of kernels
     #[arg(long, value_name = "TIME", value_parser = seconds, requires = "steps")]
     wall: Option<f64>,
-    /// How many decode steps these were
+    /// Number of decode steps in that time
     #[arg(long, value_name = "N", requires = "wall", value_parser = clap::value_parser!(u32).range(1..))]
     steps: Option<u32>,
-    /// Set a key of the model's config, and show the ledger that it would have; may be given several times
+    /// Show the ledger after setting a key of the model's config; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     what_if: Vec<(String, String)>,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
-    /// Most advice to print
+    /// Maximum number of recommendations
     #[arg(long, value_name = "N", default_value_t = 8, help_heading = "Output")]
     limit: usize,
 }

@@ -28,10 +28,10 @@ Examples:
   rooflens analyze trace.json.gz                   the answer on one screen
   rooflens analyze traces/ -o runs/tp8             all ranks of a job, saved with an HTML report
   rooflens analyze rank0.json rank1.json --format json | jq .verdict
-  rooflens analyze trace.json --gemms cublaslt.log achieved FLOP/s by shape of matrix product
+  rooflens analyze trace.json --gemms cublaslt.log achieved FLOP/s by GEMM shape
   rooflens analyze runs/tp8 --format csv --table operators > operators.csv";
 
-/// Tell where the device time goes
+/// Show where device time goes
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -43,16 +43,16 @@ pub struct Args {
     reading: inputs::Reading,
     #[command(flatten)]
     floor: floors::Args,
-    /// Log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS, to join with the trace's kernels by order
+    /// Log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS, matched with the trace's kernels by order
     #[arg(long, value_name = "LOG")]
     gemms: Vec<PathBuf>,
     /// Save tables, findings and report to this run directory
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Print one screen, every number, one table, or a page
+    /// Output format: one screen, every number as JSON, one table as CSV, or a Markdown page
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
-    /// Table to print as CSV: kernels unless told otherwise
+    /// Table to print as CSV; kernels by default
     #[arg(long, value_name = "NAME", value_parser = table_names(), help_heading = "Output")]
     table: Option<Table>,
     /// Rows of each table on the screen

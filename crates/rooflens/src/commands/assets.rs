@@ -16,7 +16,7 @@ Examples:
   rooflens assets status                    what is there, what is not, what to do
   rooflens assets link --dry-run            what would be linked and unpacked
   rooflens assets link qwen3-0.6b --yes     links it without asking
-  rooflens assets verify                    looks into every file; exits with 1 where one is wrong
+  rooflens assets verify                    checks every file; exits with 1 if one is wrong
   rooflens assets subset coco subset-100 --samples 100 --shuffle --seed 7
 
 bootstrap.yaml names them. Where they are stored: HF_SNAPSHOTS_ROOT, MODELS_ROOT, DATASETS_ROOT";
@@ -31,16 +31,16 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// Make the links, unpack the archives, and tell how all stands
+    /// Create the links, unpack the archives, and show the status
     #[command(after_help = LINK_EXAMPLES)]
     Link(LinkArgs),
-    /// Tell what is there of each asset, and what to do next
+    /// Show which assets are there, and what to do next
     #[command(after_help = STATUS_EXAMPLES)]
     Status(Chosen),
-    /// Look into the files: required ones, JSON, safetensors, checksums
+    /// Check the files: required ones, JSON, safetensors, checksums
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(Chosen),
-    /// Make a variant of a dataset: a reproducible sample of its files
+    /// Create a variant of a dataset: a reproducible sample of its files
     #[command(after_help = SUBSET_EXAMPLES)]
     Subset(SubsetArgs),
 }
@@ -52,13 +52,13 @@ Examples:
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
-  rooflens assets verify                  exits with 1 where a file is wrong or missing
+  rooflens assets verify                  exits with 1 if a file is wrong or missing
   rooflens assets verify qwen3-0.6b";
 
 /// Which assets.
 #[derive(clap::Args)]
 struct Chosen {
-    /// Assets; all where none is named
+    /// Assets; all by default
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
@@ -80,7 +80,7 @@ struct LinkArgs {
     /// Only print what would be done
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Do it without asking
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
 }
@@ -103,19 +103,19 @@ struct SubsetArgs {
     /// Folder or variant of the dataset to draw from
     #[arg(long, value_name = "PARENT", default_value = "source-data", help_heading = "Sampling")]
     from: String,
-    /// Draw from the files of this list only, a path a line
+    /// Draw from the files of this list only, one path per line
     #[arg(long, value_name = "FILE", help_heading = "Sampling")]
     list: Option<PathBuf>,
-    /// Files of an epoch; all where it is not said
+    /// Files per epoch; all by default
     #[arg(long, value_name = "N", help_heading = "Sampling")]
     samples: Option<u64>,
-    /// How often to go through the parent
+    /// Number of passes over the parent
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sampling")]
     epochs: u64,
-    /// In random order, another one each epoch
+    /// Random order, different in each epoch
     #[arg(long, help_heading = "Sampling")]
     shuffle: bool,
-    /// What random order begins with
+    /// Seed of the random order
     #[arg(long, value_name = "N", default_value_t = 0, requires = "shuffle", help_heading = "Sampling")]
     seed: u64,
     /// Only print what would be written

@@ -15,37 +15,37 @@ Examples:
   rooflens compare runs/before runs/after
   rooflens compare main/ one/ two/                         each against the first
   rooflens compare before.json.gz after.json.gz            two traces: kernels and steps
-  rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits 1 where it is slower, and surely so
+  rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits with 1 if it is significantly slower
   rooflens compare main/ change/ --format md > comment.md  for a pull request
 
 A change is told where the 95 % interval of the ratio of medians excludes 1, the ranks of rounds and the medians of
 blocks of rounds differ (p < 0.05, corrected for the number of metrics or kernels), and the change exceeds that
-between the halves of either run. The least change that could be told is shown. A gate in percent fails only where
+between the halves of either run. The smallest detectable change is shown. A gate in percent fails only where
 a change is told and beyond its bound; and always where the two cannot be compared.";
 
-/// Compare runs or traces: what changed, is it more than chance, and where does it come from
+/// Compare runs or traces: what changed, whether it is significant, and where it comes from
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Run directories or traces: the baseline, then what is compared with it
     #[arg(value_name = "INPUT", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
-    /// The baseline, where it is not the first input
+    /// The baseline; the first input by default
     #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     baseline: Option<PathBuf>,
-    /// Exit with 1 where this holds: METRIC>+3%, METRIC<-2%, METRIC>20ms; may be given several times
+    /// Exit with 1 if this holds: METRIC>+3%, METRIC<-2%, METRIC>20ms; may be repeated
     #[arg(long, value_name = "GATE")]
     fail_on: Vec<String>,
-    /// Write the numbers of the last input for a service: github-action-benchmark or bencher
+    /// Write the metrics of the last input for a service: github-action-benchmark or bencher
     #[arg(long, num_args = 2, value_names = ["KIND", "FILE"], help_heading = "Output")]
     export: Vec<String>,
-    /// Write a page to this file
+    /// Write an HTML page to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
-    /// Lines of each table
+    /// Maximum rows of each table
     #[arg(long, value_name = "N", default_value_t = 12, help_heading = "Output")]
     limit: usize,
 }

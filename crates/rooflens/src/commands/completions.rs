@@ -13,7 +13,7 @@ Examples:
   rooflens completions zsh > ~/.zfunc/_rooflens
   rooflens completions fish > ~/.config/fish/completions/rooflens.fish";
 
-/// Print the completion script of a shell
+/// Print a shell completion script
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

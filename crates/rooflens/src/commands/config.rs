@@ -14,12 +14,12 @@ use crate::project;
 const EXAMPLES: &str = "\
 Examples:
   rooflens config show                               the composed config, as YAML
-  rooflens config show runtime=vllm seed=3           with choices and values of the command line
+  rooflens config show runtime=vllm seed=3           with choices and values from the command line
   rooflens config show --origins                     each value with the file and line it comes from
   rooflens config show --info defaults-tree          which files, in which order
   rooflens config show -m seed=1,2                   the jobs of a sweep, in order
   rooflens config write -m seed=1,2 --hydra          their folders, for a program that reads configs
-  rooflens config groups                             what can be chosen
+  rooflens config groups                             the groups and their options
 
 Overrides: key=value, +key=value, ++key=value, ~key, group=option, as in Hydra 1.3";
 
@@ -36,7 +36,7 @@ enum What {
     /// Print the composed config
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Box<ShowArgs>),
-    /// Make the folder of every job, with the files that say how it was composed
+    /// Create the folder of every job, with the files that record how it was composed
     #[command(after_help = WRITE_EXAMPLES)]
     Write(WriteArgs),
     /// List the groups and their options
@@ -46,7 +46,7 @@ enum What {
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
-  rooflens config show runtime=vllm seed=3           with choices and values of the command line
+  rooflens config show runtime=vllm seed=3           with choices and values from the command line
   rooflens config show --package runtime --resolve   a part of it, interpolations replaced
   rooflens config show -m runtime.batch_size=1,2,4   every job of a sweep";
 
@@ -59,16 +59,16 @@ const GROUPS_EXAMPLES: &str = "\
 Examples:
   rooflens config groups";
 
-/// Where configs stand.
+/// Where configs are.
 #[derive(clap::Args)]
 struct Place {
-    /// Folder of the configs; conf of the project around here where it is not said
+    /// Config folder; conf/ of the surrounding project by default
     #[arg(long, visible_alias = "config-path", value_name = "DIR", help_heading = "Config")]
     config_dir: Option<PathBuf>,
     /// Name of the primary config
     #[arg(long, value_name = "NAME", default_value = "config", help_heading = "Config")]
     config_name: String,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
 }
@@ -77,19 +77,19 @@ struct Place {
 struct ShowArgs {
     #[command(flatten)]
     place: Place,
-    /// Which part: the job's config, Hydra's own, or both
+    /// Part to show: the job's config, Hydra's own, or both
     #[arg(long, value_enum, default_value = "job", value_name = "PART", help_heading = "Output")]
     cfg: Cfg,
-    /// Replace interpolations by their values
+    /// Resolve interpolations
     #[arg(long, help_heading = "Output")]
     resolve: bool,
-    /// Only what stands at this path
+    /// Only the config at this path
     #[arg(long, short, value_name = "PATH", help_heading = "Output")]
     package: Option<String>,
     /// Each value on a line, with the file and line it comes from
     #[arg(long, conflicts_with_all = ["package", "info"], help_heading = "Output")]
     origins: bool,
-    /// How the config came about, instead of the config
+    /// Show how the config was composed instead
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
     info: Option<Info>,
     #[command(flatten)]
@@ -100,7 +100,7 @@ struct ShowArgs {
 struct WriteArgs {
     #[command(flatten)]
     place: Place,
-    /// Write the files that Hydra would, too: `.hydra/` of each job, `multirun.yaml` of a sweep
+    /// Also write Hydra's files: `.hydra/` of each job, `multirun.yaml` of a sweep
     #[arg(long, help_heading = "Output")]
     hydra: bool,
     #[command(flatten)]
@@ -113,7 +113,7 @@ struct Jobs {
     /// Compose every job of a sweep
     #[arg(long, short, help_heading = "Config")]
     multirun: bool,
-    /// Overrides
+    /// Overrides: group=option, key=value, +key=value, ~key
     #[arg(value_name = "OVERRIDES")]
     overrides: Vec<String>,
 }

@@ -1,13 +1,14 @@
-//! `rooflens cost`: what a model must cost.
+//! `rooflens cost`: the cost of a model on a device.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use rooflens_cost::hold::Held;
 use rooflens_cost::pass::LatentOrder;
+use rooflens_cost::setup::VisionSharding;
 
 use crate::console::Console;
-use crate::cost::amount::{Numbers, seconds, whole};
+use crate::cost::amount::{Numbers, rate, seconds, whole};
 use crate::cost::answer::{self, Answer};
 use crate::cost::question::{Question, Setting};
 use crate::cost::show;
@@ -16,113 +17,134 @@ use crate::exit::Exit;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens cost config.json --hardware h100 --batch 8 --context 4k       a decoding step
-  rooflens cost config.json --hardware h100 --prefill 2k --operators     a prompt, by operator
-  rooflens cost config.json --hardware h200 --set num_key_value_heads=4  what a change would do
-  rooflens cost a/config.json b/config.json --hardware h200              one design against another
-  rooflens cost config.json --hardware h100 --tpot 30ms --context 8k     what it takes to be so fast
+  rooflens cost config.json --hardware h100 --batch 8 --context 4k       one decode step
+  rooflens cost config.json --hardware h100 --prefill 2k --operators     a prefill, by operator
+  rooflens cost config.json --hardware h200 --set num_key_value_heads=4  effect of a design change
+  rooflens cost a/config.json b/config.json --hardware h200              compare two models
+  rooflens cost config.json --hardware h100 --tpot 30ms --context 8k     can this target be met?
   rooflens cost config.json --hardware h100,mi300x --batch 1..256 --context 4k --figures plots/
+
+Each time is given twice: a lower bound (≥) that no implementation beats, and an estimate under stated
+assumptions, which --assume sets.
 
 Lists: 1,2,4 · 1..64 (doubling) · 1..1000:x10 · 0..100:+10 · k, M, G are powers of 1024
 Names: rooflens list hardware, rooflens list families; numbers: rooflens explain flops.useful";
 
-/// Compute what a model must cost: FLOPs, bytes, memory, least time
+/// Compute the cost of a model: FLOPs, bytes, memory, lower bound and estimate of the time
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// config.json of a model, the folder it is in, or - for standard input; two are compared
+    /// config.json of a model, its folder, or - for standard input; two are compared
     #[arg(value_name = "CONFIG", required = true, num_args = 1..=2)]
     configs: Vec<PathBuf>,
 
-    /// Sequences, in all replicas together
+    /// Batch size: sequences over all data-parallel replicas
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Workload")]
     batch: Numbers,
-    /// Read prompts of so many tokens
+    /// Prefill length in tokens, without those of images
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     prefill: Option<Numbers>,
-    /// Tokens in the cache before the prompt
+    /// Tokens already in the KV cache before the prefill
     #[arg(long, value_name = "N", value_parser = whole, default_value = "0", requires = "prefill", help_heading = "Workload")]
     prefix: u64,
-    /// Read prompts in steps of so many tokens
+    /// Chunked prefill: tokens per step of each sequence
     #[arg(long, value_name = "N", value_parser = whole, requires = "prefill", help_heading = "Workload")]
     chunk: Option<u64>,
-    /// Make tokens, with so many in the cache before the first
+    /// Decode with this many tokens already in the KV cache
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     context: Option<Numbers>,
-    /// Steps of making tokens
+    /// Decode steps
     #[arg(long, value_name = "N", value_parser = whole, default_value = "1", help_heading = "Workload")]
     steps: u64,
-    /// Further tokens that each step drafts and checks
+    /// Speculative decoding: draft tokens verified per step
     #[arg(long, value_name = "N", value_parser = whole, default_value = "0", help_heading = "Workload")]
     draft: u64,
-    /// Images of each sequence
+    /// Images per sequence; their tokens are added to the prefill
     #[arg(long, value_name = "N", value_parser = whole, help_heading = "Workload")]
     images: Option<u64>,
     /// Size of each image in pixels
     #[arg(long, value_name = "WxH", help_heading = "Workload")]
     image_size: Option<String>,
-    /// Local views that each image is cut into, where the model does so
+    /// Crops per image, where the model uses crops
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     crops: Option<Numbers>,
 
-    /// Devices; several are swept over. Own ones: TOML files in the folder hardware/
+    /// Devices; several are swept over. Add your own as TOML files in the folder hardware/
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Devices")]
     hardware: Vec<String>,
-    /// Devices that share heads and columns
+    /// Tensor-parallel size
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Devices")]
     tp: Numbers,
-    /// Stages that layers are dealt out over
+    /// Pipeline-parallel size
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Devices")]
     pp: Numbers,
-    /// Devices that experts are dealt out over
+    /// Expert-parallel size
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Devices")]
     ep: Numbers,
-    /// Replicas that sequences are dealt out over
+    /// Data-parallel size
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Devices")]
     dp: Numbers,
-    /// Part of a device's memory that may be used
+    /// Devices per node; by default what the catalog says of the device
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Devices")]
+    node_size: Option<u64>,
+    /// Bandwidth per device between nodes, as 400Gb/s or 50GB/s [default: 400Gb/s]
+    #[arg(long, value_name = "RATE", value_parser = rate, help_heading = "Devices")]
+    inter_node: Option<f64>,
+    /// How the vision tower is sharded over the tensor-parallel devices
+    #[arg(long, value_enum, value_name = "HOW", default_value = "tensor", help_heading = "Devices")]
+    vision_parallel: VisionArg,
+    /// Fraction of device memory that may be used
     #[arg(long, value_name = "SHARE", default_value_t = 0.9, help_heading = "Devices")]
     usable: f64,
 
-    /// Format of all weights, instead of the checkpoint's: fp32, bf16, fp16, fp8, int8, int4, mxfp4, nvfp4
+    /// Weight format, overriding the checkpoint's: fp32, bf16, fp16, fp8, int8, int4, mxfp4, nvfp4
     #[arg(long, value_name = "FORMATS", value_delimiter = ',', help_heading = "Design")]
     dtype: Vec<String>,
-    /// Format of cached keys and values: fp32, bf16, fp16, fp8, int8, fp4
+    /// KV cache format: fp32, bf16, fp16, fp8, int8, fp4
     #[arg(long, value_name = "FORMAT", help_heading = "Design")]
     kv_dtype: Option<String>,
-    /// Set a key of the config; a list is swept over. The design is compared with the one before
+    /// Format of recurrent states (Mamba, gated delta networks): fp32, bf16, fp16; by default the config's,
+    /// else the model's
+    #[arg(long, value_name = "FORMAT", help_heading = "Design")]
+    state_dtype: Option<String>,
+    /// Override a key of the config; a list is swept over. Compared with the unchanged config
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Design")]
     set: Vec<Setting>,
-    /// Make up for --set, or for the second config, so that this stays as it was
+    /// Keep this total constant by adjusting another key (see --by)
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Design")]
     hold: Option<HeldArg>,
-    /// Key that makes up for it
+    /// Key to adjust for --hold
     #[arg(long, value_name = "KEY", requires = "hold", help_heading = "Design")]
     by: Option<String>,
-    /// How tokens choose experts: uniform, balanced, power:ALPHA, or a JSON file with visits of each expert
+    /// Expert routing: uniform, balanced, power:ALPHA, or a JSON file with the visits of each expert
     #[arg(long, value_name = "HOW", default_value = "uniform", help_heading = "Design")]
     routing: String,
-    /// Order of products in latent attention
+    /// MLA: absorbed or expanded up-projection; auto is absorbed in decode, expanded in prefill
     #[arg(long, value_enum, value_name = "ORDER", default_value = "auto", help_heading = "Design")]
     mla: MlaArg,
 
-    /// Time in which a prompt shall be read: what does it take?
+    /// Target time to first token
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Targets")]
     ttft: Option<f64>,
-    /// Time in which a token shall be made: what does it take?
+    /// Target time per output token
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Targets")]
     tpot: Option<f64>,
 
-    /// Print one screen; every number; operators, their differences or points; or a page
+    /// Set assumptions of the estimate, as gemm=0.8,bandwidth=0.85: gemm, attention, bandwidth, link, launch,
+    /// latency, overlap, all-reduce, sequence-parallel, dispatch, activations
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', help_heading = "Estimate")]
+    assume: Vec<String>,
+
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
-    /// Show every operator of every kind of layer
+    /// Show every operator of every layer kind
     #[arg(long, help_heading = "Output")]
     operators: bool,
-    /// Draw figures into this folder, as SVG
+    /// Write figures to this folder as SVG
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     figures: Option<PathBuf>,
-    /// Save document, page, figures and the table model_ops to this run directory
+    /// Save JSON, Markdown, figures and the table model_ops to this run directory
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
 }
@@ -141,6 +163,12 @@ enum HeldArg {
     Params,
     Flops,
     Kv,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum VisionArg {
+    Tensor,
+    Data,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -182,9 +210,17 @@ impl Args {
             pp: self.pp.0,
             ep: self.ep.0,
             dp: self.dp.0,
+            node_size: self.node_size,
+            inter_node: self.inter_node,
+            vision: match self.vision_parallel {
+                VisionArg::Tensor => VisionSharding::Tensor,
+                VisionArg::Data => VisionSharding::Data,
+            },
             usable: self.usable,
             dtype: self.dtype,
             kv_dtype: self.kv_dtype,
+            state_dtype: self.state_dtype,
+            assume: self.assume,
             set: self.set,
             hold: self.hold.map(|held| match held {
                 HeldArg::Params => Held::Params,

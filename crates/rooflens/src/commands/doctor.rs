@@ -17,17 +17,17 @@ Examples:
   rooflens doctor --deep --python .venv/bin/python   also whether torch can use a device
   rooflens doctor --format json                      for a bug report";
 
-/// Check what this machine has and lacks; nothing is sent anywhere
+/// Check what this machine has and what is missing; nothing is sent anywhere
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Interpreter to ask; that of the project's config where it is not said
+    /// Python interpreter to check; that of the project's config by default
     #[arg(long, value_name = "PYTHON")]
     python: Option<String>,
-    /// Also ask what takes seconds: whether torch can use a device
+    /// Also run checks that take seconds: whether torch can use a device
     #[arg(long)]
     deep: bool,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: AnswerFormat,
 }

@@ -13,19 +13,20 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens explain devices                how the numbers of an analysis are made
+  rooflens explain devices                how the numbers of an analysis are computed
   rooflens explain devices.busy_ns        one of its fields
-  rooflens explain launch_bound           a cause of idle time
+  rooflens explain launch bound           a line or heading, as it is on the screen
+  rooflens explain ttft
   rooflens explain exit-codes";
 
 /// Explain a word or number of a report: meaning, unit, formula
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Analysis, table, `analysis.field`, `table.column`, gap cause, kernel class, note or exit code
-    #[arg(value_name = "NAME")]
-    name: String,
-    /// What to print
+    /// Word on the screen, analysis, table, `analysis.field`, `table.column`, kernel class, note or exit code
+    #[arg(value_name = "NAME", required = true)]
+    words: Vec<String>,
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: AnswerFormat,
 }
@@ -39,9 +40,11 @@ struct Explanation {
 
 /// Runs the command.
 pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
-    let meanings = glossary::meanings(&args.name);
+    let name = args.words.join(" ");
+    let meanings = glossary::meanings(&name);
     if meanings.is_empty() {
-        return Err(CliError::UnknownName { name: args.name.clone(), near: glossary::near(&args.name) });
+        let near = glossary::near(&name);
+        return Err(CliError::UnknownName { name, near });
     }
     match args.format {
         AnswerFormat::Text => {
@@ -50,7 +53,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
             output::text(&texts.join("\n"))?;
         }
         AnswerFormat::Json => {
-            let document = Explanation { schema: schema("explanation"), name: args.name.clone(), meanings };
+            let document = Explanation { schema: schema("explanation"), name, meanings };
             output::json(&document, console.is_read_by_people())?;
         }
     }

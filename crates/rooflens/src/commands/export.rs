@@ -27,7 +27,7 @@ Examples:
   rooflens export runs/tp8 -o tp8.json.gz                all ranks of a saved run
   rooflens export trace.json --model config.json --hardware h100 -o seen.json.gz";
 
-/// Write a trace for the Perfetto UI, with phases, layers and the ledger
+/// Export a trace for the Perfetto UI, with phases, layers and the time ledger
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -39,7 +39,7 @@ pub struct Args {
     reading: inputs::Reading,
     #[command(flatten)]
     floor: floors::Args,
-    /// File to write; compressed where its name ends with .gz
+    /// File to write; compressed if its name ends with .gz
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: PathBuf,
 }

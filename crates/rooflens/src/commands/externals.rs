@@ -15,11 +15,11 @@ Examples:
   rooflens externals add https://github.com/Dao-AILab/flash-attention --revision v2.8.3
   rooflens externals add https://github.com/vllm-project/vllm --path csrc/attention
   rooflens externals add Qwen/Qwen3-0.6B        a model's code and configs, from the hub's cache
-  rooflens externals status                     how each stands against the lock
+  rooflens externals status                     how each differs from the lock
   rooflens externals sync                       makes third_party/ equal to the lock
   rooflens externals guard                      refuses commits that edit them";
 
-/// Pin sources of others under third_party/, to read beside a profile
+/// Pin third-party sources under third_party/, to read beside a profile
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -35,7 +35,7 @@ enum What {
     /// Make third_party/ equal to the lock
     #[command(after_help = SYNC_EXAMPLES)]
     Sync(SyncArgs),
-    /// Tell how each source stands against the lock
+    /// Show how each source differs from the lock
     #[command(after_help = STATUS_EXAMPLES)]
     Status(StatusArgs),
     /// Install the pre-commit hook that refuses edits of sources
@@ -58,16 +58,16 @@ struct AddArgs {
     /// Address or folder of a git repository, or a repository of the Hugging Face hub
     #[arg(value_name = "URL|REPO")]
     url: String,
-    /// How it is kept
+    /// How to store it
     #[arg(long, value_name = "KIND", value_parser = kind_names())]
     kind: Option<String>,
-    /// Its name and that of its folder; the last part of the address where it is not said
+    /// Name and folder; the last part of the address by default
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Branch, tag or full commit; the default branch where it is not said
+    /// Branch, tag or full commit; the default branch by default
     #[arg(long, value_name = "REVISION")]
     revision: Option<String>,
-    /// File or folder to take; may be given several times
+    /// File or folder to take; may be repeated
     #[arg(long = "path", value_name = "PATH")]
     paths: Vec<String>,
     #[command(flatten)]
@@ -78,13 +78,13 @@ struct AddArgs {
 
 const SYNC_EXAMPLES: &str = "\
 Examples:
-  rooflens externals sync --dry-run       every step, none taken
+  rooflens externals sync --dry-run       print every step, run none
   rooflens externals sync vllm            this one
   rooflens externals sync --force         discards edits, too";
 
 #[derive(clap::Args)]
 struct SyncArgs {
-    /// Sources; all where none is named
+    /// Sources; all by default
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
@@ -98,7 +98,7 @@ struct How {
     /// Only print what would be done
     #[arg(long)]
     dry_run: bool,
-    /// Discard local edits and what stands in the way
+    /// Discard local edits and conflicting files
     #[arg(long)]
     force: bool,
 }
@@ -114,7 +114,7 @@ Examples:
 
 #[derive(clap::Args)]
 struct StatusArgs {
-    /// List what a commit would change without the lock's leave, and exit with 1 where it would
+    /// List staged edits that the lock does not allow, and exit with 1 if there are any
     #[arg(long)]
     staged: bool,
     #[command(flatten)]

@@ -12,12 +12,12 @@ use crate::hardware::{self, Wish};
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens hardware measure                         what this machine can do, into hardware/ of the project
+  rooflens hardware measure                         peak rates of this machine, into hardware/ of the project
   rooflens hardware measure --device cuda:0 --seconds 30 --name my-gpu
-  rooflens list hardware                            every device that is known, the project's own among them
+  rooflens list hardware                            all known devices, with those of the project
   rooflens explain my-gpu                           its figures";
 
-/// Measure what a device can do: the roof that numbers are held against
+/// Measure the peak rates of a device
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -41,25 +41,25 @@ Examples:
 
 #[derive(clap::Args)]
 struct MeasureArgs {
-    /// Interpreter that has torch; that of the project's config where it is not said
+    /// Python interpreter with torch; that of the project's config by default
     #[arg(long, value_name = "PYTHON", help_heading = "Measuring")]
     python: Option<String>,
     /// Device, as PyTorch calls it: auto, cpu, cuda:0
     #[arg(long, default_value = "auto", help_heading = "Measuring")]
     device: String,
-    /// How long to measure
+    /// Seconds to measure
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Measuring")]
     seconds: u64,
-    /// What the device shall be called; what the machine calls it where it is not said
+    /// Name of the device; the name the machine reports by default
     #[arg(long, help_heading = "Output")]
     name: Option<String>,
-    /// File to write; hardware/NAME.toml of the project around here where it is not said
+    /// File to write; hardware/NAME.toml of the surrounding project by default
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long, help_heading = "Output")]
     force: bool,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: AnswerFormat,
 }

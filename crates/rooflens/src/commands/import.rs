@@ -16,18 +16,18 @@ use crate::shell;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens import trace.json.gz -o runs/first      tables only; analyse them later
-  rooflens analyze runs/first                      the same answer as of the trace, at once
+  rooflens import trace.json.gz -o runs/first      tables only, to analyse later
+  rooflens analyze runs/first                      the same answer as from the trace, at once
   duckdb -c \"from 'runs/first/tables/kernels.parquet' limit 5\"";
 
-/// Turn traces into Parquet tables, derived facts included
+/// Convert traces to Parquet tables, with derived columns
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Trace, folder with the traces of one job, or `-`; several traces are the ranks of one job
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// Keep paths, addresses and values of the environment that names in the trace hold
+    /// Keep paths, addresses and environment values found in names of the trace
     #[arg(long)]
     keep_private: bool,
     /// Run directory to write

@@ -20,20 +20,20 @@ Examples:
   rooflens init first --with pixi        with a pixi.toml that has tasks
   rooflens init . --force                adds what is missing to a folder, changes nothing";
 
-/// Make a project: configs, an example model and dataset, folders for the rest
+/// Create a project: configs, an example model and dataset
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Folder of the project
+    /// Project folder
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// What keeps its Python packages
+    /// Manager of its Python packages
     #[arg(long, value_enum, value_name = "TOOL")]
     with: Option<With>,
-    /// Take a folder that has something in it: its files stay as they are
+    /// Use a folder that is not empty; existing files are not changed
     #[arg(long)]
     force: bool,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: AnswerFormat,
 }

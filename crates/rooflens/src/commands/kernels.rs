@@ -16,10 +16,10 @@ const EXAMPLES: &str = "\
 Examples:
   rooflens kernels top runs/first --phase decode -o top.yaml   which kernels take the time
   rooflens kernels profile --from top.yaml -o kernels/ -- python serve.py
-  rooflens kernels analyze profile.ncu-rep                     what their launches lose, and to what
+  rooflens kernels analyze profile.ncu-rep                     what limits their launches
   rooflens kernels analyze ncu/ --timeline runs/first -o kernels/";
 
-/// Look at kernels one by one: which take the time, what their launches lose
+/// Profile kernels one by one: which take the time, and what limits their launches
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -38,11 +38,11 @@ const ANALYZE_EXAMPLES: &str = "\
 Examples:
   rooflens kernels analyze profile.ncu-rep
   rooflens kernels analyze ncu/ -o kernels/                 table, roofline, page, JSON
-  rooflens kernels analyze ncu/ --timeline run.sqlite       weighed by real time
+  rooflens kernels analyze ncu/ --timeline run.sqlite       weighted by real time
   rooflens kernels analyze workloads/serve/MI300X           a folder of rocprof-compute
   ncu --import x.ncu-rep --csv --page raw > x.csv && rooflens kernels analyze x.csv";
 
-/// Tell what profiled launches lose and to what, from Nsight Compute or rocprof-compute
+/// Show what limits profiled launches, from Nsight Compute or rocprof-compute
 #[derive(clap::Args)]
 #[command(after_help = ANALYZE_EXAMPLES)]
 struct AnalyzeArgs {
@@ -50,16 +50,16 @@ struct AnalyzeArgs {
     /// `rocprof-compute profile` wrote
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
-    /// Weigh by the real time of each kernel: run directory, trace, or CSV of nsys stats
+    /// Weight by the real time of each kernel: run directory, trace, or CSV of nsys stats
     #[arg(long, value_name = "INPUT")]
     timeline: Option<PathBuf>,
-    /// Device whose peaks fill what the counters do not tell; that of the report where it is not said
+    /// Device whose peaks are used where the counters have none; that of the report by default
     #[arg(long, value_name = "DEVICE")]
     hardware: Option<String>,
     /// Write a page (index.html), tables (Parquet, CSV, JSON, Markdown) and figures to this folder
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
     /// Rows of each table on the screen
@@ -83,25 +83,25 @@ struct ProfileArgs {
     /// The workload: a program and its arguments
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<String>,
-    /// Print what would be run, and what it would cost; start nothing
+    /// Print the command and its estimated cost without running it
     #[arg(long)]
     dry_run: bool,
     /// What to collect: more takes more passes over each launch
     #[arg(long, value_name = "SET", default_value = "detailed", value_parser = ["basic", "detailed", "full", "roofline"])]
     set: String,
-    /// Typical launches of each kernel, at least
+    /// Minimum number of launches per kernel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     launches: u64,
-    /// base holds the clocks, so that numbers repeat; none leaves them as in production
+    /// base locks the clocks, so that results repeat; none leaves them as in production
     #[arg(long, value_name = "HOW", default_value = "base", value_parser = ["base", "none"])]
     clock_control: String,
     /// Only launches inside this NVTX range, as rooflens.decode
     #[arg(long, value_name = "RANGE")]
     nvtx: Option<String>,
-    /// The program ncu
+    /// The ncu program
     #[arg(long, value_name = "PATH", default_value = "ncu")]
     ncu: String,
-    /// Weigh by the real time of each kernel: run directory, trace, or CSV of nsys stats
+    /// Weight by the real time of each kernel: run directory, trace, or CSV of nsys stats
     #[arg(long, value_name = "INPUT")]
     timeline: Option<PathBuf>,
     /// Folder for the report and the files of the analysis
@@ -127,16 +127,16 @@ struct TopArgs {
     /// Only the kernels of this kind of phase
     #[arg(long, value_name = "PHASE", value_parser = phases())]
     phase: Option<PhaseKind>,
-    /// What to sum by
+    /// Group by
     #[arg(long, value_enum, default_value = "kernel")]
     by: By,
-    /// How many rows
+    /// Number of rows
     #[arg(short, long, value_name = "N", default_value_t = 20)]
     k: usize,
     /// Write the list as YAML: names, launches, and which launch is a typical one
     #[arg(short, long, value_name = "FILE", help_heading = "Output", conflicts_with = "by")]
     output: Option<PathBuf>,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: Format,
     /// Print the typical launches as ncu --kernel-id takes them, instead

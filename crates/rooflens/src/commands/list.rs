@@ -16,14 +16,14 @@ Examples:
   rooflens list formats            inputs that can be read
   rooflens list tables --format json";
 
-/// List what can be read, is answered, or stands in a report
+/// List formats, analyses, rules, devices, model families and other names
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What to list; nothing lists the lists
+    /// What to list; without it, the lists
     #[arg(value_name = "WHAT", value_parser = topic_names())]
     what: Option<String>,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: AnswerFormat,
 }

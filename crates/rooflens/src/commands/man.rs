@@ -19,7 +19,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Folder for the pages; it is made if need be
+    /// Folder for the pages; created if missing
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -97,10 +97,10 @@ pub enum AnswerFormat {
 /// Which project a command is about, and who reads its answer.
 #[derive(clap::Args)]
 struct ProjectArgs {
-    /// Folder of the project; the one around here where it is not said
+    /// Project folder; the surrounding one by default
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: AnswerFormat,
 }

@@ -25,24 +25,24 @@ Examples:
 Ctrl-C ends it and completes the file. ROOFLENS_NVML names another NVML library than the driver's own.
 Columns: rooflens explain counters";
 
-/// Show, write or serve what devices and the machine do: use, clocks, power, memory, heat
+/// Show, record or serve utilisation, clocks, power, memory and temperature of devices and host
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// From one sample to the next
+    /// Sampling interval
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "100ms", help_heading = "Sampling")]
     interval: Duration,
-    /// End after this long; without it, Ctrl-C ends it
+    /// Stop after this long; by default, at Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Sampling")]
     duration: Option<Duration>,
-    /// Take one sample and end
+    /// Take one sample and exit
     #[arg(long, conflicts_with_all = ["duration", "output", "serve"], help_heading = "Sampling")]
     once: bool,
-    /// Also tell what this process and those it started take
+    /// Also sample a process and its children
     #[arg(long, value_name = "PID", help_heading = "Sampling")]
     pid: Option<u32>,
 
-    /// Print for people, or a JSON document a line
+    /// Output format; JSON is one document per line
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: AnswerFormat,
     /// Write every sample to this file: .csv or .parquet
@@ -51,7 +51,7 @@ pub struct Args {
     /// Columns of a CSV file: all, or those of nvml.csv with devices only
     #[arg(long, value_enum, value_name = "WHICH", default_value = "all", help_heading = "Output")]
     columns: ColumnsArg,
-    /// Answer Prometheus at this address or port of this machine
+    /// Serve Prometheus metrics at this address or port
     #[arg(long, value_name = "ADDRESS", value_parser = address, num_args = 0..=1, default_missing_value = "9402", help_heading = "Output")]
     serve: Option<SocketAddr>,
 }

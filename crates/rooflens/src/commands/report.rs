@@ -17,7 +17,7 @@ use crate::saved;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens report runs/first                 writes runs/first/report/ and findings/ anew
+  rooflens report runs/first                 rewrites runs/first/report/ and findings/
   rooflens report runs/first -o public/      writes the report's files to another folder
   rooflens report runs/first/sweeps/20260102-030405   that of a sweep, with its figures";
 
@@ -28,7 +28,7 @@ pub struct Args {
     /// Run directory, as `run`, `import` or `analyze -o` wrote it; or the folder of a sweep
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// Folder for the report's files, in place of the run's own
+    /// Folder for the report's files; the run's own by default
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
 }

@@ -12,18 +12,19 @@ const EXAMPLES: &str = "\
 Examples:
   rooflens run                                       what the project's config says
   rooflens run runtime=vllm infer.max_new_tokens=64  another choice, another value
+  rooflens run model.path=models/qwen3-0.6b          another model: its checkpoint's weights
+  rooflens run profiling=none                        headline numbers only, no profiler
   rooflens run --dry-run profiling=torch             the commands, to read or to paste into a shell
   rooflens run -m runtime.batch_size=1,2,4           a run for each value, and a table
   rooflens run --config-dir runs/first/tiny-random/20260102-030405/.rooflens   the same run again
 
 Overrides: key=value, +key=value, ++key=value, ~key, group=option, as in Hydra 1.3";
 
-/// Run a model with the profilers of a config, and tell where the time goes
+/// Run a model with the profilers of a config, and show where the time goes
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Folder of the configs; conf of the project around here where it is not said. The `.rooflens`
-    /// of a run repeats it
+    /// Config folder; conf/ of the surrounding project by default. The `.rooflens` of a run repeats it
     #[arg(long, visible_alias = "config-path", value_name = "DIR", help_heading = "Config")]
     config_dir: Option<PathBuf>,
     /// Name of the primary config
@@ -32,19 +33,19 @@ pub struct Args {
     /// Run every job of a sweep
     #[arg(long, short, help_heading = "Config")]
     multirun: bool,
-    /// Print the plan as commands for a shell, and do nothing
+    /// Print the plan as shell commands without running it
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
-    /// Write the files that Hydra would, too: `.hydra/` of each job, `multirun.yaml` of a sweep
+    /// Also write Hydra's files: `.hydra/` of each job, `multirun.yaml` of a sweep
     #[arg(long, help_heading = "Output")]
     hydra: bool,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: AnswerFormat,
-    /// Unpack the Python package that workloads need, print its folder, and do nothing else
+    /// Unpack the Python package that workloads need and print its folder
     #[arg(long, conflicts_with_all = ["dry_run", "multirun"], help_heading = "Output")]
     package: bool,
-    /// Overrides
+    /// Overrides: group=option, key=value, +key=value, ~key
     #[arg(value_name = "OVERRIDES")]
     overrides: Vec<String>,
 }

@@ -19,29 +19,29 @@ Examples:
 
 Change points are found as Apache Otava finds them: E-divisive in windows, a t-test, and the weakest removed.";
 
-/// Find the runs since which a number is different
+/// Find the runs at which a metric changed
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Run directories of `rooflens run`, oldest first
     #[arg(value_name = "RUN", required_unless_present = "csv", conflicts_with = "csv", value_hint = ValueHint::DirPath)]
     runs: Vec<PathBuf>,
-    /// Read a column of this file instead; its first line has names
+    /// Read a column of this CSV file instead; its first line has the names
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     csv: Option<PathBuf>,
-    /// The number: a metric of runs, or a column
+    /// Metric of runs, or column
     #[arg(long, value_name = "NAME", default_value = "tpot_p50")]
     key: String,
-    /// Values that are looked at together
+    /// Window length of the change-point search
     #[arg(long, value_name = "N", default_value_t = Options::default().window, value_parser = window)]
     window: usize,
-    /// Greatest p-value of a change
+    /// Maximum p-value of a change
     #[arg(long, value_name = "P", default_value_t = Options::default().max_p)]
     max_p: f64,
-    /// Least change, in percent
+    /// Minimum change in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
     min_change: f64,
-    /// What to print
+    /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: AnswerFormat,
 }

@@ -81,6 +81,19 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     if seconds.is_finite() && seconds > 0.0 { Ok(seconds) } else { Err(wrong()) }
 }
 
+/// A bandwidth in bytes per second: `400Gb/s` is of bits, `50GB/s` of bytes.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let units =
+        [("Gb/s", 1e9 / 8.0), ("Gbit/s", 1e9 / 8.0), ("Gbps", 1e9 / 8.0), ("GB/s", 1e9), ("TB/s", 1e12)];
+    let found = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
+    let wrong = || format!("{text:?} is no bandwidth; as in 400Gb/s or 50GB/s");
+    let (digits, scale) = found.ok_or_else(wrong)?;
+    let number: f64 = digits.trim().parse().map_err(|_| wrong())?;
+    let rate = number * scale;
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err(wrong()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +109,15 @@ mod tests {
             assert!(numbers(wrong).is_err(), "{wrong}");
         }
         assert!(numbers("0..100000:+1").is_err());
+    }
+
+    #[test]
+    fn bandwidths() {
+        assert_eq!(rate("400Gb/s"), Ok(50e9));
+        assert_eq!(rate("50 GB/s"), Ok(50e9));
+        for wrong in ["400", "0Gb/s", "-1GB/s", "Gb/s", "infGB/s"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -124,6 +124,12 @@ pub enum CostError {
         /// Its value.
         value: f64,
     },
+    /// `--assume` is not understood.
+    #[error("--assume {reason}")]
+    BadAssumption {
+        /// Why.
+        reason: String,
+    },
     /// A sweep is too large.
     #[error("{points} points; at most {most} are computed at once")]
     TooManyPoints {
@@ -158,6 +164,7 @@ impl CostError {
             | CostError::BadImageSize { .. }
             | CostError::BadRouting { .. }
             | CostError::BadShare { .. }
+            | CostError::BadAssumption { .. }
             | CostError::TooManyPoints { .. } => Exit::Usage,
         }
     }
@@ -207,6 +214,7 @@ impl CostError {
             CostError::BadRouting { .. } => {
                 "uniform, balanced, power:1.2, or a JSON list with the visits of each expert".to_owned()
             }
+            CostError::BadAssumption { .. } => "as in --assume gemm=0.8,bandwidth=0.85,launch=2us".to_owned(),
             CostError::BadShare { flag, .. } => format!("as in {flag} 0.9"),
         }
     }
@@ -227,7 +235,7 @@ fn cannot_hold(source: &HoldError, held: Held, by: Option<&str>) -> String {
 fn config(path: &Path, error: &ConfigError) -> String {
     match error {
         ConfigError::UnknownArchitecture { .. } | ConfigError::Unread { .. } => {
-            "rooflens list families tells which architectures are known".to_owned()
+            "rooflens list families shows the known architectures".to_owned()
         }
         ConfigError::Missing { key } => format!("give it: --set {key}=VALUE"),
         ConfigError::Wrong { key, .. } => format!("set it: --set {key}=VALUE"),

@@ -3,7 +3,7 @@
 use rooflens_cost::compare::differences;
 use rooflens_cost::crossover::crossovers;
 use rooflens_cost::document::Document;
-use rooflens_cost::estimate::{Estimate, roof_of};
+use rooflens_cost::estimate::{Estimate, figures_of};
 use rooflens_cost::inverse::{Target, needs};
 use rooflens_cost::model::Model;
 use rooflens_cost::step::Phase;
@@ -40,9 +40,9 @@ impl Plan<'_> {
         let (setup, workload, device) = (self.setup(at), self.workload(at)?, self.device(at));
         let estimate = Estimate::new(model, &setup, &workload, device)?;
         let mut document = Document::new(model, &setup, &workload, device, &estimate);
-        if let (Some(device), Some(decode)) = (device, workload.decode) {
-            let roof = roof_of(device)?;
-            document.crossovers = Some(crossovers(model, &setup, &roof, workload.batch, decode.context));
+        let bound = figures_of(&setup, device)?.bound;
+        if let (Some(roof), Some(decode)) = (&bound.roof, workload.decode) {
+            document.crossovers = Some(crossovers(model, &bound.setup, roof, workload.batch, decode.context));
         }
         for target in targets(self.question) {
             document.needs.push(needs(model, &setup, &workload, device, target)?);

@@ -52,7 +52,11 @@ impl<'a> Plan<'a> {
             blueprints: blueprints?,
             devices,
             setup: Setup {
+                nodes: question.nodes(),
+                vision: question.vision,
                 kv: question.kv()?,
+                state: question.state()?,
+                assume: question.assumed()?,
                 routing: question.routing()?,
                 latent: question.latent,
                 usable: question.usable,

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use rooflens_cost::hold::Held;
 use rooflens_cost::pass::LatentOrder;
+use rooflens_cost::practice::Assume;
 use rooflens_cost::precision::Dtype;
 use rooflens_cost::routing::Routing;
+use rooflens_cost::setup::{Nodes, VisionSharding};
 use rooflens_cost::vision::Images;
 
 use super::error::CostError;
@@ -75,12 +77,22 @@ pub struct Question {
     pub ep: Vec<u64>,
     /// Replicas.
     pub dp: Vec<u64>,
+    /// Devices of a node, where not the catalog's.
+    pub node_size: Option<u64>,
+    /// Bytes a second per device between nodes, where not the usual.
+    pub inter_node: Option<f64>,
+    /// How the vision tower is sharded.
+    pub vision: VisionSharding,
     /// Part of memory that may be used.
     pub usable: f64,
     /// Formats of all weights.
     pub dtype: Vec<String>,
     /// Format of cached keys and values, as typed.
     pub kv_dtype: Option<String>,
+    /// Format of recurrent states, as typed.
+    pub state_dtype: Option<String>,
+    /// Assumptions of the estimate, as typed.
+    pub assume: Vec<String>,
     /// Keys that are set.
     pub set: Vec<Setting>,
     /// What is held.
@@ -122,15 +134,31 @@ impl Question {
     pub fn kv(&self) -> Result<Option<Dtype>, CostError> {
         const KV: &[Dtype] =
             &[Dtype::Fp32, Dtype::Bf16, Dtype::Fp16, Dtype::Fp8, Dtype::Int8, Dtype::Fp4, Dtype::Int4];
-        let Some(name) = &self.kv_dtype else { return Ok(None) };
-        match KV.iter().find(|dtype| dtype.as_str() == name) {
-            Some(dtype) => Ok(Some(*dtype)),
-            None => Err(CostError::UnknownFormat {
-                flag: "--kv-dtype",
-                name: name.clone(),
-                known: KV.iter().map(|dtype| dtype.as_str()).collect(),
-            }),
+        format_among("--kv-dtype", self.kv_dtype.as_ref(), KV)
+    }
+
+    /// Format of recurrent states.
+    pub fn state(&self) -> Result<Option<Dtype>, CostError> {
+        const STATES: &[Dtype] = &[Dtype::Fp32, Dtype::Bf16, Dtype::Fp16, Dtype::Fp8];
+        format_among("--state-dtype", self.state_dtype.as_ref(), STATES)
+    }
+
+    /// What is set of the estimate's assumptions.
+    pub fn assumed(&self) -> Result<Assume, CostError> {
+        let mut assume = Assume::default();
+        for text in &self.assume {
+            let set = match text.split_once('=') {
+                Some((key, value)) => assume.set(key.trim(), value.trim()),
+                None => Err(format!("{text:?} is not KEY=VALUE, as in gemm=0.8")),
+            };
+            set.map_err(|reason| CostError::BadAssumption { reason })?;
         }
+        Ok(assume)
+    }
+
+    /// How devices are grouped into nodes.
+    pub fn nodes(&self) -> Nodes {
+        Nodes { size: self.node_size.filter(|size| *size > 0), bytes_per_s: self.inter_node }
     }
 
     /// The images of each sequence, if any, with so many local views.
@@ -188,4 +216,20 @@ impl Question {
         }
         Ok(Routing::Histogram { visits })
     }
+}
+
+/// A format that was named, among those that may be.
+fn format_among(
+    flag: &'static str,
+    name: Option<&String>,
+    known: &'static [Dtype],
+) -> Result<Option<Dtype>, CostError> {
+    let Some(name) = name else { return Ok(None) };
+    let found = known.iter().copied().find(|dtype| dtype.as_str() == name);
+    let unknown = || CostError::UnknownFormat {
+        flag,
+        name: name.clone(),
+        known: known.iter().map(|dtype| dtype.as_str()).collect(),
+    };
+    found.map(Some).ok_or_else(unknown)
 }

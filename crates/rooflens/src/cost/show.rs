@@ -106,7 +106,7 @@ fn parts(one: &One, rows: usize, every_operator: bool) -> Vec<Part> {
 fn page(one: &One) -> String {
     let title = match &one.names.base {
         Some(base) => format!("{} against {base}", one.names.design),
-        None => format!("What {} must cost", one.names.design),
+        None => format!("Cost of {}", one.names.design),
     };
     markdown(&title, &parts(one, usize::MAX, true))
 }

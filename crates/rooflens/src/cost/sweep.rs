@@ -1,12 +1,13 @@
 //! Many points.
 
-use rooflens_cost::estimate::{Estimate, EstimateError, roof_of};
+use rooflens_cost::estimate::{Estimate, EstimateError, figures_of};
+use rooflens_cost::figures::Figures;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::hold::Balance;
 use rooflens_cost::inverse::{Met, Target, only};
+use rooflens_cost::layout::Refusal;
 use rooflens_cost::model::Model;
 use rooflens_cost::operator::Operator;
-use rooflens_cost::roof::Roof;
 use rooflens_cost::setup::Setup;
 use rooflens_cost::step::Phase;
 use rooflens_cost::sweep::{PhaseSummary, Summary, summary};
@@ -27,22 +28,21 @@ struct Made {
     balance: Option<Balance>,
 }
 
-/// What a point runs on.
+/// What a point runs on, for all points that differ only in their workload.
 struct Machine<'a> {
+    at: Vec<usize>,
     setup: Setup,
     device: Option<&'a Device>,
-    roof: Option<&'a Roof>,
+    figures: Figures,
 }
 
 impl Plan<'_> {
     /// The answer for all points.
     pub(super) fn sweep(&self, points: usize) -> Result<Sweep, CostError> {
-        let roofs: Result<Vec<Option<Roof>>, CostError> =
-            self.devices.iter().map(|device| device.map(|device| Ok(roof_of(device)?)).transpose()).collect();
-        let roofs = roofs?;
-        let hardware = self.axes.iter().rposition(|axis| axis.name == "hardware").unwrap_or(0);
+        let machine_axes = self.axes.iter().rposition(|axis| axis.name == "dp").map_or(0, |axis| axis + 1);
         let targets = targets(self.question);
         let mut made: Option<Made> = None;
+        let mut machine: Option<Machine> = None;
         let mut found = Vec::with_capacity(points);
         let mut impossible = Vec::new();
         let mut buffer = Vec::new();
@@ -56,17 +56,20 @@ impl Plan<'_> {
                     made.insert(Made { at: design.to_vec(), model, balance })
                 }
             };
-            let machine = Machine {
-                setup: self.setup(&at),
-                device: self.device(&at),
-                roof: roofs[at[hardware]].as_ref(),
+            let machine = match machine.take().filter(|machine| machine.at == at[..machine_axes]) {
+                Some(known) => machine.insert(known),
+                None => {
+                    let (setup, device) = (self.setup(&at), self.device(&at));
+                    let figures = figures_of(&setup, device)?;
+                    machine.insert(Machine { at: at[..machine_axes].to_vec(), setup, device, figures })
+                }
             };
-            match point(&made.model, &machine, &self.workload(&at)?, &targets, &mut buffer) {
+            match point(&made.model, machine, &self.workload(&at)?, &targets, &mut buffer) {
                 Ok((summary, phases, targets)) => {
                     let balance = made.balance.clone();
                     found.push(Point { at: self.varying(&at), summary, phases, targets, balance });
                 }
-                // Devices that cannot be dealt out so: the other points still can.
+                // The model cannot be sharded so: the other points still can.
                 Err(EstimateError::Parallel { reason }) => {
                     impossible.push(Impossible { at: self.varying(&at), reason });
                 }
@@ -116,7 +119,7 @@ impl Plan<'_> {
         self.devices.iter().flatten().map(of).collect()
     }
 
-    /// What the points rest on: each axis by itself tells all there is.
+    /// The assumptions of the points: each axis by itself tells all there is.
     fn assumptions(&self) -> Result<Vec<String>, CostError> {
         let mut lines: Vec<String> = Vec::new();
         for (axis, values) in self.axes.iter().map(|axis| axis.values.len()).enumerate() {
@@ -127,7 +130,12 @@ impl Plan<'_> {
                 let (model, _) = self.design(&at)?;
                 let estimate =
                     Estimate::new(&model, &self.setup(&at), &self.workload(&at)?, self.device(&at));
-                for line in estimate.map_or_else(|_| Vec::new(), |estimate| estimate.assumptions) {
+                let mut told = Vec::new();
+                if let Ok(estimate) = estimate {
+                    told.extend(estimate.assumptions);
+                    told.extend(estimate.refused.iter().map(Refusal::words));
+                }
+                for line in told {
                     if !lines.contains(&line) {
                         lines.push(line);
                     }
@@ -160,7 +168,8 @@ fn point(
         let counts =
             |found: &&PhaseSummary| (found.phase == Phase::Decode) == (target.phase == Phase::Decode);
         let now = phases.iter().filter(counts).map(|found| found.seconds).sum();
-        met.push(Met::new(*target, now, summary.fits));
+        let estimate = phases.iter().filter(counts).map(|found| found.estimate_s).sum();
+        met.push(Met::new(*target, now, estimate, summary.fits));
     }
     Ok((summary, phases, met))
 }
@@ -175,9 +184,9 @@ fn costs(
     let drafts = workload.decode.is_some_and(|decode| decode.draft > 0);
     if let ([phase], None, false) = (phases.as_slice(), &workload.images, drafts) {
         // The quick way, for a million points.
-        let line = summary(model, &machine.setup, workload, machine.device, machine.roof, buffer)?;
-        let Summary { seconds, tokens_per_s, limit, .. } = line;
-        return Ok((line, vec![PhaseSummary { phase: *phase, seconds, tokens_per_s, limit }]));
+        let line = summary(model, &machine.figures, workload, machine.device, buffer)?;
+        let Summary { seconds, estimate_s, tokens_per_s, limit, .. } = line;
+        return Ok((line, vec![PhaseSummary { phase: *phase, seconds, estimate_s, tokens_per_s, limit }]));
     }
     let estimate = Estimate::new(model, &machine.setup, workload, machine.device)?;
     Ok((Summary::of(&estimate), PhaseSummary::of(&estimate)))

@@ -24,7 +24,7 @@ fn source(machine: &Machine) -> Check {
         None => Check::ok(NAME, "not told by this system"),
         Some(word) if QUICK.contains(&word.as_str()) => Check::ok(NAME, word),
         Some(word) => {
-            let hint = "dmesg | grep -i tsc tells why the kernel does not trust it; a reading takes about a microsecond now";
+            let hint = "dmesg | grep -i tsc shows why the kernel does not trust it; a reading takes about a microsecond now";
             Check::warning(NAME, word, hint).needed("times below a microsecond")
         }
     }
@@ -35,7 +35,7 @@ fn synced(machine: &Machine) -> Check {
     match SYNCED.iter().find(|(path, _)| machine.at_root(path).exists()) {
         Some((_, by)) => Check::ok(NAME, format!("kept by {by}")),
         // A container does not see who keeps it, and one machine's traces need nobody.
-        None => Check::not_applicable(NAME, "nobody seen who keeps it, as in a container")
+        None => Check::not_applicable(NAME, "no time-sync daemon found")
             .needed("traces of several machines in one report"),
     }
 }

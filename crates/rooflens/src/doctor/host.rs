@@ -56,7 +56,7 @@ fn swap(machine: &Machine) -> Check {
         (all, used) => Check::warning(
             NAME,
             format!("{} of {} in use", gigabytes(used), gigabytes(all)),
-            "free memory before measuring: swapped pages make times jump; vmstat 1 tells whether any move",
+            "free memory before measuring: swapped pages make times jump; vmstat 1 shows whether any move",
         )
         .needed(STEADY),
     }

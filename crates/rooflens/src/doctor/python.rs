@@ -86,7 +86,7 @@ fn not_asked(name: &'static str, needed: &'static str) -> Check {
     Check::missing(
         name,
         "not asked: python is missing",
-        "mend what stands above first, then run rooflens doctor again",
+        "fix the problem above first, then run rooflens doctor again",
     )
     .needed(needed)
 }

@@ -44,10 +44,12 @@ fn device(device: &Device) -> Entry {
     )];
     let mut add =
         |name: &str, value: Option<String>| lines.extend(value.map(|value| format!("{name}: {value}")));
+    add("memory size read by", device.memory_reported_by.clone());
     add("L2", amount(device.l2_bytes.map(|bytes| bytes as f64), "B"));
     add("compute units", device.compute_units.map(|units| units.to_string()));
     add("TDP", amount(device.tdp_watts, "W"));
     add("link to other devices", amount(device.link_bytes_per_s, "B/s"));
+    add("devices per node", device.devices_per_node.map(|devices| devices.to_string()));
     add("link to the host", amount(device.host_link_bytes_per_s, "B/s"));
     add("best measured bf16 matmul", amount(device.measured_bf16_matmul_flops_per_s, "FLOP/s"));
     let source = |provenance: &Option<Provenance>| {

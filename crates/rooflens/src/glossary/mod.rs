@@ -4,6 +4,7 @@
 mod cost;
 mod explanation;
 mod note_codes;
+mod terms;
 
 use std::collections::BTreeSet;
 
@@ -96,6 +97,7 @@ pub const ALL: &[Topic] = &[
         about: "formats for --dtype",
         entries: cost::weight_formats,
     },
+    Topic { name: "terms", one: "term", about: "words on screens and pages", entries: terms::entries },
     Topic { name: "exit-codes", one: "exit code", about: "how a command ends", entries: exit_codes },
 ];
 
@@ -118,8 +120,21 @@ pub struct Meaning {
     pub entry: Entry,
 }
 
-/// Every meaning of `name`: an entry, a part of one (`table.column`), or a whole topic.
+/// Every meaning of `name`: an entry, a part of one (`table.column`), or a whole topic. Words may be
+/// written as on the screen: `launch bound` is `launch_bound`, `TTFT` is `ttft`.
 pub fn meanings(name: &str) -> Vec<Meaning> {
+    let small = name.trim().to_lowercase();
+    let mut found = exactly(name);
+    for written in [small.clone(), small.replace(' ', "_"), small.replace(['_', '-'], " ")] {
+        if written != name {
+            let known: BTreeSet<String> = found.iter().map(|meaning| meaning.kind.clone()).collect();
+            found.extend(exactly(&written).into_iter().filter(|meaning| !known.contains(&meaning.kind)));
+        }
+    }
+    found
+}
+
+fn exactly(name: &str) -> Vec<Meaning> {
     let mut found = Vec::new();
     for topic in ALL {
         let entries = (topic.entries)();
@@ -262,10 +277,12 @@ mod tests {
     #[test]
     fn a_name_may_have_several_meanings() {
         let kinds = |name| meanings(name).into_iter().map(|meaning| meaning.kind).collect::<Vec<_>>();
-        assert_eq!(kinds("kernels"), ["analysis", "table"]);
+        assert_eq!(kinds("kernels"), ["analysis", "table", "term"]);
         assert_eq!(kinds("kernels.dur_ns"), ["part of table kernels"]);
         assert_eq!(kinds("devices.busy_ns"), ["part of analysis devices"]);
-        assert_eq!(kinds("launch_bound"), ["gap cause"]);
+        assert_eq!(kinds("launch_bound"), ["gap cause", "term"]);
+        assert_eq!(kinds("Launch bound"), ["term", "gap cause"]);
+        assert_eq!(kinds("TTFT"), ["term"]);
         assert_eq!(kinds("unread_gpu_user_annotation"), ["note code"]);
         assert_eq!(kinds("exit-codes"), ["list"]);
         assert!(kinds("nothing").is_empty());

@@ -79,7 +79,7 @@ impl MeasureError {
                 "less to do, on another device: --device cpu --seconds 2".to_owned()
             }
             MeasureError::Unreadable { .. } => {
-                "rooflens doctor tells which interpreter and torch there are".to_owned()
+                "rooflens doctor shows the interpreter and its torch".to_owned()
             }
             MeasureError::Exists { .. } => "--force replaces it; --name NAME writes another".to_owned(),
         }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
-use rooflens_collect::ExecuteError;
 use rooflens_collect::execute::{self, Executor, Fault, Outcome, Watch};
 use rooflens_collect::plan::{Stage as RunStage, Work};
+use rooflens_collect::{ExecuteError, Settings};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use super::analysis;
@@ -72,7 +72,7 @@ pub fn take(
     let rows = document::measured_rows(&run);
     let reason = match job.plan.static_work() {
         Some(work) => static_cost::write(work, &job.places, &rows, &run, job.settings.output.plots)?,
-        None => Some("the stage static_analysis is off".to_owned()),
+        None => Some(no_static_work(&job.settings)),
     };
     if let Some(reason) = &reason {
         console.detail(&format!("static analysis: not computed: {reason}"));
@@ -98,7 +98,7 @@ pub fn take(
     }
     Ok(Done {
         number: job.composed.number,
-        model: job.settings.model.name.clone(),
+        model: job.settings.label(),
         overrides: job.composed.composition.overrides.task.clone(),
         folder: job.places.run.clone(),
         outcomes,
@@ -107,6 +107,15 @@ pub fn take(
         damage: damage(&notes),
         page,
     })
+}
+
+/// Why the plan has no static analysis.
+fn no_static_work(settings: &Settings) -> String {
+    if settings.pipeline.has(RunStage::StaticAnalysis) && settings.model_path().is_none() {
+        "which model the program runs is not known: runtime.model=FOLDER names it".to_owned()
+    } else {
+        "the stage static_analysis is off".to_owned()
+    }
 }
 
 /// Up to the first that does not end well: what follows would fail alike, or could mislead.
@@ -191,7 +200,7 @@ impl Done {
     pub fn tell_failure(&self, console: &Console) {
         let Some(outcome) = self.failure() else {
             if let Some(damage) = &self.damage {
-                let hint = "df -h . tells the free room; ulimit -f, how large a file may be";
+                let hint = "df -h . shows the free space; ulimit -f, how large a file may be";
                 console.failure(&format!("the trace is damaged: {damage}"), Some(hint));
             }
             return;

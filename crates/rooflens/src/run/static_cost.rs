@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rooflens_collect::plan::{Places, StaticWork};
 use rooflens_cost::pass::LatentOrder;
+use rooflens_cost::setup::VisionSharding;
 use rooflens_schema::RunDir;
 
 use super::metrics::Rows;
@@ -73,9 +74,14 @@ fn question(work: &StaticWork, model: &Path, hardware: Vec<String>, rows: &Rows)
         pp: vec![1],
         ep: vec![1],
         dp: vec![1],
+        node_size: None,
+        inter_node: None,
+        vision: VisionSharding::Tensor,
         usable: USABLE,
         dtype: work.dtype.iter().cloned().collect(),
         kv_dtype: work.kv_dtype.clone(),
+        state_dtype: None,
+        assume: Vec::new(),
         set: Vec::new(),
         hold: None,
         by: None,

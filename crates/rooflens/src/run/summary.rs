@@ -43,6 +43,7 @@ pub fn words(document: &RunDocument) -> Vec<String> {
         of.as_ref().and_then(|of| of.get(key)).and_then(Json::as_str).map(printable)
     };
     let mut words = Vec::new();
+    words.extend(word(&document.model, "weights").map(|source| format!("{source} weights")));
     let runtime = document.runtime.as_ref().and_then(Json::as_str);
     // The package of the runtime's name, or the one beneath it: vLLM may be there and not be used.
     for package in runtime.into_iter().chain(["torch"]) {

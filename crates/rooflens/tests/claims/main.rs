@@ -10,6 +10,7 @@ mod first_use;
 mod fit;
 mod floors;
 mod kernels;
+mod pages;
 mod ranks;
 mod steps;
 

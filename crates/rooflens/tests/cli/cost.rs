@@ -106,7 +106,7 @@ fn without_a_device_times_are_null() {
         json["phases"].as_array().unwrap().iter().map(|p| p["phase"].as_str().unwrap()).collect();
     assert_eq!(phases, ["prefill", "decode"]);
     let first = cost(&folder, "tiny.json").fine().lines().next().unwrap().to_owned();
-    assert!(first.starts_with("tiny reads 2,048 tokens with "), "{first}");
+    assert!(first.starts_with("Prefill of 2,048 tokens of tiny takes "), "{first}");
     // Causal: half the pairs of what PyTorch's counter counts, and the diagonal.
     let prefill = cost(&folder, "tiny.json --prefill 4 --format json").json();
     let core = &prefill["totals"]["classes"]["attn.core"]["flops"];
@@ -165,8 +165,8 @@ fn two_configs() {
     for words in [
         "wide against tiny: prefill +",
         "base tiny · changed wide",
-        "prefill: least time",
-        "decode: least time",
+        "prefill: lower bound ≥",
+        "decode: lower bound ≥",
     ] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
@@ -214,7 +214,7 @@ fn targets() {
     let unknown = needs("--tpot 1us");
     assert!(unknown[0]["met"].is_null() && unknown[0]["bytes_per_s"].as_f64().unwrap() > 1e9, "{unknown}");
     let screen = cost(&folder, "tiny.json --context 5 --hardware slow --tpot 1us").fine();
-    assert!(screen.contains("TPOT 1.00 µs cannot be met: at least "), "{screen}");
+    assert!(screen.contains("TPOT 1.00 µs is ruled out: the lower bound is "), "{screen}");
     assert!(screen.contains("largest batch none"), "an answer, though there is none: {screen}");
 }
 

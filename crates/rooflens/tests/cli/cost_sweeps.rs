@@ -39,7 +39,10 @@ fn phases_are_told_apart() {
     let sum: f64 = [0, 1].iter().map(|phase: &usize| phases[phase]["seconds"].as_f64().unwrap()).sum();
     assert!((json["points"][0]["seconds"].as_f64().unwrap() / sum - 1.0).abs() < 1e-12);
     let screen = cost(&folder, "tiny.json --batch 1,2 --hardware slow").fine();
-    assert!(screen.contains("Prefill  bound by") && screen.contains("Decode  bound by"), "{screen}");
+    assert!(
+        screen.contains("Prefill  estimate  bound by") && screen.contains("Decode  estimate  bound by"),
+        "{screen}"
+    );
 }
 
 #[test]
@@ -55,7 +58,7 @@ fn keys_formats_and_devices_vary() {
     let devices = sweep("--hardware slow,h100");
     let words = devices["assumptions"].as_array().unwrap();
     for device in ["Slow 1GB at its dense peaks", "H100 SXM5 80GB at its dense peaks"] {
-        assert!(words.iter().any(|line| line.as_str().unwrap().starts_with(device)), "{words:?}");
+        assert!(words.iter().any(|line| line.as_str().unwrap().contains(device)), "{words:?}");
     }
     let configs = {
         folder.write("other.json", cost::TINY);
@@ -74,8 +77,8 @@ fn each_point_says_whether_it_meets_the_target() {
         json["points"].as_array().unwrap().iter().map(|p| &p["targets"][0]["met"]).collect();
     assert_eq!(met, [true, false]);
     let screen = cost(&folder, question).fine();
-    assert!(screen.contains("TPOT 100.0 µs is met by 1 of 2 points"), "{screen}");
-    assert!(screen.contains("TPOT met"), "{screen}");
+    assert!(screen.contains("TPOT 100.0 µs is met by the estimate at 1 of 2 points"), "{screen}");
+    assert!(screen.contains("ruled out"), "{screen}");
     // No device, no answer.
     let json = cost(&folder, "tiny.json --batch 1,2 --context 5 --tpot 100us --format json").json();
     assert!(json["points"][0]["targets"][0]["met"].is_null());
@@ -86,7 +89,7 @@ fn what_cannot_be_is_left_out_and_said() {
     let folder = bench();
     let json = cost(&folder, "tiny.json --pp 1..4 --context 5 --format json").json();
     assert_eq!(json["points"].as_array().unwrap().len(), 2, "two layers make two stages");
-    let wanted = serde_json::json!([{"at": ["4"], "reason": "4 stages for 2 layers"}]);
+    let wanted = serde_json::json!([{"at": ["4"], "reason": "the pipeline-parallel size 4 is larger than the 2 layers"}]);
     assert_eq!(json["impossible"], wanted);
     let answer = cost(&folder, "tiny.json --pp 4,8 --context 5");
     assert_eq!(answer.code, 2, "{}", answer.stdout);

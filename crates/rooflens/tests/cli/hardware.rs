@@ -95,12 +95,7 @@ fn what_fails_is_told_and_leaves_nothing() {
             "was killed by signal 9 (SIGKILL)",
             "less to do, on another device: --device cpu --seconds 2",
         ),
-        (
-            "echo nothing",
-            4,
-            "it printed no answer",
-            "rooflens doctor tells which interpreter and torch there are",
-        ),
+        ("echo nothing", 4, "it printed no answer", "rooflens doctor shows the interpreter and its torch"),
     ];
     for (script, code, fact, hint) in cases {
         let folder = project(&format!("{script}\n"));

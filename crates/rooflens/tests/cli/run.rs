@@ -28,8 +28,10 @@ pub(super) fn run_in(folder: &Folder, args: &[&str]) -> Answer {
 
 /// The only run of a project.
 pub(super) fn only_run(folder: &Folder) -> PathBuf {
-    let runs = folder.path("p/runs/first/tiny-random");
-    let found: Vec<PathBuf> = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let inside = |folder: PathBuf| -> Vec<PathBuf> {
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    let found: Vec<PathBuf> = inside(folder.path("p/runs/first")).into_iter().flat_map(inside).collect();
     assert_eq!(found.len(), 1, "{found:?}");
     found[0].clone()
 }
@@ -223,6 +225,7 @@ fn a_program_with_the_probe() {
         (&"complete".into(), &serde_json::Value::Null)
     );
     assert_eq!(json["measured"]["not_computed"]["ttft_ns"], "no measured request was completed");
+    assert!(only_run(&folder).starts_with(folder.path("p/runs/first/command")));
     let phases = std::fs::read_to_string(only_run(&folder).join("raw/measure/phases.jsonl")).unwrap();
     assert_eq!(phases.matches("\"phase\":\"decode\",\"step\":").count(), 4, "{phases}");
     assert_eq!(left(&folder), [""; 0]);

@@ -68,7 +68,7 @@ fn explanations() {
     insta::assert_snapshot!(run(&["explain", "exit-codes"]).fine());
     let json = run(&["explain", "kernels", "--format", "json"]).json();
     let kinds: Vec<_> = json["meanings"].as_array().unwrap().iter().map(|meaning| &meaning["kind"]).collect();
-    assert_eq!(kinds, ["analysis", "table"]);
+    assert_eq!(kinds, ["analysis", "table", "term"]);
 }
 
 #[test]

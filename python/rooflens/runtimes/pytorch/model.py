@@ -52,7 +52,7 @@ def load(spec: Spec, events: Events) -> Loaded:
     attention = spec.choice("runtime.attention", ATTENTION, "auto")
     if attention != "auto":
         kwargs["attn_implementation"] = attention
-    source = spec.choice("model.weights", ("random", "checkpoint"))
+    source = weights.source(spec, folder)
     if source == "random":
         model = weights.make(config, dtype, spec.count("seed", 0, least=0), kwargs)
     else:

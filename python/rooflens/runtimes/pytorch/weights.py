@@ -9,6 +9,29 @@ import tempfile
 from pathlib import Path
 from typing import Any, Dict
 
+from rooflens.workload.errors import WorkloadError
+from rooflens.workload.spec import Spec
+
+
+# A folder with this file asks for random weights where nothing else is said.
+RANDOM_MARK = "weights.random"
+CHECKPOINTS = ("*.safetensors", "pytorch_model*.bin")
+
+
+def source(spec: Spec, folder: Path) -> str:
+    """`checkpoint` or `random`. Random weights are never a fallback: somebody has to ask for them."""
+    chosen = spec.choice("model.weights", ("auto", "random", "checkpoint"))
+    if chosen != "auto":
+        return chosen
+    if any(True for pattern in CHECKPOINTS for _ in folder.glob(pattern)):
+        return "checkpoint"
+    if (folder / RANDOM_MARK).is_file():
+        return "random"
+    raise WorkloadError(
+        f"model.path has no weights: {folder}",
+        "link them (rooflens assets status), or set model.weights=random",
+    )
+
 
 def model_class(config: Any, kwargs: Dict[str, Any]) -> Any:
     """The class of transformers that makes text from what the config describes."""

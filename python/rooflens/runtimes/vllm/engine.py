@@ -59,7 +59,7 @@ def load(spec: Spec, events: Events) -> Loaded:
     config = read_config(spec, folder)
     dtype = pick_dtype(spec.choice("model.dtype", ("auto", *DTYPES)), config)
     trust = spec.flag("model.trust_remote_code", False)
-    source = spec.choice("model.weights", ("random", "checkpoint"))
+    source = weights.source(spec, folder)
     where = folder
     if source == "random":
         events.emit("loading", what="random weights", path=str(spec.cache))

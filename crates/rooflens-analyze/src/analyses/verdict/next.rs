@@ -4,10 +4,13 @@ use std::cmp::Reverse;
 
 use rooflens_schema::tables::{ActivityKind, GapCause};
 
-use super::{Known, MATTERS, WORTH_A_LOOK, cause_word};
+use super::claim::{Amount, Said};
+use super::device::cause_word;
+use super::{Known, MATTERS, WORTH_A_LOOK};
 use crate::analyses::KernelStat;
+use crate::ledger::Line;
 use crate::role::COMMUNICATION;
-use crate::sentence::{code, things, time, whole_percent};
+use crate::sentence::{code, count, things};
 use crate::statistics::share;
 
 /// Steps whose 99th percentile is this many times the median have a tail.
@@ -30,12 +33,13 @@ const DOUBTFUL: f64 = 0.02;
 
 impl Known<'_> {
     /// What to look at, each with its weight as a share of the time; the heaviest three.
-    pub(super) fn next(&self) -> Vec<String> {
-        let mut looks: Vec<(f64, String)> = Vec::new();
+    pub(super) fn next(&self) -> Vec<Said> {
+        let mut looks: Vec<(f64, Said)> = Vec::new();
         for check in self.checks.iter().filter(|check| !check.ok && DOUBTS.contains(&check.name)) {
             // A few of many do not change the picture.
             if check.of.is_none_or(|of| share(check.count, of) >= DOUBTFUL) {
-                looks.push((1.0, format!("Before anything else, see `health`: {}", check.message)));
+                let text = format!("Before anything else, see `health`: {}", check.message);
+                looks.push((1.0, Said::new(text)));
             }
         }
         looks.extend(self.gap_look());
@@ -44,118 +48,121 @@ impl Known<'_> {
         looks.extend(self.step_look());
         looks.extend(self.host_look());
         if self.unclassified_share >= MATTERS {
-            let text = format!(
-                "{} of device time is in kernels that the catalog does not know: a line in catalog/kernels names them.",
-                whole_percent(self.unclassified_share)
-            );
-            looks.push((self.unclassified_share / 2.0, text));
+            let said = Said::default()
+                .ratio("unclassified", self.unclassified_share, "classes.unclassified_share")
+                .say(" of device time is in kernels that the catalog does not know: ")
+                .say("a line in catalog/kernels names them.");
+            looks.push((self.unclassified_share / 2.0, said));
         }
         // Stable: equals stay in the order above.
         looks.sort_by(|a, b| b.0.total_cmp(&a.0));
-        looks.into_iter().take(3).map(|(_, text)| text).collect()
+        looks.into_iter().take(3).map(|(_, said)| said).collect()
     }
 
-    fn gap_look(&self) -> Option<(f64, String)> {
-        let main = self.gaps.first().filter(|gap| self.of_span(gap.total_ns) >= WORTH_A_LOOK)?;
+    fn gap_look(&self) -> Option<(f64, Said)> {
+        let (at, main) = self.gaps.first().filter(|(_, gap)| self.of_span(gap.total_ns) >= WORTH_A_LOOK)?;
         let longest = main.examples.first()?;
         let after = longest.after.as_ref().map_or(String::new(), |after| format!(" before `{after}`"));
-        let host =
-            longest.host.as_ref().map_or(String::new(), |host| format!(", with the host in {}", code(host)));
-        let text = format!(
-            "The longest {} gap: {}{after} on rank {}, device {}{host}.",
-            cause_word(main.cause),
-            time(longest.dur_ns as f64),
-            longest.rank,
-            longest.device
-        );
-        Some((self.of_span(main.total_ns), text))
+        let path = format!("gaps[{at}].examples[0]");
+        let said = Said::new(format!("The longest gap ({}): ", cause_word(Line::of_gap(main.cause))))
+            .time("longest gap", longest.dur_ns as f64, format!("{path}.dur_ns"))
+            .say(format!("{after} on rank {}, device {}", longest.rank, longest.device));
+        let host = longest.host.as_ref().zip(longest.covered_ns);
+        let said = match (host, &longest.waited_in) {
+            (_, Some(call)) => said.say(format!(", after the host waited in {}", code(call))),
+            (Some((host, covered)), None) => {
+                let part = Amount::new("covered", covered, format!("{path}.covered_ns"));
+                let whole = Amount::new("longest gap", longest.dur_ns, format!("{path}.dur_ns"));
+                let said = said.say(format!(", with the host in {} for ", code(host)));
+                said.share(&part, &whole).say(" of it")
+            }
+            (None, None) => said,
+        };
+        Some((self.of_span(main.total_ns), said.say(".")))
     }
 
-    fn kernel_look(&self) -> Option<(f64, String)> {
+    fn kernel_look(&self) -> Option<(f64, Said)> {
         // Communication has a look of its own.
-        let own = |kernel: &&KernelStat| kernel.class != COMMUNICATION && kernel.share >= WORTH_A_LOOK;
-        let kernel = self.kernels.iter().find(own)?;
+        let own = |kernel: &KernelStat| kernel.class != COMMUNICATION && kernel.share >= WORTH_A_LOOK;
+        let (at, kernel) = self.kernels.iter().enumerate().find(|(_, kernel)| own(kernel))?;
         let noun = match kernel.kind {
             ActivityKind::Kernel => "kernel",
             ActivityKind::Memcpy => "copy",
             ActivityKind::Memset => "fill",
         };
-        let text = format!(
-            "The {noun} with the most time, `{}`: {} of device time in {} of {} (median).",
-            kernel.short_name,
-            whole_percent(kernel.share),
-            things(kernel.count as i64, "call", "calls"),
-            time(kernel.p50_ns as f64)
-        );
-        Some((kernel.share * self.of_span(self.busy_ns), text))
+        let said = Said::new(format!("The {noun} with the most time, `{}`: ", kernel.short_name))
+            .ratio("kernel", kernel.share, format!("kernels[{at}].share"))
+            .say(format!(" of device time in {}, median ", things(kernel.count as i64, "call", "calls")))
+            .time("kernel", kernel.p50_ns as f64, format!("kernels[{at}].p50_ns"))
+            .say(".");
+        Some((kernel.share * self.of_span(self.busy_ns), said))
     }
 
-    fn communication_look(&self) -> Option<(f64, String)> {
+    fn communication_look(&self) -> Option<(f64, Said)> {
         let weight = self.of_span(self.exposed_communication_ns);
         let found = self.communication.filter(|_| weight >= WORTH_A_LOOK)?;
         let last = found.waits.iter().max_by_key(|row| (row.last_to_arrive, Reverse(row.rank)));
         if let Some(last) = last.filter(|last| found.matched > 0 && last.last_to_arrive * 2 > found.matched) {
-            let of_all = whole_percent(share(last.last_to_arrive as i64, found.matched as i64));
-            return Some((
-                weight,
-                format!("Rank {} comes last to {of_all} of collectives: the others wait for it.", last.rank),
-            ));
+            let text = format!(
+                "Rank {} arrives last in {} of {}: the others wait for it.",
+                last.rank,
+                count(last.last_to_arrive as i64),
+                things(found.matched as i64, "collective", "collectives")
+            );
+            return Some((weight, Said::new(text)));
         }
         let main = found.collectives.first()?;
         let rate =
             main.bus_gb_per_s.map_or(String::new(), |rate| format!(", {rate:.0} GB/s of bus bandwidth"));
-        let text = format!(
-            "The collective with the most time, `{}`: {} of {} (median){rate}.",
-            main.name,
-            things(main.count as i64, "call", "calls"),
-            time(main.p50_ns as f64)
-        );
-        Some((weight, text))
+        let calls = things(main.count as i64, "call", "calls");
+        let said = Said::new(format!("The collective with the most time, `{}`: {calls}, median ", main.name))
+            .time("collective", main.p50_ns as f64, "communication.collectives[0].p50_ns")
+            .say(format!("{rate}."));
+        Some((weight, said))
     }
 
-    fn step_look(&self) -> Option<(f64, String)> {
-        let step = self.step.filter(|step| step.count >= STEPS && step.p50_ns > 0)?;
+    fn step_look(&self) -> Option<(f64, Said)> {
+        let (at, step) = self.step.filter(|(_, step)| step.count >= STEPS && step.p50_ns > 0)?;
         let tail = step.p99_ns as f64 / step.p50_ns as f64;
         if tail >= TAIL {
             let slowest = step.slowest.first()?;
-            let text = format!(
-                "The slowest hundredth of `{}` takes {tail:.1} times the median of {}: see `{}` on rank {}.",
-                step.name,
-                time(step.p50_ns as f64),
-                slowest.name,
-                slowest.rank
-            );
-            return Some((WORTH_A_LOOK, text));
+            let said = Said::new(format!(
+                "The slowest 1 in 100 of `{}` takes {tail:.1} times the median of ",
+                step.name
+            ))
+            .time("step", step.p50_ns as f64, format!("phases[{at}].p50_ns"))
+            .say(format!(": see `{}` on rank {}.", slowest.name, slowest.rank));
+            return Some((WORTH_A_LOOK, said));
         }
         let drift = step.drift.filter(|drift| drift.abs() >= DRIFT)?;
         let way = if drift > 0.0 { "longer" } else { "shorter" };
-        let text = format!("`{}` gets {} {way} over the trace.", step.name, whole_percent(drift.abs()));
-        Some((WORTH_A_LOOK, text))
+        let said = Said::new(format!("`{}` gets ", step.name))
+            .ratio("drift", drift.abs(), format!("phases[{at}].drift"))
+            .say(format!(" {way} over the trace."));
+        Some((WORTH_A_LOOK, said))
     }
 
     /// The Python function, or without a device the operator, that the host spends most time in.
-    fn host_look(&self) -> Option<(f64, String)> {
+    fn host_look(&self) -> Option<(f64, Said)> {
         let host_ns = |cause| matches!(cause, GapCause::LaunchBound | GapCause::CpuBound | GapCause::Sync);
-        let waits = self.gaps.iter().filter(|gap| host_ns(gap.cause)).map(|gap| gap.total_ns).sum();
+        let waits = self.gaps.iter().filter(|(_, gap)| host_ns(gap.cause)).map(|(_, gap)| gap.total_ns).sum();
         let weight = if self.devices == 0 { WORTH_A_LOOK } else { self.of_span(waits) / 2.0 };
         if weight < WORTH_A_LOOK {
             return None;
         }
-        if let Some(frame) =
-            self.frames.iter().max_by_key(|frame| (frame.working_self_ns, Reverse(&frame.name)))
-        {
-            let own = time(frame.working_self_ns as f64);
-            let text =
-                format!("The Python function with the most time of its own, {}: {own}.", code(&frame.name));
-            return Some((weight, text));
+        let frames = self.frames.iter().enumerate();
+        if let Some((at, frame)) = frames.max_by_key(|(_, row)| (row.working_self_ns, Reverse(&row.name))) {
+            let said =
+                Said::new(format!("The Python function with the most self time, {}: ", code(&frame.name)))
+                    .time("frame", frame.working_self_ns as f64, format!("frames[{at}].working_self_ns"))
+                    .say(".");
+            return Some((weight, said));
         }
         let operator = self.operators.first()?;
         let calls = things(operator.count as i64, "call", "calls");
-        let text = format!(
-            "The operator with the most host time of its own, `{}`: {} in {calls}.",
-            operator.name,
-            time(operator.self_ns as f64)
-        );
-        Some((weight, text))
+        let said = Said::new(format!("The operator with the most host self time, `{}`: ", operator.name))
+            .time("operator", operator.self_ns as f64, "operators[0].self_ns")
+            .say(format!(" in {calls}."));
+        Some((weight, said))
     }
 }

@@ -1,5 +1,6 @@
 //! What holds for every file of the catalog.
 
+use super::super::making::MakingFile;
 use super::super::patterns::{FOLD, Found, MIN_LENGTH, WordId};
 use super::super::rules::RuleText;
 use super::super::short_name::ShortNames;
@@ -18,12 +19,16 @@ fn dtype_file() -> DtypeFile {
     toml::from_str(files::DTYPES.1).unwrap_or_else(|error| panic!("{}: {error}", files::DTYPES.0))
 }
 
+fn making_file() -> MakingFile {
+    toml::from_str(files::MAKING.1).unwrap_or_else(|error| panic!("{}: {error}", files::MAKING.0))
+}
+
 #[test]
 fn every_file_of_the_folder_is_embedded() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog/kernels");
     let mut embedded: HashSet<&str> = files::FILES.iter().map(|(file, _)| *file).collect();
     assert_eq!(embedded.len(), files::FILES.len(), "a file stands in FILES twice");
-    embedded.extend([files::DTYPES.0, files::SHORT_NAMES.0]);
+    embedded.extend([files::DTYPES.0, files::SHORT_NAMES.0, files::MAKING.0]);
     for entry in std::fs::read_dir(&folder).expect("catalog/kernels") {
         let name = entry.expect("an entry").file_name().into_string().expect("a readable name");
         assert!(
@@ -37,6 +42,7 @@ fn every_file_of_the_folder_is_embedded() {
 fn every_file_can_be_read() {
     assert_eq!(kernel_files().len(), files::FILES.len());
     dtype_file();
+    making_file();
     let words: ShortNames = toml::from_str(files::SHORT_NAMES.1).unwrap_or_else(|error| panic!("{error}"));
     assert!(format!("{words:?}").len() > 1000, "short-names.toml says nothing");
 }
@@ -86,6 +92,7 @@ fn words_can_be_found() {
     let dtypes = dtype_file();
     check(files::DTYPES.0, &dtypes.rule);
     check_words(files::DTYPES.0, dtypes.token.iter().flat_map(|token| &token.words));
+    check(files::MAKING.0, &making_file().rule);
 }
 
 #[test]

@@ -114,7 +114,8 @@ fn sized(blocks: &[Block]) -> Vec<(Option<&str>, &Block, Size)> {
 
 fn is_small(block: &Block) -> bool {
     match block {
-        Block::Table(table) => table.shown(Level::Page).len() <= FEW_COLUMNS,
+        // Sentences need the whole width.
+        Block::Table(table) => table.shown(Level::Page).len() <= FEW_COLUMNS && !table::has_prose(table),
         Block::Chart(chart) => chart.mark != Mark::Areas,
         Block::Drawing(_) => true,
         _ => false,
@@ -138,7 +139,7 @@ fn draw(block: &Block, size: Size) -> String {
             let fact = |fact: &Fact| {
                 let help = title_attribute(fact.help);
                 let class = if matches!(fact.value, Cell::Text(_)) { " class=\"text\"" } else { "" };
-                let (label, value) = (escape(&fact.label), table::value(&fact.value));
+                let (label, value) = (prose(&fact.label), table::value(&fact.value));
                 format!("<div{help}><dt>{label}</dt><dd{class}>{value}</dd></div>\n")
             };
             format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(fact).collect::<String>())
@@ -148,6 +149,10 @@ fn draw(block: &Block, size: Size) -> String {
         Block::Chart(chart) => draw_chart(chart, size),
         Block::Remarks(remarks) => draw_remarks(remarks),
         Block::Drawing(drawing) => format!("<figure class=\"drawing\">{}</figure>\n", drawing.svg),
+        Block::Folded { title, blocks } => {
+            let inside: String = blocks.iter().map(|block| draw(block, size)).collect();
+            format!("<details><summary>{}</summary>\n{inside}</details>\n", prose(title))
+        }
     }
 }
 

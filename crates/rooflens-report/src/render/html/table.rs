@@ -36,6 +36,13 @@ pub fn draw(table: &Table) -> String {
     out
 }
 
+/// Whether a column holds sentences.
+pub fn has_prose(table: &Table) -> bool {
+    let is_prose = |cell: &Cell| matches!(cell, Cell::Text(words) if words.len() > SENTENCE);
+    let shown = table.shown(Level::Page);
+    table.rows.iter().any(|row| shown.iter().any(|index| is_prose(&row.cells[*index])))
+}
+
 fn header(column: &Column) -> String {
     let class = if column.number { " class=\"n\"" } else { "" };
     format!("<th scope=\"col\"{class}{}>{}</th>", title_attribute(column.help), escape(column.title))

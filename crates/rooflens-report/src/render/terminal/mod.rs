@@ -123,6 +123,10 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
         }
         // A figure needs more than characters; its file is named where it is written.
         Block::Drawing(_) => Vec::new(),
+        Block::Folded { title, blocks } => {
+            let title = std::iter::once(title.as_str()).chain(std::iter::repeat(""));
+            title.zip(blocks).flat_map(|(title, block)| draw(title, block, width)).collect()
+        }
     }
 }
 

@@ -49,7 +49,7 @@ fn pages(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), CliErr
     if has("md") {
         let pages = [
             ("assumptions.md", assumptions::page(run, &metrics)),
-            ("stakeholder_summary.md", stakeholder::page(&settings.model.name, &metrics)),
+            ("stakeholder_summary.md", stakeholder::page(&settings.label(), &metrics)),
         ];
         for (name, text) in pages {
             saved::write(run.report().join(name), text.as_bytes())?;
@@ -73,14 +73,6 @@ pub fn config(run: &RunDir) -> Option<Node> {
 pub fn flag(run: &RunDir, key: &str) -> Option<bool> {
     match inputs::at(&config(run)?, key)?.value {
         Value::Bool(is_on) => Some(is_on),
-        _ => None,
-    }
-}
-
-/// A word in the config of a run; none where it has no such key.
-pub fn word(run: &RunDir, key: &str) -> Option<String> {
-    match &inputs::at(&config(run)?, key)?.value {
-        Value::Str(word) => Some(word.clone()),
         _ => None,
     }
 }

@@ -41,8 +41,8 @@ pub fn write(run: &RunDir, settings: &Settings, project: &Path, metrics: &Json) 
     }
     let spec = read_json(&folder.join("spec.json"));
     let all = predictions(&folder, &spec, project, &report);
-    let title = format!("{}: answers", settings.model.name);
-    let about = about(&settings.model.name, stage, metrics);
+    let title = format!("{}: answers", settings.label());
+    let about = about(&settings.label(), stage, metrics);
     let rest = if kept.predictions { FILE.to_owned() } else { format!("../raw/{}/{FILE}", stage.name()) };
     let formats = [
         ("html", PAGE, html as fn(&str, &str, &[Prediction], &str) -> String),

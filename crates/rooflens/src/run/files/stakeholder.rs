@@ -207,20 +207,27 @@ fn phases(metrics: &Json) -> Option<String> {
     })
 }
 
-/// What is not there, things of one reason together.
+/// What a reader of one page misses, in words; everything else is in `assumptions.md`.
+const MISSED: &[(&str, &str)] = &[
+    ("measured", "Speed"),
+    ("measured.ttft_ns", "Time to the first token"),
+    ("measured.tpot_ns", "Time for each further token"),
+    ("measured.output_tokens_per_s", "Tokens per second"),
+    ("static_compute", "What the model must cost"),
+    ("efficiency", "How much of the device's peak is used (MFU, MBU)"),
+    ("sampled", "Power, clocks and memory over time"),
+];
+
+/// What is not there: those that readers ask for with their reason, then where the others are.
 fn not_there(metrics: &Json) -> Vec<String> {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for (what, why) in missing(metrics) {
-        match reasons.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, whats)) => whats.push(what),
-            None => reasons.push((why, vec![what])),
-        }
+    let all = missing(metrics);
+    let named = |what: &str| MISSED.iter().find(|(key, _)| *key == what).map(|(_, words)| *words);
+    let mut told: Vec<String> =
+        all.iter().filter_map(|(what, why)| Some(format!("{}: {why}", named(what)?))).collect();
+    if all.iter().any(|(what, _)| named(what).is_none()) {
+        told.push("Everything else that was not computed, with the reason: assumptions.md.".to_owned());
     }
-    let sentence = |(why, whats): (String, Vec<String>)| {
-        let whats: Vec<String> = whats.iter().map(|what| format!("`{what}`")).collect();
-        format!("{}: {why}", whats.join(", "))
-    };
-    reasons.into_iter().map(sentence).collect()
+    told
 }
 
 #[cfg(test)]
@@ -323,7 +330,8 @@ mod tests {
             "{one}"
         );
         assert!(one.contains("spreads widely") && one.contains("Most time of forward passes is prefill"));
-        assert!(one.contains("- `analysis.gaps`, `analysis.kernels`: no device\n"));
+        assert!(one.contains("- What the model must cost: the stage static_analysis is off\n"), "{one}");
+        assert!(!one.contains("analysis.") && one.contains("assumptions.md"), "{one}");
         fast["measured"]["ttft_ns"] = spread(5e7, 6e7, 5.1e7, 1e6);
         fast["measured"]["tpot_ns"] = spread(2e7, 2.1e7, 2e7, 1e5);
         fast["measured"]["phases_ns"] = json!({"decode": 900, "prefill": 100});
