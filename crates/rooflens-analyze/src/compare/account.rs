@@ -9,7 +9,7 @@ use super::false_discovery::adjusted;
 use super::lines::{LEAST_CHANGE, LEVEL, mean, typical};
 use super::rank_sum::rank_sum;
 use super::ratio::{FEWEST, Ratio, ratio};
-use super::timeline::{LAYER, MODULE, Step, Timeline, WHOLE};
+use super::timeline::{Item, LAYER, MODULE, Timeline, WHOLE};
 
 /// What a row of an account is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -91,39 +91,69 @@ impl Account {
     }
 }
 
+/// The work of a step, of one place or of several.
+type Items<'a> = Vec<&'a Item>;
+
 /// The accounts of two timelines.
 pub(super) fn accounts(a: &Timeline, b: &Timeline) -> Vec<Account> {
+    of_places(&[(a, b)])
+}
+
+/// The accounts of several places together: totals are means per place, steps are those of all places.
+pub(super) fn of_places(places: &[(&Timeline, &Timeline)]) -> Vec<Account> {
+    let Some((first, _)) = places.first() else { return Vec::new() };
+    let on_device = first.on_device;
+    let (a, b): (Vec<&Timeline>, Vec<&Timeline>) = places.iter().copied().unzip();
     let mut found = Vec::new();
-    let counts = |side: &Timeline| -> Vec<(&'static str, usize)> {
-        side.phases.iter().map(|(phase, steps)| (*phase, steps.len())).collect()
+    let (steps_a, steps_b) = (by_phase(&a), by_phase(&b));
+    let counts = |phases: &BTreeMap<&'static str, Vec<Items<'_>>>| -> Vec<(&'static str, usize)> {
+        phases.iter().map(|(phase, steps)| (*phase, steps.len())).collect()
     };
     // Totals of traces with other numbers of steps say nothing.
-    if counts(a) == counts(b) {
-        let steps = |side: &Timeline| -> usize {
-            side.phases.iter().filter(|(phase, _)| **phase != WHOLE).map(|(_, steps)| steps.len()).sum()
-        };
-        let (in_a, in_b) = ([whole(a)], [whole(b)]);
-        let of_trace = account("trace", "trace", &in_a, &in_b, a.on_device);
-        found.push(Account { a_steps: steps(a), b_steps: steps(b), ..of_trace });
+    if counts(&steps_a) == counts(&steps_b) {
+        let steps: usize =
+            counts(&steps_a).iter().filter(|(phase, _)| *phase != WHOLE).map(|(_, steps)| steps).sum();
+        let mut of_trace = account("trace", "trace", &[whole(&a)], &[whole(&b)], on_device);
+        (of_trace.a_steps, of_trace.b_steps) = (steps, steps);
+        let share = 1.0 / places.len() as f64;
+        for row in of_trace.rows.iter_mut().chain(&mut of_trace.operators) {
+            for number in
+                [&mut row.a_ns, &mut row.b_ns, &mut row.delta_ns, &mut row.a_count, &mut row.b_count]
+            {
+                *number *= share;
+            }
+        }
+        found.push(of_trace);
     }
-    for (phase, steps) in a.phases.iter().filter(|(phase, _)| **phase != WHOLE) {
-        if let Some(others) = b.phases.get(phase) {
-            found.push(account(phase, "step", steps, others, a.on_device));
+    for (phase, steps) in steps_a.iter().filter(|(phase, _)| **phase != WHOLE) {
+        if let Some(others) = steps_b.get(phase) {
+            found.push(account(phase, "step", steps, others, on_device));
         }
     }
     found.retain(|account| account.row(Entry::Wall).is_some_and(|wall| wall.a_ns + wall.b_ns > 0.0));
     found
 }
 
-fn whole(side: &Timeline) -> Step {
-    let steps = side.phases.values().flatten().chain([&side.outside]);
-    Step { items: steps.flat_map(|step| step.items.iter().cloned()).collect() }
+fn by_phase<'a>(sides: &[&'a Timeline]) -> BTreeMap<&'static str, Vec<Items<'a>>> {
+    let mut phases: BTreeMap<&'static str, Vec<Items<'a>>> = BTreeMap::new();
+    for (phase, steps) in sides.iter().flat_map(|side| &side.phases) {
+        phases
+            .entry(phase)
+            .or_default()
+            .extend(steps.iter().map(|step| step.items.iter().collect::<Items<'a>>()));
+    }
+    phases
+}
+
+fn whole<'a>(sides: &[&'a Timeline]) -> Items<'a> {
+    let steps = sides.iter().flat_map(|side| side.phases.values().flatten().chain([&side.outside]));
+    steps.flat_map(|step| &step.items).collect()
 }
 
 /// Time and calls of each row in each step.
 type Sums = BTreeMap<(Entry, String), Vec<(f64, f64)>>;
 
-fn sums(steps: &[Step], on_device: bool) -> Sums {
+fn sums(steps: &[Items<'_>], on_device: bool) -> Sums {
     let mut sums = Sums::new();
     for (at, step) in steps.iter().enumerate() {
         let mut add = |entry: Entry, name: &str, ns: i64| {
@@ -131,7 +161,7 @@ fn sums(steps: &[Step], on_device: bool) -> Sums {
             row[at].0 += ns as f64;
             row[at].1 += 1.0;
         };
-        for item in &step.items {
+        for item in step {
             add(Entry::Wall, "wall time", item.dur_ns.saturating_add(item.wait_ns));
             add(Entry::Busy, "busy", item.dur_ns);
             if item.dur_ns > 0 || item.wait_ns == 0 {
@@ -151,9 +181,18 @@ fn sums(steps: &[Step], on_device: bool) -> Sums {
     sums
 }
 
-fn account(scope: &'static str, per: &'static str, a: &[Step], b: &[Step], on_device: bool) -> Account {
+fn account(
+    scope: &'static str,
+    per: &'static str,
+    a: &[Items<'_>],
+    b: &[Items<'_>],
+    on_device: bool,
+) -> Account {
     let (sums_a, sums_b) = (sums(a, on_device), sums(b, on_device));
-    let (usual_a, usual_b) = (typical(a), typical(b));
+    let durations = |steps: &[Items<'_>]| -> Vec<i64> {
+        steps.iter().map(|items| super::timeline::dur_ns(items.iter().copied())).collect()
+    };
+    let (usual_a, usual_b) = (typical(&durations(a)), typical(&durations(b)));
     let column = |sums: &Sums, key: &(Entry, String), steps: usize, of: fn(&(f64, f64)) -> f64| {
         sums.get(key).map_or_else(|| vec![0.0; steps], |row| row.iter().map(of).collect::<Vec<f64>>())
     };

@@ -28,7 +28,7 @@ const LETTERS: usize = 26;
 pub enum How {
     /// It is there on both sides.
     Same,
-    /// One kernel is in the place of another.
+    /// One kernel is in the place of another, or other variants of one kernel are.
     Renamed,
     /// One kernel does what several did, within the same operator, module or layer.
     Fused,
@@ -151,6 +151,13 @@ pub fn places<'a>(
     places
 }
 
+/// Where the time of several places together went: the mean per place, or per step of any place.
+pub fn all_places(pairs: &[(&Timeline, &Timeline)]) -> Vec<Account> {
+    let mut accounts = account::of_places(pairs);
+    account::judge(accounts.iter_mut());
+    accounts
+}
+
 /// Compares two timelines.
 pub fn timelines(a: &Timeline, b: &Timeline) -> TimelineChange {
     let place = places(std::iter::once(((0, None), a, b))).pop();
@@ -199,8 +206,8 @@ fn of_phase(phase: &'static str, a: &[Step], b: &[Step]) -> PhaseChange {
         phase,
         a_steps: a.len(),
         b_steps: b.len(),
-        a_ns: mean(&in_a, &typical(a)),
-        b_ns: mean(&in_b, &typical(b)),
+        a_ns: mean(&in_a, &typical_steps(a)),
+        b_ns: mean(&in_b, &typical_steps(b)),
         ratio: ratio(&in_a, &in_b),
         common_ratio: None,
     }
@@ -208,11 +215,15 @@ fn of_phase(phase: &'static str, a: &[Step], b: &[Step]) -> PhaseChange {
 
 /// The steps of the middle half by wall time. Medians of parts do not add up to the median of the whole; means over
 /// the same typical steps do, and a step that took far longer does not move them.
-pub(super) fn typical(steps: &[Step]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..steps.len()).collect();
-    order.sort_by_key(|&step| (steps[step].dur_ns(), step));
-    let cut = steps.len() / 4;
-    order[cut..steps.len() - cut].to_vec()
+pub(super) fn typical(durations_ns: &[i64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..durations_ns.len()).collect();
+    order.sort_by_key(|&step| (durations_ns[step], step));
+    let cut = order.len() / 4;
+    order[cut..order.len() - cut].to_vec()
+}
+
+fn typical_steps(steps: &[Step]) -> Vec<usize> {
+    typical(&steps.iter().map(Step::dur_ns).collect::<Vec<i64>>())
 }
 
 /// The mean of some of the values; 0 for none.
@@ -278,7 +289,7 @@ fn lines(phase: &'static str, a: &[Step], b: &[Step], on_device: bool) -> Vec<Li
     let count = matching.proofs.len();
     let in_a = halves(a, count, |item| matching.of_a(item));
     let in_b = halves(b, count, |item| matching.of_b(item));
-    let usual = (typical(a), typical(b));
+    let usual = (typical_steps(a), typical_steps(b));
     let mut lines = Vec::new();
     for ((a, b), proof) in in_a.iter().zip(&in_b).zip(&matching.proofs) {
         let mut add = |what| lines.push(line(phase, what, (a, b), &usual, proof.as_deref(), on_device));
@@ -304,7 +315,7 @@ fn line(
     let (in_a, in_b) = if is_work { (&a.work, &b.work) } else { (&a.wait, &b.wait) };
     let (a_count, b_count) = (mean(&a.calls, usual_a), mean(&b.calls, usual_b));
     let (a_ns, b_ns) = (mean(in_a, usual_a), mean(in_b, usual_b));
-    let how = how(a, b, a_count, b_count);
+    let how = how(a, b, a_count, b_count, proof.is_some());
     let too_few = in_a.len().min(in_b.len()) < FEWEST;
     let main_type = |half: &Half| half.types.iter().max_by_key(|(_, ns)| **ns).map(|(name, _)| name.clone());
     let ratio = ratio(in_a, in_b);
@@ -344,12 +355,14 @@ fn by_time(half: &Half) -> Vec<String> {
     names.into_iter().map(|(name, _)| name.clone()).collect()
 }
 
-fn how(a: &Half, b: &Half, a_count: f64, b_count: f64) -> How {
+fn how(a: &Half, b: &Half, a_count: f64, b_count: f64, is_proven: bool) -> How {
     match (a.names.len(), b.names.len()) {
         (0, _) => How::OnlyInB,
         (_, 0) => How::OnlyInA,
         _ if a.names.keys().eq(b.names.keys()) => How::Same,
         (1, 1) => How::Renamed,
+        // Variants of one name: other tiles, types or versions.
+        _ if !is_proven => How::Renamed,
         (_, 1) if b_count < a_count => How::Fused,
         (1, _) if b_count > a_count => How::Split,
         _ => How::Replaced,

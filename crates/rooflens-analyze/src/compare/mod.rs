@@ -22,7 +22,7 @@ mod timeline;
 pub use account::{Account, AccountRow, Entry};
 pub use false_discovery::adjusted;
 pub use lines::{
-    How, LEAST_CHANGE, LEVEL, Line, PhaseChange, PlaceChange, TimelineChange, places, timelines,
+    How, LEAST_CHANGE, LEVEL, Line, PhaseChange, PlaceChange, TimelineChange, all_places, places, timelines,
 };
 pub use pair::{Check, CheckVerdict, Difference, Headline, Pair, judge};
 pub use rank_sum::rank_sum;

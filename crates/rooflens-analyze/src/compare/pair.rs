@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::account::Account;
 use super::false_discovery::adjusted;
 use super::lines::{LEVEL, PlaceChange};
 use super::ratio::{FEWEST, Ratio, ratio_of};
@@ -140,8 +141,10 @@ pub struct Pair {
     pub checks: Vec<Check>,
     /// What the user changed.
     pub differences: Vec<Difference>,
-    /// Numbers of the rounds.
+    /// Headline metrics.
     pub headline: Vec<Headline>,
+    /// Where the time of all ranks and devices that both sides have went: the mean per device, or per step.
+    pub accounts: Vec<Account>,
     /// Steps and what they are made of, by rank and device that both sides have: the one with the largest change
     /// first.
     pub places: Vec<PlaceChange>,

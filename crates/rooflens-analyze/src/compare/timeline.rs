@@ -62,10 +62,13 @@ pub struct Item {
 impl Step {
     /// Work and waits.
     pub fn dur_ns(&self) -> i64 {
-        self.items
-            .iter()
-            .fold(0_i64, |sum, item| sum.saturating_add(item.dur_ns).saturating_add(item.wait_ns))
+        dur_ns(&self.items)
     }
+}
+
+/// Work and waits of some items.
+pub(super) fn dur_ns<'a>(items: impl IntoIterator<Item = &'a Item>) -> i64 {
+    items.into_iter().fold(0_i64, |sum, item| sum.saturating_add(item.dur_ns).saturating_add(item.wait_ns))
 }
 
 impl Timeline {

@@ -38,7 +38,7 @@ pub(super) fn lead(pair: &Pair) -> String {
 /// The account that is shown first: of the phase that has the most time where there are steps to speak of, else of
 /// the trace.
 pub(super) fn shown_account(pair: &Pair) -> Option<&Account> {
-    let accounts = &pair.places.first()?.change.accounts;
+    let accounts = &pair.accounts;
     let wall = |account: &Account| {
         account.row(Entry::Wall).map_or(0.0, |row| row.a_ns) * account.a_steps.min(account.b_steps) as f64
     };
@@ -46,6 +46,15 @@ pub(super) fn shown_account(pair: &Pair) -> Option<&Account> {
     let is_step = |account: &&Account| account.a_steps.min(account.b_steps) > 1;
     let most = steps.clone().filter(is_step).max_by(|a, b| wall(a).total_cmp(&wall(b)));
     most.or(accounts.first())
+}
+
+/// As `Per decode step`.
+pub(super) fn scope(account: &Account) -> String {
+    match (account.per, account.scope) {
+        ("step", "step") => "Per step".to_owned(),
+        ("step", phase) => format!("Per {phase} step"),
+        _ => "Whole trace".to_owned(),
+    }
 }
 
 /// As `Per step: wall time 49.65 ms → 47.09 ms (-5.2%), busy -2.60 ms (elementwise -5.17 ms, gemm +4.09 ms), idle
@@ -58,10 +67,7 @@ fn made_of(account: &Account) -> String {
     } else {
         String::new()
     };
-    let mut text = match (account.per, account.scope) {
-        ("step", scope) => format!("{scope} step: wall time {}{change}", times(wall)),
-        _ => format!("Whole trace: wall time {}{change}", times(wall)),
-    };
+    let mut text = format!("{}: wall time {}{change}", scope(account), times(wall));
     let parts = |entry: Entry, name: fn(&AccountRow) -> String| {
         let large = account.parts(entry).filter(|row| row.delta_ns.abs() > WORTH_NAMING * wall.a_ns);
         let parts: Vec<String> =
@@ -176,6 +182,9 @@ fn unchanged(pair: &Pair) -> String {
         Some(ratio) => {
             let change = format::change(ratio.ratio - 1.0);
             format!("No change that is more than chance: {steps} ({change}).")
+        }
+        None if phase.phase == "all" => {
+            "The trace has no steps to compare one by one, so chance cannot be ruled out.".to_owned()
         }
         None => format!(
             "With {} and {} steps, chance cannot be ruled out: that takes at least four per side.",

@@ -4,9 +4,9 @@ mod lead;
 mod overview;
 mod tables;
 
-use rooflens_analyze::compare::{Account, How, Line, Pair};
+use rooflens_analyze::compare::{Account, How, Line, Pair, PhaseChange};
 
-use self::lead::{lead, shown_account};
+use self::lead::{lead, scope, shown_account};
 use self::overview::{letter, overview};
 use self::tables::{ACCOUNT, CHECKS, DIFFERENCES, HEADLINE, LINES, OPERATORS, PHASES, PLACES, Row, place};
 use crate::block::{Block, Table};
@@ -53,44 +53,35 @@ fn part(pair: &Pair, at: Option<usize>, limit: usize) -> Part {
         let of = |title: &str| {
             if pair.places.len() > 1 { format!("{title} of {}", place(first)) } else { title.to_owned() }
         };
-        section(&of("Steps"), Table::new("phases", PHASES, &first.change.phases, usize::MAX));
+        let phases: Vec<&PhaseChange> =
+            first.change.phases.iter().filter(|phase| phase.phase != "all").collect();
+        section(&of("Steps"), Table::new("phases", PHASES, &phases, usize::MAX));
+        let devices = if pair.places.len() > 1 { ", all devices" } else { "" };
         let shown = shown_account(pair);
-        for account in shown.into_iter().chain(other_accounts(&first.change.accounts, shown)) {
-            let is_shown = shown == Some(account);
-            let title = of(&title(account));
+        for account in shown.into_iter().chain(other_accounts(&pair.accounts, shown)) {
+            let title = format!("{}{devices}", scope(account));
             section(&title, Table::new("account", ACCOUNT, &account.rows, usize::MAX));
-            // By operator, once: the pages of other phases would repeat most of it.
-            if is_shown {
-                let operators = Table::new("operators", OPERATORS, &account.operators, limit);
-                section(&format!("Operators, {title}"), operators);
-            }
+        }
+        if let Some(account) = shown {
+            let operators = Table::new("operators", OPERATORS, &account.operators, limit);
+            section(&format!("{}{devices}, by operator", scope(account)), operators);
         }
         let lines = |keep: &dyn Fn(&Line) -> bool| -> Vec<&Line> {
             first.change.lines.iter().filter(|line| keep(line)).collect()
         };
         let changed = lines(&|line| line.is_change);
-        section(&of("Kernels that changed, per step"), Table::new("changes", LINES, &changed, limit));
+        section(&of("Kernels that changed"), Table::new("changes", LINES, &changed, limit));
         // Too few steps to judge a line by itself: the largest differences are still worth seeing.
-        let unjudged = lines(&|line| line.not_judged.is_some() && line.delta_ns != 0.0);
-        section(
-            &of("Largest differences, not judged, per step"),
-            Table::new("unjudged", LINES, &unjudged, limit),
-        );
+        let mut unjudged = lines(&|line| line.not_judged.is_some() && line.delta_ns != 0.0);
+        unjudged.sort_by(|a, b| b.delta_ns.abs().total_cmp(&a.delta_ns.abs()));
+        section(&of("Kernels, largest difference first"), Table::new("unjudged", LINES, &unjudged, limit));
         let other = lines(&|line| {
             !line.is_change && line.not_judged.is_none() && line.how != How::Same && line.what == "work"
         });
-        section(&of("Other names, per step"), Table::new("renamed", LINES, &other, limit));
+        section(&of("Kernels with other names"), Table::new("renamed", LINES, &other, limit));
     }
     section("Checks", Table::new("checks", CHECKS, &pair.checks, usize::MAX));
     Part { name: "comparison", title: "Comparison", blocks }
-}
-
-/// What the time of an account is of.
-fn title(account: &Account) -> String {
-    match (account.per, account.scope) {
-        ("step", phase) => format!("time per {phase} step"),
-        _ => "time of the whole trace".to_owned(),
-    }
 }
 
 /// Accounts beside the one that is shown first: of a trace whose steps are shown, the trace adds nothing.

@@ -10,7 +10,7 @@ use crate::format;
 
 pub(super) const LINES: &[Field<Line>] = &[
     (Column::text("label", "Kernel"), |line| Cell::code(named(line))),
-    (Column::text("class", "Class").at(Level::Screen), |line| Cell::word(line.class)),
+    (Column::text("class", "Class").at(Level::Page), |line| Cell::word(line.class)),
     (Column::text("how", "How"), |line| Cell::word(how(line))),
     (Column::number("a_count", "Calls A").at(Level::Screen), |line| Cell::Mean(line.a_count)),
     (Column::number("b_count", "Calls B").at(Level::Screen), |line| Cell::Mean(line.b_count)),
@@ -156,10 +156,12 @@ pub(super) fn cause(name: &str) -> String {
 }
 
 fn row_verdict(row: &AccountRow) -> &'static str {
+    let can_tell = row.ratio.as_ref().and_then(least).is_some_and(|least| least <= WORTH_SEEING);
     match (row.is_change, row.p_adjusted) {
         (_, None) => "not judged",
         (true, _) => "changed",
-        (false, _) => "no change",
+        (false, _) if can_tell => "no change",
+        (false, _) => "may be chance",
     }
 }
 
@@ -219,7 +221,7 @@ fn how(line: &Line) -> &'static str {
 }
 
 pub(super) fn signed(ns: f64) -> String {
-    format!("{}{}", if ns < 0.0 { "−" } else { "+" }, format::time(ns.abs()))
+    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, format::time(ns.abs()))
 }
 
 pub(super) fn change(ratio: Option<&Ratio>) -> Cell {

@@ -10,7 +10,7 @@ pub mod side;
 
 use std::path::{Path, PathBuf};
 
-use rooflens_analyze::compare::{CheckVerdict, Headline, Pair, judge, places};
+use rooflens_analyze::compare::{CheckVerdict, Headline, Pair, all_places, judge, places};
 use rooflens_analyze::headline;
 use rooflens_report::compare::{html, parts};
 use rooflens_report::cost::{csv, markdown, terminal};
@@ -143,7 +143,8 @@ fn pair(a: &Side, b: &Side) -> Pair {
         })
         .collect();
     judge(&mut headline);
-    let both = a.places.iter().filter_map(|(place, in_a)| Some((*place, in_a, b.places.get(place)?)));
+    let both = || a.places.iter().filter_map(|(place, in_a)| Some((*place, in_a, b.places.get(place)?)));
+    let timelines: Vec<_> = both().map(|(_, in_a, in_b)| (in_a, in_b)).collect();
     Pair {
         a: name(&a.path, &b.path),
         b: name(&b.path, &a.path),
@@ -152,7 +153,8 @@ fn pair(a: &Side, b: &Side) -> Pair {
         differences: checks::differences(a, b),
         headline,
         checks,
-        places: places(both),
+        accounts: all_places(&timelines),
+        places: places(both()),
     }
 }
 

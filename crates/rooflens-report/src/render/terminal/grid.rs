@@ -189,16 +189,14 @@ impl Grid {
         kept
     }
 
-    /// Names get what they need as far as there is room; what is left goes to the stack, else to the first name.
+    /// The longest names are shortened most; what is left goes to the stack, else to the first name.
     fn widths(&self, columns: &[usize], natural: &[usize], shortest: usize, width: usize) -> Vec<usize> {
+        let longest = columns.iter().map(|&column| natural[column]).max().unwrap_or(0);
+        let fits = |longest: &usize| self.needed(columns, natural, *longest) <= width;
+        let longest = (shortest..=longest).rev().find(fits).unwrap_or(shortest);
         let mut widths: Vec<usize> =
-            columns.iter().map(|&column| self.least(column, natural, shortest)).collect();
-        let mut left = width.saturating_sub(self.needed(columns, natural, shortest));
-        for (own, &column) in widths.iter_mut().zip(columns) {
-            let more = (natural[column] - *own).min(left);
-            *own += more;
-            left -= more;
-        }
+            columns.iter().map(|&column| self.least(column, natural, longest)).collect();
+        let left = width.saturating_sub(self.needed(columns, natural, longest));
         for fit in [Fit::Stack, Fit::Name] {
             if let Some(index) = columns.iter().position(|column| self.columns[*column].fit == fit) {
                 widths[index] += left;
