@@ -17,6 +17,7 @@ pub mod choose;
 pub mod compare;
 pub mod facts;
 pub mod finding;
+pub mod headline;
 pub mod host_kind;
 mod host_thread;
 pub mod interval;

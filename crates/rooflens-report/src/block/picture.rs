@@ -85,6 +85,8 @@ pub enum Mark {
     Points,
     /// A column a value.
     Columns,
+    /// A dot per value, on a scale that spans the values: small changes are what it is about.
+    Levels,
 }
 
 /// What the numbers on an axis are.
