@@ -203,9 +203,10 @@ class Failures(unittest.TestCase):
         process = subprocess.Popen(argv, env=environment(), stderr=subprocess.DEVNULL)
         events = output / "events.jsonl"
         while not (events.exists() and "round_end" in events.read_text()):
+            self.assertIsNone(process.poll(), "it ended by itself")
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(30), 130)
+        self.assertEqual(process.wait(600), 130)
         self.assertEqual(json.loads(events.read_text().splitlines()[-1])["event"], "stopped")
         self.assertGreater(len((output / "steps.csv").read_text().splitlines()), NEW_TOKENS)
 
