@@ -133,7 +133,7 @@ fn large_rank() -> RankTables {
 
 #[test]
 #[ignore = "measures time"]
-fn analyses_of_three_million_records() {
+fn nightly_analyses_of_three_million_records() {
     let tables = large_rank();
     let rows = [tables.kernels.len(), tables.ops.len(), tables.api.len(), tables.frames.len()];
     println!("kernels, operators, calls, frames: {rows:?}");
