@@ -91,7 +91,15 @@ class Project:
         return folder
 
     def advice(self, run: Path) -> list[dict]:
-        return json.loads(self.call("advise", run, "--format", "json"))["advice"]["items"]
+        """All advice, with the share of the phase's time that each acts on."""
+        answer = json.loads(self.call("advise", run, "--format", "json"))
+        walls = {phase["phase"]: phase["wall_ns"] for phase in answer["ledger"]["phases"]}
+        slower = {phase["phase"]: phase["ratio"] for phase in answer["advice"]["unprofiled"]}
+        items = answer["advice"]["items"]
+        for item in items:
+            phase = item["phase"]
+            item["acts_on_share"] = item["acts_on_ns"] * slower.get(phase, 1.0) / walls[phase]
+        return items
 
 
 def step_ns(run: Path, phase: str) -> float:
@@ -111,7 +119,8 @@ def planted(project: Project, rule: str, words: str, overrides=(), without=(), *
     lead = next(line for line in compared.splitlines() if line and not line.startswith("#"))
     if words not in lead.replace("\\", ""):
         yield f"the comparison does not name {words}: {lead}"
-    first = project.advice(run)[0]
+    # What is said of the recording comes before what is said of the run.
+    first = next(item for item in project.advice(run) if item["kind"] != "recording")
     if first["rule"] != rule:
         yield f"the first advice is {first['rule']}, {first['gain_share']}, not {rule}"
     elif words not in json.dumps([first["title"], first["evidence"]]):
@@ -125,7 +134,9 @@ def followed(project: Project, rule: str, phase: str, before: list, after: list,
     if not found:
         yield f"no advice by {rule} for {phase}"
         return
-    low, high = found[0]["gain_share"]["low"], found[0]["gain_share"]["high"]
+    # Where the gain is not known, it is no more than the time that the change acts on.
+    share = found[0]["gain_share"] or {"low": 0.0, "high": found[0]["acts_on_share"]}
+    low, high = share["low"], share["high"]
     done = project.run(*after, threads=threads)
     gain = 1 - step_ns(done, phase) / step_ns(run, phase)
     print(f"      {rule}: predicted {low:.1%} to {high:.1%}, measured {gain:.1%}")

@@ -66,11 +66,11 @@ pub fn parts(findings: &Findings, assumed: &[String], changed: &[WhatIf], limit:
     }
     parts.extend(changed.iter().map(|one| Part { name: "what_if", title: "What if", blocks: what_if(one) }));
     if let Some(list) = findings.get::<AdviceList>() {
-        let mut blocks = sections::advice::narrow(list, limit);
-        if list.items.is_empty() {
-            blocks.insert(0, Block::Text("No rule found a gain of 1% or more.".to_owned()));
+        parts.push(Part { name: "advice", title: "Advice", blocks: sections::advice::narrow(list, limit) });
+        let blocks = sections::advice::narrow_design(list, limit);
+        if !blocks.is_empty() {
+            parts.push(Part { name: "design", title: sections::advice::DESIGN, blocks });
         }
-        parts.push(Part { name: "advice", title: "Advice", blocks });
     }
     parts
 }
@@ -89,7 +89,7 @@ fn floors(ledger: &Ledger) -> Option<Block> {
             let floor: f64 = phase.floors.iter().map(|floor| floor.ns).sum();
             let steps = phase.steps as f64;
             format!(
-                "Floor of a {} step: {}; it took {}, {:.1} times as long.",
+                "Lower bound of a {} step: {}; it took {}, {:.1} times as long.",
                 phase.phase,
                 format::time(floor / steps),
                 format::time(phase.wall_ns as f64 / steps),
@@ -99,7 +99,7 @@ fn floors(ledger: &Ledger) -> Option<Block> {
         .collect();
     match (lines.is_empty(), ledger.not_computed.get("floor")) {
         (false, _) => Some(Block::Lines(lines)),
-        (true, Some(reason)) => Some(Block::Text(format!("No floor: {reason}."))),
+        (true, Some(reason)) => Some(Block::Text(format!("No lower bound: {reason}."))),
         (true, None) => None,
     }
 }

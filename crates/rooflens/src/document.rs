@@ -29,8 +29,19 @@ pub fn schema(what: &str) -> SchemaTag {
 }
 
 /// Analyses whose finding is a list.
-const LISTS: &[&str] =
-    &["devices", "kernels", "operators", "phases", "gaps", "parts", "products", "frames", "memory", "health"];
+const LISTS: &[&str] = &[
+    "devices",
+    "kernels",
+    "operators",
+    "phases",
+    "gaps",
+    "late_host",
+    "parts",
+    "products",
+    "frames",
+    "memory",
+    "health",
+];
 
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

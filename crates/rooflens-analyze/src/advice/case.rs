@@ -1,8 +1,7 @@
 //! What a rule may look at.
 
-use crate::advice::runtime_options::RuntimeOptions;
-use crate::advice::{Draft, Range};
-use crate::analyses::{Ledger, OUTSIDE, PhaseLedger};
+use crate::advice::{Draft, Range, Slowdown, is_judged};
+use crate::analyses::{KernelStat, Kernels, LateHost, LatePhase, Ledger, OUTSIDE, PhaseLedger};
 use crate::finding::Findings;
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{Floor, Line, kernels_floor_ns};
@@ -17,16 +16,18 @@ pub struct Case<'a> {
     /// The other findings.
     pub findings: &'a Findings,
     /// What is known besides the trace.
-    pub around: &'a Circumstances,
+    pub around: &'a RunContext,
 }
 
 /// What is known besides the trace. What is not known is none.
 #[derive(Debug, Clone, Default)]
-pub struct Circumstances {
+pub struct RunContext {
+    /// The runtime that ran the model, as the run's config names it.
+    pub runtime: Option<String>,
+    /// How long steps take without a profiler, by phase.
+    pub unprofiled: Vec<Unprofiled>,
     /// Threads that operators ran on, and those that the host has.
     pub threads: Option<(u64, u64)>,
-    /// What the runtime can be set to.
-    pub runtime: Option<RuntimeOptions>,
     /// Whether the model went through a compiler.
     pub is_compiled: Option<bool>,
     /// Why a device was held back, and for which share of the samples.
@@ -35,6 +36,15 @@ pub struct Circumstances {
     pub padding: Vec<Padding>,
     /// The model's least times after changes to it.
     pub alternatives: Vec<Alternative>,
+}
+
+/// Steps of a phase in a pass without a profiler.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unprofiled {
+    /// The phase.
+    pub phase: &'static str,
+    /// A step, median.
+    pub step_ns: f64,
 }
 
 /// Tokens of a phase.
@@ -63,6 +73,8 @@ pub struct Alternative {
     pub floors: Vec<Floor>,
     /// Work that is done at once, in multiples of what was: 2 where the batch is doubled.
     pub work: f64,
+    /// Collectives that the change adds, all steps together.
+    pub collectives: f64,
     /// The same with every product in whole tiles, for each size of them; empty where that is not asked.
     pub tiles: Vec<Tiles>,
 }
@@ -109,6 +121,53 @@ impl<'a> Case<'a> {
         self.classes_ns(&[KernelClass::Gemm, KernelClass::Gemv, KernelClass::Moe, KernelClass::Convolution])
     }
 
+    /// Time of kernels by classes of which `counts` holds: the findings are of all phases, so the phase has its part
+    /// of each kernel by the time of its class.
+    pub(super) fn kernels_where(&self, classes: &[KernelClass], counts: impl Fn(&KernelStat) -> bool) -> f64 {
+        let rows = self.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
+        let part = |class: &KernelClass| {
+            let rows = rows.iter().filter(|row| row.class == class.as_str());
+            let (all, these) = rows.fold((0.0, 0.0), |(all, these), row| {
+                let ns = row.total_ns as f64;
+                (all + ns, these + if counts(row) { ns } else { 0.0 })
+            });
+            if all > 0.0 { self.classes_ns(&[*class]) * these / all } else { 0.0 }
+        };
+        classes.iter().map(part).sum()
+    }
+
+    /// The time of all phases that rules judge.
+    pub(super) fn judged_ns(&self) -> f64 {
+        self.ledger.phases.iter().filter(|phase| is_judged(phase)).map(|phase| phase.wall_ns as f64).sum()
+    }
+
+    /// Where the host was late in this phase, and with what.
+    pub(super) fn late_host(&self) -> Option<&'a LatePhase> {
+        let LateHost(rows) = self.findings.get::<LateHost>()?;
+        rows.iter().find(|row| row.phase == self.phase.phase)
+    }
+
+    /// A step with and without the profiler, where both are known.
+    pub(super) fn slowdown(&self) -> Option<Slowdown> {
+        let phase = self.phase.phase;
+        let found = self.around.unprofiled.iter().find(|one| one.phase == phase)?;
+        let (profiled_step_ns, unprofiled_step_ns) =
+            (self.phase.wall_ns as f64 / self.phase.steps.max(1) as f64, found.step_ns);
+        let ratio = profiled_step_ns / unprofiled_step_ns;
+        let is_sound = self.phase.steps > 0 && ratio.is_finite() && ratio > 0.0;
+        is_sound.then_some(Slowdown { phase, profiled_step_ns, unprofiled_step_ns, ratio })
+    }
+
+    /// What numbers are of: ` per step`, or nothing where there are no steps.
+    pub(super) fn per_step_word(&self) -> &'static str {
+        if self.phase.steps > 0 { " per step" } else { "" }
+    }
+
+    /// Mean time per step.
+    pub(super) fn per_step(&self, ns: f64) -> f64 {
+        ns / self.phase.steps.max(1) as f64
+    }
+
     /// `launch bound: 528 ms of 707 ms (74.7%)`.
     pub(super) fn row(&self, name: &str, ns: f64) -> String {
         let wall = self.phase.wall_ns as f64;
@@ -148,13 +207,15 @@ impl<'a> Case<'a> {
     pub(super) fn smaller(&self, other: &Alternative, title: String, risk: &str) -> Option<Draft> {
         Some(Draft {
             title,
-            gain_ns: self.smaller_floor(&other.floors)?,
+            gain_ns: Some(self.smaller_floor(&other.floors)?),
+            acts_on_ns: self.kernels_ns(),
+            comes_first: false,
             evidence: vec![
                 self.floors_row(&other.what, &other.floors),
                 self.row("kernels that the model needs", self.kernels_ns()),
             ],
-            computed: "the difference of the floors, up to kernel time in proportion".to_owned(),
-            change: other.change.clone(),
+            computed: "the difference of the lower bounds, up to kernel time in proportion".to_owned(),
+            change: self.own_options(&other.change),
             risk: risk.to_owned(),
         })
     }
@@ -185,6 +246,11 @@ impl<'a> Case<'a> {
     pub(super) fn floors_row(&self, what: &str, new: &[Floor]) -> String {
         let (old, new) = (kernels_floor_ns(&self.phase.floors), kernels_floor_ns(new));
         let steps = self.phase.steps.max(1) as f64;
-        format!("floor of a {}: {}, {} with {what}", self.step_word(), time(old / steps), time(new / steps))
+        format!(
+            "lower bound of a {}: {}, {} with {what}",
+            self.step_word(),
+            time(old / steps),
+            time(new / steps)
+        )
     }
 }

@@ -59,7 +59,9 @@ impl Rule for ChunkedPrefill {
                 time(after),
                 time(longest.ns as f64)
             ),
-            gain_ns: Range::new(0.0, rides as f64 * usual),
+            gain_ns: Some(Range::new(0.0, rides as f64 * usual)),
+            acts_on_ns: rides as f64 * usual,
+            comes_first: false,
             evidence: vec![
                 format!(
                     "the longest wait: {} at least waited {} for their next token, while {} of prompts were read",
@@ -102,7 +104,7 @@ mod tests {
     use rooflens_schema::Opt;
     use rooflens_schema::tables::{GapCause, PhaseKind, PhaseSource};
 
-    use crate::advice::{Advice, Circumstances, Range, advise};
+    use crate::advice::{Advice, RunContext, advise};
     use crate::sample::{Sample, findings};
 
     /// Steps one after the other, each a kernel: µs, sequences, prompt tokens.
@@ -122,7 +124,7 @@ mod tests {
             sample.idle(0, GapCause::None);
             ts += us * 1000;
         }
-        let mut list = advise(&findings(&[sample.tables]), &Circumstances::default());
+        let mut list = advise(&findings(&[sample.tables]), &RunContext::default());
         let found = list.items.iter().position(|advice| advice.rule == "chunked_prefill");
         (found.map(|at| list.items.remove(at)), list.not_computed.remove("chunked_prefill"))
     }
@@ -141,7 +143,8 @@ mod tests {
             "Read prompts in chunks of 2,048 tokens, so that the longest wait for a token is about 900 µs, not 1.70 ms"
         );
         // Two chunks, each with a decode step of 100 µs.
-        assert_eq!((found.phase, found.gain_ns), ("decode", Range::new(0.0, 200_000.0)));
+        // Whether they save anything is not known: a range from nothing is no number.
+        assert_eq!((found.phase, found.gain_ns, found.acts_on_ns), ("decode", None, 200_000.0));
         assert!(found.same_work);
         assert!(found.evidence[0].starts_with("the longest wait: 4 sequences at least waited 1.70 ms"));
         assert_eq!(found.evidence[2], "1 wait of three times that and more: 1.60 ms above the median in all");

@@ -1,7 +1,9 @@
 //! Spare copies and casts.
 
+use crate::advice::already::is_eager;
+use crate::advice::engine::Engine;
 use crate::advice::{Case, Draft, Range, Rule};
-use crate::analyses::{Kernels, Operators};
+use crate::analyses::{KernelStat, Kernels, Operators};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::of_operator;
 use crate::sentence::{things, time};
@@ -14,10 +16,15 @@ impl Rule for CopyOperators {
         "copy_operators"
     }
     fn about(&self) -> &'static str {
-        "Time of kernels or operators that only copy, cast, join or pad. Low: half of it; high: all of it."
+        "Time of PyTorch's own kernels or operators that only copy, cast, join or pad. Low: half of it; high: all of it. \
+         Copies that a compiler generated, or that an engine pads its operands with, are not counted: no line of the model \
+         spares them."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let copies = case.classes_ns(&[KernelClass::Copy]);
+        let copies = match case.is_device() {
+            true => case.kernels_where(&[KernelClass::Copy], is_eager),
+            false => case.classes_ns(&[KernelClass::Copy]),
+        };
         if copies <= 0.0 {
             return Ok(None);
         }
@@ -25,7 +32,8 @@ impl Rule for CopyOperators {
         let mut first = None;
         if case.is_device() {
             let rows = case.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
-            for row in rows.iter().filter(|row| row.class == KernelClass::Copy.as_str()).take(3) {
+            let own = |row: &&KernelStat| row.class == KernelClass::Copy.as_str() && is_eager(row);
+            for row in rows.iter().filter(own).take(3) {
                 let times = things(row.count as i64, "time", "times");
                 evidence.push(format!("`{}`: {}, {times}", row.short_name, time(row.total_ns as f64)));
                 first.get_or_insert(&row.short_name);
@@ -42,13 +50,22 @@ impl Rule for CopyOperators {
         }
         let name = first.map_or(String::new(), |name| format!(": `{name}`"));
         Ok(Some(Draft {
-            title: format!("Spare copies and casts{name}"),
-            gain_ns: Range::new(copies / 2.0, copies),
+            title: format!("Avoid copies and casts{name}"),
+            gain_ns: Some(Range::new(copies / 2.0, copies)),
+            acts_on_ns: copies,
+            comes_first: false,
             evidence,
             computed: "half of that time, up to all of it".to_owned(),
-            change: "Look for .contiguous(), .clone(), .to(dtype), torch.cat and repeat_kv in the model; write caches in \
-                     place (a static cache); keep one format throughout"
-                .to_owned(),
+            change: match case.engine() {
+                Some(Engine::Vllm | Engine::Sglang) => {
+                    "Look for .contiguous(), .clone(), .to(dtype) and slices of fused projections (QKV) that are copied before \
+                     a kernel in the model's code: the modules above them in a trace with stacks name the place"
+                        .to_owned()
+                }
+                _ => "Look for .contiguous(), .clone(), .to(dtype), torch.cat and repeat_kv in the model; write caches in \
+                      place (a static cache); keep one format throughout"
+                    .to_owned(),
+            },
             risk: "A copy may be what keeps two users of a tensor apart.".to_owned(),
         }))
     }

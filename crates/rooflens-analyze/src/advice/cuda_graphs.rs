@@ -1,7 +1,7 @@
-//! Launch a step as one graph.
+//! Replay a step as a graph, or compile it.
 
+use crate::advice::engine::Engine;
 use crate::advice::{Case, Draft, Range, Rule};
-use crate::analyses::Launches;
 use crate::ledger::Line;
 use crate::sentence::{count, percent, time};
 
@@ -12,61 +12,125 @@ pub(super) struct CudaGraphs;
 /// (developer.nvidia.com/blog/cuda-graphs) has 0.5 µs a kernel on a V100; 2 µs leaves room for kernels with
 /// many arguments and for older devices.
 const REPLAY_NS: (f64, f64) = (500.0, 2_000.0);
-/// From this share of activities on, replays are in use already.
-const IN_USE: f64 = 0.5;
+/// The largest batch, in tokens, that vLLM captures by default: min(2 * max_num_seqs, 512) in
+/// `VllmConfig._set_cudagraph_sizes`.
+const VLLM_LARGEST: i64 = 512;
+/// Activities outside of steps that are likely to be steps that nobody named.
+const MANY: usize = 100;
+/// Where so much of the CPU-bound idle time is spent inside operators, the rest is Python between them: a replay does
+/// without it as well.
+const EAGER: f64 = 0.5;
 
 impl Rule for CudaGraphs {
     fn name(&self) -> &'static str {
         "cuda_graphs"
     }
     fn about(&self) -> &'static str {
-        "Idle time in which the host was launching, less 0.5 to 2 us for each activity: what a device needs \
-         between two kernels of a graph. Silent where half of the activities come from graphs."
+        "Idle time in which the host was launching, or was inside framework operators, less 0.5 to 2 us for each activity: \
+         what a device needs between two kernels of a graph. Where most CPU-bound idle time is inside operators, the \
+         Python between them counts at the high end too. Silent where half of the activities come from graphs."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let idle = case.on(Line::LaunchBound);
-        if !case.is_device() || idle <= 0.0 {
+        let (launching, busy_elsewhere) = (case.on(Line::LaunchBound), case.on(Line::CpuBound));
+        // What is not repeated cannot be replayed.
+        let is_repeated = case.phase.steps > 0 || case.phase.activities >= MANY;
+        if !case.is_device() || case.is_captured() || !is_repeated {
             return Ok(None);
         }
-        let launches = case.findings.get::<Launches>();
+        let inside = case.late_host().map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64);
+        let is_eager = inside > 0.0 && inside >= EAGER * busy_elsewhere;
+        let sure = launching + inside;
+        let most = if is_eager { launching + busy_elsewhere } else { sure };
+        if most <= 0.0 {
+            return Ok(None);
+        }
         let phase = case.phase;
-        let in_graphs = launches.map_or(0, |found| found.graph_activities);
-        let all: usize = case.ledger.phases.iter().map(|phase| phase.activities).sum();
-        if in_graphs as f64 >= IN_USE * all.max(1) as f64 {
+        let activities = phase.activities as f64;
+        let gain = Range::new(sure - activities * REPLAY_NS.1, most - activities * REPLAY_NS.0);
+        // Idle time that a replay would need as well is not for graphs.
+        if gain.low <= 0.0 {
             return Ok(None);
         }
-        let activities = phase.activities as f64;
-        let gain = Range::new(idle - activities * REPLAY_NS.1, idle - activities * REPLAY_NS.0);
         let (wall, steps) = (phase.wall_ns as f64, phase.steps.max(1) as f64);
         let busy: f64 =
             phase.lines.iter().filter(|line| !line.line.is_idle()).map(|line| line.ns as f64).sum();
-        let each = activities / steps;
-        let mut evidence = vec![
-            case.row("idle, launch bound", idle),
-            format!(
-                "{} activities a step for {} of device work, one every {}",
-                count(each.round() as i64),
-                time(busy / steps),
-                time(wall / activities.max(1.0))
-            ),
-        ];
-        evidence.push(format!("busy: {} of the time", percent(busy / wall)));
+        let mut evidence = vec![case.row("idle, launch bound", launching)];
+        if inside > 0.0 {
+            evidence.push(case.row("idle, CPU-bound with the host inside eager operators", inside));
+        }
+        evidence.push(format!(
+            "{} activities{} for {} of device work, one every {}; busy {} of the time",
+            count((activities / steps).round() as i64),
+            case.per_step_word(),
+            time(busy / steps),
+            time(wall / activities.max(1.0)),
+            percent(busy / wall)
+        ));
+        let graph = case.graph_word();
+        let what = match phase.steps {
+            0 => "what is run again and again".to_owned(),
+            _ => format!("each {}", case.step_word()),
+        };
+        let title = match case.is_compiled() {
+            true => format!("Replay {what} as a {graph}"),
+            false => format!("Capture {what} as a {graph}, or compile it"),
+        };
         Ok(Some(Draft {
-            title: format!("Launch each {} as one CUDA graph", case.step_word()),
-            gain_ns: gain,
+            title,
+            gain_ns: Some(gain),
+            acts_on_ns: most,
             evidence,
             computed: format!(
-                "launch-bound idle time less {} to {} for each of {} activities of a replay",
+                "idle time in launches and operators{} less {} to {} for each of {} activities of a replay",
+                if is_eager { ", up to that in Python between them," } else { "" },
                 time(REPLAY_NS.0),
                 time(REPLAY_NS.1),
                 count(phase.activities as i64)
             ),
-            change: "vLLM: leave out --enforce-eager; SGLang: leave out --disable-cuda-graph; PyTorch: \
-                     torch.compile(model, mode=\"reduce-overhead\") with a static cache"
+            change: capture(case),
+            risk: "Shapes and addresses must not change between replays: batches are padded to captured sizes, and each size \
+                   takes memory and time at start-up."
                 .to_owned(),
-            risk: "Shapes and addresses must not change between replays: pad the batch, allocate the cache once. \
-                   Each captured shape takes memory."
-                .to_owned(),
+            comes_first: false,
         }))
     }
+}
+
+/// How engines capture: decode steps whole, steps with prompts in pieces and only up to a largest size.
+fn capture(case: &Case<'_>) -> String {
+    let tokens = |shape: &crate::analyses::StepShape| {
+        shape.prefill_tokens.unwrap_or(0).saturating_add(shape.decode_tokens.unwrap_or(0))
+    };
+    let largest = case.phase.shapes.iter().map(tokens).max().unwrap_or(0);
+    let has_prompts = matches!(case.phase.phase, "prefill" | "mixed") || largest > VLLM_LARGEST;
+    let vllm = match (has_prompts, largest > VLLM_LARGEST) {
+        (_, true) => format!(
+            "drop --enforce-eager; steps with prompts are captured piecewise, and only up to {} tokens by default, while \
+             this one has {}: raise --max-cudagraph-capture-size (or list cudagraph_capture_sizes in --compilation-config), \
+             or let larger steps run compiled without graphs, which spares most of the operators' own time",
+            count(VLLM_LARGEST),
+            count(largest)
+        ),
+        (true, false) => "drop --enforce-eager; steps with prompts are captured piecewise \
+                          (--compilation-config '{\"cudagraph_mode\": \"FULL_AND_PIECEWISE\"}'), up to \
+                          --max-cudagraph-capture-size tokens"
+            .to_owned(),
+        (false, false) => {
+            "drop --enforce-eager; --max-cudagraph-capture-size must be at least the batch".to_owned()
+        }
+    };
+    let sglang = match has_prompts {
+        true => {
+            "drop --disable-cuda-graph and --disable-piecewise-cuda-graph; prompts are captured piecewise, up to \
+                 --piecewise-cuda-graph-max-tokens"
+        }
+        false => "drop --disable-cuda-graph; --cuda-graph-max-bs must be at least the batch",
+    };
+    let project = case.in_project(&["vllm"], "runtime.enforce_eager=false")
+        + &case.in_project(&["pytorch"], "runtime.compile=true");
+    case.for_engine(&[
+        (Engine::Vllm, &vllm),
+        (Engine::Sglang, sglang),
+        (Engine::Pytorch, "torch.compile(model, mode=\"reduce-overhead\") with a static cache"),
+    ]) + &project
 }

@@ -1,5 +1,6 @@
 //! Multiply in 16 bits.
 
+use crate::advice::engine::Engine;
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::{Kernels, Operators};
 use crate::kernel_catalog::KernelClass;
@@ -19,6 +20,8 @@ const FEW_ROWS_ON_HOST: (f64, f64) = (0.0, 0.6);
 /// Where many rows are multiplied: matrix units have at least twice the rate in 16 bits, up to sixteen times
 /// that of 32 bits on the vector units (NVIDIA A100 datasheet: 19.5 and 312 TFLOP/s).
 const MANY_ROWS: (f64, f64) = (0.3, 0.94);
+/// The same where the kernels are in TF32, on the matrix units already: twice the rate, half of the bytes.
+const FROM_TF32: (f64, f64) = (0.2, 0.5);
 
 impl Rule for Dtype {
     fn name(&self) -> &'static str {
@@ -26,7 +29,7 @@ impl Rule for Dtype {
     }
     fn about(&self) -> &'static str {
         "Matrix products whose kernels or operands are in 32 bits. Of their time, 20 to 60 % in decode, where half of \
-         the bytes move (without a device up to 60 %), and 30 to 94 % else, where matrix units have 2 to 16 times the rate."
+         the bytes move (without a device up to 60 %), and 30 to 94 % else, where matrix units have 2 to 16 times the rate; 20 to 50 % of TF32."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let products = case.products_ns();
@@ -42,6 +45,7 @@ impl Rule for Dtype {
             return Ok(None);
         }
         let (low, high) = match case.phase.phase {
+            _ if is_tf32(&evidence) => FROM_TF32,
             "decode" if case.is_device() => FEW_ROWS,
             "decode" => FEW_ROWS_ON_HOST,
             _ => MANY_ROWS,
@@ -50,7 +54,9 @@ impl Rule for Dtype {
         evidence.insert(0, case.row("matrix products in 32 bits", wide));
         Ok(Some(Draft {
             title: "Compute in bf16, not in fp32".to_owned(),
-            gain_ns: Range::new(low * wide, high * wide),
+            gain_ns: Some(Range::new(low * wide, high * wide)),
+            acts_on_ns: wide,
+            comes_first: false,
             evidence,
             computed: format!(
                 "{} to {} of the {} of products in 32 bits",
@@ -58,14 +64,20 @@ impl Rule for Dtype {
                 percent(high),
                 time(wide)
             ),
-            change:
-                "torch_dtype=torch.bfloat16 when loading; vLLM: --dtype bfloat16; in a project of Rooflens: \
-                     model.dtype=bf16"
-                    .to_owned(),
+            change: case.for_engine(&[
+                (Engine::Pytorch, "dtype=torch.bfloat16 when loading"),
+                (Engine::Vllm, "--dtype bfloat16"),
+                (Engine::Sglang, "--dtype bfloat16"),
+            ]) + &case.in_project(&["pytorch", "vllm"], "model.dtype=bf16"),
             risk: "Less precision: compare answers. A processor without bf16 instructions is slower in it."
                 .to_owned(),
         }))
     }
+}
+
+/// Whether the largest kernels are in TF32.
+fn is_tf32(evidence: &[String]) -> bool {
+    evidence.first().is_some_and(|line| line.contains(" in tf32:"))
 }
 
 /// The part of products' time that is in 32 bits, where names of kernels tell.

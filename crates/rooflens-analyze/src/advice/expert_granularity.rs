@@ -1,6 +1,6 @@
 //! Fewer experts, that more tokens of a step share.
 
-use crate::advice::{Case, Draft, Rule};
+use crate::advice::{AdviceKind, Case, Draft, Rule};
 use crate::ledger::kernels_floor_ns;
 
 /// The rule.
@@ -18,6 +18,9 @@ impl Rule for ExpertGranularity {
          and as many active parameters: of twice the width where that shrinks the floor, else of the same width, which a \
          token visits as many of. Low: what the floor shrinks by; high: kernel time in proportion."
     }
+    fn kind(&self) -> AdviceKind {
+        AdviceKind::Design
+    }
     fn same_work(&self) -> bool {
         false
     }
@@ -34,10 +37,12 @@ impl Rule for ExpertGranularity {
             others.iter().map(|other| case.floors_row(&other.what, &other.floors)).collect();
         evidence.push(case.row("kernels that the model needs", case.kernels_ns()));
         Ok(Some(Draft {
-            title: format!("Design: {}", other.what),
-            gain_ns,
+            title: format!("Use {}", other.what),
+            gain_ns: Some(gain_ns),
+            acts_on_ns: case.kernels_ns(),
+            comes_first: false,
             evidence,
-            computed: "the difference of the floors, every expert as likely as every other, up to kernel time in \
+            computed: "the difference of the lower bounds, every expert as likely as every other, up to kernel time in \
                        proportion"
                 .to_owned(),
             change: other.change.clone(),

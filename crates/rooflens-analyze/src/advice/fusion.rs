@@ -1,10 +1,12 @@
 //! Fuse elementwise work into the kernels around it.
 
-use crate::advice::runtime_options::how_to_compile;
+use crate::advice::already::is_eager;
+use crate::advice::engine::Engine;
 use crate::advice::{Case, Draft, Range, Rule};
+use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::Line;
-use crate::sentence::count;
+use crate::sentence::{count, things, time};
 
 /// The rule.
 pub(super) struct Fusion;
@@ -21,47 +23,57 @@ impl Rule for Fusion {
         "fusion"
     }
     fn about(&self) -> &'static str {
-        "Time of elementwise, activation and random kernels that the model does not need as kernels of their own. \
-         Low: half of it; high: all of it and their part of the launch-bound idle time, without a device four fifths \
-         of the time between operators. Silent where the model is compiled."
+        "Time of PyTorch's own elementwise, activation and random kernels, which a compiler fuses; kernels that a compiler \
+         or an engine made are fused already. Low: half of it; high: all of it, without a device also four fifths of the \
+         time between operators. Silent where the model is compiled."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        if case.around.is_compiled == Some(true) {
+        if case.is_compiled() {
             return Ok(None);
         }
-        let unneeded = case.classes_ns(FUSED);
-        if unneeded <= 0.0 {
-            return Ok(None);
-        }
-        let number: usize = case
-            .phase
-            .classes
-            .iter()
-            .filter(|class| FUSED.contains(&class.class))
-            .map(|class| class.activities)
-            .sum();
-        // Kernels that are not there need no launch.
-        let of_all = number as f64 / case.phase.activities.max(1) as f64;
-        let between = match case.is_device() {
-            true => case.on(Line::LaunchBound) * of_all,
-            false => BETWEEN * case.on(Line::CpuBound),
+        let fusible = match case.is_device() {
+            true => case.kernels_where(FUSED, is_eager),
+            false => case.classes_ns(FUSED),
         };
-        let each = number as f64 / case.phase.steps.max(1) as f64;
+        if fusible <= 0.0 {
+            return Ok(None);
+        }
+        let classes = case.phase.classes.iter().filter(|class| FUSED.contains(&class.class));
+        let of_classes: usize = classes.map(|class| class.activities).sum();
+        let number = of_classes as f64 * fusible / case.classes_ns(FUSED);
+        // On a device, launches that are spared are for `cuda_graphs` to count.
+        let between = if case.is_device() { 0.0 } else { BETWEEN * case.on(Line::CpuBound) };
+        let each = case.per_step(number);
         let what = if case.is_device() { "kernels" } else { "operators" };
+        let mut evidence = vec![
+            case.row("elementwise work", fusible),
+            format!("{} such {what}{}", count(each.round() as i64), case.per_step_word()),
+        ];
+        if let Some(Kernels(rows)) = case.findings.get::<Kernels>().filter(|_| case.is_device()) {
+            let fused =
+                |row: &&KernelStat| FUSED.iter().any(|class| row.class == class.as_str()) && is_eager(row);
+            evidence.extend(rows.iter().filter(fused).take(3).map(|row| {
+                let launches = things(row.count as i64, "launch", "launches");
+                format!("`{}`: {} in {launches}", row.short_name, time(row.total_ns as f64))
+            }));
+        }
         Ok(Some(Draft {
             title: "Fuse elementwise work into the kernels around it".to_owned(),
-            gain_ns: Range::new(SURE * unneeded, unneeded + between),
-            evidence: vec![
-                case.row("elementwise work", unneeded),
-                format!("{} such {what} a step", count(each.round() as i64)),
-            ],
+            gain_ns: Some(Range::new(SURE * fusible, fusible + between)),
+            acts_on_ns: fusible + between,
+            comes_first: false,
+            evidence,
             computed: match case.is_device() {
-                true => "half of that time, up to all of it and their part of the launch-bound idle time"
-                    .to_owned(),
+                true => "half of that time, up to all of it".to_owned(),
                 false => "half of that time, up to all of it and four fifths of what lies between operators"
                     .to_owned(),
             },
-            change: how_to_compile(case.around.runtime.as_ref()),
+            change: case.for_engine(&[
+                (Engine::Vllm, "drop --enforce-eager, so that the model is compiled"),
+                (Engine::Sglang, "--enable-torch-compile, for batches up to --torch-compile-max-bs"),
+                (Engine::Pytorch, "torch.compile(model)"),
+            ]) + &case.in_project(&["pytorch"], "runtime.compile=true")
+                + &case.in_project(&["vllm"], "runtime.enforce_eager=false"),
             risk: "The first steps compile, for seconds to minutes; shapes that change compile anew."
                 .to_owned(),
         }))

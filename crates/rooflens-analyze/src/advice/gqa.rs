@@ -1,6 +1,6 @@
 //! Fewer heads of keys and values.
 
-use crate::advice::{Case, Draft, Rule};
+use crate::advice::{AdviceKind, Case, Draft, Rule};
 
 /// The rule.
 pub(super) struct Gqa;
@@ -13,12 +13,15 @@ impl Rule for Gqa {
         "The static model with half of the heads of keys and values. Low: what the floor shrinks by; high: kernel time in \
          proportion to the floor. Where the host is the slower side, little of it is gained."
     }
+    fn kind(&self) -> AdviceKind {
+        AdviceKind::Design
+    }
     fn same_work(&self) -> bool {
         false
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let other = case.alternative(self.name())?;
-        let title = format!("Design: {}", other.what);
+        let title = format!("Use {}", other.what);
         let risk = "Another model: it has to be trained, and may be worse for its size.";
         Ok(case.smaller(other, title, risk))
     }

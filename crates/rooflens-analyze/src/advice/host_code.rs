@@ -1,5 +1,6 @@
 //! Shorten what the host does between launches or operators.
 
+use crate::advice::engine::Engine;
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::{Frames, Gaps};
 use crate::ledger::Line;
@@ -20,18 +21,23 @@ impl Rule for HostCode {
         "host_code"
     }
     fn about(&self) -> &'static str {
-        "Idle time in which the host did something else than launching; without a device, time between \
-         operators. Low: half of the gaps of 100 us and more. High: all of it."
+        "Idle time in which the host did something else than launching and was in no framework operator; without a \
+         device, time between operators. Low: half of the gaps of 100 us and more. High: all of it."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let idle = case.on(Line::CpuBound);
+        // Time inside operators is what eager execution costs: `cuda_graphs` speaks of it.
+        let inside = case.late_host().map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64);
+        let idle = case.on(Line::CpuBound) - inside;
         if idle <= 0.0 {
             return Ok(None);
         }
         // On a device every such gap is a long one: the host was not launching at its pace.
         let waits = case.phase.waits.as_ref();
         let long = waits.map_or(idle, |waits| waits.long_ns as f64);
-        let what = if case.is_device() { "idle, waiting for the host" } else { "between operators" };
+        let what = match case.is_device() {
+            true => "idle, the host in its own code between operators",
+            false => "between operators",
+        };
         let mut evidence = vec![case.row(what, idle)];
         let waits = waits.map_or(&[][..], |waits| &waits.rows);
         evidence.extend(waits.iter().take(ROWS).map(|wait| {
@@ -42,16 +48,16 @@ impl Rule for HostCode {
         if let Some(Gaps(gaps)) = case.findings.get::<Gaps>().filter(|_| case.is_device()) {
             let late = gaps.iter().filter(|gap| gap.cause == GapCause::CpuBound);
             let hosts = late.flat_map(|gap| &gap.examples).filter_map(|gap| {
-                Some(format!(
-                    "the host was in `{}` for most of {}",
-                    gap.host.as_ref()?,
-                    time(gap.dur_ns as f64)
-                ))
+                let host = gap.host.as_ref().filter(|host| is_own_code(host))?;
+                Some(format!("the host was in `{host}` for most of {}", time(gap.dur_ns as f64)))
             });
             evidence.extend(hosts.take(ROWS));
         }
-        if let Some(Frames(frames)) = case.findings.get::<Frames>() {
-            let own = frames.iter().filter(|frame| frame.working_self_ns > 0).take(ROWS);
+        // Functions called by operators take their time inside these.
+        let is_eager = inside > idle;
+        if let Some(Frames(frames)) = case.findings.get::<Frames>().filter(|_| !is_eager) {
+            let own = frames.iter().filter(|frame| frame.working_self_ns > 0 && is_own_code(&frame.name));
+            let own = own.take(ROWS);
             evidence.extend(
                 own.map(|frame| {
                     format!("`{}`: {} of its own", frame.name, time(frame.working_self_ns as f64))
@@ -62,18 +68,55 @@ impl Rule for HostCode {
         let place = first.map_or(String::new(), |wait| format!(" before `{}`", wait.before));
         Ok(Some(Draft {
             title: format!("Shorten the host's own code{place}"),
-            gain_ns: Range::new(SURE * long, idle),
+            gain_ns: Some(Range::new(SURE * long, idle)),
+            acts_on_ns: idle,
+            comes_first: false,
             evidence,
             computed: format!(
                 "half of the {} in gaps of 100 µs and more, up to all {} between operators or launches",
                 time(long),
                 time(idle)
             ),
-            change: "Take sleeps, logging, detokenising and bookkeeping out of the loop over steps, or into another \
-                     thread; pipeline.torch_profiler.with_stack=true names the lines"
-                .to_owned(),
+            change: change(case),
             risk: "Part of the time is the interpreter and the profiler itself: a trace without stacks has less."
                 .to_owned(),
         }))
     }
+}
+
+/// Whether a name is code that can be moved: not an operator, by itself or as Python calls it, a runtime call, or a
+/// wait for the device.
+fn is_own_code(name: &str) -> bool {
+    let parts = ["::", "synchronize", " of type object at "];
+    let is_call = ["hip", "cuda", "cu"].iter().any(|call| name.starts_with(call));
+    !is_call && !parts.iter().any(|part| name.contains(part))
+}
+
+fn change(case: &Case<'_>) -> String {
+    let named = match case.findings.get::<Frames>() {
+        Some(_) => "",
+        None => "; with_stack=True of the profiler names the functions",
+    };
+    let project = match case.findings.get::<Frames>() {
+        Some(_) => String::new(),
+        None => case.in_project(&["pytorch", "vllm"], "pipeline.torch_profiler.with_stack=true"),
+    };
+    let generic = "take what is above out of the loop over steps (sleeps, logging, detokenisation), or into another thread; \
+                   what is part of the model's forward pass goes with torch.compile";
+    if case.engine().is_none() {
+        return format!("{generic}{named}");
+    }
+    case.for_engine(&[
+        (
+            Engine::Vllm,
+            "prepare the next step while this one runs (--async-scheduling), keep detokenisation and HTTP in their own \
+             processes, and move what is above off the launching thread",
+        ),
+        (
+            Engine::Sglang,
+            "keep the overlap scheduler on (drop --disable-overlap-schedule), and move what is above off the launching thread",
+        ),
+        (Engine::Pytorch, generic),
+    ]) + named
+        + &project
 }

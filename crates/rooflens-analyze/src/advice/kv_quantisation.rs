@@ -17,6 +17,9 @@ impl Rule for KvQuantisation {
         false
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        if let Some(kernel) = case.narrow_cache_kernel() {
+            return Err(format!("the KV cache is quantised already: `{}`", kernel.short_name));
+        }
         let other = case.alternative(self.name())?;
         let title = format!("Store {}", other.what);
         let risk = "Less precision in long contexts: evaluate them. Not every attention kernel reads fp8.";

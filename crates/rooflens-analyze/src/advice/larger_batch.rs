@@ -36,18 +36,21 @@ impl Rule for LargerBatch {
         let fast = wall + (new - old).max(0.0).min(needed * (ratio - 1.0));
         Ok(Some(Draft {
             title: format!("Put {}", other.what),
-            gain_ns: Range::new(wall - slow / other.work, wall - fast / other.work),
+            gain_ns: Some(Range::new(wall - slow / other.work, wall - fast / other.work)),
+            acts_on_ns: wall,
+            comes_first: false,
             evidence: vec![
                 case.floors_row(&other.what, &other.floors),
                 format!(
-                    "a step takes {}: {} of it is not the model's own work",
+                    "a step takes {}, {} of it outside of the model's kernels",
                     time(wall / case.phase.steps.max(1) as f64),
                     time((wall - needed) / case.phase.steps.max(1) as f64)
                 ),
             ],
-            computed: "the same tokens in half of the steps; a step grows by its floor alone, or kernels grow with it"
+            computed: "the same tokens in half of the steps; a step grows by its lower bound alone, or kernels grow in proportion"
                 .to_owned(),
-            change: other.change.clone(),
+            change: case.own_options(&other.change)
+                + &case.in_project(&["pytorch", "vllm"], "runtime.batch_size"),
             risk: "Throughput only: each sequence waits for a longer step, and the cache takes twice the memory."
                 .to_owned(),
         }))

@@ -3,25 +3,35 @@
 //! A rule looks at a phase of the time ledger, at the other findings and at what is known besides the trace,
 //! and answers with the change, the evidence and the time that it would save, as a range: `low` is what the
 //! numbers at hand promise, `high` what is left where everything goes well. Nothing is measured here.
+//! No gain is larger than the time it acts on, and a range wider than 10:1 is no number: the gain is not known.
 //!
 //! To add a rule: a file here, a `mod` line and an entry in [`ALL`].
 
+mod already;
+mod attention_kernels;
 mod case;
 mod chunked_prefill;
 mod copy_operators;
 mod cuda_graphs;
 mod dtype;
+mod engine;
 mod expert_granularity;
 mod fusion;
+mod gemm_kernels;
 mod gqa;
 mod host_code;
 mod kv_layout;
 mod kv_quantisation;
 mod larger_batch;
+mod model_mismatch;
+mod moe_kernels;
 mod overlap_communication;
 mod padding;
 mod pinned_copies;
-mod runtime_options;
+#[cfg(test)]
+mod planted;
+mod profiler_overhead;
+mod roof;
 mod sampler_on_device;
 mod sync;
 mod tensor_cores;
@@ -31,29 +41,64 @@ mod tests;
 mod threads;
 mod throttling;
 mod tile_fit;
+mod warmup_step;
 mod weight_quantisation;
 
-pub use case::{Alternative, Case, Circumstances, Padding, Tiles};
-pub use runtime_options::RuntimeOptions;
+pub use case::{Alternative, Case, Padding, RunContext, Tiles, Unprofiled};
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::analyses::Ledger;
+use crate::analyses::{Ledger, PhaseLedger};
 use crate::finding::Findings;
 
-/// From this share of the whole time on, a gain is worth a line.
+/// From this share of the time of all phases that are judged, a gain is worth a line.
 const WORTH_A_LINE: f64 = 0.01;
+/// A range whose high end is more than this many times its low end says nothing.
+const WIDEST: f64 = 10.0;
+/// A profiled step that takes this many times as long as one without the profiler is warned of.
+const SLOWED_DOWN: f64 = 1.5;
 
-/// All advice: what leaves the work as it is first, most gain first.
+/// All advice, in the order in which it should be read: recordings that hide the run, then changes to the
+/// deployment and to kernels that leave the work as it is, then those that change it, other recordings, and
+/// last changes to the model's design; within each the most gain first.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct AdviceList {
     /// The advice.
     pub items: Vec<Advice>,
+    /// Phases whose steps were also measured without a profiler. Gains are in that time.
+    pub unprofiled: Vec<Slowdown>,
     /// Rules that could not judge, and what they lack.
     pub not_computed: BTreeMap<&'static str, String>,
+}
+
+/// Steps of a phase with and without the profiler.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Slowdown {
+    /// The phase.
+    pub phase: &'static str,
+    /// A step in the trace, mean.
+    pub profiled_step_ns: f64,
+    /// A step without a profiler, median.
+    pub unprofiled_step_ns: f64,
+    /// The first in multiples of the second.
+    pub ratio: f64,
+}
+
+/// What is to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AdviceKind {
+    /// How the trace is recorded: the run itself does not gain.
+    Recording,
+    /// How the model is run: flags, sizes, formats, the code around it.
+    Deployment,
+    /// Which kernels run, and how they are tuned.
+    Kernel,
+    /// The model itself: it has to be trained anew.
+    Design,
 }
 
 /// One thing to change.
@@ -61,26 +106,36 @@ pub struct AdviceList {
 pub struct Advice {
     /// The rule that says so.
     pub rule: &'static str,
+    /// What is to be changed.
+    pub kind: AdviceKind,
     /// What to do, in a sentence.
     pub title: String,
     /// Whether the same work by the same model is done by the same devices. What changes these comes after.
     pub same_work: bool,
     /// The phase that gains.
     pub phase: &'static str,
-    /// Time that would be saved over all steps of the phase.
-    pub gain_ns: Range,
-    /// The same as a share of the phase's wall time, 0 to 1.
-    pub gain_share: Range,
+    /// Time that would be saved over all steps of the phase; null where it is not known.
+    pub gain_ns: Option<Range>,
+    /// The same as a share of the phase's time, 0 to 1.
+    pub gain_share: Option<Range>,
     /// The same for one step, mean; null outside of steps.
     pub step_gain_ns: Option<Range>,
+    /// Time that the change acts on, over all steps of the phase: no gain is larger.
+    pub acts_on_ns: f64,
     /// What it rests on: rows and numbers.
     pub evidence: Vec<String>,
-    /// How the gain was computed.
+    /// How the gain was computed, or why it is not known.
     pub computed: String,
     /// What to change: a command, a flag, a key of the config.
     pub change: String,
     /// What may go wrong.
     pub risk: String,
+    /// Whether other advice is worth little before this is done.
+    #[serde(skip)]
+    comes_first: bool,
+    /// What it is ordered by.
+    #[serde(skip)]
+    expected_ns: f64,
 }
 
 /// A least and a most.
@@ -119,8 +174,10 @@ impl Range {
 pub struct Draft {
     /// See [`Advice::title`].
     pub title: String,
-    /// Time saved over all steps of the phase, ns.
-    pub gain_ns: Range,
+    /// Time saved over all steps of the phase, ns; none where it cannot be told.
+    pub gain_ns: Option<Range>,
+    /// See [`Advice::acts_on_ns`].
+    pub acts_on_ns: f64,
     /// See [`Advice::evidence`].
     pub evidence: Vec<String>,
     /// See [`Advice::computed`].
@@ -129,6 +186,8 @@ pub struct Draft {
     pub change: String,
     /// See [`Advice::risk`].
     pub risk: String,
+    /// Whether other advice is worth little before this is done.
+    pub comes_first: bool,
 }
 
 /// A rule.
@@ -137,6 +196,10 @@ pub trait Rule: Sync {
     fn name(&self) -> &'static str;
     /// When it speaks and how the gain is computed: the text of `rooflens explain`.
     fn about(&self) -> &'static str;
+    /// What it changes.
+    fn kind(&self) -> AdviceKind {
+        AdviceKind::Deployment
+    }
     /// Whether what it advises leaves work, model and devices as they are.
     fn same_work(&self) -> bool {
         true
@@ -147,7 +210,13 @@ pub trait Rule: Sync {
 
 /// Every rule.
 pub const ALL: &[&dyn Rule] = &[
+    &model_mismatch::ModelMismatch,
+    &profiler_overhead::ProfilerOverhead,
+    &warmup_step::WarmupStep,
     &cuda_graphs::CudaGraphs,
+    &moe_kernels::MoeKernels,
+    &gemm_kernels::GemmKernels,
+    &attention_kernels::AttentionKernels,
     &host_code::HostCode,
     &sampler_on_device::SamplerOnDevice,
     &sync::Sync,
@@ -164,20 +233,21 @@ pub const ALL: &[&dyn Rule] = &[
     &larger_batch::LargerBatch,
     &weight_quantisation::WeightQuantisation,
     &kv_quantisation::KvQuantisation,
+    &tensor_parallel::TensorParallel,
     &gqa::Gqa,
     &kv_layout::KvLayout,
     &expert_granularity::ExpertGranularity,
     &tile_fit::TileFit,
-    &tensor_parallel::TensorParallel,
 ];
 
 /// What every rule says of every phase, in the order of [`AdviceList`]. Empty without a ledger.
 #[must_use]
-pub fn advise(findings: &Findings, around: &Circumstances) -> AdviceList {
+pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     let mut list = AdviceList::default();
     let Some(ledger) = findings.get::<Ledger>() else { return list };
-    for phase in ledger.phases.iter().filter(|phase| phase.wall_ns > 0) {
+    for phase in ledger.phases.iter().filter(|phase| is_judged(phase)) {
         let case = Case { ledger, phase, findings, around };
+        list.unprofiled.extend(case.slowdown());
         for rule in ALL {
             match rule.judge(&case) {
                 Ok(Some(draft)) => list.items.extend(advice(*rule, draft, &case)),
@@ -190,34 +260,59 @@ pub fn advise(findings: &Findings, around: &Circumstances) -> AdviceList {
     }
     // A rule that spoke of one phase could judge.
     list.not_computed.retain(|rule, _| !list.items.iter().any(|advice| advice.rule == *rule));
-    list.items.sort_by(by_gain);
+    list.items.sort_by(in_order);
     list
 }
 
-fn by_gain(a: &Advice, b: &Advice) -> Ordering {
-    let gain = b.gain_ns.middle().total_cmp(&a.gain_ns.middle());
-    let same_work = b.same_work.cmp(&a.same_work);
-    same_work.then(gain).then_with(|| (a.rule, a.phase).cmp(&(b.rule, b.phase)))
+/// A stretch without any activity is what the recording left, not work that could be done faster.
+fn is_judged(phase: &PhaseLedger) -> bool {
+    phase.wall_ns > 0 && phase.activities > 0
+}
+
+fn in_order(a: &Advice, b: &Advice) -> Ordering {
+    let gain = b.expected_ns.total_cmp(&a.expected_ns);
+    group(a).cmp(&group(b)).then(gain).then_with(|| (a.rule, a.phase).cmp(&(b.rule, b.phase)))
+}
+
+fn group(advice: &Advice) -> u8 {
+    match advice.kind {
+        _ if advice.comes_first => 0,
+        AdviceKind::Deployment | AdviceKind::Kernel if advice.same_work => 1,
+        AdviceKind::Deployment | AdviceKind::Kernel => 2,
+        AdviceKind::Recording => 3,
+        AdviceKind::Design => 4,
+    }
 }
 
 fn advice(rule: &dyn Rule, draft: Draft, case: &Case<'_>) -> Option<Advice> {
     let (wall, steps) = (case.phase.wall_ns as f64, case.phase.steps);
-    let gain_ns = draft.gain_ns.within(wall);
+    let acts_on = draft.acts_on_ns.clamp(0.0, wall);
+    let gain = draft.gain_ns.map(|gain| gain.within(acts_on));
+    let high = gain.map_or(acts_on, |gain| gain.high);
     // NaN is no gain either.
-    if !gain_ns.high.is_finite() || gain_ns.high < WORTH_A_LINE * case.ledger.wall_ns as f64 {
+    let is_worth_it = high.is_finite() && high >= WORTH_A_LINE * case.judged_ns();
+    if !is_worth_it && !draft.comes_first {
         return None;
     }
+    let told = gain.filter(|gain| gain.high <= WIDEST * gain.low);
+    // Shares hold for a run without the profiler as well; times are those of such a run where there is one.
+    let unprofiled = case.slowdown().map_or(1.0, |slowdown| 1.0 / slowdown.ratio);
+    let gain_ns = told.map(|gain| gain.times(unprofiled));
     Some(Advice {
         rule: rule.name(),
+        kind: rule.kind(),
         title: draft.title,
         same_work: rule.same_work(),
         phase: case.phase.phase,
         gain_ns,
-        gain_share: gain_ns.times(1.0 / wall),
-        step_gain_ns: (steps > 0).then(|| gain_ns.times(1.0 / steps as f64)),
+        gain_share: told.map(|gain| gain.times(1.0 / wall)),
+        step_gain_ns: gain_ns.filter(|_| steps > 0).map(|gain| gain.times(1.0 / steps as f64)),
+        acts_on_ns: acts_on * unprofiled,
         evidence: draft.evidence,
         computed: draft.computed,
         change: draft.change,
         risk: draft.risk,
+        comes_first: draft.comes_first,
+        expected_ns: gain.map_or(acts_on / 2.0, Range::middle),
     })
 }

@@ -21,7 +21,9 @@ impl Rule for OverlapCommunication {
         }
         Ok(Some(Draft {
             title: "Hide communication behind compute".to_owned(),
-            gain_ns: Range::new(0.0, exposed.min(case.kernels_ns())),
+            gain_ns: Some(Range::new(0.0, exposed.min(case.kernels_ns()))),
+            acts_on_ns: exposed,
+            comes_first: false,
             evidence: vec![
                 case.row("communication with nothing else running", exposed),
                 case.row("kernels to hide it behind", case.kernels_ns()),

@@ -23,7 +23,9 @@ impl Rule for PaddingRule {
         let kernels = case.kernels_ns();
         Ok(Some(Draft {
             title: "Batch prompts of like length, or without padding".to_owned(),
-            gain_ns: Range::new(0.0, kernels * share),
+            gain_ns: Some(Range::new(0.0, kernels * share)),
+            acts_on_ns: kernels * share,
+            comes_first: false,
             evidence: vec![
                 format!(
                     "{} tokens went through the model, {} were needed",

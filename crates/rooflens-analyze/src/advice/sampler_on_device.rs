@@ -44,7 +44,9 @@ impl Rule for SamplerOnDevice {
         }
         Ok(Some(Draft {
             title: "Choose tokens on the device".to_owned(),
-            gain_ns: Range::new(low, high),
+            gain_ns: Some(Range::new(low, high)),
+            acts_on_ns: high,
+            comes_first: false,
             evidence,
             computed: "the gaps seen with the host in the sampler, up to one such gap a step".to_owned(),
             change: "Keep logits on the device and sample there; read the chosen tokens back a step later"

@@ -32,7 +32,9 @@ impl Rule for Sync {
         }
         Ok(Some(Draft {
             title: "Wait for the device less often".to_owned(),
-            gain_ns: Range::new(idle / 2.0, idle),
+            gain_ns: Some(Range::new(idle / 2.0, idle)),
+            acts_on_ns: idle,
+            comes_first: false,
             evidence,
             computed: "half of the idle time after waits, up to all of it".to_owned(),
             change: "Take .item(), .cpu(), .tolist() and torch.cuda.synchronize() out of the step; copy to pinned \

@@ -1,6 +1,6 @@
 //! Products that the matrix units do not do.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceKind, Case, Draft, Range, Rule};
 use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
 use crate::sentence::{percent, time};
@@ -25,6 +25,9 @@ impl Rule for TensorCores {
         "Matrix products whose kernel names tell that they run on the vector units (simt, sgemm). 40 to 88 % of their \
          time: matrix units have about eight times the rate in TF32."
     }
+    fn kind(&self) -> AdviceKind {
+        AdviceKind::Kernel
+    }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let Some(Kernels(rows)) = case.findings.get::<Kernels>().filter(|_| case.is_device()) else {
             return Ok(None);
@@ -44,7 +47,9 @@ impl Rule for TensorCores {
         );
         Ok(Some(Draft {
             title: "Let the matrix units do the products".to_owned(),
-            gain_ns: Range::new(GAIN.0 * here, GAIN.1 * here),
+            gain_ns: Some(Range::new(GAIN.0 * here, GAIN.1 * here)),
+            acts_on_ns: here,
+            comes_first: false,
             evidence,
             computed: format!("{} to {} of {}", percent(GAIN.0), percent(GAIN.1), time(here)),
             change: "torch.set_float32_matmul_precision(\"high\"), or 16-bit weights; dimensions in multiples of 8"

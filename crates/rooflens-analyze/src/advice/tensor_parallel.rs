@@ -1,25 +1,57 @@
 //! More devices to a layer.
 
-use crate::advice::{Case, Draft, Rule};
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::sentence::{count, time};
 
 /// The rule.
 pub(super) struct TensorParallel;
+
+/// What an all-reduce of a few hundred kilobytes takes whatever its size, ns: one-shot kernels over NVLink or xGMI, and
+/// NCCL or RCCL with its ring. To be added to what its bytes take.
+const LATENCY_NS: (f64, f64) = (5_000.0, 20_000.0);
 
 impl Rule for TensorParallel {
     fn name(&self) -> &'static str {
         "tensor_parallel"
     }
     fn about(&self) -> &'static str {
-        "The static model with each layer on twice the devices. Low: what the floor shrinks by; high: kernel time in \
-         proportion to the floor. Where the host is the slower side, little of it is gained."
+        "The static model with each layer on twice the devices. Low: what the lower bound shrinks by, less the collectives \
+         that come with it at 20 us each and their bytes; high: kernel time in proportion, less the same at 5 us each. \
+         Where the host is the slower side, little of it is gained."
     }
     fn same_work(&self) -> bool {
         false
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let other = case.alternative(self.name())?;
+        let communication = |floors: &[crate::ledger::Floor]| -> f64 {
+            floors.iter().filter(|floor| floor.class.starts_with("comm.")).map(|floor| floor.ns).sum()
+        };
+        let bytes = (communication(&other.floors) - communication(&case.phase.floors)).max(0.0);
         let title = format!("Run on {}", other.what);
-        let risk = "Devices exchange twice a layer: that time comes on top, and is not in the gain.";
-        Ok(case.smaller(other, title, risk))
+        let risk = "Twice the devices for less than twice the throughput; links slower than NVLink or xGMI take all of it.";
+        let Some(draft) = case.smaller(other, title, risk) else { return Ok(None) };
+        let Some(gain) = draft.gain_ns else { return Ok(None) };
+        let (few, many) = (other.collectives * LATENCY_NS.0, other.collectives * LATENCY_NS.1);
+        let gain = Range::new(gain.low - bytes - many, gain.high - bytes - few);
+        if gain.high <= 0.0 {
+            return Ok(None);
+        }
+        let mut evidence = draft.evidence;
+        evidence.push(format!(
+            "{} collectives per step come with it: {} to {} and {} for their bytes",
+            count(case.per_step(other.collectives).round() as i64),
+            time(case.per_step(few)),
+            time(case.per_step(many)),
+            time(case.per_step(bytes))
+        ));
+        Ok(Some(Draft {
+            gain_ns: Some(gain),
+            evidence,
+            computed:
+                "the difference of the lower bounds, up to kernel time in proportion, less the collectives"
+                    .to_owned(),
+            ..draft
+        }))
     }
 }

@@ -34,17 +34,18 @@ impl Rule for Threads {
         let plural = if used == 1 { "" } else { "s" };
         Ok(Some(Draft {
             title: format!("Compute on {usable} threads, not on {used}"),
-            gain_ns: Range::new(spared * shared / PART, spared * all),
+            gain_ns: Some(Range::new(spared * shared / PART, spared * all)),
+            acts_on_ns: all,
+            comes_first: false,
             evidence: vec![
                 format!("operators ran on {used} thread{plural}; the host has {usable} processors"),
                 case.row("operators", all),
                 case.row("products and attention", shared),
             ],
             computed: "from a fifth of a perfect speed-up of products and attention up to that of all operators".to_owned(),
-            change: format!(
-                "OMP_NUM_THREADS={usable}, or torch.set_num_threads({usable}); in a project of Rooflens: \
-                 +runtime.env.OMP_NUM_THREADS={usable}"
-            ),
+            change: format!("OMP_NUM_THREADS={usable}, or torch.set_num_threads({usable})")
+                + &case
+                    .in_project(&["pytorch", "vllm"], &format!("+runtime.env.OMP_NUM_THREADS={usable}")),
             risk: "Small operators become slower on more threads, and so does all where others use the processors."
                 .to_owned(),
         }))

@@ -28,7 +28,9 @@ impl Rule for Throttling {
         };
         Ok(Some(Draft {
             title: "Keep the device's clocks up".to_owned(),
-            gain_ns: Range::new(0.0, LOSS * share * case.kernels_ns()),
+            gain_ns: Some(Range::new(0.0, LOSS * share * case.kernels_ns())),
+            acts_on_ns: LOSS * share * case.kernels_ns(),
+            comes_first: false,
             evidence: throttled
                 .iter()
                 .map(|(reason, share)| format!("held back by {reason} in {} of the samples", percent(*share)))

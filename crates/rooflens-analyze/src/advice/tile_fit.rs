@@ -1,6 +1,6 @@
 //! Widths that fit the tiles of the matrix units.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceKind, Case, Draft, Range, Rule};
 use crate::sentence::{percent, time};
 
 /// The rule.
@@ -14,6 +14,9 @@ impl Rule for TileFit {
         "The static model with heads, feed-forward, hidden and vocabulary widths that are whole tiles on each device, \
          where they are not. Its time with all products in whole tiles, for the same useful operations. Low: in tiles \
          of 64 columns; high: in tiles of 128, kernel time in proportion."
+    }
+    fn kind(&self) -> AdviceKind {
+        AdviceKind::Design
     }
     fn same_work(&self) -> bool {
         false
@@ -49,8 +52,10 @@ impl Rule for TileFit {
             .collect();
         evidence.push(case.row("kernels that the model needs", case.kernels_ns()));
         Ok(Some(Draft {
-            title: format!("Design: {}", other.what),
-            gain_ns: Range::new(if fits_one { 0.0 } else { low }, high),
+            title: format!("Use {}", other.what),
+            gain_ns: Some(Range::new(if fits_one { 0.0 } else { low }, high)),
+            acts_on_ns: case.kernels_ns(),
+            comes_first: false,
             evidence,
             computed: "the difference in whole tiles of 64, up to kernel time in proportion in tiles of 128; for the same \
                        useful operations"

@@ -17,6 +17,9 @@ impl Rule for WeightQuantisation {
         false
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        if let Some(kernel) = case.quantised_kernel() {
+            return Err(format!("weights are quantised already: `{}`", kernel.short_name));
+        }
         let other = case.alternative(self.name())?;
         let title = format!("Store {}", other.what);
         let risk = "Less precision: evaluate the model. Kernels for the format must be there on the device.";

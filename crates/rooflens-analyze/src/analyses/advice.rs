@@ -2,22 +2,27 @@
 
 use rooflens_schema::RankTables;
 
-use crate::advice::{Circumstances, advise};
+use crate::advice::{RunContext, advise};
 use crate::analyses::{Analysis, Fold, Ledger};
 use crate::finding::{Finding, Findings};
 
 const EXPLAIN: &str = "\
 Rules over the time ledger and the other findings; `rooflens list rules` names them. Each advice has the phase that
 gains and a range: `low` is what the numbers at hand promise, `high` what is left where everything goes well.
-Gains of several do not add up: what one saves, the other cannot.
+Gains are shares of the phase's time. They overlap; do not add them.
 
-- `items`: most gain first, by the middle of the range; gains below 1 % of the whole are left out. What changes the
-  work, the model or the devices (`same_work` false: a larger batch) comes after what does not.
-- `gain_ns`: time saved over all steps of the phase; `gain_share`: the same / the phase's wall time;
-  `step_gain_ns`: the same / steps.
+- `items`: recordings that hide the run first, then what leaves the work as it is, what changes it (`same_work` false: a
+  larger batch), other recordings, and changes to the model's design; within each the most gain first, by the middle of
+  the range. Gains below 1 % of the whole are left out.
+- `kind`: what is changed: `recording`, `deployment`, `kernel`, or `design`, which takes another model.
+- `gain_ns`: time saved over all steps of the phase; `gain_share`: the same / the phase's time; `step_gain_ns`: the same
+  / steps. Null where the range would be wider than 10:1, or nothing can be said: `computed` tells why.
+- `acts_on_ns`: the time that the change acts on: no gain is larger.
 - `evidence`, `computed`: the rows that it rests on, and how the gain follows from them.
 - `change`, `risk`: what to do, and what may go wrong.
-- `not_computed`: rules that could not judge, and what they lack. Rules about the model need its floor.
+- `unprofiled`: phases whose steps were also measured without a profiler: `profiled_step_ns`, `unprofiled_step_ns` and
+  their `ratio`. Gains of these phases are in the time without it.
+- `not_computed`: rules that could not judge, and what they lack. Rules about kernels and the model need its lower bound.
 ";
 
 /// The question of this file.
@@ -49,6 +54,6 @@ impl Fold for State {
 
     fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
         earlier.get::<Ledger>()?;
-        Some(Box::new(advise(earlier, &Circumstances::default())))
+        Some(Box::new(advise(earlier, &RunContext::default())))
     }
 }

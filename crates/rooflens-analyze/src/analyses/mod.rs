@@ -12,6 +12,7 @@ mod gemms;
 mod health;
 mod inferences;
 mod kernels;
+mod late_host;
 mod launches;
 mod ledger;
 mod memory;
@@ -35,6 +36,7 @@ pub use gemms::{GemmShape, Gemms};
 pub use health::{Check, Health};
 pub use inferences::{Inferences, Spread};
 pub use kernels::{KernelStat, Kernels};
+pub use late_host::{LateHost, LatePhase};
 pub use launches::{ApiStat, Launches};
 pub use ledger::{
     ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, OUTSIDE, PhaseLedger,
@@ -91,6 +93,7 @@ pub const ALL: &[&dyn Analysis] = &[
     &phases::PhasesAnalysis,
     &launches::LaunchesAnalysis,
     &gaps::GapsAnalysis,
+    &late_host::LateHostAnalysis,
     &ledger::LedgerAnalysis,
     &modules::ModulesAnalysis,
     &parts::PartsAnalysis,

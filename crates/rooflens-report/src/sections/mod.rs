@@ -95,6 +95,7 @@ pub const ALL: &[&dyn Section] = &[
     &roofline::RooflineSection,
     &gaps::GapsSection,
     &advice::AdviceSection,
+    &advice::DesignSection,
     &kernels::KernelsSection,
     &operators::OperatorsSection,
     &phases::PhasesSection,

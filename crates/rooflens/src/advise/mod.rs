@@ -7,7 +7,7 @@ mod what_if;
 use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::advice::{AdviceList, Circumstances, advise as judge};
+use rooflens_analyze::advice::{AdviceList, RunContext, advise as judge};
 use rooflens_analyze::analyses::{Ledger, Verdict};
 use rooflens_report::advice::{WhatIf, parts};
 use rooflens_report::cost::{markdown, terminal};
@@ -149,7 +149,7 @@ fn refresh(findings: &mut Findings, run: Option<&RunDir>, joined: Option<&Joined
     if findings.get::<Ledger>().is_none() {
         return;
     }
-    let mut around = run.map_or_else(Circumstances::default, crate::run::circumstances);
+    let mut around = run.map_or_else(RunContext::default, crate::run::context);
     around.alternatives = joined.map_or_else(Vec::new, alternatives::of);
     let list = judge(findings, &around);
     findings.replace("advice", Box::new(list));

@@ -24,7 +24,7 @@ pub use self::document::{RunDocument, describe, rewrite};
 pub use self::files::{rewrite as rewrite_files, settings};
 pub use self::follow::Follower;
 use self::job::Done;
-pub use self::join::{circumstances, join_floor};
+pub use self::join::{context, join_floor};
 use self::launch::Planned;
 pub use self::sweep::rewrite as rewrite_sweep;
 use crate::config::folders;

@@ -39,6 +39,8 @@ const MARGIN: usize = 18;
 const LEAD_LINES: usize = 6;
 /// A remark longer than this is cut.
 const REMARK_LINES: usize = 2;
+/// An item of a list longer than this is cut: what to type must not be.
+const ITEM_LINES: usize = 10;
 /// Any other sentence longer than this is cut.
 const TEXT_LINES: usize = 3;
 
@@ -82,7 +84,7 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
         }
         Block::Heading(heading) => vec![vec![Span::new(heading, Ink::Strong)]],
         Block::Text(sentence) => {
-            beside(title, paragraph(sentence, beside_width, Ink::Faint, TEXT_LINES), width)
+            below_or_beside(title, paragraph(sentence, beside_width, Ink::Faint, TEXT_LINES), width)
         }
         Block::Steps(steps) => {
             let step = |(index, step): (usize, &String)| {
@@ -96,7 +98,7 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
             let line = |sentence: &String| {
                 let mark = Span::new("· ", Ink::Faint);
                 let room = beside_width.saturating_sub(mark.width());
-                hang(vec![mark], paragraph(sentence, room, Ink::Faint, TEXT_LINES))
+                hang(vec![mark], paragraph(sentence, room, Ink::Faint, ITEM_LINES))
             };
             beside(title, sentences.iter().flat_map(line).collect(), width)
         }
@@ -131,6 +133,16 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
 /// Columns beside the margin.
 fn room(width: usize) -> usize {
     width.saturating_sub(MARGIN.min(width / 3))
+}
+
+/// A title in the margin, lines beside it; a title that the margin does not hold has a line of its own.
+fn below_or_beside(title: &str, lines: Vec<Line>, width: usize) -> Vec<Line> {
+    let title = text::clean(title);
+    if text::width(&title) < width - room(width) {
+        return beside(&title, lines, width);
+    }
+    let heading = vec![Span::new(text::elide(&title, width), Ink::Strong)];
+    std::iter::once(heading).chain(beside("", lines, width)).collect()
 }
 
 /// A title in the margin, lines beside it.

@@ -21,14 +21,23 @@ pub fn of(joined: &Joined) -> Vec<Alternative> {
         let phase = kind.as_str();
         let mut add = |rule, what: String, change: String, known: Option<Known>, ran: &[Ran], work| {
             let floors = known.and_then(|known| known.floors(ran).ok());
+            // Two all-reduces in each layer, one after attention and one after the feed-forward network.
+            let collectives = match rule {
+                "tensor_parallel" => 2.0 * f64::from(joined.known.model.depth) * ran.len() as f64,
+                _ => 0.0,
+            };
             let tiles = Vec::new();
-            found.extend(floors.map(|floors| Alternative { rule, phase, what, change, floors, work, tiles }));
+            let with = |floors| Alternative { rule, phase, what, change, floors, work, collectives, tiles };
+            found.extend(floors.map(with));
         };
         let (format, _) = fewer_bits(known);
         add(
             "weight_quantisation",
             format!("weights in {format}"),
-            format!("vLLM: --quantization {}, or a checkpoint in {format}", quantisation_flag(format)),
+            format!(
+                "vLLM: --quantization {0}; SGLang: --quantization {0}; or a checkpoint in {format}",
+                quantisation_flag(format)
+            ),
             quantised(known),
             ran,
             1.0,
@@ -36,7 +45,7 @@ pub fn of(joined: &Joined) -> Vec<Alternative> {
         add(
             "kv_quantisation",
             "keys and values in fp8".to_owned(),
-            "vLLM: --kv-cache-dtype fp8".to_owned(),
+            "vLLM: --kv-cache-dtype fp8; SGLang: --kv-cache-dtype fp8_e4m3".to_owned(),
             narrow_cache(known),
             ran,
             1.0,
@@ -64,7 +73,7 @@ pub fn of(joined: &Joined) -> Vec<Alternative> {
         add(
             "tensor_parallel",
             format!("{tp} devices that share each layer"),
-            format!("vLLM: --tensor-parallel-size {tp}"),
+            format!("vLLM: --tensor-parallel-size {tp}; SGLang: --tp-size {tp}"),
             shared(known, tp),
             ran,
             1.0,
@@ -75,7 +84,9 @@ pub fn of(joined: &Joined) -> Vec<Alternative> {
             add(
                 "larger_batch",
                 format!("{batch} sequences in a step, not {}", batch / 2),
-                format!("In a project of Rooflens: runtime.batch_size={batch}; vLLM: --max-num-seqs {batch}"),
+                format!(
+                    "vLLM: --max-num-seqs {batch}; SGLang: --max-running-requests {batch}; enough requests at a time to fill {batch}"
+                ),
                 Some(known.clone()),
                 &doubled,
                 2.0,

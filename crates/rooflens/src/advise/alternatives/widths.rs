@@ -46,7 +46,16 @@ pub fn whole(known: &Known, phase: &'static str, ran: &[Ran]) -> Option<Alternat
         new_padding: 1.0 - new.useful / new.issued,
     });
     let (what, how, tiles) = (change.what, change.how, tiles.collect());
-    Some(Alternative { rule: "tile_fit", phase, what, change: how, floors, work: 1.0, tiles })
+    Some(Alternative {
+        rule: "tile_fit",
+        phase,
+        what,
+        change: how,
+        floors,
+        work: 1.0,
+        collectives: 0.0,
+        tiles,
+    })
 }
 
 #[derive(Clone, Copy, PartialEq)]

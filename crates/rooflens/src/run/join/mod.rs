@@ -1,11 +1,11 @@
 //! What was measured, beside what the model must cost: `efficiency`, `flops_check`, `matches` and `static_vs_measured` of
 //! `metrics.json`.
 
-mod circumstances;
+mod context;
 mod products;
 mod shapes;
 
-pub use self::circumstances::{circumstances, join_floor};
+pub use self::context::{context, join_floor};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::advice::{Circumstances, Padding, RuntimeOptions};
+use rooflens_analyze::advice::{Padding, RunContext, Unprofiled};
 use rooflens_analyze::analyses::Ledger;
 use rooflens_analyze::sampled::WHOLE;
 use rooflens_collect::Stage;
@@ -14,7 +14,7 @@ use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
 use super::super::files;
-use super::super::metrics::{Rows, StepRow};
+use super::super::metrics::{Rows, Spread, StepRow};
 use super::super::{document, sampling};
 use super::{Known, profiled_round};
 use crate::floors::{self, Passes};
@@ -56,22 +56,30 @@ fn joined(run: &RunDir, ledger: &Ledger) -> Result<floors::Joined, String> {
 }
 
 /// What rules of advice ask for besides the trace, without the model.
-pub fn circumstances(run: &RunDir) -> Circumstances {
+pub fn context(run: &RunDir) -> RunContext {
     let profiled = run.raw(Stage::TorchProfiler.name());
     let told = files::read_json(&profiled.join("workload.json"));
     let threads = told.get("threads").and_then(Json::as_u64);
     let rows = Rows::read(&profiled);
-    Circumstances {
+    RunContext {
+        runtime: files::word(run, "runtime.name"),
+        unprofiled: unprofiled(&document::measured_rows(run).steps),
         threads: threads.zip(processors(run)),
-        runtime: files::settings(run).map(|settings| {
-            let runtime = settings.runtime.runtime;
-            RuntimeOptions { name: runtime.name(), keys: runtime.options() }
-        }),
         is_compiled: files::flag(run, "runtime.compile"),
         throttled: throttled(run),
         padding: padding(&rows.steps),
         alternatives: Vec::new(),
     }
+}
+
+/// The median step of each phase in the pass without a profiler.
+fn unprofiled(steps: &[StepRow]) -> Vec<Unprofiled> {
+    let of_phase = |phase: &'static str| {
+        let rows = steps.iter().filter(|row| row.kind == "measured" && row.phase == phase);
+        let spread = Spread::of(rows.map(|row| row.dur_ns as f64).collect())?;
+        Some(Unprofiled { phase, step_ns: spread.p50 }).filter(|found| found.step_ns > 0.0)
+    };
+    ["prefill", "decode", "mixed"].into_iter().filter_map(of_phase).collect()
 }
 
 /// Processors that the run could use: as it was told when it was made, else those of this machine.

@@ -1,0 +1,153 @@
+//! Which engine and which device a trace is of, so that only options that exist there are named.
+
+use crate::advice::Case;
+use crate::analyses::{Frames, Kernels, Launches, Operators, Phases, Trace};
+
+/// What ran the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Engine {
+    /// vLLM.
+    Vllm,
+    /// SGLang.
+    Sglang,
+    /// PyTorch, with a model of Hugging Face transformers or of one's own.
+    Pytorch,
+}
+
+impl Engine {
+    fn as_str(self) -> &'static str {
+        match self {
+            Engine::Vllm => "vLLM",
+            Engine::Sglang => "SGLang",
+            Engine::Pytorch => "PyTorch",
+        }
+    }
+}
+
+/// Generations of devices that have other kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Device {
+    /// NVIDIA B200 and its kin.
+    Blackwell,
+    /// NVIDIA H100 and its kin.
+    Hopper,
+    /// Another of NVIDIA.
+    Nvidia,
+    /// AMD MI350X, MI355X: gfx950.
+    Gfx950,
+    /// AMD MI300X, MI325X: gfx942.
+    Gfx942,
+    /// Another of AMD.
+    Amd,
+}
+
+impl Device {
+    pub(super) fn is_amd(self) -> bool {
+        matches!(self, Device::Gfx950 | Device::Gfx942 | Device::Amd)
+    }
+}
+
+/// Words in the names of devices.
+const GENERATIONS: &[(&str, Device)] = &[
+    ("B200", Device::Blackwell),
+    ("B100", Device::Blackwell),
+    ("B300", Device::Blackwell),
+    ("H100", Device::Hopper),
+    ("H200", Device::Hopper),
+    ("H800", Device::Hopper),
+    ("H20", Device::Hopper),
+    ("MI350", Device::Gfx950),
+    ("MI355", Device::Gfx950),
+    ("MI300", Device::Gfx942),
+    ("MI325", Device::Gfx942),
+    ("AMD", Device::Amd),
+    ("Instinct", Device::Amd),
+    ("NVIDIA", Device::Nvidia),
+    ("Tesla", Device::Nvidia),
+];
+
+impl Case<'_> {
+    /// The engine: as the run's config names it, else as names of steps, functions, operators and kernels tell.
+    pub(super) fn engine(&self) -> Option<Engine> {
+        match self.around.runtime.as_deref() {
+            Some("vllm") => return Some(Engine::Vllm),
+            Some("pytorch") => return Some(Engine::Pytorch),
+            _ => {}
+        }
+        let steps = self.findings.get::<Phases>().map_or(&[][..], |found| &found.0);
+        let frames = self.findings.get::<Frames>().map_or(&[][..], |found| &found.0);
+        let operators = self.findings.get::<Operators>().map_or(&[][..], |found| &found.0);
+        let kernels = self.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
+        let has_step = |prefix: &str, word: &str| {
+            steps.iter().any(|step| step.name.starts_with(prefix) && step.name.contains(word))
+        };
+        let has_file = |word: &str| frames.iter().any(|frame| frame.name.contains(word));
+        let has_operator = |prefix: &str| operators.iter().any(|row| row.name.starts_with(prefix));
+        let has_library = |name: &str| kernels.iter().any(|row| row.library.as_deref() == Some(name));
+        // SGLang's steps first: it has kernels of vLLM, never the other way round.
+        if has_step("step[", " bs=")
+            || has_file("sglang/")
+            || has_operator("sgl_kernel::")
+            || has_library("sglang")
+        {
+            return Some(Engine::Sglang);
+        }
+        if has_step("execute_", "context_")
+            || has_file("vllm/")
+            || has_operator("vllm::")
+            || has_library("vllm")
+        {
+            return Some(Engine::Vllm);
+        }
+        // Operators of PyTorch without an engine around them.
+        has_operator("aten::").then_some(Engine::Pytorch)
+    }
+
+    /// The device: by its name, else by whose runtime and libraries are in use.
+    pub(super) fn device(&self) -> Option<Device> {
+        let trace = self.findings.get::<Trace>();
+        let named = self.ledger.floor_of.as_ref().map(|floor| &floor.device);
+        let names = named.into_iter().chain(trace.iter().flat_map(|trace| &trace.hardware));
+        let by_name = names.into_iter().find_map(|name| {
+            GENERATIONS.iter().find(|(word, _)| name.contains(word)).map(|(_, device)| *device)
+        });
+        let launches = self.findings.get::<Launches>();
+        let calls = |prefix: &str| {
+            launches.is_some_and(|found| found.calls.iter().any(|call| call.name.starts_with(prefix)))
+        };
+        by_name
+            .or_else(|| calls("hip").then_some(Device::Amd))
+            .or_else(|| (calls("cuda") || calls("cu")).then_some(Device::Nvidia))
+    }
+
+    /// `CUDA graph`, or what it is called on this device.
+    pub(super) fn graph_word(&self) -> &'static str {
+        if self.device().is_some_and(Device::is_amd) { "HIP graph" } else { "CUDA graph" }
+    }
+
+    /// What to do, for the engine that ran the model; for each where that is not known.
+    pub(super) fn for_engine(&self, options: &[(Engine, &str)]) -> String {
+        let engine = self.engine();
+        let fits = |option: &&(Engine, &str)| engine.is_none_or(|engine| engine == option.0);
+        let words = |option: &(Engine, &str)| format!("{}: {}", option.0.as_str(), option.1);
+        options.iter().filter(fits).map(words).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The options of the engine that ran the model, of a list as `vLLM: --a; SGLang: --b`.
+    pub(super) fn own_options(&self, options: &str) -> String {
+        let Some(engine) = self.engine() else { return options.to_owned() };
+        let all = [Engine::Vllm, Engine::Sglang, Engine::Pytorch];
+        let is_of = |option: &str, engine: Engine| option.starts_with(&format!("{}: ", engine.as_str()));
+        let fits = |option: &&str| is_of(option, engine) || !all.iter().any(|other| is_of(option, *other));
+        options.split("; ").filter(fits).collect::<Vec<_>>().join("; ")
+    }
+
+    /// A key of a project's config, where the run is one of a project whose runtime has the key.
+    pub(super) fn in_project(&self, runtimes: &[&str], key: &str) -> String {
+        let runtime = self.around.runtime.as_deref();
+        match runtime.is_some_and(|name| runtimes.contains(&name)) {
+            true => format!("; in this project: {key}"),
+            false => String::new(),
+        }
+    }
+}

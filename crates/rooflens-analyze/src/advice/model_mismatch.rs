@@ -1,0 +1,49 @@
+//! A model, device or shapes that are not those of the trace.
+
+use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::sentence::{percent, time};
+
+/// The rule.
+pub(super) struct ModelMismatch;
+
+/// Part of the lower bound that may stay unspent: kernels that overlap, shapes that are rounded.
+const ROUNDING: f64 = 0.05;
+
+impl Rule for ModelMismatch {
+    fn name(&self) -> &'static str {
+        "model_mismatch"
+    }
+    fn about(&self) -> &'static str {
+        "Kernels that were faster than the model's lower bound on the device allows, by more than 5 % of it: the model, \
+         the device, the parallelism or the shapes given are not what ran. It has no gain: other advice is worth little \
+         until they are right."
+    }
+    fn kind(&self) -> AdviceKind {
+        AdviceKind::Recording
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let unspent = case.phase.unspent_floor_ns;
+        let all = crate::ledger::kernels_floor_ns(&case.phase.floors);
+        if !(unspent > ROUNDING * all) {
+            return Ok(None);
+        }
+        let of = case.ledger.floor_of.as_ref();
+        let (model, device) = of.map_or(("the model", "the device"), |of| (&of.model, &of.device));
+        Ok(Some(Draft {
+            title: format!(
+                "Name the model and the device that ran: these kernels were faster than {model} on {device} can be"
+            ),
+            gain_ns: None,
+            acts_on_ns: case.kernels_ns(),
+            evidence: vec![
+                format!("lower bound of all {} steps: {}", case.phase.phase, time(all)),
+                format!("{} of it ({}) had no kernels to be spent on", time(unspent), percent(unspent / all)),
+            ],
+            computed: "a wrong model, device or shape changes every number that rests on it".to_owned(),
+            change: "--model, --hardware, --tp, --dtype, --batch and --context as they were in the run"
+                .to_owned(),
+            risk: "Floors, shares of the roof and gains below rest on this model.".to_owned(),
+            comes_first: true,
+        }))
+    }
+}

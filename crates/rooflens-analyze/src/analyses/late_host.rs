@@ -1,0 +1,226 @@
+//! What did the host do while devices waited for it?
+
+use std::collections::{BTreeMap, HashMap};
+
+use rooflens_schema::RankTables;
+use rooflens_schema::tables::{GapCause, PhaseKind};
+use serde::Serialize;
+
+use crate::analyses::launches::launching;
+use crate::analyses::{Analysis, Fold, OUTSIDE};
+use crate::finding::{Finding, Findings};
+use crate::interval::{Interval, merge, span};
+
+/// What the launching threads did in launch-bound and CPU-bound idle time, by phase, most idle time first.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(transparent)]
+pub struct LateHost(pub Vec<LatePhase>);
+
+/// The same in one phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LatePhase {
+    /// What its steps do; `outside` is what belongs to no step.
+    pub phase: &'static str,
+    /// Launch-bound idle time.
+    pub launch_bound_ns: i64,
+    /// The part of it in which the launching thread was in a framework operator or a launching call.
+    pub launch_bound_in_operators_ns: i64,
+    /// CPU-bound idle time.
+    pub cpu_bound_ns: i64,
+    /// The part of it in which the launching thread was in a framework operator or a launching call.
+    pub cpu_bound_in_operators_ns: i64,
+    /// Python functions that the profiler recorded on launching threads during the steps.
+    pub python_calls: usize,
+}
+
+const EXPLAIN: &str = "\
+Idle time of devices that waited for the host, by phase, most first, and what the thread that ended each gap was in.
+Time inside framework operators and launching calls is the cost of eager execution: a graph replay or a compiled model
+does without it. The rest is Python and other code between operators.
+
+- `launch_bound_ns`, `cpu_bound_ns`: idle time of these causes, as in `gaps`, ns.
+- `launch_bound_in_operators_ns`, `cpu_bound_in_operators_ns`: the part of each in which the thread that ended the gap
+  was in an operator or a launching call, ns.
+- `python_calls`: Python functions recorded on launching threads while steps of the phase ran on the host: each cost
+  the profiler time that the run without it does not have.
+";
+
+/// The question of this file.
+pub(super) struct LateHostAnalysis;
+
+impl Analysis for LateHostAnalysis {
+    fn name(&self) -> &'static str {
+        "late_host"
+    }
+    fn question(&self) -> &'static str {
+        "What did the host do while devices waited for it?"
+    }
+    fn explain(&self) -> &'static str {
+        EXPLAIN
+    }
+    fn needs(&self) -> &'static str {
+        "idle time that waits for the host"
+    }
+    fn is_special(&self) -> bool {
+        true
+    }
+    fn start(&self) -> Box<dyn Fold> {
+        Box::new(State::default())
+    }
+}
+
+#[derive(Default)]
+struct State {
+    phases: BTreeMap<Option<PhaseKind>, Sum>,
+}
+
+#[derive(Default)]
+struct Sum {
+    launch_bound: [i64; 2],
+    cpu_bound: [i64; 2],
+    python_calls: usize,
+}
+
+impl Fold for State {
+    fn rank(&mut self, tables: &RankTables) {
+        let (kernels, api) = (&tables.kernels, &tables.api);
+        let is_late = |i: &usize| matches!(kernels.gap_cause[*i], GapCause::LaunchBound | GapCause::CpuBound);
+        let gaps: Vec<usize> =
+            (0..kernels.len()).filter(|&i| kernels.idle_before_ns[i] > 0).filter(is_late).collect();
+        if gaps.is_empty() {
+            return;
+        }
+        let threads: HashMap<i64, i64, foldhash::fast::RandomState> =
+            (0..api.len()).filter_map(|i| Some((api.corr_id[i].get()?, api.tid[i]))).collect();
+        let mut busy: HashMap<i64, Busy, foldhash::fast::RandomState> = HashMap::default();
+        for i in gaps {
+            let idle = kernels.idle_before_ns[i];
+            let gap = (kernels.ts_ns[i].saturating_sub(idle), kernels.ts_ns[i]);
+            let thread = kernels.corr_id[i].get().and_then(|corr| threads.get(&corr).copied());
+            let inside =
+                thread.map_or(0, |tid| busy.entry(tid).or_insert_with(|| Busy::of(tables, tid)).within(gap));
+            let sum = self.phases.entry(tables.phase_kind(kernels.phase_id[i].get())).or_default();
+            let [all, part] = match kernels.gap_cause[i] {
+                GapCause::LaunchBound => &mut sum.launch_bound,
+                _ => &mut sum.cpu_bound,
+            };
+            *all = all.saturating_add(idle);
+            *part = part.saturating_add(inside);
+        }
+        for (kind, sum) in &mut self.phases {
+            let steps = steps(tables, *kind);
+            sum.python_calls += busy.keys().map(|tid| calls(tables, *tid, &steps)).sum::<usize>();
+        }
+    }
+
+    fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
+        let row = |(kind, sum): (Option<PhaseKind>, Sum)| LatePhase {
+            phase: kind.map_or(OUTSIDE, |kind| kind.as_str()),
+            launch_bound_ns: sum.launch_bound[0],
+            launch_bound_in_operators_ns: sum.launch_bound[1],
+            cpu_bound_ns: sum.cpu_bound[0],
+            cpu_bound_in_operators_ns: sum.cpu_bound[1],
+            python_calls: sum.python_calls,
+        };
+        let mut rows: Vec<LatePhase> = self.phases.into_iter().map(row).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.launch_bound_ns.saturating_add(row.cpu_bound_ns)));
+        (!rows.is_empty()).then(|| Box::new(LateHost(rows)) as Box<dyn Finding>)
+    }
+}
+
+/// When a thread was in operators or launching calls.
+struct Busy {
+    merged: Vec<Interval>,
+    /// Time covered before each of them.
+    before: Vec<i64>,
+}
+
+impl Busy {
+    fn of(tables: &RankTables, tid: i64) -> Busy {
+        let (ops, api) = (&tables.ops, &tables.api);
+        let rows = of_thread(&ops.tid, tid);
+        let operators = rows.map(|i| span(ops.ts_ns[i], ops.dur_ns[i]));
+        let calls = of_thread(&api.tid, tid).filter(|&i| launching(api.kind[i]));
+        let calls = calls.map(|i| span(api.ts_ns[i], api.dur_ns[i]));
+        let merged = merge(operators.chain(calls).collect());
+        let before = merged
+            .iter()
+            .scan(0_i64, |sum, (start, end)| {
+                let before = *sum;
+                *sum = sum.saturating_add(end - start);
+                Some(before)
+            })
+            .collect();
+        Busy { merged, before }
+    }
+
+    /// Time up to a moment.
+    fn up_to(&self, moment: i64) -> i64 {
+        let next = self.merged.partition_point(|(start, _)| *start < moment);
+        next.checked_sub(1).map_or(0, |last| {
+            let (start, end) = self.merged[last];
+            self.before[last].saturating_add(end.min(moment).saturating_sub(start))
+        })
+    }
+
+    fn within(&self, (start, end): Interval) -> i64 {
+        self.up_to(end).saturating_sub(self.up_to(start))
+    }
+}
+
+/// Rows of a thread in a table that is sorted by thread.
+fn of_thread(tids: &[i64], tid: i64) -> std::ops::Range<usize> {
+    tids.partition_point(|&other| other < tid)..tids.partition_point(|&other| other <= tid)
+}
+
+/// The host's time in steps of a kind; all time where steps have none.
+fn steps(tables: &RankTables, kind: Option<PhaseKind>) -> Vec<Interval> {
+    let phases = &tables.phases;
+    let Some(kind) = kind else { return vec![(i64::MIN, i64::MAX)] };
+    let rows = (0..phases.len()).filter(|&i| phases.kind[i] == kind);
+    merge(rows.map(|i| span(phases.ts_ns[i], phases.dur_ns[i])).collect())
+}
+
+/// Python functions of a thread that began within intervals.
+fn calls(tables: &RankTables, tid: i64, within: &[Interval]) -> usize {
+    let rows = of_thread(&tables.frames.tid, tid);
+    let starts = &tables.frames.ts_ns[rows];
+    let before = |moment: i64| starts.partition_point(|&start| start < moment);
+    within.iter().map(|&(from, to)| before(to).saturating_sub(before(from))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use rooflens_schema::tables::{ApiKind, PhaseSource};
+
+    use super::*;
+    use crate::sample::{Sample, findings};
+
+    #[test]
+    fn operators_are_told_from_code_between_them() {
+        // The device waits [10,110) µs; its thread is in mm [20,70), in a launch [100,110), in two functions.
+        let mut sample = Sample::new(0);
+        sample.phase(0, 200_000, "step[EXTEND]", PhaseKind::Prefill, PhaseSource::Engine);
+        sample.op((1, 20_000, 50_000), "aten::mm", None, (50_000, 0), None);
+        sample.op((1, 30_000, 10_000), "aten::t", Some(0), (10_000, 0), None);
+        sample.api(1, 100_000, 10_000, "cudaLaunchKernel", ApiKind::Launch, Some(5));
+        sample.frame(1, 0, 90_000, "model.py(1): forward").frame(1, 15_000, 60_000, "model.py(9): mlp");
+        sample.frame(1, 300_000, 10, "after.py(1): all").frame(2, 0, 90_000, "other.py(1): thread");
+        sample.kernel(0, 7, 0, 10_000, "a", "gemm").in_phase(0);
+        sample.kernel(0, 7, 110_000, 10_000, "a", "gemm").in_phase(0).launched(5, 0, 0);
+        sample.idle(100_000, GapCause::CpuBound);
+        let found = findings(&[sample.tables]);
+        let LateHost(rows) = found.get::<LateHost>().expect("a gap");
+        assert_eq!(
+            rows,
+            &[LatePhase {
+                phase: "prefill",
+                launch_bound_ns: 0,
+                launch_bound_in_operators_ns: 0,
+                cpu_bound_ns: 100_000,
+                cpu_bound_in_operators_ns: 60_000,
+                python_calls: 2,
+            }]
+        );
+    }
+}
