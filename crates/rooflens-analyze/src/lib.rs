@@ -24,6 +24,7 @@ pub mod ledger;
 pub mod part;
 pub mod product;
 pub mod profiled;
+pub(crate) mod recording;
 mod role;
 #[cfg(test)]
 mod sample;

@@ -261,7 +261,7 @@ impl<'a> Known<'a> {
     fn launch_rate(&self) -> String {
         let launches = self.launches.map_or(0, |found| (found.launches + found.graph_launches) as i64);
         if let Some(step) = self.step
-            && let (Some(in_step), Some(busy_ns)) = (step.launches, step.device_busy_ns)
+            && let (Some(in_step), Some(busy_ns)) = (step.launches, step.device_busy_ns())
         {
             let in_step = things(in_step.round() as i64, "launch", "launches");
             return format!("{in_step} a {} for {} of device work", step_word(step.kind), time(busy_ns));
@@ -315,8 +315,9 @@ impl<'a> Known<'a> {
         let second = self.operators.get(1).filter(|row| row.share >= WORTH_A_LOOK);
         let second =
             second.map_or(String::new(), |row| format!(", {} {}", row.name, whole_percent(row.share)));
-        let step = self.step.map_or(String::new(), |step| {
-            format!("; a {} takes {} (median)", step_word(step.kind), time(step.p50_ns as f64))
+        let step = self.step.and_then(|step| Some((step.kind, step.extent()?.p50_ns)));
+        let step = step.map_or(String::new(), |(kind, p50_ns)| {
+            format!("; a {} takes {} (median)", step_word(kind), time(p50_ns as f64))
         });
         let first = format!("{} takes {}", first.name, whole_percent(first.share));
         format!("CPU-only trace: {first} of operator self time{second}{step}.")

@@ -133,6 +133,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
     let phase = PhaseLedger {
         phase: "decode",
         steps: known.steps,
+        flawed: Vec::new(),
         activities: number,
         wall_ns,
         share: 1.0,

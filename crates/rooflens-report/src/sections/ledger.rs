@@ -61,22 +61,19 @@ impl Section for LedgerSection {
 }
 
 fn head(phase: &PhaseLedger) -> String {
-    match &phase.step {
-        Some(step) => format!(
-            "{}: {}, {} in all, median {}",
-            words(phase.phase),
-            format::plural(phase.steps as i64, "step"),
-            format::time(phase.wall_ns as f64),
-            format::time(step.p50_ns as f64)
-        ),
-        None if phase.steps > 0 => format!(
-            "{}: {}, {} in all",
-            words(phase.phase),
-            format::plural(phase.steps as i64, "step"),
-            format::time(phase.wall_ns as f64)
-        ),
-        None => format!("{} of steps: {}", words(phase.phase), format::time(phase.wall_ns as f64)),
+    let (name, total) = (words(phase.phase), format::time(phase.wall_ns as f64));
+    if phase.steps == 0 {
+        return format!("{name} of steps: {total}");
     }
+    let median = phase.step.as_ref().map(|step| format!(", median {}", format::time(step.p50_ns as f64)));
+    let flawed: usize = phase.flawed.iter().map(|flawed| flawed.steps).sum();
+    let left_out = (flawed > 0 && flawed < phase.steps).then(|| format!(" without {flawed} flawed"));
+    format!(
+        "{name}: {}, {total} total{}{}",
+        format::plural(phase.steps as i64, "step"),
+        median.unwrap_or_default(),
+        left_out.unwrap_or_default()
+    )
 }
 
 /// A line with what the table shows of it.

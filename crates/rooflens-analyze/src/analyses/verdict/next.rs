@@ -114,14 +114,15 @@ impl Known<'_> {
     }
 
     fn step_look(&self) -> Option<(f64, String)> {
-        let step = self.step.filter(|step| step.count >= STEPS && step.p50_ns > 0)?;
-        let tail = step.p99_ns as f64 / step.p50_ns as f64;
+        let step = self.step.filter(|step| step.count >= STEPS)?;
+        let extent = step.extent().filter(|extent| extent.p50_ns > 0)?;
+        let tail = extent.p99_ns as f64 / extent.p50_ns as f64;
         if tail >= TAIL {
             let slowest = step.slowest.first()?;
             let text = format!(
                 "The slowest hundredth of `{}` takes {tail:.1} times the median of {}: see `{}` on rank {}.",
                 step.name,
-                time(step.p50_ns as f64),
+                time(extent.p50_ns as f64),
                 slowest.name,
                 slowest.rank
             );
