@@ -30,6 +30,7 @@ mod role;
 mod sample;
 pub mod sampled;
 mod sentence;
+mod short_names;
 pub mod statistics;
 pub mod top;
 pub mod trend;

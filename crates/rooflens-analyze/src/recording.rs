@@ -10,7 +10,7 @@ use crate::interval;
 use crate::statistics::share;
 
 /// A call that waits at least this long should see the device at work: 1 ms.
-const LONG_WAIT_NS: i64 = 1_000_000;
+pub(crate) const LONG_WAIT_NS: i64 = 1_000_000;
 /// If less than this share of the wait has any activity, it was for something that was not recorded.
 const WORK_IN_WAIT: f64 = 0.1;
 

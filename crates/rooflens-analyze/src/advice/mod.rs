@@ -39,7 +39,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::analyses::Ledger;
+use crate::analyses::{Ledger, Trace};
 use crate::finding::Findings;
 
 /// From this share of the whole time on, a gain is worth a line.
@@ -174,6 +174,10 @@ pub const ALL: &[&dyn Rule] = &[
 pub fn advise(findings: &Findings, around: &Circumstances) -> AdviceList {
     let mut list = AdviceList::default();
     let Some(ledger) = findings.get::<Ledger>() else { return list };
+    // The host's side of a run on a device that was not recorded: what limits it is not in the trace.
+    if findings.get::<Trace>().is_some_and(Trace::lost_device) {
+        return list;
+    }
     for phase in ledger.phases.iter().filter(|phase| phase.wall_ns > 0) {
         let case = Case { ledger, phase, findings, around };
         for rule in ALL {

@@ -455,10 +455,13 @@ impl Phase {
     }
 }
 
+/// How much of a gap is a wait for work that was not recorded: none where that is not most of it.
 fn unrecorded_within(unrecorded: &[(i64, i64)], gap: (i64, i64)) -> i64 {
     let from = unrecorded.partition_point(|wait| wait.1 <= gap.0);
     let to = unrecorded.partition_point(|wait| wait.0 < gap.1);
-    interval::intersect_length(&[gap], unrecorded.get(from..to).unwrap_or_default())
+    let waited = interval::intersect_length(&[gap], unrecorded.get(from..to).unwrap_or_default());
+    let is_most = interval::length(gap) >= recording::LONG_WAIT_NS && waited * 2 > interval::length(gap);
+    if is_most { waited } else { 0 }
 }
 
 fn step_shape(

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::analyses::{
     Analysis, Check, ClassStat, Classes, Communication, DeviceMemory, DeviceTime, Devices, Fold, FrameStat,
     Frames, GapStat, Gaps, Health, KernelStat, Kernels, Launches, Memory, OperatorStat, Operators, PhaseStat,
-    Phases,
+    Phases, Trace,
 };
 use crate::finding::{Finding, Findings};
 use crate::role::UNKNOWN_CLASS;
@@ -32,7 +32,7 @@ const EXPLAIN: &str = "\
 Chosen by rule from the other findings, all devices together; shares are of the devices' span. The first
 rule that holds gives the sentence:
 
-1. No device activity: launches without any are told; else the operators with the most self time; else
+1. No device activity: launches without any, or a device that is listed, are told; else the operators with the most self time; else
    what the log of a library or a server holds.
 2. Idle at least 10 %, and idle at least as much as exposed communication: the sentence names the cause
    with the most idle time and what goes with it (launches a step, the longest gap, waiting calls), a
@@ -298,13 +298,34 @@ impl<'a> Known<'a> {
         Some(format!("An allocator alone: at the peak {share} of what it reserved was allocated{most}."))
     }
 
+    fn lost_device(&self) -> Option<&Trace> {
+        self.earlier.get::<Trace>().filter(|trace| trace.lost_device())
+    }
+
+    /// Of a trace whose device was at work, but whose device events are not there.
+    fn of_lost_device(&self, trace: &Trace) -> String {
+        let cut = self.checks.iter().any(|check| check.name == "data_loss" && !check.ok);
+        let why = match cut {
+            true => "the file is cut off or damaged",
+            false => "record with the device's activities on",
+        };
+        match trace.launches_without_device as i64 {
+            0 => {
+                let names = trace.hardware.join(", ");
+                let of = if names.is_empty() { String::new() } else { format!(" of {names}") };
+                format!("The device events{of} are missing: {why}. What is left shows the host only.")
+            }
+            1 => format!("The device events are missing: 1 launch has no kernel; {why}."),
+            launches => {
+                let launches = things(launches, "launch", "launches");
+                format!("The device events are missing: {launches} have no kernel; {why}.")
+            }
+        }
+    }
+
     fn without_device(&self) -> String {
-        let launches = self.launches.map_or(0, |found| (found.launches + found.graph_launches) as i64);
-        if launches > 0 {
-            return format!(
-                "No device activity was recorded, though the host made {}: record with the device's activities on.",
-                things(launches, "launch", "launches")
-            );
+        if let Some(trace) = self.lost_device() {
+            return self.of_lost_device(trace);
         }
         let Some(first) = self.operators.first() else {
             return self
@@ -473,8 +494,8 @@ mod tests {
 
         let mut sample = Sample::new(0);
         sample.api(1, 0, 5, "cudaLaunchKernel", ApiKind::Launch, Some(1));
-        let expected = "No device activity was recorded, though the host made 1 launch: record with the device's \
-                        activities on.";
+        let expected =
+            "The device events are missing: 1 launch has no kernel; record with the device's activities on.";
         assert_eq!(verdict(sample.tables).sentence, expected);
         let expected = "The trace has neither device activity nor operators.";
         assert_eq!(verdict(Sample::new(0).tables).sentence, expected);

@@ -184,7 +184,7 @@ fn stat(kernel: &TopKernel) -> KernelStat {
         total_ns: kernel.total_ns.round() as i64,
         mean_ns: kernel.mean_ns,
         min_ns: kernel.min_ns.round() as i64,
-        p50_ns: kernel.median_ns.round() as i64,
+        p50_ns: kernel.median_ns,
         // A table has no percentiles: the longest is no less.
         p99_ns: kernel.max_ns.round() as i64,
         max_ns: kernel.max_ns.round() as i64,

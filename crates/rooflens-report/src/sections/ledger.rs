@@ -26,9 +26,12 @@ impl Section for LedgerSection {
         };
         let phases: Vec<&PhaseLedger> = ledger.phases.iter().filter(|phase| phase.wall_ns > 0).collect();
         if detail.is_screen() {
-            // The phase with the most time stands for all; the page has the others.
-            let Some(phase) = phases.first() else { return vec![] };
-            return vec![Block::Text(head(phase)), Block::Table(table(phase, SCREEN))];
+            // Of the phases with steps, that with the most time stands for all; the page has the others.
+            let Some(first) = phases.first() else { return vec![] };
+            let phase = phases.iter().find(|phase| phase.steps > 0).unwrap_or(first);
+            let outside = (first.steps == 0 && phase.steps > 0).then(|| format!("; {}", head(first)));
+            let text = head(phase) + &outside.unwrap_or_default();
+            return vec![Block::Text(text), Block::Table(table(phase, SCREEN))];
         }
         let mut blocks = vec![];
         if let Some(source) = &ledger.floor_of {

@@ -5,7 +5,7 @@ use rooflens_analyze::analyses::{Extent, PhaseExample, PhaseRole, PhaseStat, Pha
 
 use crate::block::{Block, Cell, Chart, Column, Field, Level, Mark, Series, Table, Tone, Unit};
 use crate::format;
-use crate::sections::{Detail, Section};
+use crate::sections::{Detail, Section, words};
 
 pub(super) struct PhasesSection;
 
@@ -57,7 +57,7 @@ impl Section for PhasesSection {
 }
 
 /// Which steps the numbers do not count, and why.
-pub(super) fn left_out(phase: &PhaseStat) -> Option<String> {
+fn left_out(phase: &PhaseStat) -> Option<String> {
     let flawed: usize = phase.flawed.iter().map(|flawed| flawed.steps).sum();
     if flawed == 0 {
         return None;
@@ -66,12 +66,11 @@ pub(super) fn left_out(phase: &PhaseStat) -> Option<String> {
     let reasons = reasons.join("; ");
     Some(match flawed < phase.count {
         true => format!(
-            "{}: {} of {} left out of these numbers: {reasons}.",
-            phase.name,
-            flawed,
-            format::plural(phase.count as i64, "step")
+            "{}: {flawed} of {} left out of these numbers: {reasons}.",
+            words(phase.kind.as_str()),
+            format::plural(phase.count as i64, "step"),
         ),
-        false => format!("{}: no step has a time of its own: {reasons}.", phase.name),
+        false => format!("{}: every step is affected: {reasons}.", words(phase.kind.as_str())),
     })
 }
 

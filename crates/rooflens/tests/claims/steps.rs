@@ -106,7 +106,7 @@ fn newcomer_19_a_range_recorded_on_host_and_device_is_one_row() {
     let rows = answer["phases"].as_array().unwrap();
     let named: Vec<_> = rows.iter().filter(|row| row["name"] == "ProfilerStep#*").collect();
     assert_eq!(named.len(), 1);
-    // 47.15 ms on the host, 34.89 on the device, by the trace's own two events.
+    // 47.15 ms on the host; all 1,707 activities of the trace, from 165.767 µs to 49,818.599 µs, are of the step.
     assert_near(ms(&named[0]["host"]["p50_ns"]), 47.151395, 1e-9);
-    assert_near(ms(&named[0]["device_span"]["p50_ns"]), 34.892421, 1e-4);
+    assert_near(ms(&named[0]["device_span"]["p50_ns"]), 49.652832, 1e-2);
 }

@@ -42,7 +42,9 @@ impl Known<'_> {
         looks.extend(self.kernel_look());
         looks.extend(self.communication_look());
         looks.extend(self.step_look());
-        looks.extend(self.host_look());
+        if self.lost_device().is_none() {
+            looks.extend(self.host_look());
+        }
         if self.unclassified_share >= MATTERS {
             let text = format!(
                 "{} of device time is in kernels that the catalog does not know: a line in catalog/kernels names them.",
@@ -85,7 +87,7 @@ impl Known<'_> {
             kernel.short_name,
             whole_percent(kernel.share),
             things(kernel.count as i64, "call", "calls"),
-            time(kernel.p50_ns as f64)
+            time(kernel.p50_ns)
         );
         Some((kernel.share * self.of_span(self.busy_ns), text))
     }
