@@ -33,8 +33,8 @@ pub(crate) fn tell_apart<'a>(rows: impl Iterator<Item = (&'a str, &'a mut String
                 // The plain one of several: the others have something added.
                 "" if is_alone => continue,
                 _ if is_alone => format!("{short} [{label}]"),
-                "" => format!("{short} [{}]", number + 1),
-                _ => format!("{short} [{label} {}]", number + 1),
+                "" => format!("{short} [#{}]", number + 1),
+                _ => format!("{short} [{label} #{}]", number + 1),
             };
         }
     }
@@ -67,7 +67,10 @@ mod tests {
         assert_eq!(found, ["copy [float]", "copy [c10 BFloat16]", "gemm"]);
         // One has nothing of its own; two differ in no word; the same name twice.
         assert_eq!(told(&[("f<a>", "f"), ("f<a, b>", "f")]), ["f", "f [b]"]);
-        assert_eq!(told(&[("f(a, b)", "f"), ("f(b, a)", "f")]), ["f [1]", "f [2]"]);
-        assert_eq!(told(&[("f", "f"), ("f", "f")]), ["f [1]", "f [2]"]);
+        assert_eq!(told(&[("f(a, b)", "f"), ("f(b, a)", "f")]), ["f [#1]", "f [#2]"]);
+        // A number is none of the words.
+        let three = told(&[("f(a, 2)", "f"), ("f(a)", "f"), ("f( a )", "f")]);
+        assert_eq!(three, ["f [2]", "f [#2]", "f [#1]"]);
+        assert_eq!(told(&[("f", "f"), ("f", "f")]), ["f [#1]", "f [#2]"]);
     }
 }

@@ -154,9 +154,6 @@ const FIELDS: &[Field<PhaseStat>] = &[
     (Column::number("host_p90_ns", "host p90").at(Level::Raw).help(HOST), |phase| {
         on_host(phase, |extent| extent.p90_ns)
     }),
-    (Column::number("host_p99_ns", "host p99").at(Level::Page).help(HOST), |phase| {
-        on_host(phase, |extent| extent.p99_ns)
-    }),
     (Column::number("host_max_ns", "host longest").at(Level::Raw).help(HOST), |phase| {
         on_host(phase, |extent| extent.max_ns)
     }),
@@ -183,6 +180,9 @@ const FIELDS: &[Field<PhaseStat>] = &[
     ),
     (Column::number("activities", "activities").at(Level::Raw), |phase| {
         Cell::or(phase.activities, Cell::Mean, NO_DEVICE)
+    }),
+    (Column::number("host_p99_ns", "host p99").at(Level::Screen).help(HOST), |phase| {
+        on_host(phase, |extent| extent.p99_ns)
     }),
     (Column::number("launches", "launches").at(Level::Screen).help("Launching calls, mean."), |phase| {
         Cell::or(phase.launches, Cell::Mean, "no launches inside")
