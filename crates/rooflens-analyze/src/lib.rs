@@ -26,11 +26,13 @@ pub mod ledger;
 pub mod part;
 pub mod product;
 pub mod profiled;
+pub(crate) mod recording;
 mod role;
 #[cfg(test)]
 mod sample;
 pub mod sampled;
 mod sentence;
+mod short_names;
 pub mod statistics;
 pub mod top;
 pub mod trend;

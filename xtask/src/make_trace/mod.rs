@@ -19,7 +19,7 @@ use serde_json::json;
 
 use random::Random;
 use rank::Rank;
-use scenario::{Scenario, Style};
+use scenario::{Artefact, Scenario, Style};
 use truth::{Truth, Work};
 
 /// What to make.
@@ -89,6 +89,7 @@ fn start(scenario: &Scenario, seed: u64) -> Truth {
             Style::Sglang => "sglang",
             Style::Words => "words",
         },
+        nesting: format!("{:?}", scenario.nesting),
         graph_replays: scenario.steps.iter().filter(|step| step.is_graph).count(),
         inefficiency: scenario.inefficiency.iter().map(|(work, above)| (work.as_str(), *above)).collect(),
         ..Truth::default()
@@ -96,6 +97,13 @@ fn start(scenario: &Scenario, seed: u64) -> Truth {
     for step in &scenario.steps {
         let phase = truth.phases.entry(step.phase.as_str()).or_default();
         phase.steps += scenario.ranks as usize;
+        if let Some(artefact) = step.artefact {
+            let flaw = match artefact {
+                Artefact::Profiler => "profiler",
+                Artefact::Unrecorded => "unrecorded_work",
+            };
+            *phase.flawed.entry(flaw).or_default() += scenario.ranks as usize;
+        }
         phase.has_floor = step.is_told;
         let eager = scenario.steps.iter().all(|other| other.phase != step.phase || !other.is_graph);
         phase.layers = eager.then(Default::default);

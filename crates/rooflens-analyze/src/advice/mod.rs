@@ -51,7 +51,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::analyses::{Ledger, PhaseLedger};
+use crate::analyses::{Ledger, PhaseLedger, Trace};
 use crate::finding::Findings;
 
 /// From this share of the time of all phases that are judged, a gain is worth a line.
@@ -245,6 +245,10 @@ pub const ALL: &[&dyn Rule] = &[
 pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     let mut list = AdviceList::default();
     let Some(ledger) = findings.get::<Ledger>() else { return list };
+    // The host's side of a run on a device that was not recorded: what limits it is not in the trace.
+    if findings.get::<Trace>().is_some_and(Trace::lost_device) {
+        return list;
+    }
     for phase in ledger.phases.iter().filter(|phase| is_judged(phase)) {
         let case = Case { ledger, phase, findings, around };
         list.unprofiled.extend(case.slowdown());

@@ -1,17 +1,20 @@
 //! Where did every nanosecond go?
 
+mod steps;
+
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::{PhaseKind, Phases};
 
-use crate::analyses::{Analysis, Fold};
+use crate::analyses::{Analysis, FlawedSteps, Fold};
 use crate::finding::{Finding, Findings};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::sequences::{self, Ran};
 use crate::ledger::{self, KernelNames, Line, Sequences, Stalls, StepAsked, is_needed, waits};
 use crate::role::{Role, Roles};
-use crate::statistics::{Durations, share};
+use crate::statistics::share;
+use crate::{interval, recording};
 
 mod document;
 
@@ -41,6 +44,8 @@ and as cpu_bound the host's own code between them.
 - `unneeded`: kernels of class elementwise, activation, copy and random: a fused kernel does their work on the way.
 - `phases`: the same by what the steps do, `outside` for what belongs to no step; `step` and `line_steps` are
   over single steps, `shapes` what went through the model in them. `classes`, `layers`: kernel time by class and by layer.
+- `steps`: of steps with several names each counts once. `flawed`: those that `step` and `line_steps` leave out.
+  A gap in which the host waits for device work that is not in the trace is `outside`, not of the step it is in.
 - `waits`: on a host, its own code between operators, null on a device: `long_ns` in gaps of 100 us and more, `rows` by the operator
   that follows.
 - `unspent_floor_ns`: lower bound that the kernels had no room for: they were faster than the model, the device
@@ -97,14 +102,6 @@ struct Phase {
     sequences: Sequences,
 }
 
-/// Steps that are through, and those of the rank at hand.
-#[derive(Default)]
-struct Steps {
-    open: HashMap<i32, Times, foldhash::fast::RandomState>,
-    wall: Durations,
-    lines: BTreeMap<Line, Durations>,
-}
-
 /// A stretch of a timeline.
 struct Stretch {
     ns: i64,
@@ -150,6 +147,8 @@ impl Timelines {
     fn devices(&mut self, tables: &RankTables) {
         let kernels = &tables.kernels;
         let (roles, classes) = (Roles::new(tables), ledger::Classes::new(tables));
+        // The host waited for work of before, which is not in the trace: no time of the step it waited in.
+        let unrecorded = interval::merge(recording::waits(tables).unrecorded);
         let mut from = 0;
         for same in kernels.device.chunk_by(|a, b| a == b) {
             let rows = from..from + same.len();
@@ -179,9 +178,16 @@ impl Timelines {
                     layer: kernels.layer[i].get(),
                 };
                 self.add(tables, of_row(ns, line, Some(class)));
-                if kernels.idle_before_ns[i] > 0 {
+                let idle_ns = kernels.idle_before_ns[i];
+                if idle_ns > 0 {
                     let gap = Line::of_gap(kernels.gap_cause[i]);
-                    self.add(tables, of_row(kernels.idle_before_ns[i], gap, None));
+                    let until = kernels.ts_ns[i];
+                    let outside = unrecorded_within(&unrecorded, (until.saturating_sub(idle_ns), until));
+                    self.add(tables, of_row(idle_ns - outside, gap, None));
+                    if outside > 0 {
+                        let nowhere = Stretch { phase: None, layer: None, ..of_row(outside, gap, None) };
+                        self.add(tables, nowhere);
+                    }
                 }
             }
             self.keep_sequences(tables, ran);
@@ -290,26 +296,6 @@ impl Timelines {
     }
 }
 
-impl Steps {
-    /// Ends the steps of a rank.
-    fn close(&mut self) {
-        for (_, times) in self.open.drain() {
-            self.wall.push(sum(&times));
-            for (line, ns) in Line::ALL.iter().zip(times) {
-                // Lines that steps do not have count as 0 where others of the phase have them.
-                if ns > 0 || self.lines.contains_key(line) {
-                    let known = self.lines.entry(*line).or_default();
-                    // Steps before this one had none.
-                    for _ in known.count + 1..self.wall.count {
-                        known.push(0);
-                    }
-                    known.push(ns);
-                }
-            }
-        }
-    }
-}
-
 impl Phase {
     /// Ends the steps of a rank.
     fn close_steps(&mut self, phases: &Phases) {
@@ -318,12 +304,13 @@ impl Phase {
             let columns = [&phases.batch, &phases.prefill_tokens, &phases.decode_tokens, &phases.kv_tokens];
             *self.shapes.entry(columns.map(|column| column[row].get())).or_default() += 1;
         }
-        self.steps.close();
+        self.steps.close(phases);
     }
 
     fn ledger(self, kind: Option<PhaseKind>, whole_ns: i64) -> PhaseLedger {
         let wall_ns = sum(&self.times);
-        let steps = self.steps.wall.count;
+        let (steps, flawed) = (self.steps.count(), self.steps.flaws());
+        let (step, line_steps) = self.steps.summary();
         let class = |(class, (ns, activities)): (KernelClass, (i64, usize))| ClassLedger {
             class,
             line: line_of(class),
@@ -341,26 +328,16 @@ impl Phase {
             moved_ns,
             idle_ns,
         };
-        let line_step = |(line, mut durations): (Line, Durations)| {
-            for _ in durations.count..steps {
-                durations.push(0);
-            }
-            let [p50_ns, p99_ns] = durations.summary([50, 99])?.percentiles;
-            Some(LineStep { line, p50_ns, p99_ns })
-        };
-        let step = self.steps.wall.summary([50, 90, 99]).map(|summary| {
-            let [p50_ns, p90_ns, p99_ns] = summary.percentiles;
-            StepTime { p50_ns, p90_ns, p99_ns, max_ns: summary.max }
-        });
         PhaseLedger {
             phase: kind.map_or(OUTSIDE, |kind| kind.as_str()),
             steps,
+            flawed,
             activities: self.activities,
             wall_ns,
             share: share(wall_ns, whole_ns),
             lines: lines(&self.times),
             step,
-            line_steps: self.steps.lines.into_iter().filter_map(line_step).collect(),
+            line_steps,
             shapes: self.shapes.into_iter().map(step_shape).collect(),
             classes,
             layers: self.layers.into_iter().map(layer).collect(),
@@ -374,6 +351,15 @@ impl Phase {
             waits: self.waits.finish(),
         }
     }
+}
+
+/// How much of a gap is a wait for work that was not recorded: none where that is not most of it.
+fn unrecorded_within(unrecorded: &[(i64, i64)], gap: (i64, i64)) -> i64 {
+    let from = unrecorded.partition_point(|wait| wait.1 <= gap.0);
+    let to = unrecorded.partition_point(|wait| wait.0 < gap.1);
+    let waited = interval::intersect_length(&[gap], unrecorded.get(from..to).unwrap_or_default());
+    let is_most = interval::length(gap) >= recording::LONG_WAIT_NS && waited * 2 > interval::length(gap);
+    if is_most { waited } else { 0 }
 }
 
 fn step_shape(

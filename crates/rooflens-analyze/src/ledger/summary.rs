@@ -137,6 +137,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
     let phase = PhaseLedger {
         phase: "decode",
         steps: known.steps,
+        flawed: Vec::new(),
         activities: number,
         wall_ns,
         share: 1.0,
@@ -206,7 +207,7 @@ fn stat(kernel: &TopKernel) -> KernelStat {
         total_ns: kernel.total_ns.round() as i64,
         mean_ns: kernel.mean_ns,
         min_ns: kernel.min_ns.round() as i64,
-        p50_ns: kernel.median_ns.round() as i64,
+        p50_ns: kernel.median_ns,
         // A table has no percentiles: the longest is no less.
         p99_ns: kernel.max_ns.round() as i64,
         max_ns: kernel.max_ns.round() as i64,

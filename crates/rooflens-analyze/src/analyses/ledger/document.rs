@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Times, lines};
+use crate::analyses::FlawedSteps;
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{
     self, Achieved, Floor, KernelNames, KernelTime, Line, OperatorTime, Sequences, Stalls, StepModel, Waits,
@@ -62,6 +63,8 @@ pub struct PhaseLedger {
     pub phase: &'static str,
     /// Steps that have time.
     pub steps: usize,
+    /// Those of them that `step` and `line_steps` leave out, unless all are, by reason: see `phases`.
+    pub flawed: Vec<FlawedSteps>,
     /// Activities, or operators on the host.
     pub activities: usize,
     /// Its time: the sum of its lines.
