@@ -22,6 +22,8 @@ mod overlap_communication;
 mod padding;
 mod pinned_copies;
 mod sampler_on_device;
+mod small_collectives;
+mod straggler;
 mod sync;
 mod tensor_cores;
 mod tensor_parallel;
@@ -152,6 +154,8 @@ pub const ALL: &[&dyn Rule] = &[
     &fusion::Fusion,
     &copy_operators::CopyOperators,
     &pinned_copies::PinnedCopies,
+    &straggler::StragglerRule,
+    &small_collectives::SmallCollectives,
     &overlap_communication::OverlapCommunication,
     &dtype::Dtype,
     &tensor_cores::TensorCores,

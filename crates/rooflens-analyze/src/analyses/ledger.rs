@@ -6,11 +6,14 @@ use rooflens_schema::RankTables;
 use rooflens_schema::tables::{PhaseKind, Phases};
 use serde::Serialize;
 
-use crate::analyses::{Analysis, Fold};
+use crate::analyses::{Analysis, Communication, Fold};
+use crate::collectives::{self, Spent, Waiting};
 use crate::finding::{Finding, Findings};
 use crate::kernel_catalog::KernelClass;
-use crate::ledger::{self, Floor, Floors, Line, PhaseFloors, Stalls, Waits, is_needed, waits};
-use crate::role::Roles;
+use crate::ledger::{
+    self, Exchange, Floor, Floors, Line, PhaseFloors, Stalls, Transfers, Waits, is_needed, waits,
+};
+use crate::role::{Role, Roles};
 use crate::statistics::{Durations, share};
 
 /// The time ledger: every nanosecond of every timeline on one line.
@@ -31,6 +34,10 @@ pub struct Ledger {
     /// Sequences that waited for prompts of others: what advice looks at.
     #[serde(skip)]
     pub stalls: Stalls,
+    /// What each device spent its time on, in the order of ranks and devices: what the search for stragglers
+    /// looks at.
+    #[serde(skip)]
+    pub(crate) spent: Vec<Spent>,
     /// What is null, and why.
     pub not_computed: BTreeMap<String, String>,
 }
@@ -84,6 +91,8 @@ pub struct PhaseLedger {
     pub floors: Vec<Floor>,
     /// Least time that no kernel had room for: above zero the model, the device or the shapes do not fit.
     pub unspent_floor_ns: f64,
+    /// Exposed communication without waiting, by what limits it.
+    pub transfers: Transfers,
     /// The host's own code between operators; null where the timeline is a device's.
     pub waits: Option<Waits>,
 }
@@ -134,7 +143,7 @@ pub struct ClassLedger {
     pub class: KernelClass,
     /// The line that its time above the least stands on.
     pub line: Line,
-    /// Activities.
+    /// Activities; on the line of waiting those that waited, which the class counts once more.
     pub activities: usize,
     /// Time it is charged with.
     pub ns: i64,
@@ -151,7 +160,7 @@ pub struct LayerLedger {
     pub kernels_ns: i64,
     /// Kernels it does not.
     pub unneeded_ns: i64,
-    /// Exposed communication and copies.
+    /// Exposed communication, waiting for other ranks included, and copies.
     pub moved_ns: i64,
     /// Gaps that its activities end.
     pub idle_ns: i64,
@@ -166,11 +175,16 @@ activity the timeline is the host thread with the most operator time: operators,
 and as cpu_bound the host's own code between them.
 
 - `wall_ns`: the spans of all devices. `lines`: floor, inefficiency, kernels, unneeded, communication,
-  copies, launch_bound, cpu_bound, sync, dependency, dispatch, unknown; `share` is ns / wall_ns.
+  comm_wait, copies, launch_bound, cpu_bound, sync, dependency, dispatch, unknown; `share` is ns / wall_ns.
 - `floor`: the static model's least time of the phase's steps on the device, spent on the classes of
   kernels that do the work, at most their time. `inefficiency`: the rest of the kernels that the model needs.
   Without a model or peaks both stand as `kernels`, and `not_computed` says why.
 - `unneeded`: kernels of class elementwise, activation, copy and random: a fused kernel does their work on the way.
+- `communication`: collectives with nothing else running. `comm_wait`: with several ranks, the part of it before
+  the last rank arrived at that collective, which is how much longer the kernel is than the shortest among the
+  ranks; `communication` is then the rest, the transfer. With one rank nobody can tell: `not_computed` says so.
+- `transfers`: that rest by what limits it: `latency_bound` in collectives whose transfer takes less than 50 us,
+  `bandwidth_bound` in longer ones.
 - `phases`: the same by what the steps do, `outside` for what belongs to no step; `step` and `line_steps` are
   over single steps, `shapes` what went through the model in them. `classes`, `layers`: kernel time by class and by layer.
 - `waits`: on a host, its own code between operators, null on a device: `long_ns` in gaps of 100 us and more, `rows` by the operator
@@ -213,6 +227,7 @@ struct State {
 struct Timelines {
     count: usize,
     stalls: Stalls,
+    spent: Vec<Spent>,
     phases: BTreeMap<Option<PhaseKind>, Phase>,
 }
 
@@ -225,6 +240,7 @@ struct Phase {
     steps: Steps,
     shapes: BTreeMap<[Option<i64>; 4], usize>,
     waits: waits::Found,
+    exchange: Exchange,
 }
 
 /// Steps that are through, and those of the rank at hand.
@@ -257,11 +273,19 @@ impl Fold for State {
         }
     }
 
-    fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
+    fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
         // Where any rank has a device, hosts alone are not of the same kind.
-        let (timeline, timelines) =
+        let (timeline, mut timelines) =
             if self.device.count > 0 { ("device", self.device) } else { ("host", self.host) };
-        (timelines.count > 0).then(|| Box::new(timelines.ledger(timeline)) as Box<dyn Finding>)
+        let communication = earlier.get::<Communication>();
+        timelines.split(communication.map(|found| &found.waiting));
+        (timelines.count > 0).then(|| {
+            let mut ledger = timelines.ledger(timeline);
+            if let Some(reason) = communication.and_then(|found| found.not_computed.get("waits")) {
+                ledger.not_computed.insert(Line::CommWait.as_str().to_owned(), reason.clone());
+            }
+            Box::new(ledger) as Box<dyn Finding>
+        })
     }
 }
 
@@ -282,12 +306,18 @@ impl Timelines {
     fn devices(&mut self, tables: &RankTables) {
         let kernels = &tables.kernels;
         let (roles, classes) = (Roles::new(tables), ledger::Classes::new(tables));
-        let mut from = 0;
-        for same in kernels.device.chunk_by(|a, b| a == b) {
-            let rows = from..from + same.len();
-            from = rows.end;
+        for (_, rows) in collectives::devices(tables) {
+            let device = self.spent.len() as u32;
             self.count += 1;
-            let charged = ledger::charges(tables, &roles, rows.clone());
+            let charged = ledger::charges(tables, &roles, rows.clone(), |row, stretch| {
+                if roles.at(row) == Role::Communication {
+                    let phase = kernels.phase_id[row].get();
+                    let kind = tables.phase_kind(phase);
+                    let exchange = &mut self.phases.entry(kind).or_default().exchange;
+                    exchange.add(device, row, phase, stretch, (kernels.ts_ns[row], kernels.dur_ns[row]));
+                }
+            });
+            let mut spent = Spent::new(tables, &roles, rows.clone());
             for (i, ns) in rows.zip(charged) {
                 let (role, class) = (roles.at(i), classes.of(kernels.kernel_id[i]));
                 let line = ledger::line_of(role, class);
@@ -299,11 +329,23 @@ impl Timelines {
                     layer: kernels.layer[i].get(),
                 };
                 self.add(tables, of_row(ns, line, Some(class)));
-                if kernels.idle_before_ns[i] > 0 {
-                    let gap = Line::of_gap(kernels.gap_cause[i]);
-                    self.add(tables, of_row(kernels.idle_before_ns[i], gap, None));
+                let gap_ns = kernels.idle_before_ns[i];
+                let gap = (gap_ns > 0).then(|| (Line::of_gap(kernels.gap_cause[i]), gap_ns));
+                if let Some((gap, ns)) = gap {
+                    self.add(tables, of_row(ns, gap, None));
                 }
+                spent.add(kernels.ts_ns[i], class, ns, gap);
             }
+            self.spent.push(spent);
+        }
+    }
+
+    /// Takes waiting for other ranks out of communication, now that all ranks are known.
+    fn split(&mut self, waiting: Option<&Waiting>) {
+        for phase in self.phases.values_mut() {
+            let wait_ns = phase.exchange.split(waiting);
+            phase.times[Line::Communication as usize] -= wait_ns;
+            phase.times[Line::CommWait as usize] += wait_ns;
         }
     }
 
@@ -361,7 +403,7 @@ impl Timelines {
         if let Some(layer) = stretch.layer {
             let column = match stretch.line {
                 Line::Unneeded => 1,
-                Line::Communication | Line::Copies => 2,
+                Line::Communication | Line::CommWait | Line::Copies => 2,
                 line if line.is_idle() => 3,
                 _ => 0,
             };
@@ -390,6 +432,7 @@ impl Timelines {
             phases,
             floor_of: None,
             stalls: self.stalls,
+            spent: self.spent,
             not_computed: BTreeMap::from([("floor".to_owned(), reason.to_owned())]),
         }
     }
@@ -397,10 +440,13 @@ impl Timelines {
 
 impl Steps {
     /// Ends the steps of a rank.
-    fn close(&mut self) {
-        for (_, times) in self.open.drain() {
+    fn close(&mut self, exchange: &mut Exchange) {
+        for (row, times) in self.open.drain() {
+            exchange.close_step(row, times[Line::Communication as usize]);
             self.wall.push(sum(&times));
-            for (line, ns) in Line::ALL.iter().zip(times) {
+            // How much of its communication is waiting is known in the end.
+            let lines = Line::ALL.iter().zip(times).filter(|(line, _)| **line != Line::Communication);
+            for (line, ns) in lines {
                 // Lines that steps do not have count as 0 where others of the phase have them.
                 if ns > 0 || self.lines.contains_key(line) {
                     let known = self.lines.entry(*line).or_default();
@@ -423,7 +469,8 @@ impl Phase {
             let columns = [&phases.batch, &phases.prefill_tokens, &phases.decode_tokens, &phases.kv_tokens];
             *self.shapes.entry(columns.map(|column| column[row].get())).or_default() += 1;
         }
-        self.steps.close();
+        self.steps.close(&mut self.exchange);
+        self.exchange.close_rank();
     }
 
     fn ledger(self, kind: Option<PhaseKind>, whole_ns: i64) -> PhaseLedger {
@@ -437,6 +484,19 @@ impl Phase {
             floor_ns: None,
         };
         let mut classes: Vec<ClassLedger> = self.classes.into_iter().map(class).collect();
+        if let Some(communication) = classes
+            .iter_mut()
+            .find(|row| row.class == KernelClass::Communication && self.exchange.wait_ns > 0)
+        {
+            communication.ns -= self.exchange.wait_ns;
+            let waiting = ClassLedger {
+                line: Line::CommWait,
+                activities: self.exchange.waiting,
+                ns: self.exchange.wait_ns,
+                ..communication.clone()
+            };
+            classes.push(waiting);
+        }
         classes.sort_by_key(|class| std::cmp::Reverse(class.ns));
         let layer = |(layer, [kernels_ns, unneeded_ns, moved_ns, idle_ns]): (i32, [i64; 4])| LayerLedger {
             layer,
@@ -452,6 +512,15 @@ impl Phase {
             let [p50_ns, p99_ns] = durations.summary([50, 99])?.percentiles;
             Some(LineStep { line, p50_ns, p99_ns })
         };
+        let mut line_times = self.steps.lines;
+        for (line, times) in [
+            (Line::Communication, self.exchange.step_transfer_ns()),
+            (Line::CommWait, self.exchange.step_wait_ns()),
+        ] {
+            if times.total_ns > 0 {
+                line_times.insert(line, times);
+            }
+        }
         let step = self.steps.wall.summary([50, 90, 99]).map(|summary| {
             let [p50_ns, p90_ns, p99_ns] = summary.percentiles;
             StepTime { p50_ns, p90_ns, p99_ns, max_ns: summary.max }
@@ -464,12 +533,13 @@ impl Phase {
             share: share(wall_ns, whole_ns),
             lines: lines(&self.times),
             step,
-            line_steps: self.steps.lines.into_iter().filter_map(line_step).collect(),
+            line_steps: line_times.into_iter().filter_map(line_step).collect(),
             shapes: self.shapes.into_iter().map(step_shape).collect(),
             classes,
             layers: self.layers.into_iter().map(layer).collect(),
             floors: Vec::new(),
             unspent_floor_ns: 0.0,
+            transfers: self.exchange.transfers,
             waits: self.waits.finish(),
         }
     }

@@ -21,12 +21,13 @@ mod parts;
 mod phases;
 mod products;
 mod server_metrics;
+mod stragglers;
 mod trace;
 mod verdict;
 
 pub use classes::{ClassStat, Classes};
 pub use comm_calls::{CommCalls, CommSize};
-pub use communication::{CollectiveStat, Communication, RankWait};
+pub use communication::{CollectiveStat, Communication, Link, RankWait};
 pub use devices::{DeviceTime, Devices, Timeline};
 pub use engine_layers::{EngineLayer, EngineLayers, LayerGroup};
 pub use frames::{FrameStat, Frames};
@@ -47,11 +48,13 @@ pub use parts::{PartStat, Parts, PartsOfPhase};
 pub use phases::{PhaseExample, PhaseStat, Phases};
 pub use products::{ProductStat, Products};
 pub use server_metrics::{DeviceMetrics, Gauge, ModelMetrics, Over, ServerMetrics};
+pub use stragglers::{Excess, Straggler, Stragglers};
 pub use trace::Trace;
 pub use verdict::Verdict;
 
 use rooflens_schema::{Note, RankTables};
 
+pub use crate::collectives::Algorithm;
 use crate::finding::{Finding, Findings, NotComputed};
 
 /// A question and how to answer it.
@@ -91,13 +94,14 @@ pub const ALL: &[&dyn Analysis] = &[
     &phases::PhasesAnalysis,
     &launches::LaunchesAnalysis,
     &gaps::GapsAnalysis,
+    &communication::CommunicationAnalysis,
     &ledger::LedgerAnalysis,
+    &stragglers::StragglersAnalysis,
     &modules::ModulesAnalysis,
     &parts::PartsAnalysis,
     &products::ProductsAnalysis,
     &frames::FramesAnalysis,
     &memory::MemoryAnalysis,
-    &communication::CommunicationAnalysis,
     &comm_calls::CommCallsAnalysis,
     &gemms::GemmsAnalysis,
     &engine_layers::EngineLayersAnalysis,

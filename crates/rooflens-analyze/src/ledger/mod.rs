@@ -9,6 +9,7 @@
 
 mod charge;
 mod class;
+mod exchange;
 mod floors;
 mod host;
 mod pieces;
@@ -17,6 +18,7 @@ pub mod summary;
 pub(crate) mod waits;
 
 pub use class::is_needed;
+pub use exchange::{ExposedTransfers, LATENCY_BOUND_NS, Transfers};
 pub use floors::{Floor, Floors, PhaseFloors, kernels_floor_ns};
 pub use pieces::{Lines, Piece, pieces};
 pub use stalls::{Stall, Stalls};
@@ -24,6 +26,7 @@ pub use waits::{Wait, Waits};
 
 pub(crate) use charge::{charges, each_stretch};
 pub(crate) use class::{Classes, of_operator};
+pub(crate) use exchange::Exchange;
 pub(crate) use floors::spend;
 pub(crate) use host::moments;
 
@@ -45,8 +48,10 @@ pub enum Line {
     Kernels,
     /// Work that the model does not need as kernels of their own: copies, casts, unfused elementwise work.
     Unneeded,
-    /// Exchange between devices with nothing else running.
+    /// Communication between devices with nothing else running; with several ranks, the transfer alone.
     Communication,
+    /// In a collective with nothing else running, before the last rank has arrived.
+    CommWait,
     /// Copies and fills by the driver with nothing else running.
     Copies,
     /// Idle: the host launched one kernel after the other, slower than the device ran them.
@@ -71,6 +76,7 @@ impl Line {
         Line::Kernels,
         Line::Unneeded,
         Line::Communication,
+        Line::CommWait,
         Line::Copies,
         Line::LaunchBound,
         Line::CpuBound,
@@ -89,6 +95,7 @@ impl Line {
             Line::Kernels => "kernels",
             Line::Unneeded => "unneeded",
             Line::Communication => "communication",
+            Line::CommWait => "comm_wait",
             Line::Copies => "copies",
             Line::LaunchBound => "launch_bound",
             Line::CpuBound => "cpu_bound",
@@ -96,6 +103,15 @@ impl Line {
             Line::Dependency => "dependency",
             Line::Dispatch => "dispatch",
             Line::Unknown => "unknown",
+        }
+    }
+
+    /// Name for people.
+    #[must_use]
+    pub fn title(self) -> String {
+        match self {
+            Line::CommWait => "waiting for other ranks".to_owned(),
+            line => line.as_str().replace('_', " "),
         }
     }
 
@@ -107,7 +123,8 @@ impl Line {
             Line::Inefficiency => "kernels that the model needs, above their least time",
             Line::Kernels => "kernels that the model needs; no least time is known",
             Line::Unneeded => "copies, casts and unfused elementwise work",
-            Line::Communication => "exchange between devices, nothing else running",
+            Line::Communication => "communication between devices, nothing else running",
+            Line::CommWait => "in collectives: waiting for other ranks to arrive",
             Line::Copies => "copies and fills by the driver, nothing else running",
             Line::LaunchBound => "idle: the host launched slower than the device ran",
             Line::CpuBound => "idle: the host was busy with something else",

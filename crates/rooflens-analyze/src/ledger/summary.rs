@@ -9,7 +9,7 @@ use crate::analyses::{
 use crate::facts::LAUNCHING_PACE_NS;
 use crate::finding::Findings;
 use crate::kernel_catalog::{ActivityHint, KernelClass, describe};
-use crate::ledger::{Line, Stalls, is_needed};
+use crate::ledger::{Line, Stalls, Transfers, is_needed};
 use crate::sentence::{count, percent, time};
 use crate::statistics::share;
 use crate::top::TopKernel;
@@ -144,6 +144,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         layers: Vec::new(),
         floors: Vec::new(),
         unspent_floor_ns: 0.0,
+        transfers: transfers(kernels),
         waits: None,
     };
     let reason = "neither a model nor a device was given: --model and --hardware give them";
@@ -156,11 +157,22 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         phases: vec![phase],
         floor_of: None,
         stalls: Stalls::default(),
+        spent: Vec::new(),
         not_computed: BTreeMap::from([
             ("floor".to_owned(), reason.to_owned()),
             ("phases.step".to_owned(), single.to_owned()),
         ]),
     }
+}
+
+/// Collectives by their mean: a table has no single ones.
+fn transfers(kernels: &[TopKernel]) -> Transfers {
+    let mut found = Transfers::default();
+    for kernel in kernels.iter().filter(|kernel| kernel.class == KernelClass::Communication.as_str()) {
+        let (calls, ns) = (kernel.count as usize, kernel.total_ns.round() as i64);
+        found.add(calls, ns, kernel.mean_ns as i64);
+    }
+    found
 }
 
 fn shares(ledger: &Ledger) -> Vec<(String, f64)> {

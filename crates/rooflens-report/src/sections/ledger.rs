@@ -37,6 +37,9 @@ impl Section for LedgerSection {
         } else if let Some(reason) = ledger.not_computed.get("floor") {
             blocks.push(Block::Text(format!("No floor: {reason}.")));
         }
+        if let Some(reason) = ledger.not_computed.get(Line::CommWait.as_str()) {
+            blocks.push(Block::Text(format!("Communication includes waiting: {reason}.")));
+        }
         blocks.push(Block::Stack(stack(&phases)));
         for phase in phases {
             blocks.push(Block::Heading(head(phase)));
@@ -94,8 +97,13 @@ fn table(phase: &PhaseLedger, rows: usize) -> Table {
     Table::new("ledger", LINES, &lines, rows).tones(&lines, |shown: &Shown| tone(shown.line.line))
 }
 
+/// A line by its name, in words where the name is not one.
+fn line_cell(line: Line) -> Cell {
+    if line == Line::CommWait { Cell::text(line.title()) } else { Cell::word(line.as_str()) }
+}
+
 const LINES: &[Field<Shown>] = &[
-    (Column::text("line", "line"), |shown| Cell::word(shown.line.line.as_str())),
+    (Column::text("line", "line"), |shown| line_cell(shown.line.line)),
     (Column::number("ns", "time").help("Over all steps of the phase, on all devices."), |shown| {
         Cell::Time(shown.line.ns)
     }),
@@ -108,7 +116,7 @@ const LINES: &[Field<Shown>] = &[
 
 const CLASSES: &[Field<ClassLedger>] = &[
     (Column::text("class", "class"), |class| Cell::word(class.class.as_str())),
-    (Column::text("line", "line"), |class| Cell::word(class.line.as_str())),
+    (Column::text("line", "line"), |class| line_cell(class.line)),
     (Column::number("activities", "activities"), |class| Cell::count(class.activities)),
     (Column::number("ns", "time").help("Time it is charged with: overlaps count once."), |class| {
         Cell::Time(class.ns)
@@ -122,7 +130,7 @@ fn stack(phases: &[&PhaseLedger]) -> Stack {
     let used: Vec<Line> =
         Line::ALL.iter().copied().filter(|line| phases.iter().any(|phase| phase.on(*line) > 0)).collect();
     Stack {
-        parts: used.iter().map(|line| (tone(*line), words(line.as_str()))).collect(),
+        parts: used.iter().map(|line| (tone(*line), line.title())).collect(),
         bars: phases
             .iter()
             .map(|phase| StackBar {
@@ -141,6 +149,7 @@ fn tone(line: Line) -> Tone {
         Line::Inefficiency | Line::Kernels => Tone::Compute,
         Line::Unneeded => Tone::Unneeded,
         Line::Communication => Tone::Communication,
+        Line::CommWait => Tone::RankWait,
         Line::Copies => Tone::Copy,
         Line::LaunchBound => Tone::LaunchBound,
         Line::CpuBound => Tone::CpuBound,
