@@ -163,7 +163,8 @@ impl Job {
     fn new(seed: u64, ranks: Option<u64>) -> Result<Self> {
         let random = &mut Random::new(seed, 1 << 32);
         let ranks = ranks.unwrap_or_else(|| *random.pick(&[2, 4, 8])).max(2);
-        let device = Catalog::embedded().find(random.pick(DEVICES))?;
+        let name: &&str = random.pick(DEVICES);
+        let device = Catalog::embedded().find(name)?;
         let names: &Names = random.pick(names::ALL);
         let way = random.pick(WAYS);
         let us = |random: &mut Random, low: i64, high: i64| random.between(low * 1_000, high * 1_000);
@@ -187,7 +188,7 @@ impl Job {
         let mut job = Job {
             device,
             ranks,
-            steps: random.between(16, 24) as u64,
+            steps: random.between(20, 28) as u64,
             layers: random.between(3, 6) as u64,
             parts,
             jitter: 0.01 + 0.05 * random.fraction(),
@@ -200,8 +201,12 @@ impl Job {
             aside: names.unneeded[0],
         };
         let share = 0.1 + 0.8 * random.fraction();
-        let ideal = job.bytes as f64 * job.link_factor() / job.link_gb_per_s()?;
-        job.transfer_ns = ((ideal / share) as i64).max(4_000);
+        // On a slow link fewer tokens: transfers that are all of the time would leave nothing to find.
+        let per_byte = job.link_factor() / job.link_gb_per_s()? / share;
+        let most = random.between(4_000, 150_000);
+        job.tokens = job.tokens.min((most as f64 / per_byte) as u64 / (2 * hidden)).max(1);
+        job.bytes = (job.tokens * hidden * 2) as i64;
+        job.transfer_ns = ((job.bytes as f64 * per_byte) as i64).max(4_000);
         let rank = random.between(0, ranks as i64 - 1) as u64;
         let class = *random.pick(&["gemm", "attention"]);
         let factor = 1.3 + 0.5 * random.fraction();

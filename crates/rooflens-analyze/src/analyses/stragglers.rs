@@ -80,7 +80,7 @@ const EXPLAIN: &str = "\
 Ranks whose lateness at collectives is no chance. Matching and waiting are those of `communication`: a rank is late
 by how much shorter its kernel is than the mean of the ranks, whatever their clocks say.
 
-- `rows`: ranks that are late by more than four standard deviations of the sum over all collectives if it were
+- `rows`: ranks that are late by more than 3.7 standard deviations of the sum over all collectives if it were
   by chance who is late in each, by enough collectives that chance would pick one rank for all of them less than
   once in a thousand, and that cost the others at least 1 % of all devices' time. With random jitter nobody is named.
 - `last_to_arrive` of `collectives`; `lost_ns`: the sum of the others' waiting in those; `lost_share`: / wall_ns of
@@ -146,6 +146,8 @@ impl Fold for State {
 const WORTH_NAMING: f64 = 0.01;
 /// Causes below this part of the lateness are left out.
 const WORTH_A_CAUSE: f64 = 0.05;
+/// From this part of what takes longer on, what holds of it holds of all.
+const NEARLY_ALL: f64 = 0.8;
 
 fn straggler(own: &Lateness, all: &[Lateness], ledger: &Ledger) -> Straggler {
     let several_devices =
@@ -203,9 +205,7 @@ fn causes(own: &Spent, others: &[&Spent]) -> Vec<Excess> {
         }
     };
     let mut kernels: Vec<Excess> = own.kernels.keys().map(|class| of_class(*class)).collect();
-    if let Some(all) = all_alike(&kernels) {
-        kernels = vec![all];
-    }
+    join_alike(&mut kernels);
     let mut found: Vec<Excess> = kernels.into_iter().chain(own.idle.iter().map(of_idle)).collect();
     found.retain(|row| row.own_ns > row.others_ns);
     let whole = found.iter().fold(0i64, |sum, row| sum.saturating_add(row.own_ns - row.others_ns));
@@ -215,27 +215,38 @@ fn causes(own: &Spent, others: &[&Spent]) -> Vec<Excess> {
     found
 }
 
-/// All classes as one row, where at least two matter and all that matter take longer by about the same factor.
-fn all_alike(kernels: &[Excess]) -> Option<Excess> {
-    let sum = |part: fn(&Excess) -> i64| kernels.iter().map(part).fold(0i64, i64::saturating_add);
-    let (own_ns, others_ns) = (sum(|row| row.own_ns), sum(|row| row.others_ns));
-    let above = share(own_ns, others_ns) - 1.0;
-    let matter: Vec<&Excess> =
-        kernels.iter().filter(|row| share(row.others_ns, others_ns) >= WORTH_A_CAUSE).collect();
-    let alike = |row: &&Excess| {
-        let own_above = share(row.own_ns, row.others_ns) - 1.0;
-        row.own_count == row.others_count && own_above > 0.5 * above && own_above < 1.5 * above
+/// Puts classes that take longer by about the factor of the largest into one row, where they are nearly all of what
+/// takes longer: then it is no single class that is slow.
+fn join_alike(kernels: &mut Vec<Excess>) {
+    let above = |row: &Excess| share(row.own_ns, row.others_ns) - 1.0;
+    let Some(usual) = kernels.iter().max_by_key(|row| row.others_ns).map(above) else { return };
+    let is_alike = |row: &Excess| {
+        let own = above(row);
+        row.own_count == row.others_count && own > 0.5 * usual && own < 1.5 * usual
     };
-    (matter.len() > 1 && above > 0.02 && matter.iter().all(alike)).then(|| Excess {
+    let (alike, others): (Vec<Excess>, Vec<Excess>) = kernels.iter().cloned().partition(is_alike);
+    let sum = |rows: &[Excess], part: fn(&Excess) -> i64| rows.iter().map(part).fold(0, i64::saturating_add);
+    let excess = |row: &Excess| (row.own_ns - row.others_ns).max(0);
+    let covered = share(sum(&alike, excess), sum(kernels, excess));
+    if alike.len() < 2 || usual < 0.02 || covered < NEARLY_ALL {
+        return;
+    }
+    let all = Excess {
         what: "all_kernels",
         class: None,
         idle: None,
-        own_ns,
-        others_ns,
-        own_count: Some(kernels.iter().filter_map(|row| row.own_count).sum()),
-        others_count: Some(kernels.iter().filter_map(|row| row.others_count).sum()),
+        own_ns: sum(&alike, |row| row.own_ns),
+        others_ns: sum(&alike, |row| row.others_ns),
+        own_count: Some(alike.iter().filter_map(|row| row.own_count).sum()),
+        others_count: Some(alike.iter().filter_map(|row| row.others_count).sum()),
         share: 0.0,
-    })
+    };
+    // A class with hardly any time is as fast as it likes.
+    let most_of_alike = alike.iter().map(|row| row.others_ns).max().unwrap_or(0);
+    if share(all.others_ns - most_of_alike, all.others_ns) >= WORTH_A_CAUSE {
+        *kernels = others;
+        kernels.push(all);
+    }
 }
 
 impl Straggler {

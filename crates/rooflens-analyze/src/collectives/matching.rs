@@ -12,6 +12,9 @@ use crate::role::{Role, Roles};
 /// From this many kernels without a process group on, the difference of two clocks can be told from them.
 const ENOUGH_FOR_A_CLOCK: usize = 8;
 
+/// Standard deviations that chance exceeds once in ten thousand cases.
+const BY_CHANCE: f64 = 3.7;
+
 /// A device that takes part in collectives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Device {
@@ -108,14 +111,14 @@ impl Lateness {
         }
     }
 
-    /// Whether it is late more than chance allows: four standard deviations of the sum if in each collective the
-    /// arrivals were dealt to the devices at random, and by so many events that they hit one device by chance
-    /// less than once in a thousand cases.
+    /// Whether it is late more than chance allows: by so many standard deviations of the sum if in each collective
+    /// it were chance which device arrives when (once in ten thousand cases), and by so many events that they hit
+    /// one device by chance less than once in a thousand cases.
     pub(crate) fn is_systematic(&self) -> bool {
         let events = (self.lost_ns as f64).powi(2) / self.lost_squares.max(1.0);
         let group = self.group as f64;
         let enough = events * group.ln() >= (1000.0 * group).ln();
-        self.late_ns > 4.0 * self.variance.sqrt() && enough
+        self.late_ns > BY_CHANCE * self.variance.sqrt() && enough
     }
 }
 
