@@ -87,8 +87,8 @@ def check_devices(ledger, traces):
         yield f"wall_ns {ledger['wall_ns']}, spans of the devices {wall}"
     if (got := sum(ns for line, ns in lines.items() if line in IDLE)) != idle:
         yield f"idle {got}, interval unions say {idle}"
-    if (got := lines.get("communication", 0)) != exposed:
-        yield f"communication {got}, interval unions say {exposed} exposed"
+    if (got := lines.get("communication", 0) + lines.get("comm_wait", 0)) != exposed:
+        yield f"communication with waiting {got}, interval unions say {exposed} exposed"
 
 
 # ---------------------------------------------------------------- planted traces

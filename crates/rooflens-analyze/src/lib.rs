@@ -14,6 +14,7 @@ pub mod analyses;
 mod by_name;
 pub mod by_range;
 pub mod choose;
+mod collectives;
 pub mod compare;
 pub mod facts;
 pub mod finding;

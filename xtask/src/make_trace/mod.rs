@@ -5,6 +5,7 @@
 //! The durations of kernels rest on the static model's floors; everything else is planted by its own
 //! rules, which share no code with the analysis.
 
+mod lockstep;
 mod names;
 mod random;
 mod rank;
@@ -34,12 +35,22 @@ pub struct Arguments {
     /// Ranks that share each layer [default: 1, 2 or 4, by the seed].
     #[arg(long, value_name = "R")]
     ranks: Option<u64>,
+    /// Ranks that meet in collectives, with a straggler or without, in place of all else.
+    #[arg(long)]
+    lockstep: bool,
 }
 
 /// Makes a trace.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let traces = arguments.output.join("traces");
     std::fs::create_dir_all(&traces).with_context(|| format!("{} cannot be made", traces.display()))?;
+    if arguments.lockstep {
+        let (truth, ranks) = lockstep::plant(arguments.seed, arguments.ranks)?;
+        for (rank, trace) in ranks.iter().enumerate() {
+            write(&traces.join(format!("rank-{rank}.json")), trace)?;
+        }
+        return write(&arguments.output.join("truth.json"), &serde_json::to_value(&truth)?);
+    }
     let scenario = Scenario::new(arguments.seed, arguments.ranks)?;
     let (truth, ranks) = plant(&scenario, arguments.seed)?;
     for (rank, trace) in ranks.iter().enumerate() {

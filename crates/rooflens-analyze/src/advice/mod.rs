@@ -33,6 +33,8 @@ mod planted;
 mod profiler_overhead;
 mod roof;
 mod sampler_on_device;
+mod small_collectives;
+mod straggler;
 mod sync;
 mod tensor_cores;
 mod tensor_parallel;
@@ -223,6 +225,8 @@ pub const ALL: &[&dyn Rule] = &[
     &fusion::Fusion,
     &copy_operators::CopyOperators,
     &pinned_copies::PinnedCopies,
+    &straggler::StragglerRule,
+    &small_collectives::SmallCollectives,
     &overlap_communication::OverlapCommunication,
     &dtype::Dtype,
     &tensor_cores::TensorCores,

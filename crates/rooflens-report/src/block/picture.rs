@@ -11,6 +11,8 @@ pub enum Tone {
     Unneeded,
     /// Communication that compute does not hide.
     Communication,
+    /// In a collective, before the last rank has arrived.
+    RankWait,
     /// Copies that nothing hides.
     Copy,
     /// Nothing runs.
@@ -35,6 +37,7 @@ impl Tone {
             Tone::Floor => "floor",
             Tone::Unneeded => "unneeded",
             Tone::Communication => "communication",
+            Tone::RankWait => "wait",
             Tone::Copy => "copy",
             Tone::Idle => "idle",
             Tone::LaunchBound => "launch",

@@ -7,6 +7,7 @@ pub fn glyph(tone: Tone) -> char {
     match tone {
         Tone::Compute | Tone::Plain => '█',
         Tone::Communication => '▓',
+        Tone::RankWait => '▂',
         Tone::Copy => '▒',
         Tone::Floor => '▆',
         Tone::Unneeded => '▄',

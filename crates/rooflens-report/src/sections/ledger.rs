@@ -40,6 +40,9 @@ impl Section for LedgerSection {
         } else if let Some(reason) = ledger.not_computed.get("floor") {
             blocks.push(Block::Text(format!("No floor: {reason}.")));
         }
+        if let Some(reason) = ledger.not_computed.get(Line::CommWait.as_str()) {
+            blocks.push(Block::Text(format!("Communication includes waiting: {reason}.")));
+        }
         blocks.push(Block::Stack(stack(&phases)));
         for phase in phases {
             blocks.push(Block::Heading(head(phase)));
@@ -148,6 +151,7 @@ pub(super) fn tone(line: Line) -> Tone {
         Line::Inefficiency | Line::Kernels => Tone::Compute,
         Line::Unneeded => Tone::Unneeded,
         Line::Communication => Tone::Communication,
+        Line::CommWait => Tone::RankWait,
         Line::Copies => Tone::Copy,
         Line::LaunchBound => Tone::LaunchBound,
         Line::CpuBound => Tone::CpuBound,

@@ -6,7 +6,7 @@ use rooflens_schema::tables::Phases;
 
 use super::{LineStep, StepTime, Times, sum};
 use crate::analyses::FlawedSteps;
-use crate::ledger::Line;
+use crate::ledger::{Exchange, Line};
 use crate::statistics::Durations;
 
 /// Steps that are through, and those of the rank at hand.
@@ -27,9 +27,11 @@ struct Spread {
 
 impl Steps {
     /// Ends the steps of a rank: ids start anew in the next.
-    pub fn close(&mut self, phases: &Phases) {
+    pub fn close(&mut self, phases: &Phases, exchange: &mut Exchange) {
         for (row, times) in self.open.drain() {
-            match phases.excluded.get(row as usize).and_then(Option::as_ref) {
+            let flaw = phases.excluded.get(row as usize).and_then(Option::as_ref);
+            exchange.close_step(row, times[Line::Communication as usize], flaw.is_none());
+            match flaw {
                 Some(flaw) => {
                     *self.flaws.entry(flaw.clone()).or_default() += 1;
                     self.flawed.push(&times);
@@ -51,8 +53,17 @@ impl Steps {
     }
 
     /// The time of a step, and of each line in it: of sound steps, where there is any.
-    pub fn summary(self) -> (Option<StepTime>, Vec<LineStep>) {
-        let Spread { wall, lines } = if self.sound.wall.count > 0 { self.sound } else { self.flawed };
+    pub fn summary(self, exchange: &Exchange) -> (Option<StepTime>, Vec<LineStep>) {
+        let are_sound = self.sound.wall.count > 0;
+        let Spread { wall, mut lines } = if are_sound { self.sound } else { self.flawed };
+        for (line, times) in [
+            (Line::Communication, exchange.step_transfer_ns(are_sound)),
+            (Line::CommWait, exchange.step_wait_ns(are_sound)),
+        ] {
+            if times.total_ns > 0 {
+                lines.insert(line, times);
+            }
+        }
         let steps = wall.count;
         let line_step = |(line, mut durations): (Line, Durations)| {
             for _ in durations.count..steps {
@@ -72,7 +83,9 @@ impl Steps {
 impl Spread {
     fn push(&mut self, times: &Times) {
         self.wall.push(sum(times));
-        for (line, &ns) in Line::ALL.iter().zip(times) {
+        // How much of its communication is waiting is known in the end.
+        let lines = Line::ALL.iter().zip(times).filter(|(line, _)| **line != Line::Communication);
+        for (line, &ns) in lines {
             // Lines that steps do not have count as 0 where others of the phase have them.
             if ns > 0 || self.lines.contains_key(line) {
                 let known = self.lines.entry(*line).or_default();
