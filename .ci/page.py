@@ -23,7 +23,7 @@ FLAGS = [
     "--disable-dev-shm-usage", "--remote-debugging-pipe",
 ]  # fmt: skip
 LOOKS = [(1280, 900, "light"), (1280, 900, "dark"), (390, 800, "light")]
-TIMEOUT_S = 60
+TIMEOUT_S = 600  # a guard against hangs
 # Sections, visible text, ids that stand twice, links to nowhere, and whether the page is wider than the window.
 LOOK = """(() => {
   const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
@@ -37,6 +37,9 @@ LOOK = """(() => {
     over: document.documentElement.scrollWidth - window.innerWidth,
   });
 })()"""
+
+
+SETTLED = "new Promise(done => requestIdleCallback(() => done(), {timeout: 10000}))"
 
 
 class Browser:
@@ -102,7 +105,8 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Page.navigate", url=address)
         self.wait(lambda m: m.get("method") == "Page.loadEventFired", "the page")
-        time.sleep(0.3)  # what a script does after loading
+        # What a script does after loading is done when there is nothing more to do.
+        self.call("Runtime.evaluate", expression=SETTLED, awaitPromise=True)
         seen = json.loads(self.call("Runtime.evaluate", expression=LOOK)["result"]["value"])
         events = [m for m in self.events if m.get("sessionId") == self.session]
         seen["asked"] = [

@@ -51,7 +51,7 @@ class Case:
 
 def cost(binary, config: Path, options) -> Outcome:
     argv = [str(binary), "cost", str(config), *options, "--format", "json"]
-    done = subprocess.run(argv, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+    done = subprocess.run(argv, capture_output=True, timeout=600, stdin=subprocess.DEVNULL)
     return Outcome(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 

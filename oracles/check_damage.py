@@ -28,7 +28,7 @@ from trace_file import read_bytes
 
 RAW = "tracelens/inference/vllm_decode_full/graph_execution.json.gz"  # 0.5 MB unpacked
 PACKED = "tracelens/inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz"
-TIMEOUT_S = 60
+TIMEOUT_S = 300
 
 
 def judge(case: Case, outcome) -> str | None:

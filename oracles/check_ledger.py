@@ -87,8 +87,8 @@ def check_devices(ledger, traces):
         yield f"wall_ns {ledger['wall_ns']}, spans of the devices {wall}"
     if (got := sum(ns for line, ns in lines.items() if line in IDLE)) != idle:
         yield f"idle {got}, interval unions say {idle}"
-    if (got := lines.get("communication", 0)) != exposed:
-        yield f"communication {got}, interval unions say {exposed} exposed"
+    if (got := lines.get("communication", 0) + lines.get("comm_wait", 0)) != exposed:
+        yield f"communication with waiting {got}, interval unions say {exposed} exposed"
 
 
 # ---------------------------------------------------------------- planted traces
@@ -106,15 +106,30 @@ def check_planted(binary, xtask, keep, seed) -> tuple[str, tuple[float, str], li
     outcome = analyze(binary, folder / "traces", *options(planted, folder))
     if outcome.code != 0:
         return label, (0.0, ""), [f"exit code {outcome.code}: {outcome.stderr.strip()[:300]}"]
-    ledger = outcome.report()["ledger"]
+    report = outcome.report()
+    ledger = report["ledger"]
     traces = [truth.load(path) for path in sorted((folder / "traces").iterdir())]
     off: list[tuple[float, str]] = []
     wrong = [*check_sums(ledger), *check_devices(ledger, traces), *compare(planted, ledger, off)]
+    wrong += check_steps(planted, report)
     far, where = max(off, default=(0.0, ""))
     wrong += [f"{where} is {share:.4f} off" for share, where in sorted(off, reverse=True) if share > POINTS]
     if not (wrong and keep):
         shutil.rmtree(folder)
-    return f"{label}, {planted['annotations']}, {planted['model_type']}, tp {planted['tp']}", (far, where), wrong
+    return f"{label}, {planted['annotations']}, {planted['nesting']}, {planted['model_type']}, tp {planted['tp']}", (far, where), wrong
+
+
+def check_steps(planted, report):
+    """Each step counts once, whatever is annotated besides, and no two names of one disagree."""
+    counted: dict[str, int] = {}
+    for row in report["phases"]:
+        if row["role"] == "step":
+            counted[row["kind"]] = counted.get(row["kind"], 0) + row["count"]
+    want = {name: phase["steps"] for name, phase in planted["phases"].items() if phase["steps"]}
+    if counted != want:
+        yield f"steps {counted}, planted {want} ({planted['nesting']})"
+    if any(note["code"] == "step_names_disagree" for note in report["notes"]):
+        yield f"names of a step disagree ({planted['nesting']})"
 
 
 def options(planted, folder):
@@ -137,6 +152,9 @@ def compare(planted, ledger, off):
         wall = sum(want["lines"].values())
         if got["steps"] != want["steps"]:
             yield f"{name}: {got['steps']} steps, planted {want['steps']}"
+        flawed = {row["reason"]: row["steps"] for row in got["flawed"]}
+        if flawed != want["flawed"]:
+            yield f"{name}: flawed {flawed}, planted {want['flawed']}"
         for line, ns in want["lines"].items():
             whole[line] = whole.get(line, 0.0) + ns
         share_off(off, name, by_line(got["lines"]), want["lines"], wall)

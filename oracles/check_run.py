@@ -230,9 +230,7 @@ def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     report = folder / "runs/nsys/killed/0/raw/nsys/events.jsonl"
-    for _ in range(600):
-        if report.exists() or killed.poll() is not None:
-            break
+    while not report.exists() and killed.poll() is None:
         time.sleep(0.1)
     killed.kill()
     killed.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import time
@@ -46,6 +47,7 @@ class SameOutputs:
 
 
 @needs_torch
+@unittest.skipUnless("ROOFLENS_NIGHTLY" in os.environ, "judges times, which needs a machine with nothing else to do")
 class AgainstABareLoop(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
@@ -109,12 +111,16 @@ class Clocks(unittest.TestCase):
     def test_marks_of_the_host(self) -> None:
         host = clock.HostClock()
         host.start(3)
+        between = [time.monotonic_ns()]
         for _ in range(3):
             time.sleep(0.002)
             host.mark()
+            between.append(time.monotonic_ns())
         marks = host.finish()
         self.assertEqual(len(marks), 4)
-        self.assertTrue(all(2_000_000 <= b - a < 50_000_000 for a, b in zip(marks, marks[1:])))
+        self.assertTrue(all(b - a >= 2_000_000 for a, b in zip(marks, marks[1:])))
+        # Each mark lies between what was read before and after it.
+        self.assertTrue(all(a <= mark <= b for a, mark, b in zip(between, marks[1:], between[1:])))
 
     def test_marks_of_a_gpu(self) -> None:
         """No GPU at hand: its events are made up, 1.5 ms apart, and must come out so."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, List
 
 from rooflens.runtimes.pytorch import weights
+from rooflens.workload.clock import anchor
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import FIELDS
 from rooflens.workload.spec import Spec
@@ -80,8 +81,9 @@ class Measure(unittest.TestCase):
 
     def test_clock_anchor(self) -> None:
         clock = self.outcome.of("hello")[0]["clock"]
-        ours = time.time_ns() - time.monotonic_ns()
-        self.assertLess(abs((clock["unix_ns"] - clock["monotonic_ns"]) - ours), 1_000_000)
+        ours = anchor()
+        apart = (clock["unix_ns"] - clock["monotonic_ns"]) - (ours["unix_ns"] - ours["monotonic_ns"])
+        self.assertLess(abs(apart), 1_000_000)
         self.assertLess(clock["uncertainty_ns"], 1_000_000)
 
 
@@ -115,10 +117,14 @@ class Profiled(unittest.TestCase):
         clock = self.outcome.of("hello")[0]["clock"]
         shift = clock["unix_ns"] - clock["monotonic_ns"]
         base = int(self.trace.get("baseTimeNanoseconds", 0))
-        begin = sorted(base + round(e["ts"] * 1000) for e in self.annotations() if e["name"] == "rooflens.prefill")
+        prefills = [e for e in self.annotations() if e["name"] == "rooflens.prefill"]
+        traced = sorted((base + round(e["ts"] * 1000), base + round((e["ts"] + e["dur"]) * 1000)) for e in prefills)
         steps = [s for s in self.outcome.steps() if s["kind"] == "profiled" and s["phase"] == "prefill"]
-        for traced, step in zip(begin, steps):
-            self.assertLess(abs(traced - (int(step["start_ns"]) + shift)), 1_000_000)
+        self.assertEqual(len(traced), len(steps))
+        # Both hold the same forward pass, however long the machine takes between the two beginnings.
+        for (begin, end), step in zip(traced, steps):
+            start = int(step["start_ns"]) + shift
+            self.assertLess(max(begin, start), min(end, start + int(step["dur_ns"])))
 
     def test_flops_are_those_of_the_matrices(self) -> None:
         rows = self.outcome.json("torch_flops.json")["rows"]
@@ -237,9 +243,10 @@ class Failures(unittest.TestCase):
         process = subprocess.Popen(argv, env=environment(), stderr=subprocess.DEVNULL)
         events = output / "events.jsonl"
         while not (events.exists() and "round_end" in events.read_text()):
+            self.assertIsNone(process.poll(), "it ended by itself")
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(30), 130)
+        self.assertEqual(process.wait(600), 130)
         self.assertEqual(json.loads(events.read_text().splitlines()[-1])["event"], "stopped")
         self.assertGreater(len((output / "steps.csv").read_text().splitlines()), NEW_TOKENS)
 

@@ -31,7 +31,9 @@ pub fn run() -> Result<()> {
         }
     }
     ensure!(!commands.is_empty(), "{DOCUMENT} has no block opened by ```sh try");
-    let folder = workspace::target_dir()?.join("contributing");
+    tree.set_apart()?;
+    let target = workspace::target_dir()?;
+    let folder = target.join("contributing");
     let copy = folder.join("workspace");
     tree.write(&copy)?;
     println!("{}", commands.trim_end());
@@ -40,7 +42,8 @@ pub fn run() -> Result<()> {
         Command::new("bash")
             .args(["-c", &script])
             .current_dir(&copy)
-            // Its own: cargo takes the crates of two copies of a workspace for the same.
+            // Dependencies are shared with the workspace, finished programs are not.
+            .env("CARGO_BUILD_BUILD_DIR", &target)
             .env("CARGO_TARGET_DIR", folder.join("target"))
             .env("CARGO_NET_OFFLINE", "true"),
     )
@@ -76,6 +79,14 @@ impl Tree {
         ensure!(count == 1, "{DOCUMENT} changes lines that stand {count} times in {file}:\n{old}");
         *bytes = text.replace(&old, &new).into();
         Ok(())
+    }
+
+    /// Gives the copy's crates a version of their own: cargo tells the crates of two copies of a workspace apart
+    /// by nothing else, and both are built in one folder.
+    fn set_apart(&mut self) -> Result<()> {
+        let own = format!("version = \"{}\"\n", env!("CARGO_PKG_VERSION"));
+        let apart = own.replace("\"\n", "+contributing\"\n");
+        self.change("Cargo.toml", &format!("-{own}+{apart}"))
     }
 
     /// Makes `folder` hold these files and no others. What is the same is left alone, so that cargo

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::facts::by_correlation;
 use crate::kernel_catalog::{self, ActivityHint};
+use crate::short_names;
 use crate::top::{Summary, phase_of};
 
 /// A kernel inside the ranges of one name on one thread.
@@ -138,7 +139,6 @@ impl ByRange {
             .filter_map(|(key, mut group)| {
                 let count = group.durations.len() as u64;
                 let times = Summary::of(&mut group.durations)?;
-                let short_name = kernel_catalog::describe(&key.kernel, ActivityHint::Kernel).short_name;
                 let share = if all > 0.0 { times.total_ns / all } else { 0.0 };
                 let Key { range, style, pid, tid, kernel: name } = key;
                 Some(RangeKernel {
@@ -148,13 +148,27 @@ impl ByRange {
                     tid,
                     ranges: group.ranges,
                     name,
-                    short_name,
+                    short_name: String::new(),
                     count,
                     times,
                     share,
                 })
             })
             .collect();
+        let mut shorts: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
+        shorts.sort_unstable();
+        shorts.dedup();
+        let mut shorts: Vec<(String, String)> = shorts
+            .into_iter()
+            .map(|name| (kernel_catalog::describe(&name, ActivityHint::Kernel).short_name, name))
+            .map(|(short, name)| (name, short))
+            .collect();
+        short_names::tell_apart(shorts.iter_mut().map(|(name, short)| (name.as_str(), short)));
+        for row in &mut rows {
+            if let Ok(found) = shorts.binary_search_by(|known| known.0.cmp(&row.name)) {
+                row.short_name.clone_from(&shorts[found].1);
+            }
+        }
         let place = |row: &RangeKernel| (row.range.clone(), row.style, row.pid, row.tid, row.name.clone());
         rows.sort_by(|a, b| {
             b.times.total_ns.total_cmp(&a.times.total_ns).then_with(|| place(a).cmp(&place(b)))

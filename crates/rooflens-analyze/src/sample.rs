@@ -327,6 +327,29 @@ impl Sample {
         self
     }
 
+    /// A range as a reader leaves it, on a thread.
+    pub(crate) fn range(&mut self, tid: i64, ts: i64, dur: i64, name: &str) -> &mut Self {
+        self.phase(ts, dur, name, PhaseKind::Range, PhaseSource::Annotation);
+        let last = self.tables.phases.len() - 1;
+        self.tables.phases.tid[last] = Opt::some(tid);
+        self
+    }
+
+    /// The same as the profiler draws it on a device.
+    pub(crate) fn device_range(&mut self, device: i32, ts: i64, dur: i64, name: &str) -> &mut Self {
+        self.phase(ts, dur, name, PhaseKind::Range, PhaseSource::DeviceAnnotation);
+        let last = self.tables.phases.len() - 1;
+        self.tables.phases.device[last] = Opt::some(device);
+        self
+    }
+
+    /// A kernel with the call that launches it.
+    pub(crate) fn launch(&mut self, tid: i64, call: i64, stream: i32, ts: i64, dur: i64) -> &mut Self {
+        let corr = self.tables.kernels.len() as i64 + 1;
+        self.api(tid, call, 5, "cudaLaunchKernel", ApiKind::Other, Some(corr));
+        self.kernel(0, stream, ts, dur, "gemm", "gemm").launched(corr, ts - call, 0)
+    }
+
     /// The device time, activities and launching calls of the last phase.
     pub(crate) fn work(&mut self, busy_ns: i64, activities: i64, launches: i64) -> &mut Self {
         let phases = &mut self.tables.phases;

@@ -26,6 +26,12 @@ pub fn percentile<T: Copy + Ord>(values: &mut [T], percent: usize) -> Option<T> 
     Some(*values.select_nth_unstable(index).1)
 }
 
+/// The median of sorted values whose middles these are: of an even number, between the two. What `nsys stats` and
+/// every table of kernels here call the median.
+pub fn median_of(lower: i64, upper: i64) -> f64 {
+    (lower as f64 + upper as f64) / 2.0
+}
+
 /// Durations of one name, kept whole for exact percentiles over any number of ranks.
 ///
 /// New values wait as they come, four bytes each; [`Durations::compact`] turns them into sorted
@@ -86,6 +92,20 @@ impl Durations {
     /// Mean; 0 for none.
     pub fn mean(&self) -> f64 {
         mean(self.total_ns, self.count)
+    }
+
+    /// The median, as [`median_of`]; `None` without values.
+    pub fn median(&mut self) -> Option<f64> {
+        let (lower, upper) = (self.count.checked_sub(1)? / 2, self.count / 2);
+        if self.wide.is_empty() && self.runs.is_empty() {
+            let values = &mut self.recent;
+            let (_, &mut first, above) = values.select_nth_unstable(lower);
+            let second = if upper == lower { Some(first) } else { above.iter().min().copied() };
+            return Some(median_of(i64::from(first), i64::from(second.unwrap_or(first))));
+        }
+        self.compact();
+        self.wide.sort_unstable();
+        Some(median_of(self.nth(lower), self.nth(upper)))
     }
 
     /// Shortest, the percentiles asked for (ascending), longest. `None` without values.

@@ -2,11 +2,13 @@
 //! that `nsys stats --report cuda_gpu_kern_sum` has, and which launch of each is a typical one.
 
 use rooflens_schema::RankTables;
-use rooflens_schema::tables::{ActivityKind, PhaseKind};
+use rooflens_schema::tables::{ActivityKind, ApiKind, PhaseKind};
 use serde::Serialize;
 
 use crate::by_name::ByName;
 use crate::kernel_catalog::{self, ActivityHint};
+use crate::short_names;
+use crate::statistics::median_of;
 
 /// A kernel by name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,7 +33,8 @@ pub struct TopKernel {
     pub max_ns: f64,
     /// Standard deviation of the sample; null of a single launch.
     pub stddev_ns: Option<f64>,
-    /// Share of the time of all kernels that were looked at, 0 to 1.
+    /// Share of the durations of all device activities that were looked at, copies and fills too, 0 to 1: as in
+    /// `analyze`.
     pub share: f64,
     /// How many launches of this name stand before the one whose duration is nearest the median; null
     /// where the input has no single launches.
@@ -77,7 +80,7 @@ impl Summary {
         Some(Summary {
             total_ns: total as f64,
             mean_ns: mean,
-            median_ns: (durations[(count - 1) / 2] as f64 + durations[count / 2] as f64) / 2.0,
+            median_ns: median_of(durations[(count - 1) / 2], durations[count / 2]),
             min_ns: min as f64,
             max_ns: max as f64,
             stddev_ns: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
@@ -96,6 +99,10 @@ pub struct Top {
     rows: ByName<Vec<(i64, i64)>>,
     /// Kernels of other phases, and of none.
     left_out: u64,
+    /// Durations of copies and fills, which are no rows but have their share.
+    copies_ns: i64,
+    /// Calls that launch kernels or graphs.
+    launches: u64,
 }
 
 impl Top {
@@ -103,7 +110,15 @@ impl Top {
     pub fn rank(&mut self, tables: &RankTables, phase: Option<PhaseKind>) {
         let kernels = &tables.kernels;
         let mut rows = self.rows.rank(&tables.names);
-        for i in (0..kernels.len()).filter(|&i| kernels.kind[i] == ActivityKind::Kernel) {
+        let launching = |kind: &&ApiKind| matches!(kind, ApiKind::Launch | ApiKind::GraphLaunch);
+        self.launches += tables.api.kind.iter().filter(launching).count() as u64;
+        for i in 0..kernels.len() {
+            if kernels.kind[i] != ActivityKind::Kernel {
+                if phase.is_none() || phase_of(tables, i) == phase {
+                    self.copies_ns = self.copies_ns.saturating_add(kernels.dur_ns[i]);
+                }
+                continue;
+            }
             if phase.is_some() && phase_of(tables, i) != phase {
                 self.left_out += 1;
                 continue;
@@ -117,10 +132,16 @@ impl Top {
         self.left_out
     }
 
+    /// How many calls launch kernels or graphs.
+    pub fn launches(&self) -> u64 {
+        self.launches
+    }
+
     /// Every kernel, most time first.
     pub fn finish(self) -> Vec<TopKernel> {
         let rows = self.rows.into_rows();
-        with_shares(rows.filter_map(|(name, launches)| kernel(name, launches)).collect())
+        let kernels = rows.filter_map(|(name, launches)| kernel(name, launches)).collect();
+        with_shares_of(kernels, self.copies_ns as f64)
     }
 }
 
@@ -146,9 +167,14 @@ pub fn described(name: String, fill: impl FnOnce(&mut TopKernel)) -> TopKernel {
     kernel
 }
 
-/// Sorts by time and gives each its share.
-pub fn with_shares(mut kernels: Vec<TopKernel>) -> Vec<TopKernel> {
-    let all: f64 = kernels.iter().map(|kernel| kernel.total_ns).sum();
+/// Sorts by time and gives each its share, where nothing else is known to have run.
+pub fn with_shares(kernels: Vec<TopKernel>) -> Vec<TopKernel> {
+    with_shares_of(kernels, 0.0)
+}
+
+fn with_shares_of(mut kernels: Vec<TopKernel>, copies_ns: f64) -> Vec<TopKernel> {
+    let all = kernels.iter().map(|kernel| kernel.total_ns).sum::<f64>() + copies_ns;
+    short_names::tell_apart(kernels.iter_mut().map(|kernel| (kernel.name.as_str(), &mut kernel.short_name)));
     for kernel in kernels.iter_mut().filter(|_| all > 0.0) {
         kernel.share = kernel.total_ns / all;
     }
@@ -202,7 +228,8 @@ mod tests {
         assert_eq!(names, ["gemm", "once"], "copies are no kernels; a tie goes by name");
         let gemm = &rows[0];
         assert_eq!((gemm.count, gemm.total_ns, gemm.mean_ns, gemm.median_ns), (4, 100.0, 25.0, 25.0));
-        assert_eq!((gemm.min_ns, gemm.max_ns, gemm.share), (10.0, 40.0, 0.5));
+        // 100 of kernels twice, 1000 of a copy.
+        assert_eq!((gemm.min_ns, gemm.max_ns, gemm.share), (10.0, 40.0, 100.0 / 1200.0));
         assert_eq!(gemm.stddev_ns, Some((500.0_f64 / 3.0).sqrt()));
         assert_eq!(gemm.typical_skip, Some(2), "20, the third in time");
         assert_eq!(rows[1].stddev_ns, None);

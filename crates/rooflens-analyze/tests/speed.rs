@@ -107,6 +107,7 @@ fn large_rank() -> RankTables {
         }
         tables.phases.push(PhaseRow {
             phase_id: step as i32,
+            step_id: Opt::some(step as i32),
             kind: PhaseKind::Decode,
             source: PhaseSource::ProfilerStep,
             name_id: step_name,
@@ -125,6 +126,7 @@ fn large_rank() -> RankTables {
             activities: Opt::some(200),
             launches: Opt::some(300),
             confidence: None,
+            excluded: None,
         });
     }
     tables.meta.last_ns = clock + 100_000;
@@ -133,7 +135,7 @@ fn large_rank() -> RankTables {
 
 #[test]
 #[ignore = "measures time"]
-fn analyses_of_three_million_records() {
+fn nightly_analyses_of_three_million_records() {
     let tables = large_rank();
     let rows = [tables.kernels.len(), tables.ops.len(), tables.api.len(), tables.frames.len()];
     println!("kernels, operators, calls, frames: {rows:?}");

@@ -21,7 +21,7 @@ use rooflens_cost::workload::{Decode, Prefill, Workload};
 use serde_json::{Map, Value, json};
 
 /// Far above what it takes without optimisation on a busy machine, far below what a square would.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_secs(600);
 
 /// Reads a config, estimates it and makes the document; how many kinds of layers it has.
 fn kinds(config: &str, side: Option<&str>) -> Result<usize, ConfigError> {

@@ -8,7 +8,9 @@ use crate::render::Part;
 const FIELDS: &[Field<TopKernel>] = &[
     (Column::text("short_name", "Kernel"), |row| Cell::name(&row.short_name, &row.name)),
     (Column::text("name", "Name").at(Level::Raw), |row| Cell::text(row.name.clone())),
-    (Column::bar("share", "Share"), |row| Cell::Share(row.share)),
+    (Column::bar("share", "Share").help("Share of all device activities' durations."), |row| {
+        Cell::Share(row.share)
+    }),
     (Column::text("class", "Class").at(Level::Screen), |row| Cell::word(row.class.clone())),
     (Column::number("count", "Count"), |row| Cell::Count(i64::try_from(row.count).unwrap_or(i64::MAX))),
     (Column::number("total_ns", "Total"), |row| Cell::MeanTime(row.total_ns)),
@@ -24,6 +26,11 @@ const FIELDS: &[Field<TopKernel>] = &[
         Cell::or(skip, Cell::Count, "the input has no single launches")
     }),
 ];
+
+/// A sentence in place of kernels, where there is none.
+pub fn nothing(why: &str) -> Vec<Part> {
+    vec![Part { name: "top", title: "Kernels by device time", blocks: vec![Block::Text(why.to_owned())] }]
+}
 
 /// The first `limit` kernels.
 pub fn parts(kernels: &[TopKernel], limit: usize) -> Vec<Part> {

@@ -3,45 +3,67 @@
 use rooflens_analyze::trend::ChangePoint;
 
 use crate::block::{Block, Cell, Chart, Column, Field, Mark, Series, Table, Tone, Unit};
+use crate::format;
 use crate::render::Part;
 
-const TIMES: &[Field<ChangePoint>] = &[
-    (Column::number("index", "Index"), |point| Cell::count(point.index)),
-    (Column::number("before_ns", "Before"), |point| Cell::MeanTime(point.before)),
-    (Column::number("after_ns", "After"), |point| Cell::MeanTime(point.after)),
+/// A change, and the run that it begins with; without one, its index.
+type Point = (ChangePoint, String);
+
+const TIMES: &[Field<Point>] = &[
+    (Column::text("at", "Since"), |(_, at)| Cell::code(at.clone())),
+    (Column::number("index", "Index"), |(point, _)| Cell::count(point.index)),
+    (Column::number("before_ns", "Before"), |(point, _)| Cell::MeanTime(point.before)),
+    (Column::number("after_ns", "After"), |(point, _)| Cell::MeanTime(point.after)),
     (Column::number("change", "Change"), change),
     (Column::number("p", "p"), p),
 ];
 
-const PLAIN: &[Field<ChangePoint>] = &[
-    (Column::number("index", "Index"), |point| Cell::count(point.index)),
-    (Column::number("before", "Before"), |point| Cell::Amount(point.before, "")),
-    (Column::number("after", "After"), |point| Cell::Amount(point.after, "")),
+const PLAIN: &[Field<Point>] = &[
+    (Column::text("at", "Since"), |(_, at)| Cell::code(at.clone())),
+    (Column::number("index", "Index"), |(point, _)| Cell::count(point.index)),
+    (Column::number("before", "Before"), |(point, _)| Cell::Amount(point.before, "")),
+    (Column::number("after", "After"), |(point, _)| Cell::Amount(point.after, "")),
     (Column::number("change", "Change"), change),
     (Column::number("p", "p"), p),
 ];
 
-fn change(point: &ChangePoint) -> Cell {
+fn change((point, _): &Point) -> Cell {
     Cell::or(point.change, Cell::Change, "the mean before is 0")
 }
 
-fn p(point: &ChangePoint) -> Cell {
+fn p((point, _): &Point) -> Cell {
     Cell::text(format!("{:.1e}", point.p))
 }
 
-/// The values, and the change points among them.
-pub fn parts(key: &str, values: &[f64], points: &[ChangePoint]) -> Vec<Part> {
+/// The values, with the run of each where they come from runs, and the change points among them.
+pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[ChangePoint]) -> Vec<Part> {
     let is_time = key.ends_with("_ns");
+    let at = |point: &ChangePoint| match runs.and_then(|runs| runs.get(point.index)) {
+        Some(run) => run.clone(),
+        None => format!("index {}", point.index),
+    };
+    let value = |value: f64| {
+        if is_time { format::time(value) } else { format::amount(value, "").trim_end().to_owned() }
+    };
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let what = if runs.is_some() { "runs" } else { "values" };
+    let range = format!("values from {} to {}", value(low), value(high));
     let lead = match points {
-        [] => format!("{key}: no change in {} values.", values.len()),
-        [only] => format!("{key}: changed once in {} values, at index {}.", values.len(), only.index),
-        _ => format!("{key}: changed {} times in {} values.", points.len(), values.len()),
+        [] => format!("{key}: no change in {} {what}; {range}.", values.len()),
+        [only] => format!("{key}: changed once in {} {what}, at {}; {range}.", values.len(), at(only)),
+        [.., last] => format!(
+            "{key}: changed {} times in {} {what}, last at {}; {range}.",
+            points.len(),
+            values.len(),
+            at(last)
+        ),
     };
     let chart = Chart {
         title: key.to_owned(),
         x: ("by index", Unit::Index),
         y: ("value", if is_time { Unit::Time } else { Unit::Amount("") }),
-        mark: Mark::Columns,
+        mark: Mark::Levels,
         series: vec![Series {
             label: key.to_owned(),
             tone: Tone::Plain,
@@ -50,7 +72,8 @@ pub fn parts(key: &str, values: &[f64], points: &[ChangePoint]) -> Vec<Part> {
         rules: vec![],
     };
     let fields = if is_time { TIMES } else { PLAIN };
-    let table = Table::new("change_points", fields, points, usize::MAX);
+    let points: Vec<Point> = points.iter().map(|point| (point.clone(), at(point))).collect();
+    let table = Table::new("change_points", fields, &points, usize::MAX);
     let mut blocks = vec![Block::Lead(lead), Block::Chart(chart)];
     blocks.extend((!points.is_empty()).then_some(Block::Table(table)));
     vec![Part { name: "trend", title: "Trend", blocks }]

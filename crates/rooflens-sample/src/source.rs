@@ -151,16 +151,16 @@ impl Ration {
         Ration { least_ns, next_ns: i64::MIN }
     }
 
-    /// Does it if its time has come. Beats jitter, so a tenth of the while is let off.
-    pub(crate) fn ask<T>(&mut self, call: impl FnOnce() -> Option<T>) -> Option<T> {
-        let begin_ns = monotonic_ns();
-        if begin_ns < self.next_ns {
+    /// Does it if its time has come, by when the sample was due: how late a busy machine takes it does not
+    /// matter. Beats of others may jitter, so a tenth of the while is let off.
+    pub(crate) fn ask<T>(&mut self, moment: &Moment, call: impl FnOnce() -> Option<T>) -> Option<T> {
+        if moment.due_ns < self.next_ns {
             return None;
         }
         let begin_cpu_ns = thread_cpu_ns();
         let answer = call();
         let took_ns = thread_cpu_ns() - begin_cpu_ns;
-        self.next_ns = begin_ns + (self.least_ns - self.least_ns / 10).max(took_ns.saturating_mul(100));
+        self.next_ns = moment.due_ns + (self.least_ns - self.least_ns / 10).max(took_ns.saturating_mul(100));
         answer
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mock_nvml::{MockNvml, TWO_DEVICES};
+use rooflens_sample::clock::monotonic_ns;
 use rooflens_sample::nvml::{NvmlSource, parts};
 use rooflens_sample::source::{DeviceProcess, Lack, Moment, Timeline};
 use rooflens_sample::{Missing, Sampler, Settings, Source, Watched, throttle};
@@ -20,29 +21,31 @@ struct Sampled {
     notes: Vec<Note>,
 }
 
-/// Samples so often, far enough apart for what is asked ten times a second.
+/// The clock of rows, and samples due at these times: when they are taken does not matter.
+fn moments(due_ms: &[i64]) -> Vec<Moment> {
+    let (timeline, start_ns) = (Timeline::from(0), monotonic_ns());
+    due_ms.iter().map(|due| Moment { due_ns: start_ns + due * 1_000_000, timeline }).collect()
+}
+
+/// Samples so often, far enough apart for what is asked ten times a second, not for what is asked once.
 fn sample(mock: &MockNvml, times: usize, watched: &Watched) -> Sampled {
     let mut source = NvmlSource::open(Some(&mock.path()), watched).unwrap();
     let (mut rows, notes) = (Counters::default(), Notes::default());
-    let timeline = Timeline::from(0);
-    for time in 0..times {
-        if time > 0 {
-            std::thread::sleep(Duration::from_millis(110));
-        }
-        source.sample(&Moment::now(timeline), &mut rows, &notes);
+    for moment in moments(&[0, 400, 800][..times]) {
+        source.sample(&moment, &mut rows, &notes);
     }
     let rows = (0..rows.len()).map(|i| rows.row(i).unwrap()).collect();
     Sampled { source, rows, notes: notes.rows() }
 }
 
-fn open_error(script: &str) -> Option<Missing> {
-    let mock = MockNvml::new(script)?;
-    Some(NvmlSource::open(Some(&mock.path()), &Watched::default()).err().unwrap())
+fn open_error(script: &str) -> Missing {
+    let mock = MockNvml::new(script);
+    NvmlSource::open(Some(&mock.path()), &Watched::default()).err().unwrap()
 }
 
 #[test]
 fn values_come_through_in_their_units() {
-    let Some(mock) = MockNvml::new(TWO_DEVICES) else { return };
+    let mock = MockNvml::new(TWO_DEVICES);
     let watched = Watched::default();
     watched.watch(4242);
     let mut sampled = sample(&mock, 2, &watched);
@@ -93,7 +96,7 @@ fn values_come_through_in_their_units() {
 
 #[test]
 fn what_is_not_supported_is_not_asked_again() {
-    let Some(mock) = MockNvml::new(TWO_DEVICES) else { return };
+    let mock = MockNvml::new(TWO_DEVICES);
     let sampled = sample(&mock, 3, &Watched::default());
     // The script would answer the second time.
     let energies =
@@ -108,14 +111,11 @@ fn what_is_not_supported_is_not_asked_again() {
 
 #[test]
 fn an_error_that_may_pass_is_a_note_and_asked_again_later() {
-    let Some(mock) = MockNvml::new("count 1\n0.name A\n0.power 100 !999 300\n0.temperature 50\n") else {
-        return;
-    };
+    let mock = MockNvml::new("count 1\n0.name A\n0.power 100 !999 300\n0.temperature 50\n");
     let mut source = NvmlSource::open(Some(&mock.path()), &Watched::default()).unwrap();
-    let (mut rows, notes, timeline) = (Counters::default(), Notes::default(), Timeline::from(0));
-    for wait_ms in [0, 0, 0, 1050] {
-        std::thread::sleep(Duration::from_millis(wait_ms));
-        source.sample(&Moment::now(timeline), &mut rows, &notes);
+    let (mut rows, notes) = (Counters::default(), Notes::default());
+    for moment in moments(&[0, 1, 999, 1001]) {
+        source.sample(&moment, &mut rows, &notes);
     }
     let powers: Vec<_> = rows.power_mw.iter().map(|power| power.get()).collect();
     assert_eq!(powers, [Some(100), None, None, Some(300)]);
@@ -131,7 +131,7 @@ fn an_error_that_may_pass_is_a_note_and_asked_again_later() {
 #[test]
 fn a_lost_device_is_a_note_and_the_other_goes_on() {
     let script = "count 2\n0.name A\n0.power 100 200 !15\n1.name B\n1.power 7\n";
-    let Some(mock) = MockNvml::new(script) else { return };
+    let mock = MockNvml::new(script);
     let source = NvmlSource::open(Some(&mock.path()), &Watched::default()).unwrap();
     let settings = Settings { interval: Duration::from_millis(5), beats: Some(10), ..Settings::default() };
     let sampler = Sampler::start(settings, vec![Box::new(source)]).unwrap();
@@ -140,8 +140,9 @@ fn a_lost_device_is_a_note_and_the_other_goes_on() {
     }
     let outcome = sampler.stop();
     let of = |device| outcome.rows.device.iter().filter(|index| index.get() == Some(device)).count();
-    assert_eq!((of(0), of(1)), (2, 10));
-    assert_eq!((outcome.tally.taken, outcome.tally.due), (10, 10));
+    let tally = &outcome.tally;
+    assert_eq!((tally.due, tally.taken + tally.missed), (10, 10));
+    assert_eq!((of(0), of(1)), (2, tally.taken as usize));
     let lost: Vec<&Note> = outcome.notes.iter().filter(|note| note.code == "device_lost").collect();
     assert_eq!((lost.len(), lost[0].count, lost[0].source.as_str()), (1, 1, "device 0"));
     assert_eq!(lost[0].severity, Severity::DataLoss);
@@ -155,19 +156,19 @@ fn no_library_no_driver_and_no_device_are_three_states() {
     assert!(library.fact.contains("/nowhere/libnvidia-ml.so.1"), "{library}");
     assert!(library.hint.contains("docker run --gpus all"), "{library:?}");
 
-    let Some(driver) = open_error("init !9\n") else { return };
+    let driver = open_error("init !9\n");
     assert_eq!((driver.lack, driver.fact.as_str()), (Lack::Driver, "the NVIDIA driver is not loaded"));
     assert!(driver.hint.contains("modprobe nvidia"), "{driver:?}");
 
-    let other = open_error("init !18\n").unwrap();
+    let other = open_error("init !18\n");
     assert_eq!(other.lack, Lack::Driver);
     assert!(other.fact.contains("differ in version") && other.hint.contains("reboot"), "{other:?}");
 
-    let none = open_error("count 0\n").unwrap();
+    let none = open_error("count 0\n");
     assert_eq!((none.lack, none.fact.as_str()), (Lack::Device, "the driver knows no device"));
     assert!(none.hint.contains("lspci"), "{none:?}");
 
-    let unusable = open_error("count 1\n0.handle !4\n").unwrap();
+    let unusable = open_error("count 1\n0.handle !4\n");
     assert_eq!(unusable.lack, Lack::Device);
     assert!(unusable.fact.contains("none of 1 devices can be used"), "{unusable}");
 }
@@ -176,13 +177,13 @@ fn no_library_no_driver_and_no_device_are_three_states() {
 fn a_diagnosis_stops_at_the_first_part_that_is_missing() {
     let states = |parts: &[rooflens_sample::nvml::Part]| parts.iter().map(|part| part.ok).collect::<Vec<_>>();
     assert_eq!(states(&parts(Some(Path::new("/nowhere/x.so")))), [Some(false), None, None]);
-    let Some(mock) = MockNvml::new(TWO_DEVICES) else { return };
+    let mock = MockNvml::new(TWO_DEVICES);
     let whole = parts(Some(&mock.path()));
     assert_eq!(states(&whole), [Some(true); 3]);
     assert_eq!(whole[1].found, "580.65.06");
     assert_eq!(whole[2].found, "NVIDIA H100 80GB HBM3, NVIDIA T4");
-    let mock = MockNvml::new("init !9\n").unwrap();
+    let mock = MockNvml::new("init !9\n");
     assert_eq!(states(&parts(Some(&mock.path()))), [Some(true), Some(false), None]);
-    let mock = MockNvml::new("count 0\n").unwrap();
+    let mock = MockNvml::new("count 0\n");
     assert_eq!(states(&parts(Some(&mock.path()))), [Some(true), Some(true), Some(false)]);
 }

@@ -8,6 +8,11 @@ pub fn nvml_library() -> Option<PathBuf> {
     std::env::var_os("ROOFLENS_NVML").filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
+/// Whether lines and bars that appear because time has passed are wanted: not where `ROOFLENS_PROGRESS=never`.
+pub fn wants_progress() -> bool {
+    std::env::var_os("ROOFLENS_PROGRESS").is_none_or(|value| value != "never")
+}
+
 /// The nsys that the user names instead of the one on the path.
 pub fn nsys() -> Option<OsString> {
     std::env::var_os("ROOFLENS_NSYS").filter(|path| !path.is_empty())

@@ -485,10 +485,7 @@ impl CliError {
             CliError::Listen { .. } => Some("a free port is found by rooflens monitor --serve 0".to_owned()),
             CliError::Plan(error) => Some(error.hint()),
             CliError::Execute(error) => Some(error.hint()),
-            CliError::RunExists { .. } => Some(
-                "choose another: hydra.run.dir=FOLDER; or wait a second, as names end with the time"
-                    .to_owned(),
-            ),
+            CliError::RunExists { .. } => Some("choose another: hydra.run.dir=FOLDER".to_owned()),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list shows what can be explained".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),

@@ -147,8 +147,19 @@ fn each_trace(
                     clock.align(&mut tables, notes);
                 }
                 watch.step(Step::Derive, &tables.meta.source);
-                let placed = rooflens_analyze::facts::derive_with(&mut tables, capture.as_ref());
-                if let Some(capture) = capture.filter(|_| placed == 0) {
+                let derived = rooflens_analyze::facts::derive_with(&mut tables, capture.as_ref());
+                let disagreeing = &derived.contradictions;
+                let message = format!("names of one step disagree on {}", disagreeing.first);
+                let (steps, source) = (disagreeing.steps as i64, &tables.meta.source);
+                notes.add_many(
+                    Stage::Analyze,
+                    Severity::Warning,
+                    "step_names_disagree",
+                    source,
+                    steps,
+                    message,
+                );
+                if let Some(capture) = capture.filter(|_| derived.placed == 0) {
                     let message = format!(
                         "none of its graph replays has the kernels of the {} launches in the capture",
                         capture.launches()

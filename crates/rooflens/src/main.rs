@@ -36,6 +36,7 @@ mod inputs;
 mod interrupt;
 mod job;
 mod kernels;
+mod links;
 mod monitor;
 mod output;
 mod perfetto;

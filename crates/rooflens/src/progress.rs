@@ -1,5 +1,5 @@
 //! Progress on standard error: a bar on a terminal once work takes over a second, a few plain lines
-//! elsewhere, nothing for quick work or quiet users.
+//! elsewhere, nothing for quick work, for quiet users or where `ROOFLENS_PROGRESS=never`.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +11,7 @@ use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rooflens_project::assets;
 
 use crate::console::{Console, Verbosity};
+use crate::environment;
 use crate::interrupt::{self, Stop};
 use crate::job::{Step, Watch};
 
@@ -31,6 +32,7 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 struct Follower {
     console: Console,
     stop: Stop,
+    is_wanted: bool,
     start: Instant,
     /// What is done with bytes.
     done: &'static str,
@@ -81,6 +83,9 @@ pub fn follow_assets<T>(
 
 /// Does `work`, of which nothing is known but that it may take long.
 pub fn wait<T>(console: &Console, what: &str, work: impl FnOnce() -> T) -> T {
+    if !environment::wants_progress() {
+        return work();
+    }
     let (done, is_done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -111,6 +116,7 @@ impl Follower {
         Follower {
             console: *console,
             stop,
+            is_wanted: environment::wants_progress(),
             start,
             done,
             bytes: AtomicU64::new(0),
@@ -144,7 +150,8 @@ impl Follower {
 
     fn show(&self, state: &mut State) {
         let now = Instant::now();
-        if self.console.verbosity == Verbosity::Quiet || now < self.start + BAR_AFTER {
+        let is_unwanted = self.console.verbosity == Verbosity::Quiet || !self.is_wanted;
+        if is_unwanted || now < self.start + BAR_AFTER {
             return;
         }
         if std::io::stderr().is_terminal() {

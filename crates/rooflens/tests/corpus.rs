@@ -1,23 +1,18 @@
-//! Real traces of many tools and devices, where they are at hand: `ROOFLENS_CORPUS`, or a folder
-//! beside the repository.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a failed test may panic, a skipped one says so"
-)]
+//! Real traces of many tools and devices: `ROOFLENS_CORPUS`, or a folder beside the repository.
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn corpus() -> Option<PathBuf> {
+fn data() -> PathBuf {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os("ROOFLENS_CORPUS").map_or_else(beside, PathBuf::from).join("kineto");
-    if folder.is_dir() {
-        Some(folder)
-    } else {
-        eprintln!("skipped: no corpus at {}", folder.display());
-        None
-    }
+    let folder = std::env::var_os("ROOFLENS_CORPUS").map_or_else(beside, PathBuf::from);
+    assert!(folder.is_dir(), "no corpus at {}: ROOFLENS_CORPUS names it", folder.display());
+    folder
+}
+
+fn corpus() -> PathBuf {
+    data().join("kineto")
 }
 
 fn traces(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -40,8 +35,9 @@ fn rooflens(args: &[&str]) -> (i32, Vec<u8>, String) {
 const OTHERS: &[&str] = &["memory_timeline.raw.gz", "908_results.json.gz"];
 
 #[test]
+#[ignore = "needs the corpus"]
 fn every_trace_is_analysed_and_every_note_explained() {
-    let Some(folder) = corpus() else { return };
+    let folder = corpus();
     let mut paths = Vec::new();
     traces(&folder, &mut paths);
     paths.sort();
@@ -79,8 +75,9 @@ fn every_trace_is_analysed_and_every_note_explained() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn a_job_and_its_run_give_the_same_answers() {
-    let Some(folder) = corpus() else { return };
+    let folder = corpus();
     let scratch = tempfile::tempdir().unwrap();
     let run = scratch.path().join("run");
     for input in [
@@ -113,8 +110,9 @@ fn layers(args: &[&str]) -> (Vec<(i64, i64)>, i64) {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn layers_of_graph_replays_are_found_with_and_without_the_capture() {
-    let Some(folder) = corpus() else { return };
+    let folder = corpus();
     let folder = folder.join("tracelens/inference");
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     // Qwen3-8B: 36 layers of 15 kernels.
@@ -142,9 +140,10 @@ fn layers_of_graph_replays_are_found_with_and_without_the_capture() {
 }
 
 #[test]
+#[ignore = "needs the corpus"]
 fn a_decode_of_many_launches_is_advised_to_use_graphs() {
     // DeepSeek-OCR on an RTX 5090, eager: 64 tokens in 707.379 ms, as the table's own report has it.
-    let Some(data) = corpus().and_then(|folder| Some(folder.parent()?.to_owned())) else { return };
+    let data = data();
     let table = data
         .join("llm-perf-opt/reports/20251107-dsocr/nsys/per-stage/decode/nsys/summary_cuda_gpu_kern_sum.csv");
     let config = data.join("configs/deepseek-ai--DeepSeek-OCR.derived.json");

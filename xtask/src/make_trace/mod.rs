@@ -5,6 +5,7 @@
 //! The durations of kernels rest on the static model's floors; everything else is planted by its own
 //! rules, which share no code with the analysis.
 
+mod lockstep;
 mod names;
 mod random;
 mod rank;
@@ -19,7 +20,7 @@ use serde_json::json;
 
 use random::Random;
 use rank::Rank;
-use scenario::{Scenario, Style};
+use scenario::{Artefact, Scenario, Style};
 use truth::{Truth, Work};
 
 /// What to make.
@@ -34,12 +35,22 @@ pub struct Arguments {
     /// Ranks that share each layer [default: 1, 2 or 4, by the seed].
     #[arg(long, value_name = "R")]
     ranks: Option<u64>,
+    /// Ranks that meet in collectives, with a straggler or without, in place of all else.
+    #[arg(long)]
+    lockstep: bool,
 }
 
 /// Makes a trace.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let traces = arguments.output.join("traces");
     std::fs::create_dir_all(&traces).with_context(|| format!("{} cannot be made", traces.display()))?;
+    if arguments.lockstep {
+        let (truth, ranks) = lockstep::plant(arguments.seed, arguments.ranks)?;
+        for (rank, trace) in ranks.iter().enumerate() {
+            write(&traces.join(format!("rank-{rank}.json")), trace)?;
+        }
+        return write(&arguments.output.join("truth.json"), &serde_json::to_value(&truth)?);
+    }
     let scenario = Scenario::new(arguments.seed, arguments.ranks)?;
     let (truth, ranks) = plant(&scenario, arguments.seed)?;
     for (rank, trace) in ranks.iter().enumerate() {
@@ -89,6 +100,7 @@ fn start(scenario: &Scenario, seed: u64) -> Truth {
             Style::Sglang => "sglang",
             Style::Words => "words",
         },
+        nesting: format!("{:?}", scenario.nesting),
         graph_replays: scenario.steps.iter().filter(|step| step.is_graph).count(),
         inefficiency: scenario.inefficiency.iter().map(|(work, above)| (work.as_str(), *above)).collect(),
         ..Truth::default()
@@ -96,6 +108,13 @@ fn start(scenario: &Scenario, seed: u64) -> Truth {
     for step in &scenario.steps {
         let phase = truth.phases.entry(step.phase.as_str()).or_default();
         phase.steps += scenario.ranks as usize;
+        if let Some(artefact) = step.artefact {
+            let flaw = match artefact {
+                Artefact::Profiler => "profiler",
+                Artefact::Unrecorded => "unrecorded_work",
+            };
+            *phase.flawed.entry(flaw).or_default() += scenario.ranks as usize;
+        }
         phase.has_floor = step.is_told;
         let eager = scenario.steps.iter().all(|other| other.phase != step.phase || !other.is_graph);
         phase.layers = eager.then(Default::default);

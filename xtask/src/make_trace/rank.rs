@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::names::Names;
 use super::random::Random;
-use super::scenario::{Habits, Scenario, Step};
+use super::scenario::{Artefact, Habits, Nesting, Scenario, Step};
 use super::truth::{Place, Planted, Truth};
 use super::work::{Item, StepWork};
 
@@ -18,6 +18,8 @@ const COMPUTE: i64 = 7;
 const COMMUNICATION: i64 = 20;
 const COPIES: i64 = 21;
 const ASIDE: i64 = 22;
+/// What belongs to no step.
+const OUTSIDE: &str = "outside";
 
 /// What the host did before a launch, where that is more than launching.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,6 +53,10 @@ pub struct Rank<'a> {
     before: Before,
     reached: Option<Reached>,
     correlation: i64,
+    /// A wait for work that is not recorded: the gap around it is no time of a step.
+    unrecorded: Option<(i64, i64)>,
+    /// From the first to the last activity of the step at hand.
+    on_device: Option<(i64, i64)>,
 }
 
 impl<'a> Rank<'a> {
@@ -68,24 +74,33 @@ impl<'a> Rank<'a> {
             before: Before::Launching,
             reached: None,
             correlation: 1,
+            unrecorded: None,
+            on_device: None,
         }
     }
 
     /// Runs every step.
     pub fn run(&mut self, names: &Names) -> Result<()> {
-        for step in &self.scenario.steps {
-            self.step(step, names)?;
+        let begin = self.host;
+        for (number, step) in self.scenario.steps.iter().enumerate() {
+            self.step(number, step, names)?;
             self.between_steps();
+        }
+        if self.scenario.nesting == Nesting::OneProfilerStep {
+            self.annotate("ProfilerStep#0", begin, self.host);
         }
         Ok(())
     }
 
-    fn step(&mut self, step: &Step, names: &Names) -> Result<()> {
+    fn step(&mut self, number: usize, step: &Step, names: &Names) -> Result<()> {
         // Shapes are those of all ranks; so is the order of the kernels, but not how long lost ones take.
         let items = StepWork::items(self.scenario, names, step, &mut self.random)?;
         let phase = step.phase.as_str();
         let begin = self.host;
         self.host += 500;
+        self.on_device = None;
+        self.disturb(step.artefact);
+        let inner = self.host;
         let mut layer: Option<(u64, i64)> = None;
         let mut graph = None;
         for item in &items {
@@ -105,9 +120,62 @@ impl<'a> Rank<'a> {
             self.place(item, place, None, false);
         }
         self.close_layer(layer);
+        let inner = (inner, self.host + 100);
         self.host += 500;
-        self.host_event("user_annotation", &step.name, begin, self.host, json!({}));
+        let outer = (begin, self.host);
+        match self.scenario.nesting {
+            Nesting::Plain | Nesting::OneProfilerStep => self.annotate(&step.name, outer.0, outer.1),
+            Nesting::Inside => {
+                self.annotate(&step.name, outer.0, outer.1);
+                self.annotate(&step.other_name, inner.0, inner.1);
+            }
+            Nesting::Around => {
+                self.annotate(&step.other_name, outer.0, outer.1);
+                self.annotate(&step.name, outer.0 + 100, outer.1 - 100);
+            }
+            Nesting::Twice => {
+                self.annotate(&step.name, outer.0, outer.1);
+                self.annotate(&step.name, outer.0 + 100, outer.1 + 100);
+                self.host += 200;
+                if let Some((first, last)) = self.on_device {
+                    self.events.push(json!({
+                        "ph": "X", "cat": "gpu_user_annotation", "name": step.name, "pid": self.device,
+                        "tid": COMPUTE, "ts": micros(first), "dur": micros(last - first), "args": {},
+                    }));
+                }
+            }
+            Nesting::ProfilerSteps => {
+                self.annotate(&format!("ProfilerStep#{number}"), outer.0, outer.1);
+                self.annotate(&step.name, outer.0 + 100, outer.1 - 100);
+            }
+        }
         Ok(())
+    }
+
+    fn annotate(&mut self, name: &str, begin: i64, end: i64) {
+        self.host_event("user_annotation", name, begin, end, json!({}));
+    }
+
+    /// What the recording does at the beginning of a step.
+    fn disturb(&mut self, artefact: Option<Artefact>) {
+        match artefact {
+            None => {}
+            Some(Artefact::Profiler) => {
+                self.call("cudaProfilerStop", self.host, self.host + 300, None);
+                self.call("cudaProfilerStart", self.host + 400, self.host + 700, None);
+                self.host += 1_000;
+            }
+            Some(Artefact::Unrecorded) => {
+                // All that is recorded has run by then.
+                let dry = self.reached.map_or(self.host, |reached| reached.end.max(self.host));
+                self.call("cudaStreamSynchronize", self.host, dry, None);
+                let begin = dry + 1_000;
+                self.host = begin + self.random.between(1_500_000, 9_000_000);
+                self.call("cudaStreamSynchronize", begin, self.host, None);
+                self.unrecorded = Some((begin, self.host));
+                self.before = Before::Busy;
+            }
+        }
     }
 
     fn close_layer(&mut self, open: Option<(u64, i64)>) {
@@ -199,7 +267,12 @@ impl<'a> Rank<'a> {
         } else {
             self.queued(stream == reached.stream)
         };
-        self.truth.add(place, Planted::Idle(cause), gap);
+        let waited = self.unrecorded.map_or(0, |(begin, end)| (end.min(dry + gap) - begin.max(dry)).max(0));
+        if waited > 0 {
+            self.unrecorded = None;
+            self.truth.add(Place { phase: OUTSIDE, layer: None }, Planted::Idle(cause), waited);
+        }
+        self.truth.add(place, Planted::Idle(cause), gap - waited);
         self.truth.add(place, item.what, item.dur_ns);
         self.emit(item, stream, dry + gap, call);
         self.reach(item, place, dry + gap, item.dur_ns, stream);
@@ -330,6 +403,8 @@ impl Rank<'_> {
 
     fn emit(&mut self, item: &Item, stream: i64, start: i64, call: Call) {
         let category = if item.what == Planted::Copies { "gpu_memcpy" } else { "kernel" };
+        let (first, last) = self.on_device.unwrap_or((start, start));
+        self.on_device = Some((first.min(start), last.max(start + item.dur_ns)));
         self.events.push(json!({
             "ph": "X", "cat": category, "name": item.name, "pid": self.device, "tid": stream,
             "ts": micros(start), "dur": micros(item.dur_ns),

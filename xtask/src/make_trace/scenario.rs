@@ -21,6 +21,32 @@ pub enum Style {
     Words,
 }
 
+/// Annotations beside those that name the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nesting {
+    /// None.
+    Plain,
+    /// Another name of the step inside its annotation.
+    Inside,
+    /// Another name of the step around its annotation.
+    Around,
+    /// The same name again, as of a second tool, and drawn once more on the device.
+    Twice,
+    /// `ProfilerStep#n` around each step.
+    ProfilerSteps,
+    /// `ProfilerStep#0` around all steps.
+    OneProfilerStep,
+}
+
+/// What the recording itself did in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Artefact {
+    /// The profiler was stopped and started.
+    Profiler,
+    /// The host waited for work that is not in the trace.
+    Unrecorded,
+}
+
 /// One forward pass.
 #[derive(Debug, Clone)]
 pub struct Step {
@@ -28,6 +54,10 @@ pub struct Step {
     pub phase: RunPhase,
     /// What its annotation says.
     pub name: String,
+    /// What another annotation says of it.
+    pub other_name: String,
+    /// What the recording did in it.
+    pub artefact: Option<Artefact>,
     /// Whether it replays a graph.
     pub is_graph: bool,
     /// Whether annotation and options tell its shape.
@@ -69,6 +99,8 @@ pub struct Scenario {
     pub ranks: u64,
     /// How steps are annotated.
     pub style: Style,
+    /// What is annotated besides.
+    pub nesting: Nesting,
     /// Tokens in the cache of each sequence, where annotations do not tell.
     pub context: Option<u64>,
     /// Sequences, where annotations do not tell.
@@ -103,6 +135,17 @@ impl Scenario {
         let context = (style != Style::Vllm).then(|| random.between(64, 4096) as u64);
         let batch = (style == Style::Words).then(|| random.between(1, 64) as u64);
         let graphs = *random.pick(&[0.0, 0.0, 0.6, 1.0]);
+        // Apart from the draws above and below, which stay as they are for a seed.
+        let besides = &mut Random::new(seed, u64::MAX - 1);
+        let nesting = *besides.pick(&[
+            Nesting::Plain,
+            Nesting::Inside,
+            Nesting::Around,
+            Nesting::Twice,
+            Nesting::ProfilerSteps,
+            Nesting::OneProfilerStep,
+        ]);
+        let artefact = *besides.pick(&[None, Some(Artefact::Profiler), Some(Artefact::Unrecorded)]);
         let mut steps = Vec::new();
         for number in 0..random.between(4, 12) {
             let mut shape = Sizes::new(random, style, number == 0, context, batch);
@@ -111,6 +154,8 @@ impl Scenario {
             steps.push(Step {
                 phase: shape.phase(),
                 name: shape.annotation(style),
+                other_name: shape.other_name(style),
+                artefact: artefact.filter(|_| number > 0 && besides.happens(0.3)),
                 is_graph: is_decode && random.happens(graphs),
                 is_told: is_decode || style != Style::Words,
                 floors: shape.floors(&model, &setup, device)?,
@@ -125,6 +170,7 @@ impl Scenario {
             device,
             ranks,
             style,
+            nesting,
             context,
             batch,
             steps,
@@ -235,6 +281,19 @@ impl Sizes {
             (Style::Sglang, _) => format!("step[EXTEND bs={prompts} toks={tokens}]"),
             (Style::Words, RunPhase::Decode) => format!("decode_step_{}", self.number),
             (Style::Words, _) => "prefill".to_owned(),
+        }
+    }
+
+    /// What another tool calls the step. It never tells more than the options do.
+    fn other_name(&self, style: Style) -> String {
+        match (style, self.phase()) {
+            (Style::Vllm, RunPhase::Decode) => format!("step[DECODE bs={}]", self.going_on.0),
+            (Style::Vllm, RunPhase::Prefill) => {
+                format!("step[EXTEND bs={} toks={}]", self.prompts.0, self.prompts.0 * self.prompts.1)
+            }
+            (Style::Vllm, _) => format!("step[MIXED bs={}]", self.prompts.0 + self.going_on.0),
+            (_, RunPhase::Decode) => "decode".to_owned(),
+            _ => "prefill".to_owned(),
         }
     }
 

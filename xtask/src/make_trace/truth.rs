@@ -21,6 +21,8 @@ pub struct Truth {
     pub batch: Option<u64>,
     /// How the engine writes its annotations.
     pub annotations: &'static str,
+    /// What is annotated besides the steps.
+    pub nesting: String,
     /// Steps that replay a graph.
     pub graph_replays: usize,
     /// Time of kernels over their floor, less one, by kind of work.
@@ -36,6 +38,8 @@ pub struct Truth {
 pub struct PhaseTruth {
     /// Its steps, those of all ranks.
     pub steps: usize,
+    /// Those of them that the recording spoilt, by how the analysis calls it.
+    pub flawed: BTreeMap<&'static str, usize>,
     /// Whether the annotations and options tell the shapes: else there is no floor.
     pub has_floor: bool,
     /// By line of the ledger.

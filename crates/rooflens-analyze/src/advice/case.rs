@@ -1,6 +1,5 @@
 //! What a rule may look at.
 
-use crate::advice::runtime_options::RuntimeOptions;
 use crate::advice::{Draft, Range, Slowdown, is_judged};
 use crate::analyses::{KernelStat, Kernels, LateHost, LatePhase, Ledger, OUTSIDE, PhaseLedger};
 use crate::finding::Findings;
@@ -23,12 +22,12 @@ pub struct Case<'a> {
 /// What is known besides the trace. What is not known is none.
 #[derive(Debug, Clone, Default)]
 pub struct RunContext {
+    /// The runtime that ran the model, as the run's config names it.
+    pub runtime: Option<String>,
     /// How long steps take without a profiler, by phase.
     pub unprofiled: Vec<Unprofiled>,
     /// Threads that operators ran on, and those that the host has.
     pub threads: Option<(u64, u64)>,
-    /// The runtime that ran the model, and what it can be set to.
-    pub runtime: Option<RuntimeOptions>,
     /// Whether the model went through a compiler.
     pub is_compiled: Option<bool>,
     /// Why a device was held back, and for which share of the samples.

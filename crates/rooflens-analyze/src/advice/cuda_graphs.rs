@@ -126,7 +126,8 @@ fn capture(case: &Case<'_>) -> String {
         }
         false => "drop --disable-cuda-graph; --cuda-graph-max-bs must be at least the batch",
     };
-    let project = case.in_project("runtime.enforce_eager=false") + &case.in_project("runtime.compile=true");
+    let project = case.in_project(&["vllm"], "runtime.enforce_eager=false")
+        + &case.in_project(&["pytorch"], "runtime.compile=true");
     case.for_engine(&[
         (Engine::Vllm, &vllm),
         (Engine::Sglang, sglang),

@@ -68,7 +68,7 @@ impl Rule for Dtype {
                 (Engine::Pytorch, "dtype=torch.bfloat16 when loading"),
                 (Engine::Vllm, "--dtype bfloat16"),
                 (Engine::Sglang, "--dtype bfloat16"),
-            ]) + &case.in_project("model.dtype=bf16"),
+            ]) + &case.in_project(&["pytorch", "vllm"], "model.dtype=bf16"),
             risk: "Less precision: compare answers. A processor without bf16 instructions is slower in it."
                 .to_owned(),
         }))

@@ -69,7 +69,7 @@ const GENERATIONS: &[(&str, Device)] = &[
 impl Case<'_> {
     /// The engine: as the run's config names it, else as names of steps, functions, operators and kernels tell.
     pub(super) fn engine(&self) -> Option<Engine> {
-        match self.around.runtime.map(|runtime| runtime.name) {
+        match self.around.runtime.as_deref() {
             Some("vllm") => return Some(Engine::Vllm),
             Some("pytorch") => return Some(Engine::Pytorch),
             _ => {}
@@ -140,5 +140,14 @@ impl Case<'_> {
         let is_of = |option: &str, engine: Engine| option.starts_with(&format!("{}: ", engine.as_str()));
         let fits = |option: &&str| is_of(option, engine) || !all.iter().any(|other| is_of(option, *other));
         options.split("; ").filter(fits).collect::<Vec<_>>().join("; ")
+    }
+
+    /// A key of a project's config, where the run is one of a project whose runtime has the key.
+    pub(super) fn in_project(&self, runtimes: &[&str], key: &str) -> String {
+        let runtime = self.around.runtime.as_deref();
+        match runtime.is_some_and(|name| runtimes.contains(&name)) {
+            true => format!("; in this project: {key}"),
+            false => String::new(),
+        }
     }
 }

@@ -72,8 +72,8 @@ impl Rule for Fusion {
                 (Engine::Vllm, "drop --enforce-eager, so that the model is compiled"),
                 (Engine::Sglang, "--enable-torch-compile, for batches up to --torch-compile-max-bs"),
                 (Engine::Pytorch, "torch.compile(model)"),
-            ]) + &case.in_project("runtime.compile=true")
-                + &case.in_project("runtime.enforce_eager=false"),
+            ]) + &case.in_project(&["pytorch"], "runtime.compile=true")
+                + &case.in_project(&["vllm"], "runtime.enforce_eager=false"),
             risk: "The first steps compile, for seconds to minutes; shapes that change compile anew."
                 .to_owned(),
         }))

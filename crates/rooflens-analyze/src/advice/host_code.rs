@@ -99,7 +99,7 @@ fn change(case: &Case<'_>) -> String {
     };
     let project = match case.findings.get::<Frames>() {
         Some(_) => String::new(),
-        None => case.in_project("pipeline.torch_profiler.with_stack=true"),
+        None => case.in_project(&["pytorch", "vllm"], "pipeline.torch_profiler.with_stack=true"),
     };
     let generic = "take what is above out of the loop over steps (sleeps, logging, detokenisation), or into another thread; \
                    what is part of the model's forward pass goes with torch.compile";

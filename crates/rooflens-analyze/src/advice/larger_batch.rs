@@ -50,7 +50,7 @@ impl Rule for LargerBatch {
             computed: "the same tokens in half of the steps; a step grows by its lower bound alone, or kernels grow in proportion"
                 .to_owned(),
             change: case.own_options(&other.change)
-                + &case.in_project("runtime.batch_size"),
+                + &case.in_project(&["pytorch", "vllm"], "runtime.batch_size"),
             risk: "Throughput only: each sequence waits for a longer step, and the cache takes twice the memory."
                 .to_owned(),
         }))

@@ -32,8 +32,9 @@ mod pinned_copies;
 mod planted;
 mod profiler_overhead;
 mod roof;
-mod runtime_options;
 mod sampler_on_device;
+mod small_collectives;
+mod straggler;
 mod sync;
 mod tensor_cores;
 mod tensor_parallel;
@@ -46,14 +47,13 @@ mod warmup_step;
 mod weight_quantisation;
 
 pub use case::{Alternative, Case, Padding, RunContext, Tiles, Unprofiled};
-pub use runtime_options::RuntimeOptions;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::analyses::{Ledger, PhaseLedger};
+use crate::analyses::{Ledger, PhaseLedger, Trace};
 use crate::finding::Findings;
 
 /// From this share of the time of all phases that are judged, a gain is worth a line.
@@ -225,6 +225,8 @@ pub const ALL: &[&dyn Rule] = &[
     &fusion::Fusion,
     &copy_operators::CopyOperators,
     &pinned_copies::PinnedCopies,
+    &straggler::StragglerRule,
+    &small_collectives::SmallCollectives,
     &overlap_communication::OverlapCommunication,
     &dtype::Dtype,
     &tensor_cores::TensorCores,
@@ -247,6 +249,10 @@ pub const ALL: &[&dyn Rule] = &[
 pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     let mut list = AdviceList::default();
     let Some(ledger) = findings.get::<Ledger>() else { return list };
+    // The host's side of a run on a device that was not recorded: what limits it is not in the trace.
+    if findings.get::<Trace>().is_some_and(Trace::lost_device) {
+        return list;
+    }
     for phase in ledger.phases.iter().filter(|phase| is_judged(phase)) {
         let case = Case { ledger, phase, findings, around };
         list.unprofiled.extend(case.slowdown());

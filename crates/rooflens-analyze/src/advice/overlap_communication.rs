@@ -1,7 +1,9 @@
-//! Hide exchange between devices behind compute.
+//! Hide large collectives behind compute, or make them smaller.
 
 use crate::advice::{Case, Draft, Range, Rule};
-use crate::ledger::Line;
+use crate::analyses::{CollectiveStat, Communication};
+use crate::ledger::LATENCY_BOUND_NS;
+use crate::sentence::{amount, percent, time};
 
 /// The rule.
 pub(super) struct OverlapCommunication;
@@ -11,29 +13,61 @@ impl Rule for OverlapCommunication {
         "overlap_communication"
     }
     fn about(&self) -> &'static str {
-        "Time in which devices only exchange. Low: nothing, where every step waits for the result; high: all of it, \
-         but no more than there is compute to hide it behind."
+        "Time in which devices only communicate, in collectives whose transfer takes at least 50 µs; waiting for other \
+         ranks does not count. Low: nothing, where every step waits for the result; high: all of it, but no more \
+         than there is compute to hide it behind. Shorter ones are for small_collectives."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let exposed = case.on(Line::Communication);
+        let large = case.phase.transfers.bandwidth_bound;
+        let exposed = large.ns as f64;
         if exposed <= 0.0 {
             return Ok(None);
         }
+        let mut evidence = vec![
+            case.row("collectives of 50 µs and more with nothing else running", exposed),
+            case.row("kernels to hide them behind", case.kernels_ns()),
+        ];
+        evidence.extend(against_link(case, |row| moved_ns(row) >= LATENCY_BOUND_NS));
         Ok(Some(Draft {
-            title: "Hide communication behind compute".to_owned(),
+            title: "Hide large collectives behind compute".to_owned(),
             gain_ns: Some(Range::new(0.0, exposed.min(case.kernels_ns()))),
             acts_on_ns: exposed,
             comes_first: false,
-            evidence: vec![
-                case.row("communication with nothing else running", exposed),
-                case.row("kernels to hide it behind", case.kernels_ns()),
-            ],
-            computed: "up to all exposed communication, at most the time of the kernels".to_owned(),
-            change: "Split the batch in two halves that alternate (vLLM: --enable-dbo); fuse all-reduce with the norm \
-                     behind it; a smaller tensor-parallel degree where the model fits"
+            evidence,
+            computed: "up to all exposed transfer of these collectives, at most the time of the kernels".to_owned(),
+            change: "Sequence parallelism with collectives inside GEMMs (vLLM: --compilation-config \
+                     '{\"pass_config\": {\"enable_sp\": true, \"fuse_gemm_comms\": true}}'); two micro-batches that \
+                     alternate (vLLM: --enable-dbo, SGLang: --enable-two-batch-overlap); quantised collectives \
+                     (vLLM on ROCm: VLLM_ROCM_QUICK_REDUCE_QUANTIZATION=INT8); a smaller tensor-parallel degree \
+                     where the model fits"
                 .to_owned(),
-            risk: "Kernels that share the device with communication run slower; two halves are each less efficient."
+            risk: "Kernels that share the device with communication run slower; two halves are each less efficient; \
+                   quantised collectives change results."
                 .to_owned(),
         }))
     }
+}
+
+/// How long the transfer of a collective takes, as far as is known.
+pub(super) fn moved_ns(row: &CollectiveStat) -> i64 {
+    row.transfer_p50_ns.unwrap_or(row.p50_ns)
+}
+
+/// The largest collective of some kind against the device's links: `allreduce of 13.4 MB: 58.1 µs, 404 GB/s of bus
+/// bandwidth, 89.7% of what the links of H100 carry`.
+pub(super) fn against_link(case: &Case<'_>, is: impl Fn(&CollectiveStat) -> bool) -> Option<String> {
+    let found = case.findings.get::<Communication>()?;
+    let row =
+        found.collectives.iter().find(|row| is(row) && row.bytes.is_some() && row.bus_gb_per_s.is_some())?;
+    let link = row.link_share.zip(found.link.as_ref());
+    let link = link.map_or_else(String::new, |(share, link)| {
+        format!(", {} of what the links of {} carry", percent(share), link.device)
+    });
+    Some(format!(
+        "{} of {}: {}, {:.0} GB/s of bus bandwidth{link}",
+        row.name,
+        amount(row.bytes? as f64, "B"),
+        time(moved_ns(row) as f64),
+        row.bus_gb_per_s?
+    ))
 }

@@ -35,8 +35,6 @@ fn with_work(mut found: Findings, operators: Vec<(&'static str, f64)>) -> Findin
     found
 }
 
-const PYTORCH: RuntimeOptions = RuntimeOptions { name: "pytorch", keys: &["compile"] };
-const VLLM: RuntimeOptions = RuntimeOptions { name: "vllm", keys: &["enforce_eager"] };
 const OGS: (&str, Option<&str>, &str, i64) =
     ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", Some("triton-kernels"), "moe", 700);
 
@@ -78,7 +76,7 @@ fn expert_17_tuning_is_named_by_library_and_device() {
     assert!(attention.change.contains("ROCM_AITER_FA") && !attention.change.contains("FLASHINFER"));
     // The same on an NVIDIA device without an engine.
     found.get_mut::<crate::analyses::Trace>().expect("a trace").hardware = vec!["NVIDIA H100".to_owned()];
-    let list = advise(&found, &RunContext { runtime: Some(PYTORCH), ..RunContext::default() });
+    let list = advise(&found, &RunContext { runtime: Some("pytorch".to_owned()), ..RunContext::default() });
     let gemm = find(&list, "gemm_kernels").expect("far from the roof");
     assert!(gemm.change.contains("max-autotune") && !gemm.change.contains("TUNABLEOP"), "{}", gemm.change);
 }
@@ -197,14 +195,14 @@ fn expert_17_a_warm_up_is_recorded() {
 
 #[test]
 fn newcomer_17_only_options_that_the_runtime_has() {
-    let of = |runtime: RuntimeOptions| {
-        let around = RunContext { runtime: Some(runtime), ..RunContext::default() };
+    let of = |runtime: &str| {
+        let around = RunContext { runtime: Some(runtime.to_owned()), ..RunContext::default() };
         let list = advise(&busy_steps(&[("add", Some("aten"), "elementwise", 400)]), &around);
         find(&list, "fusion").expect("elementwise work").change.clone()
     };
-    assert!(of(PYTORCH).contains("runtime.compile=true"));
+    assert!(of("pytorch").contains("runtime.compile=true"));
     assert_eq!(
-        of(VLLM),
+        of("vllm"),
         "vLLM: drop --enforce-eager, so that the model is compiled; in this project: runtime.enforce_eager=false"
     );
 }

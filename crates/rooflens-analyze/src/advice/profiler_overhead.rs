@@ -83,7 +83,7 @@ fn draft(case: &Case<'_>) -> Draft {
         true => "with_stack=False, record_shapes=False, profile_memory=False".to_owned(),
         false => on.join(", "),
     };
-    let project = case.in_project("pipeline/torch_profiler=light");
+    let project = case.in_project(&["pytorch", "vllm"], "pipeline/torch_profiler=light");
     Draft {
         title: String::new(),
         gain_ns: None,

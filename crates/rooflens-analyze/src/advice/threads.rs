@@ -45,7 +45,7 @@ impl Rule for Threads {
             computed: "from a fifth of a perfect speed-up of products and attention up to that of all operators".to_owned(),
             change: format!("OMP_NUM_THREADS={usable}, or torch.set_num_threads({usable})")
                 + &case
-                    .in_project(&format!("+runtime.env.OMP_NUM_THREADS={usable}")),
+                    .in_project(&["pytorch", "vllm"], &format!("+runtime.env.OMP_NUM_THREADS={usable}")),
             risk: "Small operators become slower on more threads, and so does all where others use the processors."
                 .to_owned(),
         }))

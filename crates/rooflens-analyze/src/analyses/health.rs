@@ -1,14 +1,13 @@
 //! Can this trace be trusted?
 
-use std::ops::Range;
-
 use rooflens_schema::tables::ApiKind;
-use rooflens_schema::{NameId, Note, RankTables, Severity};
+use rooflens_schema::{Note, RankTables, Severity};
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
 use crate::interval;
+use crate::recording;
 use crate::sentence::{count, percent, time};
 use crate::statistics::share;
 
@@ -103,10 +102,6 @@ struct State {
     span_ns: i64,
 }
 
-/// A call that waits at least this long should see the device at work: 1 ms.
-const LONG_WAIT_NS: i64 = 1_000_000;
-/// If less than this share of the wait has any activity, it was for something that was not recorded.
-const WORK_IN_WAIT: f64 = 0.1;
 /// Such waits disturb from this share of the span on.
 const UNRECORDED_SHARE: f64 = 0.01;
 /// Activities of one stream that overlap by this much overlap: 1 µs.
@@ -149,7 +144,7 @@ impl State {
             self.before_launch +=
                 delays.iter().filter_map(|delay| delay.get()).filter(|delay| *delay < 0).count();
         }
-        let captured = captured(tables);
+        let captured = recording::captured(tables);
         let ids = |wanted: ApiKind| {
             let rows = (0..api.len()).filter(|&i| api.kind[i] == wanted);
             let rows = rows.filter(|i| !captured.iter().any(|range| range.contains(i)));
@@ -180,26 +175,11 @@ impl State {
     }
 
     fn check_waits(&mut self, tables: &RankTables) {
-        let (kernels, api) = (&tables.kernels, &tables.api);
-        let waiting = |&i: &usize| matches!(api.kind[i], ApiKind::Sync | ApiKind::Memcpy);
-        let long: Vec<usize> =
-            (0..api.len()).filter(waiting).filter(|&i| api.dur_ns[i] >= LONG_WAIT_NS).collect();
-        if long.is_empty() || kernels.is_empty() {
-            return;
-        }
-        let activities = kernels.ts_ns.iter().zip(&kernels.dur_ns);
-        let busy = interval::merge(activities.map(|(ts, dur)| interval::span(*ts, *dur)).collect());
-        self.waits += long.len();
-        for i in long {
-            let wait = interval::span(api.ts_ns[i], api.dur_ns[i]);
-            let from = busy.partition_point(|activity| activity.1 <= wait.0);
-            let to = busy.partition_point(|activity| activity.0 < wait.1);
-            let at_work = interval::intersect_length(&[wait], busy.get(from..to).unwrap_or_default());
-            if share(at_work, interval::length(wait)) < WORK_IN_WAIT {
-                self.waits_without_work += 1;
-                self.waits_without_work_ns =
-                    self.waits_without_work_ns.saturating_add(interval::length(wait));
-            }
+        let found = recording::waits(tables);
+        self.waits += found.long;
+        self.waits_without_work += found.unrecorded.len();
+        for wait in found.unrecorded {
+            self.waits_without_work_ns = self.waits_without_work_ns.saturating_add(interval::length(wait));
         }
     }
 
@@ -233,11 +213,8 @@ impl State {
     }
 
     fn check_overhead(&mut self, tables: &RankTables) {
-        let api = &tables.api;
-        let rows = (0..api.len()).filter(|&i| api.kind[i] == ApiKind::Overhead);
-        let records: Vec<_> = rows.map(|i| interval::span(api.ts_ns[i], api.dur_ns[i])).collect();
-        self.overhead_records += records.len();
-        let covered = interval::total_length(&interval::merge(records));
+        self.overhead_records += tables.api.kind.iter().filter(|kind| **kind == ApiKind::Overhead).count();
+        let covered = interval::total_length(&recording::profiler_work(tables));
         self.overhead_ns = self.overhead_ns.saturating_add(covered);
     }
 
@@ -389,36 +366,6 @@ fn check(
         _ => otherwise(&count(found), &of.map(count).unwrap_or_default()),
     };
     Check { name, ok: found == 0, count: found, of, message }
-}
-
-/// The rows of `api` between the start and the end of capturing a graph on their thread: what is
-/// launched there runs only when the graph is.
-fn captured(tables: &RankTables) -> Vec<Range<usize>> {
-    let (api, names) = (&tables.api, &tables.names);
-    let named = |part: &str| -> Vec<NameId> {
-        let runtimes = ["cuda", "hip", "cu"].map(|runtime| format!("{runtime}{part}"));
-        let is_one = |name: &str| runtimes.iter().any(|start| name.starts_with(start));
-        names.iter().filter(|(_, name)| is_one(name)).map(|(id, _)| id).collect()
-    };
-    let begin = named("StreamBeginCapture");
-    if begin.is_empty() {
-        return Vec::new();
-    }
-    let end = named("StreamEndCapture");
-    let mut ranges = Vec::new();
-    let mut open: Option<usize> = None;
-    for i in 0..api.len() {
-        if i > 0 && api.tid[i] != api.tid[i - 1] {
-            ranges.extend(open.take().map(|from| from..i));
-        }
-        if begin.contains(&api.name_id[i]) {
-            open.get_or_insert(i);
-        } else if end.contains(&api.name_id[i]) {
-            ranges.extend(open.take().map(|from| from..i));
-        }
-    }
-    ranges.extend(open.map(|from| from..api.len()));
-    ranges
 }
 
 /// Sorted; the ids of a stream or thread mostly are, so a stable sort has little to do.

@@ -8,6 +8,7 @@ use crate::analyses::{Analysis, Fold};
 use crate::by_name::{ByName, compact_if_many};
 use crate::finding::{Finding, Findings};
 use crate::role::UNKNOWN_CLASS;
+use crate::short_names;
 use crate::statistics::{Durations, Summary, share};
 
 /// Device activities by name, most time first. Every name is here: nothing is cut.
@@ -38,8 +39,8 @@ pub struct KernelStat {
     pub mean_ns: f64,
     /// Shortest.
     pub min_ns: i64,
-    /// Median duration (the lower of two middles).
-    pub p50_ns: i64,
+    /// Median duration: of an even number, the mean of the two in the middle.
+    pub p50_ns: f64,
     /// 99th percentile.
     pub p99_ns: i64,
     /// Longest.
@@ -54,9 +55,12 @@ One row a name and kind, all ranks and devices together. Every name is listed, m
 - `count`: how often it ran.
 - `total_ns`: sum of durations, ns. Kernels that run at the same time each count in full.
 - `mean_ns`: total_ns / count.
-- `p50_ns`, `p99_ns`: nearest rank, exact: the value at position ceil(p n / 100) of the sorted durations.
+- `p50_ns`: the median, of an even number the mean of the two in the middle, as `nsys stats` and
+  `rooflens kernels top` have it.
+- `p99_ns`: nearest rank, exact: the value at position ceil(99 n / 100) of the sorted durations.
 - `share`: total_ns / sum of all rows' total_ns, 0 to 1.
-- `class`, `library`, `dtype`, `short_name`: what the kernel catalog reads from the name.
+- `class`, `library`, `dtype`, `short_name`: what the kernel catalog reads from the name. Where several names
+  have one short form, it has in brackets what differs.
 ";
 
 /// The question of this file.
@@ -125,6 +129,7 @@ impl Fold for State {
         for row in &mut found {
             row.share = share(row.total_ns, all_ns);
         }
+        short_names::tell_apart(found.iter_mut().map(|row| (row.name.as_str(), &mut row.short_name)));
         found.sort_by(|a, b| {
             b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)).then_with(|| a.kind.cmp(&b.kind))
         });
@@ -151,10 +156,11 @@ fn describe(tables: &RankTables, dim_rows: &[u32], i: usize) -> Described {
     }
 }
 
-fn stat(name: String, kind: ActivityKind, row: Row) -> Option<KernelStat> {
+fn stat(name: String, kind: ActivityKind, mut row: Row) -> Option<KernelStat> {
+    let p50_ns = row.durations.median()?;
     let (count, total_ns, mean_ns) = (row.durations.count, row.durations.total_ns, row.durations.mean());
     let Described { short_name, class, library, dtype } = row.described?;
-    let Summary { min, percentiles: [p50_ns, p99_ns], max } = row.durations.summary([50, 99])?;
+    let Summary { min, percentiles: [p99_ns], max } = row.durations.summary([99])?;
     Some(KernelStat {
         name,
         short_name,
@@ -194,7 +200,7 @@ mod tests {
         assert_eq!(names, ["gemm", "Memcpy HtoD", "add"]);
         let gemm = &rows[0];
         assert_eq!((gemm.count, gemm.total_ns, gemm.mean_ns, gemm.share), (4, 80, 20.0, 0.8));
-        assert_eq!((gemm.min_ns, gemm.p50_ns, gemm.p99_ns, gemm.max_ns), (10, 20, 30, 30));
+        assert_eq!((gemm.min_ns, gemm.p50_ns, gemm.p99_ns, gemm.max_ns), (10, 20.0, 30, 30));
         assert_eq!((rows[1].kind, rows[1].class.as_str()), (ActivityKind::Memcpy, "memcpy"));
     }
 

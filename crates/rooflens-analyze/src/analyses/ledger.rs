@@ -1,17 +1,21 @@
 //! Where did every nanosecond go?
 
+mod steps;
+
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::{PhaseKind, Phases};
 
-use crate::analyses::{Analysis, Fold};
+use crate::analyses::{Analysis, Communication, Fold};
+use crate::collectives::{self, Spent, Waiting};
 use crate::finding::{Finding, Findings};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::sequences::{self, Ran};
-use crate::ledger::{self, KernelNames, Line, Sequences, Stalls, StepAsked, is_needed, waits};
+use crate::ledger::{self, Exchange, KernelNames, Line, Sequences, Stalls, StepAsked, is_needed, waits};
 use crate::role::{Role, Roles};
-use crate::statistics::{Durations, share};
+use crate::statistics::share;
+use crate::{interval, recording};
 
 mod document;
 
@@ -29,7 +33,7 @@ activity the timeline is the host thread with the most operator time: operators,
 and as cpu_bound the host's own code between them.
 
 - `wall_ns`: the spans of all devices. `lines`: floor, inefficiency, kernels, unneeded, communication,
-  copies, launch_bound, cpu_bound, sync, dependency, dispatch, unknown; `share` is ns / wall_ns.
+  comm_wait, copies, launch_bound, cpu_bound, sync, dependency, dispatch, unknown; `share` is ns / wall_ns.
 - `floor`: the lower bound of the static model's operators at the sizes of each step, on the kernels that do them:
   operators and kernels of a step are matched in the order of execution, never by their times. `inefficiency`: the
   rest of the kernels that the model needs. Without a model or peaks both stand as `kernels`, and `not_computed` says
@@ -39,8 +43,15 @@ and as cpu_bound the host's own code between them.
   the rest; `limit` is what the roof is made of. Routed experts count those that are visited on average.
 - `missing_floor_ns`: lower bound of operators without a kernel of their own: they run inside others.
 - `unneeded`: kernels of class elementwise, activation, copy and random: a fused kernel does their work on the way.
+- `communication`: collectives with nothing else running. `comm_wait`: with several ranks, the part of it before
+  the last rank arrived at that collective, which is how much longer the kernel is than the shortest among the
+  ranks; `communication` is then the rest, the transfer. With one rank nobody can tell: `not_computed` says so.
+- `transfers`: that rest by what limits it: `latency_bound` in collectives whose transfer takes less than 50 us,
+  `bandwidth_bound` in longer ones.
 - `phases`: the same by what the steps do, `outside` for what belongs to no step; `step` and `line_steps` are
   over single steps, `shapes` what went through the model in them. `classes`, `layers`: kernel time by class and by layer.
+- `steps`: of steps with several names each counts once. `flawed`: those that `step` and `line_steps` leave out.
+  A gap in which the host waits for device work that is not in the trace is `outside`, not of the step it is in.
 - `waits`: on a host, its own code between operators, null on a device: `long_ns` in gaps of 100 us and more, `rows` by the operator
   that follows.
 - `unspent_floor_ns`: lower bound that the kernels had no room for: they were faster than the model, the device
@@ -82,6 +93,7 @@ struct Timelines {
     count: usize,
     stalls: Stalls,
     names: KernelNames,
+    spent: Vec<Spent>,
     phases: BTreeMap<Option<PhaseKind>, Phase>,
 }
 
@@ -95,14 +107,7 @@ struct Phase {
     shapes: BTreeMap<[Option<i64>; 4], usize>,
     waits: waits::Found,
     sequences: Sequences,
-}
-
-/// Steps that are through, and those of the rank at hand.
-#[derive(Default)]
-struct Steps {
-    open: HashMap<i32, Times, foldhash::fast::RandomState>,
-    wall: Durations,
-    lines: BTreeMap<Line, Durations>,
+    exchange: Exchange,
 }
 
 /// A stretch of a timeline.
@@ -127,11 +132,19 @@ impl Fold for State {
         }
     }
 
-    fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
+    fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
         // Where any rank has a device, hosts alone are not of the same kind.
-        let (timeline, timelines) =
+        let (timeline, mut timelines) =
             if self.device.count > 0 { ("device", self.device) } else { ("host", self.host) };
-        (timelines.count > 0).then(|| Box::new(timelines.ledger(timeline)) as Box<dyn Finding>)
+        let communication = earlier.get::<Communication>();
+        timelines.split(communication.map(|found| &found.waiting));
+        (timelines.count > 0).then(|| {
+            let mut ledger = timelines.ledger(timeline);
+            if let Some(reason) = communication.and_then(|found| found.not_computed.get("waits")) {
+                ledger.not_computed.insert(Line::CommWait.as_str().to_owned(), reason.clone());
+            }
+            Box::new(ledger) as Box<dyn Finding>
+        })
     }
 }
 
@@ -150,12 +163,20 @@ impl Timelines {
     fn devices(&mut self, tables: &RankTables) {
         let kernels = &tables.kernels;
         let (roles, classes) = (Roles::new(tables), ledger::Classes::new(tables));
-        let mut from = 0;
-        for same in kernels.device.chunk_by(|a, b| a == b) {
-            let rows = from..from + same.len();
-            from = rows.end;
+        // The host waited for work of before, which is not in the trace: no time of the step it waited in.
+        let unrecorded = interval::merge(recording::waits(tables).unrecorded);
+        for (_, rows) in collectives::devices(tables) {
+            let device = self.spent.len() as u32;
             self.count += 1;
-            let charged = ledger::charges(tables, &roles, rows.clone());
+            let charged = ledger::charges(tables, &roles, rows.clone(), |row, stretch| {
+                if roles.at(row) == Role::Communication {
+                    let phase = kernels.phase_id[row].get();
+                    let kind = tables.phase_kind(phase);
+                    let exchange = &mut self.phases.entry(kind).or_default().exchange;
+                    exchange.add(device, row, phase, stretch, (kernels.ts_ns[row], kernels.dur_ns[row]));
+                }
+            });
+            let mut spent = Spent::new(tables, &roles, rows.clone());
             let mut ran = Vec::new();
             for (i, ns) in rows.zip(charged) {
                 let (role, class) = (roles.at(i), classes.of(kernels.kernel_id[i]));
@@ -179,12 +200,30 @@ impl Timelines {
                     layer: kernels.layer[i].get(),
                 };
                 self.add(tables, of_row(ns, line, Some(class)));
-                if kernels.idle_before_ns[i] > 0 {
-                    let gap = Line::of_gap(kernels.gap_cause[i]);
-                    self.add(tables, of_row(kernels.idle_before_ns[i], gap, None));
+                let idle_ns = kernels.idle_before_ns[i];
+                let gap = (idle_ns > 0).then(|| (Line::of_gap(kernels.gap_cause[i]), idle_ns));
+                if let Some((gap, _)) = gap {
+                    let until = kernels.ts_ns[i];
+                    let outside = unrecorded_within(&unrecorded, (until.saturating_sub(idle_ns), until));
+                    self.add(tables, of_row(idle_ns - outside, gap, None));
+                    if outside > 0 {
+                        let nowhere = Stretch { phase: None, layer: None, ..of_row(outside, gap, None) };
+                        self.add(tables, nowhere);
+                    }
                 }
+                spent.add(kernels.ts_ns[i], class, ns, gap);
             }
             self.keep_sequences(tables, ran);
+            self.spent.push(spent);
+        }
+    }
+
+    /// Takes waiting for other ranks out of communication, now that all ranks are known.
+    fn split(&mut self, waiting: Option<&Waiting>) {
+        for phase in self.phases.values_mut() {
+            let wait_ns = phase.exchange.split(waiting);
+            phase.times[Line::Communication as usize] -= wait_ns;
+            phase.times[Line::CommWait as usize] += wait_ns;
         }
     }
 
@@ -255,7 +294,7 @@ impl Timelines {
         if let Some(layer) = stretch.layer {
             let column = match stretch.line {
                 Line::Unneeded => 1,
-                Line::Communication | Line::Copies => 2,
+                Line::Communication | Line::CommWait | Line::Copies => 2,
                 line if line.is_idle() => 3,
                 _ => 0,
             };
@@ -285,27 +324,8 @@ impl Timelines {
             floor_of: None,
             stalls: self.stalls,
             names: self.names,
+            spent: self.spent,
             not_computed: BTreeMap::from([("floor".to_owned(), reason.to_owned())]),
-        }
-    }
-}
-
-impl Steps {
-    /// Ends the steps of a rank.
-    fn close(&mut self) {
-        for (_, times) in self.open.drain() {
-            self.wall.push(sum(&times));
-            for (line, ns) in Line::ALL.iter().zip(times) {
-                // Lines that steps do not have count as 0 where others of the phase have them.
-                if ns > 0 || self.lines.contains_key(line) {
-                    let known = self.lines.entry(*line).or_default();
-                    // Steps before this one had none.
-                    for _ in known.count + 1..self.wall.count {
-                        known.push(0);
-                    }
-                    known.push(ns);
-                }
-            }
         }
     }
 }
@@ -318,12 +338,14 @@ impl Phase {
             let columns = [&phases.batch, &phases.prefill_tokens, &phases.decode_tokens, &phases.kv_tokens];
             *self.shapes.entry(columns.map(|column| column[row].get())).or_default() += 1;
         }
-        self.steps.close();
+        self.steps.close(phases, &mut self.exchange);
+        self.exchange.close_rank();
     }
 
     fn ledger(self, kind: Option<PhaseKind>, whole_ns: i64) -> PhaseLedger {
         let wall_ns = sum(&self.times);
-        let steps = self.steps.wall.count;
+        let (steps, flawed) = (self.steps.count(), self.steps.flaws());
+        let (step, line_steps) = self.steps.summary(&self.exchange);
         let class = |(class, (ns, activities)): (KernelClass, (i64, usize))| ClassLedger {
             class,
             line: line_of(class),
@@ -333,6 +355,19 @@ impl Phase {
             achieved: None,
         };
         let mut classes: Vec<ClassLedger> = self.classes.into_iter().map(class).collect();
+        if let Some(communication) = classes
+            .iter_mut()
+            .find(|row| row.class == KernelClass::Communication && self.exchange.wait_ns > 0)
+        {
+            communication.ns -= self.exchange.wait_ns;
+            let waiting = ClassLedger {
+                line: Line::CommWait,
+                activities: self.exchange.waiting,
+                ns: self.exchange.wait_ns,
+                ..communication.clone()
+            };
+            classes.push(waiting);
+        }
         classes.sort_by_key(|class| std::cmp::Reverse(class.ns));
         let layer = |(layer, [kernels_ns, unneeded_ns, moved_ns, idle_ns]): (i32, [i64; 4])| LayerLedger {
             layer,
@@ -341,26 +376,16 @@ impl Phase {
             moved_ns,
             idle_ns,
         };
-        let line_step = |(line, mut durations): (Line, Durations)| {
-            for _ in durations.count..steps {
-                durations.push(0);
-            }
-            let [p50_ns, p99_ns] = durations.summary([50, 99])?.percentiles;
-            Some(LineStep { line, p50_ns, p99_ns })
-        };
-        let step = self.steps.wall.summary([50, 90, 99]).map(|summary| {
-            let [p50_ns, p90_ns, p99_ns] = summary.percentiles;
-            StepTime { p50_ns, p90_ns, p99_ns, max_ns: summary.max }
-        });
         PhaseLedger {
             phase: kind.map_or(OUTSIDE, |kind| kind.as_str()),
             steps,
+            flawed,
             activities: self.activities,
             wall_ns,
             share: share(wall_ns, whole_ns),
             lines: lines(&self.times),
             step,
-            line_steps: self.steps.lines.into_iter().filter_map(line_step).collect(),
+            line_steps,
             shapes: self.shapes.into_iter().map(step_shape).collect(),
             classes,
             layers: self.layers.into_iter().map(layer).collect(),
@@ -371,9 +396,19 @@ impl Phase {
             kernels: Vec::new(),
             model_layers: Vec::new(),
             sequences: self.sequences,
+            transfers: self.exchange.transfers,
             waits: self.waits.finish(),
         }
     }
+}
+
+/// How much of a gap is a wait for work that was not recorded: none where that is not most of it.
+fn unrecorded_within(unrecorded: &[(i64, i64)], gap: (i64, i64)) -> i64 {
+    let from = unrecorded.partition_point(|wait| wait.1 <= gap.0);
+    let to = unrecorded.partition_point(|wait| wait.0 < gap.1);
+    let waited = interval::intersect_length(&[gap], unrecorded.get(from..to).unwrap_or_default());
+    let is_most = interval::length(gap) >= recording::LONG_WAIT_NS && waited * 2 > interval::length(gap);
+    if is_most { waited } else { 0 }
 }
 
 fn step_shape(

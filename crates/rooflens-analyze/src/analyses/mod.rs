@@ -22,12 +22,13 @@ mod parts;
 mod phases;
 mod products;
 mod server_metrics;
+mod stragglers;
 mod trace;
 mod verdict;
 
 pub use classes::{ClassStat, Classes};
 pub use comm_calls::{CommCalls, CommSize};
-pub use communication::{CollectiveStat, Communication, RankWait};
+pub use communication::{CollectiveStat, Communication, Link, RankWait};
 pub use devices::{DeviceTime, Devices, Timeline};
 pub use engine_layers::{EngineLayer, EngineLayers, LayerGroup};
 pub use frames::{FrameStat, Frames};
@@ -46,14 +47,16 @@ pub use memory::{DeviceMemory, Memory, MemoryAtEnd, SiteMemory};
 pub use modules::{LayerStat, ModuleStat, Modules};
 pub use operators::{OperatorStat, Operators, ShapeStat};
 pub use parts::{PartStat, Parts, PartsOfPhase};
-pub use phases::{PhaseExample, PhaseStat, Phases};
+pub use phases::{Extent, FlawedSteps, PhaseExample, PhaseRole, PhaseStat, Phases};
 pub use products::{ProductStat, Products};
 pub use server_metrics::{DeviceMetrics, Gauge, ModelMetrics, Over, ServerMetrics};
+pub use stragglers::{Excess, Straggler, Stragglers};
 pub use trace::Trace;
 pub use verdict::{Claim, Verdict};
 
 use rooflens_schema::{Note, RankTables};
 
+pub use crate::collectives::Algorithm;
 use crate::finding::{Finding, Findings, NotComputed};
 
 /// A question and how to answer it.
@@ -94,13 +97,14 @@ pub const ALL: &[&dyn Analysis] = &[
     &launches::LaunchesAnalysis,
     &gaps::GapsAnalysis,
     &late_host::LateHostAnalysis,
+    &communication::CommunicationAnalysis,
     &ledger::LedgerAnalysis,
+    &stragglers::StragglersAnalysis,
     &modules::ModulesAnalysis,
     &parts::PartsAnalysis,
     &products::ProductsAnalysis,
     &frames::FramesAnalysis,
     &memory::MemoryAnalysis,
-    &communication::CommunicationAnalysis,
     &comm_calls::CommCallsAnalysis,
     &gemms::GemmsAnalysis,
     &engine_layers::EngineLayersAnalysis,

@@ -1,15 +1,16 @@
 //! How long do steps and phases take, and which are slow?
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use rooflens_schema::tables::{PhaseKind, PhaseSource};
+use rooflens_schema::tables::{PhaseKind, PhaseSource, Phases as Table};
 use rooflens_schema::{NameId, Opt, RankTables};
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
+use crate::interval;
 use crate::statistics::{mean, percentile, rise, share};
 
 /// Steps, phases and annotated ranges, grouped by what they are.
@@ -20,33 +21,31 @@ pub struct Phases(pub Vec<PhaseStat>);
 /// A group of like ranges: all `ProfilerStep#n`, all decode steps of an engine …
 #[derive(Debug, Clone, Serialize)]
 pub struct PhaseStat {
-    /// Common name, numbers taken out: `ProfilerStep#*`.
+    /// Common name, numbers taken out: `ProfilerStep#*`. Of several names of a step, the engine's.
     pub name: String,
+    /// The other names of the same steps.
+    pub also_named: Vec<String>,
+    /// Whether the ranges are steps.
+    pub role: PhaseRole,
     /// What the ranges do.
     pub kind: PhaseKind,
     /// Who says so.
     pub source: PhaseSource,
     /// How many ranges.
     pub count: usize,
-    /// Sum of durations.
-    pub total_ns: i64,
-    /// Mean duration.
-    pub mean_ns: f64,
-    /// Shortest.
-    pub min_ns: i64,
-    /// Median.
-    pub p50_ns: i64,
-    /// 90th percentile.
-    pub p90_ns: i64,
-    /// 99th percentile.
-    pub p99_ns: i64,
-    /// Longest.
-    pub max_ns: i64,
+    /// Ranges whose time is not a step's, by reason. Left out of every statistic here, unless all are flawed.
+    pub flawed: Vec<FlawedSteps>,
+    /// From beginning to end on the host; null for ranges of a device.
+    pub host: Option<Extent>,
+    /// From the start of the first activity to the end of the last; null where there is none.
+    pub device_span: Option<Extent>,
+    /// Union of the activities; null where there is none.
+    pub device_busy: Option<Extent>,
+    /// Whose durations `drift`, `slowest` and `durations_ns` are of: `device` (`device_span`) or `host`.
+    pub timeline: &'static str,
     /// Change of duration from first to last range by a straight line through all, as a share of
     /// the mean; `None` for fewer than eight ranges.
     pub drift: Option<f64>,
-    /// Mean device time inside; `None` where nothing could be attributed.
-    pub device_busy_ns: Option<f64>,
     /// Device time / time from beginning to end on host and device together, over all ranges.
     pub device_busy_share: Option<f64>,
     /// Mean number of device activities.
@@ -67,6 +66,71 @@ pub struct PhaseStat {
     pub durations_ns: Vec<i64>,
 }
 
+/// What a range is to the steps of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseRole {
+    /// It is a step.
+    Step,
+    /// It holds steps that say more, as `ProfilerStep#3` around steps of an engine.
+    HoldsSteps,
+    /// Any other annotated range.
+    Range,
+}
+
+impl PhaseRole {
+    /// The word in JSON and tables.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PhaseRole::Step => "step",
+            PhaseRole::HoldsSteps => "holds_steps",
+            PhaseRole::Range => "range",
+        }
+    }
+}
+
+/// Steps whose time is not a step's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FlawedSteps {
+    /// `cut`, `profiler` or `unrecorded_work`.
+    pub reason: String,
+    /// How many.
+    pub steps: usize,
+}
+
+/// Durations of ranges on one timeline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Extent {
+    /// Sum.
+    pub total_ns: i64,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Shortest.
+    pub min_ns: i64,
+    /// Median.
+    pub p50_ns: i64,
+    /// 90th percentile.
+    pub p90_ns: i64,
+    /// 99th percentile.
+    pub p99_ns: i64,
+    /// Longest.
+    pub max_ns: i64,
+}
+
+impl Extent {
+    /// Of durations, which are re-ordered; none of none.
+    #[must_use]
+    pub fn of(durations: &mut [i64]) -> Option<Self> {
+        let total_ns = durations.iter().fold(0i64, |sum, dur_ns| sum.saturating_add(*dur_ns));
+        let mean_ns = mean(total_ns, durations.len());
+        let [min_ns, p50_ns, p90_ns, p99_ns, max_ns] =
+            [0, 50, 90, 99, 100].map(|percent| percentile(durations, percent));
+        let (min_ns, p50_ns, p90_ns) = (min_ns?, p50_ns?, p90_ns?);
+        Some(Extent { total_ns, mean_ns, min_ns, p50_ns, p90_ns, p99_ns: p99_ns?, max_ns: max_ns? })
+    }
+}
+
 /// One range.
 #[derive(Debug, Clone, Serialize)]
 pub struct PhaseExample {
@@ -74,24 +138,34 @@ pub struct PhaseExample {
     pub name: String,
     /// Rank.
     pub rank: i32,
-    /// Start, since the run's clock base.
+    /// Start, since the run's clock base: on the host, or on the device for a range of a device.
     pub ts_ns: i64,
-    /// Duration.
+    /// Duration on the `timeline` of its group.
     pub dur_ns: i64,
 }
 
 const EXPLAIN: &str = "\
 Steps, phases and annotated ranges, grouped by source, kind and name with numbers replaced by `*`, all
-ranks together. Steps and phases come before plain ranges, in the order engine, profiler_step, pattern,
-annotation, device_annotation, and then most time first.
+ranks together. Steps come before ranges that hold steps and plain ranges, in the order engine,
+profiler_step, pattern, annotation, device_annotation, and then most time first. A range that the profiler
+recorded on the host and again on the device is one row.
 
-- `count`, `total_ns`, `mean_ns`, `min_ns`, `max_ns`: of the ranges' durations, ns.
-- `p50_ns`, `p90_ns`, `p99_ns`: percentiles by nearest rank, exact.
+- `role`: `step`; `holds_steps`, a range around steps that say more; `range`, any other. Annotations of one
+  kind that nest or overlap on one timeline are one step: `also_named` has its other names.
+- `count`: ranges, flawed ones included.
+- `flawed`: steps whose time is not a step's. `profiler`: the profiler was started or stopped in them, or its
+  own work covers 1 % of them. `unrecorded_work`: for 1 % of them the host waited for device work that is not
+  in the trace. `cut`: the recording ended in them. No statistic counts them, unless every step is flawed.
+- `host`: from begin to end on the host. A host runs ahead of its device, so this is not how long a step takes.
+- `device_span`: from the start of the first activity to the end of the last. `device_busy`: union of the
+  activities. All three have `total_ns`, `mean_ns`, `min_ns`, `max_ns`, and `p50_ns`, `p90_ns`, `p99_ns` by
+  nearest rank, exact.
+- `timeline`: `device` where every range has a `device_span`, else `host`: what `drift`, `slowest` and
+  `durations_ns` are of.
 - `drift`: rise of a least-squares line through the durations in order of start, from the first range
-  to the last, / mean_ns. 0.1: the last take a tenth of the mean longer. Null below eight ranges.
+  to the last, / mean. 0.1: the last take a tenth of the mean longer. Null below eight ranges.
   Ranks share the slope, each at its own level.
-- `device_busy_ns`: union of the activities that belong to a range, mean, ns.
-- `device_busy_share`: sum of the same / sum of the times from where a range begins, on the host or on
+- `device_busy_share`: sum of device_busy / sum of the times from where a range begins, on the host or on
   the device, to where it has ended on both.
 - `activities`, `launches`: device activities and launching calls in a range, mean.
 - `batch`: sequences in the batch, mean. `prefill_tokens`, `decode_tokens`: sums over all ranges.
@@ -123,18 +197,15 @@ impl Analysis for PhasesAnalysis {
 
 #[derive(Default)]
 struct State {
-    groups: BTreeMap<(PhaseSource, PhaseKind, Arc<str>), Group>,
+    groups: BTreeMap<(PhaseRole, PhaseSource, PhaseKind, Arc<str>), Group>,
 }
 
 #[derive(Default)]
 struct Group {
     /// Rank by rank, each in order of start.
     ranges: Vec<Span>,
-    slowest: Vec<PhaseExample>,
-    busy: Known,
-    /// Time from the beginning to the end, host and device together, of the ranges whose device time
-    /// is known.
-    busy_of_ns: i64,
+    also_named: BTreeSet<Arc<str>>,
+    flaws: BTreeMap<String, usize>,
     activities: Known,
     launches: Known,
     batch: Known,
@@ -143,11 +214,17 @@ struct Group {
     confidence: (f64, usize),
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Span {
+    name: Arc<str>,
     rank: i32,
     ts_ns: i64,
-    dur_ns: i64,
+    host_ns: Option<i64>,
+    device_ns: Option<i64>,
+    busy_ns: Option<i64>,
+    /// Host and device together.
+    whole_ns: i64,
+    is_flawed: bool,
 }
 
 /// The sum of a value that not every range has.
@@ -182,52 +259,90 @@ const DRIFT_NEEDS: usize = 8;
 impl Fold for State {
     fn rank(&mut self, tables: &RankTables) {
         let phases = &tables.phases;
-        let mut patterns: HashMap<NameId, Arc<str>> = HashMap::new();
+        let are_steps = phases.are_steps();
+        let on_host: HashSet<NameId> =
+            (0..phases.len()).filter(|&i| !phases.device[i].is_some()).map(|i| phases.name_id[i]).collect();
+        let names = names_of_steps(phases);
+        let mut texts: HashMap<NameId, (Arc<str>, Arc<str>)> = HashMap::new();
+        let mut text = |row: usize| {
+            let id = phases.name_id[row];
+            let made = || (tables.names.get(id).into(), pattern(tables.names.get(id)).into());
+            texts.entry(id).or_insert_with(made).clone()
+        };
         for i in 0..phases.len() {
-            let name_id = phases.name_id[i];
-            let pattern =
-                patterns.entry(name_id).or_insert_with(|| pattern(tables.names.get(name_id)).into());
-            let key = (phases.source[i], phases.kind[i], Arc::clone(pattern));
+            let is_name = phases.step_id[i].get().is_some_and(|step| step != i as i32);
+            let drawn_again =
+                phases.source[i] == PhaseSource::DeviceAnnotation && on_host.contains(&phases.name_id[i]);
+            if is_name || drawn_again {
+                continue;
+            }
+            let role = match phases.kind[i] {
+                _ if are_steps[i] => PhaseRole::Step,
+                PhaseKind::Range => PhaseRole::Range,
+                _ => PhaseRole::HoldsSteps,
+            };
+            let others = names.get(&(i as i32)).map_or(&[][..], Vec::as_slice);
+            let all = || others.iter().copied().chain([i]);
+            let best = all().min_by_key(|&row| (order(phases.source[row]), row)).unwrap_or(i);
+            let (name, pattern) = text(best);
+            let key = (role, phases.source[best], phases.kind[i], Arc::clone(&pattern));
             let group = self.groups.entry(key).or_default();
-            let span = Span { rank: tables.rank, ts_ns: phases.ts_ns[i], dur_ns: phases.dur_ns[i] };
-            group.ranges.push(span);
-            group.offer(span, tables.names.get(name_id));
-            group.busy.add(phases.device_busy_ns[i]);
-            if phases.device_busy_ns[i].is_some() {
-                // The device may begin, and mostly ends, after the host: the step lasts until both are done.
-                let end = phases.ts_ns[i].saturating_add(phases.dur_ns[i]);
-                let first = phases.device_first_ns[i].get().unwrap_or(span.ts_ns).min(span.ts_ns);
-                let last = phases.device_last_ns[i].get().unwrap_or(end).max(end);
-                group.busy_of_ns = group.busy_of_ns.saturating_add(last.saturating_sub(first));
-            }
-            group.activities.add(phases.activities[i]);
-            group.launches.add(phases.launches[i]);
-            group.batch.add(phases.batch[i]);
-            group.prefill_tokens.add(phases.prefill_tokens[i]);
-            group.decode_tokens.add(phases.decode_tokens[i]);
-            if let Some(confidence) = phases.confidence[i] {
-                group.confidence = (group.confidence.0 + confidence, group.confidence.1 + 1);
-            }
+            group.also_named.extend(all().map(|row| text(row).1).filter(|other| *other != pattern));
+            group.add(tables, i, name);
         }
     }
 
     fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
         let groups = self.groups.into_iter();
         let mut found: Vec<PhaseStat> =
-            groups.map(|((source, kind, name), group)| group.stat(source, kind, &name)).collect();
+            groups.map(|((role, source, kind, name), group)| group.stat(role, source, kind, &name)).collect();
         // Stable, and the map was in order: ties stay by source, kind and name.
-        found.sort_by_key(|row| (!row.is_step(), order(row.source), Reverse(row.total_ns)));
+        found.sort_by_key(|row| {
+            let total = row.host.as_ref().or(row.device_span.as_ref()).map_or(0, |extent| extent.total_ns);
+            (row.role, order(row.source), Reverse(total))
+        });
         (!found.is_empty()).then(|| Box::new(Phases(found)) as Box<dyn Finding>)
     }
 }
 
+/// The rows that are further names of each step.
+fn names_of_steps(phases: &Table) -> HashMap<i32, Vec<usize>> {
+    let mut names: HashMap<i32, Vec<usize>> = HashMap::new();
+    for row in 0..phases.len() {
+        if let Some(step) = phases.step_id[row].get().filter(|step| *step != row as i32) {
+            names.entry(step).or_default().push(row);
+        }
+    }
+    names
+}
+
 impl PhaseStat {
-    /// Whether the ranges are steps or phases, not just annotated, and lie on the host's timeline or
-    /// were found by Rooflens.
+    /// Whether the ranges are steps, not just annotated.
     pub fn is_step(&self) -> bool {
-        self.kind != PhaseKind::Range && self.source != PhaseSource::DeviceAnnotation
+        self.role == PhaseRole::Step
+    }
+
+    /// How long they take, on the timeline that tells best.
+    pub fn extent(&self) -> Option<&Extent> {
+        match self.timeline {
+            DEVICE => self.device_span.as_ref(),
+            _ => self.host.as_ref(),
+        }
+    }
+
+    /// The key of [`PhaseStat::extent`] in JSON.
+    pub(crate) fn extent_key(&self) -> &'static str {
+        if self.timeline == DEVICE { "device_span" } else { "host" }
+    }
+
+    /// Mean device time inside.
+    pub fn device_busy_ns(&self) -> Option<f64> {
+        self.device_busy.as_ref().map(|busy| busy.mean_ns)
     }
 }
+
+const DEVICE: &str = "device";
+const HOST: &str = "host";
 
 impl Phases {
     /// The steps with the most time, of the source that knows best what they do.
@@ -261,145 +376,114 @@ fn pattern(name: &str) -> String {
 }
 
 impl Group {
-    /// Keeps a range if it is among the slowest; the name is copied only then.
-    fn offer(&mut self, Span { rank, ts_ns, dur_ns }: Span, name: &str) {
-        let key = |example: &PhaseExample| (Reverse(example.dur_ns), example.rank, example.ts_ns);
-        let at = self.slowest.partition_point(|example| key(example) <= (Reverse(dur_ns), rank, ts_ns));
-        if at < SLOWEST {
-            self.slowest.insert(at, PhaseExample { name: name.to_owned(), rank, ts_ns, dur_ns });
-            self.slowest.truncate(SLOWEST);
+    fn add(&mut self, tables: &RankTables, i: usize, name: Arc<str>) {
+        let phases = &tables.phases;
+        let (start, end) = interval::span(phases.ts_ns[i], phases.dur_ns[i]);
+        let worked = phases.activities[i].get().is_some_and(|activities| activities > 0);
+        let on_device = phases.device_first_ns[i].get().zip(phases.device_last_ns[i].get());
+        // The device may begin, and mostly ends, after the host: the step lasts until both are done.
+        let whole = on_device.map_or((start, end), |(first, last)| (first.min(start), last.max(end)));
+        let is_device_range = phases.device[i].is_some();
+        let device = on_device.or(is_device_range.then_some((start, end)));
+        let flaw = phases.excluded[i].as_ref();
+        if let Some(flaw) = flaw {
+            *self.flaws.entry(flaw.clone()).or_default() += 1;
+        }
+        self.ranges.push(Span {
+            name,
+            rank: tables.rank,
+            ts_ns: start,
+            host_ns: (!is_device_range).then_some(phases.dur_ns[i]),
+            device_ns: device.map(interval::length),
+            busy_ns: phases.device_busy_ns[i].get().filter(|_| worked),
+            whole_ns: interval::length(whole),
+            is_flawed: flaw.is_some(),
+        });
+        self.activities.add(phases.activities[i]);
+        self.launches.add(phases.launches[i]);
+        self.batch.add(phases.batch[i]);
+        self.prefill_tokens.add(phases.prefill_tokens[i]);
+        self.decode_tokens.add(phases.decode_tokens[i]);
+        if let Some(confidence) = phases.confidence[i] {
+            self.confidence = (self.confidence.0 + confidence, self.confidence.1 + 1);
         }
     }
 
-    fn stat(mut self, source: PhaseSource, kind: PhaseKind, name: &str) -> PhaseStat {
-        let mut durations: Vec<i64> = self.ranges.iter().map(|range| range.dur_ns).collect();
-        let count = durations.len();
-        let total_ns = durations.iter().fold(0i64, |sum, dur_ns| sum.saturating_add(*dur_ns));
-        let mean_ns = mean(total_ns, count);
-        let mut series = Vec::new();
-        let mut rest = durations.as_slice();
-        for rank in self.ranges.chunk_by(|a, b| a.rank == b.rank) {
-            let (of_rank, after) = rest.split_at(rank.len());
-            series.push(of_rank);
-            rest = after;
+    fn stat(mut self, role: PhaseRole, source: PhaseSource, kind: PhaseKind, name: &str) -> PhaseStat {
+        let count = self.ranges.len();
+        if self.ranges.iter().any(|range| !range.is_flawed) {
+            self.ranges.retain(|range| !range.is_flawed);
         }
-        let drift = (count >= DRIFT_NEEDS && mean_ns > 0.0)
-            .then(|| rise(series.into_iter()).map(|rise| rise / mean_ns))
-            .flatten();
-        let mut at = |percent| percentile(&mut durations, percent).unwrap_or_default();
-        let (min_ns, p50_ns, p90_ns, p99_ns, max_ns) = (at(0), at(50), at(90), at(99), at(100));
+        let extent = |part: fn(&Span) -> Option<i64>| {
+            Extent::of(&mut self.ranges.iter().filter_map(part).collect::<Vec<i64>>())
+        };
+        let (host, device_span, device_busy) =
+            (extent(|range| range.host_ns), extent(|range| range.device_ns), extent(|range| range.busy_ns));
+        let busy_of_ns = self.ranges.iter().filter(|range| range.busy_ns.is_some());
+        let busy_of_ns = busy_of_ns.fold(0i64, |sum, range| sum.saturating_add(range.whole_ns));
+        let device_busy_share =
+            device_busy.as_ref().filter(|_| busy_of_ns > 0).map(|busy| share(busy.total_ns, busy_of_ns));
+        let is_on_device = self.ranges.iter().all(|range| range.device_ns.is_some());
+        let duration =
+            |range: &Span| if is_on_device { range.device_ns } else { range.host_ns }.unwrap_or_default();
+        let durations: Vec<i64> = self.ranges.iter().map(duration).collect();
+        let drift = drift(&self.ranges, &durations);
         self.ranges.sort_by_key(|range| (range.ts_ns, range.rank));
-        let charted = count.min(CHARTED);
-        let durations_ns = (0..charted).map(|i| self.ranges[i * count / charted].dur_ns).collect();
+        let charted = self.ranges.len().min(CHARTED);
+        let picked = (0..charted).map(|i| duration(&self.ranges[i * self.ranges.len() / charted]));
+        let durations_ns = picked.collect();
+        self.ranges.sort_by_key(|range| (Reverse(duration(range)), range.rank, range.ts_ns));
+        let example = |range: &Span| PhaseExample {
+            name: range.name.to_string(),
+            rank: range.rank,
+            ts_ns: range.ts_ns,
+            dur_ns: duration(range),
+        };
+        let flawed = self.flaws.iter();
         PhaseStat {
             name: name.to_owned(),
+            also_named: self.also_named.iter().map(ToString::to_string).collect(),
+            role,
             kind,
             source,
             count,
-            total_ns,
-            mean_ns,
-            min_ns,
-            p50_ns,
-            p90_ns,
-            p99_ns,
-            max_ns,
+            flawed: flawed
+                .map(|(reason, steps)| FlawedSteps { reason: reason.clone(), steps: *steps })
+                .collect(),
+            host,
+            device_span,
+            device_busy,
+            timeline: if is_on_device { DEVICE } else { HOST },
             drift,
-            device_busy_ns: self.busy.mean(),
-            device_busy_share: self
-                .busy
-                .sum()
-                .filter(|_| self.busy_of_ns > 0)
-                .map(|busy| share(busy, self.busy_of_ns)),
+            device_busy_share,
             activities: self.activities.mean(),
             launches: self.launches.mean(),
             batch: self.batch.mean(),
             prefill_tokens: self.prefill_tokens.sum(),
             decode_tokens: self.decode_tokens.sum(),
             confidence: (self.confidence.1 > 0).then(|| self.confidence.0 / self.confidence.1 as f64),
-            slowest: self.slowest,
+            slowest: self.ranges.iter().take(SLOWEST).map(example).collect(),
             durations_ns,
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample::{Sample, findings};
-
-    #[test]
-    fn numbers_are_taken_out_of_names() {
-        assert_eq!(pattern("ProfilerStep#12"), "ProfilerStep#*");
-        assert_eq!(
-            pattern("execute_context_1(888_788544)_generation_0(0)"),
-            "execute_context_*(*_*)_generation_*(*)"
-        );
-        assert_eq!(pattern("forward"), "forward");
+/// The rise of durations over each rank's ranges, as a share of their mean.
+fn drift(ranges: &[Span], durations: &[i64]) -> Option<f64> {
+    let total = durations.iter().fold(0i64, |sum, dur_ns| sum.saturating_add(*dur_ns));
+    let mean_ns = mean(total, durations.len());
+    if durations.len() < DRIFT_NEEDS || mean_ns <= 0.0 {
+        return None;
     }
-
-    #[test]
-    fn steps_are_grouped_and_described() {
-        // Ten decode steps of 100, 110 … 190 ns: mean 145, and the line rises by 90 = 0.62 means.
-        // Half of the time the device is busy: 50, 55 … 95, in sum 725 of 1450.
-        let mut sample = Sample::new(0);
-        for i in 0..10 {
-            let dur = 100 + 10 * i;
-            sample.phase(
-                i * 1000,
-                dur,
-                &format!("step[DECODE bs={i}]"),
-                PhaseKind::Decode,
-                PhaseSource::Engine,
-            );
-            sample.work(dur / 2, 40, 3);
-        }
-        sample.phase(20_000, 90_000, "warm up", PhaseKind::Range, PhaseSource::Annotation);
-        let found = findings(&[sample.tables]);
-        let rows = &found.get::<Phases>().expect("phases").0;
-        assert_eq!(rows.len(), 2);
-        let step = &rows[0];
-        assert_eq!(
-            (step.name.as_str(), step.count, step.total_ns, step.mean_ns),
-            ("step[DECODE bs=*]", 10, 1450, 145.0)
-        );
-        assert_eq!(
-            (step.min_ns, step.p50_ns, step.p90_ns, step.p99_ns, step.max_ns),
-            (100, 140, 180, 190, 190)
-        );
-        assert!((step.drift.expect("ten ranges") - 90.0 / 145.0).abs() < 1e-9);
-        assert_eq!((step.device_busy_ns, step.device_busy_share), (Some(72.5), Some(0.5)));
-        assert_eq!((step.activities, step.launches, step.batch), (Some(40.0), Some(3.0), None));
-        let slowest: Vec<_> = step.slowest.iter().map(|range| (range.name.as_str(), range.dur_ns)).collect();
-        assert_eq!(
-            slowest,
-            [("step[DECODE bs=9]", 190), ("step[DECODE bs=8]", 180), ("step[DECODE bs=7]", 170)]
-        );
-        assert_eq!(step.durations_ns, [100, 110, 120, 130, 140, 150, 160, 170, 180, 190]);
-        assert_eq!((rows[1].name.as_str(), rows[1].drift, rows[1].launches), ("warm up", None, None));
+    let mut series = Vec::new();
+    let mut rest = durations;
+    for rank in ranges.chunk_by(|a, b| a.rank == b.rank) {
+        let (of_rank, after) = rest.split_at(rank.len());
+        series.push(of_rank);
+        rest = after;
     }
-
-    #[test]
-    fn ranks_share_a_group_and_many_durations_are_thinned() {
-        let rank = |number: i32| {
-            let mut sample = Sample::new(number);
-            for i in 0..1500 {
-                let dur = 10 + i64::from(number);
-                sample.phase(
-                    i * 100,
-                    dur,
-                    &format!("ProfilerStep#{i}"),
-                    PhaseKind::Step,
-                    PhaseSource::ProfilerStep,
-                );
-            }
-            sample.tables
-        };
-        let found = findings(&[rank(0), rank(1)]);
-        let rows = &found.get::<Phases>().expect("phases").0;
-        assert_eq!((rows.len(), rows[0].count, rows[0].durations_ns.len()), (1, 3000, 2000));
-        // Each rank is flat at its own level, so nothing drifts.
-        assert_eq!(rows[0].drift, Some(0.0));
-        let slowest: Vec<_> = rows[0].slowest.iter().map(|range| (range.rank, range.ts_ns)).collect();
-        assert_eq!(slowest, [(1, 0), (1, 100), (1, 200)]);
-    }
+    rise(series.into_iter()).map(|rise| rise / mean_ns)
 }
+
+#[cfg(test)]
+mod tests;

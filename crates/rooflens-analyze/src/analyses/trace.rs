@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rooflens_schema::RankTables;
+use rooflens_schema::tables::ApiKind;
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
@@ -24,6 +25,10 @@ pub struct Trace {
     pub world_size: Option<i32>,
     /// Devices with activity.
     pub devices: usize,
+    /// Devices that the files list, with activity or without.
+    pub devices_listed: usize,
+    /// Calls that launch kernels or graphs, in ranks without device activity.
+    pub launches_without_device: usize,
     /// From the earliest record to the end of the latest.
     pub span_ns: i64,
     /// Wall clock of the earliest record, since 1970, where known.
@@ -38,11 +43,21 @@ pub struct Trace {
     pub properties: BTreeMap<String, String>,
 }
 
+impl Trace {
+    /// Whether a device was at work whose events are not in the trace.
+    #[must_use]
+    pub fn lost_device(&self) -> bool {
+        self.devices == 0 && (self.launches_without_device > 0 || self.devices_listed > 0)
+    }
+}
+
 const EXPLAIN: &str = "\
 - `sources`: file names, at most ten.
 - `events`: records in the files, read or not.
 - `ranks`: files read; `world_size` is how many the job claims to have.
 - `devices`: (rank, device) pairs with activity.
+- `devices_listed`: (rank, device) pairs that the files list. `launches_without_device`: calls that launch kernels or
+  graphs, in ranks without device activity. One of them above 0 and no `devices`: the device events are missing.
 - `span_ns`: latest end - earliest start over all ranks, ns; on the wall clock where every rank tells it.
 - `rows`: rows of each table, all ranks together.
 - `properties`: versions and switches of the first rank's source.
@@ -94,6 +109,11 @@ impl Fold for State {
         found.ranks += 1;
         found.world_size = found.world_size.max(meta.world_size);
         found.devices += distinct(&tables.kernels.device);
+        found.devices_listed += tables.devices.len();
+        if tables.kernels.is_empty() {
+            let launching = |kind: &&ApiKind| matches!(kind, ApiKind::Launch | ApiKind::GraphLaunch);
+            found.launches_without_device += tables.api.kind.iter().filter(launching).count();
+        }
         found.microsecond_clock |= meta.microsecond_clock;
         for name in tables.devices.name.iter().filter(|name| !name.is_empty()) {
             if !found.hardware.contains(name) {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::analyses::{
     Analysis, Check, ClassStat, Classes, Communication, DeviceMemory, DeviceTime, Devices, Fold, FrameStat,
     Frames, GapStat, Gaps, Health, KernelStat, Kernels, Launches, Ledger, Memory, OperatorStat, Operators,
-    PhaseStat, Phases,
+    PhaseStat, Phases, Trace,
 };
 use crate::finding::{Finding, Findings};
 use crate::role::UNKNOWN_CLASS;
@@ -199,17 +199,39 @@ impl<'a> Known<'a> {
         Some(format!("An allocator alone: at the peak {share} of what it reserved was allocated{most}."))
     }
 
-    fn without_device(&self) -> Said {
-        let launches = self.launches.map_or(0, |found| (found.launches + found.graph_launches) as i64);
-        if launches > 0 {
-            return Said::new(format!(
-                "No device activity was recorded, though the host made {}: record with the device's activities on.",
-                things(launches, "launch", "launches")
-            ));
+    fn lost_device(&self) -> Option<&Trace> {
+        self.earlier.get::<Trace>().filter(|trace| trace.lost_device())
+    }
+
+    /// Of a trace whose device was at work, but whose device events are not there.
+    fn of_lost_device(&self, trace: &Trace) -> String {
+        let cut = self.checks.iter().any(|check| check.name == "data_loss" && !check.ok);
+        let why = match cut {
+            true => "the file is cut off or damaged",
+            false => "record with the device's activities on",
+        };
+        match trace.launches_without_device as i64 {
+            0 => {
+                let names = trace.hardware.join(", ");
+                let of = if names.is_empty() { String::new() } else { format!(" of {names}") };
+                format!("The device events{of} are missing: {why}. What is left shows the host only.")
+            }
+            1 => format!("The device events are missing: 1 launch has no kernel; {why}."),
+            launches => {
+                let launches = things(launches, "launch", "launches");
+                format!("The device events are missing: {launches} have no kernel; {why}.")
+            }
         }
-        let step = self.step.map(|(at, step)| {
+    }
+
+    fn without_device(&self) -> Said {
+        if let Some(trace) = self.lost_device() {
+            return Said::new(self.of_lost_device(trace));
+        }
+        let step = self.step.and_then(|(at, step)| Some((at, step, step.extent()?)));
+        let step = step.map(|(at, step, extent)| {
             Said::new(format!("; a {} takes ", step_word(step.kind)))
-                .time("step", step.p50_ns as f64, format!("phases[{at}].p50_ns"))
+                .time("step", extent.p50_ns as f64, format!("phases[{at}].{}.p50_ns", step.extent_key()))
                 .say(" (median)")
         });
         if self.operators.is_empty() {
@@ -375,8 +397,8 @@ mod tests {
 
         let mut sample = Sample::new(0);
         sample.api(1, 0, 5, "cudaLaunchKernel", ApiKind::Launch, Some(1));
-        let expected = "No device activity was recorded, though the host made 1 launch: record with the device's \
-                        activities on.";
+        let expected =
+            "The device events are missing: 1 launch has no kernel; record with the device's activities on.";
         assert_eq!(verdict(sample.tables).sentence, expected);
         let expected = "The trace has neither device activity nor operators.";
         assert_eq!(verdict(Sample::new(0).tables).sentence, expected);

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::account::{self, Account};
 use super::false_discovery::adjusted;
 use super::matching::Matching;
 use super::rank_sum::rank_sum;
-use super::ratio::{FEWEST, Ratio, percentile, ratio};
-use super::timeline::{END, Step, Timeline};
+use super::ratio::{FEWEST, Ratio, ratio};
+use super::timeline::{END, Item, Step, Timeline};
 use crate::kernel_catalog::{self, ActivityHint};
 
 /// Changes below this share of a line are never called one.
@@ -18,7 +19,7 @@ pub const LEVEL: f64 = 0.05;
 
 /// Most names of a side in a label; of more, the one that takes longest stands for all.
 const SHOWN: usize = 2;
-/// Most characters of a name in a label that has several: the numbers beside it must be seen.
+/// Most characters of a name in a label that has several.
 const LETTERS: usize = 26;
 
 /// What became of a piece of work.
@@ -27,18 +28,18 @@ const LETTERS: usize = 26;
 pub enum How {
     /// It is there on both sides.
     Same,
-    /// One name stands in the place of another.
+    /// One kernel is in the place of another, or other variants of one kernel are.
     Renamed,
-    /// Fewer stand in the place of several.
+    /// One kernel does what several did, within the same operator, module or layer.
     Fused,
-    /// More stand in the place of one or some.
+    /// Several kernels do what one did, within the same operator, module or layer.
     Split,
-    /// As many others stand in the place of several.
+    /// Other kernels do the work of the same operator.
     Replaced,
-    /// Only B has it.
-    New,
-    /// Only A has it.
-    Gone,
+    /// Nothing of A matches it.
+    OnlyInB,
+    /// Nothing of B matches it.
+    OnlyInA,
 }
 
 /// One line: work, or the wait before it.
@@ -50,6 +51,10 @@ pub struct Line {
     pub what: &'static str,
     /// What became of it.
     pub how: How,
+    /// Its kernel class: on the side where it takes longer.
+    pub class: &'static str,
+    /// The operator, module or layer that encloses it on both sides, where that is what it was matched by.
+    pub inside: Option<String>,
     /// Names in A.
     pub a_names: Vec<String>,
     /// Names in B.
@@ -58,13 +63,13 @@ pub struct Line {
     pub label: String,
     /// What it is made on in A and in B, where that differs.
     pub types: Option<(String, String)>,
-    /// Calls a step in A.
+    /// Calls per step in A.
     pub a_count: f64,
-    /// Calls a step in B.
+    /// Calls per step in B.
     pub b_count: f64,
-    /// Time a step in A: the median over steps.
+    /// Time per step in A: the mean over its typical steps, see [`typical`]. The lines of a phase add up to its step.
     pub a_ns: f64,
-    /// Time a step in B.
+    /// Time per step in B.
     pub b_ns: f64,
     /// `b_ns − a_ns`.
     pub delta_ns: f64,
@@ -90,9 +95,9 @@ pub struct PhaseChange {
     pub a_steps: usize,
     /// Steps in B.
     pub b_steps: usize,
-    /// Median step in A: work and waits.
+    /// Wall time of a typical step in A: work and idle.
     pub a_ns: f64,
-    /// Median step in B.
+    /// The same in B.
     pub b_ns: f64,
     /// B / A; null where there are too few steps.
     pub ratio: Option<Ratio>,
@@ -106,6 +111,8 @@ pub struct PhaseChange {
 pub struct TimelineChange {
     /// Phases of both.
     pub phases: Vec<PhaseChange>,
+    /// Where the time went on both sides: the whole trace, where both have as many steps, and each phase.
+    pub accounts: Vec<Account>,
     /// Lines: changes first, largest first, then the rest.
     pub lines: Vec<Line>,
     /// Phases that only A has.
@@ -134,6 +141,7 @@ pub fn places<'a>(
     let mut places: Vec<PlaceChange> = compared.collect();
     // To look at more places is to ask more questions.
     judge(places.iter_mut().flat_map(|place| &mut place.change.lines).collect());
+    account::judge(places.iter_mut().flat_map(|place| &mut place.change.accounts));
     places.iter_mut().for_each(|place| place.change.sort());
     let largest = |place: &PlaceChange| {
         place.change.lines.first().filter(|line| line.is_change).map_or(0.0, |line| place.change.size(line))
@@ -141,6 +149,13 @@ pub fn places<'a>(
     // Sorting is stable: where nothing changed, the first stays first.
     places.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
     places
+}
+
+/// Where the time of several places together went: the mean per place, or per step of any place.
+pub fn all_places(pairs: &[(&Timeline, &Timeline)]) -> Vec<Account> {
+    let mut accounts = account::of_places(pairs);
+    account::judge(accounts.iter_mut());
+    accounts
 }
 
 /// Compares two timelines.
@@ -180,6 +195,7 @@ fn unjudged(a: &Timeline, b: &Timeline) -> TimelineChange {
         change.lines.extend(lines);
     }
     change.only_b.extend(b.phases.keys().filter(|phase| !a.phases.contains_key(*phase)));
+    change.accounts = account::accounts(a, b);
     change
 }
 
@@ -190,11 +206,29 @@ fn of_phase(phase: &'static str, a: &[Step], b: &[Step]) -> PhaseChange {
         phase,
         a_steps: a.len(),
         b_steps: b.len(),
-        a_ns: median(&in_a),
-        b_ns: median(&in_b),
+        a_ns: mean(&in_a, &typical_steps(a)),
+        b_ns: mean(&in_b, &typical_steps(b)),
         ratio: ratio(&in_a, &in_b),
         common_ratio: None,
     }
+}
+
+/// The steps of the middle half by wall time. Medians of parts do not add up to the median of the whole; means over
+/// the same typical steps do, and a step that took far longer does not move them.
+pub(super) fn typical(durations_ns: &[i64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..durations_ns.len()).collect();
+    order.sort_by_key(|&step| (durations_ns[step], step));
+    let cut = order.len() / 4;
+    order[cut..order.len() - cut].to_vec()
+}
+
+fn typical_steps(steps: &[Step]) -> Vec<usize> {
+    typical(&steps.iter().map(Step::dur_ns).collect::<Vec<i64>>())
+}
+
+/// The mean of some of the values; 0 for none.
+pub(super) fn mean(values: &[f64], of: &[usize]) -> f64 {
+    if of.is_empty() { 0.0 } else { of.iter().map(|&at| values[at]).sum::<f64>() / of.len() as f64 }
 }
 
 /// The ratio that divides the time of unchanged names in halves.
@@ -214,12 +248,6 @@ fn common_ratio(lines: &[Line]) -> Option<f64> {
         .map(|(ratio, _)| ratio)
 }
 
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    percentile(&sorted, 0.5)
-}
-
 /// What one side has of a line.
 #[derive(Debug, Clone, Default)]
 struct Half {
@@ -227,36 +255,27 @@ struct Half {
     work: Vec<f64>,
     wait: Vec<f64>,
     calls: Vec<f64>,
-    /// Time by name, and by type.
+    /// Time by name, by type and by class.
     names: BTreeMap<String, i64>,
     types: BTreeMap<String, i64>,
+    classes: BTreeMap<&'static str, i64>,
 }
 
-fn halves(steps: &[Step], count: usize, of: impl Fn(&Step) -> (Vec<usize>, bool)) -> Vec<Half> {
-    let found: Vec<(&Step, Vec<usize>, bool)> = steps
-        .iter()
-        .map(|step| {
-            let (lines, usual) = of(step);
-            (step, lines, usual)
-        })
-        .collect();
-    // Steps unlike most would count by name what others count by place.
-    let usual = found.iter().filter(|(_, _, usual)| *usual).count();
-    let only_usual = usual >= FEWEST && usual * 2 >= found.len();
+fn halves(steps: &[Step], count: usize, of: impl Fn(&Item) -> Option<usize>) -> Vec<Half> {
     let mut halves = vec![Half::default(); count];
-    for (step, lines, _) in found.iter().filter(|(_, _, usual)| *usual || !only_usual) {
-        for half in &mut halves {
-            half.work.push(0.0);
-            half.wait.push(0.0);
-            half.calls.push(0.0);
-        }
-        for (item, &line) in step.items.iter().zip(lines) {
-            let half = &mut halves[line];
-            let last = half.work.len() - 1;
-            half.work[last] += item.dur_ns as f64;
-            half.wait[last] += item.wait_ns as f64;
-            half.calls[last] += 1.0;
+    for half in &mut halves {
+        half.work = vec![0.0; steps.len()];
+        half.wait = vec![0.0; steps.len()];
+        half.calls = vec![0.0; steps.len()];
+    }
+    for (at, step) in steps.iter().enumerate() {
+        for item in &step.items {
+            let Some(half) = of(item).and_then(|line| halves.get_mut(line)) else { continue };
+            half.work[at] += item.dur_ns as f64;
+            half.wait[at] += item.wait_ns as f64;
+            half.calls[at] += 1.0;
             *half.names.entry(item.name.to_string()).or_default() += item.dur_ns.max(1);
+            *half.classes.entry(item.class.as_str()).or_default() += item.dur_ns.max(1);
             if let Some(dtype) = &item.dtype {
                 *half.types.entry(dtype.to_string()).or_default() += item.dur_ns.max(1);
             }
@@ -267,37 +286,47 @@ fn halves(steps: &[Step], count: usize, of: impl Fn(&Step) -> (Vec<usize>, bool)
 
 fn lines(phase: &'static str, a: &[Step], b: &[Step], on_device: bool) -> Vec<Line> {
     let matching = Matching::of(a, b);
-    let in_a = halves(a, matching.lines, |step| matching.of_a(step));
-    let in_b = halves(b, matching.lines, |step| matching.of_b(step));
+    let count = matching.proofs.len();
+    let in_a = halves(a, count, |item| matching.of_a(item));
+    let in_b = halves(b, count, |item| matching.of_b(item));
+    let usual = (typical_steps(a), typical_steps(b));
     let mut lines = Vec::new();
-    for (a, b) in in_a.iter().zip(&in_b) {
-        if a.names.is_empty() && b.names.is_empty() {
-            continue;
-        }
+    for ((a, b), proof) in in_a.iter().zip(&in_b).zip(&matching.proofs) {
+        let mut add = |what| lines.push(line(phase, what, (a, b), &usual, proof.as_deref(), on_device));
         if !(a.names.contains_key(END) || b.names.contains_key(END)) {
-            lines.push(line(phase, "work", a, b, on_device));
+            add("work");
         }
         if a.wait.iter().chain(&b.wait).any(|wait| *wait > 0.0) {
-            lines.push(line(phase, "wait", a, b, on_device));
+            add("wait");
         }
     }
     lines
 }
 
-fn line(phase: &'static str, what: &'static str, a: &Half, b: &Half, on_device: bool) -> Line {
+fn line(
+    phase: &'static str,
+    what: &'static str,
+    (a, b): (&Half, &Half),
+    (usual_a, usual_b): &(Vec<usize>, Vec<usize>),
+    proof: Option<&str>,
+    on_device: bool,
+) -> Line {
     let is_work = what == "work";
     let (in_a, in_b) = if is_work { (&a.work, &b.work) } else { (&a.wait, &b.wait) };
-    let (a_count, b_count) = (median(&a.calls), median(&b.calls));
-    let (a_ns, b_ns) = (median(in_a), median(in_b));
-    let how = how(a, b, a_count, b_count);
+    let (a_count, b_count) = (mean(&a.calls, usual_a), mean(&b.calls, usual_b));
+    let (a_ns, b_ns) = (mean(in_a, usual_a), mean(in_b, usual_b));
+    let how = how(a, b, a_count, b_count, proof.is_some());
     let too_few = in_a.len().min(in_b.len()) < FEWEST;
     let main_type = |half: &Half| half.types.iter().max_by_key(|(_, ns)| **ns).map(|(name, _)| name.clone());
     let ratio = ratio(in_a, in_b);
     let types = main_type(a).zip(main_type(b)).filter(|(a, b)| is_work && a != b);
+    let class = a.classes.iter().chain(&b.classes).max_by_key(|(_, ns)| **ns);
     Line {
         phase,
         what,
         how,
+        class: class.map_or("other", |(class, _)| class),
+        inside: proof.map(str::to_owned),
         label: label(what, how, a, b, on_device),
         a_names: by_time(a),
         b_names: by_time(b),
@@ -316,7 +345,7 @@ fn line(phase: &'static str, what: &'static str, a: &Half, b: &Half, on_device: 
         },
         ratio,
         is_change: false,
-        not_judged: too_few.then_some("fewer than four steps a side"),
+        not_judged: too_few.then_some("fewer than four steps per side"),
     }
 }
 
@@ -326,14 +355,16 @@ fn by_time(half: &Half) -> Vec<String> {
     names.into_iter().map(|(name, _)| name.clone()).collect()
 }
 
-fn how(a: &Half, b: &Half, a_count: f64, b_count: f64) -> How {
-    match (a.names.is_empty(), b.names.is_empty()) {
-        (true, _) => How::New,
-        (_, true) => How::Gone,
+fn how(a: &Half, b: &Half, a_count: f64, b_count: f64, is_proven: bool) -> How {
+    match (a.names.len(), b.names.len()) {
+        (0, _) => How::OnlyInB,
+        (_, 0) => How::OnlyInA,
         _ if a.names.keys().eq(b.names.keys()) => How::Same,
-        _ if a.names.len() == 1 && b.names.len() == 1 => How::Renamed,
-        _ if b_count < a_count => How::Fused,
-        _ if b_count > a_count => How::Split,
+        (1, 1) => How::Renamed,
+        // Variants of one name: other tiles, types or versions.
+        _ if !is_proven => How::Renamed,
+        (_, 1) if b_count < a_count => How::Fused,
+        (1, _) if b_count > a_count => How::Split,
         _ => How::Replaced,
     }
 }
@@ -357,8 +388,8 @@ fn label(what: &str, how: How, a: &Half, b: &Half, on_device: bool) -> String {
         }
     };
     let work = match how {
-        How::Same | How::Gone => side(a),
-        How::New => side(b),
+        How::Same | How::OnlyInA => side(a),
+        How::OnlyInB => side(b),
         _ => format!("{} → {}", side(a), side(b)),
     };
     match (what, on_device) {

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
+use super::account::Account;
 use super::false_discovery::adjusted;
 use super::lines::{LEVEL, PlaceChange};
-use super::ratio::{FEWEST, Ratio, percentile, ratio};
+use super::ratio::{FEWEST, Ratio, ratio_of};
+use crate::headline::Sample;
 
 /// A number of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -13,9 +15,9 @@ pub struct Headline {
     pub metric: &'static str,
     /// Whether more is better.
     pub more_is_better: bool,
-    /// Median over the rounds of A; null where it was not measured.
+    /// Its value in A, over all measured requests as in `metrics.json`; null where it was not measured.
     pub a: Option<f64>,
-    /// Median over the rounds of B.
+    /// The same in B.
     pub b: Option<f64>,
     /// Rounds of A.
     pub a_rounds: usize,
@@ -32,24 +34,24 @@ pub struct Headline {
 }
 
 impl Headline {
-    /// Of the values of the rounds of each side, in the order of time. Judged by itself; [`judge`] corrects for
-    /// others.
-    pub fn of(metric: &'static str, more_is_better: bool, a: &[f64], b: &[f64]) -> Self {
-        let median = |values: &[f64]| {
-            let mut sorted = values.to_vec();
-            sorted.sort_by(f64::total_cmp);
-            (!sorted.is_empty()).then(|| percentile(&sorted, 0.5))
+    /// Of what each side tells. Judged by itself; [`judge`] corrects for others.
+    pub fn of(metric: &'static str, more_is_better: bool, a: Option<&Sample>, b: Option<&Sample>) -> Self {
+        let rounds = |side: Option<&Sample>| side.map_or(0, Sample::count);
+        let (a_rounds, b_rounds) = (rounds(a), rounds(b));
+        let ratio = a.zip(b).and_then(|(a, b)| ratio_of(a, b));
+        let fewest = a_rounds.min(b_rounds);
+        let why = || {
+            format!(
+                "{a_rounds} and {b_rounds} measured rounds, at least {FEWEST} per side are needed: `repeats` sets them"
+            )
         };
-        let ratio = ratio(a, b);
-        let fewest = a.len().min(b.len());
-        let why = || format!("{} and {} rounds: at least {FEWEST} a side are needed", a.len(), b.len());
         let mut headline = Headline {
             metric,
             more_is_better,
-            a: median(a),
-            b: median(b),
-            a_rounds: a.len(),
-            b_rounds: b.len(),
+            a: a.map(Sample::value),
+            b: b.map(Sample::value),
+            a_rounds,
+            b_rounds,
             p_adjusted: None,
             is_change: false,
             ratio,
@@ -89,9 +91,11 @@ pub struct Check {
 pub enum CheckVerdict {
     /// Alike.
     Same,
-    /// Not alike, and that may be what is compared.
+    /// Not alike, and that may explain a difference.
     Differs,
-    /// Not alike: the comparison says nothing.
+    /// Another device, workload or engine: what is compared, and no regression test.
+    DiffersOnPurpose,
+    /// The comparison means nothing.
     Invalid,
     /// One side does not tell.
     Unknown,
@@ -103,6 +107,7 @@ impl CheckVerdict {
         match self {
             CheckVerdict::Same => "same",
             CheckVerdict::Differs => "differs",
+            CheckVerdict::DiffersOnPurpose => "differs on purpose",
             CheckVerdict::Invalid => "invalid",
             CheckVerdict::Unknown => "unknown",
         }
@@ -127,14 +132,19 @@ pub struct Pair {
     pub a: String,
     /// What is compared with it.
     pub b: String,
-    /// Whether the checks hold.
+    /// Whether the comparison means anything.
     pub is_valid: bool,
+    /// Whether device, workload and model are the same, so that a difference is a regression or a gain. Gates ask
+    /// for that.
+    pub is_like_for_like: bool,
     /// The checks.
     pub checks: Vec<Check>,
     /// What the user changed.
     pub differences: Vec<Difference>,
-    /// Numbers of the rounds.
+    /// Headline metrics.
     pub headline: Vec<Headline>,
+    /// Where the time of all ranks and devices that both sides have went: the mean per device, or per step.
+    pub accounts: Vec<Account>,
     /// Steps and what they are made of, by rank and device that both sides have: the one with the largest change
     /// first.
     pub places: Vec<PlaceChange>,

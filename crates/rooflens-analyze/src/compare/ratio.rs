@@ -10,11 +10,16 @@ use serde::Serialize;
 use super::blocks;
 use super::random::Random;
 use super::rank_sum::rank_sum;
+use crate::headline::Sample;
 
 /// Fewest values a side: with three a side, the rarest order has p = 0.1.
 pub const FEWEST: usize = 4;
 /// How often samples are drawn anew.
 const DRAWS: usize = 2_000;
+/// The least of it, where a sample has very many values.
+const FEWEST_DRAWS: usize = 200;
+/// Values that are looked at for an interval.
+const MOST_WORK: usize = 20_000_000;
 /// Probability that the interval holds the ratio.
 const CONFIDENCE: f64 = 0.95;
 
@@ -54,7 +59,7 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
         return None;
     }
     let memory = blocks::memory(a, b);
-    let (in_a, in_b) = (Sample::of(a, memory), Sample::of(b, memory));
+    let (in_a, in_b) = (Values::of(a, memory), Values::of(b, memory));
     let (of_a, of_b) = (median(&in_a.sorted), median(&in_b.sorted));
     if of_a <= 0.0 {
         return None;
@@ -83,6 +88,56 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
     })
 }
 
+/// Compares a metric of two runs: its size is that of the values, how sure it is follows from the rounds, which are
+/// drawn anew as a whole. `None` where a side has fewer than [`FEWEST`] rounds or the value of A is not positive.
+pub fn ratio_of(a: &Sample, b: &Sample) -> Option<Ratio> {
+    let (rounds_a, rounds_b) = (a.rounds(), b.rounds());
+    let (of_a, of_b) = (a.value(), b.value());
+    let all = || rounds_a.iter().chain(&rounds_b).chain([&of_a, &of_b]);
+    if rounds_a.len().min(rounds_b.len()) < FEWEST || all().any(|value| !value.is_finite()) || of_a <= 0.0 {
+        return None;
+    }
+    let memory = blocks::memory(&rounds_a, &rounds_b);
+    let mut random = Random::new(0x005e_ed0f_c0fa_11e5 ^ ((a.size() as u64) << 32) ^ b.size() as u64);
+    // Many values per round need fewer draws for an interval of the same precision than they would take time.
+    let draws = (MOST_WORK / (a.size() + b.size())).clamp(FEWEST_DRAWS, DRAWS);
+    let mut drawn = |sample: &Sample| {
+        let rounds = sample.count();
+        let times = drawn_times(rounds, blocks::length(rounds, memory), &mut random);
+        sample.of(&times)
+    };
+    let mut ratios: Vec<f64> = (0..draws)
+        .map(|_| {
+            let (below, above) = (drawn(a), drawn(b));
+            if below > 0.0 { above / below } else { f64::INFINITY }
+        })
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    let outside = (1.0 - CONFIDENCE) / 2.0;
+    let by_blocks = blocks::compare(&rounds_a, &rounds_b, memory);
+    Some(Ratio {
+        ratio: of_b / of_a,
+        low: percentile(&ratios, outside),
+        high: percentile(&ratios, 1.0 - outside),
+        p: rank_sum(&rounds_a, &rounds_b)?.max(by_blocks.p),
+        least_change: by_blocks.least,
+        drift: blocks::drift(&rounds_a).max(blocks::drift(&rounds_b)).exp_m1(),
+    })
+}
+
+/// How often each round was drawn, in blocks of neighbours; after the last comes the first.
+fn drawn_times(rounds: usize, block: usize, random: &mut Random) -> Vec<u32> {
+    let mut times = vec![0; rounds];
+    let mut left = rounds;
+    while left > 0 {
+        let first = random.below(rounds);
+        let taken = block.min(left);
+        (first..first + taken).for_each(|at| times[at % rounds] += 1);
+        left -= taken;
+    }
+    times
+}
+
 pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -105,7 +160,7 @@ pub fn percentile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// A sample from which others are drawn.
-struct Sample {
+struct Values {
     sorted: Vec<f64>,
     /// Of each value in the order of time: its place among the sorted.
     place: Vec<usize>,
@@ -113,13 +168,13 @@ struct Sample {
     block: usize,
 }
 
-impl Sample {
+impl Values {
     fn of(values: &[f64], memory: f64) -> Self {
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
         let mut place = vec![0; values.len()];
         order.iter().enumerate().for_each(|(at, &i)| place[i] = at);
-        Sample { sorted: sorted(values), place, block: blocks::length(values.len(), memory) }
+        Values { sorted: sorted(values), place, block: blocks::length(values.len(), memory) }
     }
 
     /// The median of as many values, drawn in blocks of neighbours; after the last comes the first. They need not

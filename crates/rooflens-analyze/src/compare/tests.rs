@@ -2,9 +2,15 @@
 
 use super::random::Random;
 use super::*;
+use crate::kernel_catalog;
 
+/// A name may begin with the module that holds it: `mlp/silu`.
 fn item(name: &str, dur_ns: i64, wait_ns: i64) -> Item {
-    Item { name: name.into(), dtype: None, dur_ns, wait_ns }
+    let (module, name) = name.split_once('/').map_or((None, name), |(module, name)| (Some(module), name));
+    let class = kernel_catalog::describe(name, kernel_catalog::ActivityHint::Kernel).class;
+    let inside: Vec<std::sync::Arc<str>> = module.into_iter().map(Into::into).collect();
+    let cause = crate::ledger::Line::Sync;
+    Item { name: name.into(), dtype: None, class, inside: inside.into(), dur_ns, wait_ns, cause }
 }
 
 /// Thirty steps of the same work, with noise of one percent.
@@ -15,16 +21,16 @@ fn timeline(seed: u64, work: &[(&str, i64, i64)]) -> Timeline {
         items: work.iter().map(|(name, dur, wait)| item(name, noisy(*dur), noisy(*wait))).collect(),
     };
     let steps = (0..30).map(|_| step()).collect();
-    Timeline { on_device: true, phases: [("decode", steps)].into() }
+    Timeline { on_device: true, phases: [("decode", steps)].into(), outside: Step::default() }
 }
 
 const LAYER: &[(&str, i64, i64)] = &[
     ("norm", 10_000, 1_000),
-    ("gemm_128x64_v1", 80_000, 1_000),
-    ("rope", 8_000, 1_000),
-    ("attention", 50_000, 1_000),
-    ("silu", 9_000, 1_000),
-    ("mul", 9_000, 1_000),
+    ("block/gemm_128x64_v1", 80_000, 1_000),
+    ("block/rope", 8_000, 1_000),
+    ("block/attention", 50_000, 1_000),
+    ("block/silu", 9_000, 1_000),
+    ("block/mul", 9_000, 1_000),
     ("gemm_128x64_v1", 80_000, 1_000),
     ("mul", 9_000, 1_000),
     ("argmax", 20_000, 2_000),
@@ -59,7 +65,7 @@ fn a_sleep_is_a_wait_before_what_follows() {
 fn a_rename_is_one_line_and_no_change_of_time() {
     let lines = timelines(&timeline(1, LAYER), &{
         let mut work = LAYER.to_vec();
-        work[3].0 = "flash_fwd";
+        work[3].0 = "block/flash_fwd";
         timeline(2, &work)
     });
     let line = lines.lines.iter().find(|line| line.what == "work" && line.how == How::Renamed).unwrap();
@@ -70,7 +76,7 @@ fn a_rename_is_one_line_and_no_change_of_time() {
     assert!(!line.is_change && lines.lines.iter().all(|line| line.how <= How::Renamed));
     // A new version of a name is known by the name itself, wherever it stands.
     let lines = changed(|work| {
-        work[1].0 = "gemm_256x32_v2";
+        work[1].0 = "block/gemm_256x32_v2";
         work[6] = ("gemm_256x32_v2", 60_000, 1_000);
     });
     let line = one(&lines);
@@ -82,7 +88,7 @@ fn a_rename_is_one_line_and_no_change_of_time() {
 fn a_fusion_is_one_line_even_where_a_name_stays_elsewhere() {
     let lines = changed(|work| {
         work.remove(5);
-        work[4] = ("silu_and_mul", 11_000, 1_000);
+        work[4] = ("block/silu_and_mul", 11_000, 1_000);
     });
     let line = lines.iter().find(|line| line.what == "work").unwrap();
     assert_eq!((line.how, line.a_count, line.b_count), (How::Fused, 2.0, 1.0));
@@ -93,8 +99,8 @@ fn a_fusion_is_one_line_even_where_a_name_stays_elsewhere() {
 #[test]
 fn more_calls_and_new_work_are_told() {
     let lines = changed(|work| work.insert(4, ("copy", 30_000, 1_000)));
-    assert_eq!((lines[0].how, lines[0].label.as_str(), lines[0].a_ns), (How::New, "copy", 0.0));
-    let lines = changed(|work| work.insert(4, ("rope", 8_000, 1_000)));
+    assert_eq!((lines[0].how, lines[0].label.as_str(), lines[0].a_ns), (How::OnlyInB, "copy", 0.0));
+    let lines = changed(|work| work.insert(4, ("block/rope", 8_000, 1_000)));
     assert_eq!((lines[0].label.as_str(), lines[0].a_count, lines[0].b_count), ("rope", 1.0, 2.0));
 }
 
@@ -145,8 +151,80 @@ fn of_several_ranks_the_changed_one_comes_first() {
 #[test]
 fn a_label_names_the_longest_work_only() {
     let lines = changed(|work| {
-        work.splice(1..6, [("fused_a", 20_000, 1_000)]);
+        work.splice(1..6, [("block/fused_a", 20_000, 1_000)]);
     });
     let line = lines.iter().find(|line| line.how == How::Fused).unwrap();
     assert_eq!((line.label.as_str(), line.a_names.len()), ("gemm_128x64_v1 + 4 more → fused_a", 5));
+}
+
+#[test]
+fn expert_26_fused_needs_a_module_that_holds_both() {
+    let fused = |work: &mut Vec<(&'static str, i64, i64)>, name| {
+        work.remove(5);
+        work[4] = (name, 11_000, 1_000);
+    };
+    let proven = changed(|work| fused(work, "block/silu_and_mul"));
+    assert_eq!((proven[0].how, proven[0].inside.as_deref()), (How::Fused, Some("block")));
+    // In another module it may be anything.
+    let apart = changed(|work| fused(work, "other/silu_and_mul"));
+    assert!(apart.iter().all(|line| !matches!(line.how, How::Fused | How::Replaced)), "{apart:#?}");
+    assert!(apart.iter().any(|line| line.how == How::OnlyInB), "{apart:#?}");
+    assert!(apart.iter().any(|line| line.how == How::OnlyInA), "{apart:#?}");
+}
+
+#[test]
+fn newcomer_19_communication_is_never_matched_with_compute() {
+    let lines = changed(|work| {
+        work.splice(4..6, [("block/ncclKernel_SendRecv_RING_SIMPLE", 11_000, 1_000)]);
+    });
+    let of_nccl = lines.iter().find(|line| line.class == "communication").unwrap();
+    assert_eq!((of_nccl.how, of_nccl.a_names.len()), (How::OnlyInB, 0), "{lines:#?}");
+}
+
+#[test]
+fn an_operator_does_the_same_work_with_other_kernels() {
+    let change = |a: &[&str], b: &[&str]| {
+        let side = |seed, names: &[&str]| {
+            timeline(seed, &names.iter().map(|name| (*name, 10_000, 0)).collect::<Vec<_>>())
+        };
+        timelines(&side(1, a), &side(2, b)).lines
+    };
+    let lines =
+        change(&["aten::mm/xmma_x", "aten::mm/xmma_y", "k"], &["aten::mm/Cijk_z", "aten::mm/Cijk_z", "k"]);
+    let line = lines.iter().find(|line| line.how != How::Same).unwrap();
+    assert_eq!((line.how, line.inside.as_deref()), (How::Replaced, Some("aten::mm")));
+    // Another operator is other work, even of the same class.
+    let lines = change(&["aten::mm/xmma_x", "aten::mm/xmma_y"], &["aten::bmm/Cijk_z", "aten::bmm/Cijk_w"]);
+    assert!(lines.iter().all(|line| matches!(line.how, How::OnlyInA | How::OnlyInB)), "{lines:#?}");
+}
+
+#[test]
+fn expert_26_tables_add_up_to_the_row_above() {
+    let slow: Vec<(&str, i64, i64)> =
+        LAYER.iter().map(|(name, dur, wait)| (*name, *dur * 2, *wait * 3)).collect();
+    let change = timelines(&timeline(1, LAYER), &timeline(2, &slow));
+    for account in &change.accounts {
+        let of = |entry| account.row(entry).map(|row| (row.a_ns, row.b_ns)).unwrap();
+        let sum = |rows: &mut dyn Iterator<Item = &AccountRow>| {
+            rows.fold((0.0, 0.0), |sum, row| (sum.0 + row.a_ns, sum.1 + row.b_ns))
+        };
+        let near = |a: (f64, f64), b: (f64, f64)| (a.0 - b.0).abs() < 1e-3 && (a.1 - b.1).abs() < 1e-3;
+        assert!(near(sum(&mut account.parts(Entry::Class)), of(Entry::Busy)), "{account:#?}");
+        assert!(near(sum(&mut account.parts(Entry::Cause)), of(Entry::Idle)));
+        assert!(near(
+            sum(&mut account.rows.iter().filter(|row| row.entry == Entry::Busy || row.entry == Entry::Idle)),
+            of(Entry::Wall)
+        ));
+        assert!(near(sum(&mut account.operators.iter()), of(Entry::Busy)));
+    }
+    // One for the trace, in all; one per step.
+    let walls: Vec<(&str, f64)> =
+        change.accounts.iter().map(|account| (account.per, account.row(Entry::Wall).unwrap().a_ns)).collect();
+    assert_eq!(walls.iter().map(|(per, _)| *per).collect::<Vec<_>>(), ["trace", "step"]);
+    assert!((walls[0].1 / walls[1].1 - 30.0).abs() < 0.1, "{walls:?}");
+    // The lines of a phase are its step too.
+    let lines: f64 = change.lines.iter().map(|line| line.b_ns).sum();
+    assert!((lines - change.phases[0].b_ns).abs() < 1e-3);
+    let idle = change.accounts[1].row(Entry::Idle).unwrap();
+    assert!(idle.is_change && (idle.b_ns / idle.a_ns - 3.0).abs() < 0.05, "{idle:?}");
 }

@@ -1,12 +1,24 @@
-//! What a run did, step by step: the work of each device, or of the busiest host thread where there is no device, and the time before each piece of work in which nothing ran.
+//! What a run did, step by step: the work of each device, or of the busiest host thread where there is no device,
+//! and the time before each piece of work in which nothing ran.
+//!
+//! Every moment of a device belongs to one piece of work, as in the time ledger: durations are what an activity is
+//! charged with, so that work and idle time add up to wall time, whatever overlaps.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use rooflens_schema::RankTables;
-use rooflens_schema::tables::PhaseKind;
+use rooflens_schema::tables::{Ops, PhaseKind};
+use rooflens_schema::{NameId, RankTables};
 
+use super::matching::without_digits;
+use crate::kernel_catalog::KernelClass;
+use crate::ledger::{Classes, Line, charges, of_operator};
+use crate::role::Roles;
+
+/// Most enclosing operators that are looked at.
+const DEEPEST: usize = 16;
 /// Steps of a trace without phases.
-const WHOLE: &str = "all";
+pub(super) const WHOLE: &str = "all";
 /// What follows the last operator of a step.
 pub(super) const END: &str = "(end of the step)";
 
@@ -17,6 +29,8 @@ pub struct Timeline {
     pub on_device: bool,
     /// The phases, by kind.
     pub phases: BTreeMap<&'static str, Vec<Step>>,
+    /// Work of no step, in a trace that has steps.
+    pub outside: Step,
 }
 
 /// One step.
@@ -30,22 +44,31 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// Full name.
-    pub name: std::sync::Arc<str>,
+    pub name: Arc<str>,
     /// What it is made on, where that is known.
-    pub dtype: Option<std::sync::Arc<str>>,
-    /// Its own time.
+    pub dtype: Option<Arc<str>>,
+    /// What it does.
+    pub class: KernelClass,
+    /// What encloses it, innermost first: operators, then the module without its number, then the layer.
+    pub inside: Arc<[Arc<str>]>,
+    /// Its own time: of a device, what it is charged with in the ledger.
     pub dur_ns: i64,
     /// Time before it in which nothing ran.
     pub wait_ns: i64,
+    /// The ledger's line of that wait.
+    pub cause: Line,
 }
 
 impl Step {
     /// Work and waits.
     pub fn dur_ns(&self) -> i64 {
-        self.items
-            .iter()
-            .fold(0_i64, |sum, item| sum.saturating_add(item.dur_ns).saturating_add(item.wait_ns))
+        dur_ns(&self.items)
     }
+}
+
+/// Work and waits of some items.
+pub(super) fn dur_ns<'a>(items: impl IntoIterator<Item = &'a Item>) -> i64 {
+    items.into_iter().fold(0_i64, |sum, item| sum.saturating_add(item.dur_ns).saturating_add(item.wait_ns))
 }
 
 impl Timeline {
@@ -68,26 +91,41 @@ fn device(tables: &RankTables, index: i32) -> Timeline {
         .map(String::as_str)
         .zip(tables.kernel_dim.dtype.iter().map(Option::as_ref))
         .collect();
+    let (classes, roles) = (Classes::new(tables), Roles::new(tables));
     let mut rows: Vec<usize> = (0..kernels.len()).filter(|&i| kernels.device[i] == index).collect();
+    // Rows of a device follow each other.
+    let Some(first) = rows.first().copied() else { return Timeline::default() };
+    let charged = charges(tables, &roles, first..first + rows.len());
     rows.sort_by_key(|&i| (kernels.ts_ns[i], kernels.stream[i]));
     let mut shared = Shared::default();
     let mut steps: BTreeMap<i32, Step> = BTreeMap::new();
+    let mut outside = Step::default();
     let has_phases = rows.iter().any(|&i| kernels.phase_id[i].get().is_some());
     for i in rows {
         let phase = kernels.phase_id[i].get();
-        if has_phases && phase.is_none() {
-            continue;
-        }
         let name = tables.names.get(kernels.kernel_id[i]);
         let item = Item {
             name: shared.text(name),
             dtype: types.get(name).copied().flatten().map(|text| shared.text(text)),
-            dur_ns: kernels.dur_ns[i].max(0),
+            class: classes.of(kernels.kernel_id[i]),
+            inside: shared.around(
+                tables,
+                kernels.op_id[i].get(),
+                kernels.module_id[i].get(),
+                kernels.layer[i].get().is_some(),
+            ),
+            dur_ns: charged.get(i - first).copied().unwrap_or(0).max(0),
             wait_ns: kernels.idle_before_ns[i].max(0),
+            cause: Line::of_gap(kernels.gap_cause[i]),
         };
-        steps.entry(phase.unwrap_or(-1)).or_default().items.push(item);
+        let step = if has_phases && phase.is_none() {
+            &mut outside
+        } else {
+            steps.entry(phase.unwrap_or(-1)).or_default()
+        };
+        step.items.push(item);
     }
-    Timeline { on_device: true, phases: by_kind(tables, steps) }
+    Timeline { on_device: true, phases: by_kind(tables, steps), outside }
 }
 
 fn host(tables: &RankTables) -> Timeline {
@@ -114,25 +152,43 @@ fn host(tables: &RankTables) -> Timeline {
         let (step, reached) = steps.entry(phase.unwrap_or(-1)).or_insert((Step::default(), begin));
         let wait_ns = if ops.depth[i] == 0 { ops.ts_ns[i].saturating_sub(*reached).max(0) } else { 0 };
         *reached = (*reached).max(ops.ts_ns[i].saturating_add(ops.dur_ns[i]));
+        let name = tables.names.get(ops.name_id[i]);
         step.items.push(Item {
-            name: shared.text(tables.names.get(ops.name_id[i])),
+            name: shared.text(name),
             dtype: ops.dtypes_id[i]
                 .get()
                 .and_then(|id| first_type(tables.names.get(id)))
                 .map(|text| shared.text(&text)),
+            class: of_operator(name),
+            inside: shared.around(
+                tables,
+                ops.parent_id[i].get(),
+                ops.module_id[i].get(),
+                ops.layer[i].get().is_some(),
+            ),
             dur_ns: own(i),
             wait_ns,
+            cause: Line::CpuBound,
         });
     }
+    let none = shared.around(tables, None, None, false);
     let ended = steps.into_iter().map(|(phase, (mut step, reached))| {
         if let Some((_, end)) = span(tables, Some(phase)) {
             let wait_ns = end.saturating_sub(reached).max(0);
-            step.items.push(Item { name: shared.text(END), dtype: None, dur_ns: 0, wait_ns });
+            step.items.push(Item {
+                name: shared.text(END),
+                dtype: None,
+                class: KernelClass::Other,
+                inside: Arc::clone(&none),
+                dur_ns: 0,
+                wait_ns,
+                cause: Line::CpuBound,
+            });
         }
         (phase, step)
     });
     let ended = ended.collect();
-    Timeline { on_device: false, phases: by_kind(tables, ended) }
+    Timeline { on_device: false, phases: by_kind(tables, ended), outside: Step::default() }
 }
 
 fn span(tables: &RankTables, phase: Option<i32>) -> Option<(i64, i64)> {
@@ -158,17 +214,55 @@ fn by_kind(tables: &RankTables, steps: BTreeMap<i32, Step>) -> BTreeMap<&'static
     phases
 }
 
-/// Each text once.
+/// Each text, and each list of what encloses something, once.
 #[derive(Default)]
-struct Shared(HashMap<String, std::sync::Arc<str>>);
+struct Shared {
+    texts: HashMap<String, Arc<str>>,
+    around: HashMap<(Option<i32>, Option<NameId>, bool), Arc<[Arc<str>]>>,
+    lists: HashMap<Vec<Arc<str>>, Arc<[Arc<str>]>>,
+}
 
 impl Shared {
-    fn text(&mut self, text: &str) -> std::sync::Arc<str> {
-        if let Some(known) = self.0.get(text) {
-            return std::sync::Arc::clone(known);
+    fn text(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.texts.get(text) {
+            return Arc::clone(known);
         }
-        let new: std::sync::Arc<str> = text.into();
-        self.0.insert(text.to_owned(), std::sync::Arc::clone(&new));
+        let new: Arc<str> = text.into();
+        self.texts.insert(text.to_owned(), Arc::clone(&new));
         new
     }
+
+    /// What encloses a piece of work, innermost first.
+    fn around(
+        &mut self,
+        tables: &RankTables,
+        op: Option<i32>,
+        module: Option<NameId>,
+        has_layer: bool,
+    ) -> Arc<[Arc<str>]> {
+        if let Some(known) = self.around.get(&(op, module, has_layer)) {
+            return Arc::clone(known);
+        }
+        let mut list: Vec<Arc<str>> = ancestors(&tables.ops, op)
+            .map(|row| self.text(tables.names.get(tables.ops.name_id[row])))
+            .collect();
+        // The same module of every layer is one place.
+        list.extend(module.map(|id| self.text(&format!("{MODULE}{}", without_digits(tables.names.get(id))))));
+        list.extend(has_layer.then(|| self.text(LAYER)));
+        let shared = self.lists.entry(list.clone()).or_insert_with(|| list.into());
+        let shared = Arc::clone(shared);
+        self.around.insert((op, module, has_layer), Arc::clone(&shared));
+        shared
+    }
+}
+
+/// What a module is called among the things that enclose work.
+pub(super) const MODULE: &str = "module ";
+/// The same for a layer.
+pub(super) const LAYER: &str = "layer";
+
+/// The rows of an operator and of those around it.
+fn ancestors(ops: &Ops, op: Option<i32>) -> impl Iterator<Item = usize> {
+    let row = |id: i32| usize::try_from(id).ok().filter(|row| *row < ops.len());
+    std::iter::successors(op.and_then(row), move |&at| ops.parent_id[at].get().and_then(row)).take(DEEPEST)
 }

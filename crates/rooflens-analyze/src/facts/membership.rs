@@ -1,6 +1,6 @@
-//! Which phase an operator or activity belongs to, and what each phase did on the device.
+//! Which step an operator or activity belongs to, and what each step or range did on the device.
 
-use rooflens_schema::tables::{PhaseKind, PhaseSource, Phases};
+use rooflens_schema::tables::{PhaseKind, Phases};
 use rooflens_schema::{Opt, RankTables};
 
 use super::api_kind;
@@ -9,9 +9,9 @@ use crate::interval;
 
 /// Fills `phase_id` of `ops` and `kernels`, and the device columns of `phases`.
 ///
-/// An operator belongs to the innermost step or phase (not plain range) that was open when it
-/// started: on its own thread, or else on any, since work is handed to other threads. An activity
-/// belongs to the phase of its launch; without a launch, to the phase it runs in.
+/// An operator belongs to the innermost step that was open when it started: on its own thread, or else on any,
+/// since work is handed to other threads. An activity belongs to the step of its launch; without a launch, to the
+/// step it runs in. Steps that are only known on the device have what runs in them.
 pub(super) fn assign(tables: &mut RankTables, launches: &Launches) {
     if tables.phases.is_empty() {
         return;
@@ -20,23 +20,28 @@ pub(super) fn assign(tables: &mut RankTables, launches: &Launches) {
     let (ops, kernels, api) = (&mut tables.ops, &mut tables.kernels, &tables.api);
     let mut last = Cached::default();
     for i in 0..ops.len() {
-        ops.phase_id[i] = segments.at(ops.tid[i], ops.ts_ns[i], &mut last);
+        let found = segments.on_host(Some(ops.tid[i]), ops.ts_ns[i], &mut last);
+        ops.phase_id[i] = found.or_else(|| segments.on_any_device(ops.ts_ns[i])).into();
     }
     for i in 0..kernels.len() {
+        let on_device = || segments.on_device(kernels.device[i], kernels.ts_ns[i]);
         kernels.phase_id[i] = match launches.of(i) {
-            Some(call) if !segments.on_device => segments.at(api.tid[call], api.ts_ns[call], &mut last),
-            _ => segments.at(i64::MIN, kernels.ts_ns[i], &mut last),
-        };
+            Some(call) => {
+                segments.on_host(Some(api.tid[call]), api.ts_ns[call], &mut last).or_else(on_device)
+            }
+            None => on_device().or_else(|| segments.on_host(None, kernels.ts_ns[i], &mut last)),
+        }
+        .into();
     }
-    measure(tables, launches);
+    measure(tables, launches, &segments);
 }
 
-/// The innermost phase at each time, as pieces that do not overlap.
+/// The innermost step at each time, as pieces that do not overlap.
 struct Segments {
     threads: Vec<(i64, Vec<Segment>)>,
-    any: Vec<Segment>,
-    /// Whether the phases lie on the device's timeline.
-    on_device: bool,
+    any_thread: Vec<Segment>,
+    devices: Vec<(i32, Vec<Segment>)>,
+    any_device: Vec<Segment>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,47 +54,91 @@ struct Segment {
 /// The piece found last: neighbours ask for the same.
 #[derive(Default)]
 struct Cached {
-    tid: i64,
+    tid: Option<i64>,
     segment: Option<Segment>,
 }
 
-fn is_step(phases: &Phases, i: usize) -> bool {
-    phases.kind[i] != PhaseKind::Range && phases.source[i] != PhaseSource::DeviceAnnotation
-}
+/// A step with the time that all of its names cover.
+type Extent = (i64, i64, usize);
 
 impl Segments {
     fn new(phases: &Phases) -> Self {
-        let steps: Vec<usize> = (0..phases.len()).filter(|&i| is_step(phases, i)).collect();
-        let mut tids: Vec<i64> = steps.iter().filter_map(|&i| phases.tid[i].get()).collect();
+        let extents = extents(phases);
+        let (on_device, on_host): (Vec<Extent>, Vec<Extent>) =
+            extents.into_iter().partition(|extent| phases.device[extent.2].is_some());
+        let of = |extents: &[Extent], wanted: &dyn Fn(usize) -> bool| {
+            flatten(extents.iter().copied().filter(|extent| wanted(extent.2)))
+        };
+        let mut tids: Vec<i64> = on_host.iter().filter_map(|extent| phases.tid[extent.2].get()).collect();
         tids.sort_unstable();
         tids.dedup();
-        let on =
-            |tid: i64| flatten(phases, steps.iter().copied().filter(|&i| phases.tid[i].get() == Some(tid)));
+        let mut devices: Vec<i32> =
+            on_device.iter().filter_map(|extent| phases.device[extent.2].get()).collect();
+        devices.sort_unstable();
+        devices.dedup();
+        let thread = |tid: i64| (tid, of(&on_host, &|row| phases.tid[row].get() == Some(tid)));
+        let device = |device: i32| (device, of(&on_device, &|row| phases.device[row].get() == Some(device)));
         Segments {
-            threads: tids.iter().map(|&tid| (tid, on(tid))).collect(),
-            any: flatten(phases, steps.iter().copied()),
-            on_device: steps.iter().any(|&i| phases.source[i] == PhaseSource::Pattern),
+            threads: tids.into_iter().map(thread).collect(),
+            any_thread: of(&on_host, &|_| true),
+            devices: devices.into_iter().map(device).collect(),
+            any_device: of(&on_device, &|_| true),
         }
     }
 
-    fn at(&self, tid: i64, now: i64, last: &mut Cached) -> Opt<i32> {
-        let holds = |segment: &Segment| segment.start <= now && now < segment.end;
-        if let Some(segment) = last.segment.as_ref().filter(|segment| last.tid == tid && holds(segment)) {
-            return Opt::some(segment.phase);
+    /// The step on the host: of the thread, or else of any.
+    fn on_host(&self, tid: Option<i64>, now: i64, last: &mut Cached) -> Option<i32> {
+        if let Some(segment) = last.segment.filter(|segment| last.tid == tid && segment.holds(now)) {
+            return Some(segment.phase);
         }
-        let find = |segments: &[Segment]| {
-            let behind = segments.partition_point(|segment| segment.start <= now);
-            segments[..behind].last().copied().filter(holds)
-        };
-        let own = self.threads.iter().find(|thread| thread.0 == tid).and_then(|thread| find(&thread.1));
-        let found = own.or_else(|| find(&self.any));
+        let own = self.threads.iter().find(|thread| Some(thread.0) == tid);
+        let found = own.and_then(|thread| find(&thread.1, now)).or_else(|| find(&self.any_thread, now));
         *last = Cached { tid, segment: found };
-        found.map(|segment| segment.phase).into()
+        found.map(|segment| segment.phase)
+    }
+
+    /// The step on a device; where that has none of its own, on another.
+    fn on_device(&self, device: i32, now: i64) -> Option<i32> {
+        match self.devices.iter().find(|found| found.0 == device) {
+            Some((_, own)) => find(own, now).map(|segment| segment.phase),
+            None => self.on_any_device(now),
+        }
+    }
+
+    fn on_any_device(&self, now: i64) -> Option<i32> {
+        find(&self.any_device, now).map(|segment| segment.phase)
     }
 }
 
-/// Nested ranges, sorted by start and longest first, to pieces of which each names the innermost.
-fn flatten(phases: &Phases, rows: impl Iterator<Item = usize>) -> Vec<Segment> {
+impl Segment {
+    fn holds(&self, now: i64) -> bool {
+        self.start <= now && now < self.end
+    }
+}
+
+fn find(segments: &[Segment], now: i64) -> Option<Segment> {
+    let behind = segments.partition_point(|segment| segment.start <= now);
+    segments[..behind].last().copied().filter(|segment| segment.holds(now))
+}
+
+/// Every step, by start: from its first name's beginning to its last name's end, on its own timeline.
+fn extents(phases: &Phases) -> Vec<Extent> {
+    let mut ends: Vec<Option<i64>> = vec![None; phases.len()];
+    for row in 0..phases.len() {
+        let Some(step) = phases.step_id[row].get().and_then(|step| usize::try_from(step).ok()) else {
+            continue;
+        };
+        if phases.device[row].is_some() == phases.device[step].is_some() {
+            let end = interval::span(phases.ts_ns[row], phases.dur_ns[row]).1;
+            ends[step] = ends[step].max(Some(end));
+        }
+    }
+    let steps = ends.into_iter().enumerate();
+    steps.filter_map(|(row, end)| Some((phases.ts_ns[row], end?, row))).collect()
+}
+
+/// Nested steps, sorted by start and longest first, to pieces of which each names the innermost.
+fn flatten(steps: impl Iterator<Item = Extent>) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     let mut open: Vec<(i64, i32)> = Vec::new();
     let mut now = i64::MIN;
@@ -98,8 +147,7 @@ fn flatten(phases: &Phases, rows: impl Iterator<Item = usize>) -> Vec<Segment> {
             segments.push(Segment { start: from, end: to, phase });
         }
     };
-    for i in rows {
-        let start = phases.ts_ns[i];
+    for (start, stop, row) in steps {
         while let Some(&(end, phase)) = open.last().filter(|open| open.0 <= start) {
             emit(now, end, phase);
             now = now.max(end);
@@ -109,7 +157,7 @@ fn flatten(phases: &Phases, rows: impl Iterator<Item = usize>) -> Vec<Segment> {
             emit(now, start, phase);
         }
         now = now.max(start);
-        open.push((start.saturating_add(phases.dur_ns[i]), i as i32));
+        open.push((stop, row as i32));
     }
     while let Some((end, phase)) = open.pop() {
         emit(now, end, phase);
@@ -118,8 +166,9 @@ fn flatten(phases: &Phases, rows: impl Iterator<Item = usize>) -> Vec<Segment> {
     segments
 }
 
-/// Device time, activities and launching calls of each phase.
-fn measure(tables: &mut RankTables, launches: &Launches) {
+/// Device time, activities and launching calls of each phase: of a step those that belong to it and to no step
+/// inside it; of any other range those of the time it was open, on its own thread.
+fn measure(tables: &mut RankTables, launches: &Launches, segments: &Segments) {
     let (kernels, api, phases) = (&tables.kernels, &tables.api, &mut tables.phases);
     // Activities by when they were launched, and by when they ran.
     let mut launched: Vec<(i64, u32)> =
@@ -132,27 +181,40 @@ fn measure(tables: &mut RankTables, launches: &Launches) {
         .map(|row| (api.ts_ns[row], api.tid[row]))
         .collect();
     calls.sort_unstable();
+    let mut of_steps: Vec<(i32, u32)> =
+        (0..kernels.len()).filter_map(|i| Some((kernels.phase_id[i].get()?, i as u32))).collect();
+    of_steps.sort_unstable();
+    let mut last = Cached::default();
+    let mut calls_of_steps: Vec<i64> = vec![0; phases.len()];
+    for &(ts, tid) in &calls {
+        if let Some(step) = segments.on_host(Some(tid), ts, &mut last) {
+            calls_of_steps[step as usize] += 1;
+        }
+    }
     for p in 0..phases.len() {
         let (start, end) = interval::span(phases.ts_ns[p], phases.dur_ns[p]);
         let on_device = phases.device[p].get();
+        let is_step = phases.step_id[p].get() == Some(p as i32);
         let source = if on_device.is_some() || launched.is_empty() { &ran } else { &launched };
-        // A plain range only owns what its own thread launched; a step owns all that happens in it.
         let own_thread = (phases.kind[p] == PhaseKind::Range).then(|| phases.tid[p].get()).flatten();
-        let mut intervals = Vec::new();
-        for &(_, i) in between(source, start, end) {
-            let i = i as usize;
-            let by_thread = match (own_thread, launches.of(i)) {
-                (Some(tid), Some(call)) if on_device.is_none() => api.tid[call] == tid,
-                _ => true,
-            };
-            if by_thread && on_device.is_none_or(|device| kernels.device[i] == device) {
-                intervals.push(interval::span(kernels.ts_ns[i], kernels.dur_ns[i]));
-            }
-        }
+        let by_thread = |i: usize| match (own_thread, launches.of(i)) {
+            (Some(tid), Some(call)) if on_device.is_none() => api.tid[call] == tid,
+            _ => true,
+        };
+        let rows: Vec<usize> = match is_step {
+            true => between(&of_steps, p as i32, p as i32 + 1).iter().map(|row| row.1 as usize).collect(),
+            false => between(source, start, end)
+                .iter()
+                .map(|row| row.1 as usize)
+                .filter(|&i| by_thread(i) && on_device.is_none_or(|device| kernels.device[i] == device))
+                .collect(),
+        };
+        let intervals: Vec<_> =
+            rows.iter().map(|&i| interval::span(kernels.ts_ns[i], kernels.dur_ns[i])).collect();
         if !api.is_empty() && on_device.is_none() {
             let inside = between(&calls, start, end).iter();
-            let count = inside.filter(|call| own_thread.is_none_or(|tid| call.1 == tid)).count();
-            phases.launches[p] = Opt::some(count as i64);
+            let in_time = || inside.filter(|call| own_thread.is_none_or(|tid| call.1 == tid)).count() as i64;
+            phases.launches[p] = Opt::some(if is_step { calls_of_steps[p] } else { in_time() });
         }
         if !kernels.is_empty() {
             phases.activities[p] = Opt::some(intervals.len() as i64);
@@ -164,8 +226,8 @@ fn measure(tables: &mut RankTables, launches: &Launches) {
     }
 }
 
-/// The entries with a time in `[start, end)`.
-fn between<T: Copy>(sorted: &[(i64, T)], start: i64, end: i64) -> &[(i64, T)] {
+/// The entries with a time, or an id, in `[start, end)`.
+fn between<K: Copy + Ord, T: Copy>(sorted: &[(K, T)], start: K, end: K) -> &[(K, T)] {
     let from = sorted.partition_point(|entry| entry.0 < start);
     let to = sorted.partition_point(|entry| entry.0 < end);
     &sorted[from.min(to)..to]

@@ -4,6 +4,7 @@
 //! that its doc comment names. A question then is a fold over columns, here or in any SQL engine.
 
 mod api_kind;
+mod flaws;
 mod gaps;
 pub(crate) mod gemm_calls;
 mod kernel_dim;
@@ -16,6 +17,7 @@ mod order;
 mod pattern;
 mod phase_names;
 mod queue;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -26,15 +28,24 @@ use rooflens_schema::RankTables;
 
 pub use layers::Capture;
 pub(crate) use modules::layer_in;
+pub use steps::Contradictions;
 
 /// Runs every pass, in order.
 pub fn derive(tables: &mut RankTables) {
     derive_with(tables, None);
 }
 
-/// Runs every pass, in order; kernels of graph replays get their places from the capture of the graphs, if
-/// given. Answers how many kernels did.
-pub fn derive_with(tables: &mut RankTables, capture: Option<&Capture>) -> usize {
+/// What the passes could not settle on their own.
+#[derive(Debug, Default)]
+pub struct Derived {
+    /// Kernels of graph replays that got their places from a capture.
+    pub placed: usize,
+    /// Names of one step that disagree.
+    pub contradictions: Contradictions,
+}
+
+/// Runs every pass, in order; kernels of graph replays get their places from the capture of the graphs, if given.
+pub fn derive_with(tables: &mut RankTables, capture: Option<&Capture>) -> Derived {
     order::sort(tables);
     kernel_dim::describe(tables);
     api_kind::classify(tables);
@@ -43,13 +54,15 @@ pub fn derive_with(tables: &mut RankTables, capture: Option<&Capture>) -> usize 
     modules::attribute(tables, &launches);
     phase_names::read(tables);
     pattern::find_steps(tables);
+    let contradictions = steps::merge(tables);
     membership::assign(tables, &launches);
+    flaws::mark(tables, &launches);
     let placed = capture.map_or(0, |capture| layers::from_capture(tables, &launches, capture));
     layers::from_pattern(tables, &launches);
     gaps::explain(tables, &launches);
     queue::measure(tables, &launches);
     gemm_calls::link(tables);
-    placed
+    Derived { placed, contradictions }
 }
 
 /// What was captured into graphs, from a trace that was recorded meanwhile.

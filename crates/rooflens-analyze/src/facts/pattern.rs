@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::flaws::Flaw;
 use rooflens_schema::tables::{ActivityKind, PhaseKind, PhaseRow, PhaseSource};
 use rooflens_schema::{NameId, Opt, RankTables};
 
@@ -67,6 +68,8 @@ fn add_steps(tables: &mut RankTables) {
             device: Opt::some(device),
             step: Opt::some(step as i64),
             confidence: Some(cut.confidence),
+            // Fewer kernels than a step has: the recording ended in it.
+            excluded: (inside.len() * 8 < cut.period * 7).then(|| Flaw::Cut.as_str().to_owned()),
             ..PhaseRow::new(PhaseSource::Pattern, ts_ns, end.saturating_sub(ts_ns), name_id)
         });
     }

@@ -60,6 +60,8 @@ fn tell(name: &str) -> Option<Told> {
     profiler_step(name)
         .or_else(|| vllm(name))
         .or_else(|| sglang(name))
+        .or_else(|| tensorrt_llm(name))
+        .or_else(|| atom(name))
         .or_else(|| xdit(name))
         .or_else(|| plain_words(name))
 }
@@ -82,14 +84,9 @@ fn vllm(name: &str) -> Option<Told> {
     let (prefills, decodes): (i64, i64) = (prefills.parse().ok()?, decodes.parse().ok()?);
     let first_number = |sums: &str| number_at(sums.trim_start_matches("sq"));
     let cached = |sums: &str| sums.split_once("sk").and_then(|(_, rest)| number_at(rest));
-    let kind = match (prefills > 0, decodes > 0) {
-        (true, true) => PhaseKind::Mixed,
-        (true, false) => PhaseKind::Prefill,
-        (false, true) => PhaseKind::Decode,
-        (false, false) => PhaseKind::Step,
-    };
+    let kind = kind_of(prefills, decodes);
     Some(Told {
-        batch: Some(prefills + decodes),
+        batch: Some(prefills.saturating_add(decodes)),
         prefill_tokens: first_number(prefill_sums),
         decode_tokens: first_number(decode_sums),
         kv_tokens: cached(prefill_sums).zip(cached(decode_sums)).map(|(a, b)| a.saturating_add(b)),
@@ -97,24 +94,76 @@ fn vllm(name: &str) -> Option<Told> {
     })
 }
 
-/// SGLang: `step[DECODE bs=32]`, `step[EXTEND bs=15 toks=15360]`.
+/// SGLang: `step[DECODE bs=32]`, `step[EXTEND bs=15 toks=15360]`; with detailed annotations also sums over prompts
+/// (`c_`) and over sequences that decode (`g_`), of query tokens (`sq`) and of tokens in the KV cache (`sk`):
+/// `step[MIXED bs=2 c=1 g=1 c_sq=5 c_sk=8 … g_sq=1 g_sk=12 …]`.
 fn sglang(name: &str) -> Option<Told> {
     let inside = name.strip_prefix("step[")?.strip_suffix(']')?;
-    let value = |key: &str| inside.split(' ').find_map(|word| number_at(word.strip_prefix(key)?));
+    let value = |key: &str| value_of(inside, key);
     let (batch, tokens) = (value("bs="), value("toks="));
-    let mut told = match inside.split(' ').next()? {
-        "DECODE" | "TARGET_VERIFY" | "DRAFT_EXTEND" => Told::new(PhaseKind::Decode, PhaseSource::Engine),
-        "EXTEND" | "PREFILL" => Told::new(PhaseKind::Prefill, PhaseSource::Engine),
-        "MIXED" => Told::new(PhaseKind::Mixed, PhaseSource::Engine),
-        _ => Told::new(PhaseKind::Step, PhaseSource::Engine),
+    let mode = inside.split(' ').next()?;
+    let kind = match mode {
+        "DECODE" | "TARGET_VERIFY" => PhaseKind::Decode,
+        _ if mode.starts_with("DRAFT_EXTEND") => PhaseKind::Decode,
+        "EXTEND" | "PREFILL" => PhaseKind::Prefill,
+        "MIXED" => PhaseKind::Mixed,
+        _ => PhaseKind::Step,
     };
-    told.batch = batch;
-    match told.kind {
-        PhaseKind::Decode => told.decode_tokens = tokens.or(batch),
-        PhaseKind::Prefill => told.prefill_tokens = tokens,
-        _ => {}
+    let decode_tokens = value("g_sq=").or(if mode == "DECODE" { tokens.or(batch) } else { None });
+    let cached = [value("c_sk="), value("g_sk=")];
+    Some(Told {
+        batch,
+        prefill_tokens: value("c_sq=").or(tokens.filter(|_| kind == PhaseKind::Prefill)),
+        decode_tokens: decode_tokens.or(tokens.filter(|_| kind == PhaseKind::Decode)),
+        kv_tokens: cached.into_iter().flatten().reduce(i64::saturating_add),
+        ..Told::new(kind, PhaseSource::Engine)
+    })
+}
+
+/// TensorRT-LLM: `[Executor] _forward_step 60: 2 ctx reqs, 1024 ctx tokens, 32 gen reqs`; versions leave out the
+/// number and the tokens.
+fn tensorrt_llm(name: &str) -> Option<Told> {
+    let (step, counts) = name.strip_prefix("[Executor] _forward_step")?.split_once(':')?;
+    let value = |what: &str| {
+        counts.split(',').find_map(|part| part.trim().strip_suffix(what)?.trim_end().parse::<i64>().ok())
+    };
+    let (prefills, decodes) = (value("ctx reqs")?, value("gen reqs")?);
+    let kind = kind_of(prefills, decodes);
+    Some(Told {
+        step: step.trim().parse().ok(),
+        batch: Some(prefills.saturating_add(decodes)),
+        prefill_tokens: value("ctx tokens"),
+        // A speculating engine makes several of a sequence: only tokens that are told count.
+        decode_tokens: value("gen tokens"),
+        ..Told::new(kind, PhaseSource::Engine)
+    })
+}
+
+/// ATOM: `prefill[bs=2 tok=16384]`, `decode[bs=64 tok=64]`.
+fn atom(name: &str) -> Option<Told> {
+    let (mode, inside) = name.strip_suffix(']')?.split_once('[')?;
+    let (batch, tokens) = (value_of(inside, "bs=")?, value_of(inside, "tok="));
+    let told = Told { batch: Some(batch), ..Told::new(PhaseKind::Step, PhaseSource::Engine) };
+    match mode {
+        "prefill" => Some(Told { kind: PhaseKind::Prefill, prefill_tokens: tokens, ..told }),
+        "decode" => Some(Told { kind: PhaseKind::Decode, decode_tokens: tokens.or(Some(batch)), ..told }),
+        _ => None,
     }
-    Some(told)
+}
+
+/// What a step does that has so many prompts and so many sequences that go on.
+fn kind_of(prefills: i64, decodes: i64) -> PhaseKind {
+    match (prefills > 0, decodes > 0) {
+        (true, true) => PhaseKind::Mixed,
+        (true, false) => PhaseKind::Prefill,
+        (false, true) => PhaseKind::Decode,
+        (false, false) => PhaseKind::Step,
+    }
+}
+
+/// The number behind a key in words like `bs=32 toks=64`.
+fn value_of(words: &str, key: &str) -> Option<i64> {
+    words.split(' ').find_map(|word| number_at(word.strip_prefix(key)?))
 }
 
 /// xDiT: `execute_diffusion_1_256x256`.
@@ -124,7 +173,8 @@ fn xdit(name: &str) -> Option<Told> {
 }
 
 /// Names that people give: `prefill`, `decode_step_3`, `vision encoder`, `step 7`. Only whole words
-/// count: a `decoder` is no decode step, and `Optimizer.step` without a number is no step.
+/// count: a `decoder` is no decode step, and `Optimizer.step` without a number is no step. Nor does capturing a
+/// graph of a decode step run one: `capture_32_DECODE`.
 fn plain_words(name: &str) -> Option<Told> {
     let words: Vec<String> = name
         .split(|c: char| !c.is_alphanumeric())
@@ -132,6 +182,9 @@ fn plain_words(name: &str) -> Option<Told> {
         .map(str::to_ascii_lowercase)
         .collect();
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+    if has(&["capture", "capturing"]) {
+        return None;
+    }
     let numbered = words
         .windows(2)
         .filter(|pair| matches!(pair[0].as_str(), "step" | "iteration" | "iter" | "decode" | "token"))
@@ -178,6 +231,25 @@ mod tests {
         let told = tell("step[EXTEND bs=15 toks=15360]").unwrap();
         assert_eq!((told.kind, told.batch, told.prefill_tokens), (PhaseKind::Prefill, Some(15), Some(15360)));
         assert_eq!(tell("step[DECODE bs=32]").unwrap().decode_tokens, Some(32));
+        let told = tell("step[DECODE bs=2 g_sqsq=2 g_sqsk=30 g_sk=30]").unwrap();
+        assert_eq!((told.decode_tokens, told.kv_tokens), (Some(2), Some(30)));
+        let told = tell("step[EXTEND bs=2 toks=12 c_sqsq=80 c_sqsk=120 c_sk=20]").unwrap();
+        assert_eq!((told.prefill_tokens, told.decode_tokens, told.kv_tokens), (Some(12), None, Some(20)));
+        let told = tell(
+            "step[MIXED bs=2 c=1 g=1 c_sq=5 c_sk=8 c_sqsq=25 c_sqsk=40 g_sq=1 g_sk=12 g_sqsq=1 g_sqsk=12]",
+        )
+        .unwrap();
+        assert_eq!((told.kind, told.batch, told.kv_tokens), (PhaseKind::Mixed, Some(2), Some(20)));
+        assert_eq!((told.prefill_tokens, told.decode_tokens), (Some(5), Some(1)));
+        let told = tell("step[TARGET_VERIFY bs=4]").unwrap();
+        assert_eq!((told.kind, told.batch, told.decode_tokens), (PhaseKind::Decode, Some(4), None));
+        let told = tell("[Executor] _forward_step 60: 2 ctx reqs, 1024 ctx tokens, 32 gen reqs").unwrap();
+        assert_eq!((told.kind, told.step, told.batch), (PhaseKind::Mixed, Some(60), Some(34)));
+        assert_eq!((told.prefill_tokens, told.decode_tokens), (Some(1024), None));
+        let told = tell("[Executor] _forward_step: 0 ctx reqs, 8 gen reqs").unwrap();
+        assert_eq!((told.kind, told.step, told.batch), (PhaseKind::Decode, None, Some(8)));
+        let told = tell("prefill[bs=2 tok=16384]").unwrap();
+        assert_eq!((told.kind, told.batch, told.prefill_tokens), (PhaseKind::Prefill, Some(2), Some(16384)));
         assert_eq!(tell("execute_diffusion_1_256x256").unwrap().kind, PhaseKind::Diffusion);
         assert_eq!(tell("ProfilerStep#12").unwrap().step, Some(12));
     }
@@ -190,7 +262,14 @@ mod tests {
         for name in ["module:model.vision_tower", "module:decode", "module:model.decode.step.3"] {
             assert_eq!(tell(name), None, "{name}");
         }
-        for name in ["## decoder fp8 None ##", "Optimizer.step#SGD.step", "nccl:all_reduce", "", "execute_"] {
+        for name in [
+            "## decoder fp8 None ##",
+            "Optimizer.step#SGD.step",
+            "nccl:all_reduce",
+            "",
+            "execute_",
+            "capture_32_DECODE",
+        ] {
             assert_eq!(tell(name), None, "{name}");
         }
     }

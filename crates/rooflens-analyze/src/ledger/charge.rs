@@ -52,11 +52,20 @@ pub(crate) fn each_stretch(
     }
 }
 
-/// The time that each of a device's rows is charged with, by its position among them.
-pub(crate) fn charges(tables: &RankTables, roles: &Roles<'_>, rows: Range<usize>) -> Vec<i64> {
+/// The time that each of a device's rows is charged with, by its position among them; `each` gets the stretches
+/// that it comes in.
+pub(crate) fn charges(
+    tables: &RankTables,
+    roles: &Roles<'_>,
+    rows: Range<usize>,
+    mut each: impl FnMut(usize, Interval),
+) -> Vec<i64> {
     let mut charged = vec![0; rows.len()];
     let first = rows.start;
-    each_stretch(tables, roles, rows, |row, stretch| charged[row - first] += interval::length(stretch));
+    each_stretch(tables, roles, rows, |row, stretch| {
+        charged[row - first] += interval::length(stretch);
+        each(row, stretch);
+    });
     charged
 }
 
@@ -67,7 +76,7 @@ mod tests {
 
     fn charged(sample: &Sample) -> Vec<i64> {
         let tables = &sample.tables;
-        charges(tables, &Roles::new(tables), 0..tables.kernels.len())
+        charges(tables, &Roles::new(tables), 0..tables.kernels.len(), |_, _| {})
     }
 
     #[test]

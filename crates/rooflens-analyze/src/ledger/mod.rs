@@ -11,6 +11,7 @@ mod align;
 mod charge;
 mod class;
 mod efficiency;
+mod exchange;
 mod fit;
 mod floors;
 mod host;
@@ -23,6 +24,7 @@ pub(crate) mod waits;
 
 pub use class::is_needed;
 pub use efficiency::{Achieved, KernelTime, OperatorTime};
+pub use exchange::{ExposedTransfers, LATENCY_BOUND_NS, Transfers};
 pub use floors::{Floor, kernels_floor_ns};
 pub use operators::{OperatorFloor, StepAsked, StepModel};
 pub use pieces::{Lines, Piece, pieces};
@@ -32,6 +34,7 @@ pub use waits::{Wait, Waits};
 pub(crate) use charge::{charges, each_stretch};
 pub(crate) use class::{Classes, of_operator};
 pub(crate) use efficiency::{OperatorSum, PhaseEfficiency, Sum, of_phase};
+pub(crate) use exchange::Exchange;
 pub(crate) use host::moments;
 pub(crate) use sequences::{KernelNames, Sequences};
 
@@ -53,8 +56,10 @@ pub enum Line {
     Kernels,
     /// Work that the model does not need as kernels of their own: copies, casts, unfused elementwise work.
     Unneeded,
-    /// Exchange between devices with nothing else running.
+    /// Communication between devices with nothing else running; with several ranks, the transfer alone.
     Communication,
+    /// In a collective with nothing else running, before the last rank has arrived.
+    CommWait,
     /// Copies and fills by the driver with nothing else running.
     Copies,
     /// Idle: the host launched one kernel after the other, slower than the device ran them.
@@ -79,6 +84,7 @@ impl Line {
         Line::Kernels,
         Line::Unneeded,
         Line::Communication,
+        Line::CommWait,
         Line::Copies,
         Line::LaunchBound,
         Line::CpuBound,
@@ -97,6 +103,7 @@ impl Line {
             Line::Kernels => "kernels",
             Line::Unneeded => "unneeded",
             Line::Communication => "communication",
+            Line::CommWait => "comm_wait",
             Line::Copies => "copies",
             Line::LaunchBound => "launch_bound",
             Line::CpuBound => "cpu_bound",
@@ -112,6 +119,7 @@ impl Line {
     pub fn title(self) -> &'static str {
         match self {
             Line::Unneeded => "avoidable",
+            Line::CommWait => "waiting for other ranks",
             Line::LaunchBound => "launch bound",
             Line::CpuBound => "cpu bound",
             line => line.as_str(),
@@ -127,6 +135,7 @@ impl Line {
             Line::Kernels => "kernels that the model needs; no lower bound known",
             Line::Unneeded => "copies, casts and unfused elementwise kernels",
             Line::Communication => "exposed communication: no compute beside it",
+            Line::CommWait => "in collectives: waiting for other ranks to arrive",
             Line::Copies => "exposed memory copies and fills: no compute beside them",
             Line::LaunchBound => "idle: the host launched slower than the device ran",
             Line::CpuBound => "idle: the host was busy with something else",

@@ -120,7 +120,8 @@ mod tests {
             for piece in &found {
                 by_row[piece.row] += piece.end_ns - piece.start_ns;
             }
-            assert_eq!(by_row, charges(tables, &Roles::new(tables), 0..tables.kernels.len()));
+            let rows = 0..tables.kernels.len();
+            assert_eq!(by_row, charges(tables, &Roles::new(tables), rows, |_, _| {}));
         }
     }
 }

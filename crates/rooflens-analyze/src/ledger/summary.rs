@@ -10,7 +10,7 @@ use crate::facts::LAUNCHING_PACE_NS;
 use crate::finding::Findings;
 use crate::kernel_catalog::{ActivityHint, KernelClass, describe};
 use crate::ledger::sequences::Kernel;
-use crate::ledger::{KernelNames, Line, Sequences, Stalls, StepAsked, is_needed};
+use crate::ledger::{KernelNames, Line, Sequences, Stalls, StepAsked, Transfers, is_needed};
 use crate::sentence::{count, percent, time};
 use crate::statistics::share;
 use crate::top::TopKernel;
@@ -137,6 +137,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
     let phase = PhaseLedger {
         phase: "decode",
         steps: known.steps,
+        flawed: Vec::new(),
         activities: number,
         wall_ns,
         share: 1.0,
@@ -153,6 +154,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         kernels: Vec::new(),
         model_layers: Vec::new(),
         sequences,
+        transfers: transfers(kernels),
         waits: None,
     };
     let reason = "no model was given: --model CONFIG and --hardware NAME give the kernels their lower bound";
@@ -166,6 +168,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
         floor_of: None,
         stalls: Stalls::default(),
         names,
+        spent: Vec::new(),
         not_computed: BTreeMap::from([
             ("floor".to_owned(), reason.to_owned()),
             ("phases.step".to_owned(), single.to_owned()),
@@ -184,6 +187,16 @@ fn sequences(kernels: &[TopKernel], shape: StepShape, steps: usize, names: &mut 
     let kernels = kernels.iter().map(kernel).collect();
     let step = |ordinal| StepAsked { kind: PhaseKind::Decode, ordinal, shape };
     Sequences::unordered((0..steps).map(step).collect(), kernels)
+}
+
+/// Collectives by their mean: a table has no single ones.
+fn transfers(kernels: &[TopKernel]) -> Transfers {
+    let mut found = Transfers::default();
+    for kernel in kernels.iter().filter(|kernel| kernel.class == KernelClass::Communication.as_str()) {
+        let (calls, ns) = (kernel.count as usize, kernel.total_ns.round() as i64);
+        found.add(calls, ns, kernel.mean_ns as i64);
+    }
+    found
 }
 
 fn shares(ledger: &Ledger) -> Vec<(String, f64)> {
@@ -206,7 +219,7 @@ fn stat(kernel: &TopKernel) -> KernelStat {
         total_ns: kernel.total_ns.round() as i64,
         mean_ns: kernel.mean_ns,
         min_ns: kernel.min_ns.round() as i64,
-        p50_ns: kernel.median_ns.round() as i64,
+        p50_ns: kernel.median_ns,
         // A table has no percentiles: the longest is no less.
         p99_ns: kernel.max_ns.round() as i64,
         max_ns: kernel.max_ns.round() as i64,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 /// How long killed processes are waited for.
-const FAREWELL: Duration = Duration::from_secs(5);
+const FAREWELL: Duration = Duration::from_secs(30);
 /// How often one looks.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 

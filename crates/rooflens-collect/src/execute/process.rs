@@ -158,9 +158,10 @@ fn listen(lines: &Receiver<Line>, within: Duration, told: &mut Told, step: &Step
     }
 }
 
-/// Takes what was told before the end. Whoever left the group may hold the pipe for ever: not waited for.
+/// Takes what was told before the end, until the pipe is closed. Whoever left the group may hold it for ever: they
+/// are waited for a little, and only they, however busy the machine is.
 fn drain(lines: &Receiver<Line>, told: &mut Told, step: &Step, watch: &dyn Watch) {
-    const LAST_WORDS: Duration = Duration::from_millis(200);
+    const LAST_WORDS: Duration = Duration::from_secs(5);
     while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
         take(line, told, step, watch);
     }

@@ -11,14 +11,14 @@ use crate::support::{World, git, read, told, try_git, write};
 /// Not a test: what the hook of the tests below runs, in the place of `rooflens externals status --staged`.
 #[test]
 #[ignore = "started by the hooks that other tests install"]
-fn the_hooks_command() {
+fn started_by_a_hook() {
     let report = Externals::open(Path::new(".")).unwrap().staged_edits().unwrap();
     assert!(report.edits.is_empty(), "refused: {:?}", report.edits);
 }
 
 fn guard(world: &World) -> HookAction {
     let program = std::env::current_exe().unwrap();
-    let command = [program.to_str().unwrap(), "--ignored", "--exact", "guard::the_hooks_command"];
+    let command = [program.to_str().unwrap(), "--ignored", "--exact", "guard::started_by_a_hook"];
     world.externals().guard_with(&command).unwrap().action
 }
 

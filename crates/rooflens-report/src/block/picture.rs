@@ -11,6 +11,8 @@ pub enum Tone {
     Unneeded,
     /// Communication that compute does not hide.
     Communication,
+    /// In a collective, before the last rank has arrived.
+    RankWait,
     /// Copies that nothing hides.
     Copy,
     /// Nothing runs.
@@ -35,6 +37,7 @@ impl Tone {
             Tone::Floor => "floor",
             Tone::Unneeded => "unneeded",
             Tone::Communication => "communication",
+            Tone::RankWait => "wait",
             Tone::Copy => "copy",
             Tone::Idle => "idle",
             Tone::LaunchBound => "launch",
@@ -85,6 +88,8 @@ pub enum Mark {
     Points,
     /// A column a value.
     Columns,
+    /// A dot per value, on a scale that spans the values: small changes are what it is about.
+    Levels,
 }
 
 /// What the numbers on an axis are.

@@ -7,6 +7,7 @@ pub fn glyph(tone: Tone) -> char {
     match tone {
         Tone::Compute | Tone::Plain => '█',
         Tone::Communication => '▓',
+        Tone::RankWait => '▂',
         Tone::Copy => '▒',
         Tone::Floor => '▆',
         Tone::Unneeded => '▄',
@@ -59,16 +60,28 @@ pub fn share(share: f64, columns: usize) -> String {
 pub fn sparkline(chart: &Chart, columns: usize) -> String {
     const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let totals = totals(chart);
-    let peak = if chart.mark == Mark::Areas { 1.0 } else { totals.iter().copied().fold(0.0, f64::max) };
+    let highest = totals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let peak = if chart.mark == Mark::Areas { 1.0 } else { highest.max(0.0) };
     let columns = columns.min(totals.len());
     (0..columns)
         .map(|column| {
             let part = &totals[column * totals.len() / columns..(column + 1) * totals.len() / columns];
+            if chart.mark == Mark::Levels {
+                let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
+                return LEVELS[level_between(&totals, mean)];
+            }
             let value = part.iter().copied().fold(0.0, f64::max);
             let level = if peak > 0.0 { (value / peak * 8.0).ceil() as usize } else { 0 };
             LEVELS[level.clamp(1, 8) - 1]
         })
         .collect()
+}
+
+/// Of eight levels between the lowest and the highest value, 0 to 7; the middle where they are the same.
+fn level_between(values: &[f64], value: f64) -> usize {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if high > low { ((value - low) / (high - low) * 7.0).round().clamp(0.0, 7.0) as usize } else { 3 }
 }
 
 /// The height of a chart at each point.
@@ -85,6 +98,7 @@ pub fn totals(chart: &Chart) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::{Series, Unit};
 
     #[test]
     fn parts_fill_the_bar() {
@@ -95,6 +109,25 @@ mod tests {
         assert_eq!(apportion(&[f64::NAN, 2.0, -1.0], 10), [0, 10, 0]);
         assert_eq!(apportion(&[0.2; 5], 3).iter().sum::<usize>(), 3);
         assert_eq!(apportion(&[], 3), [0_usize; 0]);
+    }
+
+    #[test]
+    fn newcomer_18_a_change_of_twelve_percent_is_visible() {
+        let values = (0..20).map(|i| if i < 10 { 100.0 } else { 112.0 });
+        let chart = Chart {
+            title: String::new(),
+            x: ("", Unit::Index),
+            y: ("", Unit::Index),
+            mark: Mark::Levels,
+            series: vec![Series {
+                label: String::new(),
+                tone: Tone::Plain,
+                points: values.enumerate().map(|(i, value)| (i as f64, value)).collect(),
+            }],
+            rules: vec![],
+        };
+        assert_eq!(sparkline(&chart, 20), format!("{}{}", "▁".repeat(10), "█".repeat(10)));
+        assert_eq!(sparkline(&chart, 4), "▁▁██");
     }
 
     #[test]

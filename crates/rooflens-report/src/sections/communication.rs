@@ -1,7 +1,7 @@
 //! What collectives cost, and who waits for whom.
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{CollectiveStat, Communication, RankWait};
+use rooflens_analyze::analyses::{CollectiveStat, Communication, RankWait, Stragglers};
 
 use crate::block::{Block, Cell, Chart, Column, Fact, Field, Mark, Series, Table, Tone, Unit};
 use crate::sections::{Detail, Section};
@@ -22,19 +22,29 @@ impl Section for CommunicationSection {
         }
         let mut facts = vec![
             Fact::new("collectives", Cell::count(communication.count)),
-            Fact::new("in all", Cell::Time(communication.total_ns)).help("Sum of the kernels' durations."),
+            Fact::new("total", Cell::Time(communication.total_ns)).help("Sum of the kernels' durations."),
         ];
-        if let (true, Some(most)) = (detail.is_screen(), communication.collectives.first()) {
-            facts.push(Fact::new(most.name.clone(), Cell::or(most.bus_gb_per_s, Cell::Rate, NOT_TOLD)));
-        }
-        if let Some(wait) = communication.waits.iter().max_by_key(|wait| wait.wait_ns) {
+        if !communication.waits.is_empty() {
+            let waited = communication.waits.iter().map(|wait| wait.wait_ns).fold(0, i64::saturating_add);
             facts.push(
-                Fact::new(format!("rank {} waited", wait.rank), Cell::Time(wait.wait_ns))
-                    .help("The rank that waited most in collectives for the last to arrive."),
+                Fact::new("waiting for other ranks", Cell::Time(waited))
+                    .help("Part of the total: before the last rank arrived, all ranks added up."),
             );
         }
+        if let (true, Some(most)) = (detail.is_screen(), communication.collectives.first()) {
+            facts.push(Fact::new(most.name.clone(), Cell::or(most.bus_gb_per_s, Cell::Rate, NOT_TOLD)));
+            facts.extend(most.link_share.map(|share| Fact::new("of the link", Cell::Share(share))));
+        }
+        let late = findings.get::<Stragglers>().map_or(&[][..], |found| &found.rows);
+        let late = late.iter().map(|row| Block::Text(row.sentence.clone()));
         if detail.is_screen() {
-            return vec![Block::Facts(facts)];
+            return std::iter::once(Block::Facts(facts)).chain(late.take(1)).collect();
+        }
+        if let Some(link) = &communication.link {
+            facts.push(
+                Fact::new(format!("links of {}", link.device), Cell::Rate(link.gb_per_s))
+                    .help("All links of a device together, one direction."),
+            );
         }
         if !communication.waits.is_empty() {
             facts.push(
@@ -42,7 +52,10 @@ impl Section for CommunicationSection {
                     .help("Collectives that were found in every rank of their group."),
             );
         }
-        let mut blocks = vec![Block::Facts(facts)];
+        let mut blocks: Vec<Block> = std::iter::once(Block::Facts(facts)).chain(late).collect();
+        if let Some(reason) = communication.not_computed.get("waits") {
+            blocks.push(Block::Text(format!("No waiting: {reason}.")));
+        }
         if !communication.collectives.is_empty() {
             let table = Table::new("collectives", FIELDS, &communication.collectives, detail.rows());
             blocks.push(Block::Table(table));
@@ -69,6 +82,7 @@ fn waits(waits: &[RankWait]) -> Chart {
 }
 
 const NOT_TOLD: &str = "the trace does not tell";
+const NOT_MATCHED: &str = "not matched across ranks";
 
 const FIELDS: &[Field<CollectiveStat>] = &[
     (Column::text("name", "collective"), |stat| Cell::code(&stat.name)),
@@ -79,28 +93,57 @@ const FIELDS: &[Field<CollectiveStat>] = &[
     (Column::number("bytes", "size").help("Bytes of one call: the larger of in and out."), |stat| {
         Cell::or(stat.bytes, Cell::Bytes, NOT_TOLD)
     }),
+    (
+        Column::text("algorithm", "algorithm").help("As the name of the kernel says."),
+        |stat| Cell::or(stat.algorithm.map(|found| found.as_str()), Cell::word, "the kernel's name does not tell"),
+    ),
     (Column::number("count", "calls"), |stat| Cell::count(stat.count)),
     (Column::number("p50_ns", "median"), |stat| Cell::Time(stat.p50_ns)),
     (Column::number("max_ns", "longest"), |stat| Cell::Time(stat.max_ns)),
-    (Column::number("algorithm_gb_per_s", "algorithm bandwidth").help("Size / median duration."), |stat| {
-        Cell::or(stat.algorithm_gb_per_s, Cell::Rate, NOT_TOLD)
-    }),
+    (
+        Column::number("transfer_p50_ns", "transfer")
+            .help("Median time from the arrival of the last rank to the end: the shortest duration among the ranks."),
+        |stat| Cell::or(stat.transfer_p50_ns, Cell::Time, NOT_MATCHED),
+    ),
+    (
+        Column::number("wait_ns", "waiting").help("Time before the last rank arrived, all ranks and calls added up."),
+        |stat| Cell::or(stat.wait_ns, Cell::Time, NOT_MATCHED),
+    ),
+    (
+        Column::number("algorithm_gb_per_s", "algorithm bandwidth")
+            .help("Size / median transfer; / median duration where ranks are not matched."),
+        |stat| Cell::or(stat.algorithm_gb_per_s, Cell::Rate, NOT_TOLD),
+    ),
     (
         Column::number("bus_gb_per_s", "bus bandwidth")
             .help("The same times the collective's factor, as 2(n-1)/n for all-reduce."),
         |stat| Cell::or(stat.bus_gb_per_s, Cell::Rate, NOT_TOLD),
+    ),
+    (
+        Column::number("link_share", "of link rate")
+            .help("What crosses a device's links in one direction / what they can carry, by algorithm."),
+        |stat| Cell::or(stat.link_share, Cell::Share, "size, group or link are not known, or it may span nodes"),
     ),
     (Column::number("total_ns", "total"), |stat| Cell::Time(stat.total_ns)),
 ];
 
 const WAITS: &[Field<RankWait>] = &[
     (Column::number("rank", "rank"), |wait| Cell::Count(wait.rank.into())),
+    (Column::number("device", "device"), |wait| Cell::Count(wait.device.into())),
     (
         Column::number("wait_ns", "waited")
             .help("Over the matched collectives: its duration less the shortest among the ranks."),
         |wait| Cell::Time(wait.wait_ns),
     ),
-    (Column::number("last_to_arrive", "came last").help("Collectives in which it was last."), |wait| {
+    (Column::number("collectives", "collectives").help("Matched ones that it took part in."), |wait| {
+        Cell::count(wait.collectives)
+    }),
+    (Column::number("last_to_arrive", "arrived last").help("Collectives in which it was last."), |wait| {
         Cell::count(wait.last_to_arrive)
     }),
+    (
+        Column::number("lost_to_it_ns", "others lost")
+            .help("What the other ranks waited in those, added up."),
+        |wait| Cell::Time(wait.lost_to_it_ns),
+    ),
 ];

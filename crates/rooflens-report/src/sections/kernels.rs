@@ -78,7 +78,7 @@ const FIELDS: &[Field<KernelStat>] = &[
     (Column::number("count", "calls").at(Level::Screen), |kernel| Cell::count(kernel.count)),
     (Column::number("mean_ns", "mean").at(Level::Raw), |kernel| Cell::MeanTime(kernel.mean_ns)),
     (Column::number("min_ns", "shortest").at(Level::Raw), |kernel| Cell::Time(kernel.min_ns)),
-    (Column::number("p50_ns", "median").at(Level::Screen), |kernel| Cell::Time(kernel.p50_ns)),
+    (Column::number("p50_ns", "median").at(Level::Screen), |kernel| Cell::MeanTime(kernel.p50_ns)),
     (Column::number("p99_ns", "p99").at(Level::Page), |kernel| Cell::Time(kernel.p99_ns)),
     (Column::number("max_ns", "longest").at(Level::Page), |kernel| Cell::Time(kernel.max_ns)),
     (Column::number("total_ns", "total").help("Sum of durations."), |kernel| Cell::Time(kernel.total_ns)),

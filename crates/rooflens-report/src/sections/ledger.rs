@@ -26,8 +26,9 @@ impl Section for LedgerSection {
         };
         let phases: Vec<&PhaseLedger> = ledger.phases.iter().filter(|phase| phase.wall_ns > 0).collect();
         if detail.is_screen() {
-            // The phase with the most time stands for all; the page has the others.
-            let Some(phase) = phases.first() else { return vec![] };
+            // Of the phases with steps, that with the most time stands for all; the page has the others.
+            let Some(first) = phases.first() else { return vec![] };
+            let phase = phases.iter().find(|phase| phase.steps > 0).unwrap_or(first);
             let whole = (phases.len() > 1).then(|| Block::Text(whole(ledger)));
             let phase = [Block::Text(head(phase)), Block::Table(table(phase, SCREEN))];
             return whole.into_iter().chain(phase).collect();
@@ -38,6 +39,9 @@ impl Section for LedgerSection {
             blocks.push(Block::Text(text));
         } else if let Some(reason) = ledger.not_computed.get("floor") {
             blocks.push(Block::Text(format!("No floor: {reason}.")));
+        }
+        if let Some(reason) = ledger.not_computed.get(Line::CommWait.as_str()) {
+            blocks.push(Block::Text(format!("Communication includes waiting: {reason}.")));
         }
         blocks.push(Block::Stack(stack(&phases)));
         for phase in phases {
@@ -70,22 +74,19 @@ fn whole(ledger: &Ledger) -> String {
 }
 
 fn head(phase: &PhaseLedger) -> String {
-    match &phase.step {
-        Some(step) => format!(
-            "{}: {}, {} total, median {}",
-            words(phase.phase),
-            format::plural(phase.steps as i64, "step"),
-            format::time(phase.wall_ns as f64),
-            format::time(step.p50_ns as f64)
-        ),
-        None if phase.steps > 0 => format!(
-            "{}: {}, {} total",
-            words(phase.phase),
-            format::plural(phase.steps as i64, "step"),
-            format::time(phase.wall_ns as f64)
-        ),
-        None => format!("{} of steps: {}", words(phase.phase), format::time(phase.wall_ns as f64)),
+    let (name, total) = (words(phase.phase), format::time(phase.wall_ns as f64));
+    if phase.steps == 0 {
+        return format!("{name} of steps: {total}");
     }
+    let median = phase.step.as_ref().map(|step| format!(", median {}", format::time(step.p50_ns as f64)));
+    let flawed: usize = phase.flawed.iter().map(|flawed| flawed.steps).sum();
+    let left_out = (flawed > 0 && flawed < phase.steps).then(|| format!(" without {flawed} flawed"));
+    format!(
+        "{name}: {}, {total} total{}{}",
+        format::plural(phase.steps as i64, "step"),
+        median.unwrap_or_default(),
+        left_out.unwrap_or_default()
+    )
 }
 
 /// A line with what the table shows of it.
@@ -150,6 +151,7 @@ pub(super) fn tone(line: Line) -> Tone {
         Line::Inefficiency | Line::Kernels => Tone::Compute,
         Line::Unneeded => Tone::Unneeded,
         Line::Communication => Tone::Communication,
+        Line::CommWait => Tone::RankWait,
         Line::Copies => Tone::Copy,
         Line::LaunchBound => Tone::LaunchBound,
         Line::CpuBound => Tone::CpuBound,

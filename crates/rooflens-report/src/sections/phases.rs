@@ -1,10 +1,11 @@
 //! How long steps and phases take, and which are slow.
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{PhaseExample, PhaseStat, Phases};
+use rooflens_analyze::analyses::{Extent, PhaseExample, PhaseRole, PhaseStat, Phases};
 
 use crate::block::{Block, Cell, Chart, Column, Field, Level, Mark, Series, Table, Tone, Unit};
-use crate::sections::{Detail, Section};
+use crate::format;
+use crate::sections::{Detail, Section, words};
 
 pub(super) struct PhasesSection;
 
@@ -29,8 +30,9 @@ impl Section for PhasesSection {
         }
         let rows = if detail.is_screen() { detail.rows().min(SCREEN) } else { detail.rows() };
         let table = Block::Table(Table::new("phases", FIELDS, phases, rows));
+        let left_out: Vec<Block> = phases.iter().take(rows).filter_map(left_out).map(Block::Text).collect();
         if detail.is_screen() {
-            return vec![table];
+            return [table].into_iter().chain(left_out).collect();
         }
         let mut blocks: Vec<Block> = phases
             .iter()
@@ -39,6 +41,7 @@ impl Section for PhasesSection {
             .map(|phase| Block::Chart(durations(phase)))
             .collect();
         blocks.push(table);
+        blocks.extend(left_out);
         let slowest: Vec<(String, PhaseExample)> = phases
             .iter()
             .take(detail.rows())
@@ -53,50 +56,133 @@ impl Section for PhasesSection {
     }
 }
 
+/// Which steps the numbers do not count, and why.
+fn left_out(phase: &PhaseStat) -> Option<String> {
+    let flawed: usize = phase.flawed.iter().map(|flawed| flawed.steps).sum();
+    if flawed == 0 {
+        return None;
+    }
+    let reasons: Vec<&str> = phase.flawed.iter().map(|flawed| reason(&flawed.reason)).collect();
+    let reasons = reasons.join("; ");
+    Some(match flawed < phase.count {
+        true => format!(
+            "{}: {flawed} of {} left out of these numbers: {reasons}.",
+            words(phase.kind.as_str()),
+            format::plural(phase.count as i64, "step"),
+        ),
+        false => format!("{}: every step is affected: {reasons}.", words(phase.kind.as_str())),
+    })
+}
+
+fn reason(word: &str) -> &'static str {
+    match word {
+        "cut" => "the recording began or ended in it",
+        "profiler" => "the profiler started, stopped or did its own work in it",
+        _ => "the host waited in it for device work that is not in the trace",
+    }
+}
+
 fn durations(phase: &PhaseStat) -> Chart {
     let points =
         phase.durations_ns.iter().enumerate().map(|(index, ns)| (index as f64, *ns as f64)).collect();
     // At most 2,000 are kept: then the axis counts what is kept, not what there was.
-    let picked = phase.durations_ns.len() < phase.count;
+    let flawed: usize = phase.flawed.iter().map(|flawed| flawed.steps).sum();
+    let picked = phase.durations_ns.len() + flawed < phase.count;
     let x = if picked { "in order of start, evenly picked" } else { "in order of start" };
+    let y = if phase.timeline == "device" { "device span" } else { "host duration" };
+    let rules = phase
+        .extent()
+        .map_or(vec![], |extent| vec![("p50", extent.p50_ns as f64), ("p99", extent.p99_ns as f64)]);
     Chart {
         title: phase.name.clone(),
         x: (x, Unit::Index),
-        y: ("duration", Unit::Time),
+        y: (y, Unit::Time),
         mark: Mark::Points,
-        series: vec![Series { label: "duration".to_owned(), tone: Tone::Plain, points }],
-        rules: vec![("p50", phase.p50_ns as f64), ("p99", phase.p99_ns as f64)],
+        series: vec![Series { label: y.to_owned(), tone: Tone::Plain, points }],
+        rules,
     }
 }
 
 const NO_DEVICE: &str = "no device activity could be attributed";
+const NO_HOST: &str = "recorded on the device only";
 const NOT_TOLD: &str = "the annotations do not tell";
+
+fn on_host(phase: &PhaseStat, part: fn(&Extent) -> i64) -> Cell {
+    Cell::or(phase.host.as_ref().map(part), Cell::Time, NO_HOST)
+}
+
+fn span(phase: &PhaseStat, part: fn(&Extent) -> i64) -> Cell {
+    Cell::or(phase.device_span.as_ref().map(part), Cell::Time, NO_DEVICE)
+}
+
+fn busy(phase: &PhaseStat, part: fn(&Extent) -> i64) -> Cell {
+    Cell::or(phase.device_busy.as_ref().map(part), Cell::Time, NO_DEVICE)
+}
+
+const HOST: &str = "From begin to end on the host, which runs ahead of its device.";
+const SPAN: &str = "From the start of the first device activity to the end of the last.";
+const BUSY: &str = "Union of the device activities.";
 
 const FIELDS: &[Field<PhaseStat>] = &[
     (Column::text("name", "name"), |phase| Cell::code(&phase.name)),
-    (Column::text("kind", "kind").at(Level::Screen), |phase| Cell::word(phase.kind.as_str())),
+    (Column::text("also_named", "also named").at(Level::Page), |phase| {
+        Cell::or(
+            Some(phase.also_named.join(", ")).filter(|names| !names.is_empty()),
+            |names| Cell::code(&names),
+            "one name",
+        )
+    }),
+    (Column::text("kind", "kind").at(Level::Screen), |phase| match phase.role {
+        PhaseRole::HoldsSteps => Cell::word(phase.role.as_str()),
+        _ => Cell::word(phase.kind.as_str()),
+    }),
     (Column::text("source", "source").at(Level::Page).help("Who says so."), |phase| {
         Cell::word(phase.source.as_str())
     }),
     (Column::number("count", "count"), |phase| Cell::count(phase.count)),
-    (Column::number("total_ns", "total").at(Level::Page), |phase| Cell::Time(phase.total_ns)),
-    (Column::number("mean_ns", "mean").at(Level::Raw), |phase| Cell::MeanTime(phase.mean_ns)),
-    (Column::number("min_ns", "shortest").at(Level::Raw), |phase| Cell::Time(phase.min_ns)),
-    (Column::number("p50_ns", "p50"), |phase| Cell::Time(phase.p50_ns)),
-    (Column::number("p90_ns", "p90").at(Level::Page), |phase| Cell::Time(phase.p90_ns)),
-    (Column::number("p99_ns", "p99"), |phase| Cell::Time(phase.p99_ns)),
-    (Column::number("max_ns", "longest").at(Level::Screen), |phase| Cell::Time(phase.max_ns)),
+    (
+        Column::number("flawed", "left out").at(Level::Raw).help("Steps whose time is not a step's."),
+        |phase| Cell::count(phase.flawed.iter().map(|flawed| flawed.steps).sum()),
+    ),
+    (Column::number("host_total_ns", "host total").at(Level::Page).help(HOST), |phase| {
+        on_host(phase, |extent| extent.total_ns)
+    }),
+    (Column::number("host_min_ns", "host shortest").at(Level::Raw).help(HOST), |phase| {
+        on_host(phase, |extent| extent.min_ns)
+    }),
+    (Column::number("host_p50_ns", "host p50").help(HOST), |phase| on_host(phase, |extent| extent.p50_ns)),
+    (Column::number("host_p90_ns", "host p90").at(Level::Raw).help(HOST), |phase| {
+        on_host(phase, |extent| extent.p90_ns)
+    }),
+    (Column::number("host_max_ns", "host longest").at(Level::Raw).help(HOST), |phase| {
+        on_host(phase, |extent| extent.max_ns)
+    }),
+    (Column::number("device_span_p50_ns", "device p50").help(SPAN), |phase| {
+        span(phase, |extent| extent.p50_ns)
+    }),
+    (Column::number("device_span_p90_ns", "device p90").at(Level::Raw).help(SPAN), |phase| {
+        span(phase, |extent| extent.p90_ns)
+    }),
+    (Column::number("device_span_p99_ns", "device p99").at(Level::Screen).help(SPAN), |phase| {
+        span(phase, |extent| extent.p99_ns)
+    }),
+    (Column::number("device_span_max_ns", "device longest").at(Level::Page).help(SPAN), |phase| {
+        span(phase, |extent| extent.max_ns)
+    }),
+    (Column::number("device_busy_p50_ns", "device busy p50").at(Level::Page).help(BUSY), |phase| {
+        busy(phase, |extent| extent.p50_ns)
+    }),
     (
         Column::number("drift", "drift")
             .at(Level::Page)
             .help("Change from the first to the last, by a straight line through all."),
         |phase| Cell::or(phase.drift, Cell::Change, "fewer than eight"),
     ),
-    (Column::number("device_busy_ns", "device busy").at(Level::Raw), |phase| {
-        Cell::or(phase.device_busy_ns, Cell::MeanTime, NO_DEVICE)
-    }),
     (Column::number("activities", "activities").at(Level::Raw), |phase| {
         Cell::or(phase.activities, Cell::Mean, NO_DEVICE)
+    }),
+    (Column::number("host_p99_ns", "host p99").at(Level::Screen).help(HOST), |phase| {
+        on_host(phase, |extent| extent.p99_ns)
     }),
     (Column::number("launches", "launches").at(Level::Screen).help("Launching calls, mean."), |phase| {
         Cell::or(phase.launches, Cell::Mean, "no launches inside")
@@ -116,9 +202,11 @@ const FIELDS: &[Field<PhaseStat>] = &[
             .help("How sure Rooflens is of phases that it found itself."),
         |phase| Cell::or(phase.confidence, Cell::Share, "recorded, not inferred"),
     ),
-    (Column::bar("device_busy_share", "busy").help("Device time / duration, over all."), |phase| {
-        Cell::or(phase.device_busy_share, Cell::Share, NO_DEVICE)
-    }),
+    (
+        Column::bar("device_busy_share", "device busy")
+            .help("Device time / time until host and device are done, over all."),
+        |phase| Cell::or(phase.device_busy_share, Cell::Share, NO_DEVICE),
+    ),
 ];
 
 const SLOWEST: &[Field<(String, PhaseExample)>] = &[
@@ -128,5 +216,8 @@ const SLOWEST: &[Field<(String, PhaseExample)>] = &[
     (Column::number("ts_ns", "at").help("Start, since the run's clock base."), |(_, example)| {
         Cell::At(example.ts_ns)
     }),
-    (Column::number("dur_ns", "duration"), |(_, example)| Cell::Time(example.dur_ns)),
+    (
+        Column::number("dur_ns", "duration").help("Device span, or on the host where there is no device."),
+        |(_, example)| Cell::Time(example.dur_ns),
+    ),
 ];

@@ -62,6 +62,7 @@ fn line(trace: &Trace) -> Vec<Fact> {
         _ => parts.push(ranks),
     }
     parts.push(match trace.devices {
+        0 if trace.lost_device() => "device events missing".to_owned(),
         0 => "no device activity".to_owned(),
         devices => format::plural(devices as i64, "device"),
     });

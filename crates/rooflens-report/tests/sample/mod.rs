@@ -67,7 +67,13 @@ pub fn note(severity: Severity, code: &str, source: &str, count: i64, message: &
 /// No device in sight.
 pub fn cpu_only() -> Findings {
     let mut findings = Findings::default();
-    let trace = Trace { devices: 0, ranks: 1, sources: vec!["cpu.json".to_owned()], ..tables::trace() };
+    let trace = Trace {
+        devices: 0,
+        devices_listed: 0,
+        ranks: 1,
+        sources: vec!["cpu.json".to_owned()],
+        ..tables::trace()
+    };
     findings.insert("trace", Box::new(Trace { hardware: vec![], world_size: None, ..trace }));
     findings.insert("operators", Box::new(host::operators()));
     findings.insert("phases", Box::new(tables::host_phases()));

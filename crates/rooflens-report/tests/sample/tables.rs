@@ -14,6 +14,8 @@ pub fn trace() -> Trace {
         ranks: 2,
         world_size: Some(2),
         devices: 2,
+        devices_listed: 2,
+        launches_without_device: 0,
         span_ns: SPAN + 31_000_000,
         start_unix_ns: Some(1_709_210_096_000_000_000),
         hardware: vec!["NVIDIA H100 80GB HBM3".to_owned()],
@@ -78,7 +80,7 @@ pub fn kernel(name: &str, class: &str, count: usize, total_ns: i64, all_ns: f64)
         total_ns,
         mean_ns: mean,
         min_ns: (mean * 0.8) as i64,
-        p50_ns: (mean * 0.97) as i64,
+        p50_ns: mean * 0.97,
         p99_ns: (mean * 1.6) as i64,
         max_ns: (mean * 4.1) as i64,
         share: total_ns as f64 / all_ns,
@@ -246,24 +248,23 @@ fn durations(number: usize, base: i64) -> Vec<i64> {
 }
 
 fn phase(name: &str, kind: PhaseKind, source: PhaseSource, durations_ns: Vec<i64>) -> PhaseStat {
-    let mut sorted = durations_ns.clone();
-    sorted.sort_unstable();
-    let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
-    let total_ns: i64 = sorted.iter().sum();
+    let extent = |share: f64| {
+        Extent::of(&mut durations_ns.iter().map(|ns| (*ns as f64 * share) as i64).collect::<Vec<i64>>())
+    };
+    let longest = durations_ns.iter().copied().max().unwrap();
     PhaseStat {
         name: name.to_owned(),
+        also_named: vec![],
+        role: if kind == PhaseKind::Range { PhaseRole::Range } else { PhaseRole::Step },
         kind,
         source,
-        count: sorted.len(),
-        total_ns,
-        mean_ns: total_ns as f64 / sorted.len() as f64,
-        min_ns: at(0.0),
-        p50_ns: at(0.5),
-        p90_ns: at(0.9),
-        p99_ns: at(0.99),
-        max_ns: at(1.0),
-        drift: (sorted.len() >= 8).then_some(0.083),
-        device_busy_ns: Some(at(0.5) as f64 * 0.36),
+        count: durations_ns.len(),
+        flawed: vec![],
+        host: extent(1.0),
+        device_span: extent(0.9),
+        device_busy: extent(0.36),
+        timeline: "device",
+        drift: (durations_ns.len() >= 8).then_some(0.083),
         device_busy_share: Some(0.36),
         activities: Some(409.6),
         launches: Some(398.2),
@@ -275,7 +276,7 @@ fn phase(name: &str, kind: PhaseKind, source: PhaseSource, durations_ns: Vec<i64
             name: name.replace('*', "61"),
             rank: 0,
             ts_ns: 450_123_000,
-            dur_ns: at(1.0),
+            dur_ns: longest,
         }],
         durations_ns,
     }
@@ -293,7 +294,8 @@ pub fn phases() -> Phases {
 pub fn host_phases() -> Phases {
     let mut phases = phases();
     for phase in &mut phases.0 {
-        (phase.device_busy_ns, phase.device_busy_share) = (None, None);
+        (phase.device_busy, phase.device_busy_share) = (None, None);
+        (phase.device_span, phase.timeline) = (None, "host");
         (phase.activities, phase.launches) = (None, None);
     }
     phases

@@ -66,9 +66,9 @@ impl HostSource {
         })
     }
 
-    fn processors(&mut self, row: &mut CounterRow) {
+    fn processors(&mut self, moment: &Moment, row: &mut CounterRow) {
         let file = &mut self.processors;
-        let now = self.processors_turn.ask(|| file.read_head().ok().and_then(parse::cpu));
+        let now = self.processors_turn.ask(moment, || file.read_head().ok().and_then(parse::cpu));
         let Some(now) = now else { return };
         row.cpu_busy_ns = Opt::some(now.busy.saturating_mul(self.tick_ns));
         let since = self.before.map(|before| (now.busy - before.busy, now.all - before.all));
@@ -81,17 +81,17 @@ impl HostSource {
         self.before = Some(now);
     }
 
-    fn memory(&mut self, row: &mut CounterRow) {
+    fn memory(&mut self, moment: &Moment, row: &mut CounterRow) {
         let Some(file) = &mut self.memory else { return };
-        let told = self.memory_turn.ask(|| file.read().ok().map(parse::memory)).unwrap_or_default();
+        let told = self.memory_turn.ask(moment, || file.read().ok().map(parse::memory)).unwrap_or_default();
         row.mem_used_bytes = told.used_bytes.into();
         row.mem_total_bytes = told.total_bytes.into();
         row.swap_used_bytes = told.swap_used_bytes.into();
     }
 
-    fn moved(&mut self, row: &mut CounterRow) {
+    fn moved(&mut self, moment: &Moment, row: &mut CounterRow) {
         let (disks, networks) = (&mut self.disks, &mut self.networks);
-        let _ = self.moved_turn.ask(|| {
+        let _ = self.moved_turn.ask(moment, || {
             let counts = |names: &[String], name: &str| names.iter().any(|known| known == name);
             if let Some((file, names)) = disks {
                 let moved = file.read().ok().and_then(|text| parse::disks(text, |name| counts(names, name)));
@@ -108,16 +108,16 @@ impl HostSource {
         });
     }
 
-    fn watched(&mut self, row: &mut CounterRow) {
+    fn watched(&mut self, moment: &Moment, row: &mut CounterRow) {
         if self.watched.root().is_none() {
             return;
         }
         let (tree, watched) = (&mut self.tree, &self.watched);
-        let _ = self.look_up_turn.ask(|| {
+        let _ = self.look_up_turn.ask(moment, || {
             tree.look_up(watched);
             Some(())
         });
-        if let Some(taken) = self.tree_turn.ask(|| tree.taken()) {
+        if let Some(taken) = self.tree_turn.ask(moment, || tree.taken()) {
             row.watched_cpu_ns = Opt::some(taken.ticks.saturating_mul(self.tick_ns));
             row.watched_mem_bytes = Opt::some(taken.resident_pages.saturating_mul(self.page_bytes));
         }
@@ -141,10 +141,10 @@ impl Source for HostSource {
 
     fn sample(&mut self, moment: &Moment, rows: &mut Counters, _: &Notes) {
         let mut row = moment.begin(CounterSource::Host, None);
-        self.processors(&mut row);
-        self.memory(&mut row);
-        self.moved(&mut row);
-        self.watched(&mut row);
+        self.processors(moment, &mut row);
+        self.memory(moment, &mut row);
+        self.moved(moment, &mut row);
+        self.watched(moment, &mut row);
         moment.end(row, rows);
     }
 

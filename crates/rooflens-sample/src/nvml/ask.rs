@@ -3,8 +3,6 @@
 use nvml_wrapper::error::NvmlError;
 use rooflens_schema::{Notes, Severity, Stage};
 
-use crate::clock::monotonic_ns;
-
 /// A question that failed is asked again after so long.
 const AGAIN_NS: i64 = 1_000_000_000;
 
@@ -19,6 +17,8 @@ pub(super) struct Ask {
 
 /// What went wrong while a device was asked for one row.
 pub(super) struct Trouble<'a> {
+    /// When the row was due.
+    pub(super) due_ns: i64,
     /// The device, for notes.
     pub(super) source: &'a str,
     /// Where to tell of it.
@@ -38,10 +38,7 @@ impl Ask {
         trouble: &mut Trouble<'_>,
         call: impl FnOnce() -> Result<T, NvmlError>,
     ) -> Option<T> {
-        if trouble.lost
-            || self.refused.is_some()
-            || (self.next_ns > i64::MIN && monotonic_ns() < self.next_ns)
-        {
+        if trouble.lost || self.refused.is_some() || trouble.due_ns < self.next_ns {
             return None;
         }
         let error = match call() {
@@ -61,7 +58,7 @@ impl Ask {
             // No data yet is no trouble.
             NvmlError::NoData | NvmlError::NotFound => {}
             error => {
-                self.next_ns = monotonic_ns() + AGAIN_NS;
+                self.next_ns = trouble.due_ns + AGAIN_NS;
                 let message = format!("{} was not told: {error}", self.column);
                 trouble.notes.add(
                     Stage::Collect,

@@ -73,9 +73,9 @@ impl SampledDevice {
             return;
         }
         let mut row = moment.begin(CounterSource::Device, Some(self.index));
-        let mut trouble = Trouble { source: &self.source, notes, lost: false };
+        let mut trouble = Trouble { due_ns: moment.due_ns, source: &self.source, notes, lost: false };
         self.questions.often(&self.device, &mut row, &mut trouble);
-        self.questions.seldom(&self.device, &mut row, &mut trouble, watched);
+        self.questions.seldom(&self.device, moment, &mut row, &mut trouble, watched);
         self.lost = trouble.lost;
         if !self.lost {
             moment.end(row, rows);
@@ -179,15 +179,17 @@ impl Questions {
     fn seldom(
         &mut self,
         device: &Device<'static>,
+        moment: &Moment,
         row: &mut CounterRow,
         trouble: &mut Trouble<'_>,
         watched: &Watched,
     ) {
         let limit = &mut self.power_limit;
-        let limit = self.limit_turn.ask(|| limit.ask(trouble, || device.enforced_power_limit()));
+        let limit = self.limit_turn.ask(moment, || limit.ask(trouble, || device.enforced_power_limit()));
         row.power_limit_mw = limit.map(i64::from).into();
         let running = &mut self.processes;
-        let running = self.processes_turn.ask(|| running.ask(trouble, || device.running_compute_processes()));
+        let running =
+            self.processes_turn.ask(moment, || running.ask(trouble, || device.running_compute_processes()));
         if let Some(running) = running {
             row.processes = i32::try_from(running.len()).ok().into();
             // Where none is known to the driver by our number, a container may hide it: not 0.
@@ -198,7 +200,7 @@ impl Questions {
             row.watched_mem_bytes = known.into();
         }
         let (gpm, metrics) = (&mut self.gpm, &mut self.gpm_metrics);
-        let values = self.gpm_turn.ask(|| metrics.ask(trouble, || gpm.since_last(device)).flatten());
+        let values = self.gpm_turn.ask(moment, || metrics.ask(trouble, || gpm.since_last(device)).flatten());
         if let Some(values) = values {
             gpm::fill(row, values);
         }

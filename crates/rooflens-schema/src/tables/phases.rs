@@ -45,6 +45,10 @@ table! {
     Phases(PhaseRow) = "phases", per_rank: true {
         /// Row id within the rank, 0 upwards.
         phase_id: i32 => "id" Delta,
+        /// The step that the row is of: joins `phase_id`. Its own id where the row counts as the step; another
+        /// row's where it is a further name of that step, or its extent on the device; null for a plain range, and
+        /// for a range that holds several steps.
+        step_id: Opt<i32> => "id" Delta,
         /// What it does.
         kind: PhaseKind => "word" Dictionary,
         /// Who says so.
@@ -81,6 +85,22 @@ table! {
         launches: Opt<i64> => "count" Dictionary,
         /// How sure Rooflens is of a phase it found itself, 0 to 1; null for recorded ones.
         confidence: Option<f64> => "ratio" Dictionary,
+        /// Why the step is left out of statistics of steps, as `profiler`; null where it is not.
+        excluded: Option<String> => "text" Dictionary,
+    }
+}
+
+impl Phases {
+    /// For each row, whether it counts as a step, on the host or on a device. Tables that were written before
+    /// `step_id` existed count every row that says what it does on the host.
+    pub fn are_steps(&self) -> Vec<bool> {
+        let told = self.step_id.iter().any(|id| id.is_some());
+        let rows = 0..self.len();
+        rows.map(|row| match told {
+            true => self.step_id[row].get() == Some(row as i32),
+            false => self.kind[row] != PhaseKind::Range && self.source[row] != PhaseSource::DeviceAnnotation,
+        })
+        .collect()
     }
 }
 
@@ -89,6 +109,7 @@ impl PhaseRow {
     pub fn new(source: PhaseSource, ts_ns: i64, dur_ns: i64, name_id: NameId) -> Self {
         PhaseRow {
             phase_id: 0,
+            step_id: Opt::NONE,
             kind: PhaseKind::Range,
             source,
             name_id,
@@ -107,6 +128,7 @@ impl PhaseRow {
             activities: Opt::NONE,
             launches: Opt::NONE,
             confidence: None,
+            excluded: None,
         }
     }
 }

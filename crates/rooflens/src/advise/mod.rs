@@ -20,7 +20,7 @@ use crate::error::CliError;
 use crate::floors::{self, Joined};
 use crate::inputs::{self, Input};
 use crate::kernels::is_table;
-use crate::{job, output, progress};
+use crate::{job, links, output, progress};
 
 /// What is asked.
 pub struct Question {
@@ -115,6 +115,7 @@ pub fn complete(
     findings: &mut Findings,
 ) -> Result<Option<Joined>, CliError> {
     let joined = join_floor(input, floor, findings)?;
+    links::join(findings, floor.hardware.as_deref());
     refresh(findings, run_of(input), joined.as_ref());
     Ok(joined)
 }
@@ -122,6 +123,7 @@ pub fn complete(
 /// The same for a run that was just made.
 pub fn complete_run(run: &RunDir, findings: &mut Findings) {
     let joined = crate::run::join_floor(run, findings);
+    links::join(findings, joined.as_ref().map(|joined| joined.known.device.name.as_str()));
     refresh(findings, Some(run), joined.as_ref());
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::headline;
+use rooflens_analyze::headline::{self, Metric};
+
 use crate::exit::Exit;
 
 /// A failure.
@@ -62,8 +63,7 @@ pub enum CompareError {
 impl CompareError {
     /// For a name that is no metric.
     pub fn metric(name: &str) -> Self {
-        let names: Vec<&str> =
-            headline::ALL.iter().map(|metric| metric.key.strip_suffix("_ns").unwrap_or(metric.key)).collect();
+        let names: Vec<&str> = headline::ALL.iter().map(Metric::name).collect();
         let near =
             rooflens_project::near(name, names.iter().copied()).iter().map(ToString::to_string).collect();
         CompareError::Metric { name: name.to_owned(), near }
@@ -90,10 +90,12 @@ impl CompareError {
                 format!("did you mean {}?", near.join(", "))
             }
             CompareError::Metric { .. } => {
-                let names: Vec<&str> = headline::ALL.iter().map(|metric| metric.key).collect();
+                let names: Vec<&str> = headline::ALL.iter().map(Metric::name).collect();
                 format!("there are {}", names.join(", "))
             }
-            CompareError::NotJudged { .. } => "measure more rounds: rooflens run repeats=10".to_owned(),
+            CompareError::NotJudged { .. } => {
+                "measure more rounds, at least 4 per side: rooflens run repeats=6".to_owned()
+            }
             CompareError::Export { .. } => "there are github-action-benchmark and bencher".to_owned(),
             CompareError::Values { .. } => {
                 "a column of numbers under a line of names, or runs of rooflens run".to_owned()

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use rooflens_analyze::headline::{self, Metric};
 use serde_json::{Map, Value as Json, json};
 
 use super::error::CompareError;
-use super::headline;
 use super::side::Side;
 use crate::error::CliError;
 use crate::saved;
@@ -36,25 +36,30 @@ impl Export {
 
     fn document(self, side: &Side) -> Json {
         let metrics = headline::ALL.iter().filter_map(|metric| {
-            let mut values = side.samples.get(metric.key)?.clone();
-            values.sort_by(f64::total_cmp);
-            let at = |share| rooflens_analyze::compare::percentile(&values, share);
-            Some((metric, at(0.5), at(0.25), at(0.75)))
+            let sample = side.samples.get(metric.key)?;
+            let mut rounds = sample.rounds();
+            rounds.sort_by(f64::total_cmp);
+            let value = sample.value();
+            let at = |share| {
+                if rounds.is_empty() { value } else { rooflens_analyze::compare::percentile(&rounds, share) }
+            };
+            // A value over all requests may lie outside of what most rounds have.
+            Some((metric, value, at(0.25).min(value), at(0.75).max(value)))
         });
         match self {
             Export::GithubActionBenchmark => metrics
                 // There less is better, so rates have no place.
                 .filter(|(metric, ..)| !metric.more_is_better)
-                .map(|(metric, median, low, high)| {
-                    let name = metric.key.strip_suffix("_ns").unwrap_or(metric.key);
-                    json!({"name": name, "unit": "ns", "value": median, "range": format!("{low:.0}..{high:.0}")})
+                .map(|(metric, value, low, high)| {
+                    let name = metric.name();
+                    json!({"name": name, "unit": "ns", "value": value, "range": format!("{low:.0}..{high:.0}")})
                 })
                 .collect(),
             Export::Bencher => {
-                let one = |(metric, median, low, high): (&headline::Metric, f64, f64, f64)| {
+                let one = |(metric, value, low, high): (&Metric, f64, f64, f64)| {
                     let measure = if metric.more_is_better { "throughput" } else { "latency" };
-                    let name = metric.key.strip_suffix("_ns").unwrap_or(metric.key).to_owned();
-                    (name, json!({measure: {"value": median, "lower_value": low, "upper_value": high}}))
+                    let name = metric.name().to_owned();
+                    (name, json!({measure: {"value": value, "lower_value": low, "upper_value": high}}))
                 };
                 Json::Object(metrics.map(one).collect::<Map<String, Json>>())
             }

@@ -1,16 +1,17 @@
 //! What changed between runs: is it more than chance, and where does it come from?
 
 mod checks;
+mod config;
 mod error;
 mod exports;
 mod facts;
 mod gates;
-pub mod headline;
 pub mod side;
 
 use std::path::{Path, PathBuf};
 
-use rooflens_analyze::compare::{CheckVerdict, Headline, Pair, judge, places};
+use rooflens_analyze::compare::{CheckVerdict, Headline, Pair, all_places, judge, places};
+use rooflens_analyze::headline;
 use rooflens_report::compare::{html, parts};
 use rooflens_report::cost::{csv, markdown, terminal};
 use serde::Serialize;
@@ -55,7 +56,7 @@ struct GateResult<'a> {
     gate: &'a str,
     b: &'a str,
     failed: bool,
-    /// Whether a change of this size could have been told; null for a gate that is no change.
+    /// Whether a change of this size could have been detected; null for a gate that is no change.
     could_tell: Option<bool>,
 }
 
@@ -81,8 +82,7 @@ pub fn compare(question: &Question, console: &Console) -> Result<Exit, CliError>
         Format::Json => {
             let mut not_computed = std::collections::BTreeMap::new();
             if sides.iter().any(|side| side.samples.is_empty()) {
-                let why =
-                    "a side has no measured rounds: it is a trace, or was made without the stage measure";
+                let why = "a side has no measured rounds: it is a trace, or a run without the step `measure`";
                 not_computed.insert("headline", why.to_owned());
             }
             let gates = results.iter().map(|result| GateResult { ..*result }).collect();
@@ -99,11 +99,16 @@ pub fn compare(question: &Question, console: &Console) -> Result<Exit, CliError>
     }
     for result in &results {
         if result.failed {
-            console.say(&format!("failed: {} in {}", result.gate, result.b));
+            let pair =
+                pairs.iter().find(|pair| pair.b == result.b && !(pair.is_valid && pair.is_like_for_like));
+            let why =
+                if pair.is_some() { ": not the same device, workload and model, or invalid" } else { "" };
+            console.say(&format!("failed: {} in {}{why}", result.gate, result.b));
         } else if result.could_tell == Some(false) {
-            let text =
-                format!("{} in {} passed unseen: the noise of its rounds is larger", result.gate, result.b);
-            console.warn(&text);
+            console.warn(&format!(
+                "{} in {} passed, but a change this small could not have been detected: the rounds differ more",
+                result.gate, result.b
+            ));
         }
     }
     Ok(if results.iter().any(|result| result.failed) { Exit::Gate } else { Exit::Fine })
@@ -113,7 +118,7 @@ fn headline_of<'a>(gate: &Gate, pair: &'a Pair) -> Option<&'a Headline> {
     pair.headline.iter().find(|headline| headline.metric == gate.metric.key)
 }
 
-/// Whether a gate fails. A comparison that says nothing passes no gate.
+/// Whether a gate fails. A comparison that is invalid, or not like for like, fails every gate.
 fn judged(gate: &Gate, pair: &Pair) -> Result<bool, CompareError> {
     let found = headline_of(gate, pair);
     let refuse = |why: &str| Err(CompareError::NotJudged { gate: gate.text.clone(), why: why.to_owned() });
@@ -122,37 +127,58 @@ fn judged(gate: &Gate, pair: &Pair) -> Result<bool, CompareError> {
         Some(found) if !gate.is_judged(found) => {
             refuse(found.not_judged.as_deref().unwrap_or("it was not measured on both sides"))
         }
-        Some(found) => Ok(!pair.is_valid || gate.fails(found)),
+        Some(found) => Ok(!pair.is_valid || !pair.is_like_for_like || gate.fails(found)),
     }
 }
 
 fn pair(a: &Side, b: &Side) -> Pair {
     let checks = checks::checks(a, b);
-    let of = |side: &'_ Side, key: &str| side.samples.get(key).cloned().unwrap_or_default();
     let metrics = headline::ALL
         .iter()
         .filter(|metric| a.samples.contains_key(metric.key) || b.samples.contains_key(metric.key));
     let mut headline: Vec<Headline> = metrics
-        .map(|metric| Headline::of(metric.key, metric.more_is_better, &of(a, metric.key), &of(b, metric.key)))
+        .map(|metric| {
+            let (in_a, in_b) = (a.samples.get(metric.key), b.samples.get(metric.key));
+            Headline::of(metric.key, metric.more_is_better, in_a, in_b)
+        })
         .collect();
     judge(&mut headline);
-    let both = a.places.iter().filter_map(|(place, in_a)| Some((*place, in_a, b.places.get(place)?)));
+    let both = || a.places.iter().filter_map(|(place, in_a)| Some((*place, in_a, b.places.get(place)?)));
+    let timelines: Vec<_> = both().map(|(_, in_a, in_b)| (in_a, in_b)).collect();
     Pair {
         a: name(&a.path, &b.path),
         b: name(&b.path, &a.path),
         is_valid: checks.iter().all(|check| check.verdict != CheckVerdict::Invalid),
+        is_like_for_like: checks::is_like_for_like(&checks),
         differences: checks::differences(a, b),
         headline,
         checks,
-        places: places(both),
+        accounts: all_places(&timelines),
+        places: places(both()),
     }
 }
 
-/// The last part of a path that tells it from the other.
+/// The shortest end of a path that is not also the end of the other.
 fn name(path: &Path, other: &Path) -> String {
-    let last = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    match last(path) {
-        Some(name) if last(other).as_ref() != Some(&name) => name,
-        _ => path.display().to_string(),
+    let parts = |path: &Path| -> Vec<String> {
+        path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let (own, other) = (parts(path), parts(other));
+    let same = own.iter().rev().zip(other.iter().rev()).take_while(|(own, other)| own == other).count();
+    let from = own.len().saturating_sub(same + 1);
+    own[from..].join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_one_path_from_the_other() {
+        let of = |path: &str, other: &str| name(Path::new(path), Path::new(other));
+        assert_eq!(of("/d/h100/x.json.gz", "/d/mi300/x.json.gz"), "h100/x.json.gz");
+        assert_eq!(of("a/before.json", "a/after.json"), "before.json");
+        assert_eq!(of("runs/a", "runs/a"), "runs/a");
+        assert_eq!(of("x", "x"), "x");
     }
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflens_analyze::compare::Timeline;
+use rooflens_analyze::headline::{self, Metric, Sample};
 use rooflens_schema::{Notes, RunDir};
 use serde_json::Value as Json;
 
+use super::config;
 use super::facts::{self, Facts};
-use super::headline;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::run::metrics::Rows;
@@ -19,8 +20,8 @@ use crate::{inputs, job, progress};
 pub struct Side {
     /// As it was given.
     pub path: PathBuf,
-    /// A value a round, by metric; empty for a trace.
-    pub samples: BTreeMap<&'static str, Vec<f64>>,
+    /// What it tells of each headline metric, by key; empty for a trace.
+    pub samples: BTreeMap<&'static str, Sample>,
     /// What it did, step by step, by rank and by device, each in their order.
     pub places: BTreeMap<(usize, Option<i32>), Timeline>,
     /// What it ran and on what.
@@ -29,7 +30,7 @@ pub struct Side {
     pub devices: Devices,
     /// Processors that other programs kept busy while it was measured, and while its trace was taken.
     pub other_load: [Option<f64>; 2],
-    /// Its config, a line a key.
+    /// Its config: values by their whole key.
     pub config: BTreeMap<String, String>,
 }
 
@@ -44,9 +45,16 @@ pub struct Devices {
     pub throttled: Option<BTreeMap<String, f64>>,
 }
 
-/// The rounds of a run alone: enough for a trend.
-pub fn samples(path: &Path) -> BTreeMap<&'static str, Vec<f64>> {
-    headline::samples(&Rows::read(&RunDir::new(path).raw("measure")))
+/// A metric of a run: of its measured rounds, else what `metrics.json` says.
+pub fn sample(path: &Path, metric: &Metric) -> Option<Sample> {
+    let run = RunDir::new(path);
+    let rows = Rows::read(&run.raw("measure"));
+    metric.of(&rows.measured()).or_else(|| kept(&facts::json(&run.report().join("metrics.json")), metric))
+}
+
+/// The value of a metric that a run's numbers hold.
+fn kept(metrics: &Json, metric: &Metric) -> Option<Sample> {
+    metrics.pointer(metric.path)?.as_f64().map(Sample::value_alone)
 }
 
 /// Reads a side.
@@ -57,7 +65,8 @@ pub fn read(path: &Path, console: &Console) -> Result<Side, CliError> {
     let mut facts = Facts::new();
     let mut places = BTreeMap::new();
     // A run whose trace was never made still has its measured rounds.
-    if rows.requests.is_empty() || RunDir::is_run(path) {
+    let is_kept = run.report().join("metrics.json").is_file();
+    if (rows.requests.is_empty() && !is_kept) || RunDir::is_run(path) {
         let input = inputs::resolve(&[path.to_owned()], &notes)?;
         let mut ranks = 0;
         progress::follow(console, input.stored_bytes(), |watch| {
@@ -83,15 +92,18 @@ pub fn read(path: &Path, console: &Console) -> Result<Side, CliError> {
     }
     facts::of_run(&run, &rows, &mut facts);
     let metrics = facts::json(&run.report().join("metrics.json"));
-    let config = std::fs::read_to_string(path.join(".rooflens/config.yaml")).unwrap_or_default();
+    let measured = rows.measured();
+    let sample = |metric: &'static Metric| {
+        Some((metric.key, metric.of(&measured).or_else(|| kept(&metrics, metric))?))
+    };
     Ok(Side {
         path: path.to_owned(),
-        samples: headline::samples(&rows),
+        samples: headline::ALL.iter().filter_map(sample).collect(),
         places,
         facts,
         devices: devices(&metrics),
         other_load: ["measure", "torch_profiler"].map(|step| other_load(&metrics, step)),
-        config: flat(&config),
+        config: config::read(&path.join(".rooflens/config.yaml")),
     })
 }
 
@@ -138,41 +150,9 @@ fn other_load(metrics: &Json, step: &str) -> Option<f64> {
     Some(((all - own) / dur).max(0.0))
 }
 
-/// The values of a config as Rooflens writes it, by their whole key. What names the run itself is left out.
-fn flat(yaml: &str) -> BTreeMap<String, String> {
-    let mut path: Vec<(usize, String)> = Vec::new();
-    let mut out: BTreeMap<String, String> = BTreeMap::new();
-    for line in yaml.lines() {
-        let indent = line.len() - line.trim_start().len();
-        let text = line.trim();
-        let parent =
-            |path: &[(usize, String)]| path.iter().map(|(_, key)| key.as_str()).collect::<Vec<_>>().join(".");
-        if let Some(item) = text.strip_prefix("- ") {
-            path.retain(|(at, _)| *at <= indent);
-            out.entry(parent(&path)).or_default().push_str(&format!("{item} "));
-        } else if let Some((key, value)) = text.split_once(':').filter(|_| !text.starts_with('#')) {
-            path.retain(|(at, _)| *at < indent);
-            path.push((indent, key.to_owned()));
-            if !matches!(value.trim(), "" | "{}" | "[]") {
-                out.insert(parent(&path), value.trim().to_owned());
-            }
-        }
-    }
-    out.retain(|key, _| !key.starts_with("hydra.") && !key.starts_with("runtime.python"));
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_config_is_flat_by_its_keys() {
-        let found = flat("a: 1\nb:\n  c: x\n  list:\n  - p\n  - q\nhydra:\n  run: 7\n");
-        let pairs: Vec<(&str, &str)> =
-            found.iter().map(|(key, value)| (key.as_str(), value.trim())).collect();
-        assert_eq!(pairs, [("a", "1"), ("b.c", "x"), ("b.list", "p q")]);
-    }
 
     #[test]
     fn a_device_that_slows_down_is_told() {

@@ -38,6 +38,10 @@ const CODES: &[(&str, &str)] = &[
         "No graph replay has the kernels of the capture that was given with it: it is the capture of something else, and names no module.",
     ),
     (
+        "step_names_disagree",
+        "Several annotations name one step and say different things of it, as its batch or its tokens. The engine's own annotation is taken, and of two the outer one.",
+    ),
+    (
         "joined_files",
         "Files of the same process or engine that were read with the one that was named: rocprofv3 writes one for each kind of record, trtexec one for each export.",
     ),

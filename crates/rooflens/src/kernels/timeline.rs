@@ -17,6 +17,8 @@ use crate::progress;
 pub struct Read {
     /// Most time first.
     pub kernels: Vec<TopKernel>,
+    /// Calls that launch kernels or graphs.
+    pub launches: u64,
     /// Whether reading was ended early.
     pub stopped: bool,
 }
@@ -30,7 +32,8 @@ pub fn read(paths: &[PathBuf], phase: Option<PhaseKind>, console: &Console) -> R
             return Err(CliError::NoPhases { path: path.clone() });
         }
         let rows = nsys_summary::read(&bytes, &path.display().to_string()).map_err(CliError::Unreadable)?;
-        return Ok(Read { kernels: with_shares(rows.into_iter().map(row).collect()), stopped: false });
+        let kernels = with_shares(rows.into_iter().map(row).collect());
+        return Ok(Read { kernels, launches: 0, stopped: false });
     }
     let notes = Notes::default();
     let input = inputs::resolve(paths, &notes)?;
@@ -42,12 +45,12 @@ pub fn read(paths: &[PathBuf], phase: Option<PhaseKind>, console: &Console) -> R
         })
     })?;
     console.warn_of_loss(&notes.rows());
-    let left_out = top.left_out();
+    let (left_out, launches) = (top.left_out(), top.launches());
     let kernels = top.finish();
     if let (Some(phase), true, true) = (phase, kernels.is_empty(), left_out > 0) {
         return Err(CliError::EmptyPhase { phase: phase.as_str(), others: left_out });
     }
-    Ok(Read { kernels, stopped })
+    Ok(Read { kernels, launches, stopped })
 }
 
 /// Whether it is a table that `nsys stats` printed.

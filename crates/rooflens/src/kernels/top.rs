@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rooflens_analyze::top::TopKernel;
 use rooflens_report::cost::{csv, markdown, terminal};
-use rooflens_report::top::parts;
+use rooflens_report::top::{nothing, parts};
 use rooflens_schema::tables::PhaseKind;
 use serde::Serialize;
 
@@ -55,7 +55,10 @@ pub fn top(choice: &Choice, console: &Console) -> Result<bool, CliError> {
         output::text(&format!("{}\n", filter(shown, 1)))?;
         return Ok(read.stopped);
     }
-    let page = parts(&read.kernels, choice.most);
+    let page = match (read.kernels.is_empty(), choice.format) {
+        (true, Format::Text | Format::Md) => nothing(&why_none(read.launches)),
+        _ => parts(&read.kernels, choice.most),
+    };
     match choice.format {
         Format::Text => output::text(&terminal(&page, &console.screen(choice.most)))?,
         Format::Md => output::text(&markdown("Kernels by device time", &page))?,
@@ -75,6 +78,18 @@ pub fn top(choice: &Choice, console: &Console) -> Result<bool, CliError> {
         console.say(&format!("list: {}", path.display()));
     }
     Ok(read.stopped)
+}
+
+/// Why there is no kernel, and what helps.
+fn why_none(launches: u64) -> String {
+    match launches {
+        0 => "There are no kernels: the trace has no device activity. Its operators by host time: rooflens analyze."
+            .to_owned(),
+        launches => format!(
+            "There are no kernels, though the host made {launches} launches: the device events are missing. Record \
+             with the device's activities on."
+        ),
+    }
 }
 
 /// Kernels and their typical launches, `launches` of each, as `ncu --kernel-id` takes them.

@@ -45,7 +45,7 @@ fn color(line: Line) -> &'static str {
         Line::Floor => "good",
         Line::Inefficiency | Line::Kernels => "thread_state_running",
         Line::Unneeded => "bad",
-        Line::Communication => "thread_state_iowait",
+        Line::Communication | Line::CommWait => "thread_state_iowait",
         Line::Copies => "yellow",
         Line::LaunchBound | Line::CpuBound | Line::Sync => "terrible",
         Line::Dependency => "olive",

@@ -10,6 +10,7 @@ use rooflens_collect::execute::{Event, Outcome, Watch, Wish};
 use rooflens_collect::plan::Step;
 
 use crate::console::{Console, Verbosity};
+use crate::environment;
 use crate::interrupt::Presses;
 use crate::progress;
 
@@ -24,6 +25,7 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 pub struct Follower {
     console: Console,
     presses: Presses,
+    is_wanted: bool,
     bar: ProgressBar,
     state: RefCell<State>,
 }
@@ -37,11 +39,12 @@ struct State {
 impl Follower {
     /// For somebody who may press Ctrl-C.
     pub fn new(console: &Console, presses: Presses) -> Self {
-        let shown = console.verbosity > Verbosity::Quiet && std::io::stderr().is_terminal();
+        let is_wanted = environment::wants_progress();
+        let shown = is_wanted && console.verbosity > Verbosity::Quiet && std::io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         let state = State { next_line: Instant::now(), rounds: 0, round: String::new() };
-        Self { console: *console, presses, bar, state: RefCell::new(state) }
+        Self { console: *console, presses, is_wanted, bar, state: RefCell::new(state) }
     }
 
     /// The presses that it listens to.
@@ -73,7 +76,7 @@ impl Follower {
     fn show(&self, message: String, length: Option<u64>) {
         if self.bar.is_hidden() {
             let mut state = self.state.borrow_mut();
-            if Instant::now() >= state.next_line {
+            if self.is_wanted && Instant::now() >= state.next_line {
                 state.next_line = Instant::now() + LINE_EVERY;
                 self.console.say(&message);
             }

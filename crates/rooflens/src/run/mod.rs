@@ -11,12 +11,13 @@ mod join;
 mod launch;
 pub mod metrics;
 mod page;
+mod reserve;
 mod sampling;
 mod static_cost;
 mod summary;
 mod sweep;
 
-use rooflens_collect::execute::{Processes, find_program};
+use rooflens_collect::execute::Processes;
 use rooflens_collect::package as python;
 
 pub use self::document::{RunDocument, describe, rewrite};
@@ -90,8 +91,7 @@ pub fn dry_run(question: &Question, console: &Console) -> Result<Exit, CliError>
 
 /// Runs every job.
 pub fn run(question: &Question, console: &Console) -> Result<Exit, CliError> {
-    let planned = launch::plan(question, console)?;
-    prepare(&planned, question)?;
+    let planned = reserve::reserve(question, console)?;
     let presses = Presses::watch(console);
     let follower = Follower::new(console, presses.clone());
     let mut done: Vec<Done> = Vec::new();
@@ -110,28 +110,6 @@ pub fn run(question: &Question, console: &Console) -> Result<Exit, CliError> {
     }
     show(&planned, &done, question, console)?;
     Ok(exit(&done, presses.count() > 0))
-}
-
-/// Everything that can be known to fail fails before anything is made.
-fn prepare(planned: &Planned, question: &Question) -> Result<(), CliError> {
-    let mut starts_any = false;
-    for job in &planned.jobs {
-        for (_, command) in job.plan.commands() {
-            find_program(command, &job.places)?;
-            starts_any = true;
-        }
-        let root = &job.places.run;
-        if root.join(job::PLAN).exists() || root.join(folders::OWN_FOLDER).exists() {
-            return Err(CliError::RunExists { path: root.clone() });
-        }
-    }
-    if starts_any {
-        python::unpack(&python::cache_folder())?;
-    }
-    match &planned.sweep {
-        Some((folder, file)) if question.with_hydra => folders::make_sweep(folder, file),
-        _ => Ok(()),
-    }
 }
 
 fn show(planned: &Planned, done: &[Done], question: &Question, console: &Console) -> Result<(), CliError> {

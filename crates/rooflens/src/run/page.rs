@@ -1,5 +1,6 @@
 //! What the report of a run opens with.
 
+use rooflens_analyze::headline;
 use rooflens_report::run::{RunFacts, Times};
 
 use super::document::RunDocument;
@@ -9,13 +10,13 @@ use super::summary;
 /// What a report tells of a run beside its trace.
 pub fn facts(document: &RunDocument) -> RunFacts {
     let measured = document.measured.as_ref();
-    let times = |name: &str, title: &'static str, pick: fn(&Measured) -> Option<&Spread>| Times {
-        title,
+    let times = |of: &headline::Times, pick: fn(&Measured) -> Option<&Spread>| Times {
+        title: of.title,
         p50_ns: measured.and_then(pick).map(|spread| spread.p50),
         p90_ns: measured.and_then(pick).map(|spread| spread.p90),
         p99_ns: measured.and_then(pick).map(|spread| spread.p99),
         mean_ns: measured.and_then(pick).map(|spread| spread.mean),
-        reason: measured.and_then(|measured| measured.not_computed.get(name)).cloned(),
+        reason: measured.and_then(|measured| measured.not_computed.get(of.key)).cloned(),
     };
     let model = document.model.as_ref().and_then(|model| model.get("name")?.as_str());
     RunFacts {
@@ -23,10 +24,10 @@ pub fn facts(document: &RunDocument) -> RunFacts {
         what: summary::words(document).join(" · "),
         is_whole: document.status == "complete",
         times: vec![
-            times("ttft_ns", "TTFT", |of| of.ttft_ns.as_ref()),
-            times("tpot_ns", "TPOT", |of| of.tpot_ns.as_ref()),
-            times("itl_ns", "between tokens", |of| of.itl_ns.as_ref()),
-            times("latency_ns", "whole answer", |of| of.latency_ns.as_ref()),
+            times(&headline::TTFT, |of| of.ttft_ns.as_ref()),
+            times(&headline::TPOT, |of| of.tpot_ns.as_ref()),
+            times(&headline::ITL, |of| of.itl_ns.as_ref()),
+            times(&headline::LATENCY, |of| of.latency_ns.as_ref()),
         ],
         requests: measured.map(|of| of.requests),
         output_tokens_per_s: measured.and_then(|of| of.output_tokens_per_s),

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_analyze::compare::percentile;
+use rooflens_analyze::headline::{self, Sample};
 use rooflens_analyze::trend::{ChangePoint, Options, change_points};
 use rooflens_report::cost::terminal;
 use rooflens_report::trend::parts;
 use serde::Serialize;
 
 use crate::commands::AnswerFormat;
-use crate::compare::{CompareError, headline, side};
+use crate::compare::{CompareError, side};
 use crate::console::Console;
 use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
@@ -35,6 +35,8 @@ struct Document<'a> {
     key: &'a str,
     options: Options,
     values: &'a [f64],
+    /// The run of each value; null where they come from a file.
+    runs: Option<&'a [String]>,
     change_points: &'a [ChangePoint],
     /// Places without a value: they take no part.
     missing: &'a [usize],
@@ -46,11 +48,7 @@ pub fn trend(question: &Question, console: &Console) -> Result<(), CliError> {
         Some(path) => (question.key.clone(), column(path, &question.key)?),
         None => {
             let metric = headline::find(&question.key).ok_or_else(|| CompareError::metric(&question.key))?;
-            let value = |run: &PathBuf| {
-                let mut rounds = side::samples(run).remove(metric.key)?;
-                rounds.sort_by(f64::total_cmp);
-                Some(percentile(&rounds, 0.5))
-            };
+            let value = |run: &PathBuf| side::sample(run, metric).as_ref().map(Sample::value);
             (metric.key.to_owned(), question.runs.iter().map(value).collect())
         }
     };
@@ -61,9 +59,19 @@ pub fn trend(question: &Question, console: &Console) -> Result<(), CliError> {
         return Err(CompareError::Values { path, why: format!("it has no value of {key}") }.into());
     }
     let points = change_points(&values, &question.options);
+    let names = question.csv.is_none().then(|| names(&question.runs, &missing));
     match question.format {
         AnswerFormat::Text => {
-            output::text(&terminal(&parts(&key, &values, &points), &console.screen(points.len())))
+            let parts = parts(&key, &values, names.as_deref(), &points);
+            output::text(&terminal(&parts, &console.screen(points.len())))?;
+            if !missing.is_empty() {
+                console.warn(&format!(
+                    "{} of {} have no value of {key}",
+                    missing.len(),
+                    missing.len() + values.len()
+                ));
+            }
+            Ok(())
         }
         AnswerFormat::Json => {
             let document = Document {
@@ -71,12 +79,29 @@ pub fn trend(question: &Question, console: &Console) -> Result<(), CliError> {
                 key: &key,
                 options: question.options,
                 values: &values,
+                runs: names.as_deref(),
                 change_points: &points,
                 missing: &missing,
             };
             output::json(&document, console.is_read_by_people())
         }
     }
+}
+
+/// The runs that have a value, by the end of their paths that tells them apart.
+fn names(runs: &[PathBuf], missing: &[usize]) -> Vec<String> {
+    let end = |run: &Path, parts: usize| {
+        let all: Vec<String> =
+            run.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+        all[all.len().saturating_sub(parts)..].join("/")
+    };
+    let is_unique = |parts: &usize| {
+        let ends: std::collections::BTreeSet<String> = runs.iter().map(|run| end(run, *parts)).collect();
+        ends.len() == runs.len()
+    };
+    let parts = (1..=4).find(is_unique).unwrap_or(usize::MAX);
+    let known = runs.iter().enumerate().filter(|(at, _)| !missing.contains(at));
+    known.map(|(_, run)| end(run, parts)).collect()
 }
 
 /// A column of a file with a line of names; cells without a finite number have no value.

@@ -78,6 +78,7 @@ fn the_page_about_projects_is_true() {
         .env_clear()
         .env("PATH", path)
         .env("LC_ALL", "C.UTF-8")
+        .env("ROOFLENS_PROGRESS", "never")
         .env("HOME", folder.path("home"))
         .env("GIT_CONFIG_SYSTEM", "/dev/null")
         .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_NAME"), "Test")))

@@ -114,9 +114,9 @@ fn what_fails_is_told_and_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
 fn with_real_torch_a_run_finds_it_by_itself() {
-    let Some(python) = std::env::var_os("ROOFLENS_TORCH_PYTHON") else { return };
-    let python = python.to_str().unwrap().to_owned();
+    let python = interpreter("ROOFLENS_TORCH_PYTHON");
     let folder = project("exit 1\n");
     let go = |args: &[&str]| {
         let mut command = rooflens_in(&folder.path("p"), args);

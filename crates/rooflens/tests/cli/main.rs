@@ -45,7 +45,8 @@ fn fixture(name: &str) -> String {
 fn rooflens(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rooflens"));
     command.args(args).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    command.stdin(Stdio::null());
+    // A line that appears because time has passed would depend on the machine.
+    command.env("ROOFLENS_PROGRESS", "never").stdin(Stdio::null());
     command
 }
 
@@ -54,6 +55,11 @@ fn rooflens_in(folder: &Path, args: &[&str]) -> Command {
     let mut command = rooflens(args);
     command.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
     command
+}
+
+/// The interpreter that an environment variable names, for a test that needs the library it has.
+fn interpreter(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| panic!("{variable} must name an interpreter"))
 }
 
 /// Runs git as a user would, with a user's name and nothing else of this machine's. Its hooks find the

@@ -22,18 +22,6 @@ fn a_run_of_answers_alone() {
     assert_eq!(std::fs::read_to_string(run_dir.join("report/predictions.html")).unwrap(), page);
 }
 
-/// The interpreter that has torch, where there is one.
-fn torch() -> Option<String> {
-    let python = std::env::var("ROOFLENS_TORCH_PYTHON").ok();
-    if python.is_none() {
-        #[expect(clippy::print_stderr, reason = "who reads the tests' output shall know")]
-        {
-            eprintln!("skipped: ROOFLENS_TORCH_PYTHON names no interpreter");
-        }
-    }
-    python
-}
-
 /// A run with real torch, and its answers.
 fn real(folder: &Folder, python: &str, args: &[&str]) -> Vec<serde_json::Value> {
     let mut command =
@@ -52,8 +40,9 @@ fn only_run_of(folder: &Folder) -> PathBuf {
 }
 
 #[test]
+#[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
 fn real_answers_to_texts() {
-    let Some(python) = torch() else { return };
+    let python = interpreter("ROOFLENS_TORCH_PYTHON");
     let folder = project("exit 1\n");
     let answers = real(&folder, &python, &["dataset/sampling=few", "dataset.sampling.epochs=2"]);
     let run_dir = only_run_of(&folder);
@@ -76,8 +65,9 @@ fn real_answers_to_texts() {
 }
 
 #[test]
+#[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
 fn real_answers_to_pictures() {
-    let Some(python) = torch() else { return };
+    let python = interpreter("ROOFLENS_TORCH_PYTHON");
     let folder = project("exit 1\n");
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");
     let model = folder.text("p/models/tiny-vl");

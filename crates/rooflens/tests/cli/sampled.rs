@@ -6,9 +6,8 @@ use rooflens_schema::tables::{CounterSource, CounterStep, Counters, Runs};
 use super::mock_nvml::{MockNvml, TWO_DEVICES};
 use super::*;
 
-/// Works until it was sampled for a while: a quarter of a second in decode, whatever the machine does.
-const WORK: &str =
-    "import time\nfrom rooflens import probe\nwith probe.phase('decode'):\n  time.sleep(0.25)\n";
+/// Works until it was sampled for a while: two hundred intervals in decode, of which two must be kept.
+const WORK: &str = "import time\nfrom rooflens import probe\nwith probe.phase('decode'):\n  time.sleep(1)\n";
 
 fn project() -> Folder {
     let folder = Folder::new();
@@ -37,7 +36,7 @@ fn part<'a>(json: &'a serde_json::Value, step: &str, part: &str) -> &'a serde_js
 
 #[test]
 fn devices_by_step_and_phase() {
-    let Some(mock) = MockNvml::new(TWO_DEVICES) else { return };
+    let mock = MockNvml::new(TWO_DEVICES);
     let folder = project();
     let json = run_in(&folder, &mock.path(), &[]).json();
     assert_eq!((&json["status"], &json["sampled"]["interval_ns"]), (&"complete".into(), &5_000_000.into()));
@@ -118,12 +117,13 @@ fn what_is_missing_has_its_reason_and_fails_nothing() {
 
 /// Samples, operators and the workload's own events stand on one clock.
 #[test]
+#[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
 fn samples_align_with_a_real_trace() {
-    let Some(python) = std::env::var_os("ROOFLENS_TORCH_PYTHON") else { return };
+    let python = interpreter("ROOFLENS_TORCH_PYTHON");
     let folder = project();
     let mut command = rooflens_in(&folder.path("p"), &["run", "hydra.run.dir=run", "dataset/sampling=few"]);
     command.args(["infer.max_new_tokens=6", "sampler.interval_ms=5", "repeats=1", "--format", "json"]);
-    command.arg(format!("runtime.python={}", python.to_str().unwrap()));
+    command.arg(format!("runtime.python={python}"));
     command.env("OMP_NUM_THREADS", "1").env("HOME", folder.path("cache"));
     Answer::of(command.output().unwrap()).json();
     let run_dir = folder.path("p/run");

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Times, lines};
+use crate::analyses::FlawedSteps;
+use crate::collectives::Spent;
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{
-    self, Achieved, Floor, KernelNames, KernelTime, Line, OperatorTime, Sequences, Stalls, StepModel, Waits,
+    self, Achieved, Floor, KernelNames, KernelTime, Line, OperatorTime, Sequences, Stalls, StepModel,
+    Transfers, Waits,
 };
 
 /// The time ledger: every nanosecond of every timeline on one line.
@@ -28,6 +31,10 @@ pub struct Ledger {
     /// Sequences that waited for prompts of others: what advice looks at.
     #[serde(skip)]
     pub stalls: Stalls,
+    /// What each device spent its time on, in the order of ranks and devices: what the search for stragglers
+    /// looks at.
+    #[serde(skip)]
+    pub(crate) spent: Vec<Spent>,
     /// Names of the kernels in `PhaseLedger::sequences`.
     #[serde(skip)]
     pub(crate) names: KernelNames,
@@ -62,6 +69,8 @@ pub struct PhaseLedger {
     pub phase: &'static str,
     /// Steps that have time.
     pub steps: usize,
+    /// Those of them that `step` and `line_steps` leave out, unless all are, by reason: see `phases`.
+    pub flawed: Vec<FlawedSteps>,
     /// Activities, or operators on the host.
     pub activities: usize,
     /// Its time: the sum of its lines.
@@ -86,6 +95,8 @@ pub struct PhaseLedger {
     pub unspent_floor_ns: f64,
     /// Lower bound of operators for which no kernel was found.
     pub missing_floor_ns: f64,
+    /// Exposed communication without waiting, by what limits it.
+    pub transfers: Transfers,
     /// The operators of the model with the kernels that do them, in the order of execution; empty without a model.
     pub operators: Vec<OperatorTime>,
     /// Kernels with what they achieved, most time first; empty without a model.
@@ -145,7 +156,7 @@ pub struct ClassLedger {
     pub class: KernelClass,
     /// The line that its time above the least stands on.
     pub line: Line,
-    /// Activities.
+    /// Activities; on the line of waiting those that waited, which the class counts once more.
     pub activities: usize,
     /// Time it is charged with.
     pub ns: i64,
@@ -178,7 +189,7 @@ pub struct LayerLedger {
     pub kernels_ns: i64,
     /// Kernels it does not.
     pub unneeded_ns: i64,
-    /// Exposed communication and copies.
+    /// Exposed communication, waiting for other ranks included, and copies.
     pub moved_ns: i64,
     /// Gaps that its activities end.
     pub idle_ns: i64,

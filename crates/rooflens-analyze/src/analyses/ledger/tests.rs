@@ -55,7 +55,9 @@ fn the_lower_bound_is_taken_off_the_kernels() {
     let achieved = gemm.and_then(|gemm| gemm.achieved).expect("work");
     assert_eq!((achieved.limit, achieved.roof_share, achieved.lost_ns), ("memory", 0.625, 15));
     assert_eq!((achieved.bytes_per_s, achieved.peak_bytes_per_s), (0.625e9, Some(1e9)));
-    assert!(ledger.not_computed.is_empty());
+    // Of one rank nobody can tell whether it waited.
+    let lacking: Vec<_> = ledger.not_computed.keys().collect();
+    assert_eq!(lacking, ["comm_wait"]);
     found.not_computed.clear();
 }
 
@@ -101,6 +103,51 @@ fn it_adds_up_to_the_spans_on_random_ranks() {
     let idle: i64 = ledger.lines.iter().filter(|line| line.line.is_idle()).map(|line| line.ns).sum();
     assert_eq!(idle, devices.iter().map(|device| device.idle_ns).sum::<i64>());
     let exposed: i64 = devices.iter().map(|device| device.exposed_communication_ns).sum();
-    assert_eq!(ledger.on(Line::Communication), exposed);
+    assert_eq!(ledger.on(Line::Communication) + ledger.on(Line::CommWait), exposed);
     assert_eq!(ledger.wall_ns, ledger.phases.iter().map(|phase| phase.wall_ns).sum::<i64>());
+}
+
+/// A rank of two with a decode step of one collective, by its start and duration, and kernels beside it.
+fn waiting_rank(number: i32, collective: (i64, i64), beside: &[(i64, i64)]) -> RankTables {
+    let mut sample = Sample::new(number);
+    sample.phase(0, 200, "decode", PhaseKind::Decode, PhaseSource::Engine);
+    for (ts, dur) in beside {
+        sample.kernel(0, 2, *ts, *dur, "mm", "gemm").in_phase(0);
+    }
+    sample.kernel(0, 3, collective.0, collective.1, "nccl_all_reduce", "communication").in_phase(0);
+    sample.launched(1, 0, 0).collective("allreduce", "BFloat16", (1000, 1000), ("tp", 2));
+    sample.tables
+}
+
+#[test]
+fn expert_09_waiting_for_the_last_rank_is_not_transfer() {
+    // Rank 0 is in the collective from 10 to 110, rank 1, whose clock is 1,000 ahead, from 1,070 to 1,110: 40 are
+    // transfer and the first 60 of rank 0 are waiting, of which [30, 50) is hidden behind a kernel. Of the
+    // transfer of rank 0, [100, 105) is hidden too.
+    let early = waiting_rank(0, (10, 100), &[(0, 10), (30, 20), (100, 5)]);
+    let late = waiting_rank(1, (1_070, 40), &[(1_000, 5)]);
+    let found = findings(&[early.clone(), late]);
+    let ledger = found.get::<Ledger>().expect("activity");
+    assert_eq!(ledger.on(Line::CommWait), 60 - 20);
+    assert_eq!(ledger.on(Line::Communication), (40 - 5) + 40);
+    let decode = ledger.phase("decode").expect("a phase");
+    let class: Vec<_> = decode
+        .classes
+        .iter()
+        .filter(|row| row.class == KernelClass::Communication)
+        .map(|row| (row.line, row.ns))
+        .collect();
+    assert_eq!(class, [(Line::Communication, 75), (Line::CommWait, 40)]);
+    assert_eq!(decode.lines.iter().map(|line| line.ns).sum::<i64>(), decode.wall_ns);
+    assert_eq!(decode.transfers.latency_bound, ledger::ExposedTransfers { calls: 2, ns: 75 });
+    // Steps of 35 and 40, and of 40 and none.
+    let step = |line| decode.line_steps.iter().find(|step| step.line == line).expect("in steps");
+    assert_eq!((step(Line::Communication).p50_ns, step(Line::Communication).p99_ns), (35, 40));
+    assert_eq!((step(Line::CommWait).p50_ns, step(Line::CommWait).p99_ns), (0, 40));
+    assert!(!ledger.not_computed.contains_key("comm_wait"));
+    // Alone, rank 0 cannot know.
+    let found = findings(&[early]);
+    let ledger = found.get::<Ledger>().expect("activity");
+    assert_eq!((ledger.on(Line::CommWait), ledger.on(Line::Communication)), (0, 75));
+    assert!(ledger.not_computed["comm_wait"].starts_with("only one rank was given"));
 }

@@ -208,11 +208,11 @@ impl Known<'_> {
     /// Launches and the device work they bring.
     fn launch_rate(&self) -> Said {
         if let Some((at, step)) = self.step
-            && let (Some(launches), Some(busy_ns)) = (step.launches, step.device_busy_ns)
+            && let (Some(launches), Some(busy_ns)) = (step.launches, step.device_busy_ns())
         {
             let launches = things(launches.round() as i64, "launch", "launches");
             return Said::new(format!(" {launches} per {} for ", step_word(step.kind)))
-                .time("device work per step", busy_ns, format!("phases[{at}].device_busy_ns"))
+                .time("device work per step", busy_ns, format!("phases[{at}].device_busy.mean_ns"))
                 .say(" of device work");
         }
         let launches = self.launches.map_or(0, |found| (found.launches + found.graph_launches) as i64);

@@ -46,7 +46,9 @@ impl Known<'_> {
         looks.extend(self.kernel_look());
         looks.extend(self.communication_look());
         looks.extend(self.step_look());
-        looks.extend(self.host_look());
+        if self.lost_device().is_none() {
+            looks.extend(self.host_look());
+        }
         if self.unclassified_share >= MATTERS {
             let said = Said::default()
                 .ratio("unclassified", self.unclassified_share, "classes.unclassified_share")
@@ -93,7 +95,7 @@ impl Known<'_> {
         let said = Said::new(format!("The {noun} with the most time, `{}`: ", kernel.short_name))
             .ratio("kernel", kernel.share, format!("kernels[{at}].share"))
             .say(format!(" of device time in {}, median ", things(kernel.count as i64, "call", "calls")))
-            .time("kernel", kernel.p50_ns as f64, format!("kernels[{at}].p50_ns"))
+            .time("kernel", kernel.p50_ns, format!("kernels[{at}].p50_ns"))
             .say(".");
         Some((kernel.share * self.of_span(self.busy_ns), said))
     }
@@ -122,15 +124,16 @@ impl Known<'_> {
     }
 
     fn step_look(&self) -> Option<(f64, Said)> {
-        let (at, step) = self.step.filter(|(_, step)| step.count >= STEPS && step.p50_ns > 0)?;
-        let tail = step.p99_ns as f64 / step.p50_ns as f64;
+        let (at, step) = self.step.filter(|(_, step)| step.count >= STEPS)?;
+        let extent = step.extent().filter(|extent| extent.p50_ns > 0)?;
+        let tail = extent.p99_ns as f64 / extent.p50_ns as f64;
         if tail >= TAIL {
             let slowest = step.slowest.first()?;
             let said = Said::new(format!(
                 "The slowest 1 in 100 of `{}` takes {tail:.1} times the median of ",
                 step.name
             ))
-            .time("step", step.p50_ns as f64, format!("phases[{at}].p50_ns"))
+            .time("step", extent.p50_ns as f64, format!("phases[{at}].{}.p50_ns", step.extent_key()))
             .say(format!(": see `{}` on rank {}.", slowest.name, slowest.rank));
             return Some((WORTH_A_LOOK, said));
         }

@@ -3,8 +3,8 @@
 use super::super::{ActivityHint, SHORT_NAME_CHARS, describe};
 use std::time::{Duration, Instant};
 
-/// Far more than a name takes in a debug build on a busy machine, far less than quadratic time would.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A guard against hangs: a thousand times what a name takes in a debug build, far less than a cube would.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn check(name: &str) {
     let start = Instant::now();

@@ -65,7 +65,7 @@ pub fn chart(chart: &Chart, width: f64) -> String {
     let marks = match chart.mark {
         Mark::Areas => areas(&chart.series, &frame),
         Mark::Steps => steps(&chart.series, &frame),
-        Mark::Points => dots(chart, &points, &frame),
+        Mark::Points | Mark::Levels => dots(chart, &points, &frame),
         Mark::Columns => columns(&chart.series, &frame),
     };
     let (hover_x, tips) = hover(chart, &frame);
@@ -85,9 +85,9 @@ fn frame(chart: &Chart, points: &[(f64, f64)], width: f64) -> Frame {
     let height = match chart.mark {
         Mark::Areas => 104.0,
         Mark::Steps | Mark::Columns => 160.0,
-        Mark::Points => 190.0,
+        Mark::Points | Mark::Levels => 190.0,
     };
-    let right = width - if chart.mark == Mark::Points { SIDE } else { 10.0 };
+    let right = width - if matches!(chart.mark, Mark::Points | Mark::Levels) { SIDE } else { 10.0 };
     let bottom = height - BOTTOM;
     let fold = |value: fn(&(f64, f64)) -> f64| {
         points
@@ -109,7 +109,7 @@ fn frame(chart: &Chart, points: &[(f64, f64)], width: f64) -> Frame {
         Mark::Steps => {
             (Axis::exact(first, last, pixels, unit_x, x_ticks), Axis::upward(high, (bottom, TOP), unit_y, 4))
         }
-        Mark::Points => (
+        Mark::Points | Mark::Levels => (
             Axis::exact(first, last.max(first + 1.0), pixels, unit_x, x_ticks),
             Axis::fitting(low, high, (bottom, TOP), unit_y, 4),
         ),

@@ -33,9 +33,8 @@ impl Ink {
             Ink::Tone(Tone::Copy) => Some("36"),
             Ink::Tone(Tone::Floor) => Some("32"),
             Ink::Tone(Tone::Unneeded) => Some("35"),
-            Ink::Tone(Tone::LaunchBound | Tone::CpuBound | Tone::Sync) | Ink::Grade(Grade::Warning) => {
-                Some("33")
-            }
+            Ink::Tone(Tone::LaunchBound | Tone::CpuBound | Tone::Sync | Tone::RankWait)
+            | Ink::Grade(Grade::Warning) => Some("33"),
             Ink::Grade(Grade::DataLoss) => Some("1;31"),
         }
     }

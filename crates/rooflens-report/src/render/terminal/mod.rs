@@ -219,11 +219,7 @@ fn table_grid(title: &str, table: &Table, width: usize) -> Grid {
             _ => column.title.to_owned(),
         };
         let ink = if first && !title.is_empty() { Ink::Strong } else { Ink::Faint };
-        let fit = match (column.number, first) {
-            (true, _) => Fit::Number,
-            (false, true) => Fit::Name,
-            (false, false) => Fit::Word,
-        };
+        let fit = if column.number { Fit::Number } else { Fit::Name };
         columns.push(GridColumn {
             header: Span::new(header, ink),
             fit,
@@ -239,8 +235,9 @@ fn table_grid(title: &str, table: &Table, width: usize) -> Grid {
             let cell = &row.cells[*index];
             let aside = matches!(cell, Cell::Word(_)) && !items.is_empty();
             let ink = if aside || matches!(cell, Cell::Missing(_)) { Ink::Faint } else { Ink::Plain };
-            // A name of 100 kB is cut once, before it is measured.
-            let shown = text::elide(&text::clean(&format::cell(cell)), width);
+            // A name of 100 kB is cut once, before it is measured; a number is never cut.
+            let shown = text::clean(&format::cell(cell));
+            let shown = if table.columns[*index].number { shown } else { text::elide(&shown, width) };
             items.push(Item::Text(Span { text: shown, ink }));
             if table.columns[*index].bar {
                 let share = if let Cell::Share(share) = cell { *share } else { 0.0 };

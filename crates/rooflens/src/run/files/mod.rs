@@ -77,6 +77,14 @@ pub fn flag(run: &RunDir, key: &str) -> Option<bool> {
     }
 }
 
+/// A word in the config of a run; none where it has no such key.
+pub fn word(run: &RunDir, key: &str) -> Option<String> {
+    match &inputs::at(&config(run)?, key)?.value {
+        Value::Str(word) => Some(word.clone()),
+        _ => None,
+    }
+}
+
 /// A JSON document; null where there is none.
 pub fn read_json(path: &Path) -> Json {
     std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()

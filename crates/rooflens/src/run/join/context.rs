@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::advice::{Padding, RunContext, RuntimeOptions, Unprofiled};
+use rooflens_analyze::advice::{Padding, RunContext, Unprofiled};
 use rooflens_analyze::analyses::Ledger;
 use rooflens_analyze::sampled::WHOLE;
 use rooflens_collect::Stage;
@@ -62,12 +62,9 @@ pub fn context(run: &RunDir) -> RunContext {
     let threads = told.get("threads").and_then(Json::as_u64);
     let rows = Rows::read(&profiled);
     RunContext {
+        runtime: files::word(run, "runtime.name"),
         unprofiled: unprofiled(&document::measured_rows(run).steps),
         threads: threads.zip(processors(run)),
-        runtime: files::settings(run).map(|settings| {
-            let runtime = settings.runtime.runtime;
-            RuntimeOptions { name: runtime.name(), keys: runtime.options() }
-        }),
         is_compiled: files::flag(run, "runtime.compile"),
         throttled: throttled(run),
         padding: padding(&rows.steps),

@@ -5,13 +5,14 @@ mod statistics;
 
 use std::collections::BTreeMap;
 
+use rooflens_analyze::headline::{self, Times};
 use serde::Serialize;
 
-pub use self::rows::{RequestRow, Rows, StepRow};
+use self::rows::MEASURED;
+#[cfg(test)]
+use self::rows::RequestRow;
+pub use self::rows::{Rows, StepRow};
 pub use self::statistics::{RULE, Spread};
-
-/// Rounds that count.
-const MEASURED: &str = "measured";
 
 /// Measured times. Null is "not known", and [`Measured::not_computed`] says why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,25 +51,25 @@ pub struct Measured {
 
 /// The headline numbers of what a pass left.
 pub fn measured(rows: &Rows) -> Measured {
-    let requests: Vec<&RequestRow> = rows.requests.iter().filter(|row| row.kind == MEASURED).collect();
+    let requests = rows.measured();
     let steps: Vec<&StepRow> = rows.steps.iter().filter(|row| row.kind == MEASURED).collect();
-    let spans = round_spans(&requests);
-    let output_tokens = requests.iter().map(|row| row.output_tokens).sum();
     let decode: Vec<&&StepRow> = steps.iter().filter(|row| row.phase == "decode").collect();
+    let spread =
+        |times: &Times| Spread::of(requests.iter().flat_map(|request| (times.of)(request)).collect());
+    let of_rate = headline::find("output_tokens_per_s").and_then(|metric| metric.of(&requests));
+    let rounds = requests.iter().filter(|request| !request.token_ns.is_empty()).map(|request| request.round);
+    let of_prompts = rows.requests.iter().filter(|row| row.kind == MEASURED);
     let mut measured = Measured {
-        rounds: spans.len(),
+        rounds: rounds.collect::<std::collections::BTreeSet<u64>>().len(),
         requests: requests.len(),
-        prompt_tokens: requests.iter().map(|row| row.prompt_tokens).sum(),
-        output_tokens,
+        prompt_tokens: of_prompts.map(|row| row.prompt_tokens).sum(),
+        output_tokens: requests.iter().map(|request| request.output_tokens).sum(),
         decode_steps: decode.len(),
-        ttft_ns: Spread::of(requests.iter().filter_map(|row| ttft(row)).collect()),
-        tpot_ns: Spread::of(requests.iter().filter_map(|row| tpot(row)).collect()),
-        itl_ns: Spread::of(requests.iter().flat_map(|row| gaps(row)).collect()),
-        latency_ns: Spread::of(requests.iter().filter_map(|row| latency(row)).collect()),
-        output_tokens_per_s: rate(
-            output_tokens,
-            spans.values().map(|(from, to)| to.saturating_sub(*from)).sum(),
-        ),
+        ttft_ns: spread(&headline::TTFT),
+        tpot_ns: spread(&headline::TPOT),
+        itl_ns: spread(&headline::ITL),
+        latency_ns: spread(&headline::LATENCY),
+        output_tokens_per_s: of_rate.map(|sample| sample.value()),
         decode_tokens_per_s: rate(
             decode.iter().map(|row| row.decode_tokens).sum(),
             decode.iter().map(|row| row.dur_ns).sum(),
@@ -80,36 +81,6 @@ pub fn measured(rows: &Rows) -> Measured {
     };
     measured.not_computed = reasons(&measured);
     measured
-}
-
-fn ttft(row: &RequestRow) -> Option<f64> {
-    Some(row.token_ns.first()?.checked_sub(row.start_ns)? as f64)
-}
-
-/// One token has no time per token after it.
-fn tpot(row: &RequestRow) -> Option<f64> {
-    let (first, last) = (row.token_ns.first()?, row.token_ns.last()?);
-    let after = row.token_ns.len() - 1;
-    (after > 0).then(|| last.saturating_sub(*first) as f64 / after as f64)
-}
-
-fn gaps(row: &RequestRow) -> impl Iterator<Item = f64> {
-    row.token_ns.windows(2).map(|pair| pair[1].saturating_sub(pair[0]) as f64)
-}
-
-fn latency(row: &RequestRow) -> Option<f64> {
-    Some(row.token_ns.last()?.checked_sub(row.start_ns)? as f64)
-}
-
-/// Of each round: the first prompt given, the last token made.
-fn round_spans(requests: &[&RequestRow]) -> BTreeMap<u64, (u64, u64)> {
-    let mut spans = BTreeMap::new();
-    for row in requests {
-        let Some(last) = row.token_ns.last() else { continue };
-        let span = spans.entry(row.round).or_insert((row.start_ns, *last));
-        *span = (span.0.min(row.start_ns), span.1.max(*last));
-    }
-    spans
 }
 
 fn rate(tokens: u64, ns: u64) -> Option<f64> {

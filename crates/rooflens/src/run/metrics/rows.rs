@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use rooflens_analyze::headline::Request;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
+
+/// The kind of rounds that count.
+pub const MEASURED: &str = "measured";
 
 /// A forward pass.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -68,6 +72,18 @@ impl Rows {
         let (steps, lost_steps) = steps(&text("steps.csv"));
         let (requests, lost_requests) = requests(&text("requests.jsonl"));
         Rows { steps, requests, lost: lost_steps + lost_requests, told: told(&text("events.jsonl")) }
+    }
+
+    /// The requests that count.
+    pub fn measured(&self) -> Vec<Request<'_>> {
+        let rows = self.requests.iter().filter(|row| row.kind == MEASURED);
+        rows.map(|row| Request {
+            round: row.round,
+            output_tokens: row.output_tokens,
+            start_ns: row.start_ns,
+            token_ns: &row.token_ns,
+        })
+        .collect()
     }
 
     /// A field of the last event of a name.

@@ -1,5 +1,6 @@
 //! Statistics of a list of times.
 
+use rooflens_analyze::compare::percentile;
 use serde::Serialize;
 
 /// How percentiles are made, for whoever reads the numbers.
@@ -46,14 +47,6 @@ impl Spread {
             max,
         })
     }
-}
-
-/// Of sorted values: rank `share × (n − 1)`, and between two values on the straight line through them.
-fn percentile(sorted: &[f64], share: f64) -> f64 {
-    let rank = share * (sorted.len() - 1) as f64;
-    let below = rank.floor() as usize;
-    let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (sorted[above] - sorted[below]) * (rank - below as f64)
 }
 
 #[cfg(test)]

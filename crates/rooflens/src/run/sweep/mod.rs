@@ -5,6 +5,7 @@ mod compare;
 
 use std::path::{Path, PathBuf};
 
+use rooflens_analyze::headline::{self, Metric};
 use rooflens_collect::Stage;
 use rooflens_ingest::IngestError;
 use rooflens_report::cost::Figure;
@@ -29,36 +30,39 @@ const NUMBERS: &str = "sweep.json";
 /// The folder of its figures.
 const FIGURES: &str = "figures";
 
-/// A number of each job.
+/// A headline metric of each job.
 struct Number {
-    /// Where it stands in a run's numbers.
-    path: &'static str,
+    metric: &'static Metric,
     better: Better,
     shown: runs::Quantity,
 }
 
-const fn number(
-    path: &'static str,
-    better: Better,
-    unit: Unit,
-    (key, title): (&'static str, &'static str),
-    help: &'static str,
-    file: Option<&'static str>,
-) -> Number {
-    Number { path, better, shown: runs::Quantity { key, title, help, unit, file } }
+/// The metrics that are shown, with the file of each one's figure.
+const SHOWN: &[(&str, Option<&str>)] = &[
+    ("ttft_p50_ns", Some("ttft")),
+    (TPOT, Some("tpot")),
+    ("tpot_p99_ns", None),
+    ("latency_p50_ns", Some("latency")),
+    (RATE, Some("tokens-per-s")),
+];
+const TPOT: &str = "tpot_p50_ns";
+const RATE: &str = "output_tokens_per_s";
+
+fn quantities() -> Vec<Number> {
+    let number = |(key, file): &(&str, Option<&'static str>)| {
+        let metric = headline::find(key)?;
+        let unit = if metric.is_time() { Unit::Time } else { Unit::Number };
+        let better = if metric.more_is_better { Better::More } else { Better::Less };
+        let (key, title, help, file) = (metric.key, metric.title, metric.definition, *file);
+        Some(Number { metric, better, shown: runs::Quantity { key, title, help, unit, file } })
+    };
+    SHOWN.iter().filter_map(number).collect()
 }
 
-const TPOT: usize = 1;
-const RATE: usize = 4;
-
-#[rustfmt::skip] // A number a line.
-const QUANTITIES: &[Number] = &[
-    number("/measured/ttft_ns/p50", Better::Less, Unit::Time, ("ttft_p50_ns", "TTFT p50"), "From a prompt to its first token, median.", Some("ttft")),
-    number("/measured/tpot_ns/p50", Better::Less, Unit::Time, ("tpot_p50_ns", "TPOT p50"), "Time for each token after the first, median of requests.", Some("tpot")),
-    number("/measured/tpot_ns/p99", Better::Less, Unit::Time, ("tpot_p99_ns", "TPOT p99"), "Time for each token after the first, 99th percentile of requests.", None),
-    number("/measured/latency_ns/p50", Better::Less, Unit::Time, ("latency_p50_ns", "latency p50"), "From a prompt to its last token, median.", Some("latency")),
-    number("/measured/output_tokens_per_s", Better::More, Unit::Number, ("output_tokens_per_s", "tokens/s"), "Tokens made a second, all requests together.", Some("tokens-per-s")),
-];
+/// The place of a metric among those that are shown.
+fn place(key: &str) -> usize {
+    SHOWN.iter().position(|(shown, _)| *shown == key).unwrap_or(0)
+}
 
 /// A job of a sweep, as it is saved.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -151,7 +155,7 @@ impl Sweep {
         let numbers_of = |flags: &[bool]| -> Vec<usize> {
             jobs.iter().zip(flags).filter(|(_, is)| **is).map(|(job, _)| job.job).collect()
         };
-        let best = QUANTITIES
+        let best = quantities()
             .iter()
             .map(|number| (number, numbers_of(&compare::best(&values(&jobs, number), number.better))))
             .map(|(number, jobs)| (number.shown.key.to_owned(), jobs.into()))
@@ -180,7 +184,8 @@ impl Sweep {
     }
 
     fn shown(&self, folder: &Path, runs_in: &Path) -> runs::Runs {
-        let best: Vec<Vec<bool>> = QUANTITIES
+        let quantities = quantities();
+        let best: Vec<Vec<bool>> = quantities
             .iter()
             .map(|number| compare::best(&values(&self.jobs, number), number.better))
             .collect();
@@ -192,7 +197,7 @@ impl Sweep {
                 Some(failure) => format!("{}: {failure}", job.status),
                 None => job.status.to_owned(),
             },
-            values: QUANTITIES.iter().map(|number| value(job, number)).collect(),
+            values: quantities.iter().map(|number| value(job, number)).collect(),
             best: best.iter().map(|flags| flags[place]).collect(),
             is_front: front[place],
             report: report(&runs_in.join(&job.folder), folder),
@@ -201,9 +206,9 @@ impl Sweep {
             title: format!("Sweep {}", self.sweep),
             lead: self.lead(),
             axes: self.axes.iter().map(shown_axis).collect(),
-            quantities: QUANTITIES.iter().map(|number| number.shown).collect(),
+            quantities: quantities.iter().map(|number| number.shown).collect(),
             jobs: self.jobs.iter().enumerate().map(job).collect(),
-            weighed: Some((TPOT, RATE)),
+            weighed: Some((place(TPOT), place(RATE))),
             figures: FIGURES,
         }
     }
@@ -211,8 +216,9 @@ impl Sweep {
     fn lead(&self) -> String {
         let good = self.jobs.iter().filter(|job| job.status == "complete").count();
         let mut sentences = vec![format!("{good} of {} are complete.", counted(self.jobs.len(), "job"))];
-        for (place, what) in [(TPOT, "The least time a token"), (RATE, "The most tokens a second")] {
-            let number = &QUANTITIES[place];
+        let quantities = quantities();
+        for (key, what) in [(TPOT, "Lowest TPOT p50"), (RATE, "Most tokens/s")] {
+            let Some(number) = quantities.iter().find(|number| number.metric.key == key) else { continue };
             let best = compare::best(&values(&self.jobs, number), number.better);
             let winner = self.jobs.iter().zip(best).find(|(_, is)| *is).map(|(job, _)| job);
             let Some((job, value)) = winner.and_then(|job| Some((job, value(job, number)?))) else {
@@ -263,7 +269,7 @@ fn end(metrics: &Json) -> (&'static str, Option<String>) {
 
 fn value(job: &SweptJob, number: &Number) -> Option<f64> {
     let counts = matches!(job.status, "complete" | "incomplete");
-    job.metrics.pointer(number.path).filter(|_| counts)?.as_f64().filter(|value| value.is_finite())
+    job.metrics.pointer(number.metric.path).filter(|_| counts)?.as_f64().filter(|value| value.is_finite())
 }
 
 fn values(jobs: &[SweptJob], number: &Number) -> Vec<Option<f64>> {
@@ -271,7 +277,8 @@ fn values(jobs: &[SweptJob], number: &Number) -> Vec<Option<f64>> {
 }
 
 fn front(jobs: &[SweptJob]) -> Vec<Option<bool>> {
-    let pair = |job: &SweptJob| (value(job, &QUANTITIES[TPOT]), value(job, &QUANTITIES[RATE]));
+    let quantities = quantities();
+    let pair = |job: &SweptJob| (value(job, &quantities[place(TPOT)]), value(job, &quantities[place(RATE)]));
     compare::front(&jobs.iter().map(pair).collect::<Vec<_>>())
 }
 
@@ -338,8 +345,8 @@ mod tests {
         );
         // Job 1 is slower than 0 in both, 3 than 2.
         assert_eq!(sweep.front, [0, 2]);
-        let lead = "3 of 6 jobs are complete. The least time a token: 2.00 ms, with `runtime.batch_size=1` \
-                    `infer.max_new_tokens=32`. The most tokens a second: 700, with `runtime.batch_size=2` \
+        let lead = "3 of 6 jobs are complete. Lowest TPOT p50: 2.00 ms, with `runtime.batch_size=1` \
+                    `infer.max_new_tokens=32`. Most tokens/s: 700, with `runtime.batch_size=2` \
                     `infer.max_new_tokens=32`.";
         assert_eq!(sweep.lead(), lead);
     }

@@ -1,0 +1,86 @@
+//! Collectives that are too short to be hidden: latency is what they cost.
+
+use super::overlap_communication::{against_link, moved_ns};
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::analyses::{Algorithm, CollectiveStat, Communication};
+use crate::ledger::LATENCY_BOUND_NS;
+use crate::sentence::{count, time};
+
+/// What one-shot kernels reach for messages of decode steps: about 8 µs where NCCL takes 23 to 33
+/// (sgl-project/sglang#32461, FlashInfer), 10 to 17 µs together with the norm on two H100s
+/// (vllm-project/vllm#22086).
+const REACHED_NS: [f64; 2] = [8_000.0, 15_000.0];
+
+/// The rule.
+pub(super) struct SmallCollectives;
+
+impl Rule for SmallCollectives {
+    fn name(&self) -> &'static str {
+        "small_collectives"
+    }
+    fn about(&self) -> &'static str {
+        "Time in which devices only communicate, in collectives whose transfer takes less than 50 µs: latency, not \
+         bandwidth, is what they cost, and halves of a batch would pay it twice. Low: down to 15 µs each; high: down \
+         to 8 µs, which one-shot kernels reach."
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let small = case.phase.transfers.latency_bound;
+        let exposed = small.ns as f64;
+        let [best, usual] = REACHED_NS.map(|ns| (exposed - small.calls as f64 * ns).max(0.0));
+        let main = main_small(case);
+        if best <= 0.0 || main.is_some_and(is_fused) {
+            return Ok(None);
+        }
+        let one_shot = main.is_some_and(|row| row.algorithm == Some(Algorithm::OneShot));
+        let mean = exposed / small.calls.max(1) as f64;
+        let mut evidence = vec![
+            case.row("collectives below 50 µs with nothing else running", exposed),
+            format!("{} of them, {} exposed each (mean)", count(small.calls as i64), time(mean)),
+        ];
+        evidence.extend(against_link(case, is_small));
+        let (title, own) = match one_shot {
+            true => ("Fuse small all-reduces with the norm that follows", ""),
+            false => (
+                "Use one-shot or fused kernels for small collectives",
+                "One-shot or symmetric-memory all-reduce in place of NCCL's ring (vLLM: leave out \
+                 --disable-custom-all-reduce, VLLM_ALLREDUCE_USE_SYMM_MEM=1; SGLang: leave out \
+                 --disable-custom-all-reduce, --enable-symm-mem; TensorRT-LLM: allreduce_strategy: ONESHOT); ",
+            ),
+        };
+        Ok(Some(Draft {
+            title: title.to_owned(),
+            gain_ns: Some(Range::new(usual, best)),
+            acts_on_ns: exposed,
+            comes_first: false,
+            evidence,
+            computed: format!(
+                "their exposed time less {} and less {} per call",
+                time(REACHED_NS[1]),
+                time(REACHED_NS[0])
+            ),
+            change: format!(
+                "{own}all-reduce fused with the norm (vLLM: --compilation-config '{{\"pass_config\": \
+                 {{\"fuse_allreduce_rms\": true}}}}'; SGLang: --enable-flashinfer-allreduce-fusion); for expert \
+                 parallelism the low-latency kernels of DeepEP; overlap does not help collectives this short"
+            ),
+            risk: "One-shot kernels move more bytes: above about 512 kB two-shot kernels are faster. They need all \
+                   ranks on one node or one NVLink domain."
+                .to_owned(),
+        }))
+    }
+}
+
+fn is_small(row: &CollectiveStat) -> bool {
+    moved_ns(row) < LATENCY_BOUND_NS
+}
+
+/// The small collective with the most time.
+fn main_small<'a>(case: &Case<'a>) -> Option<&'a CollectiveStat> {
+    case.findings.get::<Communication>()?.collectives.iter().find(|row| is_small(row))
+}
+
+/// Whether the kernel does the norm already.
+fn is_fused(row: &CollectiveStat) -> bool {
+    let name = row.name.to_ascii_lowercase();
+    ["fusion", "fused", "norm"].iter().any(|part| name.contains(part))
+}

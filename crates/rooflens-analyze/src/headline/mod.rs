@@ -1,0 +1,215 @@
+//! The headline metrics of a run: one definition each, wherever they are shown.
+//!
+//! `metrics.json`, a sweep, `compare`, `trend` and the pages take keys, titles, definitions and formulas from here.
+//! A value is computed over all measured requests together. Rounds are what repeats, so [`Sample`] keeps them apart:
+//! how sure a difference between two runs is follows from the rounds, its size from the values.
+
+mod sample;
+
+pub use sample::Sample;
+
+/// A request that was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Request<'a> {
+    /// Its round.
+    pub round: u64,
+    /// Tokens that were made.
+    pub output_tokens: u64,
+    /// When its prompt was given to the runtime.
+    pub start_ns: u64,
+    /// When each token was there.
+    pub token_ns: &'a [u64],
+}
+
+/// Times of requests, of which percentiles are headline metrics.
+pub struct Times {
+    /// Its key in `metrics.json`.
+    pub key: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// What it is.
+    pub definition: &'static str,
+    /// The times of a request; none where it has too few tokens.
+    pub of: fn(&Request<'_>) -> Vec<f64>,
+}
+
+/// Time to first token.
+pub const TTFT: Times = Times {
+    key: "ttft_ns",
+    title: "TTFT",
+    definition: "time from a prompt given to its first token",
+    of: |request| since_start(request, request.token_ns.first()),
+};
+/// Time per output token.
+pub const TPOT: Times = Times {
+    key: "tpot_ns",
+    title: "TPOT",
+    definition: "of each request, time from its first to its last token / tokens after the first",
+    of: |request| tpot(request).into_iter().collect(),
+};
+/// Inter-token latency.
+pub const ITL: Times = Times {
+    key: "itl_ns",
+    title: "ITL",
+    definition: "time from each token to the next one of its request",
+    of: |request| request.token_ns.windows(2).map(|pair| pair[1].saturating_sub(pair[0]) as f64).collect(),
+};
+/// End-to-end latency.
+pub const LATENCY: Times = Times {
+    key: "latency_ns",
+    title: "latency",
+    definition: "time from a prompt given to its last token",
+    of: |request| since_start(request, request.token_ns.last()),
+};
+
+/// The times that `metrics.json` has.
+pub const TIMES: &[&Times] = &[&TTFT, &TPOT, &ITL, &LATENCY];
+
+fn since_start(request: &Request<'_>, token: Option<&u64>) -> Vec<f64> {
+    token.and_then(|token| token.checked_sub(request.start_ns)).map(|ns| ns as f64).into_iter().collect()
+}
+
+/// One token has no time per token after it.
+fn tpot(request: &Request<'_>) -> Option<f64> {
+    let (first, last) = (request.token_ns.first()?, request.token_ns.last()?);
+    let after = request.token_ns.len() - 1;
+    (after > 0).then(|| last.saturating_sub(*first) as f64 / after as f64)
+}
+
+/// How a metric is computed.
+#[derive(Clone, Copy)]
+enum Formula {
+    /// A percentile of times, over all measured requests.
+    Percentile(&'static Times, f64),
+    /// Output tokens / time from the first prompt given to the last token, both summed over rounds.
+    OutputTokensPerSecond,
+}
+
+/// A headline metric.
+pub struct Metric {
+    /// Name for programs, with the unit.
+    pub key: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// What it is.
+    pub definition: &'static str,
+    /// Whether more is better.
+    pub more_is_better: bool,
+    /// Where it is in `metrics.json`.
+    pub path: &'static str,
+    formula: Formula,
+}
+
+const fn percentile(
+    times: &'static Times,
+    share: f64,
+    [key, title, path, definition]: [&'static str; 4],
+) -> Metric {
+    let formula = Formula::Percentile(times, share);
+    Metric { key, title, definition, more_is_better: false, path, formula }
+}
+
+/// All of them, the most telling first.
+#[rustfmt::skip] // One metric per line.
+pub const ALL: &[Metric] = &[
+    percentile(&TPOT, 0.5, ["tpot_p50_ns", "TPOT p50", "/measured/tpot_ns/p50", "Time per output token after the first: median over requests."]),
+    percentile(&TTFT, 0.5, ["ttft_p50_ns", "TTFT p50", "/measured/ttft_ns/p50", "Time from a prompt given to its first token: median over requests."]),
+    percentile(&LATENCY, 0.5, ["latency_p50_ns", "latency p50", "/measured/latency_ns/p50", "Time from a prompt given to its last token: median over requests."]),
+    percentile(&ITL, 0.5, ["itl_p50_ns", "ITL p50", "/measured/itl_ns/p50", "Time from a token to the next one of its request: median over tokens."]),
+    percentile(&TPOT, 0.99, ["tpot_p99_ns", "TPOT p99", "/measured/tpot_ns/p99", "Time per output token after the first: 99th percentile over requests."]),
+    percentile(&TTFT, 0.99, ["ttft_p99_ns", "TTFT p99", "/measured/ttft_ns/p99", "Time from a prompt given to its first token: 99th percentile over requests."]),
+    percentile(&LATENCY, 0.99, ["latency_p99_ns", "latency p99", "/measured/latency_ns/p99", "Time from a prompt given to its last token: 99th percentile over requests."]),
+    percentile(&ITL, 0.99, ["itl_p99_ns", "ITL p99", "/measured/itl_ns/p99", "Time from a token to the next one of its request: 99th percentile over tokens."]),
+    Metric {
+        key: "output_tokens_per_s", title: "tokens/s", more_is_better: true, path: "/measured/output_tokens_per_s",
+        definition: "Output tokens per second: tokens of all requests / time from the first prompt given to the last token, summed over rounds.",
+        formula: Formula::OutputTokensPerSecond,
+    },
+];
+
+impl Metric {
+    /// Its name without the unit.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.key.strip_suffix("_ns").unwrap_or(self.key)
+    }
+
+    /// Whether it is a time, in nanoseconds.
+    #[must_use]
+    pub fn is_time(&self) -> bool {
+        matches!(self.formula, Formula::Percentile(..))
+    }
+
+    /// What measured requests tell of it; `None` where they tell nothing.
+    #[must_use]
+    pub fn of(&self, requests: &[Request<'_>]) -> Option<Sample> {
+        let mut rounds: Vec<u64> = requests.iter().map(|request| request.round).collect();
+        rounds.sort_unstable();
+        rounds.dedup();
+        let of_round = |round: u64| requests.iter().filter(move |request| request.round == round);
+        match self.formula {
+            Formula::Percentile(times, share) => {
+                let values =
+                    rounds.into_iter().map(|round| of_round(round).flat_map(|one| (times.of)(one)).collect());
+                Sample::percentile(share, values.collect())
+            }
+            Formula::OutputTokensPerSecond => {
+                let parts = rounds.into_iter().filter_map(|round| {
+                    // A request without a token has neither tokens nor an end.
+                    let done = || of_round(round).filter(|request| !request.token_ns.is_empty());
+                    let first = done().map(|request| request.start_ns).min()?;
+                    let last = done().filter_map(|request| request.token_ns.last()).max()?;
+                    let tokens: u64 = done().map(|request| request.output_tokens).sum();
+                    Some((tokens as f64, last.saturating_sub(first) as f64 / 1e9))
+                });
+                Sample::rate(parts.collect())
+            }
+        }
+    }
+}
+
+/// The metric of a name, with or without its unit.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Metric> {
+    ALL.iter().find(|metric| metric.key == name || metric.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found_without_their_unit() {
+        let keys: std::collections::BTreeSet<&str> = ALL.iter().map(|metric| metric.key).collect();
+        assert_eq!(keys.len(), ALL.len());
+        assert!(ALL.iter().all(|metric| metric.is_time() == metric.key.ends_with("_ns")));
+        assert!(find("tpot_p50").is_some() && find("tpot").is_none());
+    }
+
+    #[test]
+    fn by_hand() {
+        let request = |round, start_ns, token_ns: &'static [u64]| Request {
+            round,
+            output_tokens: token_ns.len() as u64,
+            start_ns,
+            token_ns,
+        };
+        let requests = [
+            request(1, 100, &[150, 170, 200]),
+            request(1, 100, &[160]),
+            request(2, 300, &[310, 330]),
+            request(2, 300, &[]),
+        ];
+        let of = |name: &str| find(name).unwrap().of(&requests).unwrap();
+        // (20 + 30) / 2 and 20: one token has none.
+        assert_eq!((of("tpot_p50").value(), of("tpot_p50").rounds()), (22.5, vec![25.0, 20.0]));
+        // 10, 50 and 60 together; 55 and 10 by round.
+        assert_eq!((of("ttft_p50").value(), of("ttft_p50").rounds()), (50.0, vec![55.0, 10.0]));
+        assert_eq!(of("itl_p50").value(), 20.0);
+        // 6 tokens in 100 + 30 ns.
+        let rate = of("output_tokens_per_s");
+        assert!((rate.value() / (6e9 / 130.0) - 1.0).abs() < 1e-12);
+        assert!((rate.rounds()[0] / (4e9 / 100.0) - 1.0).abs() < 1e-12);
+        assert!(find("tpot_p50").unwrap().of(&requests[1..2]).is_none());
+    }
+}
