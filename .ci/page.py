@@ -22,9 +22,12 @@ FLAGS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-dev-shm-usage", "--remote-debugging-pipe",
 ]  # fmt: skip
-LOOKS = [(1280, 900, "light"), (1280, 900, "dark"), (390, 800, "light")]
+LOOKS = [(1280, 900, "light"), (1280, 900, "dark"), (1400, 900, "light"), (1920, 1080, "light"), (390, 800, "light")]
+# A window from this width on has room for every cell of every table.
+ROOMY = 1400
 TIMEOUT_S = 600  # a guard against hangs
-# Sections, visible text, ids that stand twice, links to nowhere, and whether the page is wider than the window.
+# Sections, visible text, ids that stand twice, links to nowhere, whether the page is wider than the window, and tables
+# of which a part can only be reached by scrolling sideways.
 LOOK = """(() => {
   const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
   const links = [...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute('href').slice(1));
@@ -35,6 +38,9 @@ LOOK = """(() => {
     twice: ids.filter((id, i) => ids.indexOf(id) !== i),
     nowhere: links.filter(id => id && !ids.includes(id)),
     over: document.documentElement.scrollWidth - window.innerWidth,
+    clipped: [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)
+      .map(e => `${e.querySelector('table').dataset.name || 'stack'} by ${e.scrollWidth - e.clientWidth}`),
+    dashes: [...document.querySelectorAll('section:first-of-type .facts dd')].filter(e => e.innerText.trim() === '–').length,
   });
 })()"""
 
@@ -133,7 +139,7 @@ def complaints(event):
         yield params["entry"]["text"]
 
 
-def wrong(address: str, seen: dict) -> list[str]:
+def wrong(address: str, seen: dict, width: int) -> list[str]:
     found = [f"asks for {url[:80]}" for url in seen["asked"] if url != address and not url.startswith("data:")]
     found += seen["complaints"]
     found += [f"id {name!r} stands twice" for name in seen["twice"]]
@@ -142,6 +148,10 @@ def wrong(address: str, seen: dict) -> list[str]:
         found.append(f"only {seen['sections']} sections: {seen['headings']}")
     if seen["text"] < 500:
         found.append(f"only {seen['text']} characters can be seen")
+    if width >= ROOMY:
+        found += [f"table {table} pixels wider than its place" for table in seen["clipped"]]
+    if seen["dashes"]:
+        found.append(f"begins with {seen['dashes']} numbers that were not measured")
     if seen["over"] > 0:
         found.append(f"wider than the window by {seen['over']} pixels")
     return found
@@ -168,7 +178,7 @@ def main() -> int:
                     seen = browser.open(address, width, height, scheme)
                     if options.screenshot and number == 0 and (width, scheme) == (1280, "light"):
                         options.screenshot.write_bytes(browser.picture())
-                    found = wrong(address, seen)
+                    found = wrong(address, seen, width)
                     failed += bool(found)
                     state = "FAIL" if found else "ok  "
                     print(f"{state} {trace.name} {width}x{height} {scheme}: {seen['sections']} sections")

@@ -154,7 +154,7 @@ fn a_decode_of_many_launches_is_advised_to_use_graphs() {
     assert_eq!(code, 0, "{stderr}");
     let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
     let verdict = json["verdict"].as_str().unwrap();
-    assert!(verdict.contains("launch-bound: 1,219 launches a step"), "{verdict}");
+    assert!(verdict.contains("launch-bound: 1,219 launches per step"), "{verdict}");
     let phase = &json["ledger"]["phases"][0];
     let idle = phase["lines"].as_array().unwrap().iter().find(|line| line["line"] == "launch_bound").unwrap();
     let busy = 1.0 - idle["share"].as_f64().unwrap();

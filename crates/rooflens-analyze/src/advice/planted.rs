@@ -66,7 +66,7 @@ fn expert_17_tuning_is_named_by_library_and_device() {
         ("fmha", None, "attention", 300),
     ]);
     let mut found = with_work(found, vec![("mlp", 200_000.0), ("attn.core", 100_000.0)]);
-    found.get_mut::<crate::analyses::Trace>().expect("a trace").hardware =
+    found.get_mut::<Trace>().expect("a trace").hardware =
         vec!["AMD Instinct MI300X".to_owned()];
     let list = advise(&found, &RunContext::default());
     let gemm = find(&list, "gemm_kernels").expect("far from the roof");
@@ -75,7 +75,7 @@ fn expert_17_tuning_is_named_by_library_and_device() {
     let attention = find(&list, "attention_kernels").expect("far from the roof");
     assert!(attention.change.contains("ROCM_AITER_FA") && !attention.change.contains("FLASHINFER"));
     // The same on an NVIDIA device without an engine.
-    found.get_mut::<crate::analyses::Trace>().expect("a trace").hardware = vec!["NVIDIA H100".to_owned()];
+    found.get_mut::<Trace>().expect("a trace").hardware = vec!["NVIDIA H100".to_owned()];
     let list = advise(&found, &RunContext { runtime: Some("pytorch".to_owned()), ..RunContext::default() });
     let gemm = find(&list, "gemm_kernels").expect("far from the roof");
     assert!(gemm.change.contains("max-autotune") && !gemm.change.contains("TUNABLEOP"), "{}", gemm.change);

@@ -1,5 +1,6 @@
 //! Where did every nanosecond go?
 
+mod document;
 mod steps;
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,8 +17,7 @@ use crate::ledger::{self, Exchange, KernelNames, Line, Sequences, Stalls, StepAs
 use crate::role::{Role, Roles};
 use crate::statistics::share;
 use crate::{interval, recording};
-
-mod document;
+use steps::Steps;
 
 pub use document::{
     ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, PhaseLedger, StepShape,

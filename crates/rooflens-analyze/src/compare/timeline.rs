@@ -95,7 +95,7 @@ fn device(tables: &RankTables, index: i32) -> Timeline {
     let mut rows: Vec<usize> = (0..kernels.len()).filter(|&i| kernels.device[i] == index).collect();
     // Rows of a device follow each other.
     let Some(first) = rows.first().copied() else { return Timeline::default() };
-    let charged = charges(tables, &roles, first..first + rows.len());
+    let charged = charges(tables, &roles, first..first + rows.len(), |_, _| {});
     rows.sort_by_key(|&i| (kernels.ts_ns[i], kernels.stream[i]));
     let mut shared = Shared::default();
     let mut steps: BTreeMap<i32, Step> = BTreeMap::new();

@@ -83,7 +83,9 @@ pub(super) fn align(operators: &[OperatorFloor], kernels: &[StepKernel]) -> Opti
                 let Some((operator, role)) = operators.get(row).zip(roles.get(row)) else { continue };
                 let missing = if operator.ns > 0.0 { role.missing() } else { 0.0 };
                 reach(&mut next, 1, (column, 0), missing, Move::SkipOperator);
-                if open > 0 && let Some(fused) = role.fused(roles[row - 1]) {
+                if open > 0
+                    && let Some(fused) = role.fused(roles[row - 1])
+                {
                     let fused = if operator.ns > 0.0 { fused } else { 0.05 };
                     reach(&mut next, 1, (column, open), fused, Move::Fuse);
                 }

@@ -55,7 +55,7 @@ pub fn of_summary(kernels: &[TopKernel], known: &Known) -> Result<Findings, Stri
         _ => "waiting for the host",
     };
     let launches = format!(
-        "{} launches a step, one every {}",
+        "{} launches per step, one every {}",
         count((number as f64 / steps).round() as i64),
         time(wall / number.max(1) as f64)
     );
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(lines, [(Line::Kernels, 200_000), (Line::Unneeded, 50_000), (Line::LaunchBound, 750_000)]);
         assert_eq!(
             found.get::<Verdict>().unwrap().sentence,
-            "GPU 25.0% busy, idle 75.0% of the time, launch-bound: 20 launches a step, one every 25.0 µs, for 125 µs of \
+            "GPU 25.0% busy, idle 75.0% of the time, launch-bound: 20 launches per step, one every 25.0 µs, for 125 µs of \
              device work in 500 µs."
         );
         // 5 launches in 1 ms: the host did something else.

@@ -25,7 +25,8 @@ impl Section for AdviceSection {
             Some(list) if !detail.is_screen() => {
                 let mut blocks = page(list, &deployment(list), "advice");
                 if !list.not_computed.is_empty() {
-                    let title = format!("{} not judged", format::plural(list.not_computed.len() as i64, "rule"));
+                    let title =
+                        format!("{} not judged", format::plural(list.not_computed.len() as i64, "rule"));
                     blocks.push(Block::Folded { title, blocks: vec![unjudged(list)] });
                 }
                 blocks

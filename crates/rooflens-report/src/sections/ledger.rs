@@ -25,6 +25,9 @@ impl Section for LedgerSection {
             return vec![];
         };
         let phases: Vec<&PhaseLedger> = ledger.phases.iter().filter(|phase| phase.wall_ns > 0).collect();
+        if phases.is_empty() {
+            return vec![];
+        }
         if detail.is_screen() {
             // Of the phases with steps, that with the most time stands for all; the page has the others.
             let Some(first) = phases.first() else { return vec![] };

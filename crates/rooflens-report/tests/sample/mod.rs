@@ -5,9 +5,12 @@
 mod host;
 mod tables;
 
+use std::collections::BTreeMap;
+
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::*;
 use rooflens_analyze::finding::NotComputed;
+use rooflens_analyze::ledger::{Line, Stalls};
 use rooflens_schema::{Note, Severity, Stage};
 
 pub use tables::{device, kernel};
@@ -17,6 +20,7 @@ pub fn decode() -> Findings {
     let mut findings = Findings::default();
     findings.insert("trace", Box::new(tables::trace()));
     findings.insert("devices", Box::new(Devices(vec![device(0, 0, 0.36), device(1, 1, 0.33)])));
+    findings.insert("ledger", Box::new(ledger()));
     findings.insert("kernels", Box::new(tables::kernels()));
     findings.insert("classes", Box::new(tables::classes()));
     findings.insert("operators", Box::new(host::operators()));
@@ -37,6 +41,32 @@ pub fn decode() -> Findings {
     findings
 }
 
+/// The time of both devices, by line.
+fn ledger() -> Ledger {
+    let times = [
+        (Line::Kernels, 1_400_000_000),
+        (Line::Unneeded, 260_000_000),
+        (Line::Communication, 149_600_000),
+        (Line::Copies, 19_300_000),
+        (Line::LaunchBound, 2_127_000_000),
+        (Line::CpuBound, 311_000_000),
+        (Line::Sync, 402_000_000),
+        (Line::Dispatch, 62_000_000),
+    ];
+    let wall_ns = times.iter().map(|(_, ns)| ns).sum::<i64>();
+    let line = |(line, ns): (Line, i64)| LedgerLine { line, ns, share: ns as f64 / wall_ns as f64 };
+    Ledger {
+        timeline: "device",
+        timelines: 2,
+        wall_ns,
+        lines: times.map(line).to_vec(),
+        phases: vec![],
+        floor_of: None,
+        stalls: Stalls::default(),
+        not_computed: BTreeMap::default(),
+    }
+}
+
 fn verdict() -> Verdict {
     Verdict {
         sentence: "The devices are idle 61.3% of the time, most of it (44.1%) because the host launches \
@@ -50,6 +80,7 @@ fn verdict() -> Verdict {
             "Overlap the all-reduce with the next layer's norm: it is exposed for 3.1% of the time."
                 .to_owned(),
         ],
+        claims: vec![],
     }
 }
 
@@ -149,7 +180,12 @@ pub fn hostile() -> Findings {
     hostile.insert("memory", Box::new(Memory(vec![])));
     hostile.insert(
         "verdict",
-        Box::new(Verdict { sentence: long.clone(), shares: vec![], next: vec![long.clone()] }),
+        Box::new(Verdict {
+            sentence: long.clone(),
+            shares: vec![],
+            next: vec![long.clone()],
+            claims: vec![],
+        }),
     );
     hostile.not_computed = vec![NotComputed { analysis: HARM.to_owned(), reason: long.clone() }];
     hostile.notes = findings.notes.drain(..).collect();

@@ -1,6 +1,7 @@
 //! The device's side.
 
 use rooflens_analyze::analyses::*;
+use rooflens_analyze::host_kind::HostKind;
 use rooflens_schema::tables::{ActivityKind, GapCause, PhaseKind, PhaseSource};
 
 const SPAN: i64 = 2_412_345_678;
@@ -231,7 +232,12 @@ pub fn gaps() -> Gaps {
             after: (cause != GapCause::Tail).then(|| "nvjet_tst_192x8_64x5_2x1_v_bz_TNT".to_owned()),
             host: (cause != GapCause::Unknown)
                 .then(|| "vllm/v1/worker/gpu_model_runner.py(1203): _prepare_inputs".to_owned()),
+            host_kind: (cause != GapCause::Unknown).then_some(HostKind::Python),
+            covered_ns: (cause != GapCause::Unknown).then_some(max_ns / 4 * 3),
+            covered_share: (cause != GapCause::Unknown).then_some(0.75),
+            waited_in: None,
         }],
+        hosts: vec![],
     };
     Gaps(rows.map(stat).to_vec())
 }

@@ -32,7 +32,7 @@ fn a_table_of_kernels_with_its_wall_time() {
     assert_eq!(first["gain_ns"]["low"], 550_000.0);
     assert_eq!(first["gain_share"]["high"], 0.7);
     assert_eq!(first["step_gain_ns"]["high"], 350_000.0);
-    assert!(found["verdict"].as_str().unwrap().contains("launch-bound: 50 launches a step"), "{found}");
+    assert!(found["verdict"].as_str().unwrap().contains("launch-bound: 50 launches per step"), "{found}");
     assert!(found["advice"]["not_computed"]["larger_batch"].is_string());
 }
 
