@@ -390,7 +390,8 @@ fn the_second_ctrl_c_kills() {
 fn with_real(variable: &str, args: &[&str]) -> (Folder, serde_json::Value) {
     let python = interpreter(variable);
     let folder = project("exit 1\n");
-    let mut command = start(&folder, &["--format", "json", "dataset/sampling=few", "infer.max_new_tokens=6"]);
+    let small = ["--format", "json", "dataset/sampling=few", "infer.max_new_tokens=6", "repeats=3"];
+    let mut command = start(&folder, &small);
     command.arg(format!("runtime.python={python}")).args(args);
     // One thread: the machine may be shared. And what libraries keep stays in the test's folder.
     command.env("OMP_NUM_THREADS", "1").env("HOME", folder.path("cache"));
