@@ -129,7 +129,10 @@ fn a_run_is_repeated_from_its_own_config() {
 #[test]
 fn runs_that_start_together_have_folders_of_their_own() {
     let folder = project(&whole());
-    let go = || start(&folder, &["runtime.python=./fake", "--format", "json"]).stdout(Stdio::piped()).spawn();
+    let go = || {
+        let mut command = start(&folder, &["runtime.python=./fake", "--format", "json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+    };
     let started: Vec<Child> = (0..3).map(|_| go().unwrap()).collect();
     let answers = started.into_iter().map(|child| Answer::of(child.wait_with_output().unwrap()).json());
     let runs: std::collections::BTreeSet<String> =
