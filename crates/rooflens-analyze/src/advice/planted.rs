@@ -66,8 +66,7 @@ fn expert_17_tuning_is_named_by_library_and_device() {
         ("fmha", None, "attention", 300),
     ]);
     let mut found = with_work(found, vec![("mlp", 200_000.0), ("attn.core", 100_000.0)]);
-    found.get_mut::<Trace>().expect("a trace").hardware =
-        vec!["AMD Instinct MI300X".to_owned()];
+    found.get_mut::<Trace>().expect("a trace").hardware = vec!["AMD Instinct MI300X".to_owned()];
     let list = advise(&found, &RunContext::default());
     let gemm = find(&list, "gemm_kernels").expect("far from the roof");
     assert!(gemm.change.contains("PYTORCH_TUNABLEOP_ENABLED=1"), "{}", gemm.change);

@@ -260,7 +260,7 @@ fn verdict(row: &Headline, is_valid: bool) -> String {
         (_, true, true) => "better",
         (_, true, false) => "worse",
         (_, false, _) if can_tell => "no change",
-        (_, false, _) => "not enough rounds to tell",
+        (_, false, _) => "may be chance",
     }
     .to_owned()
 }

@@ -156,41 +156,48 @@ pub fn memory() -> Memory {
 }
 
 pub fn communication() -> Communication {
-    Communication {
-        count: 20_480,
-        total_ns: 149_000_000,
-        collectives: vec![
-            CollectiveStat {
-                name: "allreduce".to_owned(),
-                dtype: Some("BFloat16".to_owned()),
-                group_size: Some(2),
-                bytes: Some(524_288),
-                count: 20_160,
-                total_ns: 140_000_000,
-                p50_ns: 6_600,
-                max_ns: 812_000,
-                algorithm_gb_per_s: Some(79.4),
-                bus_gb_per_s: Some(79.4),
-            },
-            CollectiveStat {
-                name: "ncclDevKernel_SendRecv".to_owned(),
-                dtype: None,
-                group_size: None,
-                bytes: None,
-                count: 320,
-                total_ns: 9_000_000,
-                p50_ns: 28_000,
-                max_ns: 91_000,
-                algorithm_gb_per_s: None,
-                bus_gb_per_s: None,
-            },
-        ],
-        waits: vec![
-            RankWait { rank: 0, wait_ns: 12_100_000, last_to_arrive: 19_022 },
-            RankWait { rank: 1, wait_ns: 61_900_000, last_to_arrive: 1_138 },
-        ],
-        matched: 20_160,
-    }
+    let mut found = Communication::default();
+    (found.count, found.total_ns, found.matched) = (20_480, 149_000_000, 20_160);
+    found.collectives = vec![
+        CollectiveStat {
+            name: "allreduce".to_owned(),
+            dtype: Some("BFloat16".to_owned()),
+            group_size: Some(2),
+            bytes: Some(524_288),
+            count: 20_160,
+            total_ns: 140_000_000,
+            p50_ns: 6_600,
+            max_ns: 812_000,
+            algorithm_gb_per_s: Some(79.4),
+            bus_gb_per_s: Some(79.4),
+            transfer_p50_ns: None,
+            wait_ns: None,
+            algorithm: None,
+            link_share: None,
+        },
+        CollectiveStat {
+            name: "ncclDevKernel_SendRecv".to_owned(),
+            dtype: None,
+            group_size: None,
+            bytes: None,
+            count: 320,
+            total_ns: 9_000_000,
+            p50_ns: 28_000,
+            max_ns: 91_000,
+            algorithm_gb_per_s: None,
+            bus_gb_per_s: None,
+            transfer_p50_ns: None,
+            wait_ns: None,
+            algorithm: None,
+            link_share: None,
+        },
+    ];
+    found.waits = vec![rank_wait(0, 12_100_000, 19_022), rank_wait(1, 61_900_000, 1_138)];
+    found
+}
+
+fn rank_wait(rank: i32, wait_ns: i64, last_to_arrive: usize) -> RankWait {
+    RankWait { rank, device: 0, wait_ns, last_to_arrive, collectives: 20_160, lost_to_it_ns: 0 }
 }
 
 pub fn health() -> Health {

@@ -5,12 +5,11 @@
 mod host;
 mod tables;
 
-use std::collections::BTreeMap;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::*;
 use rooflens_analyze::finding::NotComputed;
-use rooflens_analyze::ledger::{Line, Stalls};
+use rooflens_analyze::ledger::Line;
 use rooflens_schema::{Note, Severity, Stage};
 
 pub use tables::{device, kernel};
@@ -55,16 +54,10 @@ fn ledger() -> Ledger {
     ];
     let wall_ns = times.iter().map(|(_, ns)| ns).sum::<i64>();
     let line = |(line, ns): (Line, i64)| LedgerLine { line, ns, share: ns as f64 / wall_ns as f64 };
-    Ledger {
-        timeline: "device",
-        timelines: 2,
-        wall_ns,
-        lines: times.map(line).to_vec(),
-        phases: vec![],
-        floor_of: None,
-        stalls: Stalls::default(),
-        not_computed: BTreeMap::default(),
-    }
+    let mut ledger = Ledger::default();
+    (ledger.timeline, ledger.timelines, ledger.wall_ns) = ("device", 2, wall_ns);
+    ledger.lines = times.map(line).to_vec();
+    ledger
 }
 
 fn verdict() -> Verdict {

@@ -15,13 +15,14 @@ Examples:
   rooflens compare runs/before runs/after
   rooflens compare main/ one/ two/                         each against the first
   rooflens compare before.json.gz after.json.gz            two traces: kernels and steps
-  rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits with 1 if it is significantly slower
+  rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits 1 where it is significantly slower
   rooflens compare main/ change/ --format md > comment.md  for a pull request
 
-A change is told where the 95 % interval of the ratio of medians excludes 1, the ranks of rounds and the medians of
-blocks of rounds differ (p < 0.05, corrected for the number of metrics or kernels), and the change exceeds that
-between the halves of either run. The smallest detectable change is shown. A gate in percent fails only where
-a change is told and beyond its bound; and always where the two cannot be compared.";
+A difference counts as a change where the 95 % interval of the ratio excludes 1, the ranks of rounds and the medians
+of blocks of rounds differ (p < 0.05, corrected for the number of metrics or kernels), and it exceeds the difference
+between the halves of either run. The smallest detectable change is shown; runs need at least 4 measured rounds per
+side (`repeats`). Another device, batch or engine differs on purpose: it is compared and named. A gate in percent
+fails only where there is a change beyond its bound, and always where the two are not like for like.";
 
 /// Compare runs or traces: what changed, whether it is significant, and where it comes from
 #[derive(clap::Args)]

@@ -98,20 +98,20 @@ mod tests {
     #[test]
     fn a_change_fails_only_where_it_is_sure_and_beyond() {
         let gate = Gate::parse("tpot_p50>+3%").unwrap();
-        let headline = |a: &[f64], b: &[f64]| {
-            let [a, b] = [a, b].map(rooflens_analyze::headline::Sample::median);
+        let row = |a: &[f64], b: &[f64]| {
+            let [a, b] = [a, b].map(headline::Sample::median);
             Headline::of(gate.metric.key, false, a.as_ref(), b.as_ref())
         };
         let of = |factor: f64, spread: f64| {
             let sample =
                 |level: f64| (0..12).map(|i| level * (1.0 + spread * f64::from(i - 6))).collect::<Vec<f64>>();
-            headline(&sample(100.0), &sample(100.0 * factor))
+            row(&sample(100.0), &sample(100.0 * factor))
         };
         assert!(gate.fails(&of(1.05, 0.001)));
         assert!(!gate.fails(&of(1.02, 0.001)), "sure, yet within");
         assert!(!gate.fails(&of(1.05, 0.1)), "beyond, yet chance");
         assert!(!gate.fails(&of(0.9, 0.001)));
-        let few = headline(&[1.0], &[2.0]);
+        let few = row(&[1.0], &[2.0]);
         assert!(!gate.fails(&few) && !gate.is_judged(&few));
         assert!(Gate::parse("tpot_p50>1.5ns").unwrap().fails(&few));
     }

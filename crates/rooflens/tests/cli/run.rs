@@ -129,7 +129,10 @@ fn a_run_is_repeated_from_its_own_config() {
 #[test]
 fn runs_that_start_together_have_folders_of_their_own() {
     let folder = project(&whole());
-    let go = || start(&folder, &["runtime.python=./fake", "--format", "json"]).stdout(Stdio::piped()).spawn();
+    let go = || {
+        let mut command = start(&folder, &["runtime.python=./fake", "--format", "json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+    };
     let started: Vec<Child> = (0..3).map(|_| go().unwrap()).collect();
     let answers = started.into_iter().map(|child| Answer::of(child.wait_with_output().unwrap()).json());
     let runs: std::collections::BTreeSet<String> =
@@ -390,7 +393,8 @@ fn the_second_ctrl_c_kills() {
 fn with_real(variable: &str, args: &[&str]) -> (Folder, serde_json::Value) {
     let python = interpreter(variable);
     let folder = project("exit 1\n");
-    let mut command = start(&folder, &["--format", "json", "dataset/sampling=few", "infer.max_new_tokens=6"]);
+    let small = ["--format", "json", "dataset/sampling=few", "infer.max_new_tokens=6", "repeats=3"];
+    let mut command = start(&folder, &small);
     command.arg(format!("runtime.python={python}")).args(args);
     // One thread: the machine may be shared. And what libraries keep stays in the test's folder.
     command.env("OMP_NUM_THREADS", "1").env("HOME", folder.path("cache"));

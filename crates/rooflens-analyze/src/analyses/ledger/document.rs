@@ -14,7 +14,7 @@ use crate::ledger::{
 };
 
 /// The time ledger: every nanosecond of every timeline on one line.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Ledger {
     /// Whose time it is: `device`, or `host` where the trace has no device activity.
     pub timeline: &'static str,

@@ -151,10 +151,10 @@ impl Grid {
         }
     }
 
-    /// The width of a column whose name, if it is one, is shortened.
+    /// The width of a column whose name, if it is one, is shortened. Words that may go are whole or not there.
     fn least(&self, column: usize, natural: &[usize], shortest: usize) -> usize {
-        match self.columns[column].fit {
-            Fit::Name => natural[column].min(shortest),
+        match &self.columns[column] {
+            GridColumn { fit: Fit::Name, may_go: false, .. } => natural[column].min(shortest),
             _ => natural[column],
         }
     }
