@@ -69,7 +69,7 @@ pub fn parts(findings: &Findings, assumed: &[String], changed: &[WhatIf], limit:
         parts.push(Part { name: "advice", title: "Advice", blocks: sections::advice::narrow(list, limit) });
         let blocks = sections::advice::narrow_design(list, limit);
         if !blocks.is_empty() {
-            parts.push(Part { name: "design", title: sections::advice::DESIGN, blocks });
+            parts.push(Part { name: "design", title: sections::design::TITLE, blocks });
         }
     }
     parts

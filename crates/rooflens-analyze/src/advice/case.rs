@@ -1,8 +1,11 @@
 //! What a rule may look at.
 
+use rooflens_schema::tables::GapCause;
+
 use crate::advice::{Draft, Range, Slowdown, is_judged};
-use crate::analyses::{KernelStat, Kernels, LateHost, LatePhase, Ledger, OUTSIDE, PhaseLedger};
+use crate::analyses::{Gaps, KernelStat, Kernels, LateHost, LatePhase, Ledger, OUTSIDE, PhaseLedger};
 use crate::finding::Findings;
+use crate::host_kind::HostKind;
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{Floor, Line, kernels_floor_ns};
 use crate::sentence::{percent, time};
@@ -139,6 +142,18 @@ impl<'a> Case<'a> {
     /// The time of all phases that rules judge.
     pub(super) fn judged_ns(&self) -> f64 {
         self.ledger.phases.iter().filter(|phase| is_judged(phase)).map(|phase| phase.wall_ns as f64).sum()
+    }
+
+    /// Idle time of this phase in which the host compiled or loaded kernels: findings are of all phases, so it has
+    /// its part by its own CPU-bound time.
+    pub(super) fn compiling_ns(&self) -> f64 {
+        let Some(Gaps(gaps)) = self.findings.get::<Gaps>() else { return 0.0 };
+        let Some(gap) = gaps.iter().find(|gap| gap.cause == GapCause::CpuBound && gap.total_ns > 0) else {
+            return 0.0;
+        };
+        let hosts = gap.hosts.iter().filter(|host| host.kind == Some(HostKind::Compilation));
+        let idle: f64 = hosts.map(|host| host.idle_ns as f64).sum();
+        self.on(Line::CpuBound) * idle / gap.total_ns as f64
     }
 
     /// Where the host was late in this phase, and with what.

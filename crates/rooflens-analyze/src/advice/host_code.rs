@@ -2,7 +2,8 @@
 
 use crate::advice::engine::Engine;
 use crate::advice::{Case, Draft, Range, Rule};
-use crate::analyses::{Frames, Gaps};
+use crate::analyses::{Frames, GapHost, Gaps};
+use crate::host_kind::HostKind;
 use crate::ledger::Line;
 use crate::sentence::{things, time};
 use rooflens_schema::tables::GapCause;
@@ -10,6 +11,14 @@ use rooflens_schema::tables::GapCause;
 /// The rule.
 pub(super) struct HostCode;
 
+/// What is the host's own code, which can be moved or shortened.
+const OWN: &[HostKind] = &[
+    HostKind::Python,
+    HostKind::Annotation,
+    HostKind::SystemCall,
+    HostKind::GarbageCollection,
+    HostKind::PageFault,
+];
 /// Rows of evidence of each kind.
 const ROWS: usize = 3;
 /// The part of long gaps that can surely be spared: work of the host can at least be done while the device,
@@ -27,7 +36,8 @@ impl Rule for HostCode {
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         // Time inside operators is what eager execution costs: `cuda_graphs` speaks of it.
         let inside = case.late_host().map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64);
-        let idle = case.on(Line::CpuBound) - inside;
+        // And compilation happens once: that is for `warmup_step`.
+        let idle = case.on(Line::CpuBound) - inside - case.compiling_ns();
         if idle <= 0.0 {
             return Ok(None);
         }
@@ -47,9 +57,11 @@ impl Rule for HostCode {
         }));
         if let Some(Gaps(gaps)) = case.findings.get::<Gaps>().filter(|_| case.is_device()) {
             let late = gaps.iter().filter(|gap| gap.cause == GapCause::CpuBound);
-            let hosts = late.flat_map(|gap| &gap.examples).filter_map(|gap| {
-                let host = gap.host.as_ref().filter(|host| is_own_code(host))?;
-                Some(format!("the host was in `{host}` for most of {}", time(gap.dur_ns as f64)))
+            let own = |host: &&GapHost| host.kind.is_some_and(|kind| OWN.contains(&kind));
+            let hosts = late.flat_map(|gap| &gap.hosts).filter(own).filter_map(|host| {
+                let name = host.name.as_ref().filter(|name| is_own_code(name))?;
+                let gaps = things(host.count as i64, "gap", "gaps");
+                Some(format!("the host was in `{name}` for most of {} in {gaps}", time(host.idle_ns as f64)))
             });
             evidence.extend(hosts.take(ROWS));
         }
@@ -101,7 +113,7 @@ fn change(case: &Case<'_>) -> String {
         Some(_) => String::new(),
         None => case.in_project(&["pytorch", "vllm"], "pipeline.torch_profiler.with_stack=true"),
     };
-    let generic = "take what is above out of the loop over steps (sleeps, logging, detokenisation), or into another thread; \
+    let generic = "take that code out of the loop over steps (sleeps, logging, detokenisation), or into another thread; \
                    what is part of the model's forward pass goes with torch.compile";
     if case.engine().is_none() {
         return format!("{generic}{named}");
@@ -110,11 +122,11 @@ fn change(case: &Case<'_>) -> String {
         (
             Engine::Vllm,
             "prepare the next step while this one runs (--async-scheduling), keep detokenisation and HTTP in their own \
-             processes, and move what is above off the launching thread",
+             processes, and move that code off the launching thread",
         ),
         (
             Engine::Sglang,
-            "keep the overlap scheduler on (drop --disable-overlap-schedule), and move what is above off the launching thread",
+            "keep the overlap scheduler on (drop --disable-overlap-schedule), and move that code off the launching thread",
         ),
         (Engine::Pytorch, generic),
     ]) + named

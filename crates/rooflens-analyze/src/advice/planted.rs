@@ -4,7 +4,8 @@ use rooflens_schema::tables::{ApiKind, GapCause, PhaseKind, PhaseSource};
 
 use super::tests::{find, range, with_floor};
 use super::*;
-use crate::analyses::Launches;
+use crate::analyses::{GapHost, Gaps, Launches};
+use crate::host_kind::HostKind;
 use crate::sample::{FixedModel, Sample, findings, floor_source};
 
 /// Steps of 1 ms, each a kernel of 900 µs by name, library and class.
@@ -190,6 +191,29 @@ fn expert_17_a_warm_up_is_recorded() {
     sample.api(2, 0, 600_000, "cuModuleLoadData", ApiKind::Other, None);
     let list = advise(&findings(&[sample.tables]), &RunContext::default());
     assert_eq!((list.items[0].rule, list.items[0].kind), ("warmup_step", AdviceKind::Recording));
+}
+
+#[test]
+fn expert_17_compilation_is_the_recordings_and_not_the_hosts_own_code() {
+    let mut sample = eager_steps();
+    sample.tables.ops = Default::default();
+    let mut found = findings(&[sample.tables]);
+    let gaps = &mut found.get_mut::<Gaps>().expect("idle time").0;
+    let late = gaps.iter_mut().find(|gap| gap.cause == GapCause::CpuBound).expect("a late host");
+    // Eight of nine gaps were spent on compilation.
+    late.hosts = vec![GapHost {
+        name: Some("nvrtcCompileProgram".to_owned()),
+        kind: Some(HostKind::Compilation),
+        count: 8,
+        idle_ns: 600_000,
+        covered_ns: 600_000,
+        share: 600.0 / 675.0,
+    }];
+    let list = advise(&found, &RunContext::default());
+    assert_eq!((list.items[0].rule, list.items[0].acts_on_ns), ("warmup_step", 600_000.0));
+    // What is left: 75 µs, less the launches inside.
+    let own = find(&list, "host_code").expect("the rest");
+    assert!(own.acts_on_ns <= 75_000.0, "{}", own.acts_on_ns);
 }
 
 #[test]

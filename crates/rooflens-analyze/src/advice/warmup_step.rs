@@ -1,7 +1,8 @@
 //! A step that warms up, in the recording.
 
 use crate::advice::{AdviceKind, Case, Draft, Rule};
-use crate::analyses::{ApiStat, Launches};
+use crate::analyses::{ApiStat, GapHost, Gaps, Launches};
+use crate::host_kind::HostKind;
 use crate::sentence::{percent, things, time};
 
 /// The rule.
@@ -9,6 +10,8 @@ pub(super) struct WarmupStep;
 
 /// Calls that load code onto the device, which happens once.
 const LOADS: &[&str] = &["ModuleLoad", "LibraryLoad", "LinkCreate", "LinkComplete"];
+/// Rows of evidence of each kind.
+const ROWS: usize = 3;
 /// A part of the phase that is worth a word.
 const WORTH_A_WORD: f64 = 0.05;
 /// From this part of the phase on, its time says little of the run.
@@ -19,8 +22,9 @@ impl Rule for WarmupStep {
         "warmup_step"
     }
     fn about(&self) -> &'static str {
-        "Calls that load kernels onto the device (cuModuleLoadData, cuLibraryLoadData, hipModuleLoad …) for 5 % or more \
-         of the whole time: the first step of each shape was recorded. It has no gain: later steps do not load anything."
+        "Idle time in which the host compiled kernels, or calls that load them onto the device (cuModuleLoadData, \
+         cuLibraryLoadData, hipModuleLoad …), for 5 % or more of the whole time: the first step of each shape was recorded. \
+         It has no gain: later steps neither compile nor load anything."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Recording
@@ -37,24 +41,45 @@ impl Rule for WarmupStep {
         };
         let is_load = |call: &&ApiStat| LOADS.iter().any(|word| call.name.contains(word));
         let loads: Vec<&ApiStat> = launches.calls.iter().filter(is_load).collect();
-        let ns: f64 = loads.iter().map(|call| call.total_ns as f64).sum();
+        let loading: f64 = loads.iter().map(|call| call.total_ns as f64).sum();
+        let compiling: Vec<&GapHost> = case
+            .findings
+            .get::<Gaps>()
+            .into_iter()
+            .flat_map(|found| &found.0)
+            .flat_map(|gap| &gap.hosts)
+            .filter(|host| host.kind == Some(HostKind::Compilation))
+            .collect();
+        let idle: f64 = compiling.iter().map(|host| host.idle_ns as f64).sum();
+        // Calls that load may stand in such gaps: the larger of the two is sure.
+        let ns = loading.max(idle);
         let share = ns / case.judged_ns();
         if share.is_nan() || share < WORTH_A_WORD {
             return Ok(None);
         }
+        let mut evidence: Vec<String> = compiling
+            .iter()
+            .filter_map(|host| {
+                let gaps = things(host.count as i64, "gap", "gaps");
+                Some(format!(
+                    "idle with the host in `{}`: {} in {gaps}",
+                    host.name.as_ref()?,
+                    time(host.idle_ns as f64)
+                ))
+            })
+            .take(ROWS)
+            .collect();
+        evidence.extend(loads.iter().take(ROWS).map(|call| {
+            let calls = things(call.count as i64, "call", "calls");
+            format!("`{}`: {} in {calls}", call.name, time(call.total_ns as f64))
+        }));
+        evidence.push(format!("{} of the time that was recorded", percent(share)));
         Ok(Some(Draft {
-            title: "Record after a warm-up: kernels were loaded while the trace was taken".to_owned(),
+            title: "Record after a warm-up: kernels were compiled or loaded while the trace was taken".to_owned(),
             gain_ns: None,
             acts_on_ns: ns,
-            evidence: loads
-                .iter()
-                .take(3)
-                .map(|call| {
-                    let calls = things(call.count as i64, "call", "calls");
-                    format!("`{}`: {} in {calls} ({} of the trace)", call.name, time(call.total_ns as f64), percent(share))
-                })
-                .collect(),
-            computed: "a step that is run again does not load its kernels again".to_owned(),
+            evidence,
+            computed: "a step that is run again neither compiles nor loads its kernels again".to_owned(),
             change: "Run a few steps of each shape first: torch.profiler.schedule(wait=1, warmup=3, active=…), or start the \
                      profiler of the server after some requests"
                 .to_owned(),

@@ -1,5 +1,4 @@
-//! What to change, in the order of the list: on pages with all that it rests on. Changes to the model's design have a
-//! section of their own, as they take a training run, not a flag.
+//! What to change, in the order of the list: on pages with all that it rests on. Changes to the model are in `design`.
 
 use std::collections::BTreeMap;
 
@@ -36,38 +35,18 @@ impl Section for AdviceSection {
     }
 }
 
-pub(super) struct DesignSection;
-
-/// The heading of changes to the model.
-pub(crate) const DESIGN: &str = "Changes to the model's design";
-
-impl Section for DesignSection {
-    fn name(&self) -> &'static str {
-        "design"
-    }
-    fn title(&self) -> &'static str {
-        DESIGN
-    }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        match findings.get::<AdviceList>() {
-            Some(list) if !detail.is_screen() => page(list, &design(list), "design"),
-            _ => vec![],
-        }
-    }
-}
-
 /// Advice that needs no other model.
 fn deployment(list: &AdviceList) -> Vec<Advice> {
     list.items.iter().filter(|advice| advice.kind != AdviceKind::Design).cloned().collect()
 }
 
 /// Advice that does.
-fn design(list: &AdviceList) -> Vec<Advice> {
+pub(super) fn design(list: &AdviceList) -> Vec<Advice> {
     list.items.iter().filter(|advice| advice.kind == AdviceKind::Design).cloned().collect()
 }
 
 /// A table of advice, and each with its evidence.
-fn page(list: &AdviceList, items: &[Advice], table: &'static str) -> Vec<Block> {
+pub(super) fn page(list: &AdviceList, items: &[Advice], table: &'static str) -> Vec<Block> {
     if items.is_empty() {
         return vec![];
     }

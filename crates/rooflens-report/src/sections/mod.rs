@@ -4,6 +4,7 @@
 pub(crate) mod advice;
 mod comm_calls;
 mod communication;
+pub(crate) mod design;
 mod devices;
 mod engine_layers;
 mod frames;
@@ -95,7 +96,7 @@ pub const ALL: &[&dyn Section] = &[
     &roofline::RooflineSection,
     &gaps::GapsSection,
     &advice::AdviceSection,
-    &advice::DesignSection,
+    &design::DesignSection,
     &kernels::KernelsSection,
     &operators::OperatorsSection,
     &phases::PhasesSection,
