@@ -1,6 +1,6 @@
 //! A step is a step: counted once, its times on host and device apart, flawed ones left out.
 
-use crate::{assert_near, config, corpus, json, text};
+use crate::{assert_near, config, corpus, fixture, json, text};
 
 const INFERENCE: &str = "kineto/tracelens/inference";
 
@@ -77,6 +77,18 @@ fn expert_04_times_on_host_and_device_are_told_apart() {
         let head = screen.lines().find(|line| line.starts_with("Steps and phases")).unwrap();
         assert!(head.contains("host p50") && head.contains("device p50"), "{head}");
     }
+}
+
+#[test]
+fn expert_04_every_column_says_whose_time_it_is() {
+    let trace = fixture("kineto/decode.json");
+    let step = &json(&["analyze", &trace])["phases"][0];
+    // Two annotations of 900 µs in the file; the host waits for the device inside them.
+    assert_eq!((&step["name"], &step["host"]["p50_ns"]), (&"ProfilerStep#*".into(), &900_000.into()));
+    assert!(ms(&step["device_busy"]["p50_ns"]) < ms(&step["device_span"]["p50_ns"]));
+    let screen = text(&["analyze", &trace]);
+    let head = screen.lines().find(|line| line.starts_with("Steps and phases")).unwrap();
+    assert!(head.contains("host p50  device p50"), "{head}");
 }
 
 #[test]
