@@ -170,7 +170,7 @@ and as cpu_bound the host's own code between them.
 - `floor`: the static model's least time of the phase's steps on the device, spent on the classes of
   kernels that do the work, at most their time. `inefficiency`: the rest of the kernels that the model needs.
   Without a model or peaks both stand as `kernels`, and `not_computed` says why.
-- `unneeded`: kernels of class elementwise, activation, copy and random: a fused kernel does their work on the way.
+- `unneeded`, shown as avoidable: kernels of class elementwise, activation, copy and random: a fused kernel does their work on the way.
 - `phases`: the same by what the steps do, `outside` for what belongs to no step; `step` and `line_steps` are
   over single steps, `shapes` what went through the model in them. `classes`, `layers`: kernel time by class and by layer.
 - `waits`: on a host, its own code between operators, null on a device: `long_ns` in gaps of 100 us and more, `rows` by the operator
