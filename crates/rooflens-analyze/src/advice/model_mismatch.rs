@@ -24,7 +24,7 @@ impl Rule for ModelMismatch {
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let unspent = case.phase.unspent_floor_ns;
         let all = crate::ledger::kernels_floor_ns(&case.phase.floors);
-        if !(unspent > ROUNDING * all) {
+        if unspent.is_nan() || unspent <= ROUNDING * all {
             return Ok(None);
         }
         let of = case.ledger.floor_of.as_ref();

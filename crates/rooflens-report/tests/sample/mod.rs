@@ -5,7 +5,6 @@
 mod host;
 mod tables;
 
-
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::*;
 use rooflens_analyze::finding::NotComputed;
