@@ -153,6 +153,9 @@ fn whole<'a>(sides: &[&'a Timeline]) -> Items<'a> {
 /// Time and calls of each row in each step.
 type Sums = BTreeMap<(Entry, String), Vec<(f64, f64)>>;
 
+/// The time or the calls of a row in a step.
+type Part = fn(&(f64, f64)) -> f64;
+
 fn sums(steps: &[Items<'_>], on_device: bool) -> Sums {
     let mut sums = Sums::new();
     for (at, step) in steps.iter().enumerate() {
@@ -193,10 +196,10 @@ fn account(
         steps.iter().map(|items| super::timeline::dur_ns(items.iter().copied())).collect()
     };
     let (usual_a, usual_b) = (typical(&durations(a)), typical(&durations(b)));
-    let column = |sums: &Sums, key: &(Entry, String), steps: usize, of: fn(&(f64, f64)) -> f64| {
+    let column = |sums: &Sums, key: &(Entry, String), steps: usize, of: Part| {
         sums.get(key).map_or_else(|| vec![0.0; steps], |row| row.iter().map(of).collect::<Vec<f64>>())
     };
-    let (time, calls): (fn(&(f64, f64)) -> f64, fn(&(f64, f64)) -> f64) = (|row| row.0, |row| row.1);
+    let (time, calls): (Part, Part) = (|row| row.0, |row| row.1);
     let keys: BTreeSet<&(Entry, String)> = sums_a.keys().chain(sums_b.keys()).collect();
     let mut all: Vec<AccountRow> = keys
         .into_iter()

@@ -33,6 +33,9 @@ pub struct Timeline {
     pub outside: Step,
 }
 
+/// What encloses a piece of work, innermost first.
+type Enclosing = Arc<[Arc<str>]>;
+
 /// One step.
 #[derive(Debug, Clone, Default)]
 pub struct Step {
@@ -214,12 +217,15 @@ fn by_kind(tables: &RankTables, steps: BTreeMap<i32, Step>) -> BTreeMap<&'static
     phases
 }
 
+/// An operator, a module, and whether there is a layer.
+type Around = (Option<i32>, Option<NameId>, bool);
+
 /// Each text, and each list of what encloses something, once.
 #[derive(Default)]
 struct Shared {
     texts: HashMap<String, Arc<str>>,
-    around: HashMap<(Option<i32>, Option<NameId>, bool), Arc<[Arc<str>]>>,
-    lists: HashMap<Vec<Arc<str>>, Arc<[Arc<str>]>>,
+    around: HashMap<Around, Enclosing>,
+    lists: HashMap<Vec<Arc<str>>, Enclosing>,
 }
 
 impl Shared {
@@ -239,7 +245,7 @@ impl Shared {
         op: Option<i32>,
         module: Option<NameId>,
         has_layer: bool,
-    ) -> Arc<[Arc<str>]> {
+    ) -> Enclosing {
         if let Some(known) = self.around.get(&(op, module, has_layer)) {
             return Arc::clone(known);
         }

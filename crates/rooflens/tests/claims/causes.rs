@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
-use super::{assert_near, corpus, json, run, text};
+use super::{assert_near, corpus, fixture, json, run, text};
 
 /// A value of the answer, as `verdict.claims[].from` writes it: `gaps[0].p50_ns`, `devices[*].busy_ns` for the sum
 /// over all rows, `ledger.lines[line=sync].ns` for the row with that value.
@@ -132,12 +132,28 @@ fn check_verdict(name: &str, answer: &Json) {
         assert!((shown - value).abs() <= half, "{name}: {claim} is printed as {shown}");
         parts_add_up(name, claim, claims);
     }
+    words_hold(name, answer);
     // What is idle in the sentence is idle in the ledger and in the table of gaps.
     if let Some(idle) = claims.iter().find(|claim| claim["what"] == "idle") {
         let causes = answer["gaps"].as_array().unwrap().iter().filter(|gap| gap["cause"] != "tail");
         let gaps: f64 = causes.map(|gap| gap["total_ns"].as_f64().unwrap()).sum();
         assert_eq!(idle["ns"].as_f64().unwrap(), gaps, "{name}");
     }
+}
+
+/// "Most" is half or more of its cause; what helps most is about the largest line of the ledger.
+fn words_hold(name: &str, answer: &Json) {
+    let sentence = answer["verdict"]["sentence"].as_str().unwrap();
+    if sentence.contains("Most of it, ") {
+        let share = answer["gaps"][0]["hosts"][0]["share"].as_f64().unwrap();
+        assert!(share >= 0.5, "{name}: {sentence}");
+    }
+    if sentence.contains("help most") {
+        let lines = answer["ledger"]["lines"].as_array().unwrap();
+        let largest = lines.iter().max_by_key(|line| line["ns"].as_i64()).unwrap();
+        assert_eq!(largest["line"], "launch_bound", "{name}: {sentence}");
+    }
+    assert!(!sentence.contains("Another "), "{name}: {sentence}");
 }
 
 /// The parts of a claim sum to it, as numbers and as printed.
@@ -274,4 +290,14 @@ fn newcomer_06_the_verdict_agrees_with_its_tables() {
     let sentence = answer["verdict"]["sentence"].as_str().unwrap();
     assert!(sentence.contains("7.1% launch-bound") && !sentence.contains("help most"), "{sentence}");
     assert!(sentence.starts_with("GPU 89.4% busy"), "{sentence}");
+}
+
+#[test]
+fn newcomer_06_sentences_about_made_traces_agree_with_their_tables() {
+    for name in ["kineto/decode.json", "kineto/two_ranks"] {
+        let answer = json(&["analyze", &fixture(name)]);
+        assert!(!answer["verdict"]["claims"].as_array().unwrap().is_empty());
+        check_verdict(name, &answer);
+        check_gaps(name, &answer);
+    }
 }

@@ -140,7 +140,8 @@ impl Known<'_> {
         }
         if !others.is_empty() {
             let rest = self.lines("other causes", |line| others.contains(&line));
-            said = said.say(", ").part(&rest, &wall, Some(&idle.what)).say(" of other causes");
+            let word = if let [only] = others { cause_word(*only) } else { "of other causes" };
+            said = said.say(", ").part(&rest, &wall, Some(&idle.what)).say(format!(" {word}"));
         }
         said.say(".")
     }
@@ -198,7 +199,7 @@ impl Known<'_> {
                 (None, _) => "gaps in which nothing was recorded on the launching thread".to_owned(),
             };
             said = said
-                .say(" Most of it, ")
+                .say(if host.share >= 0.5 { " Most of it, " } else { " The largest part of it, " })
                 .share(&amount, &self.wall())
                 .say(format!(" of the time, is {inside}."));
         }
