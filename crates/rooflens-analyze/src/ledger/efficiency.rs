@@ -416,24 +416,25 @@ fn spill(bound: f64, shares: &[f64], alike: &Alike, kernels: &[usize]) -> Vec<f6
     spent
 }
 
-/// Without the order of kernels: each operator is done by the kernels of the class that fits it best, all
+/// Without the order of kernels: each operator is done by the kernels of the classes that fit it best, all
 /// together.
 fn by_class(operators: &[OperatorFloor], alike: &Alike) -> Vec<Group> {
-    let mut groups: BTreeMap<KernelClass, Group> = BTreeMap::new();
+    let mut groups: BTreeMap<Vec<KernelClass>, Group> = BTreeMap::new();
     let mut classes: Vec<KernelClass> = alike.kernels.iter().map(|kernel| kernel.class).collect();
     classes.sort_unstable();
     classes.dedup();
     for (at, operator) in operators.iter().enumerate() {
         let role = Role::of(operator.class);
-        let fit = |class: &KernelClass| role.misfit(*class).map(|misfit| (misfit, *class));
-        let best = classes.iter().filter_map(fit).min_by(|a, b| a.0.total_cmp(&b.0));
-        let Some((_, class)) = best else { continue };
-        let of_class = |class| {
-            let rows = alike.kernels.iter().enumerate().filter(move |(_, kernel)| kernel.class == class);
+        let misfits = || classes.iter().filter_map(|class| Some((role.misfit(*class)?, *class)));
+        let Some(least) = misfits().map(|(misfit, _)| misfit).min_by(f64::total_cmp) else { continue };
+        let best: Vec<KernelClass> =
+            misfits().filter(|(misfit, _)| *misfit <= least).map(|(_, class)| class).collect();
+        let of_classes = |classes: &[KernelClass]| {
+            let rows = alike.kernels.iter().enumerate().filter(|(_, kernel)| classes.contains(&kernel.class));
             rows.map(|(at, _)| at).collect()
         };
-        let group =
-            groups.entry(class).or_insert_with(|| Group { operators: Vec::new(), kernels: of_class(class) });
+        let kernels = of_classes(&best);
+        let group = groups.entry(best).or_insert_with(|| Group { operators: Vec::new(), kernels });
         group.operators.push(at);
     }
     groups.into_values().collect()

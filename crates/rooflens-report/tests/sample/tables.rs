@@ -257,7 +257,7 @@ fn phase(name: &str, kind: PhaseKind, source: PhaseSource, durations_ns: Vec<i64
     let extent = |share: f64| {
         Extent::of(&mut durations_ns.iter().map(|ns| (*ns as f64 * share) as i64).collect::<Vec<i64>>())
     };
-    let longest = durations_ns.iter().copied().max().unwrap();
+    let longest = durations_ns.iter().copied().max().unwrap_or_default();
     PhaseStat {
         name: name.to_owned(),
         also_named: vec![],

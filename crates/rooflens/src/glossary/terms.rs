@@ -5,11 +5,24 @@ use super::{Entry, plain};
 
 /// The words, each with its meaning. In small letters; a heading is found whatever its case.
 pub fn entries() -> Vec<Entry> {
-    [TIMES, SHARES, LEDGER, COUNTS, METRICS, NAMES, MEMORY, COMMUNICATION, MODEL, SERVERS, SECTIONS]
-        .concat()
-        .into_iter()
-        .map(|(name, about)| plain(name, about))
-        .collect()
+    [
+        TIMES,
+        SHARES,
+        LEDGER,
+        COUNTS,
+        METRICS,
+        NAMES,
+        MEMORY,
+        COMMUNICATION,
+        MODEL,
+        SERVERS,
+        SECTIONS,
+        TIMELINES,
+    ]
+    .concat()
+    .into_iter()
+    .map(|(name, about)| plain(name, about))
+    .collect()
 }
 
 /// Word and meaning.
@@ -266,6 +279,49 @@ const MEMORY: &[Term] = &[
     ("scattered", "Free memory in blocks too small for the largest allocation."),
     ("fragmentation", "Free memory that is not in the largest free block, as part of all free memory."),
     ("largest free block", "Largest piece of reserved memory that is free."),
+];
+
+/// Columns of the roofline, of steps on host and device, of gaps and of ranks.
+const TIMELINES: &[Term] = &[
+    ("flops", "Floating-point operations; a multiplication and an addition count as two."),
+    ("limit", "What the roof is made of: compute (the matrix units) or memory (its bandwidth)."),
+    ("lost", "Time above the lower bound: what a perfect kernel would save."),
+    ("of roof", "Lower bound divided by the time that it took: 100 % is a kernel that nothing can beat."),
+    ("achieved", "FLOPs that the results need, divided by the time that they took."),
+    (
+        "lower bound",
+        "Time that no kernel on this device can beat: FLOPs by its peak or bytes by its bandwidth.",
+    ),
+    ("operator of the model", "A step of the model's forward pass as its config defines it, as qkv_proj."),
+    ("operators of the model", "Steps of the model's forward pass that the kernel does, as qkv_proj."),
+    ("times", "How often it ran: layers times steps."),
+    ("also named", "Other annotations of the same steps."),
+    ("which is", "What the range is: a step, a range that holds steps, or any other range."),
+    (
+        "left out",
+        "Steps whose time is not a step's, as the recording disturbed them; rooflens explain phases.",
+    ),
+    ("host p50", "Median time of the step on the host, from the start to the end of its annotation."),
+    ("host p90", "90th percentile of the time of the step on the host."),
+    ("host p99", "99th percentile of the time of the step on the host."),
+    ("host shortest", "Shortest time of the step on the host."),
+    ("host longest", "Longest time of the step on the host."),
+    ("device p50", "Median time of the step on the device, from its first to its last activity."),
+    ("device p90", "90th percentile of the time of the step on the device."),
+    ("device p99", "99th percentile of the time of the step on the device."),
+    ("device longest", "Longest time of the step on the device."),
+    ("device busy p50", "Median time in which the device runs at least one activity of the step."),
+    ("idle time", "Time in which a device runs nothing between its first and its last activity."),
+    ("the host was in", "What covers most of the gap on the thread that launches the activity after it."),
+    ("covers", "Time of the gap in which the host was in it."),
+    ("covered", "Part of the gap in which the host was in what is named."),
+    ("of the cause", "Share of the idle time of the cause."),
+    ("comm_wait", "Time in collectives, nothing else running, before the last rank arrived."),
+    ("waiting for other ranks", "Time in collectives, nothing else running, before the last rank arrived."),
+    ("arrived last", "Collectives in which the rank was the last to arrive."),
+    ("others lost", "Time that the other ranks waited for this one, added up."),
+    ("of link rate", "Bus bandwidth divided by what the device's links carry."),
+    ("of the link", "Bus bandwidth divided by what the device's links carry."),
 ];
 
 const COMMUNICATION: &[Term] = &[

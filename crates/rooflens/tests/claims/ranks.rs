@@ -132,8 +132,8 @@ fn expert_16_a_prefill_all_reduce_is_for_overlap_and_held_against_the_link() {
     // NCCL's RING kernels run other algorithms as well.
     assert_eq!(row["algorithm"], Json::Null);
     let large = advice(&report, "overlap_communication").unwrap();
-    // No more than the GEMMs can hide.
-    assert_eq!(large["gain_ns"]["high"], 24.0 * 8.0 * 100_000.0);
+    // From nothing to all: a range that wide is not given as a number.
+    assert_eq!(large["gain_ns"], Json::Null);
     let link = "allreduce of 33.6 MB: 200 µs, 294 GB/s of bus bandwidth, 65.2% of what the links of H100 SXM5 80GB carry";
     assert_eq!(large["evidence"][2], link);
     assert!(advice(&report, "small_collectives").is_none());

@@ -44,7 +44,10 @@ fn a_changed_model_beside_the_old() {
         vec!["advise", &table, "--wall", "1ms", "--steps", "2", "--what-if", "num_hidden_layers=1"];
     let refused = rooflens(&args).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
+    // A table without MoE kernels is none of a model with experts.
     args.extend(["--model", &config, "--hardware", "h100", "--context", "512"]);
+    assert_eq!(rooflens(&args).output().unwrap().status.code(), Some(2));
+    args.push("--force");
     let found = json(&args);
     let changed = &found["what_if"][0];
     let number = |value: &Value| value.as_f64().unwrap();
