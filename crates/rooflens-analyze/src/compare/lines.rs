@@ -67,7 +67,7 @@ pub struct Line {
     pub a_count: f64,
     /// Calls per step in B.
     pub b_count: f64,
-    /// Time per step in A: the mean over its typical steps, see [`typical`]. The lines of a phase add up to its step.
+    /// Time per step in A: the mean over its typical steps, the middle half of them. The lines of a phase add up to its step.
     pub a_ns: f64,
     /// Time per step in B.
     pub b_ns: f64,

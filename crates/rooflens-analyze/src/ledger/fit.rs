@@ -114,8 +114,14 @@ fn experts(alike: &Alike, operators: &[OperatorFloor], done: f64) -> Option<Stri
             percent(share)
         ));
     }
-    let has_kernels = alike.kernels.iter().any(|kernel| kernel.class == KernelClass::Moe);
-    (!has_kernels && done < 0.97)
+    if alike.kernels.iter().any(|kernel| kernel.class == KernelClass::Moe) {
+        return None;
+    }
+    // Experts as plain GEMMs are at least gate, up and down of each that is visited; a dense layer has two.
+    let gemms = alike.kernels.iter().filter(|kernel| is_between(kernel.class)).count();
+    let linear = operators.iter().filter(|operator| Role::of(operator.class) == Role::Linear);
+    let others: usize = linear.map(|operator| operator.parts.len()).sum();
+    (done < 0.97 || (alike.is_ordered && gemms <= others + 2 * told))
         .then(|| format!("the model has experts in {told} layers, the trace runs no MoE kernels"))
 }
 
