@@ -173,7 +173,7 @@ impl<'a> Rank<'a> {
                 self.host = begin + self.random.between(1_500_000, 9_000_000);
                 self.call("cudaStreamSynchronize", begin, self.host, None);
                 self.unrecorded = Some((begin, self.host));
-                self.before = Before::Busy;
+                self.before = Before::Waiting;
             }
         }
     }
