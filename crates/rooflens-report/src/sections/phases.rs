@@ -166,7 +166,7 @@ const FIELDS: &[Field<PhaseStat>] = &[
     (Column::number("device_span_p99_ns", "device p99").at(Level::Screen).help(SPAN), |phase| {
         span(phase, |extent| extent.p99_ns)
     }),
-    (Column::number("device_span_max_ns", "device longest").at(Level::Page).help(SPAN), |phase| {
+    (Column::number("device_span_max_ns", "device longest").at(Level::Raw).help(SPAN), |phase| {
         span(phase, |extent| extent.max_ns)
     }),
     (Column::number("device_busy_p50_ns", "device busy p50").at(Level::Page).help(BUSY), |phase| {
