@@ -268,6 +268,8 @@ impl<'a> Rank<'a> {
             self.queued(stream == reached.stream)
         };
         let waited = self.unrecorded.map_or(0, |(begin, end)| (end.min(dry + gap) - begin.max(dry)).max(0));
+        // What covers most of a gap is its cause, whatever the host did in the rest of it.
+        let cause = if waited * 2 > gap { "sync" } else { cause };
         if waited > 0 {
             self.unrecorded = None;
             self.truth.add(Place { phase: OUTSIDE, layer: None }, Planted::Idle(cause), waited);
