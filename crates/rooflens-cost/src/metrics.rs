@@ -67,7 +67,7 @@ pub const ALL: &[Metric] = &[
         name: "bytes.kv_write",
         unit: "B",
         about: "Keys, values and states written to the cache.",
-        formula: "T·K·(d_qk + d_v)·bytes; states whole, once a step",
+        formula: "T·K·(d_qk + d_v)·bytes; states whole, once per step",
         source: "closed forms",
     },
     Metric {

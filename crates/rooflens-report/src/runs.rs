@@ -114,7 +114,7 @@ fn table(runs: &Runs) -> Table {
     columns.push(
         Column::text("front", "front")
             .at(Level::Page)
-            .help("Whether no other job has both more tokens a second and less time a token."),
+            .help("Whether no other job has both more tokens per second and less time per token."),
     );
     Table {
         name: "jobs",

@@ -133,7 +133,7 @@ impl Follower {
         let bytes = self.bytes.load(Ordering::Relaxed);
         if bytes > 0 {
             let (bytes, done) = (DecimalBytes(bytes), self.done);
-            self.console.detail(&format!("{bytes} {done}, {:.2?} in all", self.start.elapsed()));
+            self.console.detail(&format!("{bytes} {done}, {:.2?} in total", self.start.elapsed()));
         }
     }
 

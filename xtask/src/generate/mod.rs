@@ -1,6 +1,7 @@
 //! The documentation that is made from what it documents. One page a file.
 
 mod analyses;
+mod claims;
 mod cli;
 mod cost;
 mod families;
@@ -8,6 +9,7 @@ mod hardware;
 mod kernel_classes;
 mod screen;
 mod tables;
+mod verdicts;
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +33,9 @@ pub struct Arguments {
 /// A page: its file, and how its text is made, given the program.
 type Page = (&'static str, fn(&Path) -> Result<String>);
 
+/// The page that needs the corpus of real traces.
+const VERDICTS: &str = "docs/verdicts.md";
+
 const PAGES: &[Page] = &[
     ("docs/reference/tables.md", |_| reference(tables::page()?)),
     ("docs/reference/analyses.md", |_| reference(analyses::page()?)),
@@ -40,6 +45,7 @@ const PAGES: &[Page] = &[
     ("docs/reference/families.md", |_| reference(families::page()?)),
     ("docs/reference/cli.md", |program| reference(cli::page(program)?)),
     ("README.md", screen::page),
+    ("docs/accuracy.md", |_| claims::page()),
 ];
 
 /// Writes every page, or, with `check`, fails where one is not as it would be written.
@@ -50,12 +56,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let check = arguments.check;
     let mut stale = Vec::new();
-    for (file, page) in PAGES {
-        let text = page(&program)?;
+    let mut pages =
+        PAGES.iter().map(|(file, page)| Ok((*file, page(&program)?))).collect::<Result<Vec<_>>>()?;
+    match verdicts::page(&program)? {
+        Some(text) => pages.push((VERDICTS, reference(text)?)),
+        None => println!("left out {VERDICTS}: it needs the corpus, which ROOFLENS_CORPUS names"),
+    }
+    for (file, text) in pages {
         if workspace::read(file).is_ok_and(|old| old == text) {
             continue;
         }
-        stale.push(*file);
+        stale.push(file);
         if !check {
             let path = workspace::root().join(file);
             if let Some(folder) = path.parent() {

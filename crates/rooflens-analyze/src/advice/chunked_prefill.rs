@@ -54,7 +54,7 @@ impl Rule for ChunkedPrefill {
         let waited: f64 = long.iter().map(|stall| stall.ns as f64 - usual).sum();
         Ok(Some(Draft {
             title: format!(
-                "Read prompts in chunks of {} tokens, so that the longest wait for a token is about {}, not {}",
+                "Prefill in chunks of {} tokens, so that the longest wait for a token is about {}, not {}",
                 count(chunk),
                 time(after),
                 time(longest.ns as f64)
@@ -71,7 +71,7 @@ impl Rule for ChunkedPrefill {
                 ),
                 format!("without prompts, the next token comes after {} (median)", time(usual)),
                 format!(
-                    "{} of three times that and more: {} above the median in all",
+                    "{} of three times that and more: {} above the median in total",
                     things(long.len() as i64, "wait", "waits"),
                     time(waited)
                 ),
@@ -140,14 +140,17 @@ mod tests {
         // 1.7 ms from token to token; half of the 1.6 above the median in chunks of 2,048.
         assert_eq!(
             found.title,
-            "Read prompts in chunks of 2,048 tokens, so that the longest wait for a token is about 900 µs, not 1.70 ms"
+            "Prefill in chunks of 2,048 tokens, so that the longest wait for a token is about 900 µs, not 1.70 ms"
         );
         // Two chunks, each with a decode step of 100 µs.
         // Whether they save anything is not known: a range from nothing is no number.
         assert_eq!((found.phase, found.gain_ns, found.acts_on_ns), ("decode", None, 200_000.0));
         assert!(found.same_work);
         assert!(found.evidence[0].starts_with("the longest wait: 4 sequences at least waited 1.70 ms"));
-        assert_eq!(found.evidence[2], "1 wait of three times that and more: 1.60 ms above the median in all");
+        assert_eq!(
+            found.evidence[2],
+            "1 wait of three times that and more: 1.60 ms above the median in total"
+        );
     }
 
     #[test]

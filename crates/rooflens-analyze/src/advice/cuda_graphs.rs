@@ -37,7 +37,11 @@ impl Rule for CudaGraphs {
         if !case.is_device() || case.is_captured() || !is_repeated {
             return Ok(None);
         }
-        let inside = case.late_host().map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64);
+        let late = case.late_host();
+        // The first launch of a kernel loads it; no replay pays for that, and no later step does.
+        let loading = late.map_or(0.0, |late| late.cpu_bound_in_slow_launches_ns as f64);
+        let inside = late.map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64) - loading;
+        let busy_elsewhere = busy_elsewhere - loading;
         let is_eager = inside > 0.0 && inside >= EAGER * busy_elsewhere;
         let sure = launching + inside;
         let most = if is_eager { launching + busy_elsewhere } else { sure };

@@ -51,28 +51,37 @@ impl Rule for Dtype {
             _ => MANY_ROWS,
         };
         let wide = products * share;
-        evidence.insert(0, case.row("matrix products in 32 bits", wide));
+        let (short, name) = case.narrow_format();
+        evidence.insert(0, case.row("GEMMs in 32 bits", wide));
         Ok(Some(Draft {
-            title: "Compute in bf16, not in fp32".to_owned(),
+            title: format!("Compute in {short}, not in fp32"),
             gain_ns: Some(Range::new(low * wide, high * wide)),
             acts_on_ns: wide,
             comes_first: false,
             evidence,
             computed: format!(
-                "{} to {} of the {} of products in 32 bits",
+                "{} to {} of the {} of GEMMs in 32 bits",
                 percent(low),
                 percent(high),
                 time(wide)
             ),
-            change: case.for_engine(&[
-                (Engine::Pytorch, "dtype=torch.bfloat16 when loading"),
-                (Engine::Vllm, "--dtype bfloat16"),
-                (Engine::Sglang, "--dtype bfloat16"),
-            ]) + &case.in_project(&["pytorch", "vllm"], "model.dtype=bf16"),
+            change: change(case, short, name),
             risk: "Less precision: compare answers. A processor without bf16 instructions is slower in it."
                 .to_owned(),
         }))
     }
+}
+
+fn change(case: &Case<'_>, short: &str, name: &str) -> String {
+    if case.is_training() {
+        let scaler = if short == "fp16" { ", with torch.amp.GradScaler" } else { "" };
+        return format!(
+            "torch.autocast(device_type=..., dtype=torch.{name}) around the forward pass{scaler}"
+        );
+    }
+    let (loading, option) = (format!("dtype=torch.{name} when loading"), format!("--dtype {name}"));
+    let options = [(Engine::Pytorch, loading.as_str()), (Engine::Vllm, &option), (Engine::Sglang, &option)];
+    case.for_engine(&options) + &case.in_project(&["pytorch", "vllm"], &format!("model.dtype={short}"))
 }
 
 /// Whether the largest kernels are in TF32.

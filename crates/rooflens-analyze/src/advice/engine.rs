@@ -31,6 +31,8 @@ pub(super) enum Device {
     Blackwell,
     /// NVIDIA H100 and its kin.
     Hopper,
+    /// NVIDIA V100, T4 and their kin: tensor cores for fp16 alone.
+    Volta,
     /// Another of NVIDIA.
     Nvidia,
     /// AMD MI350X, MI355X: gfx950.
@@ -60,6 +62,10 @@ const GENERATIONS: &[(&str, Device)] = &[
     ("MI355", Device::Gfx950),
     ("MI300", Device::Gfx942),
     ("MI325", Device::Gfx942),
+    ("V100", Device::Volta),
+    ("TITAN V", Device::Volta),
+    ("T4", Device::Volta),
+    ("Quadro RTX", Device::Volta),
     ("AMD", Device::Amd),
     ("Instinct", Device::Amd),
     ("NVIDIA", Device::Nvidia),
@@ -103,6 +109,14 @@ impl Case<'_> {
         has_operator("aten::").then_some(Engine::Pytorch)
     }
 
+    /// Whether the trace is of training: a backward pass or an optimizer runs.
+    pub(super) fn is_training(&self) -> bool {
+        let operators = self.findings.get::<Operators>().map_or(&[][..], |found| &found.0);
+        let ranges = self.findings.get::<Phases>().map_or(&[][..], |found| &found.0);
+        operators.iter().any(|row| row.name.starts_with("autograd::engine::evaluate_function"))
+            || ranges.iter().any(|row| row.name.starts_with("Optimizer."))
+    }
+
     /// The device: by its name, else by whose runtime and libraries are in use.
     pub(super) fn device(&self) -> Option<Device> {
         let trace = self.findings.get::<Trace>();
@@ -118,6 +132,14 @@ impl Case<'_> {
         by_name
             .or_else(|| calls("hip").then_some(Device::Amd))
             .or_else(|| (calls("cuda") || calls("cu")).then_some(Device::Nvidia))
+    }
+
+    /// The 16-bit format whose products this device does fast: as people write it, and as PyTorch does.
+    pub(super) fn narrow_format(&self) -> (&'static str, &'static str) {
+        match self.device() {
+            Some(Device::Volta) => ("fp16", "float16"),
+            _ => ("bf16", "bfloat16"),
+        }
     }
 
     /// `CUDA graph`, or what it is called on this device.

@@ -16,6 +16,7 @@ mod cuda_graphs;
 mod dtype;
 mod engine;
 mod expert_granularity;
+mod fused_attention;
 mod fusion;
 mod gemm_kernels;
 mod gqa;
@@ -219,6 +220,7 @@ pub const ALL: &[&dyn Rule] = &[
     &moe_kernels::MoeKernels,
     &gemm_kernels::GemmKernels,
     &attention_kernels::AttentionKernels,
+    &fused_attention::FusedAttention,
     &host_code::HostCode,
     &sampler_on_device::SamplerOnDevice,
     &sync::Sync,

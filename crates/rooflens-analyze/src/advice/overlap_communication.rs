@@ -1,5 +1,6 @@
 //! Hide large collectives behind compute, or make them smaller.
 
+use crate::advice::engine::{Device, Engine};
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::{CollectiveStat, Communication};
 use crate::ledger::LATENCY_BOUND_NS;
@@ -35,17 +36,42 @@ impl Rule for OverlapCommunication {
             comes_first: false,
             evidence,
             computed: "up to all exposed transfer of these collectives, at most the time of the kernels".to_owned(),
-            change: "Sequence parallelism with collectives inside GEMMs (vLLM: --compilation-config \
-                     '{\"pass_config\": {\"enable_sp\": true, \"fuse_gemm_comms\": true}}'); two micro-batches that \
-                     alternate (vLLM: --enable-dbo, SGLang: --enable-two-batch-overlap); quantised collectives \
-                     (vLLM on ROCm: VLLM_ROCM_QUICK_REDUCE_QUANTIZATION=INT8); a smaller tensor-parallel degree \
-                     where the model fits"
-                .to_owned(),
+            change: change(case),
             risk: "Kernels that share the device with communication run slower; two halves are each less efficient; \
                    quantised collectives change results."
                 .to_owned(),
         }))
     }
+}
+
+fn change(case: &Case<'_>) -> String {
+    if case.is_training() {
+        return "Overlap gradients with the backward pass: DistributedDataParallel's buckets (bucket_cap_mb, \
+                gradient_as_bucket_view=True, static_graph=True), FSDP's prefetching (backward_prefetch, \
+                forward_prefetch); compress gradients (a DDP communication hook such as bf16_compress_hook)"
+            .to_owned();
+    }
+    let mut options = vec![case.for_engine(&[
+        (
+            Engine::Vllm,
+            "sequence parallelism with collectives inside GEMMs (--compilation-config '{\"pass_config\": \
+             {\"enable_sp\": true, \"fuse_gemm_comms\": true}}'), or two micro-batches that alternate (--enable-dbo)",
+        ),
+        (Engine::Sglang, "two micro-batches that alternate (--enable-two-batch-overlap)"),
+        (
+            Engine::Pytorch,
+            "collectives inside compiled GEMMs (torch._inductor.config._micro_pipeline_tp = True, with symmetric memory)",
+        ),
+    ])];
+    if case.device().is_none_or(Device::is_amd) {
+        let quantised = case.for_engine(&[(
+            Engine::Vllm,
+            "VLLM_ROCM_QUICK_REDUCE_QUANTIZATION=INT8 on ROCm quantises collectives",
+        )]);
+        options.extend(Some(quantised).filter(|words| !words.is_empty()));
+    }
+    options.push("A smaller tensor-parallel degree where the model fits".to_owned());
+    options.join(". ")
 }
 
 /// How long the transfer of a collective takes, as far as is known.

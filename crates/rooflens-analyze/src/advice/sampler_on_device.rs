@@ -48,7 +48,7 @@ impl Rule for SamplerOnDevice {
             acts_on_ns: high,
             comes_first: false,
             evidence,
-            computed: "the gaps seen with the host in the sampler, up to one such gap a step".to_owned(),
+            computed: "the gaps seen with the host in the sampler, up to one such gap per step".to_owned(),
             change: "Keep logits on the device and sample there; read the chosen tokens back a step later"
                 .to_owned(),
             risk: "Random numbers come in another order: the same seed gives other tokens.".to_owned(),

@@ -1,6 +1,7 @@
 //! Collectives that are too short to be hidden: latency is what they cost.
 
 use super::overlap_communication::{against_link, moved_ns};
+use crate::advice::engine::Engine;
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::{Algorithm, CollectiveStat, Communication};
 use crate::ledger::LATENCY_BOUND_NS;
@@ -38,14 +39,10 @@ impl Rule for SmallCollectives {
             format!("{} of them, {} exposed each (mean)", count(small.calls as i64), time(mean)),
         ];
         evidence.extend(against_link(case, is_small));
-        let (title, own) = match one_shot {
-            true => ("Fuse small all-reduces with the norm that follows", ""),
-            false => (
-                "Use one-shot or fused kernels for small collectives",
-                "One-shot or symmetric-memory all-reduce in place of NCCL's ring (vLLM: leave out \
-                 --disable-custom-all-reduce, VLLM_ALLREDUCE_USE_SYMM_MEM=1; SGLang: leave out \
-                 --disable-custom-all-reduce, --enable-symm-mem; TensorRT-LLM: allreduce_strategy: ONESHOT); ",
-            ),
+        let title = match (case.is_training(), one_shot) {
+            (true, _) => "Put small collectives together",
+            (false, true) => "Fuse small all-reduces with the norm that follows",
+            (false, false) => "Use one-shot or fused kernels for small collectives",
         };
         Ok(Some(Draft {
             title: title.to_owned(),
@@ -58,16 +55,40 @@ impl Rule for SmallCollectives {
                 time(REACHED_NS[1]),
                 time(REACHED_NS[0])
             ),
-            change: format!(
-                "{own}all-reduce fused with the norm (vLLM: --compilation-config '{{\"pass_config\": \
-                 {{\"fuse_allreduce_rms\": true}}}}'; SGLang: --enable-flashinfer-allreduce-fusion); for expert \
-                 parallelism the low-latency kernels of DeepEP; overlap does not help collectives this short"
-            ),
+            change: change(case, one_shot),
             risk: "One-shot kernels move more bytes: above about 512 kB two-shot kernels are faster. They need all \
                    ranks on one node or one NVLink domain."
                 .to_owned(),
         }))
     }
+}
+
+fn change(case: &Case<'_>, one_shot: bool) -> String {
+    if case.is_training() {
+        return "One collective for many tensors: larger buckets (DistributedDataParallel: bucket_cap_mb), \
+                torch.distributed's coalescing, metrics reduced once per step"
+            .to_owned();
+    }
+    let mut options = Vec::new();
+    if !one_shot {
+        options.push(format!(
+            "One-shot or symmetric-memory all-reduce in place of NCCL's ring ({})",
+            case.for_engine(&[
+                (Engine::Vllm, "leave out --disable-custom-all-reduce, VLLM_ALLREDUCE_USE_SYMM_MEM=1"),
+                (Engine::Sglang, "leave out --disable-custom-all-reduce, --enable-symm-mem"),
+                (Engine::Pytorch, "torch.ops.symm_mem.one_shot_all_reduce"),
+            ])
+        ));
+    }
+    let fused = case.for_engine(&[
+        (Engine::Vllm, "--compilation-config '{\"pass_config\": {\"fuse_allreduce_rms\": true}}'"),
+        (Engine::Sglang, "--enable-flashinfer-allreduce-fusion"),
+    ]);
+    if !fused.is_empty() {
+        options.push(format!("All-reduce fused with the norm ({fused})"));
+    }
+    options.push("For expert parallelism the low-latency kernels of DeepEP".to_owned());
+    format!("{}. Overlap does not help collectives this short", options.join(". "))
 }
 
 fn is_small(row: &CollectiveStat) -> bool {

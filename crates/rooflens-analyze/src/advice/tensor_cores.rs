@@ -1,5 +1,6 @@
-//! Products that the matrix units do not do.
+//! GEMMs that tensor cores do not do.
 
+use crate::advice::engine::Device;
 use crate::advice::{AdviceKind, Case, Draft, Range, Rule};
 use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
@@ -8,7 +9,7 @@ use crate::sentence::{percent, time};
 /// The rule.
 pub(super) struct TensorCores;
 
-/// Signs of products on the vector units, in the names that cuBLAS, CUTLASS and MAGMA give.
+/// Signs of GEMMs on the CUDA cores, in the names that cuBLAS, CUTLASS and MAGMA give.
 const SIMT: &[&str] = &["simt", "sgemm", "dgemm", "_ffma_", "gemm_fp32"];
 /// Signs of the matrix units.
 const MATRIX_UNITS: &[&str] =
@@ -22,8 +23,8 @@ impl Rule for TensorCores {
         "tensor_cores"
     }
     fn about(&self) -> &'static str {
-        "Matrix products whose kernel names tell that they run on the vector units (simt, sgemm). 40 to 88 % of their \
-         time: matrix units have about eight times the rate in TF32."
+        "GEMMs whose kernel names tell that they run on the CUDA cores (simt, sgemm). 40 to 88 % of their time: tensor \
+         cores have about eight times the rate in TF32. Silent for devices before Ampere, which have no TF32."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Kernel
@@ -36,17 +37,18 @@ impl Rule for TensorCores {
         let slow: Vec<&KernelStat> =
             rows.iter().filter(|row| is_product(row) && is_simt(&row.name)).collect();
         let ns: i64 = slow.iter().map(|row| row.total_ns).sum();
-        if ns == 0 || all == 0 {
+        // Tensor cores before Ampere take no fp32: there `dtype` speaks.
+        if ns == 0 || all == 0 || case.device() == Some(Device::Volta) {
             return Ok(None);
         }
         // The findings are of the whole job: the phase has its part of each kernel.
         let here = case.classes_ns(&[KernelClass::Gemm]) * (ns as f64 / all as f64);
-        let mut evidence = vec![case.row("products on the vector units", here)];
+        let mut evidence = vec![case.row("GEMMs on the CUDA cores", here)];
         evidence.extend(
             slow.iter().take(3).map(|row| format!("`{}`: {}", row.short_name, time(row.total_ns as f64))),
         );
         Ok(Some(Draft {
-            title: "Let the matrix units do the products".to_owned(),
+            title: "Run GEMMs on tensor cores".to_owned(),
             gain_ns: Some(Range::new(GAIN.0 * here, GAIN.1 * here)),
             acts_on_ns: here,
             comes_first: false,

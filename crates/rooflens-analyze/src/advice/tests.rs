@@ -214,7 +214,7 @@ fn expert_16_short_collectives_are_not_for_overlap() {
     assert_eq!(gain("small_collectives"), Some(range(960_000.0, 1_520_000.0)));
     assert_eq!((gain("overlap_communication"), gain("straggler")), (None, None));
     let item = list.items.iter().find(|item| item.rule == "small_collectives").expect("it");
-    assert!(!item.change.contains("dbo") && item.change.contains("fuse_allreduce_rms"));
+    assert!(!item.change.contains("overlap)") && item.change.contains("allreduce-fusion"));
     assert_eq!(item.evidence[2], "allreduce of 16.4 kB: 27.0 µs, 1 GB/s of bus bandwidth");
     // 400 µs: to be hidden behind the kernels, at most 60 µs each.
     let list = advise(&ranks(None, 400_000), &RunContext::default());

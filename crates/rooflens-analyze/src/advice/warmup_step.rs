@@ -1,7 +1,7 @@
 //! A step that warms up, in the recording.
 
 use crate::advice::{AdviceKind, Case, Draft, Rule};
-use crate::analyses::{ApiStat, GapHost, Gaps, Launches};
+use crate::analyses::{ApiStat, GapHost, Gaps, LateHost, Launches};
 use crate::host_kind::HostKind;
 use crate::sentence::{percent, things, time};
 
@@ -22,8 +22,8 @@ impl Rule for WarmupStep {
         "warmup_step"
     }
     fn about(&self) -> &'static str {
-        "Idle time in which the host compiled kernels, or calls that load them onto the device (cuModuleLoadData, \
-         cuLibraryLoadData, hipModuleLoad …), for 5 % or more of the whole time: the first step of each shape was recorded. \
+        "Idle time in which the host compiled kernels or was in a launch of more than 1 ms, which loads its kernel, or calls \
+         that load kernels onto the device (cuModuleLoadData, cuLibraryLoadData, hipModuleLoad …), for 5 % or more of the whole time: the first step of each shape was recorded. \
          It has no gain: later steps neither compile nor load anything."
     }
     fn kind(&self) -> AdviceKind {
@@ -51,8 +51,10 @@ impl Rule for WarmupStep {
             .filter(|host| host.kind == Some(HostKind::Compilation))
             .collect();
         let idle: f64 = compiling.iter().map(|host| host.idle_ns as f64).sum();
-        // Calls that load may stand in such gaps: the larger of the two is sure.
-        let ns = loading.max(idle);
+        let late = case.findings.get::<LateHost>().map_or(&[][..], |found| &found.0);
+        let slow: f64 = late.iter().map(|row| row.cpu_bound_in_slow_launches_ns as f64).sum();
+        // They may stand in the same gaps: the largest of them is sure.
+        let ns = loading.max(idle).max(slow);
         let share = ns / case.judged_ns();
         if share.is_nan() || share < WORTH_A_WORD {
             return Ok(None);
@@ -73,6 +75,9 @@ impl Rule for WarmupStep {
             let calls = things(call.count as i64, "call", "calls");
             format!("`{}`: {} in {calls}", call.name, time(call.total_ns as f64))
         }));
+        if slow > 0.0 {
+            evidence.push(format!("idle in single launching calls of more than 1 ms: {}", time(slow)));
+        }
         evidence.push(format!("{} of the time that was recorded", percent(share)));
         Ok(Some(Draft {
             title: "Record after a warm-up: kernels were compiled or loaded while the trace was taken".to_owned(),

@@ -303,7 +303,7 @@ impl State {
                 message: match self.waits_without_work {
                     0 => "While the host waits for long, a device works.".to_owned(),
                     found => format!(
-                        "In {} of {} calls that wait for 1 ms or more ({waited} in all) no recorded activity was \
+                        "In {} of {} calls that wait for 1 ms or more ({waited} in total) no recorded activity was \
                          running: the device may have worked on something that is not in the trace, and idle time \
                          is then overstated.",
                         count(found as i64),

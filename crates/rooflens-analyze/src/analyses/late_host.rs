@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use crate::analyses::launches::launching;
 use crate::analyses::{Analysis, Fold, OUTSIDE};
+use crate::facts::SLOW_LAUNCH_NS;
 use crate::finding::{Finding, Findings};
-use crate::interval::{Interval, merge, span};
+use crate::interval::{self, Interval, merge, span};
 
 /// What the launching threads did in launch-bound and CPU-bound idle time, by phase, most idle time first.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -29,6 +30,9 @@ pub struct LatePhase {
     pub cpu_bound_ns: i64,
     /// The part of it in which the launching thread was in a framework operator or a launching call.
     pub cpu_bound_in_operators_ns: i64,
+    /// The part of it in which the launching thread was in one launching call of more than 1 ms: the first launch of a
+    /// kernel loads it, or compiles it.
+    pub cpu_bound_in_slow_launches_ns: i64,
     /// Python functions that the profiler recorded on launching threads during the steps.
     pub python_calls: usize,
 }
@@ -41,6 +45,8 @@ does without it. The rest is Python and other code between operators.
 - `launch_bound_ns`, `cpu_bound_ns`: idle time of these causes, as in `gaps`, ns.
 - `launch_bound_in_operators_ns`, `cpu_bound_in_operators_ns`: the part of each in which the thread that ended the gap
   was in an operator or a launching call, ns.
+- `cpu_bound_in_slow_launches_ns`: the part of cpu_bound_ns in which it was in one launching call of more than 1 ms. The
+  first launch of a kernel loads it; later ones do not.
 - `python_calls`: Python functions recorded on launching threads while steps of the phase ran on the host: each cost
   the profiler time that the run without it does not have.
 ";
@@ -78,6 +84,7 @@ struct State {
 struct Sum {
     launch_bound: [i64; 2],
     cpu_bound: [i64; 2],
+    slow_launches: i64,
     python_calls: usize,
 }
 
@@ -92,17 +99,21 @@ impl Fold for State {
         }
         let threads: HashMap<i64, i64, foldhash::fast::RandomState> =
             (0..api.len()).filter_map(|i| Some((api.corr_id[i].get()?, api.tid[i]))).collect();
-        let mut busy: HashMap<i64, Busy, foldhash::fast::RandomState> = HashMap::default();
+        let mut busy: HashMap<i64, Thread, foldhash::fast::RandomState> = HashMap::default();
         for i in gaps {
             let idle = kernels.idle_before_ns[i];
             let gap = (kernels.ts_ns[i].saturating_sub(idle), kernels.ts_ns[i]);
             let thread = kernels.corr_id[i].get().and_then(|corr| threads.get(&corr).copied());
-            let inside =
-                thread.map_or(0, |tid| busy.entry(tid).or_insert_with(|| Busy::of(tables, tid)).within(gap));
+            let thread = thread.map(|tid| &*busy.entry(tid).or_insert_with(|| Thread::of(tables, tid)));
+            let (inside, slow) =
+                thread.map_or((0, 0), |thread| (thread.busy.within(gap), thread.slow_launches.within(gap)));
             let sum = self.phases.entry(tables.phase_kind(kernels.phase_id[i].get())).or_default();
             let [all, part] = match kernels.gap_cause[i] {
                 GapCause::LaunchBound => &mut sum.launch_bound,
-                _ => &mut sum.cpu_bound,
+                _ => {
+                    sum.slow_launches = sum.slow_launches.saturating_add(slow);
+                    &mut sum.cpu_bound
+                }
             };
             *all = all.saturating_add(idle);
             *part = part.saturating_add(inside);
@@ -120,6 +131,7 @@ impl Fold for State {
             launch_bound_in_operators_ns: sum.launch_bound[1],
             cpu_bound_ns: sum.cpu_bound[0],
             cpu_bound_in_operators_ns: sum.cpu_bound[1],
+            cpu_bound_in_slow_launches_ns: sum.slow_launches,
             python_calls: sum.python_calls,
         };
         let mut rows: Vec<LatePhase> = self.phases.into_iter().map(row).collect();
@@ -128,7 +140,26 @@ impl Fold for State {
     }
 }
 
-/// When a thread was in operators or launching calls.
+/// A thread that launches.
+struct Thread {
+    /// In operators or launching calls.
+    busy: Busy,
+    /// In launching calls that do more than launch.
+    slow_launches: Busy,
+}
+
+impl Thread {
+    fn of(tables: &RankTables, tid: i64) -> Thread {
+        let (ops, api) = (&tables.ops, &tables.api);
+        let operators = of_thread(&ops.tid, tid).map(|i| span(ops.ts_ns[i], ops.dur_ns[i]));
+        let calls = of_thread(&api.tid, tid).filter(|&i| launching(api.kind[i]));
+        let calls: Vec<Interval> = calls.map(|i| span(api.ts_ns[i], api.dur_ns[i])).collect();
+        let slow = calls.iter().copied().filter(|call| interval::length(*call) > SLOW_LAUNCH_NS).collect();
+        Thread { busy: Busy::of(operators.chain(calls).collect()), slow_launches: Busy::of(slow) }
+    }
+}
+
+/// When a thread was in some calls.
 struct Busy {
     merged: Vec<Interval>,
     /// Time covered before each of them.
@@ -136,13 +167,8 @@ struct Busy {
 }
 
 impl Busy {
-    fn of(tables: &RankTables, tid: i64) -> Busy {
-        let (ops, api) = (&tables.ops, &tables.api);
-        let rows = of_thread(&ops.tid, tid);
-        let operators = rows.map(|i| span(ops.ts_ns[i], ops.dur_ns[i]));
-        let calls = of_thread(&api.tid, tid).filter(|&i| launching(api.kind[i]));
-        let calls = calls.map(|i| span(api.ts_ns[i], api.dur_ns[i]));
-        let merged = merge(operators.chain(calls).collect());
+    fn of(calls: Vec<Interval>) -> Busy {
+        let merged = merge(calls);
         let before = merged
             .iter()
             .scan(0_i64, |sum, (start, end)| {
@@ -219,8 +245,23 @@ mod tests {
                 launch_bound_in_operators_ns: 0,
                 cpu_bound_ns: 100_000,
                 cpu_bound_in_operators_ns: 60_000,
+                cpu_bound_in_slow_launches_ns: 0,
                 python_calls: 2,
             }]
         );
+    }
+
+    #[test]
+    fn a_launch_that_loads_its_kernel_is_told_apart() {
+        // The device waits [10 µs, 5.01 ms), all but the first 10 µs of it inside one launch.
+        let mut sample = Sample::new(0);
+        sample.api(1, 20_000, 4_990_000, "hipLaunchKernel", ApiKind::Launch, Some(5));
+        sample.kernel(0, 7, 0, 10_000, "a", "gemm");
+        sample.kernel(0, 7, 5_010_000, 10_000, "a", "gemm").launched(5, 0, 0);
+        sample.idle(5_000_000, GapCause::CpuBound);
+        let found = findings(&[sample.tables]);
+        let LateHost(rows) = found.get::<LateHost>().expect("a gap");
+        assert_eq!((rows[0].cpu_bound_ns, rows[0].cpu_bound_in_slow_launches_ns), (5_000_000, 4_990_000));
+        assert_eq!(rows[0].cpu_bound_in_operators_ns, 4_990_000);
     }
 }

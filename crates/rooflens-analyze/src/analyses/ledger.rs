@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::{PhaseKind, Phases};
 
-use crate::analyses::{Analysis, Communication, Fold};
+use crate::analyses::{Analysis, Communication, Fold, Trace};
 use crate::collectives::{self, Spent, Waiting};
 use crate::finding::{Finding, Findings};
 use crate::kernel_catalog::KernelClass;
@@ -72,7 +72,7 @@ impl Analysis for LedgerAnalysis {
         EXPLAIN
     }
     fn needs(&self) -> &'static str {
-        "device activity or operators"
+        "device activity, or operators of a run on the host"
     }
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
@@ -133,6 +133,10 @@ impl Fold for State {
     }
 
     fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
+        // The host's timeline is that of the work only where no device did it.
+        if self.device.count == 0 && earlier.get::<Trace>().is_some_and(Trace::lost_device) {
+            return None;
+        }
         // Where any rank has a device, hosts alone are not of the same kind.
         let (timeline, mut timelines) =
             if self.device.count > 0 { ("device", self.device) } else { ("host", self.host) };

@@ -46,7 +46,7 @@ pub struct PhaseStat {
     /// Change of duration from first to last range by a straight line through all, as a share of
     /// the mean; `None` for fewer than eight ranges.
     pub drift: Option<f64>,
-    /// Device time / time from beginning to end on host and device together, over all ranges.
+    /// `device_busy` / `device_span`, over all ranges; / `host` where the device's extent is not known.
     pub device_busy_share: Option<f64>,
     /// Mean number of device activities.
     pub activities: Option<f64>,
@@ -165,8 +165,8 @@ recorded on the host and again on the device is one row.
 - `drift`: rise of a least-squares line through the durations in order of start, from the first range
   to the last, / mean. 0.1: the last take a tenth of the mean longer. Null below eight ranges.
   Ranks share the slope, each at its own level.
-- `device_busy_share`: sum of device_busy / sum of the times from where a range begins, on the host or on
-  the device, to where it has ended on both.
+- `device_busy_share`: sum of device_busy / sum of device_span; of the time on the host where the device's is not
+  known.
 - `activities`, `launches`: device activities and launching calls in a range, mean.
 - `batch`: sequences in the batch, mean. `prefill_tokens`, `decode_tokens`: sums over all ranges.
 - `confidence`: mean, 0 to 1, of phases found from the pattern of kernels.
@@ -381,8 +381,6 @@ impl Group {
         let (start, end) = interval::span(phases.ts_ns[i], phases.dur_ns[i]);
         let worked = phases.activities[i].get().is_some_and(|activities| activities > 0);
         let on_device = phases.device_first_ns[i].get().zip(phases.device_last_ns[i].get());
-        // The device may begin, and mostly ends, after the host: the step lasts until both are done.
-        let whole = on_device.map_or((start, end), |(first, last)| (first.min(start), last.max(end)));
         let is_device_range = phases.device[i].is_some();
         let device = on_device.or(is_device_range.then_some((start, end)));
         let flaw = phases.excluded[i].as_ref();
@@ -396,7 +394,8 @@ impl Group {
             host_ns: (!is_device_range).then_some(phases.dur_ns[i]),
             device_ns: device.map(interval::length),
             busy_ns: phases.device_busy_ns[i].get().filter(|_| worked),
-            whole_ns: interval::length(whole),
+            // A host that runs ahead began long before: only the device's own time is what it could be busy in.
+            whole_ns: interval::length(device.unwrap_or((start, end))),
             is_flawed: flaw.is_some(),
         });
         self.activities.add(phases.activities[i]);

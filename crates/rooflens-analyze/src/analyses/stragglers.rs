@@ -11,7 +11,7 @@ use crate::collectives::{Lateness, Spent};
 use crate::finding::{Finding, Findings};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::Line;
-use crate::sentence::{count, percent, time, whole_percent};
+use crate::sentence::{count, percent, time};
 use crate::statistics::share;
 
 /// Ranks that the others wait for.
@@ -292,7 +292,7 @@ fn sentence(found: &Straggler, several_devices: bool) -> String {
     format!(
         "{who} is the last to arrive at {} of {} collectives; the others lose {} waiting for it, {} of all device \
          time.{cause}",
-        whole_percent(share(found.last_to_arrive as i64, found.collectives as i64)),
+        count(found.last_to_arrive as i64),
         count(found.collectives as i64),
         time(found.lost_ns as f64),
         percent(found.lost_share)
@@ -367,7 +367,7 @@ mod tests {
         // 1.2 ms of 4 * 40 * 65 µs.
         assert_eq!(
             row.sentence,
-            "Rank 2 is the last to arrive at 100% of 40 collectives; the others lose 1.20 ms waiting for it, 11.5% of \
+            "Rank 2 is the last to arrive at 40 of 40 collectives; the others lose 1.20 ms waiting for it, 11.5% of \
              all device time. What makes it late: its GEMM kernels take 1.25 times as long, 1.95 ms against 1.56 ms \
              on the other ranks."
         );

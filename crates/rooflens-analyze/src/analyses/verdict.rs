@@ -39,8 +39,8 @@ const EXPLAIN: &str = "\
 Chosen by rule from the other findings, all devices together; shares of the time are of the wall time of
 `ledger`, and every number stands in `claims`.
 
-- `sentence`: with device activity, the loss that comes first: idle time, exposed communication or exposed
-  copies, whichever is largest, if it is at least 25 % of the time or more than the kernels take; else
+- `sentence`: with device activity, the loss that comes first: idle time, waiting for other ranks, exposed
+  communication or exposed copies, whichever is largest, if it is at least 25 % of the time or more than the kernels take; else
   the classes of kernels with the most device time. Every other loss of at least 10 % follows. Idle time is
   told with its causes, which add up to it, and what covers the gaps of the largest: the launches per step,
   the operators, ranges or calls that the host was in, the calls that wait. Copies are told with the kind of

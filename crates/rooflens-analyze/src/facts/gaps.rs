@@ -12,7 +12,7 @@ use crate::interval::{Interval, length, span};
 /// operator around it 10 to 50 µs, more with a profiler attached.
 pub(crate) const LAUNCHING_PACE_NS: i64 = 100_000;
 /// A launch that takes longer does more than launch: it loads or compiles its kernel first.
-const SLOW_LAUNCH_NS: i64 = 1_000_000;
+pub(crate) const SLOW_LAUNCH_NS: i64 = 1_000_000;
 /// Longest time that a device is believed to need between two queued activities of one stream.
 pub(crate) const DISPATCH_NS: i64 = 20_000;
 /// How many calls to look back for one that waited.

@@ -21,7 +21,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use gaps::LAUNCHING_PACE_NS;
+pub(crate) use gaps::{LAUNCHING_PACE_NS, SLOW_LAUNCH_NS};
 pub(crate) use launches::by_correlation;
 
 use rooflens_schema::RankTables;

@@ -39,7 +39,7 @@ pub fn of_summary(kernels: &[TopKernel], known: &Known) -> Result<Findings, Stri
     let busy: f64 = kernels.iter().map(|kernel| kernel.total_ns).sum();
     if busy > known.wall_ns as f64 {
         return Err(format!(
-            "the kernels ran for {} in all, longer than the {} that were told",
+            "the kernels ran for {} in total, longer than the given {}",
             time(busy),
             time(known.wall_ns as f64)
         ));

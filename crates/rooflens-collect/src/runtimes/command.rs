@@ -31,10 +31,6 @@ impl Runtime for Command {
         Ok(Own { python, tensor_parallel: 1, kv_dtype: None, model: keys.optional_text("model")? })
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["argv", "cwd", "python", "model"]
-    }
-
     fn runs_the_model(&self) -> bool {
         false
     }

@@ -24,8 +24,6 @@ pub trait Runtime: Sync {
     /// # Errors
     /// [`SettingsError`], where one is missing or wrong.
     fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError>;
-    /// The keys of `runtime` that only it has, as [`Self::read`] reads them.
-    fn options(&self) -> &'static [&'static str];
     /// Whether it runs the model that the config names.
     fn runs_the_model(&self) -> bool {
         true

@@ -28,10 +28,6 @@ impl Runtime for Pytorch {
         Ok(Own { python: keys.name("python")?, tensor_parallel: 1, kv_dtype: None, model: None })
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["python", "device", "attention", "compile"]
-    }
-
     fn leaves(&self, pass: Pass) -> Vec<&'static str> {
         let own: &[&str] = match pass {
             Pass::TorchProfiler => &["trace.json.gz"],

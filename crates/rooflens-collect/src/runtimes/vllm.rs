@@ -35,19 +35,6 @@ impl Runtime for Vllm {
         })
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &[
-            "python",
-            "device",
-            "max_model_len",
-            "gpu_memory_utilization",
-            "enable_prefix_caching",
-            "enforce_eager",
-            "tensor_parallel_size",
-            "kv_cache_dtype",
-        ]
-    }
-
     fn leaves(&self, pass: Pass) -> Vec<&'static str> {
         let own: &[&str] = match pass {
             // One for each worker, named by vLLM.

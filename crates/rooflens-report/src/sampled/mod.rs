@@ -166,7 +166,7 @@ fn of_devices<'a>() -> Vec<Field<Line<'a>>> {
             amount(line.max("power_mw").map(|power| power / 1e3), "W")
         }),
         (Column::number("energy_j", "energy"), |line| small_amount(line.subject.energy_j, "J")),
-        (Column::number("energy_j_per_output_token", "a token"), |line| {
+        (Column::number("energy_j_per_output_token", "per token"), |line| {
             small_amount(line.subject.energy_j_per_output_token, "J")
         }),
         (Column::number("sm_clock_hz", "SM clock"), |line| {

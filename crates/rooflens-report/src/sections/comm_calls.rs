@@ -24,7 +24,7 @@ impl Section for CommCallsSection {
             Fact::new("calls", Cell::count(found.calls)),
             Fact::new("communicators", Cell::count(found.communicators)),
             Fact::new("messages", Cell::Bytes(found.bytes)),
-            Fact::new("in all", Cell::or(found.total_ns, Cell::Time, NO_TIMES)),
+            Fact::new("total", Cell::or(found.total_ns, Cell::Time, NO_TIMES)),
         ];
         if found.checked > 0 {
             let agree = format!("{} of {}", found.agreeing, found.checked);

@@ -23,7 +23,7 @@ impl Section for InferencesSection {
         let facts = vec![
             Fact::new("runs", Cell::count(found.runs)),
             Fact::new("in", Cell::Time(found.span_ns)),
-            Fact::new("a second", Cell::or(found.runs_per_s, Cell::Mean, "no time went by"))
+            Fact::new("per second", Cell::or(found.runs_per_s, Cell::Mean, "no time went by"))
                 .help("Runs by the time from the first to the last."),
         ];
         let rows = [

@@ -204,7 +204,7 @@ const FIELDS: &[Field<PhaseStat>] = &[
     ),
     (
         Column::bar("device_busy_share", "device busy")
-            .help("Device time / time until host and device are done, over all."),
+            .help("Share of the time on the device in which something runs, over all."),
         |phase| Cell::or(phase.device_busy_share, Cell::Share, NO_DEVICE),
     ),
 ];

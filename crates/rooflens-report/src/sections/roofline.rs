@@ -56,7 +56,7 @@ impl Section for RooflineSection {
             )));
             if phase.missing_floor_ns > 0.0 {
                 blocks.push(Block::Text(format!(
-                    "Operators with a lower bound of {} in all have no kernel of their own: they run inside others.",
+                    "Operators with a lower bound of {} in total have no kernel of their own: they run inside others.",
                     format::time(phase.missing_floor_ns)
                 )));
             }

@@ -73,7 +73,7 @@ fn headline(run: &RunFacts) -> Vec<Fact> {
     let mut facts = vec![
         time("TTFT"),
         time("TPOT"),
-        rate("tokens in all", run.output_tokens_per_s),
+        rate("tokens, total", run.output_tokens_per_s),
         rate("tokens in decode", run.decode_tokens_per_s),
     ];
     for (phase, of) in run.efficiency.iter().flat_map(|efficiency| &efficiency.phases) {

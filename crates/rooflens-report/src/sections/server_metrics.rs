@@ -66,7 +66,7 @@ const MODELS: &[Field<ModelMetrics>] = &[
     }),
     (Column::number("requests", "requests"), |row| count(row.requests)),
     (Column::number("failures", "failed"), |row| count(row.failures)),
-    (Column::number("requests_per_s", "a second"), |row| mean(row.requests_per_s)),
+    (Column::number("requests_per_s", "per second"), |row| mean(row.requests_per_s)),
     (Column::number("batch", "batch").help("inferences an execution"), |row| mean(row.batch)),
     (Column::number("request_ns", "request"), |row| mean_time(row.request_ns)),
     (Column::number("queue_ns", "queue"), |row| mean_time(row.queue_ns)),
@@ -78,7 +78,7 @@ const MODELS: &[Field<ModelMetrics>] = &[
     }),
     (Column::number("inferences", "inferences").at(Level::Page), |row| count(row.inferences)),
     (Column::number("executions", "executions").at(Level::Page), |row| count(row.executions)),
-    (Column::number("inferences_per_s", "inferences a second").at(Level::Page), |row| {
+    (Column::number("inferences_per_s", "inferences per second").at(Level::Page), |row| {
         mean(row.inferences_per_s)
     }),
 ];

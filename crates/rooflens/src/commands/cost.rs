@@ -8,7 +8,7 @@ use rooflens_cost::pass::LatentOrder;
 use rooflens_cost::setup::VisionSharding;
 
 use crate::console::Console;
-use crate::cost::amount::{Numbers, rate, seconds, whole};
+use crate::cost::amount::{Numbers, positive, rate, seconds, whole};
 use crate::cost::answer::{self, Answer};
 use crate::cost::question::{Question, Setting};
 use crate::cost::show;
@@ -85,7 +85,7 @@ pub struct Args {
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Devices")]
     dp: Numbers,
     /// Devices per node; by default what the catalog says of the device
-    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Devices")]
+    #[arg(long, value_name = "N", value_parser = positive, help_heading = "Devices")]
     node_size: Option<u64>,
     /// Bandwidth per device between nodes, as 400Gb/s or 50GB/s [default: 400Gb/s]
     #[arg(long, value_name = "RATE", value_parser = rate, help_heading = "Devices")]

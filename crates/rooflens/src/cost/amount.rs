@@ -14,6 +14,11 @@ pub fn whole(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(wrong)
 }
 
+/// A whole number of at least 1.
+pub fn positive(text: &str) -> Result<u64, String> {
+    whole(text).and_then(|number| if number > 0 { Ok(number) } else { Err("must be at least 1".to_owned()) })
+}
+
 /// The most values of one list.
 const MOST: usize = 10_000;
 

@@ -158,7 +158,7 @@ impl Question {
 
     /// How devices are grouped into nodes.
     pub fn nodes(&self) -> Nodes {
-        Nodes { size: self.node_size.filter(|size| *size > 0), bytes_per_s: self.inter_node }
+        Nodes { size: self.node_size, bytes_per_s: self.inter_node }
     }
 
     /// The images of each sequence, if any, with so many local views.

@@ -30,7 +30,6 @@ type Term = (&'static str, &'static str);
 
 const TIMES: &[Term] = &[
     ("total", "Sum over everything in the row."),
-    ("in all", "Total: the sum over everything in the trace."),
     ("time", "Time of the row; on the ledger, overlapping work counts once."),
     ("median", "Half of the values are smaller, half are larger (p50)."),
     ("mean", "Sum of the values divided by their number."),
@@ -137,11 +136,10 @@ const COUNTS: &[Term] = &[
     ("events", "Records in the trace."),
     ("launches", "Calls of the runtime that put work on the device."),
     ("steps", "Forward passes of the model."),
-    ("a step", "Per step: mean over the steps."),
     ("per step", "Mean over the steps."),
     ("a call", "Per call: mean over the calls."),
     ("a run", "Per run of the engine: mean over the runs."),
-    ("a second", "Per second."),
+    ("per second", "Events in one second, mean."),
     ("rows", "Rows of the table."),
     ("rows read into", "Tables that the trace's records became."),
     ("requests", "Prompts that were answered."),
@@ -168,7 +166,7 @@ const COUNTS: &[Term] = &[
     ("failed", "Requests that ended with an error."),
     ("executions", "How often the server ran the model."),
     ("inferences", "Inputs that went through the model."),
-    ("inferences a second", "Inputs that went through the model per second."),
+    ("inferences per second", "Inputs that went through the model per second."),
     ("pages", "Samples of the server's metrics."),
     ("runs", "Runs of the engine."),
     ("releases", "Blocks that were given back to the driver."),
@@ -183,7 +181,7 @@ const METRICS: &[Term] = &[
     ("itl", "Inter-token latency: from each token of a request to its next."),
     ("latency", "From giving a prompt to the runtime to its last token."),
     ("tokens/s", "Generated tokens per second."),
-    ("tokens in all", "Generated tokens per second over whole rounds, prefill included."),
+    ("tokens, total", "Generated tokens per second over whole rounds, prefill included."),
     ("mfu", "Model FLOPs utilisation: model FLOPs per second / the device's peak."),
     (
         "mbu",

@@ -186,7 +186,7 @@ fn told(wish: &Wish, kernels: &[Listed], chosen: &Chosen, cost: Estimate, known:
         "{} in one process: launches number {}{}, {} of them typical",
         format::plural(kernels.len() as i64, "kernel"),
         numbers.join(", "),
-        if counted { format!(", {} in all", chosen.launches) } else { String::new() },
+        if counted { format!(", {} in total", chosen.launches) } else { String::new() },
         chosen.typical,
     )];
     if chosen.without > 0 {

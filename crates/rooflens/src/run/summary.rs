@@ -86,9 +86,9 @@ fn numbers(measured: &Measured) -> String {
     };
     let rate = match (measured.output_tokens_per_s, measured.decode_tokens_per_s) {
         (Some(all), Some(decode)) => {
-            [format!("{all:.1} in all"), format!("{decode:.1} in decode"), String::new()]
+            [format!("{all:.1} total"), format!("{decode:.1} in decode"), String::new()]
         }
-        (Some(all), None) => [format!("{all:.1} in all"), String::new(), String::new()],
+        (Some(all), None) => [format!("{all:.1} total"), String::new(), String::new()],
         _ => why("output_tokens_per_s"),
     };
     let total: u64 = measured.phases_ns.values().sum();

@@ -165,6 +165,46 @@ fn expert_17_what_the_profiler_cost_is_told() {
 
 #[test]
 #[ignore = "needs the corpus"]
+fn expert_17_scores_in_memory_are_for_a_fused_kernel() {
+    // 120 softmaxes of 262.4 ms between batched products of 229.7 ms: eager attention.
+    let answer = json(&[
+        "advise",
+        &corpus("kineto/tracelens/h100/google_owlv2-large-patch14-ensemble__1016001.json.gz"),
+    ]);
+    let item = of_rule(&answer, "fused_attention").unwrap();
+    assert_near(item["acts_on_ns"].as_f64().unwrap(), 262.4e6, 1e-3);
+    assert_near(item["gain_ns"]["low"].as_f64().unwrap(), 131.2e6, 1e-3);
+    assert!(words(item, "change").contains("scaled_dot_product_attention"), "{item}");
+}
+
+#[test]
+#[ignore = "needs the corpus"]
+fn expert_17_volta_has_tensor_cores_for_fp16_alone() {
+    let trace = "kineto/hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz";
+    let answer = json(&["advise", &corpus(trace)]);
+    assert_eq!(of_rule(&answer, "dtype").unwrap()["title"], "Compute in fp16, not in fp32");
+    assert!(of_rule(&answer, "tensor_cores").is_none(), "{answer}");
+    assert!(!all_words(&answer).contains("bfloat16"), "{answer}");
+}
+
+#[test]
+#[ignore = "needs the corpus"]
+fn expert_17_a_launch_that_loads_its_kernel_is_a_warm_up() {
+    // `hipLaunchKernel` covers 6.54 of 8.32 ms, and most of 1.06 s: no graph wins that back.
+    for (trace, most) in [
+        ("kineto/hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz", 0.3),
+        ("kineto/tracelens/perf_model/normalization/normalization_layer_test.json.gz", 0.1),
+    ] {
+        let answer = json(&["advise", &corpus(trace)]);
+        assert_eq!(items(&answer)[0]["rule"], "warmup_step", "{answer}");
+        let graphs =
+            of_rule(&answer, "cuda_graphs").map_or(0.0, |item| item["gain_share"]["high"].as_f64().unwrap());
+        assert!(graphs < most, "{trace}: {graphs}");
+    }
+}
+
+#[test]
+#[ignore = "needs the corpus"]
 fn no_range_is_wider_than_ten_to_one_and_none_exceeds_what_it_acts_on() {
     for (trace, model) in [(DECODE, "openai--gpt-oss-20b"), (PREFILL, "Qwen--Qwen3-8B")] {
         for item in items(&advise(trace, model)) {

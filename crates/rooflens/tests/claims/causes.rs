@@ -84,7 +84,7 @@ fn printed(text: &str) -> (f64, f64) {
 }
 
 /// Holds every number of the verdict to the tables of the same answer.
-fn check_verdict(name: &str, answer: &Json) {
+pub(super) fn check_verdict(name: &str, answer: &Json) {
     let verdict = &answer["verdict"];
     let claims = verdict["claims"].as_array().unwrap_or_else(|| panic!("{name}: no claims"));
     let health: Vec<&str> =

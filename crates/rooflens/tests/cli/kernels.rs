@@ -208,7 +208,7 @@ fn all_kernels_of_a_list_are_one_process() {
     // The third launch is typical of both: one number, two launches. 459 / 15 = 30.6, so 31 passes;
     // 31 × (2 × 20 ms + 4 µs) = 1.24 s.
     assert!(
-        told.starts_with("2 kernels in one process: launches number 3, 2 in all, 2 of them typical\n"),
+        told.starts_with("2 kernels in one process: launches number 3, 2 in total, 2 of them typical\n"),
         "{told}"
     );
     assert!(told.contains("estimate: 31 passes a launch (one for 15 metrics), 1 s beside"), "{told}");

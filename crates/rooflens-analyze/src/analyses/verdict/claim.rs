@@ -72,6 +72,19 @@ impl Said {
         self.claim(claim)
     }
 
+    /// Notes a time that stands in the text already.
+    pub fn cites(mut self, what: &str, ns: i64, from: impl Into<String>) -> Self {
+        let ns = ns as f64;
+        self.claims.push(Claim { ns: Some(ns), ..claim(what, time(ns), vec![from.into()]) });
+        self
+    }
+
+    /// Notes a share that stands in the text already.
+    pub fn cites_ratio(mut self, what: &str, share: f64, from: impl Into<String>) -> Self {
+        self.claims.push(Claim { share: Some(share), ..claim(what, percent(share), vec![from.into()]) });
+        self
+    }
+
     /// Adds the share that an amount has of a whole.
     pub fn share(self, amount: &Amount, whole: &Amount) -> Self {
         self.part(amount, whole, None)

@@ -4,7 +4,8 @@ use rooflens_schema::tables::{ActivityKind, PhaseKind};
 
 use super::claim::{Amount, Said};
 use super::{Known, MATTERS, WORTH_A_LOOK, class_word, step_word};
-use crate::analyses::{GapExample, GapStat};
+use crate::analyses::{GapExample, GapStat, Stragglers, Trace};
+use crate::facts::SLOW_LAUNCH_NS;
 use crate::host_kind::HostKind;
 use crate::ledger::Line;
 use crate::sentence::{code, things};
@@ -16,8 +17,8 @@ const COMES_FIRST: f64 = 0.25;
 const PART: f64 = 0.005;
 /// From this share of idle time on, a cause is nearly all of it.
 const NEARLY_ALL: f64 = 0.995;
-/// A launch that takes longer does more than launch.
-const SLOW_LAUNCH_NS: i64 = 1_000_000;
+/// Words in the names of GPUs.
+const GPUS: &[&str] = &["NVIDIA", "Tesla", "GeForce", "Quadro", "AMD", "Instinct", "Radeon", "Intel"];
 /// Parts of idle time that are named.
 const PARTS: usize = 3;
 
@@ -26,6 +27,8 @@ const PARTS: usize = 3;
 enum Loss {
     Idle,
     Communication,
+    /// In collectives, until the last rank has arrived.
+    Waiting,
     Copies,
 }
 
@@ -53,9 +56,9 @@ impl Known<'_> {
     pub(super) fn of_devices(&self) -> Said {
         let wall = self.wall();
         let part = |loss: Loss| share(self.loss(loss).ns, wall.ns);
-        let mut losses = vec![Loss::Idle, Loss::Communication, Loss::Copies];
+        let mut losses = vec![Loss::Idle, Loss::Waiting, Loss::Communication, Loss::Copies];
         losses.retain(|loss| part(*loss) >= MATTERS);
-        // Stable: of equals the one that is easier to win back comes first.
+        // Stable: of equals, the one that is easier to win back comes first.
         losses.sort_by(|a, b| part(*b).total_cmp(&part(*a)));
         let work = share(self.lines("kernels", is_work).ns, wall.ns);
         let first = losses.first().copied().filter(|loss| part(*loss) >= COMES_FIRST.min(work));
@@ -73,12 +76,28 @@ impl Known<'_> {
         match loss {
             Loss::Idle => self.idle(),
             Loss::Communication => self.lines("communication", |line| line == Line::Communication),
+            Loss::Waiting => self.lines("waiting", |line| line == Line::CommWait),
             Loss::Copies => self.lines("copies", |line| line == Line::Copies),
         }
     }
 
     fn subject(&self) -> &'static str {
-        if self.devices == 1 { "GPU" } else { "GPUs" }
+        match (self.is_gpu(), self.devices) {
+            (true, 1) => "GPU",
+            (true, _) => "GPUs",
+            (false, 1) => "Device",
+            (false, _) => "Devices",
+        }
+    }
+
+    /// Whether the devices are GPUs: so they are unless the trace names others and has no call of CUDA or HIP.
+    fn is_gpu(&self) -> bool {
+        let hardware = self.earlier.get::<Trace>().map_or(&[][..], |trace| &trace.hardware);
+        let is_known = |name: &String| GPUS.iter().any(|word| name.contains(word));
+        let calls = self.launches.map_or(&[][..], |found| &found.calls);
+        hardware.is_empty()
+            || hardware.iter().any(is_known)
+            || calls.iter().any(|call| call.name.starts_with("cu") || call.name.starts_with("hip"))
     }
 
     /// A loss as the first sentence.
@@ -93,6 +112,10 @@ impl Known<'_> {
                 let said = said.say(" in exposed communication for ");
                 let said = said.share(&self.loss(loss), &self.wall()).say(" of the time");
                 said.then(self.communication_detail())
+            }
+            Loss::Waiting => {
+                let said = said.say(" waiting for other ranks in collectives for ");
+                said.share(&self.loss(loss), &self.wall()).say(" of the time").then(self.waiting_detail())
             }
             Loss::Copies => {
                 let said = said.say(" only copying for ").share(&self.loss(loss), &self.wall());
@@ -111,6 +134,9 @@ impl Known<'_> {
             Loss::Communication => Said::new("Exposed communication ")
                 .share(&self.loss(loss), &self.wall())
                 .then(self.communication_detail()),
+            Loss::Waiting => Said::new("Waiting for other ranks in collectives ")
+                .share(&self.loss(loss), &self.wall())
+                .then(self.waiting_detail()),
             Loss::Copies => {
                 let said = Said::new("Exposed copies ").share(&self.loss(loss), &self.wall());
                 said.say(": ").then(self.copies_detail())
@@ -159,7 +185,11 @@ impl Known<'_> {
                 said.then(longest(*at, main, "; the longest gap is ")).say(".")
             }
             Line::Dependency => {
-                let text = " Work that was launched in time waits for another stream, a copy or a collective";
+                let unrecorded =
+                    if self.has_unrecorded_work() { ", or for work that was not recorded" } else { "" };
+                let text = format!(
+                    " Work that was launched in time waits for another stream, a copy or a collective{unrecorded}"
+                );
                 let said = Said::new(text).then(longest(*at, main, "; the longest gap is "));
                 match main.examples.first().and_then(|gap| gap.host.as_deref()) {
                     Some(host) => said.say(format!(", with the host in {}.", code(host))),
@@ -176,8 +206,15 @@ impl Known<'_> {
                 .then(longest(*at, main, "; the longest gap is "))
                 .say("."),
         };
-        let unrecorded = self.checks.iter().any(|check| check.name == "waits_without_work" && !check.ok);
-        if unrecorded { said.say(" Part of it may be work that was not recorded.") } else { said }
+        match self.has_unrecorded_work() && Line::of_gap(main.cause) != Line::Dependency {
+            true => said.say(" Part of it may be work that was not recorded."),
+            false => said,
+        }
+    }
+
+    /// Whether the host waited for device work that is not in the trace.
+    fn has_unrecorded_work(&self) -> bool {
+        self.checks.iter().any(|check| check.name == "waits_without_work" && !check.ok)
     }
 
     /// What the host did while the device waited for it.
@@ -238,11 +275,42 @@ impl Known<'_> {
 
     fn communication_detail(&self) -> Said {
         let all = Amount::new("communication time", self.communication_ns, "devices[*].communication_ns");
-        let exposed = self.loss(Loss::Communication);
+        let waits = self.loss(Loss::Waiting).ns > 0;
+        let exposed = self.lines("exposed communication", is_exchange);
+        let which = if waits { " (transfer alone)" } else { "" };
         if exposed.ns >= all.ns {
-            return Said::new(": none of it overlaps compute.");
+            return Said::new(format!("{which}: none of it overlaps compute."));
         }
-        Said::new(": ").share(&exposed, &all).say(" of communication time has no compute beside it.")
+        let said = Said::new(format!("{which}: ")).share(&exposed, &all);
+        let with = if waits { ", waiting included," } else { "" };
+        said.say(format!(" of communication time{with} has no compute beside it."))
+    }
+
+    /// Whether the sentences have the rank that the others wait for.
+    pub(super) fn tells_of_waiting(&self) -> bool {
+        share(self.loss(Loss::Waiting).ns, self.wall().ns) >= MATTERS
+    }
+
+    /// Whom the others wait for.
+    fn waiting_detail(&self) -> Said {
+        match self.straggler() {
+            Some(said) => Said::new(". ").then(said),
+            None => Said::new(": no rank is late more often than by chance."),
+        }
+    }
+
+    /// The rank that the others wait for, and what makes it late.
+    pub(super) fn straggler(&self) -> Option<Said> {
+        let row = self.earlier.get::<Stragglers>()?.rows.first()?;
+        let said = Said::new(&row.sentence)
+            .cites("lost to a straggler", row.lost_ns, "stragglers.rows[0].lost_ns")
+            .cites_ratio("lost to a straggler", row.lost_share, "stragglers.rows[0].lost_share");
+        Some(match row.causes.first() {
+            Some(cause) => said
+                .cites("the straggler", cause.own_ns, "stragglers.rows[0].causes[0].own_ns")
+                .cites("other ranks", cause.others_ns, "stragglers.rows[0].causes[0].others_ns"),
+            None => said,
+        })
     }
 
     /// Which copies, and whether pinned memory is what they lack.
@@ -297,7 +365,11 @@ impl Known<'_> {
 }
 
 fn is_work(line: Line) -> bool {
-    !line.is_idle() && !matches!(line, Line::Communication | Line::Copies)
+    !line.is_idle() && !is_exchange(line) && line != Line::Copies
+}
+
+fn is_exchange(line: Line) -> bool {
+    matches!(line, Line::Communication | Line::CommWait)
 }
 
 fn longest(at: usize, main: &GapStat, words: &str) -> Said {

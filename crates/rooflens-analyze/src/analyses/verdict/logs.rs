@@ -58,7 +58,7 @@ fn of_metrics(metrics: &ServerMetrics) -> String {
 
 fn of_engine(layers: Option<&EngineLayers>, runs: Option<&Inferences>) -> Option<String> {
     let runs = runs.map(|runs| {
-        let rate = runs.runs_per_s.map_or(String::new(), |rate| format!(", {rate:.1} a second"));
+        let rate = runs.runs_per_s.map_or(String::new(), |rate| format!(", {rate:.1} per second"));
         let (p50, p99) = (time(runs.latency.p50_ns as f64), time(runs.latency.p99_ns as f64));
         format!("a run of the engine takes {p50} (median), {p99} (99th percentile){rate}")
     });

@@ -7,10 +7,10 @@ use rooflens_schema::tables::{ActivityKind, GapCause};
 use super::claim::{Amount, Said};
 use super::device::cause_word;
 use super::{Known, MATTERS, WORTH_A_LOOK};
-use crate::analyses::KernelStat;
+use crate::analyses::{KernelStat, Stragglers};
 use crate::ledger::Line;
 use crate::role::COMMUNICATION;
-use crate::sentence::{code, count, things};
+use crate::sentence::{code, things};
 use crate::statistics::share;
 
 /// Steps whose 99th percentile is this many times the median have a tail.
@@ -101,18 +101,15 @@ impl Known<'_> {
     }
 
     fn communication_look(&self) -> Option<(f64, Said)> {
+        let late = self.earlier.get::<Stragglers>().and_then(|found| found.rows.first());
+        if let Some((row, said)) = late.zip(self.straggler())
+            && row.lost_share >= WORTH_A_LOOK
+            && !self.tells_of_waiting()
+        {
+            return Some((row.lost_share, said));
+        }
         let weight = self.of_span(self.exposed_communication_ns);
         let found = self.communication.filter(|_| weight >= WORTH_A_LOOK)?;
-        let last = found.waits.iter().max_by_key(|row| (row.last_to_arrive, Reverse(row.rank)));
-        if let Some(last) = last.filter(|last| found.matched > 0 && last.last_to_arrive * 2 > found.matched) {
-            let text = format!(
-                "Rank {} arrives last in {} of {}: the others wait for it.",
-                last.rank,
-                count(last.last_to_arrive as i64),
-                things(found.matched as i64, "collective", "collectives")
-            );
-            return Some((weight, Said::new(text)));
-        }
         let main = found.collectives.first()?;
         let rate =
             main.bus_gb_per_s.map_or(String::new(), |rate| format!(", {rate:.0} GB/s of bus bandwidth"));

@@ -135,7 +135,7 @@ fn numbers(metrics: &Json) -> Vec<Block> {
         Column::number("mean_ns", "mean"),
     ];
     let mut blocks = vec![Block::Table(Table { name: "numbers", columns, rows, left_out: None })];
-    let rates = [("output_tokens_per_s", "tokens/s in all"), ("decode_tokens_per_s", "tokens/s in decode")];
+    let rates = [("output_tokens_per_s", "tokens/s in total"), ("decode_tokens_per_s", "tokens/s in decode")];
     let rates =
         rates.iter().filter_map(|(key, label)| Some(Fact::new(*label, Cell::Mean(measured[*key].as_f64()?))));
     let rates: Vec<Fact> = rates.collect();
