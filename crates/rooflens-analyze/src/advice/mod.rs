@@ -21,6 +21,7 @@ mod fusion;
 mod gemm_kernels;
 mod gqa;
 mod host_code;
+mod host_copies;
 mod kv_layout;
 mod kv_quantisation;
 mod larger_batch;
@@ -227,6 +228,7 @@ pub const ALL: &[&dyn Rule] = &[
     &fusion::Fusion,
     &copy_operators::CopyOperators,
     &pinned_copies::PinnedCopies,
+    &host_copies::HostCopies,
     &straggler::StragglerRule,
     &small_collectives::SmallCollectives,
     &overlap_communication::OverlapCommunication,

@@ -185,15 +185,10 @@ impl Known<'_> {
                 said.then(longest(*at, main, "; the longest gap is ")).say(".")
             }
             Line::Dependency => {
-                let unrecorded =
-                    if self.has_unrecorded_work() { ", or for work that was not recorded" } else { "" };
-                let text = format!(
-                    " Work that was launched in time waits for another stream, a copy or a collective{unrecorded}"
-                );
-                let said = Said::new(text).then(longest(*at, main, "; the longest gap is "));
-                match main.examples.first().and_then(|gap| gap.host.as_deref()) {
-                    Some(host) => said.say(format!(", with the host in {}.", code(host))),
-                    None => said.say("."),
+                let found = longest(*at, main, "; the longest gap is ");
+                match (self.has_unrecorded_work(), main.examples.first().and_then(waiting_call)) {
+                    (true, Some(call)) => return unrecorded(call, found),
+                    _ => queued(main.examples.first().and_then(|gap| gap.host.as_deref()), found),
                 }
             }
             Line::Dispatch => {
@@ -206,7 +201,7 @@ impl Known<'_> {
                 .then(longest(*at, main, "; the longest gap is "))
                 .say("."),
         };
-        match self.has_unrecorded_work() && Line::of_gap(main.cause) != Line::Dependency {
+        match self.has_unrecorded_work() {
             true => said.say(" Part of it may be work that was not recorded."),
             false => said,
         }
@@ -370,6 +365,29 @@ fn is_work(line: Line) -> bool {
 
 fn is_exchange(line: Line) -> bool {
     matches!(line, Line::Communication | Line::CommWait)
+}
+
+/// The call in which the host waited for the device during most of a gap.
+fn waiting_call(gap: &GapExample) -> Option<&str> {
+    let host = gap.host.as_deref()?;
+    (gap.host_kind == Some(HostKind::Synchronization) || host.contains("Memcpy")).then_some(host)
+}
+
+/// Of a gap in which the host waits for the device and nothing that was recorded runs there.
+fn unrecorded(call: &str, longest: Said) -> Said {
+    Said::new(format!(" The host waits for the device in {} while nothing recorded runs", code(call)))
+        .then(longest)
+        .say(". Most likely the device worked on what was launched before the recording.")
+}
+
+/// What queued work waits for.
+fn queued(host: Option<&str>, longest: Said) -> Said {
+    let text = " Work that was launched in time waits for another stream, a copy or a collective";
+    let said = Said::new(text).then(longest);
+    match host {
+        Some(host) => said.say(format!(", with the host in {}.", code(host))),
+        None => said.say("."),
+    }
 }
 
 fn longest(at: usize, main: &GapStat, words: &str) -> Said {

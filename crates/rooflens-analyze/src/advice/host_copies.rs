@@ -1,0 +1,66 @@
+//! Copies between host and device that are fast already, and still keep the device waiting.
+
+use crate::advice::{Case, Draft, Range, Rule};
+use crate::analyses::{KernelStat, Kernels};
+use crate::ledger::Line;
+use crate::sentence::{percent, things, time};
+use rooflens_schema::tables::ActivityKind;
+
+/// The rule.
+pub(super) struct HostCopies;
+
+impl Rule for HostCopies {
+    fn name(&self) -> &'static str {
+        "host_copies"
+    }
+    fn about(&self) -> &'static str {
+        "Time in which a device only copies between itself and pinned memory of the host. Low: nothing, where every step \
+         waits for its copy; high: all of it. More than the kernels' time cannot be hidden behind them: the rest must not \
+         be copied. Pageable memory is for pinned_copies."
+    }
+    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
+        let rows = case.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
+        let moved: Vec<&KernelStat> = rows.iter().filter(|row| row.kind == ActivityKind::Memcpy).collect();
+        let all: i64 = moved.iter().map(|row| row.total_ns).sum();
+        let own: Vec<&KernelStat> = moved.into_iter().filter(|row| is_pinned(&row.name)).collect();
+        let ns: i64 = own.iter().map(|row| row.total_ns).sum();
+        let copies = case.on(Line::Copies);
+        if !case.is_device() || copies <= 0.0 || ns == 0 {
+            return Ok(None);
+        }
+        let (copies, kernels) = (copies * ns as f64 / all as f64, case.kernels_ns());
+        let title = match copies > kernels {
+            true => format!(
+                "Copy less between host and device: it takes {} of the time, more than the kernels that could hide it",
+                percent(copies / case.phase.wall_ns as f64)
+            ),
+            false => "Hide copies between host and device behind compute".to_owned(),
+        };
+        let mut evidence = vec![
+            case.row("copies of pinned memory with nothing else running", copies),
+            case.row("kernels to hide them behind", kernels),
+        ];
+        evidence.extend(own.iter().take(3).map(|row| {
+            let copies = things(row.count as i64, "copy", "copies");
+            format!("`{}`: {} in {copies}", row.short_name, time(row.total_ns as f64))
+        }));
+        Ok(Some(Draft {
+            title,
+            gain_ns: Some(Range::new(0.0, copies)),
+            acts_on_ns: copies,
+            comes_first: false,
+            evidence,
+            computed: "up to all of it where the data stays on the device, at most the kernels' time where it is hidden"
+                .to_owned(),
+            change: "Find out what is copied: weights that are being loaded (record later) or offloaded (vLLM: \
+                     --cpu-offload-gb; Accelerate: device_map) belong on the device, inputs of the next step on a stream of \
+                     their own behind this one, with an event before their use"
+                .to_owned(),
+            risk: "What stays on the device takes its memory.".to_owned(),
+        }))
+    }
+}
+
+fn is_pinned(name: &str) -> bool {
+    (name.contains("HtoD") || name.contains("DtoH")) && !name.contains("Pageable")
+}
