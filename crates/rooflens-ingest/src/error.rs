@@ -37,6 +37,14 @@ pub enum IngestError {
         /// What stopped the reader.
         why: String,
     },
+    /// An export of several ranks: its rows cannot be told apart.
+    #[error("{source_name} is an export of {ranks} ranks, which is for viewing only")]
+    SeveralRanks {
+        /// The input, by name.
+        source_name: String,
+        /// How many.
+        ranks: usize,
+    },
     /// A folder without a readable trace.
     #[error("no trace in folder {path}")]
     EmptyFolder {

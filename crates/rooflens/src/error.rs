@@ -514,6 +514,10 @@ fn unreadable(error: &IngestError) -> String {
         IngestError::NoRecords { .. } => {
             "was the profiler stopped and its trace exported? rooflens explain no_records".to_owned()
         }
+        IngestError::SeveralRanks { .. } => {
+            "rooflens analyze DIR, the folder of the traces or the run directory that it was exported from"
+                .to_owned()
+        }
     }
 }
 

@@ -19,6 +19,8 @@ use rooflens_schema::{Interner, Notes, RankTables};
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
 
+pub use kineto::{ANALYSIS_CATEGORY, EXPORT_KEY, Export};
+
 /// A tool's output that can be turned into tables.
 pub trait Format: Sync {
     /// Name: on the command line, in manifests, in the documentation.

@@ -24,7 +24,8 @@ use crate::saved;
 const EXAMPLES: &str = "\
 Examples:
   rooflens export trace.json.gz -o seen.json.gz          open it in https://ui.perfetto.dev
-  rooflens export runs/tp8 -o tp8.json.gz                all ranks of a saved run
+  rooflens analyze seen.json.gz                          the same answers as from trace.json.gz
+  rooflens export runs/tp8 -o tp8.json.gz                all ranks of a saved run, only for viewing
   rooflens export trace.json --model config.json --hardware h100 -o seen.json.gz";
 
 /// Export a trace for the Perfetto UI, with phases, layers and the time ledger
@@ -63,7 +64,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             let stopped = progress::follow(console, input.stored_bytes(), |watch| {
                 job::each_rank(&input, &notes, watch, |rank| writer.rank(rank, &floors).map_err(unwritable))
             })?;
-            writer.finish().and_then(Output::finish).map_err(unwritable)?;
+            writer.finish(&notes.rows()).and_then(Output::finish).map_err(unwritable)?;
             std::fs::rename(&part, &args.output).map_err(unwritable)?;
             Ok(stopped)
         });

@@ -71,6 +71,11 @@ const CODES: &[(&str, &str)] = &[
     ("too_large", "A file is larger than any report of Nsight Compute; it was not read."),
     ("file_passed_over", "Files in the folder that are in no format Rooflens reads."),
     (
+        "exported",
+        "The file is an export for the Perfetto UI of a trace in another format than Kineto's: NVTX ranges, processes \
+         of calls and other rows that Kineto's format has no place for are missing. Analyze the trace itself.",
+    ),
+    (
         "header_not_kept",
         "Keys around the events that are not stored, since they may name people or machines.",
     ),

@@ -11,7 +11,7 @@ use super::{FloorShares, Writer};
 fn exported(tables: &RankTables) -> Vec<Value> {
     let mut writer = Writer::new(Vec::new()).unwrap();
     writer.rank(tables, &FloorShares::new()).unwrap();
-    let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+    let text = String::from_utf8(writer.finish(&[]).unwrap()).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     document["traceEvents"].as_array().unwrap().clone()
 }
@@ -55,6 +55,9 @@ fn slices_nest_even_where_activities_and_operators_do_not() {
             open.push(end);
         }
     }
+    // The second operator reaches beyond the first: it keeps its length, in a process of its own.
+    let ops = |pid: i64| found[&(pid, 1)].clone();
+    assert_eq!((ops(2), ops(3)), (vec![(0, 100), (60, 70)], vec![(50, 150)]));
     let named = |event: &&Value| event["name"] == "thread_name" && event["pid"] == 1;
     let names: Vec<_> =
         events.iter().filter(named).map(|event| event["args"]["name"].as_str().unwrap()).collect();
@@ -78,7 +81,7 @@ fn times_keep_their_nanoseconds() {
     for at in [0, 7, 1_234_567_890_123_456, -1_500] {
         writer.counter(1, "at", at, 0).unwrap();
     }
-    let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+    let text = String::from_utf8(writer.finish(&[]).unwrap()).unwrap();
     for time in ["\"ts\":0.000,", "\"ts\":0.007,", "\"ts\":1234567890123.456,", "\"ts\":-1.500,"] {
         assert!(text.contains(time), "{time} in {text}");
     }

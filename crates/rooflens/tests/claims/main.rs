@@ -9,6 +9,7 @@ mod cost;
 mod first_use;
 mod fit;
 mod floors;
+mod formats;
 mod kernels;
 mod pages;
 mod ranks;

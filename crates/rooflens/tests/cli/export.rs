@@ -33,6 +33,11 @@ fn an_export_has_the_ledger_of_every_device() {
         .filter(|event| event["ph"] == "X" && tracks.contains(&(event["pid"].clone(), event["tid"].clone())));
     let shown: i64 = slices.map(|event| (event["dur"].as_f64().unwrap() * 1000.0).round() as i64).sum();
     assert_eq!(shown, ledger["wall_ns"].as_i64().unwrap());
+    // Rows of several ranks cannot be told apart: such an export is refused, not read as one rank.
+    let output = rooflens(&["analyze", &packed]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(5), "{told}");
+    assert!(told.contains("an export of 2 ranks") && told.contains("\nhint: rooflens analyze"), "{told}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use rooflens_schema::tables::{
 use rooflens_schema::{Interner, NameId, Opt};
 
 use super::args::{Args, Wanted};
+use super::export::ANALYSIS_CATEGORY;
 use super::scan::{Cursor, Raw, Stop, unescape};
 use crate::formats::narrow;
 
@@ -91,10 +92,15 @@ enum Category {
     Instant,
     Flow,
     Span,
+    /// Added by `rooflens export`.
+    Analysis,
     /// No `cat` at all: metadata, or not seen yet.
     Absent,
     Unread,
 }
+
+/// As bytes, for the match.
+const ANALYSIS: &[u8] = ANALYSIS_CATEGORY.as_bytes();
 
 impl Category {
     /// The names of torch 1.8 to 2.15, and of its CUDA, ROCm, XPU, MTIA and other back ends.
@@ -122,13 +128,14 @@ impl Category {
             b"cpu_instant_event" => Category::Instant,
             b"ac2g" | b"async_cpu_to_gpu" | b"async_gpu" | b"fwdbwd" => Category::Flow,
             b"Trace" => Category::Span,
+            ANALYSIS => Category::Analysis,
             _ => Category::Unread,
         }
     }
 
     fn wanted(self) -> Wanted {
         match self {
-            Category::Activity(_) | Category::Mtia => Wanted::Activity,
+            Category::Activity(_) | Category::Mtia | Category::DeviceAnnotation => Wanted::Activity,
             Category::Op => Wanted::Op,
             Category::Api => Wanted::Ids,
             Category::Instant => Wanted::Memory,
@@ -192,6 +199,9 @@ impl<'n> EventReader<'n> {
         }
         .unwrap_or_default();
 
+        if category == Category::Analysis {
+            return Ok(());
+        }
         self.rows.counts.events += 1;
         let fact = Fact { name, pid, tid, ts, dur, args };
         match (phase, category) {
@@ -259,17 +269,18 @@ impl<'n> EventReader<'n> {
             }
             Category::Annotation | Category::DeviceAnnotation => {
                 let on_device = category == Category::DeviceAnnotation;
+                let (device, stream) = (fact.args.device.or(fact.pid), fact.args.stream.or(fact.tid));
                 let name_id = self.name(fact.name);
                 let source = if on_device { PhaseSource::DeviceAnnotation } else { PhaseSource::Annotation };
                 self.rows.phases.push(PhaseRow {
-                    tid: Opt::some(tid),
-                    device: on_device.then(|| narrow(fact.pid.unwrap_or(0))).into(),
+                    tid: Opt::some(stream.unwrap_or(0)),
+                    device: on_device.then(|| narrow(device.unwrap_or(0))).into(),
                     ..PhaseRow::new(source, ts_ns, dur_ns, name_id)
                 });
             }
             // The whole recording as one event: it only widens the extent.
             Category::Span => {}
-            Category::Instant | Category::Flow | Category::Absent | Category::Unread => {
+            Category::Instant | Category::Flow | Category::Analysis | Category::Absent | Category::Unread => {
                 self.unread(category_name)
             }
         }

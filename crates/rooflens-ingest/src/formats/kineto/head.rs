@@ -7,6 +7,7 @@ use rooflens_schema::tables::{DeviceRow, Devices};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::export::{EXPORT_KEY, Export};
 use super::scan::{Cursor, Stop, unescape};
 
 /// Versions and switches that are kept.
@@ -40,6 +41,8 @@ pub struct Head {
     pub backend: Option<String>,
     /// Kept versions and switches.
     pub properties: Vec<(String, String)>,
+    /// Where the file is an export: of what.
+    pub export: Option<Export>,
     /// Keys that were not kept.
     pub dropped: Vec<String>,
     /// Keys whose value could not be understood.
@@ -103,6 +106,7 @@ impl Head {
         let understood = match key {
             "baseTimeNanoseconds" => serde_json::from_slice(value).map(|ns| self.base_time_ns = Some(ns)),
             "distributedInfo" => serde_json::from_slice(value).map(|job| self.take_job(job)),
+            EXPORT_KEY => serde_json::from_slice(value).map(|export| self.export = Some(export)),
             "deviceProperties" => serde_json::from_slice(value).map(|devices| self.take_devices(devices)),
             _ if KEPT.contains(&key) => serde_json::from_slice::<Value>(value).map(|value| {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -6,10 +6,12 @@
 //! * `block`: cutting the events into blocks, reading one, going on after damage.
 //! * `pipeline`: reading, cutting, parsing and joining on all cores.
 //! * `head`: what stands around the events.
+//! * `export`: what `rooflens export` adds to a trace.
 
 mod args;
 mod block;
 mod event;
+mod export;
 mod head;
 mod pipeline;
 mod scan;
@@ -21,6 +23,7 @@ use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage, TraceMeta};
 use crate::artefact::{Artefact, Probe, STOPPED};
 use crate::error::IngestError;
 use crate::formats::Format;
+pub use export::{ANALYSIS_CATEGORY, EXPORT_KEY, Export};
 use pipeline::{Contents, NoEvents};
 
 /// The format.
@@ -58,6 +61,9 @@ impl Format for Kineto {
             NoEvents::Head(why) => no_records(why.to_owned()),
             NoEvents::Io(error) => no_records(error.to_string()),
         })?;
+        if let Some(export) = contents.head.export.as_ref().filter(|export| export.ranks > 1) {
+            return Err(IngestError::SeveralRanks { source_name: source, ranks: export.ranks });
+        }
         tell(&contents, &source, notes);
         let Contents { head, rows, .. } = contents;
         if rows.counts.events == 0 {
@@ -146,6 +152,10 @@ fn tell(contents: &Contents, source: &str, notes: &Notes) {
             count,
             message,
         );
+    }
+    if let Some(export) = &head.export {
+        // Its keys are the ones that the first reader kept.
+        return export.tell(source, notes);
     }
     if !head.dropped.is_empty() {
         let message = format!(

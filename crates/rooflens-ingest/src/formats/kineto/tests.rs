@@ -204,6 +204,32 @@ fn marks_of_an_mtia_queue_are_no_work() {
 }
 
 #[test]
+fn an_export_is_read_as_its_trace() {
+    let added = kernel("ledger", "0", "9").replace(r#""cat": "kernel""#, r#""cat": "rooflens""#);
+    let counter = r#"{"ph": "C", "cat": "rooflens", "name": "queue depth", "pid": 1, "tid": 0, "ts": 0, "args": {"value": 1}}"#;
+    let annotation =
+        kernel("decode", "1", "2").replace(r#""cat": "kernel""#, r#""cat": "gpu_user_annotation""#);
+    let note = r#"{"stage": "ingest", "severity": "data_loss", "code": "truncated", "source": "a", "count": 1, "message": ""}"#;
+    let key = |ranks: i32, format: &str| {
+        format!(
+            r#"{{"displayTimeUnit": "ns", "rooflens": {{"ranks": {ranks}, "format": "{format}", "notes": [{note}]}}, "#
+        )
+    };
+    let text = trace(&[added, counter.to_owned(), annotation, kernel("a", "1", "2")]);
+    let (tables, notes) = read_text(&text.replacen('{', &key(1, "kineto"), 1));
+    let tables = tables.unwrap();
+    assert_eq!((tables.meta.events, tables.kernels.len(), tables.meta.last_ns), (2, 1, 2000));
+    // The process of an annotation in an export is a number of tracks, not its device.
+    let annotation = tables.phases.row(0).unwrap();
+    assert_eq!((annotation.device.get(), annotation.tid.get()), (Some(1), Some(7)));
+    assert_eq!(notes, ["data_loss truncated 1"]);
+    let (_, notes) = read_text(&text.replacen('{', &key(1, "nsys"), 1));
+    assert_eq!(notes, ["data_loss truncated 1", "warning exported 1"]);
+    let (tables, _) = read_text(&text.replacen('{', &key(2, "kineto"), 1));
+    assert!(matches!(tables, Err(IngestError::SeveralRanks { ranks: 2, .. })));
+}
+
+#[test]
 fn metadata_in_front_does_not_mislead_the_cutter() {
     // The profiler writes metadata first, with other keys in front than the events that follow.
     let metadata =
