@@ -12,6 +12,7 @@ mod floors;
 mod kernels;
 mod pages;
 mod ranks;
+mod shapes;
 mod steps;
 
 use std::path::{Path, PathBuf};
