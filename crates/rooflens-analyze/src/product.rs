@@ -11,6 +11,19 @@ pub struct Product {
     pub heads: Option<(u64, u64)>,
     /// Of attention: elements of keys and values.
     pub kv_elements: u128,
+    /// What it must read and write; none where shapes do not tell.
+    pub operands: Option<Operands>,
+}
+
+/// Elements that a product reads and writes if each moves once. A bias, scales and masks are not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operands {
+    /// Place of the first of them among the operator's inputs; the others follow it.
+    pub first: usize,
+    /// Elements of each input that is multiplied; 0 where there are only two.
+    pub read: [u128; 3],
+    /// Elements of the result.
+    pub written: u128,
 }
 
 /// The product that an operator makes; none where it makes none. `dims` is what Kineto has as `Input Dims`.
@@ -29,14 +42,33 @@ pub fn product(operator: &str, dims: &str) -> Option<Product> {
     Some(formula(&tensors).unwrap_or_default())
 }
 
+/// Whether an operator makes a product.
+#[must_use]
+pub fn is_product(operator: &str) -> bool {
+    product(operator, "").is_some()
+}
+
+/// The sizes of what is multiplied, for people: `[39,256]x[256,128]`. All shapes as they are where they do not tell
+/// what is multiplied.
+#[must_use]
+pub fn sizes(dims: &str, operands: Option<&Operands>) -> String {
+    let factors = || {
+        let tensors = tensors(dims)?;
+        let first = operands?.first;
+        let words = |tensor: &Tensor| tensor.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        Some(format!("[{}]x[{}]", words(tensors.get(first)?), words(tensors.get(first + 1)?)))
+    };
+    factors().unwrap_or_else(|| dims.to_owned())
+}
+
 type Tensor = Vec<u64>;
 type Formula = fn(&[Tensor]) -> Option<Product>;
 
 const FORMULAS: &[(&[&str], Formula)] = &[
-    (&["mm", "_scaled_mm", "_int_mm"], |t| matrix(t.first()?, t.get(1)?)),
-    (&["addmm"], |t| matrix(t.get(1)?, t.get(2)?)),
-    (&["bmm"], |t| batched(t.first()?, t.get(1)?)),
-    (&["baddbmm"], |t| batched(t.get(1)?, t.get(2)?)),
+    (&["mm", "_scaled_mm", "_int_mm"], |t| matrix(t, 0)),
+    (&["addmm"], |t| matrix(t, 1)),
+    (&["bmm"], |t| batched(t, 0)),
+    (&["baddbmm"], |t| batched(t, 1)),
     (&["matmul"], |t| matmul(t.first()?, t.get(1)?)),
     (&["linear"], |t| linear(t.first()?, t.get(1)?)),
     (&["_grouped_mm", "_scaled_grouped_mm"], |t| grouped(t.first()?, t.get(1)?)),
@@ -69,22 +101,40 @@ fn flops(factors: impl IntoIterator<Item = u64>) -> Option<u128> {
     times(factors)?.checked_mul(2)
 }
 
-fn matrix(a: &[u64], b: &[u64]) -> Option<Product> {
-    let (&[m, k], &[inner, n]) = (a, b) else { return None };
-    (k == inner).then(|| Product { flops: flops([m, k, n]), matrix: Some((k, n)), ..Product::default() })
+/// What two inputs from `first` on and a result have in all.
+fn operands(first: usize, inputs: [&[u64]; 2], written: Option<u128>) -> Option<Operands> {
+    let elements = |tensor: &[u64]| times(tensor.iter().copied());
+    Some(Operands { first, read: [elements(inputs[0])?, elements(inputs[1])?, 0], written: written? })
 }
 
-fn batched(a: &[u64], b: &[u64]) -> Option<Product> {
-    let (&[batch, m, k], &[others, inner, n]) = (a, b) else { return None };
-    (batch == others && k == inner).then(|| Product { flops: flops([batch, m, k, n]), ..Product::default() })
+fn matrix(tensors: &[Tensor], first: usize) -> Option<Product> {
+    let (a, b) = (tensors.get(first)?, tensors.get(first + 1)?);
+    let (&[m, k], &[inner, n]) = (a.as_slice(), b.as_slice()) else { return None };
+    (k == inner).then(|| Product {
+        flops: flops([m, k, n]),
+        matrix: Some((k, n)),
+        operands: operands(first, [a, b], times([m, n])),
+        ..Product::default()
+    })
+}
+
+fn batched(tensors: &[Tensor], first: usize) -> Option<Product> {
+    let (a, b) = (tensors.get(first)?, tensors.get(first + 1)?);
+    let (&[batch, m, k], &[others, inner, n]) = (a.as_slice(), b.as_slice()) else { return None };
+    (batch == others && k == inner).then(|| Product {
+        flops: flops([batch, m, k, n]),
+        operands: operands(first, [a, b], times([batch, m, n])),
+        ..Product::default()
+    })
 }
 
 fn linear(x: &[u64], weight: &[u64]) -> Option<Product> {
     let (&[n, k], (&last, rows)) = (weight, x.split_last()?) else { return None };
     let rows = rows.iter().copied();
     (last == k).then(|| Product {
-        flops: flops(rows.chain([k, n])),
+        flops: flops(rows.clone().chain([k, n])),
         matrix: Some((k, n)),
+        operands: operands(0, [x, weight], times(rows.chain([n]))),
         ..Product::default()
     })
 }
@@ -105,10 +155,15 @@ fn matmul(a: &[u64], b: &[u64]) -> Option<Product> {
         (one, _) => one,
     });
     let shared = right.is_empty().then_some((k, n));
-    Some(Product { flops: flops(batch.chain([m, k, n])), matrix: shared, ..Product::default() })
+    Some(Product {
+        flops: flops(batch.clone().chain([m, k, n])),
+        matrix: shared,
+        operands: operands(0, [&a, &b], times(batch.chain([m, n]))),
+        ..Product::default()
+    })
 }
 
-/// Rows that are dealt out to matrices: each goes to one of them.
+/// Rows that are dealt out to matrices: each goes to one of them. Which matrices are read is not told by shapes.
 fn grouped(rows: &[u64], matrices: &[u64]) -> Option<Product> {
     let (&[m, k], &[_, inner, n]) = (rows, matrices) else { return None };
     (k == inner).then(|| Product { flops: flops([m, k, n]), matrix: Some((k, n)), ..Product::default() })
@@ -120,12 +175,15 @@ fn attention(tensors: &[Tensor], (heads, tokens): (usize, usize)) -> Option<Prod
         return None;
     }
     let width = q[3].checked_add(v[3])?;
-    let kv = |t: &Tensor| times([t[0], t[heads], t[tokens], t[3]]);
+    let elements = |t: &Tensor| times([t[0], t[heads], t[tokens], t[3]]);
+    let read = [elements(q)?, elements(k)?, elements(v)?];
+    let written = times([q[0], q[heads], q[tokens], v[3]])?;
     Some(Product {
         flops: flops([q[0], q[heads], q[tokens], k[tokens], width]),
         matrix: None,
         heads: Some((q[heads], k[heads])),
-        kv_elements: kv(k)?.checked_add(kv(v)?)?,
+        kv_elements: read[1].checked_add(read[2])?,
+        operands: Some(Operands { first: 0, read, written }),
     })
 }
 
@@ -137,7 +195,8 @@ fn convolution(input: &[u64], weight: &[u64]) -> Option<Product> {
     (size == kernel).then(|| {
         let matrix = times(weight[1..].iter().copied()).and_then(|k| Some((u64::try_from(k).ok()?, filters)));
         let all = [images, filters, depth].into_iter().chain(kernel.iter().copied());
-        Product { flops: flops(all), matrix, ..Product::default() }
+        let operands = operands(0, [input, weight], times([images, filters]));
+        Product { flops: flops(all), matrix, operands, ..Product::default() }
     })
 }
 
@@ -153,6 +212,38 @@ fn tensors(dims: &str) -> Option<Vec<Tensor>> {
         found.push(words.map(number).collect::<Option<Tensor>>()?);
     }
     Some(found)
+}
+
+/// An element type of a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Element {
+    /// Its name in the catalogs, as `bf16`.
+    pub format: &'static str,
+    /// Width in memory.
+    pub bytes: u128,
+}
+
+/// The type of the input at `place`, by what Kineto has as `Input type`; none where it is not told or not known.
+///
+/// ```
+/// use rooflens_analyze::product::element;
+/// assert_eq!(element(r#"["c10::BFloat16","float"]"#, 0).unwrap().format, "bf16");
+/// assert_eq!(element(r#"["c10::BFloat16","Scalar"]"#, 1), None);
+/// ```
+#[must_use]
+pub fn element(dtypes: &str, place: usize) -> Option<Element> {
+    let inner = dtypes.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let word = inner.split(',').nth(place)?.trim().trim_matches('"');
+    let (format, bytes) = match word {
+        "float" => ("fp32", 4),
+        "c10::BFloat16" => ("bf16", 2),
+        "c10::Half" => ("fp16", 2),
+        "double" => ("fp64", 8),
+        "signed char" => ("int8", 1),
+        word if word.starts_with("c10::Float8_e4m3") || word.starts_with("c10::Float8_e5m2") => ("fp8", 1),
+        _ => return None,
+    };
+    Some(Element { format, bytes })
 }
 
 /// Whether every tensor among an operator's inputs is of 32 bits, as Kineto writes them:
@@ -201,8 +292,38 @@ mod tests {
             matrix: None,
             heads: Some((4, 2)),
             kv_elements: 2 * 39 * 128,
+            operands: Some(Operands {
+                first: 0,
+                read: [4 * 39 * 64, 2 * 39 * 64, 2 * 39 * 64],
+                written: 4 * 39 * 64,
+            }),
         };
         assert_eq!(found, Some(expected));
+    }
+
+    #[test]
+    fn elements_by_hand() {
+        let moved = |operator: &str, dims: &str| {
+            product(operator, dims)
+                .and_then(|product| product.operands)
+                .map(|operands| (operands.first, operands.read, operands.written))
+        };
+        assert_eq!(moved("aten::mm", "[[3, 4], [4, 8]]"), Some((0, [12, 32, 0], 24)));
+        assert_eq!(moved("aten::addmm", "[[8], [3, 4], [4, 8], [], []]"), Some((1, [12, 32, 0], 24)));
+        assert_eq!(moved("aten::bmm", "[[5, 3, 4], [5, 4, 8]]"), Some((0, [60, 160, 0], 120)));
+        assert_eq!(moved("aten::linear", "[[2, 3, 4], [8, 4], []]"), Some((0, [24, 32, 0], 48)));
+        assert_eq!(moved("aten::matmul", "[[2, 1, 3, 4], [6, 4, 8]]"), Some((0, [24, 192, 0], 2 * 6 * 24)));
+        assert_eq!(moved("aten::conv2d", "[[2, 3, 7, 7], [5, 3, 7, 7]]"), Some((0, [294, 735, 0], 10)));
+        assert_eq!(moved("aten::_grouped_mm", "[[39, 64], [8, 64, 32], [8]]"), None);
+    }
+
+    #[test]
+    fn sizes_for_people() {
+        let shown = |operator: &str, dims: &str| {
+            sizes(dims, product(operator, dims).and_then(|product| product.operands).as_ref())
+        };
+        assert_eq!(shown("aten::addmm", "[[8], [3, 4], [4, 8], [], []]"), "[3,4]x[4,8]");
+        assert_eq!(shown("aten::mm", "[[3, 4], [5, 8]]"), "[[3, 4], [5, 8]]");
     }
 
     #[test]
@@ -223,6 +344,12 @@ mod tests {
 
     #[test]
     fn types_as_kineto_writes_them() {
+        let formats = |dtypes: &str| [0, 1].map(|place| element(dtypes, place).map(|element| element.format));
+        assert_eq!(formats(r#"["c10::Half","signed char"]"#), [Some("fp16"), Some("int8")]);
+        assert_eq!(formats("[c10::Float8_e4m3fnuz, c10::Float8_e5m2]"), [Some("fp8"), Some("fp8")]);
+        // Two of these share a byte, so that shapes do not tell how many there are.
+        assert_eq!(formats(r#"["c10::Float4_e2m1fn_x2",""]"#), [None, None]);
+        assert_eq!(formats(""), [None, None]);
         assert!(is_fp32(r#"["float", "float", ""]"#));
         assert!(is_fp32(r#"["float", "float", "float", "Scalar", "Scalar"]"#));
         assert!(!is_fp32(r#"["c10::BFloat16", "c10::BFloat16"]"#));

@@ -124,6 +124,10 @@ pub enum Table {
     RooflineKernels,
     /// The same by layer.
     RooflineLayers,
+    /// Matmuls by recorded shapes, with what they achieved.
+    RooflineShapes,
+    /// The same by kernel.
+    RooflineShapeKernels,
 }
 
 impl Table {
@@ -138,6 +142,8 @@ impl Table {
         Table::RooflineOperators,
         Table::RooflineKernels,
         Table::RooflineLayers,
+        Table::RooflineShapes,
+        Table::RooflineShapeKernels,
     ];
 
     /// Its name.
@@ -152,6 +158,8 @@ impl Table {
             Table::RooflineOperators => "roofline_operators",
             Table::RooflineKernels => "roofline_kernels",
             Table::RooflineLayers => "roofline_layers",
+            Table::RooflineShapes => "roofline_shapes",
+            Table::RooflineShapeKernels => "roofline_shape_kernels",
         }
     }
 

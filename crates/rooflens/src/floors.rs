@@ -16,7 +16,7 @@ use rooflens_schema::tables::PhaseKind;
 use crate::cost::amount::whole;
 use crate::cost::files;
 use crate::error::CliError;
-use crate::project;
+use crate::{project, trace_device};
 
 /// What is known of what ran, besides the trace.
 #[derive(clap::Args, Default)]
@@ -74,12 +74,8 @@ impl Args {
         if let Some(reason) = setup.parallel.fault(model.depth) {
             return Err(CliError::NoFloor { reason });
         }
-        let in_trace = findings.get::<rooflens_analyze::analyses::Devices>();
-        let in_trace = in_trace.and_then(|devices| devices.0.iter().find_map(|device| device.name.clone()));
-        let Some(name) = self.hardware.clone().or(in_trace) else {
-            let reason = "the trace does not name its device: --hardware names it".to_owned();
-            return Err(CliError::NoFloor { reason });
-        };
+        let name = trace_device::device_name(findings, self.hardware.as_deref())
+            .map_err(|reason| CliError::NoFloor { reason })?;
         let device = files::Devices::read(&project::hardware())?.find(&name)?.clone();
         Ok(Some(Known { blueprint, model, name: name_of(path), setup, device }))
     }

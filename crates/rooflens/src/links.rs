@@ -1,25 +1,20 @@
 //! The links of the device that a trace ran on, for its collectives.
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{Communication, Devices, Link};
+use rooflens_analyze::analyses::{Communication, Link};
 use rooflens_cost::hardware::Device;
 
 use crate::cost::files;
-use crate::project;
+use crate::{project, trace_device};
 
 const GB: f64 = 1e9;
 
 /// Compares collectives with the links of the device: the one that is named, else the one of the trace. Where there
 /// is none, the findings say why.
 pub fn join(findings: &mut Findings, named: Option<&str>) {
-    let in_trace = || {
-        let devices = findings.get::<Devices>()?;
-        devices.0.iter().find_map(|device| device.name.clone()).filter(|name| !name.trim().is_empty())
-    };
-    let name = named.map(str::to_owned).or_else(in_trace);
+    let name = trace_device::device_name(findings, named);
     let Some(communication) = findings.get_mut::<Communication>() else { return };
-    let Some(name) = name else { return };
-    match link_of(&name) {
+    match name.and_then(|name| link_of(&name)) {
         Ok(link) => communication.compare_with(link),
         Err(reason) => communication.without_link(reason),
     }

@@ -39,6 +39,7 @@ mod kernels;
 mod links;
 mod monitor;
 mod output;
+mod peaks;
 mod perfetto;
 mod progress;
 mod project;
@@ -47,6 +48,7 @@ mod run;
 mod saved;
 mod shell;
 mod table;
+mod trace_device;
 mod trend;
 
 use std::process::ExitCode;

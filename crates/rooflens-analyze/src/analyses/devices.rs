@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use rooflens_schema::RankTables;
+use rooflens_schema::tables::{self, DeviceRow};
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
@@ -25,6 +26,14 @@ pub struct DeviceTime {
     pub device: i32,
     /// Device name, where the trace gives one.
     pub name: Option<String>,
+    /// Compute capability or architecture, as `9.4` or `gfx942`, where the trace gives it.
+    pub architecture: Option<String>,
+    /// Streaming multiprocessors or compute units, where the trace gives them.
+    pub compute_units: Option<i32>,
+    /// Size of its memory, where the trace gives it.
+    pub memory_bytes: Option<i64>,
+    /// The device that these three tell, where the trace gives no name.
+    pub recognised: Option<Recognised>,
     /// From the start of its first activity to the end of its last.
     pub span_ns: i64,
     /// Time with at least one activity.
@@ -49,6 +58,15 @@ pub struct DeviceTime {
     pub streams: usize,
     /// Busy share over time, for a chart.
     pub timeline: Timeline,
+}
+
+/// A device that was recognised without a name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Recognised {
+    /// Its name in the catalog.
+    pub device: String,
+    /// What it was recognised by, in words.
+    pub by: String,
 }
 
 /// Shares of equal slices of the device's span.
@@ -79,6 +97,9 @@ activities at once count once. busy_ns = compute_ns + exposed_communication_ns +
 - `hidden_communication_ns`: communication_ns - exposed_communication_ns.
 - `copy_ns`: time with at least one copy or fill by the driver (kinds memcpy and memset).
 - `exposed_copy_ns`: the part of it with neither compute nor communication running.
+- `name`, `architecture`, `compute_units`, `memory_bytes`: what the trace says of the device; where it lists none of
+  this number, what it says of all that it lists, if they are alike. Where it gives no name,
+  `recognised` is the only device of the catalog with this architecture, number of units and size of memory.
 - `timeline`: compute, exposed communication and exposed copies as shares of each of up to 120 equal
   slices of the span.
 ";
@@ -158,12 +179,15 @@ fn device_time(tables: &RankTables, roles: &Roles<'_>, rows: Range<usize>) -> De
     let exposed_copy_ns = interval::total_length(&exposed_copy);
     let busy_ns = interval::total_length(&kernel_time).saturating_add(exposed_copy_ns);
     let device = kernels.device[rows.start];
-    let described = tables.devices.device.iter().position(|&index| index == device);
-    let name = described.map(|row| tables.devices.name[row].clone()).filter(|name| !name.is_empty());
+    let told = described(&tables.devices, device);
     DeviceTime {
         rank: tables.rank,
         device,
-        name,
+        name: told.as_ref().map(|told| told.name.clone()).filter(|name| !name.trim().is_empty()),
+        compute_units: told.as_ref().and_then(|told| told.units.get()),
+        memory_bytes: told.as_ref().and_then(|told| told.memory_bytes.get()),
+        architecture: told.and_then(|told| told.architecture),
+        recognised: None,
         span_ns,
         busy_ns,
         idle_ns: span_ns - busy_ns,
@@ -178,6 +202,20 @@ fn device_time(tables: &RankTables, roles: &Roles<'_>, rows: Range<usize>) -> De
         streams: kernels.stream[rows].chunk_by(|a, b| a == b).count(),
         timeline: timeline((first, last), &compute, &exposed_communication, &exposed_copy),
     }
+}
+
+/// What the trace says of a device. ROCm numbers devices behind the processors in kernels, but from 0 in the header:
+/// where none has the index, all that are listed stand for it if they are alike.
+fn described(listed: &tables::Devices, device: i32) -> Option<DeviceRow> {
+    if let Some(row) = listed.device.iter().position(|&index| index == device) {
+        return listed.row(row);
+    }
+    let properties = |row: usize| {
+        let row = listed.row(row)?;
+        Some((row.name, row.memory_bytes.get(), row.units.get(), row.architecture))
+    };
+    let are_alike = (1..listed.len()).all(|row| properties(row) == properties(0));
+    listed.row(0).filter(|_| are_alike)
 }
 
 fn timeline(
@@ -237,6 +275,30 @@ mod tests {
         // [99,102) has 1 ns of compute and 2 of exposed communication.
         let at = |part: &[f32]| (part[33] * 3.0).round() as i32;
         assert_eq!((at(&row.timeline.compute), at(&row.timeline.communication)), (1, 2));
+    }
+
+    #[test]
+    fn devices_that_are_listed_under_other_numbers() {
+        let name_of = |listed: &[(i32, &str)]| {
+            let mut sample = Sample::new(0);
+            sample.kernel(2, 7, 0, 100, "gemm", "gemm");
+            for (device, name) in listed {
+                let (device, name) = (*device, (*name).to_owned());
+                let (memory_bytes, units) = (Some(206_141_652_992).into(), Some(304).into());
+                let architecture = Some("9.4".to_owned());
+                sample.tables.devices.push(DeviceRow { device, name, memory_bytes, units, architecture });
+            }
+            let found = findings(&[sample.tables]);
+            let row = &found.get::<Devices>().expect("activity").0[0];
+            (row.name.clone(), row.compute_units)
+        };
+        let named = |name: &str| (Some(name.to_owned()), Some(304));
+        assert_eq!(name_of(&[(0, "a"), (2, "b")]), named("b"));
+        assert_eq!(name_of(&[(0, "a"), (1, "a")]), named("a"));
+        assert_eq!(name_of(&[(0, "")]), (None, Some(304)));
+        // Which of these it is nobody knows.
+        assert_eq!(name_of(&[(0, "a"), (1, "b")]), (None, None));
+        assert_eq!(name_of(&[]), (None, None));
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod parts;
 mod phases;
 mod products;
 mod server_metrics;
+mod shape_rates;
 mod stragglers;
 mod trace;
 mod verdict;
@@ -29,7 +30,7 @@ mod verdict;
 pub use classes::{ClassStat, Classes};
 pub use comm_calls::{CommCalls, CommSize};
 pub use communication::{CollectiveStat, Communication, Link, RankWait};
-pub use devices::{DeviceTime, Devices, Timeline};
+pub use devices::{DeviceTime, Devices, Recognised, Timeline};
 pub use engine_layers::{EngineLayer, EngineLayers, LayerGroup};
 pub use frames::{FrameStat, Frames};
 pub use gaps::{GapExample, GapHost, GapStat, Gaps};
@@ -50,6 +51,7 @@ pub use parts::{PartStat, Parts, PartsOfPhase};
 pub use phases::{Extent, FlawedSteps, PhaseExample, PhaseRole, PhaseStat, Phases};
 pub use products::{ProductStat, Products};
 pub use server_metrics::{DeviceMetrics, Gauge, ModelMetrics, Over, ServerMetrics};
+pub use shape_rates::{DevicePeaks, Rate, ShapeKernel, ShapeKernelRate, ShapeRate, ShapeRates};
 pub use stragglers::{Excess, Straggler, Stragglers};
 pub use trace::Trace;
 pub use verdict::{Claim, Verdict};
@@ -103,6 +105,7 @@ pub const ALL: &[&dyn Analysis] = &[
     &modules::ModulesAnalysis,
     &parts::PartsAnalysis,
     &products::ProductsAnalysis,
+    &shape_rates::ShapeRatesAnalysis,
     &frames::FramesAnalysis,
     &memory::MemoryAnalysis,
     &comm_calls::CommCallsAnalysis,

@@ -16,6 +16,12 @@ fn launches(library: &str) -> &'static [&'static str] {
 /// Kernels that a call launches beside the one that multiplies.
 const BESIDE: &[&str] =
     &["splitKreduce", "cublasSplitKParams", "cublasTransposeParams", "reduce_1Block_kernel", "PostGSU"];
+
+/// Whether a kernel only prepares or merges what another multiplies.
+pub(crate) fn is_beside(name: &str) -> bool {
+    BESIDE.iter().any(|word| name.contains(word))
+}
+
 /// Longer patterns are not looked for: each start of the pattern is tried.
 const LONGEST_PATTERN: usize = 4096;
 
@@ -103,7 +109,7 @@ fn multiplying(tables: &RankTables, libraries: &[&str]) -> Result<Vec<usize>, St
             dim.row(row as usize).is_some_and(|row| {
                 matches!(row.class.as_str(), "gemm" | "gemv")
                     && row.library.as_deref().is_some_and(|library| libraries.contains(&library))
-                    && !BESIDE.iter().any(|word| row.name.contains(word))
+                    && !is_beside(&row.name)
             })
         })
         .collect();

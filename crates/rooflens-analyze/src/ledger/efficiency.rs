@@ -81,9 +81,9 @@ pub(crate) struct Sum {
     pub floor_ns: f64,
     pub flops: f64,
     pub bytes: f64,
-    compute_ns: f64,
-    memory_ns: f64,
-    count: usize,
+    pub compute_ns: f64,
+    pub memory_ns: f64,
+    pub count: usize,
 }
 
 impl Sum {

@@ -11,6 +11,7 @@ mod file;
 mod files;
 mod measured;
 mod peaks;
+mod recognise;
 #[cfg(test)]
 mod tests;
 
@@ -19,3 +20,4 @@ pub use device::{Confidence, Device, Kind, Provenance, Provenances};
 pub use error::HardwareError;
 pub use measured::Measured;
 pub use peaks::{Peak, Peaks, Rate};
+pub use recognise::Properties;

@@ -200,7 +200,7 @@ fn names_in_use_are_found() {
         ("RTX 4090 24GB", "NVIDIA GeForce RTX 4090|rtx4090|4090|10de:2684"),
         ("RTX 5090 32GB", "NVIDIA GeForce RTX 5090"),
         ("RTX PRO 6000 Blackwell Server Edition 96GB", "NVIDIA RTX PRO 6000 Blackwell Server Edition"),
-        ("MI300X 192GB", "AMD Instinct MI300X|mi300x|1002:74a1"),
+        ("MI300X 192GB", "AMD Instinct MI300X|AMD Instinct MI300X VF|mi300x|1002:74a1"),
         ("MI250X GCD 64GB", "AMD Instinct MI250X"),
         ("TPU v5e", "tpu-v5e|TPU v5 lite"),
         ("Apple M4 Max (40-core GPU)", "m4-max|Apple M4 Max"),

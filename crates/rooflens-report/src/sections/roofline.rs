@@ -1,7 +1,10 @@
-//! How near kernels came to what the device can do: by class, operator of the model, kernel and layer.
+//! How near kernels came to what the device can do: by class, operator of the model, kernel and layer; and by the
+//! recorded shapes of the trace's own operators, where no model was given.
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{ClassLedger, LayerTime, Ledger, PhaseLedger};
+use rooflens_analyze::analyses::{
+    ClassLedger, LayerTime, Ledger, PhaseLedger, Rate, ShapeKernelRate, ShapeRate, ShapeRates,
+};
 use rooflens_analyze::ledger::{Achieved, KernelTime, OperatorTime};
 
 use crate::block::{Block, Cell, Column, Field, Level, Table};
@@ -18,51 +21,86 @@ impl Section for RooflineSection {
         "Roofline"
     }
     fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let Some(ledger) = findings.get::<Ledger>() else { return vec![] };
-        let phases: Vec<&PhaseLedger> =
-            ledger.phases.iter().filter(|phase| !phase.operators.is_empty()).collect();
-        let Some(source) = ledger.floor_of.as_ref().filter(|_| !phases.is_empty()) else { return vec![] };
-        if detail.is_screen() {
-            // The phase with the most time stands for all; the page has the others.
-            return vec![
-                Block::Text(format!("{} of {} on {}", words(phases[0].phase), source.model, source.device)),
-                Block::Table(classes(phases[0], detail.rows())),
-            ];
-        }
-        let mut blocks = vec![Block::Text(format!(
-            "Work and lower bounds are those of {} on {}, at the sizes of the trace's own steps. Each operator \
-             of the model is matched with the kernels that do it, in the order of execution.",
-            source.model, source.device
-        ))];
-        for phase in phases {
-            blocks.push(Block::Heading(format!(
-                "{}: {}",
-                words(phase.phase),
-                format::plural(phase.steps as i64, "step")
-            )));
-            blocks.push(Block::Table(classes(phase, detail.rows())));
-            blocks.push(Block::Table(Table::new(
-                "roofline_operators",
-                OPERATORS,
-                &phase.operators,
-                detail.rows(),
-            )));
-            blocks.push(Block::Table(Table::new("roofline_kernels", KERNELS, &phase.kernels, detail.rows())));
-            blocks.push(Block::Table(Table::new(
-                "roofline_layers",
-                LAYERS,
-                &phase.model_layers,
-                detail.rows(),
-            )));
-            if phase.missing_floor_ns > 0.0 {
-                blocks.push(Block::Text(format!(
-                    "Operators with a lower bound of {} in total have no kernel of their own: they run inside others.",
-                    format::time(phase.missing_floor_ns)
-                )));
-            }
+        let mut blocks = of_model(findings, detail);
+        // On one screen what a model says stands for what shapes say.
+        if blocks.is_empty() || !detail.is_screen() {
+            blocks.extend(of_shapes(findings, detail));
         }
         blocks
     }
+}
+
+/// By the operators of a model, where one was given.
+fn of_model(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(ledger) = findings.get::<Ledger>() else { return vec![] };
+    let phases: Vec<&PhaseLedger> =
+        ledger.phases.iter().filter(|phase| !phase.operators.is_empty()).collect();
+    let Some(source) = ledger.floor_of.as_ref().filter(|_| !phases.is_empty()) else { return vec![] };
+    if detail.is_screen() {
+        // The phase with the most time stands for all; the page has the others.
+        return vec![
+            Block::Text(format!("{} of {} on {}", words(phases[0].phase), source.model, source.device)),
+            Block::Table(classes(phases[0], detail.rows())),
+        ];
+    }
+    let mut blocks = vec![Block::Text(format!(
+        "Work and lower bounds are those of {} on {}, at the sizes of the trace's own steps. Each operator \
+         of the model is matched with the kernels that do it, in the order of execution.",
+        source.model, source.device
+    ))];
+    for phase in phases {
+        blocks.push(Block::Heading(format!(
+            "{}: {}",
+            words(phase.phase),
+            format::plural(phase.steps as i64, "step")
+        )));
+        blocks.push(Block::Table(classes(phase, detail.rows())));
+        blocks.push(Block::Table(Table::new(
+            "roofline_operators",
+            OPERATORS,
+            &phase.operators,
+            detail.rows(),
+        )));
+        blocks.push(Block::Table(Table::new("roofline_kernels", KERNELS, &phase.kernels, detail.rows())));
+        blocks.push(Block::Table(Table::new("roofline_layers", LAYERS, &phase.model_layers, detail.rows())));
+        if phase.missing_floor_ns > 0.0 {
+            blocks.push(Block::Text(format!(
+                "Operators with a lower bound of {} in total have no kernel of their own: they run inside others.",
+                format::time(phase.missing_floor_ns)
+            )));
+        }
+    }
+    blocks
+}
+
+/// By the shapes that the trace recorded.
+fn of_shapes(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(rates) = findings.get::<ShapeRates>() else { return vec![] };
+    let peaks = match (&rates.device, rates.not_computed.get("roof_share")) {
+        (Some(device), _) => format!("against the peaks of {device}"),
+        (None, Some(reason)) => format!("without a share of the roof: {reason}"),
+        (None, None) => "without a share of the roof".to_owned(),
+    };
+    if detail.is_screen() {
+        let told: Vec<&ShapeRate> =
+            rates.shapes.iter().filter(|row| row.rate.flops_per_s.is_some()).collect();
+        if told.is_empty() {
+            return vec![];
+        }
+        return vec![
+            Block::Text(format!("matmuls by recorded shapes, not by a model, {peaks}")),
+            Block::Table(Table::new("roofline_shapes", SHAPES, &told, detail.rows())),
+        ];
+    }
+    vec![
+        Block::Heading("Matmuls by recorded shapes".to_owned()),
+        Block::Text(format!(
+            "FLOPs and bytes are those of each operator alone, by the shapes of its inputs, {peaks}. This is not \
+             the lower bound of a model: what operators could save by fusing is not in it."
+        )),
+        Block::Table(Table::new("roofline_shapes", SHAPES, &rates.shapes, detail.rows())),
+        Block::Table(Table::new("roofline_shape_kernels", SHAPE_KERNELS, &rates.kernels, detail.rows())),
+    ]
 }
 
 /// Classes with work, the one with the most time first.
@@ -171,4 +209,82 @@ const LAYERS: &[Field<LayerTime>] = &[
     (LIMIT, |row| limit(Some(&row.achieved))),
     (FLOPS, |row| flops(Some(&row.achieved))),
     (BYTES, |row| bytes(Some(&row.achieved))),
+];
+
+/// Why a cell of a shape has no value.
+fn untold(rate: &Rate) -> &'static str {
+    rate.no_roof.unwrap_or("it took no time")
+}
+
+fn shape_flops_per_s(rate: &Rate) -> Cell {
+    Cell::or(rate.flops_per_s, |rate| Cell::Amount(rate, "FLOP/s"), untold(rate))
+}
+
+fn shape_bandwidth(rate: &Rate) -> Cell {
+    Cell::or(rate.bytes_per_s.map(|rate| rate / 1e9), Cell::Rate, untold(rate))
+}
+
+fn shape_flops(rate: &Rate) -> Cell {
+    Cell::or(rate.flops, |flops| Cell::Amount(flops, "FLOP"), untold(rate))
+}
+
+fn shape_bytes(rate: &Rate) -> Cell {
+    Cell::or(rate.bytes, |bytes| Cell::Amount(bytes, "B"), untold(rate))
+}
+
+fn no_roof(rate: &Rate) -> Cell {
+    Cell::or(rate.no_roof, Cell::text, "it has a share")
+}
+
+const DEVICE_TIME: Column =
+    Column::number("ns", "time").help("Device time of everything that the calls launched.");
+const SHAPE_BOUND: Column = Column::number("floor_ns", "lower bound")
+    .help("The longer of FLOPs at the peak and bytes at memory bandwidth.")
+    .at(Level::Page);
+const NO_ROOF: Column = Column::text("no_roof", "no share because").at(Level::Raw);
+
+const SHAPES: &[Field<ShapeRate>] = &[
+    // One name, so that rows can be told apart wherever a table is broken.
+    (Column::text("call", "operator and shape"), |row| Cell::code(format!("{} {}", row.operator, row.sizes))),
+    (
+        Column::text("format", "format").help("The number format that is multiplied.").at(Level::Screen),
+        |row| Cell::or(row.format, Cell::word, "the trace does not tell it"),
+    ),
+    (Column::number("count", "calls").at(Level::Screen), |row| Cell::count(row.count)),
+    (DEVICE_TIME, |row| Cell::Time(row.ns)),
+    (SHAPE_BOUND, |row| Cell::or(row.rate.floor_ns, Cell::Time, untold(&row.rate))),
+    (LOST, |row| Cell::or(row.rate.lost_ns, Cell::Time, untold(&row.rate))),
+    (TERA, |row| shape_flops_per_s(&row.rate)),
+    (BANDWIDTH, |row| shape_bandwidth(&row.rate)),
+    (ROOF, |row| Cell::or(row.rate.roof_share, Cell::Share, untold(&row.rate))),
+    (LIMIT, |row| Cell::or(row.rate.limit, Cell::word, untold(&row.rate))),
+    (FLOPS, |row| shape_flops(&row.rate)),
+    (BYTES, |row| shape_bytes(&row.rate)),
+    (Column::text("kernels", "kernels").at(Level::Page), |row| {
+        let names: Vec<&str> = row.kernels.iter().map(|kernel| kernel.short_name.as_str()).collect();
+        Cell::code(names.join(", "))
+    }),
+    (Column::text("operator", "operator").at(Level::Raw), |row| Cell::code(&row.operator)),
+    (Column::text("sizes", "shape").at(Level::Raw), |row| Cell::code(&row.sizes)),
+    (Column::text("shapes", "shapes").at(Level::Raw), |row| Cell::code(&row.shapes)),
+    (Column::text("dtypes", "types").at(Level::Raw), |row| Cell::code(&row.dtypes)),
+    (NO_ROOF, |row| no_roof(&row.rate)),
+];
+
+const SHAPE_KERNELS: &[Field<ShapeKernelRate>] = &[
+    (Column::text("kernel", "kernel"), |row| Cell::name(&row.short_name, &row.name)),
+    (Column::number("count", "calls"), |row| Cell::count(row.count)),
+    (Column::number("ns", "time").help("Its own time."), |row| Cell::Time(row.ns)),
+    (SHAPE_BOUND, |row| Cell::or(row.rate.floor_ns, Cell::Time, untold(&row.rate))),
+    (LOST, |row| Cell::or(row.rate.lost_ns, Cell::Time, untold(&row.rate))),
+    (TERA, |row| shape_flops_per_s(&row.rate)),
+    (BANDWIDTH, |row| shape_bandwidth(&row.rate)),
+    (ROOF, |row| Cell::or(row.rate.roof_share, Cell::Share, untold(&row.rate))),
+    (LIMIT, |row| Cell::or(row.rate.limit, Cell::word, untold(&row.rate))),
+    (FLOPS, |row| shape_flops(&row.rate)),
+    (BYTES, |row| shape_bytes(&row.rate)),
+    (Column::text("operators", "operators and shapes").at(Level::Page), |row| {
+        Cell::code(row.operators.join(", "))
+    }),
+    (NO_ROOF, |row| no_roof(&row.rate)),
 ];

@@ -1,7 +1,9 @@
 //! What was read.
 
+use std::collections::BTreeSet;
+
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::Trace;
+use rooflens_analyze::analyses::{Devices, Trace};
 
 use crate::block::{Block, Cell, Fact};
 use crate::format;
@@ -21,7 +23,7 @@ impl Section for TraceSection {
     fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
         let Some(trace) = findings.get::<Trace>() else { return vec![] };
         if detail.is_screen() {
-            return vec![Block::Facts(line(trace))];
+            return vec![Block::Facts(line(trace, &recognised(findings)))];
         }
         let mut facts = vec![
             Fact::new("events", Cell::Count(trace.events)).help("Records in the files, read or not."),
@@ -35,8 +37,9 @@ impl Section for TraceSection {
                 Fact::new("world size", Cell::Count(world.into())).help("Ranks the job claims to have."),
             );
         }
-        if !trace.hardware.is_empty() {
-            facts.push(Fact::new("hardware", Cell::text(trace.hardware.join(", "))));
+        let hardware: Vec<String> = trace.hardware.iter().cloned().chain(recognised(findings)).collect();
+        if !hardware.is_empty() {
+            facts.push(Fact::new("hardware", Cell::text(hardware.join(", "))));
         }
         facts.push(Fact::new(
             "started",
@@ -46,8 +49,15 @@ impl Section for TraceSection {
     }
 }
 
+/// Devices that the trace does not name, each with what it was recognised by.
+fn recognised(findings: &Findings) -> BTreeSet<String> {
+    let devices = findings.get::<Devices>().map_or(&[][..], |devices| &devices.0);
+    let found = devices.iter().filter_map(|device| device.recognised.as_ref());
+    found.map(|found| format!("{} (no name in the trace, but {})", found.device, found.by)).collect()
+}
+
 /// All of it in a line.
-fn line(trace: &Trace) -> Vec<Fact> {
+fn line(trace: &Trace, recognised: &BTreeSet<String>) -> Vec<Fact> {
     let mut parts = vec![];
     match trace.sources.as_slice() {
         [] => parts.push(NO_RECORDS.to_owned()),
@@ -69,6 +79,7 @@ fn line(trace: &Trace) -> Vec<Fact> {
     if !trace.hardware.is_empty() {
         parts.push(trace.hardware.join(", "));
     }
+    parts.extend(recognised.iter().cloned());
     parts.push(format::time(trace.span_ns as f64));
     parts.into_iter().map(Fact::plain).collect()
 }

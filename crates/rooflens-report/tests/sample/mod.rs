@@ -27,6 +27,7 @@ pub fn decode() -> Findings {
     findings.insert("gaps", Box::new(tables::gaps()));
     findings.insert("modules", Box::new(host::modules()));
     findings.insert("frames", Box::new(host::frames()));
+    findings.insert("shape_rates", Box::new(tables::shape_rates()));
     findings.insert("memory", Box::new(host::memory()));
     findings.insert("communication", Box::new(host::communication()));
     findings.insert("health", Box::new(host::health()));

@@ -40,6 +40,10 @@ pub fn device(rank: i32, device: i32, compute: f64) -> DeviceTime {
         rank,
         device,
         name: Some("NVIDIA H100 80GB HBM3".to_owned()),
+        architecture: Some("9.0".to_owned()),
+        compute_units: Some(132),
+        memory_bytes: Some(85_027_979_264),
+        recognised: None,
         span_ns: SPAN,
         busy_ns,
         idle_ns: SPAN - busy_ns,
@@ -305,4 +309,60 @@ pub fn host_phases() -> Phases {
         (phase.activities, phase.launches) = (None, None);
     }
     phases
+}
+
+/// A matmul that is compared with the device, and attention that is not.
+pub fn shape_rates() -> ShapeRates {
+    let kernel =
+        |name: &str, count, ns| ShapeKernel { name: name.to_owned(), short_name: name.to_owned(), count, ns };
+    let matmul = Rate {
+        flops: Some(164.9e12),
+        bytes: Some(5.3e12),
+        flops_per_s: Some(164.9e12 / 0.412),
+        bytes_per_s: Some(5.3e12 / 0.412 / 8.0),
+        limit: Some("memory"),
+        peak_flops_per_s: Some(989.4e12),
+        peak_bytes_per_s: Some(3350e9),
+        floor_ns: Some(198_000_000),
+        roof_share: Some(198.0 / 412.0),
+        lost_ns: Some(214_000_000),
+        no_roof: None,
+    };
+    let attention = Rate {
+        flops: Some(2.1e12),
+        bytes: Some(0.2e12),
+        bytes_per_s: Some(0.2e12 / 0.295),
+        no_roof: Some("the shapes do not tell what is masked: FLOPs are an upper bound"),
+        ..Rate::default()
+    };
+    let row = |operator: &str, sizes: &str, ns, name, rate| ShapeRate {
+        operator: operator.to_owned(),
+        sizes: sizes.to_owned(),
+        shapes: "[[32, 8192], [8192, 10240]]".to_owned(),
+        dtypes: "[c10::BFloat16, c10::BFloat16]".to_owned(),
+        format: Some("bf16"),
+        count: 30_720,
+        ns,
+        kernels: vec![kernel(name, 30_720, ns)],
+        rate,
+    };
+    let (mm, flash) = ("aten::mm", "aten::_scaled_dot_product_flash_attention");
+    let heads = "[32,64,1,128]x[32,8,2048,128]";
+    ShapeRates {
+        device: Some("H100 SXM5 80GB".to_owned()),
+        ns: 707_000_000,
+        shapes: vec![
+            row(mm, "[32,8192]x[8192,10240]", 412_000_000, "nvjet_tst_64x8", matmul),
+            row(flash, heads, 295_000_000, "flash_fwd_splitkv_kernel", attention),
+        ],
+        kernels: vec![ShapeKernelRate {
+            name: "nvjet_tst_64x8".to_owned(),
+            short_name: "nvjet_tst_64x8".to_owned(),
+            operators: vec!["aten::mm [32,8192]x[8192,10240]".to_owned()],
+            count: 30_720,
+            ns: 412_000_000,
+            rate: matmul,
+        }],
+        ..ShapeRates::default()
+    }
 }

@@ -20,7 +20,7 @@ use crate::error::CliError;
 use crate::floors::{self, Joined};
 use crate::inputs::{self, Input};
 use crate::kernels::is_table;
-use crate::{job, links, output, progress};
+use crate::{job, links, output, peaks, progress, trace_device};
 
 /// What is asked.
 pub struct Question {
@@ -116,14 +116,18 @@ pub fn complete(
 ) -> Result<Option<Joined>, CliError> {
     let joined = join_floor(input, floor, findings)?;
     links::join(findings, floor.hardware.as_deref());
+    peaks::join(findings, floor.hardware.as_deref());
     refresh(findings, run_of(input), joined.as_ref());
     Ok(joined)
 }
 
 /// The same for a run that was just made.
 pub fn complete_run(run: &RunDir, findings: &mut Findings) {
+    trace_device::recognise(findings);
     let joined = crate::run::join_floor(run, findings);
-    links::join(findings, joined.as_ref().map(|joined| joined.known.device.name.as_str()));
+    let device = joined.as_ref().map(|joined| joined.known.device.name.as_str());
+    links::join(findings, device);
+    peaks::join(findings, device);
     refresh(findings, Some(run), joined.as_ref());
 }
 
@@ -133,6 +137,7 @@ pub fn join_floor(
     floor: &floors::Args,
     findings: &mut Findings,
 ) -> Result<Option<Joined>, CliError> {
+    trace_device::recognise(findings);
     match run_of(input).filter(|run| floor.model.is_none() && crate::run::is_own(run)) {
         Some(run) => Ok(crate::run::join_floor(run, findings)),
         None => floor.join(findings),

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rooflens_cost::blueprint::Blueprint;
-use rooflens_cost::hardware::{Catalog, Device};
+use rooflens_cost::hardware::{Catalog, Device, Properties};
 
 use super::error::CostError;
 use crate::inputs::files_near;
@@ -98,6 +98,11 @@ impl Devices {
     /// All of them, the project's own last.
     pub fn devices(&self) -> &[Device] {
         self.catalog.devices()
+    }
+
+    /// Those with these properties.
+    pub fn fitting(&self, told: &Properties) -> Vec<&Device> {
+        self.catalog.fitting(told)
     }
 
     /// The device of this name, or of the project's file of this name.

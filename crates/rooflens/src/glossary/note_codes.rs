@@ -107,6 +107,10 @@ const CODES: &[(&str, &str)] = &[
         "Samples could not be taken or written; those of a run are missing, and the run is whole without them.",
     ),
     (
+        "device_recognised",
+        "The trace does not name its device. It is the only one in the catalog with this architecture, number of compute units and size of memory; `--hardware` names another.",
+    ),
+    (
         "clock_set",
         "The system's clock was set while samples were taken: against a trace they may be off by that much.",
     ),

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::{assert_near, corpus, json, run, text};
 
 /// Every Kineto trace of the corpus.
-fn traces(folder: &Path, found: &mut Vec<String>) {
+pub fn traces(folder: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

@@ -13,6 +13,7 @@ mod formats;
 mod kernels;
 mod pages;
 mod ranks;
+mod shapes;
 mod steps;
 
 use std::path::{Path, PathBuf};
