@@ -39,6 +39,7 @@ fn the_json_document_has_its_keys_in_order() {
         "modules",
         "parts",
         "products",
+        "shape_rates",
         "frames",
         "memory",
         "comm_calls",

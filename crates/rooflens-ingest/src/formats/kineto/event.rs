@@ -199,12 +199,10 @@ impl<'n> EventReader<'n> {
         }
         .unwrap_or_default();
 
-        if category == Category::Analysis {
-            return Ok(());
-        }
-        self.rows.counts.events += 1;
+        self.rows.counts.events += i64::from(category != Category::Analysis);
         let fact = Fact { name, pid, tid, ts, dur, args };
         match (phase, category) {
+            (_, Category::Analysis) => {}
             (b'X', _) => self.complete(category, category_name, fact),
             (b'i' | b'I', Category::Instant) => self.instant(fact),
             (b'M' | b'i' | b'I', Category::Absent | Category::Span) | (b's' | b'f' | b't', _) => {}
