@@ -77,7 +77,7 @@ fn expert_25_and_newcomer_02_numbers_are_shown_at_every_width() {
 
 #[test]
 #[ignore = "needs the corpus"]
-fn newcomer_02_analyze_shows_every_number_at_every_width() {
+fn analyze_shows_every_number_at_every_width() {
     for trace in [H100, MI300, CONTROL, BEFORE, "kineto/tracelens/b200/eager_trace.json.gz"] {
         for columns in ["80", "100", "120"] {
             let told = at_width(Some(columns), &["analyze", &corpus(trace)]);
