@@ -6,6 +6,9 @@ use crate::analyses::{CollectiveStat, Communication};
 use crate::ledger::LATENCY_BOUND_NS;
 use crate::sentence::{amount, percent, time};
 
+/// Transfers of large messages reach more of the links' bandwidth than this, even over PCIe within a node.
+const NO_TRANSFER: f64 = 0.05;
+
 /// The rule.
 pub(super) struct OverlapCommunication;
 
@@ -29,6 +32,12 @@ impl Rule for OverlapCommunication {
             case.row("kernels to hide them behind", case.kernels_ns()),
         ];
         evidence.extend(against_link(case, |row| moved_ns(row) >= LATENCY_BOUND_NS));
+        if is_likely_waiting(case) {
+            evidence.push(
+                "so far below the links, most of it is likely waiting for another rank: record all ranks to tell"
+                    .to_owned(),
+            );
+        }
         Ok(Some(Draft {
             title: "Hide large collectives behind compute".to_owned(),
             gain_ns: Some(Range::new(0.0, exposed.min(case.kernels_ns()))),
@@ -72,6 +81,15 @@ fn change(case: &Case<'_>) -> String {
     }
     options.push("A smaller tensor-parallel degree where the model fits".to_owned());
     options.join(". ")
+}
+
+/// Whether large collectives are too slow for a transfer, and the ranks that might keep others waiting are not known.
+fn is_likely_waiting(case: &Case<'_>) -> bool {
+    case.findings.get::<Communication>().is_some_and(|found| {
+        let large = found.collectives.iter().find(|row| moved_ns(row) >= LATENCY_BOUND_NS);
+        let share = large.and_then(|row| row.link_share);
+        found.not_computed.contains_key("waits") && share.is_some_and(|share| share < NO_TRANSFER)
+    })
 }
 
 /// How long the transfer of a collective takes, as far as is known.

@@ -216,6 +216,18 @@ fn expert_17_copies_that_take_nearly_all_of_the_time_come_first() {
 
 #[test]
 #[ignore = "needs the corpus"]
+fn expert_09_a_collective_far_below_the_links_is_likely_a_wait() {
+    // 17.6 MB in 8.93 ms, one rank of its job: 3 GB/s.
+    let answer = json(&["advise", &corpus("kineto/tracelens/mi300/resnet_act_checkpoint.json.gz")]);
+    let item = of_rule(&answer, "overlap_communication").unwrap();
+    assert!(item["evidence"].to_string().contains("likely waiting for another rank"), "{item}");
+    assert!(
+        words(item, "change").contains("DistributedDataParallel") && !words(item, "change").contains("vLLM")
+    );
+}
+
+#[test]
+#[ignore = "needs the corpus"]
 fn no_range_is_wider_than_ten_to_one_and_none_exceeds_what_it_acts_on() {
     for (trace, model) in [(DECODE, "openai--gpt-oss-20b"), (PREFILL, "Qwen--Qwen3-8B")] {
         for item in items(&advise(trace, model)) {
