@@ -61,6 +61,14 @@ pub struct Known {
 }
 
 impl Args {
+    /// Fails where a device was named that nobody knows, whether or not its peaks are asked for.
+    pub fn check_device(&self) -> Result<(), CliError> {
+        match &self.hardware {
+            Some(name) => Ok(files::Devices::read(&project::hardware())?.find(name).map(drop)?),
+            None => Ok(()),
+        }
+    }
+
     /// Reads what was asked for; nothing where no model was named.
     pub fn known(&self, findings: &Findings) -> Result<Option<Known>, CliError> {
         let Some(path) = &self.model else { return Ok(None) };

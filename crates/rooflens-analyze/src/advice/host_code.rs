@@ -61,7 +61,10 @@ impl Rule for HostCode {
             let hosts = late.flat_map(|gap| &gap.hosts).filter(own).filter_map(|host| {
                 let name = host.name.as_ref().filter(|name| is_own_code(name))?;
                 let gaps = things(host.count as i64, "gap", "gaps");
-                Some(format!("the host was in `{name}` for most of {} in {gaps}", time(host.idle_ns as f64)))
+                Some(format!(
+                    "{gaps} of {} in total, operators inside included: the host was in `{name}` for most of each",
+                    time(host.idle_ns as f64)
+                ))
             });
             evidence.extend(hosts.take(ROWS));
         }

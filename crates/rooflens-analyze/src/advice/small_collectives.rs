@@ -32,7 +32,11 @@ impl Rule for SmallCollectives {
         if best <= 0.0 || main.is_some_and(is_fused) {
             return Ok(None);
         }
-        let one_shot = main.is_some_and(|row| row.algorithm == Some(Algorithm::OneShot));
+        // Kernels of symmetric memory and engines' own are what would be advised in place of NCCL's.
+        let is_own = |algorithm| algorithm != Algorithm::Tree;
+        let one_shot = main.and_then(|row| row.algorithm).is_some_and(is_own);
+        // How far such a kernel is from its best depends on the message, which these traces do not tell.
+        let is_unknown = one_shot && main.is_some_and(|row| row.bytes.is_none());
         let mean = exposed / small.calls.max(1) as f64;
         let mut evidence = vec![
             case.row("collectives below 50 µs with nothing else running", exposed),
@@ -46,15 +50,18 @@ impl Rule for SmallCollectives {
         };
         Ok(Some(Draft {
             title: title.to_owned(),
-            gain_ns: Some(Range::new(usual, best)),
+            gain_ns: (!is_unknown).then(|| Range::new(usual, best)),
             acts_on_ns: exposed,
             comes_first: false,
             evidence,
-            computed: format!(
-                "their exposed time less {} and less {} per call",
-                time(REACHED_NS[1]),
-                time(REACHED_NS[0])
-            ),
+            computed: match is_unknown {
+                true => "the trace does not tell the size of the messages".to_owned(),
+                false => format!(
+                    "their exposed time less {} and less {} per call",
+                    time(REACHED_NS[1]),
+                    time(REACHED_NS[0])
+                ),
+            },
             change: change(case, one_shot),
             risk: "One-shot kernels move more bytes: above about 512 kB two-shot kernels are faster. They need all \
                    ranks on one node or one NVLink domain."

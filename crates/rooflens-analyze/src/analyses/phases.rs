@@ -206,8 +206,6 @@ struct Group {
     ranges: Vec<Span>,
     also_named: BTreeSet<Arc<str>>,
     flaws: BTreeMap<String, usize>,
-    activities: Known,
-    launches: Known,
     batch: Known,
     prefill_tokens: Known,
     decode_tokens: Known,
@@ -222,8 +220,10 @@ struct Span {
     host_ns: Option<i64>,
     device_ns: Option<i64>,
     busy_ns: Option<i64>,
-    /// Host and device together.
+    /// What `busy_ns` is a part of.
     whole_ns: i64,
+    activities: Opt<i64>,
+    launches: Opt<i64>,
     is_flawed: bool,
 }
 
@@ -375,6 +375,13 @@ fn pattern(name: &str) -> String {
     pattern
 }
 
+/// The mean of a value over the ranges that have it.
+fn mean(ranges: &[Span], value: fn(&Span) -> Opt<i64>) -> Option<f64> {
+    let mut known = Known::default();
+    ranges.iter().for_each(|range| known.add(value(range)));
+    known.mean()
+}
+
 impl Group {
     fn add(&mut self, tables: &RankTables, i: usize, name: Arc<str>) {
         let phases = &tables.phases;
@@ -396,10 +403,10 @@ impl Group {
             busy_ns: phases.device_busy_ns[i].get().filter(|_| worked),
             // A host that runs ahead began long before: only the device's own time is what it could be busy in.
             whole_ns: interval::length(device.unwrap_or((start, end))),
+            activities: phases.activities[i],
+            launches: phases.launches[i],
             is_flawed: flaw.is_some(),
         });
-        self.activities.add(phases.activities[i]);
-        self.launches.add(phases.launches[i]);
         self.batch.add(phases.batch[i]);
         self.prefill_tokens.add(phases.prefill_tokens[i]);
         self.decode_tokens.add(phases.decode_tokens[i]);
@@ -455,8 +462,8 @@ impl Group {
             timeline: if is_on_device { DEVICE } else { HOST },
             drift,
             device_busy_share,
-            activities: self.activities.mean(),
-            launches: self.launches.mean(),
+            activities: mean(&self.ranges, |range| range.activities),
+            launches: mean(&self.ranges, |range| range.launches),
             batch: self.batch.mean(),
             prefill_tokens: self.prefill_tokens.sum(),
             decode_tokens: self.decode_tokens.sum(),

@@ -140,7 +140,7 @@ impl Line {
             Line::LaunchBound => "idle: the host launched slower than the device ran",
             Line::CpuBound => "idle: the host was busy with something else",
             Line::Sync => "idle: the host had waited for the device",
-            Line::Dependency => "idle: queued work waited for other work",
+            Line::Dependency => "idle: queued work did not start, and nothing recorded ran",
             Line::Dispatch => "idle: what the device needs between two activities",
             Line::Unknown => "idle: the trace does not say why",
         }

@@ -74,7 +74,7 @@ fn part(pair: &Pair, at: Option<usize>, limit: usize) -> Part {
         // Too few steps to judge a line by itself: the largest differences are still worth seeing.
         let mut unjudged = lines(&|line| line.not_judged.is_some() && line.delta_ns != 0.0);
         unjudged.sort_by(|a, b| b.delta_ns.abs().total_cmp(&a.delta_ns.abs()));
-        section(&of("Kernels, largest difference first"), Table::new("unjudged", LINES, &unjudged, limit));
+        section(&of("Kernels that differ"), Table::new("unjudged", LINES, &unjudged, limit));
         let other = lines(&|line| {
             !line.is_change && line.not_judged.is_none() && line.how != How::Same && line.what == "work"
         });

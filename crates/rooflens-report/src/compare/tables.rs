@@ -46,10 +46,10 @@ pub(super) const ACCOUNT: &[Field<AccountRow>] = &[
 
 pub(super) const OPERATORS: &[Field<AccountRow>] = &[
     (Column::text("operator", "Operator"), |row| Cell::code(row.name.clone())),
-    (Column::number("a_count", "Calls A").at(Level::Screen).help("activities that it launched"), |row| {
+    (Column::number("a_count", "Kernels A").at(Level::Screen).help("Activities that it launched."), |row| {
         Cell::Mean(row.a_count)
     }),
-    (Column::number("b_count", "Calls B").at(Level::Screen), |row| Cell::Mean(row.b_count)),
+    (Column::number("b_count", "Kernels B").at(Level::Screen), |row| Cell::Mean(row.b_count)),
     (Column::number("a_ns", "A"), |row| Cell::MeanTime(row.a_ns)),
     (Column::number("b_ns", "B"), |row| Cell::MeanTime(row.b_ns)),
     (Column::number("delta_ns", "Change"), |row| Cell::text(signed(row.delta_ns))),
@@ -145,11 +145,6 @@ fn entry(row: &AccountRow) -> String {
 /// Why nothing ran, in words.
 pub(super) fn cause(name: &str) -> String {
     match name {
-        "launch_bound" => "launch-bound".to_owned(),
-        "cpu_bound" => "host busy".to_owned(),
-        "sync" => "host synchronised".to_owned(),
-        "dependency" => "waited for other work".to_owned(),
-        "unknown" => "cause not recorded".to_owned(),
         "host_code" => "host code between operators".to_owned(),
         other => other.replace('_', " "),
     }

@@ -4,6 +4,7 @@ use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{CollectiveStat, Communication, RankWait, Stragglers};
 
 use crate::block::{Block, Cell, Chart, Column, Fact, Field, Mark, Series, Table, Tone, Unit};
+use crate::format;
 use crate::sections::{Detail, Section};
 
 pub(super) struct CommunicationSection;
@@ -32,7 +33,10 @@ impl Section for CommunicationSection {
             );
         }
         if let (true, Some(most)) = (detail.is_screen(), communication.collectives.first()) {
-            facts.push(Fact::new(most.name.clone(), Cell::or(most.bus_gb_per_s, Cell::Rate, NOT_TOLD)));
+            let size =
+                most.bytes.map_or(String::new(), |bytes| format!(" of {}", format::bytes(bytes as f64)));
+            let label = format!("{}{size}, median", most.name);
+            facts.push(Fact::new(label, Cell::or(most.bus_gb_per_s, Cell::Rate, NOT_TOLD)));
             facts.extend(most.link_share.map(|share| Fact::new("of the link", Cell::Share(share))));
         }
         let late = findings.get::<Stragglers>().map_or(&[][..], |found| &found.rows);

@@ -33,8 +33,9 @@ impl Section for LedgerSection {
             let Some(first) = phases.first() else { return vec![] };
             let phase = phases.iter().find(|phase| phase.steps > 0).unwrap_or(first);
             let whole = (phases.len() > 1).then(|| Block::Text(whole(ledger)));
+            let whole = whole.into_iter().chain(no_floor(ledger));
             let phase = [Block::Text(head(phase)), Block::Table(table(phase, SCREEN))];
-            return whole.into_iter().chain(phase).collect();
+            return whole.chain(phase).collect();
         }
         let mut blocks = vec![];
         if let Some(source) = &ledger.floor_of {
@@ -67,6 +68,13 @@ impl Section for LedgerSection {
         }
         blocks
     }
+}
+
+/// Why a model that was given has no lower bound here.
+fn no_floor(ledger: &Ledger) -> Option<Block> {
+    let reason =
+        ledger.not_computed.get("floor").filter(|reason| !reason.starts_with("no model was given"))?;
+    Some(Block::Text(format!("No lower bound: {reason}.")))
 }
 
 /// `all 1.73 s: kernels 26.0%, launch bound 20.2%`: what the sentence at the top speaks of.

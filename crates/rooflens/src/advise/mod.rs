@@ -114,6 +114,7 @@ pub fn complete(
     floor: &floors::Args,
     findings: &mut Findings,
 ) -> Result<Option<Joined>, CliError> {
+    floor.check_device()?;
     let joined = join_floor(input, floor, findings)?;
     links::join(findings, floor.hardware.as_deref());
     peaks::join(findings, floor.hardware.as_deref());

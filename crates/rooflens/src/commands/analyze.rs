@@ -116,7 +116,20 @@ fn show(args: &Args, findings: &Findings, console: &Console) -> Result<(), CliEr
         }
         Format::Csv => {
             console.warn_of_loss(&findings.notes);
-            output::text(&rooflens_report::csv(findings, args.table.unwrap_or(Table::Kernels)))
+            let table = args.table.unwrap_or(Table::Kernels);
+            let text = rooflens_report::csv(findings, table);
+            if text.is_empty() {
+                console.warn(&format!("there is no table {} of this trace{}", table.name(), instead(table)));
+            }
+            output::text(&text)
         }
+    }
+}
+
+/// What to do where a table is not there.
+fn instead(table: Table) -> &'static str {
+    match table.name().starts_with("roofline") {
+        true => ": roofline tables need --model CONFIG; roofline_shapes needs recorded shapes alone",
+        false => "",
     }
 }

@@ -382,7 +382,8 @@ fn unrecorded(call: &str, longest: Said) -> Said {
 
 /// What queued work waits for.
 fn queued(host: Option<&str>, longest: Said) -> Said {
-    let text = " Work that was launched in time waits for another stream, a copy or a collective";
+    let text = " Work that was launched in time does not start, and nothing recorded runs: it waits for an event of the \
+                host or of another device, or for work that was not recorded";
     let said = Said::new(text).then(longest);
     match host {
         Some(host) => said.say(format!(", with the host in {}.", code(host))),
@@ -439,7 +440,7 @@ pub(super) fn cause_word(line: Line) -> &'static str {
         Line::LaunchBound => "launch-bound",
         Line::CpuBound => "CPU-bound",
         Line::Sync => "after synchronization",
-        Line::Dependency => "queued behind other work",
+        Line::Dependency => "queued but not started",
         Line::Dispatch => "between back-to-back kernels",
         _ => "unexplained",
     }
