@@ -84,6 +84,8 @@ struct State {
     /// Activities of ranks that have runtime calls.
     traced_activities: usize,
     without_launch: usize,
+    /// From the first activity of a device to the first that was launched in the recording.
+    launched_before_ns: i64,
     before_launch: usize,
     launches: usize,
     launches_without_activity: usize,
@@ -141,6 +143,7 @@ impl State {
             self.traced_activities += kernels.len();
             let delays = &kernels.launch_delay_ns;
             self.without_launch += delays.iter().filter(|delay| !delay.is_some()).count();
+            self.launched_before_ns = self.launched_before_ns.saturating_add(launched_before_ns(tables));
             self.before_launch +=
                 delays.iter().filter_map(|delay| delay.get()).filter(|delay| *delay < 0).count();
         }
@@ -251,10 +254,17 @@ impl State {
         if self.traced_activities > 0 {
             let (found, of) = (self.without_launch as i64, Some(self.traced_activities));
             let fine = "Every activity has its launching call.";
+            let earlier = match self.launched_before_ns {
+                0 => String::new(),
+                ns => format!(
+                    " The first {} are work of before the recording, and count in the step that they fall into.",
+                    time(ns as f64)
+                ),
+            };
             checks.push(check("activities_without_launch", found, of, fine, |n, of| {
                 format!(
                     "{n} of {of} activities have no launching call in the trace: their operator and the cause of \
-                     their gaps are unknown."
+                     their gaps are unknown.{earlier}"
                 )
             }));
             let found = self.before_launch as i64;
@@ -376,6 +386,25 @@ fn sorted(ids: impl Iterator<Item = i64>) -> Vec<i64> {
 }
 
 /// How many of the sorted `ids` are not among the sorted `others`.
+/// Time at the beginning of each device's timeline in which it ran what was launched before the recording.
+fn launched_before_ns(tables: &RankTables) -> i64 {
+    let kernels = &tables.kernels;
+    let mut from = 0;
+    let mut sum = 0i64;
+    for same in kernels.device.chunk_by(|a, b| a == b) {
+        let rows = from..from + same.len();
+        from = rows.end;
+        let first = |is_launched: bool| {
+            let own = rows.clone().filter(|&i| kernels.launch_delay_ns[i].is_some() == is_launched);
+            own.map(|i| kernels.ts_ns[i]).min()
+        };
+        if let (Some(unknown), Some(launched)) = (first(false), first(true)) {
+            sum = sum.saturating_add(launched.saturating_sub(unknown).max(0));
+        }
+    }
+    sum
+}
+
 fn not_in(ids: &[i64], others: &[i64]) -> usize {
     let mut others = others.iter().peekable();
     let mut missing = 0;

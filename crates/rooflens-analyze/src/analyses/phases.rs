@@ -8,6 +8,7 @@ use rooflens_schema::tables::{PhaseKind, PhaseSource, Phases as Table};
 use rooflens_schema::{NameId, Opt, RankTables};
 use serde::Serialize;
 
+use crate::analyses::launches::launching;
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, Findings};
 use crate::interval;
@@ -158,7 +159,8 @@ recorded on the host and again on the device is one row.
   in the trace. `cut`: the recording ended in them. No statistic counts them, unless every step is flawed.
 - `host`: from begin to end on the host. A host runs ahead of its device, so this is not how long a step takes.
 - `device_span`: from the start of the first activity to the end of the last. `device_busy`: union of the
-  activities. All three have `total_ns`, `mean_ns`, `min_ns`, `max_ns`, and `p50_ns`, `p90_ns`, `p99_ns` by
+  activities. Both are null for a range that waits for a backward pass, which autograd launches from another
+  thread. All three have `total_ns`, `mean_ns`, `min_ns`, `max_ns`, and `p50_ns`, `p90_ns`, `p99_ns` by
   nearest rank, exact.
 - `timeline`: `device` where every range has a `device_span`, else `host`: what `drift`, `slowest` and
   `durations_ns` are of.
@@ -263,6 +265,7 @@ impl Fold for State {
         let on_host: HashSet<NameId> =
             (0..phases.len()).filter(|&i| !phases.device[i].is_some()).map(|i| phases.name_id[i]).collect();
         let names = names_of_steps(phases);
+        let backward = Backward::of(tables);
         let mut texts: HashMap<NameId, (Arc<str>, Arc<str>)> = HashMap::new();
         let mut text = |row: usize| {
             let id = phases.name_id[row];
@@ -288,7 +291,7 @@ impl Fold for State {
             let key = (role, phases.source[best], phases.kind[i], Arc::clone(&pattern));
             let group = self.groups.entry(key).or_default();
             group.also_named.extend(all().map(|row| text(row).1).filter(|other| *other != pattern));
-            group.add(tables, i, name);
+            group.add(tables, i, name, backward.is_behind(phases, i));
         }
     }
 
@@ -375,21 +378,60 @@ fn pattern(name: &str) -> String {
     pattern
 }
 
+/// When launching calls of threads that run a backward pass began. Autograd has a thread of its own for each device, and
+/// the ranges around a backward pass are on the thread that waits for it.
+#[derive(Default)]
+struct Backward {
+    threads: HashSet<i64>,
+    launches: Vec<i64>,
+}
+
+impl Backward {
+    fn of(tables: &RankTables) -> Self {
+        let (ops, api, names) = (&tables.ops, &tables.api, &tables.names);
+        let mut is_autograd = vec![false; names.len()];
+        for (id, _) in
+            names.iter().filter(|(_, name)| name.starts_with("autograd::engine::evaluate_function"))
+        {
+            is_autograd[id.index()] = true;
+        }
+        if !is_autograd.contains(&true) {
+            return Backward::default();
+        }
+        let rows = ops.name_id.iter().zip(&ops.tid).filter(|(id, _)| is_autograd[id.index()]);
+        let threads: HashSet<i64> = rows.map(|(_, tid)| *tid).collect();
+        let rows = (0..api.len()).filter(|&i| launching(api.kind[i]) && threads.contains(&api.tid[i]));
+        let mut launches: Vec<i64> = rows.map(|i| api.ts_ns[i]).collect();
+        launches.sort_unstable();
+        Backward { threads, launches }
+    }
+
+    /// Whether a range on another thread covers more launches of theirs than it has itself.
+    fn is_behind(&self, phases: &Table, i: usize) -> bool {
+        let before = |moment: i64| self.launches.partition_point(|&start| start < moment);
+        let (start, end) = interval::span(phases.ts_ns[i], phases.dur_ns[i]);
+        let theirs = before(end).saturating_sub(before(start)) as i64;
+        phases.kind[i] == PhaseKind::Range
+            && phases.tid[i].get().is_some_and(|tid| !self.threads.contains(&tid))
+            && theirs > phases.launches[i].get().unwrap_or(0)
+    }
+}
+
 /// The mean of a value over the ranges that have it.
-fn mean(ranges: &[Span], value: fn(&Span) -> Opt<i64>) -> Option<f64> {
+fn mean_of(ranges: &[Span], value: fn(&Span) -> Opt<i64>) -> Option<f64> {
     let mut known = Known::default();
     ranges.iter().for_each(|range| known.add(value(range)));
     known.mean()
 }
 
 impl Group {
-    fn add(&mut self, tables: &RankTables, i: usize, name: Arc<str>) {
+    fn add(&mut self, tables: &RankTables, i: usize, name: Arc<str>, is_backward: bool) {
         let phases = &tables.phases;
         let (start, end) = interval::span(phases.ts_ns[i], phases.dur_ns[i]);
         let worked = phases.activities[i].get().is_some_and(|activities| activities > 0);
         let on_device = phases.device_first_ns[i].get().zip(phases.device_last_ns[i].get());
         let is_device_range = phases.device[i].is_some();
-        let device = on_device.or(is_device_range.then_some((start, end)));
+        let device = on_device.filter(|_| !is_backward).or(is_device_range.then_some((start, end)));
         let flaw = phases.excluded[i].as_ref();
         if let Some(flaw) = flaw {
             *self.flaws.entry(flaw.clone()).or_default() += 1;
@@ -400,7 +442,7 @@ impl Group {
             ts_ns: start,
             host_ns: (!is_device_range).then_some(phases.dur_ns[i]),
             device_ns: device.map(interval::length),
-            busy_ns: phases.device_busy_ns[i].get().filter(|_| worked),
+            busy_ns: phases.device_busy_ns[i].get().filter(|_| worked && !is_backward),
             // A host that runs ahead began long before: only the device's own time is what it could be busy in.
             whole_ns: interval::length(device.unwrap_or((start, end))),
             activities: phases.activities[i],
@@ -462,8 +504,8 @@ impl Group {
             timeline: if is_on_device { DEVICE } else { HOST },
             drift,
             device_busy_share,
-            activities: mean(&self.ranges, |range| range.activities),
-            launches: mean(&self.ranges, |range| range.launches),
+            activities: mean_of(&self.ranges, |range| range.activities),
+            launches: mean_of(&self.ranges, |range| range.launches),
             batch: self.batch.mean(),
             prefill_tokens: self.prefill_tokens.sum(),
             decode_tokens: self.decode_tokens.sum(),
