@@ -257,7 +257,7 @@ impl State {
             let earlier = match self.launched_before_ns {
                 0 => String::new(),
                 ns => format!(
-                    " The first {} are work of before the recording, and count in the step that they fall into.",
+                    " The first {} are work of before the recording, which belongs to no step.",
                     time(ns as f64)
                 ),
             };

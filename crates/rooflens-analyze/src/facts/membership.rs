@@ -1,6 +1,8 @@
 //! Which step an operator or activity belongs to, and what each step or range did on the device.
 
-use rooflens_schema::tables::{PhaseKind, Phases};
+use std::collections::BTreeMap;
+
+use rooflens_schema::tables::{Kernels, PhaseKind, Phases};
 use rooflens_schema::{Opt, RankTables};
 
 use super::api_kind;
@@ -11,7 +13,7 @@ use crate::interval;
 ///
 /// An operator belongs to the innermost step that was open when it started: on its own thread, or else on any,
 /// since work is handed to other threads. An activity belongs to the step of its launch; without a launch, to the
-/// step it runs in. Steps that are only known on the device have what runs in them.
+/// step it runs in, unless it runs before everything that was launched: then it is work of before the recording. Steps that are only known on the device have what runs in them.
 pub(super) fn assign(tables: &mut RankTables, launches: &Launches) {
     if tables.phases.is_empty() {
         return;
@@ -23,17 +25,31 @@ pub(super) fn assign(tables: &mut RankTables, launches: &Launches) {
         let found = segments.on_host(Some(ops.tid[i]), ops.ts_ns[i], &mut last);
         ops.phase_id[i] = found.or_else(|| segments.on_any_device(ops.ts_ns[i])).into();
     }
+    let first_launched = first_launched(kernels, launches);
     for i in 0..kernels.len() {
+        let is_earlier =
+            || first_launched.get(&kernels.device[i]).is_some_and(|first| kernels.ts_ns[i] < *first);
         let on_device = || segments.on_device(kernels.device[i], kernels.ts_ns[i]);
         kernels.phase_id[i] = match launches.of(i) {
             Some(call) => {
                 segments.on_host(Some(api.tid[call]), api.ts_ns[call], &mut last).or_else(on_device)
             }
+            None if is_earlier() => on_device(),
             None => on_device().or_else(|| segments.on_host(None, kernels.ts_ns[i], &mut last)),
         }
         .into();
     }
     measure(tables, launches, &segments);
+}
+
+/// When each device began the first of what was launched in the recording.
+fn first_launched(kernels: &Kernels, launches: &Launches) -> BTreeMap<i32, i64> {
+    let mut found = BTreeMap::new();
+    for i in (0..kernels.len()).filter(|&i| launches.of(i).is_some()) {
+        let first = found.entry(kernels.device[i]).or_insert(i64::MAX);
+        *first = kernels.ts_ns[i].min(*first);
+    }
+    found
 }
 
 /// The innermost step at each time, as pieces that do not overlap.

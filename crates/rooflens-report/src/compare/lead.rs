@@ -12,6 +12,10 @@ use crate::format;
 const CLEARLY: f64 = 0.5;
 /// Parts that a sentence names.
 const NAMED: usize = 2;
+/// Recordings whose length differs by less are as long as each other.
+const SAME_TIME: f64 = 0.02;
+/// Calls that differ by this share are another amount of work.
+const OTHER_AMOUNT: f64 = 0.03;
 /// A change of time below this share is not worth a sentence.
 const WORTH_NAMING: f64 = 0.01;
 
@@ -85,7 +89,34 @@ fn made_of(account: &Account) -> String {
         text.push_str(&format!(", idle {}, {shares}{parts}", times(idle)));
     }
     text.push('.');
+    text.push_str(&other_amount(account, wall));
     text
+}
+
+/// Without steps, whether recordings of the same length hold different amounts of work: ` B has 11.8% fewer calls …`.
+fn other_amount(account: &Account, wall: &AccountRow) -> String {
+    let same_time = wall.a_ns > 0.0 && (wall.delta_ns / wall.a_ns).abs() < SAME_TIME;
+    if account.per == "step" || !same_time {
+        return String::new();
+    }
+    let known = account.operators.iter().filter(|row| row.a_count > 0.0 && row.b_count > 0.0);
+    let mut ratios: Vec<(f64, f64)> = known.map(|row| (row.b_count / row.a_count, row.a_ns)).collect();
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = ratios.iter().map(|(_, ns)| ns).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    let middle = ratios.iter().find(|(_, ns)| {
+        sum += ns;
+        sum >= half
+    });
+    match middle {
+        Some((ratio, _)) if (ratio - 1.0).abs() >= OTHER_AMOUNT => format!(
+            " In the same time B ran {} {} of the same kernels: the recordings hold different amounts of work, so compare \
+             times per call, not totals.",
+            format::share((ratio - 1.0).abs()),
+            if *ratio < 1.0 { "fewer" } else { "more" }
+        ),
+        _ => String::new(),
+    }
 }
 
 /// What the user changed, where that is so little that it is the answer: `model.dtype bf16 → fp32. `.
