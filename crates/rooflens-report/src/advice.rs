@@ -121,8 +121,14 @@ fn what_if(changed: &WhatIf) -> Vec<Block> {
     ]
 }
 
+/// A line of the ledger, as the ledger's own table has it.
+fn title(line: &str) -> &str {
+    let all = rooflens_analyze::ledger::Line::ALL.iter();
+    all.into_iter().find(|known| known.as_str() == line).map_or(line, |known| known.title())
+}
+
 const LINES: &[Field<ChangedLine>] = &[
-    (Column::text("line", "line"), |line| Cell::word(line.line)),
+    (Column::text("line", "line"), |line| Cell::word(title(line.line))),
     (Column::number("old_ns", "as it ran"), |line| Cell::Time(line.old_ns)),
     (Column::number("new_ns", "after"), |line| Cell::Time(line.new_ns)),
 ];

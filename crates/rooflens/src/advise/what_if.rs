@@ -39,7 +39,7 @@ fn of_phase(change: String, phase: &PhaseLedger, new: &[Floor]) -> WhatIf {
         _ => ns,
     };
     let lines = phase.lines.iter().map(|line| ChangedLine {
-        line: line.line.title(),
+        line: line.line.as_str(),
         old_ns: line.ns,
         new_ns: after(line.line, line.ns),
     });
