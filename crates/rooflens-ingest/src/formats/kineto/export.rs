@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// The category of events that show the analysis: ledger, phases, layers, counters. Reading derives them anew.
 pub const ANALYSIS_CATEGORY: &str = "rooflens";
 
-/// The key that marks a file as an export.
-pub const EXPORT_KEY: &str = "rooflens";
+/// The key that marks a file as an export. `rooflens` alone is what a run writes into its trace.
+pub const EXPORT_KEY: &str = "rooflens_export";
 
 /// What an export says of the traces it was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -212,7 +212,7 @@ fn an_export_is_read_as_its_trace() {
     let note = r#"{"stage": "ingest", "severity": "data_loss", "code": "truncated", "source": "a", "count": 1, "message": ""}"#;
     let key = |ranks: i32, format: &str| {
         format!(
-            r#"{{"displayTimeUnit": "ns", "rooflens": {{"ranks": {ranks}, "format": "{format}", "notes": [{note}]}}, "#
+            r#"{{"displayTimeUnit": "ns", "rooflens_export": {{"ranks": {ranks}, "format": "{format}", "notes": [{note}]}}, "#
         )
     };
     let text = trace(&[added, counter.to_owned(), annotation, kernel("a", "1", "2")]);
