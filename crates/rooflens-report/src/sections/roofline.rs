@@ -258,8 +258,9 @@ const SHAPES: &[Field<ShapeRate>] = &[
     (BANDWIDTH, |row| shape_bandwidth(&row.rate)),
     (ROOF, |row| Cell::or(row.rate.roof_share, Cell::Share, untold(&row.rate))),
     (LIMIT, |row| Cell::or(row.rate.limit, Cell::word, untold(&row.rate))),
-    (FLOPS, |row| shape_flops(&row.rate)),
-    (BYTES, |row| shape_bytes(&row.rate)),
+    // A page of 1,400 pixels has no room for them beside the names of kernels.
+    (FLOPS.at(Level::Raw), |row| shape_flops(&row.rate)),
+    (BYTES.at(Level::Raw), |row| shape_bytes(&row.rate)),
     (Column::text("kernels", "kernels").at(Level::Page), |row| {
         let names: Vec<&str> = row.kernels.iter().map(|kernel| kernel.short_name.as_str()).collect();
         Cell::code(names.join(", "))
