@@ -24,15 +24,18 @@ class Device:
     multicast: bool
 
 
-def device(file: str) -> Device:
+def device(file: str, tp: int) -> Device:
     data = tomllib.loads((REPOSITORY / "catalog/hardware" / f"{file}.toml").read_text())
     compute, package = data["compute"], data["package"]
     peaks = compute["dense_tflops"]
+    link = package["link_gb_per_s"] * 1e9
+    if (links := package.get("direct_links")) and 1 < tp <= links:
+        link = link / links * (tp - 1)  # without a switch, a link leads to one other device
     return Device(
         bf16=peaks["bf16"] * 1e12,
         fp32=peaks["fp32"] * 1e12,
         bandwidth=data["memory"]["bandwidth_gb_per_s"] * 1e9,
-        link=package["link_gb_per_s"] * 1e9,
+        link=link,
         gemm=compute["measured_bf16_matmul_tflops"] / peaks["bf16"],
         node=package["devices_per_node"],
         multicast=package.get("link_multicast", False),
@@ -126,7 +129,7 @@ class Work:
 
 def bound(config: dict, file: str, batch: int, new: int, past: int, tp: int) -> float:
     """Every operator at its roof, communication hidden behind the rest."""
-    on = device(file)
+    on = device(file, tp)
     work = Work(config, batch, new, past, tp, on, split_by_token=True, multicast=on.multicast)
     local = link = 0.0
     for layers, it in work.operators():
@@ -138,7 +141,7 @@ def bound(config: dict, file: str, batch: int, new: int, past: int, tp: int) -> 
 def estimate(config: dict, file: str, batch: int, new: int, past: int, tp: int) -> float:
     """The documented defaults: measured GEMMs, 60 % in attention, 80 % of bandwidth and links, 2 µs a kernel,
     10 µs a collective, nothing hidden, ring all-reduces, norms on every device."""
-    on = device(file)
+    on = device(file, tp)
     work = Work(config, batch, new, past, tp, on, split_by_token=False, multicast=False)
     total = 0.0
     for layers, it in work.operators():

@@ -21,6 +21,8 @@ pub enum HostKind {
     SystemCall,
     /// Compiling kernels or loading their modules.
     Compilation,
+    /// Capturing a graph.
+    GraphCapture,
     /// Collecting garbage in Python.
     GarbageCollection,
     /// Handling page faults.
@@ -45,6 +47,7 @@ impl HostKind {
             HostKind::Synchronization => "waiting for the device",
             HostKind::SystemCall => "inside a system call",
             HostKind::Compilation => "kernel compilation or loading",
+            HostKind::GraphCapture => "capture of a graph",
             HostKind::GarbageCollection => "Python garbage collection",
             HostKind::PageFault => "page faults",
             HostKind::ProfilerOverhead => "profiler overhead",
@@ -53,11 +56,17 @@ impl HostKind {
         }
     }
 
+    /// Whether steps that are run again do without it.
+    pub(crate) fn is_once(self) -> bool {
+        matches!(self, HostKind::Compilation | HostKind::GraphCapture)
+    }
+
     /// Whether it says more than the call inside it: compilation that waits for a subprocess is compilation.
     pub(crate) fn is_specific(self) -> bool {
         matches!(
             self,
             HostKind::Compilation
+                | HostKind::GraphCapture
                 | HostKind::GarbageCollection
                 | HostKind::PageFault
                 | HostKind::ProfilerOverhead
@@ -84,11 +93,18 @@ pub(crate) fn of_name(name: &str) -> Option<HostKind> {
     {
         return Some(HostKind::Compilation);
     }
+    if has(name, &["cudagraphnode.record", "capture_begin", "capture_end", "graphinstantiate"]) {
+        return Some(HostKind::GraphCapture);
+    }
     if has(name, &["gc.collect", "garbage collect", "python gc"]) {
         return Some(HostKind::GarbageCollection);
     }
     has(name, &["page fault", "page_fault", "pagefault"]).then_some(HostKind::PageFault)
 }
+
+/// Packages whose functions compile kernels.
+const COMPILERS: &[&str] =
+    &["torch/", "triton/", "tilelang/", "tvm/", "/jit/", "numba/", "jax/", "cutlass/", "nvrtc"];
 
 /// The kind of a Python frame, `path/file.py(line): function`. Paths name packages, not what a function does: compiled
 /// code runs inside of `torch/_dynamo` and `torch/_inductor` too.
@@ -97,8 +113,16 @@ pub(crate) fn of_frame(name: &str) -> HostKind {
     if has(function, &["built-in function collect", "gc.collect"]) || path.contains("gc_utils.py") {
         return HostKind::GarbageCollection;
     }
-    // Warm-up and dispatch run what was compiled.
-    let compiles = compiles(function) && !has(function, &["wrapper", "warm", "maybe_", "end_compile"]);
+    let captures =
+        function.trim_start_matches('_').starts_with("capture") && has(name, &["graph", "capture_model"]);
+    if captures || (path.contains("cudagraph_trees.py") && matches!(function, "_record" | "record_function"))
+    {
+        return HostKind::GraphCapture;
+    }
+    // Warm-up and dispatch run what was compiled. Any code may call something `compile`: only that of compilers does.
+    let compiles = COMPILERS.iter().any(|package| path.contains(package))
+        && compiles(function)
+        && !has(function, &["wrapper", "warm", "maybe_", "end_compile"]);
     // A frame of `triton/compiler` in which a cache holds the kernel is too short to cover a gap.
     let triton = ["triton/compiler/compiler.py", "triton/compiler/code_generator.py", "triton/backends/"];
     let inductor =
@@ -164,6 +188,10 @@ mod tests {
             ("vllm/v1/worker/gpu_worker.py(522): compile_or_warm_up_model", Python),
             ("triton/runtime/jit.py(574): run", Python),
             ("<built-in function collect>", GarbageCollection),
+            ("base_model.py(510): _compile_model", Python),
+            ("torch/_inductor/cudagraph_trees.py(1230): _record", HostKind::GraphCapture),
+            ("vllm/v1/worker/gpu_model_runner.py(4000): capture_model", HostKind::GraphCapture),
+            ("sglang/srt/model_executor/cuda_graph_runner.py(500): capture", HostKind::GraphCapture),
             ("threading.py(359): wait", Python),
         ] {
             assert_eq!(of_frame(name), expected, "{name}");

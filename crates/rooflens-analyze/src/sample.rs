@@ -7,7 +7,7 @@ use rooflens_schema::tables::{
 };
 use rooflens_schema::{NameId, Opt, RankTables, stable_id};
 
-use crate::analyses::{FloorSource, Job};
+use crate::analyses::{FloorSource, Job, Reachable};
 use crate::finding::Findings;
 use crate::ledger::{OperatorFloor, StepAsked, StepModel};
 
@@ -42,7 +42,8 @@ impl StepModel for FixedModel {
 
 /// The source of such floors.
 pub(crate) fn floor_source() -> FloorSource {
-    FloorSource { model: "m".to_owned(), device: "d".to_owned() }
+    let reachable = Reachable { gemm: 0.8, attention: 0.6, bandwidth: 0.8 };
+    FloorSource { model: "m".to_owned(), device: "d".to_owned(), reachable }
 }
 
 /// A tiny deterministic generator (Knuth's MMIX constants), so that a failure repeats.

@@ -281,7 +281,7 @@ impl Document {
         device: Option<&Device>,
         estimate: &Estimate,
     ) -> Self {
-        let roof = device.and_then(|device| Roof::bound(device, setup.nodes.rate()));
+        let roof = device.and_then(|device| Roof::bound(device, setup));
         let rows = || estimate.phases.iter().flat_map(|phase| &phase.tally.rows);
         let estimated = || estimate.phases.iter().flat_map(|phase| &phase.estimated.rows);
         Self {

@@ -69,12 +69,12 @@ impl Figures {
         Some(Self {
             bound: Figure {
                 setup: with(Practice::best(Some(device))),
-                roof: Some(Roof::bound(device, nodes.rate())?),
+                roof: Some(Roof::bound(device, setup)?),
                 overlap: 1.0,
             },
             estimate: Figure {
                 setup: with(assumed.practice()),
-                roof: Some(Roof::estimate(device, nodes.rate(), assumed)?),
+                roof: Some(Roof::estimate(device, setup, assumed)?),
                 overlap: assumed.overlap,
             },
             assumed: Some(assumed),

@@ -87,7 +87,7 @@ pub const ALL: &[Metric] = &[
     Metric {
         name: "seconds",
         unit: "s",
-        about: "The lower bound of the time: operators of a device one after the other at its peaks, communication hidden behind them, with the expected number of activated experts. No implementation is faster.",
+        about: "The lower bound of the time: operators of a device one after the other at its peaks, communication hidden behind them, with the expected number of activated experts.",
         formula: "max(Σ over operators of max(useful / peak of the dtype, vector / fp32 peak, bytes / bandwidth), Σ over collectives of max(link bytes / link, inter-node bytes / inter-node))",
         source: ROOFLINE,
     },

@@ -8,6 +8,7 @@ use crate::hardware::Device;
 use crate::operator::{Operator, Work};
 use crate::practice::{Activations, Assumed};
 use crate::precision::{Dtype, Storage};
+use crate::setup::Setup;
 
 /// What limits an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -162,19 +163,39 @@ impl Roof {
         })
     }
 
-    /// What no implementation beats: with the narrowest activations for which there are kernels, and links
-    /// between nodes of `inter_node` bytes a second per device.
+    /// The same, with the links that the devices of a setup have among themselves.
     #[must_use]
-    pub fn bound(device: &Device, inter_node: f64) -> Option<Self> {
-        let mut roof = Self { inter_node, ..Self::of(device)? };
+    pub fn of_setup(device: &Device, setup: &Setup) -> Option<Self> {
+        let mut roof = Self::of(device)?;
+        let node = setup.nodes.size.or(device.devices_per_node).unwrap_or(u64::MAX);
+        let group = setup.parallel.tp.max(setup.parallel.ep).min(node);
+        if let (Some(links), Some(rate)) = (device.direct_links, device.link_among(group))
+            && rate < roof.link
+        {
+            roof.link = rate;
+            roof.notes.push(format!(
+                "{}: no switch, so that {group} devices use {} of its {links} links: {:.0} GB/s",
+                device.name,
+                group - 1,
+                rate / 1e9
+            ));
+        }
+        Some(roof)
+    }
+
+    /// What no implementation beats: with the narrowest activations for which there are kernels, and links
+    /// between nodes as the setup has them.
+    #[must_use]
+    pub fn bound(device: &Device, setup: &Setup) -> Option<Self> {
+        let mut roof = Self { inter_node: setup.nodes.rate(), ..Self::of_setup(device, setup)? };
         roof.take_8_bit_activations(device);
         Some(roof)
     }
 
     /// What an implementation reaches under assumptions.
     #[must_use]
-    pub fn estimate(device: &Device, inter_node: f64, assumed: Assumed) -> Option<Self> {
-        let mut roof = Self { inter_node, ..Self::of(device)? };
+    pub fn estimate(device: &Device, setup: &Setup, assumed: Assumed) -> Option<Self> {
+        let mut roof = Self { inter_node: setup.nodes.rate(), ..Self::of_setup(device, setup)? };
         match assumed.activations {
             Activations::Checkpoint => (roof.fp4_weights, roof.int4_weights) = (None, None),
             Activations::Fp8 => roof.take_8_bit_activations(device),

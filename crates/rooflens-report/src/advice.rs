@@ -3,6 +3,7 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::advice::{AdviceList, Range};
 use rooflens_analyze::analyses::{Ledger, Verdict};
+use rooflens_analyze::ledger::kernels_floor_ns;
 use serde::Serialize;
 
 use crate::block::{Block, Cell, Column, Field, Level, Table};
@@ -86,10 +87,11 @@ fn floors(ledger: &Ledger) -> Option<Block> {
     let known = ledger.phases.iter().filter(|phase| !phase.floors.is_empty() && phase.steps > 0);
     let lines: Vec<String> = known
         .map(|phase| {
-            let floor: f64 = phase.floors.iter().map(|floor| floor.ns).sum();
+            // Collectives can be hidden behind them.
+            let floor = kernels_floor_ns(&phase.floors);
             let steps = phase.steps as f64;
             format!(
-                "Lower bound of a {} step: {}; it took {}, {:.1} times as long.",
+                "Lower bound of the kernels of a {} step: {}; the step took {}, {:.1} times as long.",
                 phase.phase,
                 format::time(floor / steps),
                 format::time(phase.wall_ns as f64 / steps),
@@ -123,8 +125,8 @@ fn what_if(changed: &WhatIf) -> Vec<Block> {
 
 /// A line of the ledger, as the ledger's own table has it.
 fn title(line: &str) -> &str {
-    let all = rooflens_analyze::ledger::Line::ALL.iter();
-    all.into_iter().find(|known| known.as_str() == line).map_or(line, |known| known.title())
+    let mut all = rooflens_analyze::ledger::Line::ALL.iter();
+    all.find(|known| known.as_str() == line).map_or(line, |known| known.title())
 }
 
 const LINES: &[Field<ChangedLine>] = &[

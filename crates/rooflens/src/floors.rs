@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{Communication, FloorSource, Ledger, PhaseLedger, StepShape, Trace};
+use rooflens_analyze::analyses::{
+    Communication, FloorSource, Ledger, PhaseLedger, Reachable, StepShape, Trace,
+};
 use rooflens_analyze::ledger::{Floor, OperatorFloor, StepAsked, StepModel};
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::measured::{self, Ran, RunPhase, Shape};
+use rooflens_cost::practice::Assume;
 use rooflens_cost::step::Step;
 use rooflens_cost::{ConfigError, Model, Parallel, Setup};
 use rooflens_schema::tables::PhaseKind;
@@ -231,7 +234,10 @@ impl Joined {
     /// Gives a ledger its floor; answers what of the trace contradicts the model.
     pub fn join(&self, ledger: &mut Ledger) -> Result<Vec<String>, String> {
         let (model, device) = (self.known.name.clone(), self.known.device.name.clone());
-        ledger.join(FloorSource { model, device }, self)
+        let assumed = Assume::default().on(&self.known.device);
+        let reachable =
+            Reachable { gemm: assumed.gemm, attention: assumed.attention, bandwidth: assumed.bandwidth };
+        ledger.join(FloorSource { model, device, reachable }, self)
     }
 
     /// What went through the model in a step.

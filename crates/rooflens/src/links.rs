@@ -28,5 +28,6 @@ fn link_of(name: &str) -> Result<Link, String> {
     let found = scale_up.or(host).filter(|(_, rate)| *rate > 0.0);
     let (kind, rate) =
         found.ok_or_else(|| format!("the rates of the links of {} are not known", device.name))?;
-    Ok(Link { device: device.name.clone(), kind, gb_per_s: rate / GB })
+    let direct_links = device.direct_links.filter(|_| kind == "scale_up");
+    Ok(Link { device: device.name.clone(), kind, gb_per_s: rate / GB, direct_links })
 }

@@ -144,14 +144,14 @@ impl<'a> Case<'a> {
         self.ledger.phases.iter().filter(|phase| is_judged(phase)).map(|phase| phase.wall_ns as f64).sum()
     }
 
-    /// Idle time of this phase in which the host compiled or loaded kernels: findings are of all phases, so it has
+    /// Idle time of this phase in which the host compiled or loaded kernels, or captured a graph: findings are of all phases, so it has
     /// its part by its own CPU-bound time.
     pub(super) fn compiling_ns(&self) -> f64 {
         let Some(Gaps(gaps)) = self.findings.get::<Gaps>() else { return 0.0 };
         let Some(gap) = gaps.iter().find(|gap| gap.cause == GapCause::CpuBound && gap.total_ns > 0) else {
             return 0.0;
         };
-        let hosts = gap.hosts.iter().filter(|host| host.kind == Some(HostKind::Compilation));
+        let hosts = gap.hosts.iter().filter(|host| host.kind.is_some_and(HostKind::is_once));
         let idle: f64 = hosts.map(|host| host.idle_ns as f64).sum();
         self.on(Line::CpuBound) * idle / gap.total_ns as f64
     }
@@ -187,6 +187,11 @@ impl<'a> Case<'a> {
     pub(super) fn row(&self, name: &str, ns: f64) -> String {
         let wall = self.phase.wall_ns as f64;
         format!("{name}: {} of {} ({})", time(ns), time(wall), percent(ns / wall))
+    }
+
+    /// Behind a number that is of the whole trace, where that is more than the phase.
+    pub(super) fn of_trace(&self) -> &'static str {
+        if self.ledger.phases.len() > 1 { " (whole trace)" } else { "" }
     }
 
     /// Steps in words: `decode step`.

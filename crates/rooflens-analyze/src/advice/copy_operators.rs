@@ -16,7 +16,8 @@ impl Rule for CopyOperators {
         "copy_operators"
     }
     fn about(&self) -> &'static str {
-        "Time of PyTorch's own kernels or operators that only copy, cast, join or pad. Low: half of it; high: all of it. \
+        "Time of PyTorch's own kernels that only copy, join or pad, or on a host of its operators that do or cast; a kernel \
+         that casts is elementwise work, for fusion. Low: half of it; high: all of it. \
          Copies that a compiler generated, or that an engine pads its operands with, are not counted: no line of the model \
          spares them."
     }
@@ -28,14 +29,20 @@ impl Rule for CopyOperators {
         if copies <= 0.0 {
             return Ok(None);
         }
-        let mut evidence = vec![case.row("copies and casts", copies)];
+        let what = if case.is_device() { "copies" } else { "copies and casts" };
+        let mut evidence = vec![case.row(what, copies)];
         let mut first = None;
         if case.is_device() {
             let rows = case.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
             let own = |row: &&KernelStat| row.class == KernelClass::Copy.as_str() && is_eager(row);
             for row in rows.iter().filter(own).take(3) {
                 let times = things(row.count as i64, "time", "times");
-                evidence.push(format!("`{}`: {}, {times}", row.short_name, time(row.total_ns as f64)));
+                evidence.push(format!(
+                    "`{}`: {}, {times}{}",
+                    row.short_name,
+                    time(row.total_ns as f64),
+                    case.of_trace()
+                ));
                 first.get_or_insert(&row.short_name);
             }
         } else {
@@ -44,13 +51,18 @@ impl Rule for CopyOperators {
                 let times = things(row.count as i64, "call", "calls");
                 let shape =
                     row.shapes.first().map_or(String::new(), |shape| format!(", most with {}", shape.shapes));
-                evidence.push(format!("`{}`: {} in {times}{shape}", row.name, time(row.self_ns as f64)));
+                evidence.push(format!(
+                    "`{}`: {} in {times}{}{shape}",
+                    row.name,
+                    time(row.self_ns as f64),
+                    case.of_trace()
+                ));
                 first.get_or_insert(&row.name);
             }
         }
         let name = first.map_or(String::new(), |name| format!(": `{name}`"));
         Ok(Some(Draft {
-            title: format!("Avoid copies and casts{name}"),
+            title: format!("Avoid {what}{name}"),
             gain_ns: Some(Range::new(copies / 2.0, copies)),
             acts_on_ns: copies,
             comes_first: false,

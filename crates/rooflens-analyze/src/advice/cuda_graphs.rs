@@ -15,6 +15,8 @@ const REPLAY_NS: (f64, f64) = (500.0, 2_000.0);
 /// The largest batch, in tokens, that vLLM captures by default: min(2 * max_num_seqs, 512) in
 /// `VllmConfig._set_cudagraph_sizes`.
 const VLLM_LARGEST: i64 = 512;
+/// The same for gpt-oss: `GptOssForCausalLMConfig` in vllm/model_executor/models/config.py.
+const VLLM_LARGEST_GPT_OSS: i64 = 1024;
 /// Activities outside of steps that are likely to be steps that nobody named.
 const MANY: usize = 100;
 /// Where so much of the CPU-bound idle time is spent inside operators, the rest is Python between them: a replay does
@@ -38,10 +40,11 @@ impl Rule for CudaGraphs {
             return Ok(None);
         }
         let late = case.late_host();
-        // The first launch of a kernel loads it; no replay pays for that, and no later step does.
+        // Kernels are compiled, loaded by their first launch, and captured once: no replay and no later step pays for it.
         let loading = late.map_or(0.0, |late| late.cpu_bound_in_slow_launches_ns as f64);
-        let inside = late.map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64) - loading;
-        let busy_elsewhere = busy_elsewhere - loading;
+        let once = loading.max(case.compiling_ns());
+        let inside = (late.map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64) - once).max(0.0);
+        let busy_elsewhere = (busy_elsewhere - once).max(0.0);
         let is_eager = inside > 0.0 && inside >= EAGER * busy_elsewhere;
         let sure = launching + inside;
         let most = if is_eager { launching + busy_elsewhere } else { sure };
@@ -106,13 +109,15 @@ fn capture(case: &Case<'_>) -> String {
         shape.prefill_tokens.unwrap_or(0).saturating_add(shape.decode_tokens.unwrap_or(0))
     };
     let largest = case.phase.shapes.iter().map(tokens).max().unwrap_or(0);
-    let has_prompts = matches!(case.phase.phase, "prefill" | "mixed") || largest > VLLM_LARGEST;
-    let vllm = match (has_prompts, largest > VLLM_LARGEST) {
+    let is_gpt_oss = case.ledger.floor_of.as_ref().is_some_and(|floor| floor.model.contains("gpt-oss"));
+    let captured = if is_gpt_oss { VLLM_LARGEST_GPT_OSS } else { VLLM_LARGEST };
+    let has_prompts = matches!(case.phase.phase, "prefill" | "mixed") || largest > captured;
+    let vllm = match (has_prompts, largest > captured) {
         (_, true) => format!(
             "drop --enforce-eager; steps with prompts are captured piecewise, and only up to {} tokens by default, while \
              this one has {}: raise --max-cudagraph-capture-size (or list cudagraph_capture_sizes in --compilation-config), \
              or let larger steps run compiled without graphs, which spares most of the operators' own time",
-            count(VLLM_LARGEST),
+            count(captured),
             count(largest)
         ),
         (true, false) => "drop --enforce-eager; steps with prompts are captured piecewise \
@@ -130,11 +135,13 @@ fn capture(case: &Case<'_>) -> String {
         }
         false => "drop --disable-cuda-graph; --cuda-graph-max-bs must be at least the batch",
     };
+    let pytorch = match case.phase.phase {
+        "prefill" | "decode" | "mixed" => {
+            "torch.compile(model, mode=\"reduce-overhead\") with a static cache"
+        }
+        _ => "torch.compile(model, mode=\"reduce-overhead\")",
+    };
     let project = case.in_project(&["vllm"], "runtime.enforce_eager=false")
         + &case.in_project(&["pytorch"], "runtime.compile=true");
-    case.for_engine(&[
-        (Engine::Vllm, &vllm),
-        (Engine::Sglang, sglang),
-        (Engine::Pytorch, "torch.compile(model, mode=\"reduce-overhead\") with a static cache"),
-    ]) + &project
+    case.for_engine(&[(Engine::Vllm, &vllm), (Engine::Sglang, sglang), (Engine::Pytorch, pytorch)]) + &project
 }

@@ -1,6 +1,6 @@
 //! Multiply in 16 bits.
 
-use crate::advice::engine::Engine;
+use crate::advice::engine::{Device, Engine};
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::{Kernels, Operators};
 use crate::kernel_catalog::KernelClass;
@@ -20,6 +20,8 @@ const FEW_ROWS_ON_HOST: (f64, f64) = (0.0, 0.6);
 /// Where many rows are multiplied: matrix units have at least twice the rate in 16 bits, up to sixteen times
 /// that of 32 bits on the vector units (NVIDIA A100 datasheet: 19.5 and 312 TFLOP/s).
 const MANY_ROWS: (f64, f64) = (0.3, 0.94);
+/// The same where that is eight times (V100: 15.7 and 125 TFLOP/s; MI300X: 163.4 and 1,307).
+const MANY_ROWS_EIGHT: (f64, f64) = (0.3, 0.87);
 /// The same where the kernels are in TF32, on the matrix units already: twice the rate, half of the bytes.
 const FROM_TF32: (f64, f64) = (0.2, 0.5);
 
@@ -44,17 +46,19 @@ impl Rule for Dtype {
         if share < 0.1 {
             return Ok(None);
         }
+        let is_tf32 = is_tf32(&evidence);
         let (low, high) = match case.phase.phase {
-            _ if is_tf32(&evidence) => FROM_TF32,
+            _ if is_tf32 => FROM_TF32,
             "decode" if case.is_device() => FEW_ROWS,
             "decode" => FEW_ROWS_ON_HOST,
+            _ if case.device().is_some_and(has_wide_vectors) => MANY_ROWS_EIGHT,
             _ => MANY_ROWS,
         };
         let wide = products * share;
         let (short, name) = case.narrow_format();
         evidence.insert(0, case.row("GEMMs in 32 bits", wide));
         Ok(Some(Draft {
-            title: format!("Compute in {short}, not in fp32"),
+            title: format!("Compute in {short}, not in {}", if is_tf32 { "tf32" } else { "fp32" }),
             gain_ns: Some(Range::new(low * wide, high * wide)),
             acts_on_ns: wide,
             comes_first: false,
@@ -66,8 +70,14 @@ impl Rule for Dtype {
                 time(wide)
             ),
             change: change(case, short, name),
-            risk: "Less precision: compare answers. A processor without bf16 instructions is slower in it."
-                .to_owned(),
+            risk: match (case.is_device(), short) {
+                (true, "fp16") => "Less precision and range, overflow above 65,504: compare answers.",
+                (true, _) => "Less precision: compare answers.",
+                (false, _) => {
+                    "Less precision: compare answers. A processor without bf16 instructions is slower in it."
+                }
+            }
+            .to_owned(),
         }))
     }
 }
@@ -82,6 +92,11 @@ fn change(case: &Case<'_>, short: &str, name: &str) -> String {
     let (loading, option) = (format!("dtype=torch.{name} when loading"), format!("--dtype {name}"));
     let options = [(Engine::Pytorch, loading.as_str()), (Engine::Vllm, &option), (Engine::Sglang, &option)];
     case.for_engine(&options) + &case.in_project(&["pytorch", "vllm"], &format!("model.dtype={short}"))
+}
+
+/// Whether matrix units have no more than eight times the rate of the vector units.
+fn has_wide_vectors(device: Device) -> bool {
+    device == Device::Volta || device.is_amd()
 }
 
 /// Whether the largest kernels are in TF32.
@@ -99,7 +114,12 @@ fn of_kernels(case: &Case<'_>) -> Option<(f64, Vec<String>)> {
         all += row.total_ns as f64;
         if matches!(dtype.as_str(), "fp32" | "tf32") {
             wide += row.total_ns as f64;
-            evidence.push(format!("`{}` in {dtype}: {}", row.short_name, time(row.total_ns as f64)));
+            evidence.push(format!(
+                "`{}` in {dtype}: {}{}",
+                row.short_name,
+                time(row.total_ns as f64),
+                case.of_trace()
+            ));
         }
     }
     evidence.truncate(3);
@@ -125,7 +145,12 @@ fn of_operators(case: &Case<'_>) -> Option<(f64, Vec<String>)> {
         all += row.self_ns as f64;
         wide += row.self_ns as f64 * part;
         if part > 0.5 {
-            evidence.push(format!("`{}` takes in float: {}", row.name, time(row.self_ns as f64)));
+            evidence.push(format!(
+                "`{}` takes in float: {}{}",
+                row.name,
+                time(row.self_ns as f64),
+                case.of_trace()
+            ));
         }
     }
     evidence.truncate(3);

@@ -1,7 +1,7 @@
 //! Which engine and which device a trace is of, so that only options that exist there are named.
 
 use crate::advice::Case;
-use crate::analyses::{Frames, Kernels, Launches, Operators, Phases, Trace};
+use crate::analyses::{BACKWARD, Frames, Kernels, Launches, Operators, Phases, Trace};
 
 /// What ran the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +113,7 @@ impl Case<'_> {
     pub(super) fn is_training(&self) -> bool {
         let operators = self.findings.get::<Operators>().map_or(&[][..], |found| &found.0);
         let ranges = self.findings.get::<Phases>().map_or(&[][..], |found| &found.0);
-        operators.iter().any(|row| row.name.starts_with("autograd::engine::evaluate_function"))
+        operators.iter().any(|row| row.name.starts_with(BACKWARD))
             || ranges.iter().any(|row| row.name.starts_with("Optimizer."))
     }
 

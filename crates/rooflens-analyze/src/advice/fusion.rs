@@ -54,7 +54,12 @@ impl Rule for Fusion {
                 |row: &&KernelStat| FUSED.iter().any(|class| row.class == class.as_str()) && is_eager(row);
             evidence.extend(rows.iter().filter(fused).take(3).map(|row| {
                 let launches = things(row.count as i64, "launch", "launches");
-                format!("`{}`: {} in {launches}", row.short_name, time(row.total_ns as f64))
+                format!(
+                    "`{}`: {} in {launches}{}",
+                    row.short_name,
+                    time(row.total_ns as f64),
+                    case.of_trace()
+                )
             }));
         }
         Ok(Some(Draft {

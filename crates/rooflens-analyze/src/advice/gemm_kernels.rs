@@ -3,6 +3,7 @@
 use crate::advice::engine::{Device, Engine};
 use crate::advice::roof::{self, Far};
 use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::analyses::Operators;
 use crate::kernel_catalog::KernelClass;
 
 /// The rule.
@@ -37,9 +38,17 @@ fn change(case: &Case<'_>, far: &Far<'_>) -> String {
              HIPBLASLT_TUNING_OVERRIDE_FILE applies the result"
                 .to_owned(),
         );
+        let is_on = case
+            .findings
+            .get::<Operators>()
+            .is_some_and(|Operators(rows)| rows.iter().any(|row| row.name.starts_with("aiter::")));
+        let aiter = |switch: &str| {
+            let switch = if is_on { String::new() } else { format!("{switch} with ") };
+            format!("{switch}AITER_CONFIG_GEMM_BF16 for AITER's tuned GEMMs")
+        };
         let aiter = case.for_engine(&[
-            (Engine::Vllm, "VLLM_ROCM_USE_AITER=1 with AITER_CONFIG_GEMM_BF16 for its tuned GEMMs"),
-            (Engine::Sglang, "SGLANG_USE_AITER=1 with AITER_CONFIG_GEMM_BF16 for its tuned GEMMs"),
+            (Engine::Vllm, &aiter("VLLM_ROCM_USE_AITER=1")),
+            (Engine::Sglang, &aiter("SGLANG_USE_AITER=1")),
         ]);
         steps.extend((!aiter.is_empty()).then_some(aiter));
     } else if far.has("w8a8_block") || far.has("_w8a8_") {
@@ -61,11 +70,15 @@ fn change(case: &Case<'_>, far: &Far<'_>) -> String {
         steps.extend((!inductor.is_empty()).then_some(inductor));
     }
     if far.is_memory() {
-        steps.push(
+        // Engines have merged them already.
+        let merge = match case.engine() {
+            Some(Engine::Vllm | Engine::Sglang) => "",
+            _ => ", and merging projections (QKV, gate and up) makes fewer, larger reads",
+        };
+        steps.push(format!(
             "With few rows the weights are what moves: kernels with split-K or for skinny matrices keep more reads in \
-             flight, and merging projections (QKV, gate and up) makes fewer, larger reads"
-                .to_owned(),
-        );
+             flight{merge}"
+        ));
     }
     steps.join(". ")
 }

@@ -73,11 +73,14 @@ impl Rule for HostCode {
         if let Some(Frames(frames)) = case.findings.get::<Frames>().filter(|_| !is_eager) {
             let own = frames.iter().filter(|frame| frame.working_self_ns > 0 && is_own_code(&frame.name));
             let own = own.take(ROWS);
-            evidence.extend(
-                own.map(|frame| {
-                    format!("`{}`: {} of its own", frame.name, time(frame.working_self_ns as f64))
-                }),
-            );
+            evidence.extend(own.map(|frame| {
+                format!(
+                    "`{}`: {} of its own{}",
+                    frame.name,
+                    time(frame.working_self_ns as f64),
+                    case.of_trace()
+                )
+            }));
         }
         let first = waits.first().filter(|wait| wait.ns as f64 >= SURE * idle);
         let place = first.map_or(String::new(), |wait| format!(" before `{}`", wait.before));

@@ -42,7 +42,7 @@ impl Rule for HostCopies {
         ];
         evidence.extend(own.iter().take(3).map(|row| {
             let copies = things(row.count as i64, "copy", "copies");
-            format!("`{}`: {} in {copies}", row.short_name, time(row.total_ns as f64))
+            format!("`{}`: {} in {copies}{}", row.short_name, time(row.total_ns as f64), case.of_trace())
         }));
         Ok(Some(Draft {
             title,

@@ -55,7 +55,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::analyses::{Ledger, PhaseLedger, Trace};
+use crate::analyses::{Launches, Ledger, PhaseLedger, Trace};
 use crate::finding::Findings;
 
 /// From this share of the time of all phases that are judged, a gain is worth a line.
@@ -255,6 +255,10 @@ pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     let Some(ledger) = findings.get::<Ledger>() else { return list };
     // The host's side of a run on a device that was not recorded: what limits it is not in the trace.
     if findings.get::<Trace>().is_some_and(Trace::lost_device) {
+        return list;
+    }
+    // A capture is made once, and what it launches does not run.
+    if findings.get::<Launches>().is_some_and(Launches::is_capture) {
         return list;
     }
     for phase in ledger.phases.iter().filter(|phase| is_judged(phase)) {

@@ -40,10 +40,11 @@ fn padding(case: &Case<'_>) -> Option<String> {
     let pads = |row: &&KernelStat| row.name.contains("constant_pad_nd") && row.name.contains("moe");
     let kernel = rows.iter().filter(|row| is_generated(row)).find(pads)?;
     Some(format!(
-        "`{}`: {}: the engine pads the hidden size to the tiles of this kernel's format; a backend that takes it as it is \
+        "`{}`: {}{}: the engine pads the hidden size to the tiles of this kernel's format; a backend that takes it as it is \
          spares that",
         kernel.short_name,
-        time(kernel.total_ns as f64)
+        time(kernel.total_ns as f64),
+        case.of_trace()
     ))
 }
 

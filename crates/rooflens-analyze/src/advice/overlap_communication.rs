@@ -54,6 +54,9 @@ impl Rule for OverlapCommunication {
 }
 
 fn change(case: &Case<'_>) -> String {
+    if is_all_to_all(case) {
+        return all_to_all(case);
+    }
     if case.is_training() {
         return "Overlap gradients with the backward pass: DistributedDataParallel's buckets (bucket_cap_mb, \
                 gradient_as_bucket_view=True, static_graph=True), FSDP's prefetching (backward_prefetch, \
@@ -81,6 +84,36 @@ fn change(case: &Case<'_>) -> String {
     }
     options.push("A smaller tensor-parallel degree where the model fits".to_owned());
     options.join(". ")
+}
+
+/// Whether most of the large collectives' time is in exchanges of each with each, not in sums.
+fn is_all_to_all(case: &Case<'_>) -> bool {
+    let found = case.findings.get::<Communication>();
+    let rows =
+        found.iter().flat_map(|found| &found.collectives).filter(|row| moved_ns(row) >= LATENCY_BOUND_NS);
+    let is_one = |row: &CollectiveStat| {
+        let name = row.name.to_ascii_lowercase().replace('_', "");
+        ["alltoall", "sendrecv", "send", "recv"].iter().any(|word| name.contains(word))
+    };
+    let (all, these) = rows.fold((0, 0), |(all, these), row| {
+        (all + row.total_ns, these + if is_one(row) { row.total_ns } else { 0 })
+    });
+    these * 2 > all
+}
+
+fn all_to_all(case: &Case<'_>) -> String {
+    let apart = "start the exchange as soon as its input is there (async_op=True) and wait right before the first use, \
+                 or exchange in parts so that compute on the first begins while the rest is on its way";
+    match case.is_training() {
+        true => format!(
+            "All-to-all: {apart}; embeddings of the next batch behind this one (TorchRec: TrainPipelineSparseDist)"
+        ),
+        false => case.for_engine(&[
+            (Engine::Vllm, "two micro-batches that alternate (--enable-dbo), so that one computes while the other exchanges"),
+            (Engine::Sglang, "two micro-batches that alternate (--enable-two-batch-overlap)"),
+            (Engine::Pytorch, apart),
+        ]),
+    }
 }
 
 /// Whether large collectives are too slow for a transfer, and the ranks that might keep others waiting are not known.

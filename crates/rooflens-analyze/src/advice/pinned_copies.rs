@@ -38,12 +38,8 @@ impl Rule for PinnedCopies {
         let copies = copies * ns as f64 / all as f64;
         let mut evidence = vec![case.row("copies of pageable memory with nothing else running", copies)];
         evidence.extend(pageable.iter().take(3).map(|row| {
-            format!(
-                "`{}`: {}, {}",
-                row.short_name,
-                time(row.total_ns as f64),
-                things(row.count as i64, "copy", "copies")
-            )
+            let copies = things(row.count as i64, "copy", "copies");
+            format!("`{}`: {} in {copies}{}", row.short_name, time(row.total_ns as f64), case.of_trace())
         }));
         Ok(Some(Draft {
             title: "Copy from pinned memory, behind compute".to_owned(),

@@ -6,12 +6,9 @@ use crate::kernel_catalog::KernelClass;
 use crate::ledger::{Achieved, KernelTime, Line, OperatorTime};
 use crate::sentence::{amount, things, time, whole_percent};
 
-/// The share of the roof that the best kernels reach. Streams read 80 to 93 % of a device's HBM bandwidth; cuBLAS
-/// reaches 70 to 80 % of the dense peak of an H100 in large GEMMs, hipBLASLt 50 to 70 % of that of an MI300X.
-const REACHABLE: f64 = 0.8;
-/// Kernels at this share of the roof or more are left alone.
-const NEAR: f64 = 0.65;
-/// Of the way to [`REACHABLE`]: what another backend or a tuned config brings at least, where kernels are far off.
+/// Kernels at this part of what good ones reach, or more, are left alone.
+const NEAR: f64 = 0.8;
+/// Of the way to what good kernels reach: what another backend or a tuned config brings at least, where kernels are far off.
 const SURE: f64 = 0.5;
 /// Kernels with less of their class's time are not what its work is done by: routing, scatter, reductions.
 const MAIN: f64 = 0.1;
@@ -34,6 +31,8 @@ pub(super) struct Far<'a> {
     bytes: f64,
     /// Of the class as a whole: what limits it, and the peaks.
     class: Achieved,
+    /// The share of the roof that good kernels reach on this device.
+    reachable: f64,
 }
 
 impl Far<'_> {
@@ -106,8 +105,15 @@ pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option
     let sum = |value: &dyn Fn(&Achieved) -> f64| -> f64 {
         kernels.iter().filter_map(|kernel| kernel.achieved.as_ref()).map(value).sum()
     };
+    let Some(source) = &case.ledger.floor_of else { return Ok(None) };
+    let reachable = match class.limit {
+        "memory" => source.reachable.bandwidth,
+        _ if is_one(KernelClass::Attention) => source.reachable.attention,
+        _ => source.reachable.gemm,
+    };
     let found = Far {
         known,
+        reachable,
         ns: kernels.iter().map(|kernel| kernel.ns as f64).sum(),
         floor_ns: kernels.iter().map(|kernel| kernel.floor_ns as f64).sum(),
         class_ns,
@@ -116,7 +122,7 @@ pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option
         class,
         kernels,
     };
-    let is_far = found.floor_ns > 0.0 && found.floor_ns < NEAR * found.ns && found.peak() > 0.0;
+    let is_far = found.floor_ns > 0.0 && found.floor_ns < NEAR * reachable * found.ns && found.peak() > 0.0;
     Ok(Some(found).filter(|_| is_far))
 }
 
@@ -124,7 +130,7 @@ pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option
 pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, risk: &str) -> Draft {
     let (rate, peak) = (far.rate(), far.peak());
     let lost = far.ns - far.floor_ns;
-    let high = (far.ns - far.floor_ns / REACHABLE).max(0.0);
+    let high = (far.ns - far.floor_ns / far.reachable).max(0.0);
     let late = case.on(Line::LaunchBound) + case.on(Line::CpuBound);
     let kernels = case.kernels_ns();
     // Where the host is the slower side, a faster device only waits longer.
@@ -149,8 +155,8 @@ pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, 
         computed: match late > kernels {
             true => "the host is the slower side: faster kernels alone save little".to_owned(),
             false => format!(
-                "at {} of the roof, which the best kernels reach, they take {} less; half of that to all of it",
-                whole_percent(REACHABLE),
+                "at {} of the roof, which good kernels reach on this device, they take {} less; half of that to all of it",
+                whole_percent(far.reachable),
                 time(case.per_step(high))
             ),
         },

@@ -3,7 +3,7 @@
 use super::overlap_communication::{against_link, moved_ns};
 use crate::advice::engine::Engine;
 use crate::advice::{Case, Draft, Range, Rule};
-use crate::analyses::{Algorithm, CollectiveStat, Communication};
+use crate::analyses::{Algorithm, CollectiveStat, Communication, Operators};
 use crate::ledger::LATENCY_BOUND_NS;
 use crate::sentence::{count, time};
 
@@ -11,6 +11,10 @@ use crate::sentence::{count, time};
 /// (sgl-project/sglang#32461, FlashInfer), 10 to 17 µs together with the norm on two H100s
 /// (vllm-project/vllm#22086).
 const REACHED_NS: [f64; 2] = [8_000.0, 15_000.0];
+
+/// The largest message that engines fuse with a norm on eight devices (vLLM: `fi_allreduce_fusion_max_size_mb`): in
+/// larger ones the bytes cost more than the latency.
+const LARGEST_FUSED: i64 = 1 << 20;
 
 /// The rule.
 pub(super) struct SmallCollectives;
@@ -34,16 +38,20 @@ impl Rule for SmallCollectives {
         }
         // Kernels of symmetric memory and engines' own are what would be advised in place of NCCL's.
         let is_own = |algorithm| algorithm != Algorithm::Tree;
-        let one_shot = main.and_then(|row| row.algorithm).is_some_and(is_own);
-        // How far such a kernel is from its best depends on the message, which these traces do not tell.
-        let is_unknown = one_shot && main.is_some_and(|row| row.bytes.is_none());
+        let is_custom = main.and_then(|row| row.algorithm).is_some_and(is_own);
+        // How far such a kernel is from its best depends on the message.
+        let message = main.and_then(|row| row.bytes).or_else(|| message_bytes(case));
+        if is_custom && message.is_some_and(|bytes| bytes > LARGEST_FUSED) {
+            return Ok(None);
+        }
+        let is_unknown = is_custom && message.is_none();
         let mean = exposed / small.calls.max(1) as f64;
         let mut evidence = vec![
             case.row("collectives below 50 µs with nothing else running", exposed),
             format!("{} of them, {} exposed each (mean)", count(small.calls as i64), time(mean)),
         ];
         evidence.extend(against_link(case, is_small));
-        let title = match (case.is_training(), one_shot) {
+        let title = match (case.is_training(), is_custom) {
             (true, _) => "Put small collectives together",
             (false, true) => "Fuse small all-reduces with the norm that follows",
             (false, false) => "Use one-shot or fused kernels for small collectives",
@@ -62,7 +70,7 @@ impl Rule for SmallCollectives {
                     time(REACHED_NS[0])
                 ),
             },
-            change: change(case, one_shot),
+            change: change(case, is_custom),
             risk: "One-shot kernels move more bytes: above about 512 kB two-shot kernels are faster. They need all \
                    ranks on one node or one NVLink domain."
                 .to_owned(),
@@ -70,14 +78,14 @@ impl Rule for SmallCollectives {
     }
 }
 
-fn change(case: &Case<'_>, one_shot: bool) -> String {
+fn change(case: &Case<'_>, is_custom: bool) -> String {
     if case.is_training() {
         return "One collective for many tensors: larger buckets (DistributedDataParallel: bucket_cap_mb), \
                 torch.distributed's coalescing, metrics reduced once per step"
             .to_owned();
     }
     let mut options = Vec::new();
-    if !one_shot {
+    if !is_custom {
         options.push(format!(
             "One-shot or symmetric-memory all-reduce in place of NCCL's ring ({})",
             case.for_engine(&[
@@ -105,6 +113,25 @@ fn is_small(row: &CollectiveStat) -> bool {
 /// The small collective with the most time.
 fn main_small<'a>(case: &Case<'a>) -> Option<&'a CollectiveStat> {
     case.findings.get::<Communication>()?.collectives.iter().find(|row| is_small(row))
+}
+
+/// The message of the all-reduces by what their operators take in, where kernels do not tell it.
+fn message_bytes(case: &Case<'_>) -> Option<i64> {
+    let Operators(rows) = case.findings.get::<Operators>()?;
+    let is_one = |name: &str| name.contains("all_reduce") || name.contains("allreduce");
+    let shapes = rows.iter().filter(|row| is_one(&row.name)).flat_map(|row| &row.shapes);
+    shapes.filter_map(|shape| elements(&shape.shapes).map(|found| found * element_bytes(&shape.dtypes))).max()
+}
+
+/// Of the first tensor: `[[888,2880],[]]` has 888 × 2,880.
+fn elements(shapes: &str) -> Option<i64> {
+    let first = shapes.trim_start_matches('[').split(']').next()?;
+    let sizes = first.split(',').map(|size| size.trim().parse::<i64>());
+    sizes.into_iter().try_fold(1i64, |all, size| all.checked_mul(size.ok()?))
+}
+
+fn element_bytes(dtypes: &str) -> i64 {
+    if dtypes.contains("BFloat16") || dtypes.contains("Half") { 2 } else { 4 }
 }
 
 /// Whether the kernel does the norm already.

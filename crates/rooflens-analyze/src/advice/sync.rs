@@ -27,7 +27,7 @@ impl Rule for Sync {
             let waits = |call: &&ApiStat| matches!(call.kind, ApiKind::Sync | ApiKind::Memcpy);
             evidence.extend(launches.calls.iter().filter(waits).take(3).map(|call| {
                 let (calls, all) = (count(call.count as i64), time(call.total_ns as f64));
-                format!("`{}`: {calls} calls, {all} of host time", call.name)
+                format!("`{}`: {calls} calls, {all} of host time{}", call.name, case.of_trace())
             }));
         }
         Ok(Some(Draft {

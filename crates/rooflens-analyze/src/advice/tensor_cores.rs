@@ -45,7 +45,9 @@ impl Rule for TensorCores {
         let here = case.classes_ns(&[KernelClass::Gemm]) * (ns as f64 / all as f64);
         let mut evidence = vec![case.row("GEMMs on the CUDA cores", here)];
         evidence.extend(
-            slow.iter().take(3).map(|row| format!("`{}`: {}", row.short_name, time(row.total_ns as f64))),
+            slow.iter()
+                .take(3)
+                .map(|row| format!("`{}`: {}{}", row.short_name, time(row.total_ns as f64), case.of_trace())),
         );
         Ok(Some(Draft {
             title: "Run GEMMs on tensor cores".to_owned(),

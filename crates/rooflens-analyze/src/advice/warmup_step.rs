@@ -22,7 +22,7 @@ impl Rule for WarmupStep {
         "warmup_step"
     }
     fn about(&self) -> &'static str {
-        "Idle time in which the host compiled kernels or was in a launch of more than 1 ms, which loads its kernel, or calls \
+        "Idle time in which the host compiled kernels, captured a graph or was in a launch of more than 1 ms, which loads its kernel, or calls \
          that load kernels onto the device (cuModuleLoadData, cuLibraryLoadData, hipModuleLoad …), for 5 % or more of the whole time: the first step of each shape was recorded. \
          It has no gain: later steps neither compile nor load anything."
     }
@@ -48,7 +48,7 @@ impl Rule for WarmupStep {
             .into_iter()
             .flat_map(|found| &found.0)
             .flat_map(|gap| &gap.hosts)
-            .filter(|host| host.kind == Some(HostKind::Compilation))
+            .filter(|host| host.kind.is_some_and(HostKind::is_once))
             .collect();
         let idle: f64 = compiling.iter().map(|host| host.idle_ns as f64).sum();
         let late = case.findings.get::<LateHost>().map_or(&[][..], |found| &found.0);
@@ -79,12 +79,19 @@ impl Rule for WarmupStep {
             evidence.push(format!("idle in single launching calls of more than 1 ms: {}", time(slow)));
         }
         evidence.push(format!("{} of the time that was recorded", percent(share)));
+        let captures = compiling.iter().any(|host| host.kind == Some(HostKind::GraphCapture));
+        let compiles = loading > 0.0 || compiling.iter().any(|host| host.kind == Some(HostKind::Compilation));
+        let what = match (captures, compiles) {
+            (true, true) => "kernels were compiled or loaded and a graph was captured",
+            (true, false) => "a graph was captured",
+            (false, _) => "kernels were compiled or loaded",
+        };
         Ok(Some(Draft {
-            title: "Record after a warm-up: kernels were compiled or loaded while the trace was taken".to_owned(),
+            title: format!("Record after a warm-up: {what} while the trace was taken"),
             gain_ns: None,
             acts_on_ns: ns,
             evidence,
-            computed: "a step that is run again neither compiles nor loads its kernels again".to_owned(),
+            computed: "a step that is run again neither compiles, loads nor captures anything".to_owned(),
             change: "Run a few steps of each shape first: torch.profiler.schedule(wait=1, warmup=3, active=…), or start the \
                      profiler of the server after some requests"
                 .to_owned(),

@@ -76,6 +76,21 @@ pub struct Link {
     pub kind: &'static str,
     /// All links of the device together, one direction.
     pub gb_per_s: f64,
+    /// Links that each lead to one other device, where no switch connects them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direct_links: Option<u32>,
+}
+
+impl Link {
+    /// What a device has of it to the others of a group: without a switch, the links to them.
+    fn gb_per_s_among(&self, ranks: i32) -> f64 {
+        match self.direct_links {
+            Some(links) if ranks >= 2 && i64::from(ranks) <= i64::from(links) => {
+                self.gb_per_s * f64::from(ranks - 1) / f64::from(links)
+            }
+            _ => self.gb_per_s,
+        }
+    }
 }
 
 /// One rank's waiting.
@@ -230,7 +245,8 @@ impl Communication {
             let ranks = row.group_size.filter(|ranks| *ranks <= MAY_SPAN_NODES);
             let factor = ranks.and_then(|ranks| link_factor(&row.name, row.algorithm, ranks));
             let rate = row.algorithm_gb_per_s.zip(factor).map(|(rate, factor)| rate * factor);
-            row.link_share = rate.filter(|_| link.gb_per_s > 0.0).map(|rate| rate / link.gb_per_s);
+            let link = ranks.map_or(link.gb_per_s, |ranks| link.gb_per_s_among(ranks));
+            row.link_share = rate.filter(|_| link > 0.0).map(|rate| rate / link);
         }
         self.link = Some(link);
         self.not_computed.remove("link_share");
@@ -320,7 +336,7 @@ mod tests {
         assert_eq!(lost, [20, 50, 0]);
         let mut found = found.clone();
         assert_eq!(found.collectives[0].link_share, None);
-        let link = Link { device: "d".to_owned(), kind: "scale_up", gb_per_s: 600.0 };
+        let link = Link { device: "d".to_owned(), kind: "scale_up", gb_per_s: 600.0, direct_links: None };
         found.compare_with(link);
         assert_eq!(found.collectives[0].link_share, Some(0.5));
     }

@@ -5,6 +5,7 @@ use rooflens_schema::{Note, RankTables, Severity};
 use serde::Serialize;
 
 use crate::analyses::{Analysis, Fold};
+use crate::collectives;
 use crate::finding::{Finding, Findings};
 use crate::interval;
 use crate::recording;
@@ -389,11 +390,8 @@ fn sorted(ids: impl Iterator<Item = i64>) -> Vec<i64> {
 /// Time at the beginning of each device's timeline in which it ran what was launched before the recording.
 fn launched_before_ns(tables: &RankTables) -> i64 {
     let kernels = &tables.kernels;
-    let mut from = 0;
     let mut sum = 0i64;
-    for same in kernels.device.chunk_by(|a, b| a == b) {
-        let rows = from..from + same.len();
-        from = rows.end;
+    for (_, rows) in collectives::devices(tables) {
         let first = |is_launched: bool| {
             let own = rows.clone().filter(|&i| kernels.launch_delay_ns[i].is_some() == is_launched);
             own.map(|i| kernels.ts_ns[i]).min()

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::analyses::{Analysis, Fold, Phases};
 use crate::by_name::{ByName, compact_if_many};
 use crate::finding::{Finding, Findings};
+use crate::recording;
 use crate::statistics::{Durations, mean, share};
 
 /// How work gets to the device.
@@ -14,6 +15,8 @@ use crate::statistics::{Durations, mean, share};
 pub struct Launches {
     /// Kernel launches.
     pub launches: usize,
+    /// Those of them that were captured into a graph: they ran nothing.
+    pub captured_launches: usize,
     /// Graph launches.
     pub graph_launches: usize,
     /// Activities that came from graph launches.
@@ -38,6 +41,17 @@ pub struct Launches {
     pub calls: Vec<ApiStat>,
 }
 
+/// From this share of the launches on, a trace is one of a capture.
+const MOSTLY_CAPTURED: f64 = 0.5;
+
+impl Launches {
+    /// Whether the trace records the capture of a graph rather than work.
+    #[must_use]
+    pub fn is_capture(&self) -> bool {
+        share(self.captured_launches as i64, self.launches as i64) >= MOSTLY_CAPTURED
+    }
+}
+
 /// All runtime calls of one name.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApiStat {
@@ -57,6 +71,8 @@ pub struct ApiStat {
 
 const EXPLAIN: &str = "\
 - `launches`, `graph_launches`: runtime calls of these kinds.
+- `captured_launches`: kernel launches between the start and the end of a capture on their thread, which only
+  add to a graph.
 - `graph_activities`: activities whose correlation id is that of a graph launch, or that name a graph.
 - `per_step`: launching calls (launch, graph_launch, memcpy, memset) in a step, mean over the first group
   of `phases`, the steps with the most time.
@@ -168,6 +184,8 @@ impl State {
                 found.sync_api_ns = found.sync_api_ns.saturating_add(dur_ns);
             }
         }
+        let captured = recording::captured(tables).into_iter().flatten();
+        found.captured_launches += captured.filter(|&i| api.kind[i] == ApiKind::Launch).count();
         compact_if_many(self.calls.rows_mut().map(|call| &mut call.durations));
     }
 

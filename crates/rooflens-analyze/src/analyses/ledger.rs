@@ -20,8 +20,8 @@ use crate::{interval, recording};
 use steps::Steps;
 
 pub use document::{
-    ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, PhaseLedger, StepShape,
-    StepTime,
+    ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, PhaseLedger, Reachable,
+    StepShape, StepTime,
 };
 
 const EXPLAIN: &str = "\

@@ -42,12 +42,13 @@ pub use late_host::{LateHost, LatePhase};
 pub use launches::{ApiStat, Launches};
 pub use ledger::{
     ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, OUTSIDE, PhaseLedger,
-    StepShape, StepTime,
+    Reachable, StepShape, StepTime,
 };
 pub use memory::{DeviceMemory, Memory, MemoryAtEnd, SiteMemory};
 pub use modules::{LayerStat, ModuleStat, Modules};
 pub use operators::{OperatorStat, Operators, ShapeStat};
 pub use parts::{PartStat, Parts, PartsOfPhase};
+pub(crate) use phases::BACKWARD;
 pub use phases::{Extent, FlawedSteps, PhaseExample, PhaseRole, PhaseStat, Phases};
 pub use products::{ProductStat, Products};
 pub use server_metrics::{DeviceMetrics, Gauge, ModelMetrics, Over, ServerMetrics};

@@ -378,6 +378,9 @@ fn pattern(name: &str) -> String {
     pattern
 }
 
+/// How operators of a backward pass begin.
+pub(crate) const BACKWARD: &str = "autograd::engine::evaluate_function";
+
 /// When launching calls of threads that run a backward pass began. Autograd has a thread of its own for each device, and
 /// the ranges around a backward pass are on the thread that waits for it.
 #[derive(Default)]
@@ -390,9 +393,7 @@ impl Backward {
     fn of(tables: &RankTables) -> Self {
         let (ops, api, names) = (&tables.ops, &tables.api, &tables.names);
         let mut is_autograd = vec![false; names.len()];
-        for (id, _) in
-            names.iter().filter(|(_, name)| name.starts_with("autograd::engine::evaluate_function"))
-        {
+        for (id, _) in names.iter().filter(|(_, name)| name.starts_with(BACKWARD)) {
             is_autograd[id.index()] = true;
         }
         if !is_autograd.contains(&true) {

@@ -19,7 +19,7 @@ use crate::analyses::{
 };
 use crate::finding::{Finding, Findings};
 use crate::role::UNKNOWN_CLASS;
-use crate::sentence::{things, whole_percent};
+use crate::sentence::{count, things, whole_percent};
 use crate::statistics::share;
 
 /// The answer in a sentence, and what stands behind it.
@@ -178,7 +178,11 @@ impl<'a> Known<'a> {
     }
 
     fn sentence(&self) -> Said {
-        if self.devices == 0 { self.without_device() } else { self.of_devices() }
+        match self.launches {
+            Some(launches) if self.devices > 0 && launches.is_capture() => self.of_capture(launches),
+            _ if self.devices == 0 => self.without_device(),
+            _ => self.of_devices(),
+        }
     }
 
     /// Of a trace with nothing but what the allocator did.
@@ -197,6 +201,16 @@ impl<'a> Known<'a> {
             _ => String::new(),
         };
         Some(format!("An allocator alone: at the peak {share} of what it reserved was allocated{most}."))
+    }
+
+    /// Of a trace whose launches only filled a graph.
+    fn of_capture(&self, launches: &Launches) -> Said {
+        let (captured, all) = (count(launches.captured_launches as i64), count(launches.launches as i64));
+        Said::new(format!(
+            "The capture of a graph: {captured} of {all} launches were added to it and ran nothing. The device worked for "
+        ))
+        .time("device work", self.busy_ns as f64, "devices[*].busy_ns")
+        .say("; where the time of a step goes is in a trace of its replays.")
     }
 
     fn lost_device(&self) -> Option<&Trace> {

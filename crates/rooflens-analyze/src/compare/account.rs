@@ -228,6 +228,10 @@ fn account(
         })
         .collect();
     let wall = all.iter().find(|row| row.entry == Entry::Wall).map_or((0.0, 0.0), |row| (row.a_ns, row.b_ns));
+    // Of a typical step, neither side has any.
+    all.retain(|row| {
+        matches!(row.entry, Entry::Wall | Entry::Busy | Entry::Idle) || row.a_ns + row.b_ns > 0.0
+    });
     let share = |ns: f64, wall: f64| if wall > 0.0 { ns / wall } else { 0.0 };
     for row in &mut all {
         (row.a_share, row.b_share) = (share(row.a_ns, wall.0), share(row.b_ns, wall.1));

@@ -106,6 +106,14 @@ pub struct PhaseChange {
     pub common_ratio: Option<f64>,
 }
 
+impl PhaseChange {
+    /// By how much a typical step changed, as 0.03. `None` where A has no time.
+    #[must_use]
+    pub fn change(&self) -> Option<f64> {
+        (self.a_ns > 0.0).then(|| self.b_ns / self.a_ns - 1.0)
+    }
+}
+
 /// What changed between two timelines.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TimelineChange {

@@ -153,6 +153,7 @@ mod tests {
             "void marlin::Marlin<__nv_bfloat16, 4>(int4 const*)",
             "nvjet_qqtst_128x64_128x6_1x2_h_bz_TNT",
             "_w8a8_block_fp8_matmul",
+            "_ZN7ck_tile35FmhaBatchPrefillWithPagedKVCacheKernelI…BlockAttentionQuantScaleEnumE1E…",
             "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, unsigned char, (vllm::Fp8KVCacheDataType)1>()",
         ] {
             assert!(made_by(name).quantized, "{name}");
@@ -162,6 +163,7 @@ mod tests {
             "nvjet_tst_128x64_64x8_1x2_h_bz_TNT",
             "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64",
             "fused_moe_kernel",
+            "_ZN7ck_tile35FmhaBatchPrefillWithPagedKVCacheKernelI…DF16bDF16bDF16b…BlockAttentionQuantScaleEnumE0E…",
             "",
         ] {
             assert!(!made_by(name).quantized, "{name}");

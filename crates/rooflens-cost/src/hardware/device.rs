@@ -42,6 +42,8 @@ pub struct Device {
     pub link_bytes_per_s: Option<f64>,
     /// Devices that the scale-up link connects: those of an HGX or OAM board, of an NVL72 rack.
     pub devices_per_node: Option<u64>,
+    /// Links that each lead to one other device of the node, where no switch connects them (Infinity Fabric of the MI300).
+    pub direct_links: Option<u32>,
     /// Whether the switch of the scale-up link reduces and multicasts (NVLink SHARP), so that an all-reduce
     /// sends each byte once.
     pub link_multicast: bool,
@@ -67,6 +69,19 @@ impl Device {
     #[must_use]
     pub fn matmul_peak(&self, dtype: Dtype) -> Option<Peak> {
         self.peaks.matmul_peak(dtype)
+    }
+
+    /// The scale-up links that `devices` of a node have among themselves, of each, one direction: without a switch,
+    /// those to devices outside of the group are of no use to it.
+    #[must_use]
+    pub fn link_among(&self, devices: u64) -> Option<f64> {
+        let all = self.link_bytes_per_s?;
+        match self.direct_links {
+            Some(links) if (2..=u64::from(links)).contains(&devices) => {
+                Some(all * (devices - 1) as f64 / f64::from(links))
+            }
+            _ => Some(all),
+        }
     }
 
     /// The arithmetic intensity in FLOP per byte above which a multiplication in `dtype` is bound by

@@ -76,6 +76,7 @@ struct Package {
     tdp_watts: Option<f64>,
     link_gb_per_s: Option<f64>,
     devices_per_node: Option<u64>,
+    direct_links: Option<u32>,
     #[serde(default)]
     link_multicast: bool,
     host_link_gb_per_s: Option<f64>,
@@ -105,6 +106,7 @@ impl DeviceFile {
             tdp_watts: None,
             link_bytes_per_s: None,
             devices_per_node: None,
+            direct_links: None,
             link_multicast: false,
             host_link_bytes_per_s: None,
             provenance: Provenances::default(),
@@ -139,6 +141,8 @@ impl DeviceFile {
             let per_node = package.devices_per_node.map(|devices| devices as f64);
             figures.scaled("package.devices_per_node", per_node, 1.0)?;
             device.devices_per_node = package.devices_per_node;
+            figures.scaled("package.direct_links", package.direct_links.map(f64::from), 1.0)?;
+            device.direct_links = package.direct_links;
             device.link_multicast = package.link_multicast;
             let host_link = package.host_link_gb_per_s;
             device.host_link_bytes_per_s = figures.scaled("package.host_link_gb_per_s", host_link, GB)?;

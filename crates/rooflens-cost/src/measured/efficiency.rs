@@ -121,7 +121,7 @@ pub fn efficiency(
     no_device: &str,
     ran: &[Ran],
 ) -> Efficiency {
-    let roof = device.and_then(Roof::of);
+    let roof = device.and_then(|device| Roof::of_setup(device, setup));
     let reason = match (device, &roof) {
         (Some(device), None) => format!("no peaks of {} are known", device.name),
         _ => no_device.to_owned(),

@@ -29,7 +29,7 @@ pub fn floors(
     device: &Device,
     ran: &[Ran],
 ) -> BTreeMap<RunPhase, Result<Vec<ClassFloor>, String>> {
-    let Some(roof) = Roof::of(device) else {
+    let Some(roof) = Roof::of_setup(device, setup) else {
         let reason = format!("the bandwidth of {} is not known", device.name);
         return ran.iter().map(|one| (one.shape.phase, Err(reason.clone()))).collect();
     };

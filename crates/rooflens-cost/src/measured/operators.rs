@@ -42,7 +42,8 @@ pub fn operators(
     device: &Device,
     shape: &Shape,
 ) -> Result<Vec<PassOperator>, String> {
-    let roof = Roof::of(device).ok_or_else(|| format!("the bandwidth of {} is not known", device.name))?;
+    let roof = Roof::of_setup(device, setup)
+        .ok_or_else(|| format!("the bandwidth of {} is not known", device.name))?;
     let pictures = checked_pictures(model, shape).map_err(|error: WorkError| error.to_string())?;
     let place = setup.parallel.place(0);
     let slices = (place.tp, place.expert_tp);

@@ -137,7 +137,7 @@ pub fn static_vs_measured(
     ran: &[Ran],
     measured: &[MeasuredPhase],
 ) -> StaticVsMeasured {
-    let roof = device.and_then(Roof::of);
+    let roof = device.and_then(|device| Roof::of_setup(device, setup));
     let work = by_phase(model, setup, roof.as_ref(), ran);
     let mut phases = BTreeMap::new();
     let mut not_computed = BTreeMap::new();

@@ -209,10 +209,9 @@ fn unchanged(pair: &Pair) -> String {
     };
     let (a, b) = (format::time(phase.a_ns), format::time(phase.b_ns));
     let steps = format!("{} {a} → {b} per step", phase.phase);
-    match &phase.ratio {
-        Some(ratio) => {
-            let change = format::change(ratio.ratio - 1.0);
-            format!("No change that is more than chance: {steps} ({change}).")
+    match phase.change().filter(|_| phase.ratio.is_some()) {
+        Some(change) => {
+            format!("No change that is more than chance: {steps} ({}).", format::change(change))
         }
         None if phase.phase == "all" => {
             "The trace has no steps to compare one by one, so chance cannot be ruled out.".to_owned()

@@ -3,7 +3,7 @@
 use rooflens_analyze::compare::Pair;
 
 use super::lead::lead;
-use super::tables::{NO_PHASE, change, sure, value};
+use super::tables::{NO_PHASE, sure, value};
 use crate::block::{Block, Cell, Column, Row as TableRow, Table};
 use crate::render::Part;
 
@@ -55,8 +55,8 @@ pub(super) fn overview(pairs: &[Pair]) -> Part {
         for pair in pairs {
             let found = phases_of(pair).into_iter().find(|found| found.phase == row.phase);
             cells.push(Cell::or(found.as_ref().map(|found| found.b_ns), Cell::MeanTime, NO_PHASE));
-            let ratio = found.as_ref().and_then(|found| found.ratio.as_ref());
-            cells.push(change(ratio));
+            let change = found.as_ref().and_then(|found| found.change());
+            cells.push(Cell::or(change, Cell::Change, NO_PHASE));
         }
         cells
     });

@@ -91,8 +91,8 @@ pub(super) const PHASES: &[Field<PhaseChange>] = &[
         |row| Cell::MeanTime(row.a_ns),
     ),
     (Column::number("b_ns", "B per step"), |row| Cell::MeanTime(row.b_ns)),
-    (Column::number("change", "Change"), |row| change(row.ratio.as_ref())),
-    (Column::number("interval", "95 % interval").at(Level::Screen), |row| {
+    (Column::number("change", "Change"), |row| Cell::or(row.change(), Cell::Change, "A has none of it")),
+    (Column::number("interval", "95 % interval").at(Level::Screen).help("of the ratio of medians"), |row| {
         Cell::or(row.ratio.as_ref().map(interval), Cell::text, "too few steps")
     }),
 ];
@@ -152,10 +152,13 @@ pub(super) fn cause(name: &str) -> String {
 
 fn row_verdict(row: &AccountRow) -> &'static str {
     let can_tell = row.ratio.as_ref().and_then(least).is_some_and(|least| least <= WORTH_SEEING);
+    // Clearly apart, but so few steps could be so by chance.
+    let is_apart = row.ratio.as_ref().is_some_and(|ratio| ratio.excludes_same() && ratio.exceeds_drift());
     match (row.is_change, row.p_adjusted) {
         (_, None) => "not judged",
         (true, _) => "changed",
         (false, _) if can_tell => "no change",
+        (false, _) if is_apart => "likely, few steps",
         (false, _) => "may be chance",
     }
 }
@@ -219,7 +222,7 @@ pub(super) fn signed(ns: f64) -> String {
     format!("{}{}", if ns < 0.0 { "-" } else { "+" }, format::time(ns.abs()))
 }
 
-pub(super) fn change(ratio: Option<&Ratio>) -> Cell {
+fn change(ratio: Option<&Ratio>) -> Cell {
     Cell::or(ratio.map(|ratio| ratio.ratio - 1.0), Cell::Change, "too few values, or none in A")
 }
 

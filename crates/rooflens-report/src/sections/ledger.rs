@@ -10,9 +10,6 @@ use crate::sections::{Detail, Section, words};
 
 pub(super) struct LedgerSection;
 
-/// Lines on one screen.
-const SCREEN: usize = 8;
-
 impl Section for LedgerSection {
     fn name(&self) -> &'static str {
         "ledger"
@@ -34,7 +31,7 @@ impl Section for LedgerSection {
             let phase = phases.iter().find(|phase| phase.steps > 0).unwrap_or(first);
             let whole = (phases.len() > 1).then(|| Block::Text(whole(ledger)));
             let whole = whole.into_iter().chain(no_floor(ledger));
-            let phase = [Block::Text(head(phase)), Block::Table(table(phase, SCREEN))];
+            let phase = [Block::Text(head(phase)), Block::Table(table(phase, usize::MAX))];
             return whole.chain(phase).collect();
         }
         let mut blocks = vec![];

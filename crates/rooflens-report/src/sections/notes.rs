@@ -39,7 +39,8 @@ impl Section for NotesSection {
         }
         if !minor.is_empty() {
             let count = format::plural(minor.len() as i64, "note");
-            blocks.push(Block::Text(format!("{count} for information only: see the report.")));
+            blocks
+                .push(Block::Text(format!("{count} for information only: in the report that `-o` writes.")));
         }
         blocks
     }

@@ -55,6 +55,7 @@ pub fn launches() -> Launches {
         max_ns: total_ns / count as i64 * 12,
     };
     Launches {
+        captured_launches: 0,
         launches: 129_000,
         graph_launches: 0,
         graph_activities: 0,

@@ -24,8 +24,8 @@ Examples:
   rooflens cost config.json --hardware h100 --tpot 30ms --context 8k     can this target be met?
   rooflens cost config.json --hardware h100,mi300x --batch 1..256 --context 4k --figures plots/
 
-Each time is given twice: a lower bound (≥) that no implementation beats, and an estimate under stated
-assumptions, which --assume sets.
+Each time is given twice: a lower bound (≥), every operator at the device's peaks and communication
+hidden behind them, and an estimate under stated assumptions, which --assume sets.
 
 Lists: 1,2,4 · 1..64 (doubling) · 1..1000:x10 · 0..100:+10 · k, M, G are powers of 1024
 Names: rooflens list hardware, rooflens list families; numbers: rooflens explain flops.useful";

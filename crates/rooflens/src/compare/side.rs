@@ -69,6 +69,7 @@ pub fn read(path: &Path, console: &Console) -> Result<Side, CliError> {
     if (rows.requests.is_empty() && !is_kept) || RunDir::is_run(path) {
         let input = inputs::resolve(&[path.to_owned()], &notes)?;
         let mut ranks = 0;
+        let mut world = 0;
         progress::follow(console, input.stored_bytes(), |watch| {
             job::each_rank(&input, &notes, watch, |rank| {
                 // The same device may have another number on another machine: its order tells which it is.
@@ -76,6 +77,7 @@ pub fn read(path: &Path, console: &Console) -> Result<Side, CliError> {
                     places.insert((ranks, device.map(|_| order)), timeline);
                 }
                 ranks += 1;
+                world = world.max(rank.meta.world_size.unwrap_or(0));
                 facts::of_trace(&rank.meta, &mut facts);
                 if let Some(device) = rank.devices.name.iter().find(|name| !name.is_empty()) {
                     facts.entry("device").or_insert_with(|| device.clone());
@@ -84,7 +86,8 @@ pub fn read(path: &Path, console: &Console) -> Result<Side, CliError> {
             })
         })?;
         console.warn_of_loss(&notes.rows());
-        facts.insert("ranks", ranks.to_string());
+        let is_part = usize::try_from(world).is_ok_and(|world| world > ranks);
+        facts.insert("ranks", if is_part { format!("{ranks} of {world}") } else { ranks.to_string() });
         let devices = places.keys().filter(|(_, device)| device.is_some()).count();
         if devices > 0 {
             facts.insert("devices", devices.to_string());

@@ -4,6 +4,7 @@
 mod cost;
 mod explanation;
 mod note_codes;
+mod other_screens;
 mod terms;
 
 use std::collections::BTreeSet;
@@ -57,6 +58,12 @@ pub const ALL: &[Topic] = &[
     Topic { name: "tables", one: "table", about: "tables of a run, as Parquet", entries: table_specs },
     Topic { name: "kernel-classes", one: "kernel class", about: "what kernels do", entries: kernel_classes },
     Topic { name: "gap-causes", one: "gap cause", about: "why a device is idle", entries: gap_causes },
+    Topic {
+        name: "health-checks",
+        one: "health check",
+        about: "what may be wrong with a trace",
+        entries: health_checks,
+    },
     Topic { name: "phase-kinds", one: "phase kind", about: "what parts of a run do", entries: phase_kinds },
     Topic { name: "phase-sources", one: "phase source", about: "who names a phase", entries: phase_sources },
     Topic { name: "api-kinds", one: "runtime call kind", about: "what runtime calls do", entries: api_kinds },
@@ -110,6 +117,16 @@ fn rules() -> Vec<Entry> {
     rooflens_analyze::advice::ALL.iter().map(rule).collect()
 }
 
+/// From the list in what the analysis explains about itself.
+fn health_checks() -> Vec<Entry> {
+    let text = analyses::ALL
+        .iter()
+        .find(|analysis| analysis.name() == "health")
+        .map_or("", |health| health.explain());
+    let checks = text.split("\n- `").skip(1).filter_map(|check| check.split_once("`: "));
+    checks.map(|(name, about)| plain(name, about.split_whitespace().collect::<Vec<_>>().join(" "))).collect()
+}
+
 /// A meaning of a name: the same word may be a table and an analysis.
 #[derive(Debug, Serialize)]
 pub struct Meaning {
@@ -121,11 +138,12 @@ pub struct Meaning {
 }
 
 /// Every meaning of `name`: an entry, a part of one (`table.column`), or a whole topic. Words may be
-/// written as on the screen: `launch bound` is `launch_bound`, `TTFT` is `ttft`.
+/// written as on the screen: `launch bound` is `launch_bound`, `TTFT` is `ttft`, `MFU ≤` is `mfu`, `Share A` is `share`.
 pub fn meanings(name: &str) -> Vec<Meaning> {
-    let small = name.trim().to_lowercase();
+    let small = name.trim().trim_end_matches(['≤', '≥', ' ']).to_lowercase();
+    let of_side = small.strip_suffix(" a").or(small.strip_suffix(" b")).unwrap_or(&small).to_owned();
     let mut found = exactly(name);
-    for written in [small.clone(), small.replace(' ', "_"), small.replace(['_', '-'], " ")] {
+    for written in [small.clone(), small.replace(' ', "_"), small.replace(['_', '-'], " "), of_side] {
         if written != name {
             let known: BTreeSet<String> = found.iter().map(|meaning| meaning.kind.clone()).collect();
             found.extend(exactly(&written).into_iter().filter(|meaning| !known.contains(&meaning.kind)));

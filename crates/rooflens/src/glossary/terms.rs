@@ -1,7 +1,7 @@
 //! The words on screens and pages that no registry has: headings of columns, lines of the ledger, labels.
 //! A test asks `explain` for every heading of every section of the report.
 
-use super::{Entry, plain};
+use super::{Entry, other_screens, plain};
 
 /// The words, each with its meaning. In small letters; a heading is found whatever its case.
 pub fn entries() -> Vec<Entry> {
@@ -18,6 +18,8 @@ pub fn entries() -> Vec<Entry> {
         SERVERS,
         SECTIONS,
         TIMELINES,
+        other_screens::COST,
+        other_screens::COMPARE,
     ]
     .concat()
     .into_iter()
@@ -26,7 +28,7 @@ pub fn entries() -> Vec<Entry> {
 }
 
 /// Word and meaning.
-type Term = (&'static str, &'static str);
+pub(super) type Term = (&'static str, &'static str);
 
 const TIMES: &[Term] = &[
     ("total", "Sum over everything in the row."),
@@ -87,7 +89,7 @@ const SHARES: &[Term] = &[
 const LEDGER: &[Term] = &[
     (
         "floor",
-        "Lower bound of the model's work on the device: the longest of compute, memory and collectives at peak rates.",
+        "Lower bound of the model's kernels: of each operator, compute at peak or memory at full bandwidth, whichever takes longer.",
     ),
     ("inefficiency", "Time of kernels that the model needs, above the floor."),
     (
@@ -216,7 +218,7 @@ const METRICS: &[Term] = &[
     ("kv cache", "Keys and values of earlier tokens, kept so that attention need not compute them again."),
     (
         "lower bound",
-        "A time that no implementation beats on the device: it can rule a target out, never promise it.",
+        "Every operator at the device's peaks, communication hidden: it can rule a target out, never promise it.",
     ),
     ("least time", "Lower bound: the longest of compute, memory and collectives at the device's peak rates."),
     ("least / measured", "Lower bound divided by the measured time: 100 % cannot be improved."),
@@ -383,6 +385,10 @@ const SECTIONS: &[Term] = &[
     ("not judged", "Rules of advice that lack something, and what."),
     ("what if", "The time ledger with another model: --what-if KEY=VALUE."),
     ("changed", "More than chance: the difference holds after correction for the number of comparisons."),
+    (
+        "likely, few steps",
+        "Both sides are apart by more than their steps differ, but so few steps prove nothing.",
+    ),
     ("may be chance", "The noise of the steps or rounds could make such a difference."),
     ("differs on purpose", "Another device, engine, model or batch: compared, and said so."),
     ("replaced", "Another kernel does the same work, proven by the operator, module or layer around it."),

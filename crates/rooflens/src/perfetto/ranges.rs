@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::lanes::{Lanes, Place, named};
 use super::rank::{View, layer, span};
-use super::{Arg, Slice, Track, Writer};
+use super::{Arg, Args, Slice, Track, Writer};
 
 /// Where a range comes from. Of equal ranges the outer stands first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,11 +162,11 @@ impl View<'_> {
         span: (i64, i64),
     ) -> io::Result<()> {
         let phases = &self.tables.phases;
-        let (name, tid) = (self.text(phases.name_id[row]), phases.tid[row].get().unwrap_or(0));
+        let (name, tid) = (phases.name_id[row], phases.tid[row].get().unwrap_or(0));
         let Some(device) = phases.device[row].get() else {
-            let track = ranges.thread(writer, tid, span)?;
-            return writer.slice(&Slice { track, category: "user_annotation", name, span, color: None }, &[]);
+            return self.on_thread(writer, ranges, tid, ("user_annotation", name), span, &[]);
         };
+        let name = self.text(name);
         let track = ranges.stream(writer, (device, tid), span)?;
         let args = [("device", Some(Arg::Whole(device.into()))), ("stream", Some(Arg::Whole(tid)))];
         writer.slice(&Slice { track, category: "gpu_user_annotation", name, span, color: None }, &args)
@@ -180,9 +180,8 @@ impl View<'_> {
         span: (i64, i64),
     ) -> io::Result<()> {
         let frames = &self.tables.frames;
-        let track = ranges.thread(writer, frames.tid[row], span)?;
-        let name = self.text(frames.name_id[row]);
-        writer.slice(&Slice { track, category: "python_function", name, span, color: None }, &[])
+        let what = ("python_function", frames.name_id[row]);
+        self.on_thread(writer, ranges, frames.tid[row], what, span, &[])
     }
 
     fn op<W: Write>(
@@ -193,8 +192,6 @@ impl View<'_> {
         span: (i64, i64),
     ) -> io::Result<()> {
         let ops = &self.tables.ops;
-        let track = ranges.thread(writer, ops.tid[row], span)?;
-        let name = self.text(ops.name_id[row]);
         let inputs = |id: Opt<NameId>| {
             let (id, text) = (id.get()?, self.text(id.get()?));
             Some(if ranges.json.contains(&id) { Arg::Json(text) } else { Arg::Text(text) })
@@ -207,7 +204,7 @@ impl View<'_> {
             ("Input Dims", inputs(ops.shapes_id[row])),
             ("Input type", inputs(ops.dtypes_id[row])),
         ];
-        writer.slice(&Slice { track, category: "cpu_op", name, span, color: None }, &args)
+        self.on_thread(writer, ranges, ops.tid[row], ("cpu_op", ops.name_id[row]), span, &args)
     }
 
     fn call<W: Write>(
@@ -218,15 +215,27 @@ impl View<'_> {
         span: (i64, i64),
     ) -> io::Result<()> {
         let api = &self.tables.api;
-        let track = ranges.thread(writer, api.tid[row], span)?;
-        let name = self.text(api.name_id[row]);
         let category = if api.kind[row] == ApiKind::Overhead { "overhead" } else { "cuda_runtime" };
         let args = [
             ("correlation", api.corr_id[row].get().map(Arg::Whole)),
             ("External id", api.ext_id[row].get().map(Arg::Whole)),
             ("kernel", api.kernel_id[row].get().map(|id| Arg::Text(self.text(id)))),
         ];
-        writer.slice(&Slice { track, category, name, span, color: None }, &args)
+        self.on_thread(writer, ranges, api.tid[row], (category, api.name_id[row]), span, &args)
+    }
+
+    /// Writes a slice of a host thread: its category and name.
+    fn on_thread<W: Write>(
+        &self,
+        writer: &mut Writer<W>,
+        ranges: &mut Ranges,
+        tid: i64,
+        (category, name): (&'static str, NameId),
+        span: (i64, i64),
+        args: &Args,
+    ) -> io::Result<()> {
+        let track = ranges.thread(writer, tid, span)?;
+        writer.slice(&Slice { track, category, name: self.text(name), span, color: None }, args)
     }
 
     /// Events of the allocator.

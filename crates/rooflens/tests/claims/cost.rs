@@ -1,4 +1,4 @@
-//! `rooflens cost`: bounds that no implementation beats, estimates with stated assumptions, what fits.
+//! `rooflens cost`: lower bounds, estimates with stated assumptions, what fits.
 
 use super::{assert_near, config, fixture, json, run, text};
 use serde_json::Value as Json;

@@ -13,6 +13,7 @@ mod formats;
 mod kernels;
 mod pages;
 mod ranks;
+mod reach;
 mod shapes;
 mod steps;
 

@@ -60,6 +60,19 @@ pub struct FloorSource {
     pub model: String,
     /// The device whose peaks they rest on.
     pub device: String,
+    /// What good kernels reach of them on it.
+    pub reachable: Reachable,
+}
+
+/// The shares of a device's peaks that good kernels reach.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Reachable {
+    /// Large GEMMs, of the matrix peak.
+    pub gemm: f64,
+    /// Attention, of the matrix peak.
+    pub attention: f64,
+    /// Kernels that stream, of the memory bandwidth.
+    pub bandwidth: f64,
 }
 
 /// The ledger of a phase.

@@ -231,9 +231,10 @@ impl Known<'_> {
                 (None, _) => "gaps in which nothing was recorded on the launching thread".to_owned(),
             };
             said = said
-                .say(if host.share >= 0.5 { " Most of it, " } else { " The largest part of it, " })
+                .say(if host.share >= 0.5 { " Most" } else { " The largest part" })
+                .say(" of the CPU-bound time, ")
                 .share(&amount, &self.wall())
-                .say(format!(" of the time, is {inside}."));
+                .say(format!(" of the wall time, is {inside}."));
         }
         said.then(covered(at, gap))
     }

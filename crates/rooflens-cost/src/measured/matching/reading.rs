@@ -65,7 +65,7 @@ impl Readings {
         all_logits: bool,
     ) -> Result<Self, WorkError> {
         let shapes: Vec<&Shape> = ran.iter().map(|one| &one.shape).collect();
-        let roof = device.and_then(Roof::of);
+        let roof = device.and_then(|device| Roof::of_setup(device, setup));
         let padded = tally(model, setup, &shapes, true, None)?;
         let needed = tally(model, setup, &shapes, false, roof.as_ref())?;
         let unpadded = by_class(&needed, |flops| flops.as_counted);

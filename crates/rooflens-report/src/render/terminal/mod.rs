@@ -41,6 +41,8 @@ const LEAD_LINES: usize = 6;
 const REMARK_LINES: usize = 2;
 /// An item of a list longer than this is cut: what to type must not be.
 const ITEM_LINES: usize = 10;
+/// What to do next ends with what it gains, so it has room for a long kernel name before that.
+const STEP_LINES: usize = 5;
 /// Any other sentence longer than this is cut.
 const TEXT_LINES: usize = 3;
 
@@ -90,7 +92,7 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
             let step = |(index, step): (usize, &String)| {
                 let number = Span::new(format!("{}. ", index + 1), Ink::Strong);
                 let room = beside_width.saturating_sub(number.width());
-                hang(vec![number], paragraph(step, room, Ink::Plain, TEXT_LINES))
+                hang(vec![number], paragraph(step, room, Ink::Plain, STEP_LINES))
             };
             beside(title, steps.iter().enumerate().flat_map(step).collect(), width)
         }
