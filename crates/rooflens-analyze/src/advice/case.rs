@@ -144,8 +144,8 @@ impl<'a> Case<'a> {
         self.ledger.phases.iter().filter(|phase| is_judged(phase)).map(|phase| phase.wall_ns as f64).sum()
     }
 
-    /// Idle time of this phase in which the host compiled or loaded kernels, or captured a graph: findings are of all phases, so it has
-    /// its part by its own CPU-bound time.
+    /// Idle time of this phase in which the host compiled or loaded kernels, or captured a graph: findings are of
+    /// all phases, so it has its part by its own CPU-bound time.
     pub(super) fn compiling_ns(&self) -> f64 {
         let Some(Gaps(gaps)) = self.findings.get::<Gaps>() else { return 0.0 };
         let Some(gap) = gaps.iter().find(|gap| gap.cause == GapCause::CpuBound && gap.total_ns > 0) else {

@@ -95,10 +95,11 @@ fn is_all_to_all(case: &Case<'_>) -> bool {
         let name = row.name.to_ascii_lowercase().replace('_', "");
         ["alltoall", "sendrecv", "send", "recv"].iter().any(|word| name.contains(word))
     };
-    let (all, these) = rows.fold((0, 0), |(all, these), row| {
-        (all + row.total_ns, these + if is_one(row) { row.total_ns } else { 0 })
+    let (all, these) = rows.fold((0.0, 0.0), |(all, these), row| {
+        let ns = row.total_ns as f64;
+        (all + ns, these + if is_one(row) { ns } else { 0.0 })
     });
-    these * 2 > all
+    these > all / 2.0
 }
 
 fn all_to_all(case: &Case<'_>) -> String {

@@ -120,7 +120,7 @@ fn message_bytes(case: &Case<'_>) -> Option<i64> {
     let Operators(rows) = case.findings.get::<Operators>()?;
     let is_one = |name: &str| name.contains("all_reduce") || name.contains("allreduce");
     let shapes = rows.iter().filter(|row| is_one(&row.name)).flat_map(|row| &row.shapes);
-    shapes.filter_map(|shape| elements(&shape.shapes).map(|found| found * element_bytes(&shape.dtypes))).max()
+    shapes.filter_map(|shape| elements(&shape.shapes)?.checked_mul(element_bytes(&shape.dtypes))).max()
 }
 
 /// Of the first tensor: `[[888,2880],[]]` has 888 × 2,880.

@@ -45,10 +45,12 @@ pub struct Launches {
 const MOSTLY_CAPTURED: f64 = 0.5;
 
 impl Launches {
-    /// Whether the trace records the capture of a graph rather than work.
+    /// Whether the trace records the capture of a graph rather than work: where what was captured also ran, it is a
+    /// trace of replays.
     #[must_use]
     pub fn is_capture(&self) -> bool {
         share(self.captured_launches as i64, self.launches as i64) >= MOSTLY_CAPTURED
+            && self.graph_activities < self.captured_launches
     }
 }
 
@@ -260,6 +262,27 @@ mod tests {
 
     use super::*;
     use crate::sample::{Sample, findings};
+
+    #[test]
+    fn a_capture_that_is_replayed_is_none() {
+        let with = |replayed: usize| {
+            let mut sample = Sample::new(0);
+            sample.api(1, 0, 1, "cudaStreamBeginCapture", ApiKind::Other, Some(1));
+            sample.api(1, 10, 1, "cudaLaunchKernel", ApiKind::Launch, Some(2));
+            sample.api(1, 20, 1, "cudaLaunchKernel", ApiKind::Launch, Some(3));
+            sample.api(1, 30, 1, "cudaStreamEndCapture", ApiKind::Other, Some(4));
+            sample.api(1, 40, 1, "cudaLaunchKernel", ApiKind::Launch, Some(5));
+            sample.kernel(0, 7, 50, 5, "a", "gemm").launched(5, 10, 0);
+            sample.api(1, 60, 1, "cudaGraphLaunch", ApiKind::GraphLaunch, Some(6));
+            for at in 0..replayed {
+                sample.kernel(0, 7, 70 + 10 * at as i64, 5, "a", "gemm").launched(6, 10, 0);
+            }
+            let found = findings(&[sample.tables]);
+            let launches = found.get::<Launches>().expect("calls");
+            (launches.captured_launches, launches.launches, launches.is_capture())
+        };
+        assert_eq!((with(0), with(2)), ((2, 3, true), (2, 3, false)));
+    }
 
     #[test]
     fn counts_calls_and_what_came_of_them() {
