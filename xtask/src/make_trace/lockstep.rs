@@ -222,10 +222,12 @@ impl Job {
         Ok(job)
     }
 
-    /// Gigabytes per second of the device's links, one direction.
+    /// Gigabytes per second of the links that a device has to the others of the job, one direction.
     fn link_gb_per_s(&self) -> Result<f64> {
         let rate = self.device.link_bytes_per_s.or(self.device.host_link_bytes_per_s);
-        Ok(rate.context("a device without links")? / 1e9)
+        let all = rate.context("a device without links")? / 1e9;
+        // Without a switch, one link to each other device.
+        Ok(self.device.direct_links.map_or(all, |links| all / f64::from(links) * (self.ranks - 1) as f64))
     }
 
     fn bus_factor(&self) -> f64 {

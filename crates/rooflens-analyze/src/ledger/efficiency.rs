@@ -145,8 +145,12 @@ pub(crate) struct OperatorSum {
     pub bytes: f64,
 }
 
-/// Steps with less of a phase's kernel time prove nothing against a model.
+/// Steps that are alike and have less of a phase's kernel time prove nothing against a model by themselves.
 const LEAST_TELLING: f64 = 0.1;
+/// Where no two steps are alike, so much of the time must contradict it.
+const MOST_OF_ALL: f64 = 0.5;
+/// Contradictions that are named of such steps.
+const NAMED: usize = 3;
 
 /// Aligns the steps of a phase with the model.
 pub(crate) fn of_phase(
@@ -190,6 +194,10 @@ struct Folding {
     found: PhaseEfficiency,
     /// Time of the kernels of all steps.
     all_ns: i64,
+    /// Of those that contradict the model.
+    disagreeing_ns: i64,
+    /// What contradicts it in steps that are too few to tell by themselves.
+    of_few: Vec<String>,
     operators: BTreeMap<Vec<&'static str>, OperatorFold>,
     kernels: BTreeMap<u32, KernelFold>,
 }
@@ -234,11 +242,17 @@ impl Folding {
         }
         let mut coverage = self.cover(alike, operators, &groups);
         coverage.unspent_ns = self.found.unspent_ns - unspent_before;
+        let told = disagreements(alike, operators, &coverage);
+        if told.is_empty() {
+            return;
+        }
+        self.disagreeing_ns = self.disagreeing_ns.saturating_add(alike.ns());
         // A step cut off by the recording shows only some of its kernels.
         let is_telling = alike.ns() as f64 >= LEAST_TELLING * self.all_ns as f64;
-        for disagreement in disagreements(alike, operators, &coverage).into_iter().filter(|_| is_telling) {
-            if !self.found.disagreements.contains(&disagreement) {
-                self.found.disagreements.push(disagreement);
+        let into = if is_telling { &mut self.found.disagreements } else { &mut self.of_few };
+        for disagreement in told {
+            if !into.contains(&disagreement) {
+                into.push(disagreement);
             }
         }
     }
@@ -321,6 +335,12 @@ impl Folding {
     }
 
     fn finish(mut self, names: &KernelNames) -> PhaseEfficiency {
+        if self.found.disagreements.is_empty()
+            && self.disagreeing_ns as f64 >= MOST_OF_ALL * self.all_ns.max(1) as f64
+        {
+            self.of_few.truncate(NAMED);
+            self.found.disagreements = std::mem::take(&mut self.of_few);
+        }
         let name = |id: u32| names.names.get(id as usize).cloned().unwrap_or_default();
         let short = |id: u32| describe(&name(id), ActivityHint::Kernel).short_name.to_string();
         let mut operators: Vec<(usize, OperatorTime)> = Vec::new();
