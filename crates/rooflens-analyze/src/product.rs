@@ -202,7 +202,7 @@ fn convolution(input: &[u64], weight: &[u64]) -> Option<Product> {
 
 /// `[[1, 39, 256], [256, 256], []]`: a list of lists. What is no tensor is an empty list; lists of tensors are
 /// left out, as no formula asks for them.
-fn tensors(dims: &str) -> Option<Vec<Tensor>> {
+pub(crate) fn tensors(dims: &str) -> Option<Vec<Tensor>> {
     let inner = dims.trim().strip_prefix('[')?.strip_suffix(']')?;
     let mut found = Vec::new();
     for part in inner.split('[').skip(1) {

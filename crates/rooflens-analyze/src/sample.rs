@@ -43,7 +43,7 @@ impl StepModel for FixedModel {
 /// The source of such floors.
 pub(crate) fn floor_source() -> FloorSource {
     let reachable = Reachable { gemm: 0.8, attention: 0.6, bandwidth: 0.8 };
-    FloorSource { model: "m".to_owned(), device: "d".to_owned(), reachable }
+    FloorSource { model: "m".to_owned(), family: "llama", device: "d".to_owned(), reachable }
 }
 
 /// A tiny deterministic generator (Knuth's MMIX constants), so that a failure repeats.

@@ -233,11 +233,12 @@ pub struct Joined {
 impl Joined {
     /// Gives a ledger its floor; answers what of the trace contradicts the model.
     pub fn join(&self, ledger: &mut Ledger) -> Result<Vec<String>, String> {
-        let (model, device) = (self.known.name.clone(), self.known.device.name.clone());
+        let (model, family) = (self.known.name.clone(), self.known.model.family);
+        let device = self.known.device.name.clone();
         let assumed = Assume::default().on(&self.known.device);
         let reachable =
             Reachable { gemm: assumed.gemm, attention: assumed.attention, bandwidth: assumed.bandwidth };
-        ledger.join(FloorSource { model, device, reachable }, self)
+        ledger.join(FloorSource { model, family, device, reachable }, self)
     }
 
     /// What went through the model in a step.

@@ -8,26 +8,37 @@ use crate::cost::files;
 use crate::{project, trace_device};
 
 const GB: f64 = 1e9;
+const SCALE_UP: &str = "scale_up";
 
 /// Compares collectives with the links of the device: the one that is named, else the one of the trace. Where there
 /// is none, the findings say why.
 pub fn join(findings: &mut Findings, named: Option<&str>) {
     let name = trace_device::device_name(findings, named);
     let Some(communication) = findings.get_mut::<Communication>() else { return };
-    match name.and_then(|name| link_of(&name)) {
-        Ok(link) => communication.compare_with(link),
+    let device = name.and_then(|name| find(&name));
+    match device.and_then(|device| Ok((link_of(&device)?, device))) {
+        Ok((link, device)) => {
+            let all = link.gb_per_s;
+            let is_scale_up = link.kind == SCALE_UP;
+            communication.compare_with(link, |ranks| {
+                device.link_among(ranks).filter(|_| is_scale_up).map_or(all, |rate| rate / GB)
+            });
+        }
         Err(reason) => communication.without_link(reason),
     }
 }
 
-fn link_of(name: &str) -> Result<Link, String> {
+fn find(name: &str) -> Result<Device, String> {
     let devices = files::Devices::read(&project::hardware()).map_err(|error| error.to_string())?;
-    let device: &Device = devices.find(name).map_err(|error| error.to_string())?;
-    let scale_up = device.link_bytes_per_s.map(|rate| ("scale_up", rate));
+    devices.find(name).cloned().map_err(|error| error.to_string())
+}
+
+fn link_of(device: &Device) -> Result<Link, String> {
+    let scale_up = device.link_bytes_per_s.map(|rate| (SCALE_UP, rate));
     let host = device.host_link_bytes_per_s.map(|rate| ("host", rate));
     let found = scale_up.or(host).filter(|(_, rate)| *rate > 0.0);
     let (kind, rate) =
         found.ok_or_else(|| format!("the rates of the links of {} are not known", device.name))?;
-    let direct_links = device.direct_links.filter(|_| kind == "scale_up");
+    let direct_links = device.direct_links.filter(|_| kind == SCALE_UP);
     Ok(Link { device: device.name.clone(), kind, gb_per_s: rate / GB, direct_links })
 }

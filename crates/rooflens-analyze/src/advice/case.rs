@@ -8,7 +8,7 @@ use crate::finding::Findings;
 use crate::host_kind::HostKind;
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{Floor, Line, kernels_floor_ns};
-use crate::sentence::{percent, time};
+use crate::sentence::{percent, things, time};
 
 /// A phase, and everything around it.
 pub struct Case<'a> {
@@ -187,6 +187,12 @@ impl<'a> Case<'a> {
     pub(super) fn row(&self, name: &str, ns: f64) -> String {
         let wall = self.phase.wall_ns as f64;
         format!("{name}: {} of {} ({})", time(ns), time(wall), percent(ns / wall))
+    }
+
+    /// "`aten::copy_`: 528 ms in 12 calls", of the whole trace. `calls` are the words for one and for many.
+    pub(super) fn spent(&self, name: &str, ns: i64, number: usize, [one, many]: [&str; 2]) -> String {
+        let calls = things(number as i64, one, many);
+        format!("`{name}`: {} in {calls}{}", time(ns as f64), self.of_trace())
     }
 
     /// Behind a number that is of the whole trace, where that is more than the phase.

@@ -6,7 +6,6 @@ use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::{KernelStat, Kernels, Operators};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::of_operator;
-use crate::sentence::{things, time};
 
 /// The rule.
 pub(super) struct CopyOperators;
@@ -36,27 +35,15 @@ impl Rule for CopyOperators {
             let rows = case.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
             let own = |row: &&KernelStat| row.class == KernelClass::Copy.as_str() && is_eager(row);
             for row in rows.iter().filter(own).take(3) {
-                let times = things(row.count as i64, "time", "times");
-                evidence.push(format!(
-                    "`{}`: {}, {times}{}",
-                    row.short_name,
-                    time(row.total_ns as f64),
-                    case.of_trace()
-                ));
+                evidence.push(case.spent(&row.short_name, row.total_ns, row.count, ["launch", "launches"]));
                 first.get_or_insert(&row.short_name);
             }
         } else {
             let rows = case.findings.get::<Operators>().map_or(&[][..], |found| &found.0);
             for row in rows.iter().filter(|row| of_operator(&row.name) == KernelClass::Copy).take(3) {
-                let times = things(row.count as i64, "call", "calls");
                 let shape =
                     row.shapes.first().map_or(String::new(), |shape| format!(", most with {}", shape.shapes));
-                evidence.push(format!(
-                    "`{}`: {} in {times}{}{shape}",
-                    row.name,
-                    time(row.self_ns as f64),
-                    case.of_trace()
-                ));
+                evidence.push(case.spent(&row.name, row.self_ns, row.count, ["call", "calls"]) + &shape);
                 first.get_or_insert(&row.name);
             }
         }

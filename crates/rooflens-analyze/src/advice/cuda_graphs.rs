@@ -109,7 +109,7 @@ fn capture(case: &Case<'_>) -> String {
         shape.prefill_tokens.unwrap_or(0).saturating_add(shape.decode_tokens.unwrap_or(0))
     };
     let largest = case.phase.shapes.iter().map(tokens).max().unwrap_or(0);
-    let is_gpt_oss = case.ledger.floor_of.as_ref().is_some_and(|floor| floor.model.contains("gpt-oss"));
+    let is_gpt_oss = case.ledger.floor_of.as_ref().is_some_and(|floor| floor.family == "gpt_oss");
     let captured = if is_gpt_oss { VLLM_LARGEST_GPT_OSS } else { VLLM_LARGEST };
     let has_prompts = matches!(case.phase.phase, "prefill" | "mixed") || largest > captured;
     let vllm = match (has_prompts, largest > captured) {

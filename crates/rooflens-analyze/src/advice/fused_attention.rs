@@ -4,7 +4,6 @@ use crate::advice::engine::Engine;
 use crate::advice::{AdviceKind, Case, Draft, Range, Rule};
 use crate::analyses::{Kernels, OperatorStat, Operators};
 use crate::kernel_catalog::KernelClass;
-use crate::sentence::{things, time};
 use crate::statistics::share;
 
 /// The rule.
@@ -42,10 +41,12 @@ impl Rule for FusedAttention {
             return Ok(None);
         }
         let mut evidence = vec![case.row("softmax kernels", softmax_ns)];
-        evidence.extend(softmax.iter().chain(&products).map(|row| {
-            let calls = things(row.count as i64, "call", "calls");
-            format!("`{}`: {} in {calls}", row.name, time(row.self_device_ns as f64))
-        }));
+        evidence.extend(
+            softmax
+                .iter()
+                .chain(&products)
+                .map(|row| case.spent(&row.name, row.self_device_ns, row.count, ["call", "calls"])),
+        );
         Ok(Some(Draft {
             title: "Use a fused attention kernel: scores go through memory between GEMM, softmax and GEMM".to_owned(),
             gain_ns: Some(Range::new(SURE * softmax_ns, softmax_ns)),

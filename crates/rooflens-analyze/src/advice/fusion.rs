@@ -6,7 +6,7 @@ use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::Line;
-use crate::sentence::{count, things, time};
+use crate::sentence::count;
 
 /// The rule.
 pub(super) struct Fusion;
@@ -52,15 +52,12 @@ impl Rule for Fusion {
         if let Some(Kernels(rows)) = case.findings.get::<Kernels>().filter(|_| case.is_device()) {
             let fused =
                 |row: &&KernelStat| FUSED.iter().any(|class| row.class == class.as_str()) && is_eager(row);
-            evidence.extend(rows.iter().filter(fused).take(3).map(|row| {
-                let launches = things(row.count as i64, "launch", "launches");
-                format!(
-                    "`{}`: {} in {launches}{}",
-                    row.short_name,
-                    time(row.total_ns as f64),
-                    case.of_trace()
-                )
-            }));
+            evidence.extend(
+                rows.iter()
+                    .filter(fused)
+                    .take(3)
+                    .map(|row| case.spent(&row.short_name, row.total_ns, row.count, ["launch", "launches"])),
+            );
         }
         Ok(Some(Draft {
             title: "Fuse elementwise work into the kernels around it".to_owned(),

@@ -3,7 +3,7 @@
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::{KernelStat, Kernels};
 use crate::ledger::Line;
-use crate::sentence::{percent, things, time};
+use crate::sentence::percent;
 use rooflens_schema::tables::ActivityKind;
 
 /// The rule.
@@ -40,10 +40,11 @@ impl Rule for HostCopies {
             case.row("copies of pinned memory with nothing else running", copies),
             case.row("kernels to hide them behind", kernels),
         ];
-        evidence.extend(own.iter().take(3).map(|row| {
-            let copies = things(row.count as i64, "copy", "copies");
-            format!("`{}`: {} in {copies}{}", row.short_name, time(row.total_ns as f64), case.of_trace())
-        }));
+        evidence.extend(
+            own.iter()
+                .take(3)
+                .map(|row| case.spent(&row.short_name, row.total_ns, row.count, ["copy", "copies"])),
+        );
         Ok(Some(Draft {
             title,
             gain_ns: Some(Range::new(0.0, copies)),

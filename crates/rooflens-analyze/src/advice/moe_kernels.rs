@@ -6,7 +6,6 @@ use crate::advice::roof::{self, Far};
 use crate::advice::{AdviceKind, Case, Draft, Rule};
 use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
-use crate::sentence::time;
 
 /// The rule.
 pub(super) struct MoeKernels;
@@ -40,11 +39,9 @@ fn padding(case: &Case<'_>) -> Option<String> {
     let pads = |row: &&KernelStat| row.name.contains("constant_pad_nd") && row.name.contains("moe");
     let kernel = rows.iter().filter(|row| is_generated(row)).find(pads)?;
     Some(format!(
-        "`{}`: {}{}: the engine pads the hidden size to the tiles of this kernel's format; a backend that takes it as it is \
+        "{}: the engine pads the hidden size to the tiles of this kernel's format; a backend that takes it as it is \
          spares that",
-        kernel.short_name,
-        time(kernel.total_ns as f64),
-        case.of_trace()
+        case.spent(&kernel.short_name, kernel.total_ns, kernel.count, ["launch", "launches"])
     ))
 }
 

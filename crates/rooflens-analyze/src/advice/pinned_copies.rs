@@ -3,7 +3,6 @@
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::Kernels;
 use crate::ledger::Line;
-use crate::sentence::{things, time};
 use rooflens_schema::tables::ActivityKind;
 
 /// The rule.
@@ -37,10 +36,12 @@ impl Rule for PinnedCopies {
         }
         let copies = copies * ns as f64 / all as f64;
         let mut evidence = vec![case.row("copies of pageable memory with nothing else running", copies)];
-        evidence.extend(pageable.iter().take(3).map(|row| {
-            let copies = things(row.count as i64, "copy", "copies");
-            format!("`{}`: {} in {copies}{}", row.short_name, time(row.total_ns as f64), case.of_trace())
-        }));
+        evidence.extend(
+            pageable
+                .iter()
+                .take(3)
+                .map(|row| case.spent(&row.short_name, row.total_ns, row.count, ["copy", "copies"])),
+        );
         Ok(Some(Draft {
             title: "Copy from pinned memory, behind compute".to_owned(),
             gain_ns: Some(Range::new(copies * SURE, copies)),

@@ -3,8 +3,9 @@
 use super::overlap_communication::{against_link, moved_ns};
 use crate::advice::engine::Engine;
 use crate::advice::{Case, Draft, Range, Rule};
-use crate::analyses::{Algorithm, CollectiveStat, Communication, Operators};
+use crate::analyses::{Algorithm, CollectiveStat, Communication, Operators, ShapeStat};
 use crate::ledger::LATENCY_BOUND_NS;
+use crate::product::{element, tensors};
 use crate::sentence::{count, time};
 
 /// What one-shot kernels reach for messages of decode steps: about 8 µs where NCCL takes 23 to 33
@@ -120,18 +121,12 @@ fn message_bytes(case: &Case<'_>) -> Option<i64> {
     let Operators(rows) = case.findings.get::<Operators>()?;
     let is_one = |name: &str| name.contains("all_reduce") || name.contains("allreduce");
     let shapes = rows.iter().filter(|row| is_one(&row.name)).flat_map(|row| &row.shapes);
-    shapes.filter_map(|shape| elements(&shape.shapes)?.checked_mul(element_bytes(&shape.dtypes))).max()
-}
-
-/// Of the first tensor: `[[888,2880],[]]` has 888 × 2,880.
-fn elements(shapes: &str) -> Option<i64> {
-    let first = shapes.trim_start_matches('[').split(']').next()?;
-    let sizes = first.split(',').map(|size| size.trim().parse::<i64>());
-    sizes.into_iter().try_fold(1i64, |all, size| all.checked_mul(size.ok()?))
-}
-
-fn element_bytes(dtypes: &str) -> i64 {
-    if dtypes.contains("BFloat16") || dtypes.contains("Half") { 2 } else { 4 }
+    let bytes = |shape: &ShapeStat| {
+        let first = tensors(&shape.shapes)?.into_iter().next().filter(|sizes| !sizes.is_empty())?;
+        let elements = first.iter().try_fold(1u128, |all, size| all.checked_mul(u128::from(*size)))?;
+        i64::try_from(elements.checked_mul(element(&shape.dtypes, 0)?.bytes)?).ok()
+    };
+    shapes.filter_map(bytes).max()
 }
 
 /// Whether the kernel does the norm already.

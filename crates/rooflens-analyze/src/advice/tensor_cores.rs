@@ -47,7 +47,7 @@ impl Rule for TensorCores {
         evidence.extend(
             slow.iter()
                 .take(3)
-                .map(|row| format!("`{}`: {}{}", row.short_name, time(row.total_ns as f64), case.of_trace())),
+                .map(|row| case.spent(&row.short_name, row.total_ns, row.count, ["launch", "launches"])),
         );
         Ok(Some(Draft {
             title: "Run GEMMs on tensor cores".to_owned(),

@@ -71,10 +71,12 @@ impl Rule for WarmupStep {
             })
             .take(ROWS)
             .collect();
-        evidence.extend(loads.iter().take(ROWS).map(|call| {
-            let calls = things(call.count as i64, "call", "calls");
-            format!("`{}`: {} in {calls}", call.name, time(call.total_ns as f64))
-        }));
+        evidence.extend(
+            loads
+                .iter()
+                .take(ROWS)
+                .map(|call| case.spent(&call.name, call.total_ns, call.count, ["call", "calls"])),
+        );
         if slow > 0.0 {
             evidence.push(format!("idle in single launching calls of more than 1 ms: {}", time(slow)));
         }

@@ -81,18 +81,6 @@ pub struct Link {
     pub direct_links: Option<u32>,
 }
 
-impl Link {
-    /// What a device has of it to the others of a group: without a switch, the links to them.
-    fn gb_per_s_among(&self, ranks: i32) -> f64 {
-        match self.direct_links {
-            Some(links) if ranks >= 2 && i64::from(ranks) <= i64::from(links) => {
-                self.gb_per_s * f64::from(ranks - 1) / f64::from(links)
-            }
-            _ => self.gb_per_s,
-        }
-    }
-}
-
 /// One rank's waiting.
 #[derive(Debug, Clone, Serialize)]
 pub struct RankWait {
@@ -239,13 +227,15 @@ const NO_LINK: &str = "the device is not known: --hardware names it";
 const MAY_SPAN_NODES: i32 = 8;
 
 impl Communication {
-    /// Compares bandwidths with the links of a device.
-    pub fn compare_with(&mut self, link: Link) {
+    /// Compares bandwidths with the links of a device. `among` answers the GB/s that it has to the others of a group
+    /// of so many.
+    pub fn compare_with(&mut self, link: Link, among: impl Fn(u64) -> f64) {
         for row in &mut self.collectives {
             let ranks = row.group_size.filter(|ranks| *ranks <= MAY_SPAN_NODES);
             let factor = ranks.and_then(|ranks| link_factor(&row.name, row.algorithm, ranks));
             let rate = row.algorithm_gb_per_s.zip(factor).map(|(rate, factor)| rate * factor);
-            let link = ranks.map_or(link.gb_per_s, |ranks| link.gb_per_s_among(ranks));
+            let ranks = ranks.and_then(|ranks| u64::try_from(ranks).ok());
+            let link = ranks.map_or(link.gb_per_s, &among);
             row.link_share = rate.filter(|_| link > 0.0).map(|rate| rate / link);
         }
         self.link = Some(link);
@@ -337,7 +327,7 @@ mod tests {
         let mut found = found.clone();
         assert_eq!(found.collectives[0].link_share, None);
         let link = Link { device: "d".to_owned(), kind: "scale_up", gb_per_s: 600.0, direct_links: None };
-        found.compare_with(link);
+        found.compare_with(link, |_| 600.0);
         assert_eq!(found.collectives[0].link_share, Some(0.5));
     }
 

@@ -32,28 +32,39 @@ pub struct Check {
     pub message: String,
 }
 
-const EXPLAIN: &str = "\
-Each check counts one thing; a check that the trace cannot answer is left out.
+/// The list that names and explains them.
+macro_rules! checks {
+    ($($name:literal: $about:literal,)+) => {
+        /// Every check: its name, and what it counts.
+        pub const CHECKS: &[(&str, &str)] = &[$(($name, $about),)+];
 
-- `data_loss`: records that could not be read, from the notes of the import.
-- `device_activity_missing`: launches in a trace without any device activity.
-- `activities_without_launch`: activities whose launching call is not in the trace.
-- `launches_without_activity`: kernel launches whose correlation id no activity has, those captured
-  into a graph apart.
-- `graph_launches_without_activity`: the same of graph launches.
-- `incomplete_graph_launches`: replays of a graph with fewer activities than its largest replay, where
-  the trace names graphs.
-- `waits_without_work`: waiting calls (kinds sync and memcpy) of 1 ms or more with any activity running
-  for less than a tenth of it; fails where they last 1 % of the span.
-- `starts_before_launch`: activities that start before their launching call: the clocks disagree.
-- `overlaps_on_stream`: activities that start at least 1 us (2 us with a microsecond clock) before an
-  earlier one on their stream ends.
-- `impossible_durations`: negative ones, and those above a second that are longer than the time from
-  the first to the last start of the rank.
-- `microsecond_clock`: ranks recorded in whole microseconds.
-- `profiler_overhead`: records of the profiler's own work; fails where they cover 5 % of the span.
-- `missing_ranks`: ranks that the job claims and that were not read, where more than one was.
-";
+        const EXPLAIN: &str = concat!(
+            "Each check counts one thing; a check that the trace cannot answer is left out.\n\n",
+            $("- `", $name, "`: ", $about, "\n",)+
+        );
+    };
+}
+
+checks! {
+    "data_loss": "records that could not be read, from the notes of the import.",
+    "device_activity_missing": "launches in a trace without any device activity.",
+    "activities_without_launch": "activities whose launching call is not in the trace.",
+    "launches_without_activity": "kernel launches whose correlation id no activity has, those captured
+  into a graph apart.",
+    "graph_launches_without_activity": "the same of graph launches.",
+    "incomplete_graph_launches": "replays of a graph with fewer activities than its largest replay, where
+  the trace names graphs.",
+    "waits_without_work": "waiting calls (kinds sync and memcpy) of 1 ms or more with any activity running
+  for less than a tenth of it; fails where they last 1 % of the span.",
+    "starts_before_launch": "activities that start before their launching call: the clocks disagree.",
+    "overlaps_on_stream": "activities that start at least 1 us (2 us with a microsecond clock) before an
+  earlier one on their stream ends.",
+    "impossible_durations": "negative ones, and those above a second that are longer than the time from
+  the first to the last start of the rank.",
+    "microsecond_clock": "ranks recorded in whole microseconds.",
+    "profiler_overhead": "records of the profiler's own work; fails where they cover 5 % of the span.",
+    "missing_ranks": "ranks that the job claims and that were not read, where more than one was.",
+}
 
 /// The question of this file.
 pub(super) struct HealthAnalysis;
@@ -242,6 +253,7 @@ impl State {
                 |n, of| format!("{n} of {of} ranks were not read: waits between ranks are lower bounds."),
             ));
         }
+        debug_assert!(checks.iter().all(|check| CHECKS.iter().any(|(name, _)| *name == check.name)));
         checks
     }
 
@@ -386,7 +398,6 @@ fn sorted(ids: impl Iterator<Item = i64>) -> Vec<i64> {
     ids
 }
 
-/// How many of the sorted `ids` are not among the sorted `others`.
 /// Time at the beginning of each device's timeline in which it ran what was launched before the recording.
 fn launched_before_ns(tables: &RankTables) -> i64 {
     let kernels = &tables.kernels;
@@ -403,6 +414,7 @@ fn launched_before_ns(tables: &RankTables) -> i64 {
     sum
 }
 
+/// How many of the sorted `ids` are not among the sorted `others`.
 fn not_in(ids: &[i64], others: &[i64]) -> usize {
     let mut others = others.iter().peekable();
     let mut missing = 0;

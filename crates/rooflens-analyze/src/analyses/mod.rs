@@ -35,7 +35,7 @@ pub use engine_layers::{EngineLayer, EngineLayers, LayerGroup};
 pub use frames::{FrameStat, Frames};
 pub use gaps::{GapExample, GapHost, GapStat, Gaps};
 pub use gemms::{GemmShape, Gemms};
-pub use health::{Check, Health};
+pub use health::{CHECKS as HEALTH_CHECKS, Check, Health};
 pub use inferences::{Inferences, Spread};
 pub use kernels::{KernelStat, Kernels};
 pub use late_host::{LateHost, LatePhase};

@@ -58,6 +58,8 @@ pub struct LedgerLine {
 pub struct FloorSource {
     /// The model.
     pub model: String,
+    /// The family of models that it is of: see `rooflens list families`.
+    pub family: &'static str,
     /// The device whose peaks they rest on.
     pub device: String,
     /// What good kernels reach of them on it.
