@@ -9,8 +9,10 @@ and dark, wide and narrow, and is asked over its own debugging pipe what happene
 
 import argparse
 import base64
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,7 +65,7 @@ class Browser:
         command = ["chromium", *FLAGS, f"--user-data-dir={profile}", "about:blank"]
         self.process = subprocess.Popen(
             command, preexec_fn=child_ends, close_fds=False, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         os.close(to_browser)
         os.close(from_browser)
@@ -127,6 +129,9 @@ class Browser:
     def close(self):
         self.process.terminate()
         self.process.wait(timeout=TIMEOUT_S)
+        # Its helper processes may outlive it.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
 
 def complaints(event):
@@ -164,7 +169,8 @@ def main() -> int:
     parser.add_argument("traces", nargs="+", type=Path, metavar="TRACE")
     options = parser.parse_args()
     failed = 0
-    with tempfile.TemporaryDirectory() as folder:
+    # A helper that is being killed may still write its profile while the folder is removed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         browser = Browser(Path(folder) / "profile")
         try:
             for number, trace in enumerate(options.traces):

@@ -173,7 +173,7 @@ def main() -> int:
     args = parser.parse_args()
     failed = 0
     with contextlib.ExitStack() as stack:
-        folder = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         project = Project(args.rooflens, folder)
         for name, check in CHECKS.items():
             if args.only not in name:

@@ -305,7 +305,9 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="make the project there, and keep it")
     args = parser.parse_args()
     passed = taken = 0
-    scratch = contextlib.nullcontext(args.keep) if args.keep else tempfile.TemporaryDirectory()
+    # Helper processes of an engine may still write when the engine has ended.
+    kept = args.keep and contextlib.nullcontext(args.keep)
+    scratch = kept or tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     with scratch as folder:
         made = project(args.rooflens, Path(folder))
         for name, case in cases(args.rooflens, made, args.nsys):
