@@ -426,7 +426,9 @@ fn nightly_a_run_with_real_torch() {
     assert_eq!(decode["count"], 10, "one profiled round of two prompts");
     let report = std::fs::read_to_string(only_run(&folder).join("report/report.md")).unwrap();
     let opening: String = report.lines().take(20).collect();
-    assert!(opening.contains("TTFT p50") && opening.contains("MFU decode"), "{report}");
+    assert!(opening.contains("TTFT p50") && opening.contains("TPOT p50"), "{report}");
+    // Shares of peaks where these are known, which depends on the machine; else why there are none.
+    assert!(opening.contains("MFU decode") != report.contains("no peaks of"), "{report}");
 }
 
 /// Writes a picture of noise, without a library: uncompressed, three colours.
