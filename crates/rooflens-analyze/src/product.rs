@@ -93,7 +93,7 @@ const FORMULAS: &[(&[&str], Formula)] = &[
 const HEADS_FIRST: (usize, usize) = (1, 2);
 const TOKENS_FIRST: (usize, usize) = (2, 1);
 
-fn times(factors: impl IntoIterator<Item = u64>) -> Option<u128> {
+pub(crate) fn times(factors: impl IntoIterator<Item = u64>) -> Option<u128> {
     factors.into_iter().try_fold(1_u128, |product, factor| product.checked_mul(factor.into()))
 }
 

@@ -19,10 +19,9 @@ pub fn join(findings: &mut Findings, named: Option<&str>) {
     match device.and_then(|device| Ok((link_of(&device)?, device))) {
         Ok((link, device)) => {
             let all = link.gb_per_s;
-            let is_scale_up = link.kind == SCALE_UP;
-            communication.compare_with(link, |ranks| {
-                device.link_among(ranks).filter(|_| is_scale_up).map_or(all, |rate| rate / GB)
-            });
+            // Only scale-up links depend on who talks to whom.
+            let among = |ranks| device.link_among(ranks).map_or(all, |rate| rate / GB);
+            communication.compare_with(link, among);
         }
         Err(reason) => communication.without_link(reason),
     }

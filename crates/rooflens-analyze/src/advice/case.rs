@@ -189,7 +189,7 @@ impl<'a> Case<'a> {
         format!("{name}: {} of {} ({})", time(ns), time(wall), percent(ns / wall))
     }
 
-    /// "`aten::copy_`: 528 ms in 12 calls", of the whole trace. `calls` are the words for one and for many.
+    /// "`aten::copy_`: 528 ms in 12 calls", of the whole trace. The words are for one call and for many.
     pub(super) fn spent(&self, name: &str, ns: i64, number: usize, [one, many]: [&str; 2]) -> String {
         let calls = things(number as i64, one, many);
         format!("`{name}`: {} in {calls}{}", time(ns as f64), self.of_trace())
