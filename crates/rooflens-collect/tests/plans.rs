@@ -235,14 +235,14 @@ fn the_script_is_what_would_be_done() {
     ])
     .unwrap();
     let places = Places { run: "/p/runs/a b".into(), project: "/p".into(), package: "/cache".into() };
-    let script = plan.to_shell(&places, "rooflens run --package");
+    let script = plan.to_shell(&places, "rooflens run --python-package");
     let told: Vec<&str> = script.lines().filter(|line| !line.starts_with([' ', '{', '}'])).collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
     (
     set -e
     PROJECT=/p
     RUN='/p/runs/a b'
-    PACKAGE=$(rooflens run --package)
+    PACKAGE=$(rooflens run --python-package)
 
     # measure: times of every step, without any profiler; stopped after 3600 s
     mkdir -p "$RUN"/raw/measure

@@ -4,6 +4,8 @@ pub mod assets;
 pub mod externals;
 mod git;
 pub mod hub_cache;
+pub mod migrate;
+pub mod names;
 mod near;
 pub mod revision;
 pub mod skeleton;

@@ -1,6 +1,8 @@
 //! What may be typed, resolved into a command and a console. No clap type goes further than this file
 //! and the head of each command.
 
+use std::ffi::OsString;
+
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, ValueEnum};
 
@@ -49,9 +51,26 @@ enum ColorArg {
     Never,
 }
 
+/// Hydra's short names of several letters, which no command-line parser of one letter each can read.
+const HYDRA_SHORT: &[(&str, &str)] =
+    &[("-cn", "--config-name"), ("-cp", "--config-path"), ("-cd", "--config-dir")];
+
+/// What was typed, with Hydra's short names written out for the commands that compose configs.
+fn typed() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let composes = words.iter().skip(1).any(|word| word == "run" || word == "config");
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    for word in words[..end].iter_mut().filter(|_| composes) {
+        if let Some((_, long)) = HYDRA_SHORT.iter().find(|(short, _)| *word == *short) {
+            *word = OsString::from(long);
+        }
+    }
+    words
+}
+
 /// The command to run, or how the program ended already: wrong usage, help, version.
 pub fn parse() -> Result<(Command, Console), Exit> {
-    let cli = Cli::try_parse().map_err(|error| {
+    let cli = Cli::try_parse_from(typed()).map_err(|error| {
         // A closed pipe is the reader's right.
         let _ = error.print();
         match error.kind() {

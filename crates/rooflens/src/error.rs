@@ -259,6 +259,18 @@ pub enum CliError {
         /// The folder.
         path: PathBuf,
     },
+    /// A setting with an old name whose value has no counterpart.
+    #[error("{problem}")]
+    OldName {
+        /// Which, and why.
+        problem: String,
+    },
+    /// A folder to write to has something in it.
+    #[error("{path} is not empty: nothing was written")]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The config cannot be composed.
     #[error("{}", told::told(.0))]
     Compose(ComposeError),
@@ -348,6 +360,8 @@ impl CliError {
             | CliError::NoBootstrap { .. }
             | CliError::NeedsYes { .. }
             | CliError::Skeleton(_)
+            | CliError::OldName { .. }
+            | CliError::NotEmpty { .. }
             | CliError::Compose(_)
             | CliError::Plan(_)
             | CliError::RunExists { .. }
@@ -479,6 +493,8 @@ impl CliError {
             }
             CliError::Assets(error) => error.hint(),
             CliError::Externals(error) => Some(error.hint()),
+            CliError::OldName { .. } => Some("docs/migrating.md lists the old names".to_owned()),
+            CliError::NotEmpty { path } => Some(format!("choose another folder than {}", word(path))),
             CliError::Compose(error) => told::hint(error),
             CliError::NothingToSample { missing } => missing.first().map(|missing| missing.hint.to_owned()),
             CliError::Sampler { .. } => Some("ulimit -u shows how many threads you may have".to_owned()),

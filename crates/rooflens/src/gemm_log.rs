@@ -32,15 +32,20 @@ pub fn attach(input: &mut Input, logs: &[PathBuf]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Reads the log and adds its calls.
-pub fn add(tables: &mut RankTables, log: &Path, notes: &Notes) -> Result<(), IngestError> {
-    let mut found =
-        rooflens_ingest::read(Artefact::open(&Source::File(log.to_owned()), no_progress())?, notes)?;
+/// The calls of a log.
+pub fn read(log: &Path, notes: &Notes) -> Result<RankTables, IngestError> {
+    let found = rooflens_ingest::read(Artefact::open(&Source::File(log.to_owned()), no_progress())?, notes)?;
     if found.gemms.is_empty() {
         let source_name = found.meta.source;
         let why = "it has no matrix product".to_owned();
         return Err(IngestError::NoRecords { source_name, format: "blaslog", why });
     }
+    Ok(found)
+}
+
+/// Reads the log and adds its calls.
+pub fn add(tables: &mut RankTables, log: &Path, notes: &Notes) -> Result<(), IngestError> {
+    let mut found = read(log, notes)?;
     let names = &mut tables.names;
     let mut own = |id: &mut NameId| *id = names.add(found.names.get(*id));
     found.gemms.library_id.iter_mut().for_each(&mut own);

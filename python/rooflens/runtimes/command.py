@@ -21,7 +21,7 @@ from rooflens.workload.spec import Spec
 
 
 def run(spec: Spec, events: Events) -> None:
-    argv = spec.names("runtime.argv")
+    argv = spec.words("runtime.argv")
     if not argv:
         raise WorkloadError("runtime.argv is empty", "runtime.argv=[python, serve.py]")
     cwd = spec.project / spec.text("runtime.cwd", ".")

@@ -10,8 +10,8 @@ from typing import Any, Dict, List, Sequence
 from rooflens.workload.errors import WorkloadError
 
 # measure: no profiler, the headline numbers. torch_profiler, nsys, ncu: under that profiler.
-# predict: answers only.
-PASSES = ("measure", "torch_profiler", "nsys", "ncu", "predict")
+# cublas_log: while the matrix library writes its log. predict: answers only.
+PASSES = ("measure", "torch_profiler", "nsys", "ncu", "cublas_log", "predict")
 
 # Stands for "no default", as None is a value that a config may hold.
 REQUIRED = object()
@@ -102,6 +102,13 @@ class Spec:
             raise WorkloadError(f"{key} is {value!r}, not a list of texts", f"set {key}=[…]")
         return value
 
+    def words(self, key: str) -> List[str]:
+        """The words of a command: numbers are taken as they are written."""
+        value = self.get(key)
+        if not isinstance(value, list) or not all(is_word(item) for item in value):
+            raise WorkloadError(f"{key} is {value!r}, not a list of texts and numbers", f"set {key}=[…]")
+        return [str(item) for item in value]
+
     def _typed(self, key: str, default: Any, kind: type, wanted: str) -> Any:
         value = self.get(key, default)
         if not isinstance(value, kind):
@@ -111,7 +118,11 @@ class Spec:
     @property
     def max_new_tokens(self) -> int:
         """Tokens to make for each prompt in this pass."""
-        stage = {"torch_profiler": "torch_profiler", "predict": "direct_inference"}.get(self.pass_name)
+        stage = {
+            "torch_profiler": "torch_profiler",
+            "cublas_log": "torch_profiler",  # the same products, so that the log fits the trace
+            "predict": "direct_inference",
+        }.get(self.pass_name)
         if stage and self.get(f"pipeline.{stage}.max_new_tokens", None) is not None:
             return self.count(f"pipeline.{stage}.max_new_tokens")
         return self.count("infer.max_new_tokens")
@@ -121,6 +132,10 @@ class Spec:
         if self.pass_name == "predict":
             return True
         return self.pass_name == "torch_profiler" and self.get("pipeline.torch_profiler.output.predictions", False)
+
+
+def is_word(item: Any) -> bool:
+    return isinstance(item, (str, int, float)) and not isinstance(item, bool)
 
 
 def one_of(key: str, value: str, allowed: Sequence[str]) -> None:

@@ -14,6 +14,8 @@ pub enum Stage {
     Nsys,
     /// Nsight Compute.
     Ncu,
+    /// The log of the matrix library.
+    CublasLog,
     /// Answers.
     DirectInference,
     /// What the model must cost.
@@ -28,6 +30,7 @@ impl Stage {
         Stage::TorchProfiler,
         Stage::Nsys,
         Stage::Ncu,
+        Stage::CublasLog,
         Stage::DirectInference,
         Stage::StaticAnalysis,
     ];
@@ -40,6 +43,7 @@ impl Stage {
             Stage::TorchProfiler => "torch_profiler",
             Stage::Nsys => "nsys",
             Stage::Ncu => "ncu",
+            Stage::CublasLog => "cublas_log",
             Stage::DirectInference => "direct_inference",
             Stage::StaticAnalysis => "static_analysis",
         }
@@ -57,6 +61,8 @@ pub enum Pass {
     Nsys,
     /// Warm-up and a round under Nsight Compute, which is started around it.
     Ncu,
+    /// Warm-up and a round, while the matrix library writes its log.
+    CublasLog,
     /// Answers only.
     Predict,
 }
@@ -70,6 +76,7 @@ impl Pass {
             Pass::TorchProfiler => "torch_profiler",
             Pass::Nsys => "nsys",
             Pass::Ncu => "ncu",
+            Pass::CublasLog => "cublas_log",
             Pass::Predict => "predict",
         }
     }

@@ -1,6 +1,7 @@
 //! What can look at a workload while it runs, one a file. Adding one: a file here, a `mod` line, an
 //! entry in [`ALL`].
 
+pub mod cublas_log;
 pub mod ncu;
 mod nsys;
 mod torch;
@@ -23,7 +24,7 @@ pub trait Profiler: Sync {
 }
 
 /// Every profiler, in the order they are run in.
-pub const ALL: &[&dyn Profiler] = &[&torch::Torch, &nsys::Nsys, &ncu::Ncu];
+pub const ALL: &[&dyn Profiler] = &[&torch::Torch, &nsys::Nsys, &ncu::Ncu, &cublas_log::CublasLog];
 
 /// The profiler of a stage, where there is one that is built.
 #[must_use]

@@ -1,6 +1,6 @@
 //! Any program of the user's, with the probe or NVTX ranges in it.
 
-use super::{Gate, Runtime};
+use super::{Gate, Runtime, named_range};
 use crate::error::SettingsError;
 use crate::plan::Pass;
 use crate::settings::{Own, Section};
@@ -25,7 +25,7 @@ impl Runtime for Command {
     }
 
     fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError> {
-        keys.texts("argv")?;
+        keys.words("argv")?;
         keys.name("cwd")?;
         let python = keys.optional_text("python")?.unwrap_or_else(|| USUAL_PYTHON.to_owned());
         Ok(Own { python, tensor_parallel: 1, kv_dtype: None, model: keys.optional_text("model")? })
@@ -42,6 +42,12 @@ impl Runtime for Command {
 
     // As the probe names phases.
     fn gate(&self, phase: Option<&str>) -> Gate {
-        phase.map_or(Gate::Open, |phase| Gate::Range(format!("rooflens.{phase}")))
+        let probe = || phase.map_or(Gate::Open, |phase| Gate::Range(format!("rooflens.{phase}")));
+        named_range(phase).unwrap_or_else(probe)
+    }
+
+    // Whatever the program calls its phases.
+    fn phases(&self) -> &'static [&'static str] {
+        &[]
     }
 }

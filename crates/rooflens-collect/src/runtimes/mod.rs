@@ -32,11 +32,21 @@ pub trait Runtime: Sync {
     fn leaves(&self, pass: Pass) -> Vec<&'static str>;
     /// What tells a profiler around it that a phase begins and ends.
     fn gate(&self, phase: Option<&str>) -> Gate;
+    /// Words that name what a profiler captures; none where the program has words of its own.
+    fn phases(&self) -> &'static [&'static str];
     /// Whether it makes weights on disk that later passes can use.
     fn keeps_weights(&self) -> bool {
         false
     }
 }
+
+/// The NVTX range that `nvtx:NAME` names.
+fn named_range(phase: Option<&str>) -> Option<Gate> {
+    phase?.strip_prefix(NVTX).map(|name| Gate::Range(name.to_owned()))
+}
+
+/// What stands before the name of an NVTX range.
+pub(crate) const NVTX: &str = "nvtx:";
 
 /// How a profiler that is started around a workload knows when to record.
 #[derive(Debug, Clone, PartialEq, Eq)]

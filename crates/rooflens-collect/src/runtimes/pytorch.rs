@@ -1,12 +1,15 @@
 //! PyTorch with Hugging Face transformers, one step at a time.
 
-use super::{Gate, Runtime, TOKENS};
+use super::{Gate, Runtime, TOKENS, named_range};
 use crate::error::SettingsError;
 use crate::plan::Pass;
 use crate::settings::{Own, Section};
 
 /// The runtime.
 pub struct Pytorch;
+
+/// Parts of a model that sees, each with a range of its own in the profiled round.
+const PARTS: &[&str] = &["vision", "projector", "language"];
 
 impl Runtime for Pytorch {
     fn name(&self) -> &'static str {
@@ -32,13 +35,20 @@ impl Runtime for Pytorch {
         let own: &[&str] = match pass {
             Pass::TorchProfiler => &["trace.json.gz"],
             Pass::Predict => &["predictions.jsonl"],
-            Pass::Measure | Pass::Nsys | Pass::Ncu => &[],
+            Pass::Measure | Pass::Nsys | Pass::Ncu | Pass::CublasLog => &[],
         };
         [&TOKENS, own].concat()
     }
 
     // Warm-up rounds have the same phases: only the workload knows which round counts.
-    fn gate(&self, _: Option<&str>) -> Gate {
-        Gate::Range("rooflens.capture".to_owned())
+    fn gate(&self, phase: Option<&str>) -> Gate {
+        match phase {
+            Some(part) if PARTS.contains(&part) => Gate::Range(format!("rooflens.{part}")),
+            _ => named_range(phase).unwrap_or_else(|| Gate::Range("rooflens.capture".to_owned())),
+        }
+    }
+
+    fn phases(&self) -> &'static [&'static str] {
+        &["prefill", "decode", "vision", "projector", "language"]
     }
 }

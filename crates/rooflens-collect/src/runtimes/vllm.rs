@@ -1,6 +1,6 @@
 //! vLLM's own engine, offline.
 
-use super::{Gate, Runtime, TOKENS};
+use super::{Gate, Runtime, TOKENS, named_range};
 use crate::error::SettingsError;
 use crate::plan::Pass;
 use crate::settings::{Own, Section};
@@ -40,14 +40,18 @@ impl Runtime for Vllm {
             // One for each worker, named by vLLM.
             Pass::TorchProfiler => &["traces"],
             Pass::Predict => &["predictions.jsonl"],
-            Pass::Measure | Pass::Nsys | Pass::Ncu => &[],
+            Pass::Measure | Pass::Nsys | Pass::Ncu | Pass::CublasLog => &[],
         };
         [&TOKENS, own].concat()
     }
 
     // The engine starts and stops it in every worker.
-    fn gate(&self, _: Option<&str>) -> Gate {
-        Gate::CudaProfiler
+    fn gate(&self, phase: Option<&str>) -> Gate {
+        named_range(phase).unwrap_or(Gate::CudaProfiler)
+    }
+
+    fn phases(&self) -> &'static [&'static str] {
+        &["prefill", "decode"]
     }
 
     fn keeps_weights(&self) -> bool {

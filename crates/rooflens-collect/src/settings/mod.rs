@@ -120,7 +120,34 @@ impl Settings {
         infer(root.section("infer")?)?;
         dataset(root.section("dataset")?)?;
         root.finish()?;
+        settings.check_captured(config)?;
         Ok(settings)
+    }
+
+    /// Whether the runtime marks what profilers are to capture: known before a model is loaded.
+    fn check_captured(&self, config: &Node) -> Result<(), SettingsError> {
+        let phases = self.runtime.runtime.phases();
+        let wanted =
+            [("nsys", "capture", &self.pipeline.nsys.capture), ("ncu", "phase", &self.pipeline.ncu.phase)];
+        for (stage, key, wanted) in wanted {
+            let Some(wanted) = wanted else { continue };
+            let range = wanted.strip_prefix(runtimes::NVTX);
+            if phases.is_empty()
+                || range.is_some_and(|name| !name.is_empty())
+                || phases.contains(&wanted.as_str())
+            {
+                continue;
+            }
+            let known = phases.iter().copied().chain(["nvtx:NAME"]).collect();
+            let problem = SettingsProblem::NotOneOf {
+                key: format!("pipeline.{stage}.{key}"),
+                is: wanted.clone(),
+                known,
+            };
+            let origin = config.get(&["pipeline", stage, key]).map(|node| node.origin.clone());
+            return Err(SettingsError::at(problem, &origin.unwrap_or_default()));
+        }
+        Ok(())
     }
 }
 

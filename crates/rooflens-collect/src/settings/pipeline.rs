@@ -5,6 +5,7 @@ use rooflens_compose::Place;
 use super::Section;
 use crate::error::SettingsError;
 use crate::plan::Stage;
+use crate::profilers::cublas_log;
 
 /// The stages.
 #[derive(Debug, Clone)]
@@ -17,6 +18,8 @@ pub struct Pipeline {
     pub nsys: Nsys,
     /// Nsight Compute.
     pub ncu: Ncu,
+    /// The log of the matrix library.
+    pub cublas_log: CublasLog,
     /// What is kept of single samples, by stage.
     pub samples: Vec<(Stage, Samples)>,
 }
@@ -36,6 +39,13 @@ pub struct Nsys {
     pub cuda_graph_trace: String,
     /// Counters of the device over time.
     pub gpu_metrics: bool,
+}
+
+/// Settings of the matrix library's log.
+#[derive(Debug, Clone, Default)]
+pub struct CublasLog {
+    /// Whose log it is.
+    pub library: String,
 }
 
 /// Settings of Nsight Compute.
@@ -82,6 +92,7 @@ impl Pipeline {
         let mut static_analysis = StaticAnalysis { batch_sizes: Vec::new(), contexts: Vec::new() };
         let mut nsys = Nsys::default();
         let mut ncu = Ncu::default();
+        let mut cublas_log = CublasLog::default();
         for stage in Stage::ALL.iter().copied() {
             let Some(mut stage_keys) = keys.optional_section(stage.name())? else {
                 // Headline numbers are what a run is for: they are off only where the config says so.
@@ -99,6 +110,10 @@ impl Pipeline {
                 }
                 Stage::Nsys => nsys = Nsys::read(&mut stage_keys)?,
                 Stage::Ncu => ncu = Ncu::read(&mut stage_keys)?,
+                Stage::CublasLog => {
+                    let library = stage_keys.choice("library", &cublas_log::libraries())?;
+                    cublas_log = CublasLog { library };
+                }
                 Stage::DirectInference => {
                     stage_keys.optional_positive("max_new_tokens")?;
                     // Answers are what it is for.
@@ -109,7 +124,7 @@ impl Pipeline {
             stage_keys.finish()?;
         }
         keys.finish()?;
-        Ok(Self { on, static_analysis, nsys, ncu, samples: kept })
+        Ok(Self { on, static_analysis, nsys, ncu, cublas_log, samples: kept })
     }
 
     /// What a stage keeps of single samples; nothing where it is off.

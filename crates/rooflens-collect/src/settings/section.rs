@@ -129,6 +129,21 @@ impl<'a> Section<'a> {
         texts.ok_or_else(|| wrong(&self.key(key), node, "a list of texts"))
     }
 
+    /// The words of a command: numbers are taken as they are written.
+    pub fn words(&mut self, key: &str) -> Read<Vec<String>> {
+        let node = self.required(key)?;
+        let word = |item: &Node| match &item.value {
+            Value::Str(text) => Some(text.clone()),
+            Value::Int(_) | Value::Float(_) => Some(python_str(&item.value)),
+            _ => None,
+        };
+        let words = match &node.value {
+            Value::List(items) => items.iter().map(word).collect::<Option<Vec<String>>>(),
+            _ => None,
+        };
+        words.ok_or_else(|| wrong(&self.key(key), node, "a list of texts and numbers"))
+    }
+
     /// A list of some words.
     pub fn choices(&mut self, key: &str, known: &[&'static str]) -> Read<Vec<String>> {
         let node = self.required(key)?;

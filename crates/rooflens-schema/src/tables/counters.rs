@@ -26,6 +26,8 @@ column_enum! {
         Nsys = "nsys",
         /// The pass under Nsight Compute.
         Ncu = "ncu",
+        /// The pass in which the matrix library writes its log.
+        CublasLog = "cublas_log",
         /// The pass that gives answers.
         DirectInference = "direct_inference",
     }

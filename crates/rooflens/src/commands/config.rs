@@ -20,6 +20,7 @@ Examples:
   rooflens config show -m seed=1,2                   the jobs of a sweep, in order
   rooflens config write -m seed=1,2 --hydra          their folders, for a program that reads configs
   rooflens config groups                             the groups and their options
+  rooflens config migrate conf --dry-run             old names in a config tree of llm-perf-opt
 
 Overrides: key=value, +key=value, ++key=value, ~key, group=option, as in Hydra 1.3";
 
@@ -39,6 +40,9 @@ enum What {
     /// Create the folder of every job, with the files that record how it was composed
     #[command(after_help = WRITE_EXAMPLES)]
     Write(WriteArgs),
+    /// Rewrite a config tree of llm-perf-opt with the names of Rooflens
+    #[command(after_help = MIGRATE_EXAMPLES)]
+    Migrate(MigrateArgs),
     /// List the groups and their options
     #[command(after_help = GROUPS_EXAMPLES)]
     Groups(Place),
@@ -54,6 +58,12 @@ const WRITE_EXAMPLES: &str = "\
 Examples:
   rooflens config write seed=3                       the folder of a run, with .rooflens/ in it
   rooflens config write -m seed=1,2 --hydra          those of a sweep, with .hydra/ for programs that want it";
+
+const MIGRATE_EXAMPLES: &str = "\
+Examples:
+  rooflens config migrate conf --dry-run             what is called otherwise, file by file
+  rooflens config migrate conf -o conf-new           a new tree; the old one stays
+  rooflens config migrate conf                       in place; the old files are kept beside it";
 
 const GROUPS_EXAMPLES: &str = "\
 Examples:
@@ -90,7 +100,7 @@ struct ShowArgs {
     #[arg(long, conflicts_with_all = ["package", "info"], help_heading = "Output")]
     origins: bool,
     /// Show how the config was composed instead
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
+    #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, default_missing_value = "all", help_heading = "Output")]
     info: Option<Info>,
     #[command(flatten)]
     jobs: Jobs,
@@ -105,6 +115,25 @@ struct WriteArgs {
     hydra: bool,
     #[command(flatten)]
     jobs: Jobs,
+}
+
+#[derive(clap::Args)]
+struct MigrateArgs {
+    /// Config folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Name of the primary config
+    #[arg(long, value_name = "NAME", default_value = "config", help_heading = "Config")]
+    config_name: String,
+    /// Write the tree to this folder and leave the old one as it is
+    #[arg(long, short, value_name = "DIR", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Show what would change without writing anything
+    #[arg(long, help_heading = "Output")]
+    dry_run: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: Format,
 }
 
 /// What is changed on the command line.
@@ -137,15 +166,19 @@ pub enum Format {
     Json,
 }
 
+/// A part of a composition.
 #[derive(Clone, Copy, ValueEnum)]
-enum Cfg {
+pub(super) enum Cfg {
     Job,
     Hydra,
     All,
 }
 
+/// How a config was composed.
 #[derive(Clone, Copy, ValueEnum)]
-enum Info {
+pub(super) enum Info {
+    All,
+    Config,
     Defaults,
     DefaultsTree,
     Searchpath,
@@ -155,10 +188,23 @@ enum Info {
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     match args.what {
         What::Show(args) => {
-            let shown = shown(&args);
+            let shown = match args.origins {
+                true => Shown::Origins { view: view(args.cfg), resolve: args.resolve },
+                false => shown(args.cfg, args.package, args.resolve, args.info),
+            };
             config::show(&args.place.question(args.jobs), &shown, console)?;
         }
         What::Write(args) => config::write(&args.place.question(args.jobs), args.hydra, console)?,
+        What::Migrate(args) => {
+            let asked = config::migrate::Migration {
+                folder: args.folder,
+                name: args.config_name,
+                output: args.output,
+                dry_run: args.dry_run,
+                json: args.format == Format::Json,
+            };
+            config::migrate::migrate(&asked, console)?;
+        }
         What::Groups(place) => {
             let none = Jobs { multirun: false, overrides: Vec::new() };
             config::groups(&place.question(none), console)?;
@@ -167,17 +213,21 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
-fn shown(args: &ShowArgs) -> Shown {
-    let view = match args.cfg {
-        Cfg::Job => View::Job,
-        Cfg::Hydra => View::Hydra,
-        Cfg::All => View::All,
-    };
-    match args.info {
+/// What of a composition is shown.
+pub(super) fn shown(cfg: Cfg, package: Option<String>, resolve: bool, info: Option<Info>) -> Shown {
+    match info {
+        Some(Info::All) => Shown::Everything,
         Some(Info::Defaults) => Shown::Defaults,
         Some(Info::DefaultsTree) => Shown::DefaultsTree,
         Some(Info::Searchpath) => Shown::SearchPath,
-        None if args.origins => Shown::Origins { view, resolve: args.resolve },
-        None => Shown::Config { view, package: args.package.clone(), resolve: args.resolve },
+        Some(Info::Config) | None => Shown::Config { view: view(cfg), package, resolve },
+    }
+}
+
+fn view(cfg: Cfg) -> View {
+    match cfg {
+        Cfg::Job => View::Job,
+        Cfg::Hydra => View::Hydra,
+        Cfg::All => View::All,
     }
 }

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use crate::commands::AnswerFormat;
+use crate::commands::config::{Cfg, Info, shown};
+use crate::config;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::project;
 use crate::run::{self, Question};
 
 const EXAMPLES: &str = "\
@@ -16,6 +19,7 @@ Examples:
   rooflens run profiling=none                        headline numbers only, no profiler
   rooflens run --dry-run profiling=torch             the commands, to read or to paste into a shell
   rooflens run -m runtime.batch_size=1,2,4           a run for each value, and a table
+  rooflens run --cfg job --resolve                   the composed config, without running it
   rooflens run --config-dir runs/first/tiny-random/20260102-030405/.rooflens   the same run again
 
 Overrides: key=value, +key=value, ++key=value, ~key, group=option, as in Hydra 1.3";
@@ -33,6 +37,21 @@ pub struct Args {
     /// Run every job of a sweep
     #[arg(long, short, help_heading = "Config")]
     multirun: bool,
+    /// Run one job, as without this flag
+    #[arg(long, short, conflicts_with = "multirun", hide = true)]
+    run: bool,
+    /// Print the composed config without running it: the job's, Hydra's own, or both
+    #[arg(long, short, value_enum, value_name = "PART", num_args = 0..=1, default_missing_value = "job", help_heading = "Config")]
+    cfg: Option<Cfg>,
+    /// With --cfg: resolve interpolations
+    #[arg(long, help_heading = "Config")]
+    resolve: bool,
+    /// With --cfg: only the config at this path
+    #[arg(long, short, value_name = "PATH", help_heading = "Config")]
+    package: Option<String>,
+    /// Print how the config is composed without running it
+    #[arg(long, short, value_enum, value_name = "WHAT", num_args = 0..=1, default_missing_value = "all", conflicts_with = "cfg", help_heading = "Config")]
+    info: Option<Info>,
     /// Print the plan as shell commands without running it
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
@@ -44,7 +63,7 @@ pub struct Args {
     format: AnswerFormat,
     /// Unpack the Python package that workloads need and print its folder
     #[arg(long, conflicts_with_all = ["dry_run", "multirun"], help_heading = "Output")]
-    package: bool,
+    python_package: bool,
     /// Overrides: group=option, key=value, +key=value, ~key
     #[arg(value_name = "OVERRIDES")]
     overrides: Vec<String>,
@@ -52,8 +71,19 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    if args.package {
+    if args.python_package {
         return run::package();
+    }
+    if args.cfg.is_some() || args.info.is_some() || args.resolve || args.package.is_some() {
+        let question = config::Question {
+            folder: args.config_dir.unwrap_or_else(project::configs),
+            name: args.config_name,
+            overrides: args.overrides,
+            multirun: args.multirun,
+            json: args.format == AnswerFormat::Json,
+        };
+        let shown = shown(args.cfg.unwrap_or(Cfg::Job), args.package, args.resolve, args.info);
+        return config::show(&question, &shown, console).map(|()| Exit::Fine);
     }
     let question = Question {
         config_dir: args.config_dir,

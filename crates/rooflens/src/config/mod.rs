@@ -3,12 +3,13 @@
 pub mod folders;
 pub mod host;
 mod json;
+pub mod migrate;
+pub mod old_names;
 mod origins;
 pub mod told;
 
 use std::path::PathBuf;
 
-use rooflens_compose::sources::{SearchPath, Source};
 use rooflens_compose::{Composer, Composition, Launch, Mode, Request, View};
 use serde::Serialize;
 
@@ -33,18 +34,15 @@ pub struct Question {
 }
 
 impl Question {
-    fn composer(&self) -> Result<Composer, CliError> {
+    /// The composer, and what to ask it.
+    fn asked(&self, console: &Console) -> Result<(Composer, Request), CliError> {
         if !self.folder.is_dir() {
             return Err(CliError::NoConfigFolder { path: self.folder.clone() });
         }
-        // Hydra tells the whole path of its sources.
-        let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
-        Ok(Composer::new(SearchPath::new(Source::folder(folder))).with_host(host::here()))
-    }
-
-    fn request(&self) -> Request {
+        let today = old_names::today(&self.folder, &self.name, &self.overrides, console)?;
         let mode = if self.multirun { Mode::Multirun } else { Mode::Run };
-        Request { mode, ..Request::new(&self.name, self.overrides.clone()) }
+        let request = Request { mode, ..Request::new(&self.name, today.overrides) };
+        Ok((Composer::new(today.search_path).with_host(host::here()), request))
     }
 }
 
@@ -72,6 +70,8 @@ pub enum Shown {
     DefaultsTree,
     /// Where configs are looked for.
     SearchPath,
+    /// All of this, then the config.
+    Everything,
 }
 
 #[derive(Serialize)]
@@ -94,11 +94,11 @@ struct Written {
 
 /// Shows a composed config, or those of a sweep's jobs.
 pub fn show(question: &Question, shown: &Shown, console: &Console) -> Result<(), CliError> {
-    let composer = question.composer()?;
+    let (composer, request) = question.asked(console)?;
     if question.multirun {
-        return show_sweep(&composer, question, shown, console);
+        return show_sweep(&composer, &request, question, shown, console);
     }
-    let composition = composer.compose(&question.request()).map_err(CliError::Compose)?;
+    let composition = composer.compose(&request).map_err(CliError::Compose)?;
     warn(&composition, console);
     if question.json {
         let document = json::document(&composition, shown).map_err(CliError::Compose)?;
@@ -109,11 +109,12 @@ pub fn show(question: &Question, shown: &Shown, console: &Console) -> Result<(),
 
 fn show_sweep(
     composer: &Composer,
+    request: &Request,
     question: &Question,
     shown: &Shown,
     console: &Console,
 ) -> Result<(), CliError> {
-    let multirun = composer.multirun(&question.request()).map_err(CliError::Compose)?;
+    let multirun = composer.multirun(request).map_err(CliError::Compose)?;
     warn(&multirun.master, console);
     let mut jobs = Vec::new();
     for job in multirun.batches.iter().flatten() {
@@ -130,8 +131,8 @@ fn show_sweep(
 
 /// Makes the folder of every job, with the files that say how it was composed.
 pub fn write(question: &Question, with_hydra: bool, console: &Console) -> Result<(), CliError> {
-    let composer = question.composer()?;
-    let launch = composer.launch(&question.request()).map_err(CliError::Compose)?;
+    let (composer, request) = question.asked(console)?;
+    let launch = composer.launch(&request).map_err(CliError::Compose)?;
     let first = match &launch {
         Launch::Run(composition) => composition,
         Launch::Sweep(multirun) => &multirun.master,
@@ -165,6 +166,13 @@ fn text(composition: &Composition, shown: &Shown) -> Result<String, CliError> {
         Shown::Defaults => composition.defaults_text(),
         Shown::DefaultsTree => composition.defaults_tree_text(),
         Shown::SearchPath => composition.search_path_text(),
+        Shown::Everything => [
+            composition.search_path_text(),
+            composition.defaults_tree_text(),
+            composition.defaults_text(),
+            composition.job_yaml(),
+        ]
+        .join("\n"),
     };
     let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
     Ok(text + end)
@@ -172,7 +180,7 @@ fn text(composition: &Composition, shown: &Shown) -> Result<String, CliError> {
 
 /// Lists the groups and their options.
 pub fn groups(question: &Question, console: &Console) -> Result<(), CliError> {
-    let composer = question.composer()?;
+    let (composer, _) = question.asked(console)?;
     let own = |name: &str| name != "hydra" && !name.starts_with("hydra/");
     let groups: Vec<Group> = composer
         .search_path()

@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::inputs;
 use crate::interrupt::Presses;
-use crate::{job, kernels, progress, saved};
+use crate::{gemm_log, job, kernels, progress, saved};
 
 /// Analyses the report that Nsight Compute left, where there is one, into `report/kernels/`. One that cannot
 /// be read is a note.
@@ -36,10 +36,11 @@ pub fn analyse(
     console: &Console,
 ) -> Result<Option<Findings>, CliError> {
     let Some(trace) = trace(run) else { return Ok(None) };
-    let input = match inputs::resolve(&[trace], notes) {
+    let mut input = match inputs::resolve(&[trace], notes) {
         Ok(input) => input,
         Err(error) => return Ok(unreadable(&error, notes, console)),
     };
+    attach_gemms(run, &mut input, notes);
     let work = |watch: &_| job::analyze(&input, notes, Some(run), watch);
     let outcome = match progress::follow_until(console, presses.stop.clone(), input.stored_bytes(), work) {
         Ok(outcome) => outcome,
@@ -49,6 +50,29 @@ pub fn analyse(
         Err(error) => return Err(error),
     };
     Ok(Some(outcome.findings))
+}
+
+/// Gives the trace the log of matrix products that a stage of the run left. One that has none, or cannot be read, is
+/// a note.
+fn attach_gemms(run: &RunDir, input: &mut inputs::Input, notes: &Notes) {
+    let folder = run.raw(Stage::CublasLog.name());
+    if !folder.is_dir() {
+        return;
+    }
+    let log = folder.join("gemms.log");
+    // A log that cannot be read must not cost the trace.
+    let attached = match std::fs::metadata(&log) {
+        Err(_) => Err("the library wrote no log: pipeline.cublas_log.library names another one".to_owned()),
+        Ok(about) if about.len() == 0 => {
+            Err("the log is empty: the library computed no matrix product".to_owned())
+        }
+        Ok(_) => gemm_log::read(&log, &Notes::default())
+            .map_err(|error| error.to_string())
+            .and_then(|_| gemm_log::attach(input, &[log]).map_err(|error| error.to_string())),
+    };
+    if let Err(why) = attached {
+        notes.add(NoteStage::Ingest, Severity::Warning, "no_gemm_log", "cublas_log", why);
+    }
 }
 
 /// Writes the report in the formats that are wanted, and answers where the page to open is.

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use rooflens_collect::plan::Places;
 use rooflens_collect::{Plan, Settings, package};
-use rooflens_compose::sources::{SearchPath, Source};
 use rooflens_compose::{Composer, Host, JobFile, Launch, Mode, Request};
 
 use super::Question;
 use crate::config::folders::{self, Composed, Jobs};
-use crate::config::{host, warn};
+use crate::config::{host, old_names, warn};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::project;
@@ -56,9 +55,10 @@ struct Origin {
 pub fn plan(question: &Question, console: &Console) -> Result<Planned, CliError> {
     let origin = origin(question)?;
     let host = Host { working_folder: origin.project.clone(), ..host::here() };
-    let composer = Composer::new(SearchPath::new(Source::folder(&origin.configs))).with_host(host);
+    let today = old_names::today(&origin.configs, &question.config_name, &question.overrides, console)?;
+    let composer = Composer::new(today.search_path).with_host(host);
     let mode = if question.multirun { Mode::Multirun } else { Mode::Run };
-    let mut overrides = question.overrides.clone();
+    let mut overrides = today.overrides;
     overrides.extend(folder_of_repetition(&origin, question));
     let request = Request { mode, ..Request::new(&question.config_name, overrides) };
     let launch = composer.launch(&request).map_err(CliError::Compose)?;

@@ -52,7 +52,7 @@ pub struct Question {
 }
 
 /// How a shell gets the folder of the Python package.
-const PACKAGE: &str = "rooflens run --package";
+const PACKAGE: &str = "rooflens run --python-package";
 
 /// The interpreter that the config of the project around here names; nothing where there is none.
 pub fn interpreter() -> Option<String> {

@@ -170,6 +170,7 @@ fn counter_step(stage: RunStage) -> CounterStep {
         RunStage::TorchProfiler => CounterStep::TorchProfiler,
         RunStage::Nsys => CounterStep::Nsys,
         RunStage::Ncu => CounterStep::Ncu,
+        RunStage::CublasLog => CounterStep::CublasLog,
         RunStage::DirectInference => CounterStep::DirectInference,
         // It starts no process, so it is never sampled.
         RunStage::StaticAnalysis => CounterStep::None,

@@ -1,0 +1,50 @@
+//! The log that cuBLAS and its relatives write of every matrix product, switched on by environment variables.
+
+use super::Profiler;
+use crate::plan::{Launch, Pass, Root, Stage, Step, Word, Work};
+
+/// The profiler.
+pub struct CublasLog;
+
+/// The log, from the run's folder.
+pub const LOG: &str = "raw/cublas_log/gemms.log";
+
+/// Libraries, and the variables that make each write its log. `LOG` stands for the file.
+const LIBRARIES: &[(&str, &[(&str, &str)])] = &[
+    ("cublas", &[("CUBLAS_LOGINFO_DBG", "1"), ("CUBLAS_LOGDEST_DBG", "LOG")]),
+    ("cublaslt", &[("CUBLASLT_LOG_LEVEL", "2"), ("CUBLASLT_LOG_FILE", "LOG")]),
+    ("hipblaslt", &[("HIPBLASLT_LOG_MASK", "32"), ("HIPBLASLT_LOG_FILE", "LOG")]),
+    ("rocblas", &[("ROCBLAS_LAYER", "2"), ("ROCBLAS_LOG_BENCH_PATH", "LOG")]),
+];
+
+/// The libraries whose logs are read.
+#[must_use]
+pub fn libraries() -> Vec<&'static str> {
+    LIBRARIES.iter().map(|(name, _)| *name).collect()
+}
+
+impl Profiler for CublasLog {
+    fn stage(&self) -> Stage {
+        Stage::CublasLog
+    }
+
+    fn about(&self) -> &'static str {
+        "shapes and types of every matrix product, by the log of cuBLAS and its relatives"
+    }
+
+    fn step(&self, launch: &Launch<'_>) -> Step {
+        let mut step = launch.step(self.stage(), Pass::CublasLog, self.about());
+        let wanted = &launch.settings().pipeline.cublas_log.library;
+        let Work::Process(command) = &mut step.work else { return step };
+        let variables =
+            LIBRARIES.iter().find(|(name, _)| name == wanted).map_or(&[][..], |(_, variables)| variables);
+        for (name, value) in variables {
+            let value = match *value {
+                "LOG" => Word::In(Root::Run, LOG.to_owned()),
+                value => Word::plain(value),
+            };
+            command.env.insert((*name).to_owned(), value);
+        }
+        step
+    }
+}

@@ -1,0 +1,93 @@
+//! Where the content of each file goes: by its header, its folder, or the defaults list that mounts it elsewhere.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rooflens_compose::value::{Node, Value, python_str};
+use rooflens_compose::yaml;
+
+use super::Tree;
+
+/// Packages of files, and the keys of the defaults lists.
+#[derive(Debug, Default)]
+pub struct Packages {
+    mounted: BTreeMap<String, String>,
+}
+
+impl Packages {
+    /// Reads the defaults lists of all files.
+    pub fn of(tree: &Tree) -> Self {
+        let mut mounted = BTreeMap::new();
+        for (path, text) in tree {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            for key in defaults(text) {
+                if let Some((group, package)) = key.rsplit_once('@') {
+                    let group = group.trim_start_matches("override ").trim();
+                    let absolute = match group.strip_prefix('/') {
+                        Some(group) => group.to_owned(),
+                        None if folder.is_empty() => group.to_owned(),
+                        None => format!("{folder}/{group}"),
+                    };
+                    mounted.insert(absolute, package.to_owned());
+                }
+            }
+        }
+        Self { mounted }
+    }
+
+    /// The path that the keys of a file stand under; empty for the root.
+    pub fn package(&self, path: &str, text: &str) -> String {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let group = folder.replace('/', ".");
+        let header = yaml::header(text).ok().and_then(|header| header.package);
+        let named = self.mounted.get(folder).or(header.as_ref());
+        match named.map(String::as_str) {
+            None => group,
+            Some("_global_") => String::new(),
+            Some(package) => package
+                .replace("_global_.", "")
+                .replace("_group_", &group)
+                .replace("_here_", &group)
+                .trim_matches('.')
+                .to_owned(),
+        }
+    }
+}
+
+/// The keys of a defaults list, as they are written: `override /model@x`, `hydra`, `_self_`.
+pub fn defaults(text: &str) -> Vec<String> {
+    let Ok(node) = yaml::load(text, Arc::from("")) else { return Vec::new() };
+    match node.get(&["defaults"]).map(|node| &node.value) {
+        Some(Value::List(items)) => items.iter().filter_map(key).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn key(item: &Node) -> Option<String> {
+    match &item.value {
+        Value::Str(text) => Some(text.clone()),
+        Value::Map(map) => map.keys().next().map(|key| python_str(&key.to_value())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_stands_where_its_header_folder_or_mount_says() {
+        let tree = Tree::from([(
+            "config.yaml".to_owned(),
+            "defaults:\n  - profiling/torch@pipeline.torch_profiler: small\n  - model/x/arch@model: d\n"
+                .to_owned(),
+        )]);
+        let packages = Packages::of(&tree);
+        assert_eq!(packages.package("config.yaml", ""), "");
+        assert_eq!(packages.package("runtime/pytorch.yaml", "a: 1"), "runtime");
+        assert_eq!(packages.package("profiling/torch/small.yaml", ""), "pipeline.torch_profiler");
+        assert_eq!(packages.package("model/x/arch/d.yaml", ""), "model");
+        assert_eq!(packages.package("a/b.yaml", "# @package _global_\nx: 1\n"), "");
+        assert_eq!(packages.package("a/b.yaml", "# @package _group_.c\nx: 1\n"), "a.c");
+    }
+}

@@ -1,0 +1,151 @@
+//! `rooflens config migrate`: a tree of configs, written anew in today's words.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rooflens_project::migrate::{Migrated, Tree, migrate as in_todays_words};
+use serde::Serialize;
+
+use super::old_names::{place, primary, read, told};
+use crate::console::Console;
+use crate::document::{SchemaTag, schema};
+use crate::error::CliError;
+use crate::output;
+use crate::project::from_here;
+use crate::table::counted;
+
+/// A tree to migrate.
+pub struct Migration {
+    /// The folder of its configs.
+    pub folder: PathBuf,
+    /// Name of the primary config.
+    pub name: String,
+    /// Where to write it; in place by default.
+    pub output: Option<PathBuf>,
+    /// Whether to show only what would change.
+    pub dry_run: bool,
+    /// Whether a program reads the answer.
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema: SchemaTag,
+    /// Old names, with their places.
+    renamed: Vec<Change>,
+    /// What could not be translated.
+    problems: Vec<Change>,
+    /// Files that were written.
+    written: Vec<String>,
+    /// Where the files are that were there before; null where nothing was overwritten.
+    kept: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Change {
+    file: String,
+    line: usize,
+    old: String,
+    new: String,
+}
+
+/// Writes a tree anew, or shows what would be written.
+pub fn migrate(asked: &Migration, console: &Console) -> Result<(), CliError> {
+    if !asked.folder.is_dir() {
+        return Err(CliError::NoConfigFolder { path: asked.folder.clone() });
+    }
+    let tree = read(&asked.folder)?;
+    let made = in_todays_words(&tree, &primary(&asked.name));
+    let output = asked.output.as_deref().unwrap_or(&asked.folder);
+    let in_place = asked.output.is_none();
+    let written: Vec<&String> = match in_place {
+        true => {
+            made.files.iter().filter(|(path, text)| tree.get(*path) != Some(text)).map(|it| it.0).collect()
+        }
+        false => made.files.keys().collect(),
+    };
+    let kept = (in_place && !written.is_empty() && !asked.dry_run).then(|| beside(&asked.folder));
+    if !asked.dry_run {
+        if !in_place && output.read_dir().is_ok_and(|mut inside| inside.next().is_some()) {
+            return Err(CliError::NotEmpty { path: output.to_owned() });
+        }
+        if let Some(kept) = &kept {
+            write(kept, &tree, &tree.keys().collect::<Vec<_>>())?;
+        }
+        write(output, &made.files, &written)?;
+    }
+    if asked.json {
+        return output::json(&document(&made, &written, kept), console.is_read_by_people());
+    }
+    output::text(&text(asked, &made, &written, kept.as_deref()))
+}
+
+/// Where the files that are overwritten are kept.
+fn beside(folder: &Path) -> PathBuf {
+    let name = folder.file_name().map_or_else(|| "conf".into(), |name| name.to_string_lossy());
+    let parent = folder.parent().unwrap_or_else(|| Path::new(""));
+    let taken = |path: &PathBuf| path.exists();
+    let mut kept = parent.join(format!("{name}.before-migration"));
+    let mut number = 2;
+    while taken(&kept) {
+        kept = parent.join(format!("{name}.before-migration-{number}"));
+        number += 1;
+    }
+    kept
+}
+
+fn write(folder: &Path, files: &Tree, paths: &[&String]) -> Result<(), CliError> {
+    for path in paths {
+        let (file, text) = (folder.join(path), files.get(*path).map_or("", String::as_str));
+        let parent = file.parent().unwrap_or(folder);
+        let written = fs::create_dir_all(parent).and_then(|()| fs::write(&file, text));
+        written.map_err(|source| CliError::Unwritable { path: file, source })?;
+    }
+    Ok(())
+}
+
+fn document(made: &Migrated, written: &[&String], kept: Option<PathBuf>) -> Document {
+    let changes = |list: &[rooflens_project::migrate::Renamed]| {
+        let change = |it: &rooflens_project::migrate::Renamed| Change {
+            file: it.file.clone(),
+            line: it.line,
+            old: it.old.clone(),
+            new: it.new.clone(),
+        };
+        list.iter().map(change).collect()
+    };
+    Document {
+        schema: schema("config-migrated"),
+        renamed: changes(&made.renamed),
+        problems: changes(&made.problems),
+        written: written.iter().map(|path| (*path).clone()).collect(),
+        kept,
+    }
+}
+
+fn text(asked: &Migration, made: &Migrated, written: &[&String], kept: Option<&Path>) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for renamed in &made.renamed {
+        lines.push(format!("{}: {}", place(&asked.folder, renamed), told(renamed)));
+    }
+    for problem in &made.problems {
+        lines.push(format!("{}: change this by hand: {}", place(&asked.folder, problem), told(problem)));
+    }
+    if !made.added.is_empty() {
+        lines.push(format!(
+            "{} of Rooflens' own: {}",
+            counted(made.added.len(), "file"),
+            made.added.join(", ")
+        ));
+    }
+    let output = from_here(asked.output.as_deref().unwrap_or(&asked.folder));
+    lines.push(match (written.len(), asked.dry_run) {
+        (0, _) => format!("{}: no old names", output.display()),
+        (count, true) => format!("{} would be written to {}", counted(count, "file"), output.display()),
+        (count, false) => format!("{} written to {}", counted(count, "file"), output.display()),
+    });
+    if let Some(kept) = kept {
+        lines.push(format!("the files as they were: {}", from_here(kept).display()));
+    }
+    lines.join("\n") + "\n"
+}

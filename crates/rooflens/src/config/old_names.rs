@@ -1,0 +1,102 @@
+//! Configs and overrides with old names: read as what they mean, with a line for each that says the new name.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rooflens_compose::sources::{Listing, SearchPath, Source};
+use rooflens_project::migrate::{self, Migrated, Renamed, Tree};
+use rooflens_project::names;
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::project::from_here;
+use crate::shell::word;
+
+/// A tree and overrides in today's words.
+pub struct Today {
+    /// Where configs are looked for.
+    pub search_path: SearchPath,
+    /// The overrides.
+    pub overrides: Vec<String>,
+}
+
+/// Reads a tree and overrides as what they mean today, and says what was called otherwise.
+pub fn today(folder: &Path, name: &str, overrides: &[String], console: &Console) -> Result<Today, CliError> {
+    let tree = migrate::read(folder).unwrap_or_default();
+    let migrated = migrate::migrate(&tree, &primary(name));
+    if let Some(problem) = migrated.problems.first() {
+        return Err(CliError::OldName { problem: format!("{}: {}", place(folder, problem), told(problem)) });
+    }
+    let is_old = !migrated.renamed.is_empty();
+    let mut told_of = BTreeSet::new();
+    for renamed in migrated.renamed.iter().filter(|renamed| told_of.insert(renamed.old.as_str())) {
+        console.say(&format!("note: {}: {}", place(folder, renamed), told(renamed)));
+    }
+    if is_old {
+        let folder = word(&from_here(folder));
+        console.say(&format!("note: rooflens config migrate {folder} writes the new names into these files"));
+    }
+    let source = match is_old {
+        // What is not YAML of this tree is not looked at: composition reads nothing else.
+        true => Source::memory(migrated.files.clone()),
+        false => Source::folder(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())),
+    };
+    let search_path = SearchPath::new(source);
+    let defaults = groups_of_defaults(&migrated);
+    let overrides = translated(overrides, &search_path, &defaults, console)?;
+    Ok(Today { search_path, overrides })
+}
+
+fn translated(
+    overrides: &[String],
+    search_path: &SearchPath,
+    defaults: &[String],
+    console: &Console,
+) -> Result<Vec<String>, CliError> {
+    let has_option = |group: &str, option: &str| {
+        search_path.list(group, Listing::Options).iter().any(|there| there == option)
+    };
+    let has_group = |key: &str| defaults.iter().any(|there| there == key);
+    let mut today = Vec::new();
+    for text in overrides {
+        match names::translate(text, has_option, has_group)
+            .map_err(|problem| CliError::OldName { problem })?
+        {
+            None => today.push(text.clone()),
+            Some(translated) => {
+                console.say(&format!("note: {}", translated.note));
+                today.extend(translated.overrides);
+            }
+        }
+    }
+    Ok(today)
+}
+
+/// The keys of all defaults lists.
+fn groups_of_defaults(migrated: &Migrated) -> Vec<String> {
+    migrated.files.values().flat_map(|text| migrate::defaults(text)).collect()
+}
+
+/// The file that composition begins with.
+pub fn primary(name: &str) -> String {
+    format!("{}.yaml", name.trim_end_matches(".yaml"))
+}
+
+/// The file and line of an old name.
+pub fn place(folder: &Path, renamed: &Renamed) -> String {
+    format!("{}:{}", from_here(&folder.join(&renamed.file)).display(), renamed.line)
+}
+
+/// What became of an old name.
+pub fn told(renamed: &Renamed) -> String {
+    match renamed.new.starts_with("not needed") {
+        true => format!("{} is {}", renamed.old, renamed.new),
+        false => format!("{} is called {}", renamed.old, renamed.new),
+    }
+}
+
+/// The files of a folder of configs.
+pub fn read(folder: &Path) -> Result<Tree, CliError> {
+    migrate::read(folder)
+        .map_err(|(path, source)| CliError::Unreadable(rooflens_ingest::IngestError::Io { path, source }))
+}
