@@ -51,26 +51,45 @@ enum ColorArg {
     Never,
 }
 
-/// Hydra's short names of several letters, which no command-line parser of one letter each can read.
-const HYDRA_SHORT: &[(&str, &str)] =
-    &[("-cn", "--config-name"), ("-cp", "--config-path"), ("-cd", "--config-dir")];
+/// Flags that other programs have for what a command does here: the command, the flag, ours, and whether to say so.
+const OTHER_FLAGS: &[(&str, &str, &str, bool)] = &[
+    // Hydra's own short names, of several letters.
+    ("run", "-cn", "--config-name", false),
+    ("run", "-cp", "--config-path", false),
+    ("run", "-cd", "--config-dir", false),
+    ("config", "-cn", "--config-name", false),
+    ("config", "-cp", "--config-path", false),
+    ("config", "-cd", "--config-dir", false),
+    // Those of llm-perf-opt's scripts.
+    ("kernels", "--topk", "--k", true),
+    ("kernels", "--config", "--from", true),
+    ("kernels", "--output-dir", "--output", true),
+];
 
-/// What was typed, with Hydra's short names written out for the commands that compose configs.
-fn typed() -> Vec<OsString> {
+/// What was typed, in our own flags, and what to say about those of others.
+fn typed() -> (Vec<OsString>, Vec<String>) {
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    let composes = words.iter().skip(1).any(|word| word == "run" || word == "config");
+    let mut notes = Vec::new();
+    let command = words.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-')).cloned();
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    for word in words[..end].iter_mut().filter(|_| composes) {
-        if let Some((_, long)) = HYDRA_SHORT.iter().find(|(short, _)| *word == *short) {
-            *word = OsString::from(long);
+    let known = OTHER_FLAGS.iter().filter(|(of, ..)| command.as_ref().is_some_and(|command| command == of));
+    for (_, theirs, ours, said) in known {
+        for word in &mut words[..end] {
+            let text = word.to_string_lossy().into_owned();
+            let rest = text.strip_prefix(theirs).filter(|rest| rest.is_empty() || rest.starts_with('='));
+            if let Some(rest) = rest {
+                *word = OsString::from(format!("{ours}{rest}"));
+                notes.extend(said.then(|| format!("note: {theirs} is called {ours} in Rooflens")));
+            }
         }
     }
-    words
+    (words, notes)
 }
 
 /// The command to run, or how the program ended already: wrong usage, help, version.
 pub fn parse() -> Result<(Command, Console), Exit> {
-    let cli = Cli::try_parse_from(typed()).map_err(|error| {
+    let (words, notes) = typed();
+    let cli = Cli::try_parse_from(words).map_err(|error| {
         // A closed pipe is the reader's right.
         let _ = error.print();
         match error.kind() {
@@ -79,6 +98,7 @@ pub fn parse() -> Result<(Command, Console), Exit> {
         }
     })?;
     let console = cli.shared.resolve();
+    notes.iter().for_each(|note| console.say(note));
     match cli.command {
         Some(command) => Ok((command, console)),
         None => {

@@ -73,17 +73,35 @@ pub fn page() -> Result<String> {
 /// The tests of each row: their names and files.
 fn tests() -> Result<BTreeMap<&'static str, Vec<(String, String)>>> {
     let mut found: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
+    for (name, file) in all_tests()? {
+        for (row, _) in ROWS.iter().filter(|(row, _)| name.starts_with(row)) {
+            found.entry(row).or_default().push((name.clone(), file.clone()));
+        }
+    }
+    Ok(found)
+}
+
+/// Tests whose names are a prefix, a number and what they hold, by the number.
+pub fn tests_named(prefix: &str) -> Result<BTreeMap<u32, Vec<(String, String)>>> {
+    let mut found: BTreeMap<u32, Vec<(String, String)>> = BTreeMap::new();
+    for (name, file) in all_tests()? {
+        let number = name.strip_prefix(prefix).and_then(|rest| rest.split('_').next()?.parse().ok());
+        if let Some(number) = number {
+            found.entry(number).or_default().push((name, file));
+        }
+    }
+    Ok(found)
+}
+
+/// Every test that is named after a row of some table, with its file.
+fn all_tests() -> Result<Vec<(String, String)>> {
+    let mut found = Vec::new();
     for file in workspace::files()? {
         let ending = file.extension().and_then(|ending| ending.to_str());
         let shown = file.to_string_lossy().replace('\\', "/");
-        if !matches!(ending, Some("rs" | "py")) || shown.starts_with("xtask/") {
-            continue;
-        }
-        for name in workspace::read(&file)?.lines().filter_map(test_name) {
-            let rows = ROWS.iter().filter(|(row, _)| name.contains(row)).map(|(row, _)| *row);
-            for row in rows {
-                found.entry(row).or_default().push((name.to_owned(), shown.clone()));
-            }
+        if matches!(ending, Some("rs" | "py")) && !shown.starts_with("xtask/") {
+            let text = workspace::read(&file)?;
+            found.extend(text.lines().filter_map(test_name).map(|name| (name.to_owned(), shown.clone())));
         }
     }
     Ok(found)
@@ -94,7 +112,7 @@ fn test_name(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let name = line.strip_prefix("fn ").or_else(|| line.strip_prefix("def test_"))?;
     let name = &name[..name.find('(')?];
-    (name.starts_with("expert_") || name.starts_with("newcomer_")).then_some(name)
+    ["expert_", "newcomer_", "parity_"].iter().any(|start| name.starts_with(start)).then_some(name)
 }
 
 fn table(tests: &BTreeMap<&str, Vec<(String, String)>>) -> Result<String> {

@@ -7,6 +7,7 @@ mod cost;
 mod families;
 mod hardware;
 mod kernel_classes;
+mod parity;
 mod screen;
 mod tables;
 mod verdicts;
@@ -46,6 +47,7 @@ const PAGES: &[Page] = &[
     ("docs/reference/cli.md", |program| reference(cli::page(program)?)),
     ("README.md", screen::page),
     ("docs/accuracy.md", |_| claims::page()),
+    ("docs/parity.md", |_| reference(parity::page()?)),
 ];
 
 /// Writes every page, or, with `check`, fails where one is not as it would be written.

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use rooflens_analyze::analyses;
 use rooflens_analyze::kernel_catalog::KernelClass;
+use rooflens_project::names;
 use rooflens_schema::Severity;
 use rooflens_schema::table::{Column, TableSpec};
 use rooflens_schema::tables::{self, ApiKind, GapCause, PhaseKind, PhaseSource};
@@ -105,6 +106,12 @@ pub const ALL: &[Topic] = &[
         entries: cost::weight_formats,
     },
     Topic { name: "terms", one: "term", about: "words on screens and pages", entries: terms::entries },
+    Topic {
+        name: "old-names",
+        one: "old name",
+        about: "settings of llm-perf-opt, and what they are called here",
+        entries: old_names,
+    },
     Topic { name: "exit-codes", one: "exit code", about: "how a command ends", entries: exit_codes },
 ];
 
@@ -267,6 +274,24 @@ fn api_kinds() -> Vec<Entry> {
 
 fn severities() -> Vec<Entry> {
     Severity::ALL.iter().map(|severity| plain(severity.as_str(), severity.doc())).collect()
+}
+
+fn old_names() -> Vec<Entry> {
+    let table = names::table();
+    let keys = table.keys.iter().map(|row| {
+        let why = row.why.clone().unwrap_or_default();
+        let about = match &row.new {
+            Some(new) => format!("called {new} since Rooflens {}", row.since),
+            None => format!("not needed: {why}"),
+        };
+        Entry { name: row.old.clone(), about, ..Entry::default() }
+    });
+    let groups = table.groups.iter().map(|group| Entry {
+        name: group.old.clone(),
+        about: format!("chosen by {}", group.new),
+        ..Entry::default()
+    });
+    keys.chain(groups).collect()
 }
 
 fn exit_codes() -> Vec<Entry> {

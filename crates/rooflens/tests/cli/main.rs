@@ -18,6 +18,7 @@ mod guide;
 mod hardware;
 mod interrupted;
 mod kernels;
+mod migrating;
 #[path = "../../../rooflens-sample/tests/mock_nvml/mod.rs"]
 mod mock_nvml;
 mod monitor;
