@@ -84,10 +84,13 @@ def commands(text: str) -> list[tuple[int, list[str]]]:
     found = []
     for block in blocks:
         if block.language in SHELL:
-            prompt = block.language == "console"
-            for number, line in joined(block):
-                if prompt and not line.startswith("$ "):
-                    continue
+            lines = joined(block)
+            if block.language == "console":
+                # A command whose answer is an error is shown because it is wrong.
+                answers = [line for _, line in lines[1:]] + [""]
+                lines = [item for item, answer in zip(lines, answers)
+                         if item[1].startswith("$ ") and not answer.startswith("error:")]
+            for number, line in lines:
                 found += [(number, words) for words in rooflens_words(line.removeprefix("$ "))]
     for number, line in prose:
         for span in spans(line):
