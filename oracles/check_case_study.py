@@ -66,7 +66,8 @@ def factor(path: str) -> float:
 
 
 def matches(document, path: str) -> list:
-    """The values at a path: `a.b`, `list[0]`, `list[key=word].c`, `list[*].c`, `map["a.b"]`."""
+    """The values at a path: `a.b`, `list[0]`, `list[*].c`, `map["a.b"]`, and of a list those items that have a value
+    (`list[key=word]`), all of several (`list[key=word,other=null]`) or a part of one (`list[key~part]`)."""
     found = [document]
     for name, inside in re.findall(r'\.?([a-z_0-9]+)|\[([^\]]+)\]', path):
         if name:
@@ -78,10 +79,18 @@ def matches(document, path: str) -> list:
         elif inside.startswith('"'):
             found = [value[inside.strip('"')] for value in found]
         else:
-            key, _, word = inside.partition("=")
-            is_it = lambda item: str(item[key] if item[key] is not None else "null") == word
-            found = [item for value in found for item in value if is_it(item)]
+            found = [item for value in found for item in value if is_meant(item, inside)]
     return found
+
+
+def is_meant(item: dict, conditions: str) -> bool:
+    """Whether an item meets every condition."""
+    for condition in conditions.split(","):
+        key, sign, word = re.match(r"([a-z_]+)([=~])(.*)", condition).groups()
+        value = "null" if item[key] is None else str(item[key])
+        if value != word if sign == "=" else word not in value:
+            return False
+    return True
 
 
 def computed(document, where: str) -> float:

@@ -11,7 +11,7 @@ import doc_pages
 
 DOCUMENT = {
     "phases": [{"wall_ns": 2_000_000, "share": 0.253, "classes": {"attn.core": {"share": 0.052}}}],
-    "kernels": [{"name": "a", "total_ns": 3000.0, "dram_pct": 19.66}, {"name": "b", "total_ns": None}],
+    "kernels": [{"name": "a", "total_ns": 3000.0, "dram_pct": 19.66}, {"name": "b", "total_ns": None, "dram_pct": None}],
     "gain_ns": {"low": 1500.0},
 }
 
@@ -42,6 +42,7 @@ class Numbers(unittest.TestCase):
             ("1 - phases[0].share", 0.747),
             ('phases[0].classes["attn.core"].share', 0.052),
             ("kernels[name=a].dram_pct", 0.1966),
+            ("kernels[name~a,dram_pct=19.66].total_ns", 3e-6),
             ("count(kernels[total_ns=null])", 1),
             ("sum(kernels[name=a].total_ns) / (0.5 + 0.5)", 3e-6),
             ("gain_ns.low", 1.5e-6),
