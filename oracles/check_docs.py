@@ -135,6 +135,12 @@ class Project:
             raise SystemExit(f"rooflens {' '.join(words)}: {done.stderr.decode(errors='replace')}")
         return done.stdout.decode()
 
+    def takes(self, overrides: list[str]) -> bool:
+        """Whether a run with these overrides can be planned."""
+        argv = [self.binary, "run", "--dry-run", *overrides]
+        done = subprocess.run(argv, cwd=self.folder, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+        return done.returncode == 0
+
     def problem(self, override: str) -> str | None:
         """Why an override or a key names nothing."""
         name, _, value = override.lstrip("+~").partition("=")
@@ -164,7 +170,10 @@ def page_problems(page: Path, known: Help, project: Project) -> list[str]:
         broken += [(line, problem) for problem in command_problems(words, known)]
         if any(tuple(words[:len(path)]) == path for path in COMPOSED):
             overrides = [word for word in words if "=" in word and not word.startswith("-")]
-            broken += [(line, problem) for word in overrides if (problem := project.problem(word))]
+            unknown = [problem for word in overrides if (problem := project.problem(word))]
+            # A name that is not in the config may still be one that the binary takes, as an older name of a setting.
+            if unknown and not project.takes(overrides):
+                broken += [(line, problem) for problem in unknown]
     for line, prose in doc_pages.split(text)[1] if page.name in GUIDES else []:
         for span in doc_pages.spans(prose):
             if KEY.match(span) and "…" not in span and not (REPOSITORY / span.split("=")[0]).exists():
