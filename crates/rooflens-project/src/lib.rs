@@ -4,6 +4,7 @@ pub mod assets;
 pub mod externals;
 mod git;
 pub mod hub_cache;
+mod marked_block;
 mod near;
 pub mod revision;
 pub mod skeleton;
