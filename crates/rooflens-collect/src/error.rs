@@ -37,6 +37,9 @@ pub enum SettingsProblem {
     /// It is none of the known words.
     #[error("{key} is '{is}', which is not known")]
     NotOneOf { key: String, is: String, known: Vec<&'static str> },
+    /// It and another exclude each other.
+    #[error("{key} and {other} cannot both be set")]
+    Conflict { key: String, other: String },
     /// It cannot be handed to a process.
     #[error("{key} cannot be handed on: {why}")]
     NotPlain { key: String, why: &'static str },
@@ -72,6 +75,7 @@ impl SettingsError {
             SettingsProblem::Open { key }
             | SettingsProblem::Wrong { key, .. }
             | SettingsProblem::NotPlain { key, .. } => format!("set it: {key}=…"),
+            SettingsProblem::Conflict { key, other } => format!("keep one: {key}=null or {other}=null"),
             SettingsProblem::NotOneOf { known, .. } => format!("one of: {}", known.join(", ")),
         }
     }

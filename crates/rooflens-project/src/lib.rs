@@ -6,6 +6,7 @@ mod git;
 pub mod hub_cache;
 pub mod migrate;
 pub mod names;
+mod marked_block;
 mod near;
 pub mod revision;
 pub mod skeleton;

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import List
+from typing import List, Optional
 
+from rooflens.workload import jsonl
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.spec import Spec
 
@@ -16,13 +17,15 @@ PICTURE_PROMPT = "Describe this picture."
 
 @dataclass(frozen=True)
 class Sample:
-    """A prompt. `id` is its path from the dataset's root."""
+    """A prompt. `id` is its path from the dataset's root; of a line of a JSONL file, `path:line`."""
 
     id: str
     path: Path
     # What the model is asked; of an image sample, what is asked about the picture.
     text: str
     is_image: bool
+    # A chat, for the model's chat template to render; null where the prompt is `text` alone.
+    messages: Optional[List[jsonl.Message]] = None
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,13 @@ def load(spec: Spec) -> List[Sample]:
     root = spec.path("dataset.root")
     if not root.is_dir():
         raise WorkloadError(f"dataset.root is no folder: {root}", "rooflens assets status")
-    is_image = spec.choice("dataset.kind", ("text", "image")) == "image"
-    samples = [read(spec, root, name, is_image) for name in list_names(spec, root)]
+    kind = spec.choice("dataset.kind", ("text", "image", "jsonl"))
+    names = list_names(spec, root)
+    if kind == "jsonl":
+        samples = [sample for name in names for sample in read_lines(spec, root, name)]
+        refuse_mixture(samples)
+    else:
+        samples = [read(spec, root, name, kind == "image") for name in names]
     if not samples:
         raise WorkloadError(f"no sample in {root}", f"dataset.patterns is {spec.get('dataset.patterns', None)}")
     return samples
@@ -59,10 +67,39 @@ def list_names(spec: Spec, root: Path) -> List[str]:
     return sorted(path.relative_to(root).as_posix() for path in found)
 
 
-def read(spec: Spec, root: Path, name: str, is_image: bool) -> Sample:
+def find(root: Path, name: str) -> Path:
     path = root / name
     if not path.is_file():
         raise WorkloadError(f"a sample is missing: {path}", "rooflens assets verify")
+    return path
+
+
+def read_lines(spec: Spec, root: Path, name: str) -> List[Sample]:
+    """The samples of a JSONL file."""
+    path, field = find(root, name), spec.get("dataset.field", None)
+    samples = []
+    for place, prompt in jsonl.prompts(path, name, "prompt" if field is None else spec.text("dataset.field")):
+        if isinstance(prompt, str):
+            samples.append(Sample(place, path, prompt, False))
+        else:
+            text = "\n".join(f"{message['role']}: {message['content']}" for message in prompt)
+            samples.append(Sample(place, path, text, False, prompt))
+    return samples
+
+
+def refuse_mixture(samples: List[Sample]) -> None:
+    """A batch is either texts or chats: a chat template brings its own special tokens."""
+    for sample in samples[1:]:
+        if (sample.messages is None) != (samples[0].messages is None):
+            words = ["a text" if one.messages is None else "a chat" for one in (samples[0], sample)]
+            raise WorkloadError(
+                f"the prompt of {sample.id} is {words[1]}, that of {samples[0].id} is {words[0]}",
+                "a dataset has texts or chats, not both: choose the files with dataset.patterns",
+            )
+
+
+def read(spec: Spec, root: Path, name: str, is_image: bool) -> Sample:
+    path = find(root, name)
     if is_image:
         return Sample(name, path, spec.text("dataset.prompt", PICTURE_PROMPT), True)
     try:

@@ -10,6 +10,7 @@ mod outcome;
 mod process;
 mod program;
 mod reader;
+mod transform;
 
 pub use self::event::{Event, Told};
 pub use self::files::digest;
@@ -19,6 +20,7 @@ pub use self::mock::Scripted;
 pub use self::outcome::{End, Fault, Outcome};
 pub use self::process::Processes;
 pub use self::program::{find_program, named_program};
+pub use self::transform::{TransformError, transform};
 use crate::error::ExecuteError;
 use crate::plan::{Command, Places, Step};
 

@@ -48,6 +48,7 @@ pub const FILES: &[File] = &[
     file!("rooflens/workload/errors.py"),
     file!("rooflens/workload/events.py"),
     file!("rooflens/workload/hello.py"),
+    file!("rooflens/workload/jsonl.py"),
     file!("rooflens/workload/records.py"),
     file!("rooflens/workload/spec.py"),
 ];

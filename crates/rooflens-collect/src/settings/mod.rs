@@ -18,6 +18,8 @@ use crate::runtimes::{self, Runtime};
 pub struct Settings {
     /// The model.
     pub model: Model,
+    /// The samples.
+    pub dataset: Dataset,
     /// The device.
     pub hardware: Hardware,
     /// The program that runs the model.
@@ -46,6 +48,15 @@ pub struct Model {
     pub path: String,
     /// Format to compute in; nothing where it is the config's own.
     pub dtype: Option<String>,
+}
+
+/// The samples.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    /// Their folder, from the project's own.
+    pub root: String,
+    /// The variant to use instead, by the name of its folder in the dataset's.
+    pub variant: Option<String>,
 }
 
 /// The device.
@@ -111,6 +122,7 @@ impl Settings {
         root.positive("repeats")?;
         let settings = Self {
             model: model(root.section("model")?)?,
+            dataset: dataset(root.section("dataset")?)?,
             hardware: hardware(root.section("hardware")?)?,
             runtime: runtime(root.section("runtime")?)?,
             pipeline: Pipeline::read(root.section("pipeline")?)?,
@@ -118,7 +130,6 @@ impl Settings {
             sampler: sampler(root.optional_section("sampler")?)?,
         };
         infer(root.section("infer")?)?;
-        dataset(root.section("dataset")?)?;
         root.finish()?;
         settings.check_captured(config)?;
         Ok(settings)
@@ -237,11 +248,15 @@ fn infer(mut keys: Section<'_>) -> Result<(), SettingsError> {
     keys.finish()
 }
 
-fn dataset(mut keys: Section<'_>) -> Result<(), SettingsError> {
+fn dataset(mut keys: Section<'_>) -> Result<Dataset, SettingsError> {
     keys.name("name")?;
-    keys.name("root")?;
-    keys.choice("kind", &["text", "image"])?;
-    keys.optional_text("filelist")?;
+    let root = keys.name("root")?;
+    keys.choice("kind", &["text", "image", "jsonl"])?;
+    keys.optional_text("field")?;
+    let dataset = Dataset { root, variant: keys.optional_text("variant")? };
+    if keys.optional_text("filelist")?.is_some() && dataset.variant.is_some() {
+        return Err(keys.conflict("variant", "filelist"));
+    }
     keys.texts("patterns")?;
     keys.optional_text("prompt")?;
     let mut sampling = keys.section("sampling")?;
@@ -250,5 +265,5 @@ fn dataset(mut keys: Section<'_>) -> Result<(), SettingsError> {
     sampling.flag("shuffle")?;
     sampling.count("seed")?;
     sampling.finish()?;
-    keys.finish()
+    keys.finish().map(|()| dataset)
 }

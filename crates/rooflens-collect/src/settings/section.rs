@@ -191,6 +191,12 @@ impl<'a> Section<'a> {
         Ok(variables)
     }
 
+    /// The error of two keys that exclude each other, at the place of the first.
+    pub fn conflict(&self, key: &str, other: &str) -> SettingsError {
+        let problem = Problem::Conflict { key: self.key(key), other: self.key(other) };
+        SettingsError::at(problem, &self.node(key).unwrap_or(self.node).origin)
+    }
+
     /// The node of a key, where somebody wants to name its place.
     pub fn node(&self, key: &str) -> Option<&'a Node> {
         self.map.get(&Key::from(key))

@@ -89,6 +89,21 @@ pub enum AssetFault {
     /// A parent of a variant that is not there.
     #[error("the dataset '{dataset}' has no '{parent}'{}", names_of(names))]
     NoParent { dataset: String, parent: String, names: Vec<String> },
+    /// A variant that is not there.
+    #[error("the dataset '{dataset}' has no variant '{variant}'{}", names_of(names))]
+    UnknownVariant { dataset: String, variant: String, names: Vec<String> },
+    /// A variant without samples.
+    #[error("'{}' has neither files.txt nor data", path.display())]
+    EmptyVariant { path: PathBuf },
+    /// Marks of a block that are not one pair.
+    #[error("the marks of the block in '{}' are not one pair: {opening}", path.display())]
+    BrokenMarks { path: PathBuf, opening: String },
+    /// A command that was to make a variant, and failed.
+    #[error("the command failed: {problem}")]
+    TransformFailed { problem: String },
+    /// A command that made nothing.
+    #[error("the command wrote no file for '{}'", path.display())]
+    NothingMade { path: PathBuf },
     /// A variant that is there and is not the same.
     #[error("'{}' is there already and differs from what is asked for", path.display())]
     VariantExists { path: PathBuf },
@@ -136,6 +151,12 @@ pub struct ErrorReport {
     pub class: FaultClass,
 }
 
+impl From<AssetFault> for AssetError {
+    fn from(fault: AssetFault) -> Self {
+        Self::new(fault)
+    }
+}
+
 impl AssetError {
     pub(super) fn new(fault: AssetFault) -> Self {
         Self { fault: Box::new(fault), place: None, suggestion: None }
@@ -181,6 +202,22 @@ impl AssetError {
             }
             AssetFault::Changed { .. } => "run the command again".to_owned(),
             AssetFault::VariantExists { .. } => "choose another variant name, or move it away".to_owned(),
+            AssetFault::UnknownVariant { dataset, .. } => {
+                format!(
+                    "rooflens assets subset {dataset} NAME draws one; rooflens assets variant makes others"
+                )
+            }
+            AssetFault::EmptyVariant { .. } => {
+                "put its files into data/ there; rooflens assets subset makes one of the parent's files"
+                    .to_owned()
+            }
+            AssetFault::BrokenMarks { .. } => {
+                "remove what is left of them; the rest stays as it is".to_owned()
+            }
+            AssetFault::TransformFailed { .. } => "nothing was kept; mend it and run again".to_owned(),
+            AssetFault::NothingMade { .. } => {
+                "it must write to the folder in ROOFLENS_OUTPUT; nothing was kept".to_owned()
+            }
             AssetFault::TooFewFiles { available, .. } => format!("ask for at most {available}"),
             AssetFault::Archive { problem, .. } => return problem.hint(),
             _ => return None,
@@ -197,6 +234,8 @@ impl AssetError {
             | AssetFault::OutsideProject { .. }
             | AssetFault::ParentNotFolder { .. }
             | AssetFault::Changed { .. }
+            | AssetFault::TransformFailed { .. }
+            | AssetFault::NothingMade { .. }
             | AssetFault::VariantExists { .. } => FaultClass::Environment,
             AssetFault::Archive { .. } | AssetFault::Unreadable { .. } => FaultClass::Data,
             AssetFault::Stopped => FaultClass::Interrupted,

@@ -2,8 +2,8 @@
 //!
 //! A project names what it needs from outside in `bootstrap.yaml`. [`plan`] compares that with the
 //! disk and changes nothing; [`apply`] does what a plan says; [`status`] and [`verify`] look at what
-//! is there; [`subset`] makes reproducible variants of datasets. All of them return data: printing,
-//! asking and exit codes are the command line's.
+//! is there; [`subset`] and [`variant`] make variants of datasets; [`readme`] describes one. All of
+//! them return data: printing, asking and exit codes are the command line's.
 //!
 //! Three rules hold throughout. A real file or folder is never removed or replaced. Nothing is
 //! written outside the project, not through a linked parent either. A second run does nothing.
@@ -63,6 +63,7 @@ mod error;
 mod files;
 mod plan;
 mod project;
+pub mod readme;
 mod required;
 mod roots;
 mod snapshot;
@@ -71,6 +72,7 @@ mod status;
 mod step;
 pub mod subset;
 mod tracking;
+pub mod variant;
 mod verify;
 mod walk;
 mod watch;

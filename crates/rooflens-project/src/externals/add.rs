@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::folder_lock::FolderLock;
-use super::identifiers::{InnerPath, Revision, SourceName};
+use super::identifiers::{InnerPath, ObjectId, Revision, SourceName};
 use super::lock::{Lock, Pin, Source};
 use super::project::Externals;
 use super::source_files::LeftOut;
@@ -70,6 +70,15 @@ impl Externals {
     /// When the request is not safe, the source is out of reach or lacks what is asked for, or work
     /// would be lost.
     pub fn add(&self, request: &AddRequest) -> Result<Added, ExternalsError> {
+        self.add_at(request, None)
+    }
+
+    /// The same at a commit that the revision was resolved to before.
+    pub(super) fn add_at(
+        &self,
+        request: &AddRequest,
+        commit: Option<ObjectId>,
+    ) -> Result<Added, ExternalsError> {
         let keeper = request.kind.keeper();
         let url = keeper.url(&request.url)?;
         let name = SourceName::parse(request.name.as_deref().unwrap_or(url.default_name()))?;
@@ -83,15 +92,22 @@ impl Externals {
         // Asked before the remote is, and once more when no other process can change the answer.
         self.replaced(&self.lock()?, &name, request.kind, &url, request.force)?;
 
-        let commit = keeper.resolve(self, &url, &revision)?;
+        let commit = match commit {
+            Some(commit) => commit,
+            None => keeper.resolve(self, &url, &revision)?,
+        };
         let pin = Pin { name, kind: request.kind, url, revision, commit, paths };
         let inspected = keeper.inspect(self, pin)?;
-        let source = inspected.source;
+        let mut source = inspected.source;
 
         let _guard = if request.dry_run { None } else { Some(FolderLock::take(&self.path("third_party"))?) };
         let mut lock = self.lock()?;
         let previous =
             self.replaced(&lock, &source.pin.name, request.kind, &source.pin.url, request.force)?;
+        source.previous = previous.as_ref().and_then(|old| match old.pin.commit == source.pin.commit {
+            true => old.previous.clone(),
+            false => Some(old.pin.commit.clone()),
+        });
         // What the old entry explains may go.
         let mut synced = self.decide(&source, request.force || previous.is_some())?;
         if previous.is_some() && synced.before == Some(Condition::Edited) && !request.force {
@@ -138,7 +154,8 @@ impl Externals {
             return Err(ExternalsError::BadName { name: name.as_str().to_owned(), problem });
         }
         let Some(old) = lock.sources.get(name) else { return Ok(None) };
-        if old.pin.kind != kind || old.pin.url != *url {
+        // A link leads elsewhere on another machine.
+        if old.pin.kind != kind || (old.pin.url != *url && kind != Kind::Link) {
             return Err(ExternalsError::Taken {
                 name: name.as_str().to_owned(),
                 kind: old.pin.kind,

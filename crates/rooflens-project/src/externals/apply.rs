@@ -63,6 +63,10 @@ impl Externals {
             Step::Replace { built, place } => {
                 replace(&self.path(built), &self.path(place), &self.path(&pin.beside("partial-old")))
             }
+            Step::Link { place, to } => {
+                let place = self.path(place);
+                std::os::unix::fs::symlink(to, &place).map_err(ExternalsError::io(&place))
+            }
             Step::MarkReadOnly { path } => read_only::mark(&self.path(path)),
         }
     }

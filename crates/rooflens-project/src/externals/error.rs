@@ -80,6 +80,12 @@ pub enum ExternalsError {
     /// Work would be lost.
     #[error("{place} has local edits: {}", listed(edits))]
     LocalEdits { place: String, edits: Vec<String> },
+    /// A link to something that is no checkout.
+    #[error("{path} is no git checkout with a commit")]
+    NoCheckout { path: String },
+    /// A linked checkout is at another commit.
+    #[error("{name}: {path} is at {found}, but the lock says {commit}")]
+    CheckoutMoved { name: String, path: String, commit: String, found: String },
     /// Something else stands where the source belongs.
     #[error("{place} is {found}, not a {kind}")]
     InTheWay { place: String, found: &'static str, kind: Kind },
@@ -136,13 +142,16 @@ impl ExternalsError {
             E::Unreachable { .. }
             | E::NoGit { .. }
             | E::Git { .. }
+            | E::NoCheckout { .. }
             | E::HubCacheUnset { .. }
             | E::HubSnapshotMissing { .. }
             | E::Busy { .. }
             | E::Io { .. } => FaultClass::Environment,
-            E::CommitGone { .. } | E::ContentDiffers { .. } | E::NotAsLocked { .. } | E::HubLink { .. } => {
-                FaultClass::Data
-            }
+            E::CommitGone { .. }
+            | E::ContentDiffers { .. }
+            | E::NotAsLocked { .. }
+            | E::CheckoutMoved { .. }
+            | E::HubLink { .. } => FaultClass::Data,
             E::BadName { .. }
             | E::BadUrl { .. }
             | E::BadRevision { .. }
@@ -210,6 +219,13 @@ impl ExternalsError {
             E::LocalEdits { .. } => {
                 "save them elsewhere, then `rooflens externals sync --force` discards them".into()
             }
+            E::NoCheckout { .. } => {
+                "link another with `rooflens externals add PATH --kind link --name NAME`, or clone it there"
+                    .into()
+            }
+            E::CheckoutMoved { name, path, commit, .. } => format!(
+                "`rooflens externals update {name}` records it; `git -C '{path}' checkout {commit}` goes back"
+            ),
             E::InTheWay { place, .. } => format!("move {place} away, then `rooflens externals sync`"),
             E::LinkedFolder { path } => format!("replace {path} by a folder"),
             E::LockYaml { .. } | E::LockShape { .. } => {

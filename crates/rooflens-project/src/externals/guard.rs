@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::lock::write_whole;
-use super::marked_block::{Position, with_block};
 use super::project::Externals;
 use super::repository::Repository;
 use super::settings::LABEL;
 use super::step::word;
 use super::{ExternalsError, Kind, SCHEMA_VERSION};
 use crate::git::Git;
+use crate::marked_block::{Position, with_block};
 
 /// What the hook runs in the project's root, unless told otherwise. The root is said, since a folder
 /// around it may look like a project too.

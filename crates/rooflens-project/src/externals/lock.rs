@@ -25,7 +25,7 @@ pub struct Pin {
     pub kind: Kind,
     /// Where it comes from.
     pub url: SourceUrl,
-    /// What was asked for: a branch, a tag or a commit. Only `add` looks at it.
+    /// What was asked for: a branch, a tag or a commit. Only `add` and `update` look at it.
     pub revision: Revision,
     /// What that was when the source was pinned. Only this is ever fetched.
     pub commit: ObjectId,
@@ -44,6 +44,9 @@ pub struct Source {
     pub tree: ObjectId,
     /// Its licence files.
     pub licences: Vec<String>,
+    /// The commit it was pinned at before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous: Option<ObjectId>,
 }
 
 impl Pin {

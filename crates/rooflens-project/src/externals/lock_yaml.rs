@@ -8,15 +8,15 @@ use rooflens_compose::yaml;
 
 use super::identifiers::{InnerPath, ObjectId, Revision, SourceName};
 use super::lock::{LOCK_FILE, Lock, Pin, Source};
-use super::url::SourceUrl;
 use super::{ExternalsError, Kind};
 
 const HEAD: &str = "\
 # Reference sources, pinned. `rooflens externals add` writes this file, `rooflens externals sync` makes
-# third_party equal to it. `commit` is what is fetched, `tree` the git tree of the content.
+# third_party equal to it. `commit` is what is fetched, `tree` the git tree of the content,
+# `previous` the commit that an update replaced.
 ";
 const VERSION: i64 = 1;
-const KEYS: &[&str] = &["kind", "url", "revision", "commit", "tree", "paths", "licences"];
+const KEYS: &[&str] = &["kind", "url", "revision", "commit", "tree", "paths", "licences", "previous"];
 
 /// The text of a lock.
 pub(super) fn to_text(lock: &Lock) -> String {
@@ -40,6 +40,9 @@ fn source_node(source: &Source) -> Node {
         map.insert(Key::from("paths"), texts(pin.paths.iter().map(InnerPath::as_str)));
     }
     map.insert(Key::from("licences"), texts(source.licences.iter().map(String::as_str)));
+    if let Some(previous) = &source.previous {
+        map.insert(Key::from("previous"), text(previous.as_str()));
+    }
     Node::new(Value::Map(map))
 }
 
@@ -114,19 +117,24 @@ fn source_of(name: &str, node: &Node) -> Result<Source, ExternalsError> {
     let (kind_name, kind_node) = text_of(node, "kind")?;
     let no_kind = || format!("{kind_name:?} is no kind: there are {}", Kind::names().join(", "));
     let kind = Kind::from_name(kind_name).ok_or_else(|| shape(kind_node, no_kind()))?;
+    let previous = match map_of(node, "a source")?.contains_key(&Key::from("previous")) {
+        true => Some(field(node, "previous", ObjectId::parse)?),
+        false => None,
+    };
     let paths = list(node, "paths", InnerPath::parse)?;
     kind.check_paths(&paths).map_err(|error| shape(node, error.to_string()))?;
     Ok(Source {
         pin: Pin {
             name: SourceName::parse(name).map_err(|error| shape(node, error.to_string()))?,
             kind,
-            url: field(node, "url", if kind == Kind::Hub { SourceUrl::hub } else { SourceUrl::git })?,
+            url: field(node, "url", |url| kind.keeper().url(url))?,
             revision: field(node, "revision", Revision::parse)?,
             commit: field(node, "commit", ObjectId::parse)?,
             paths,
         },
         tree: field(node, "tree", ObjectId::parse)?,
         licences: list(node, "licences", |path| InnerPath::parse(path).map(|path| path.as_str().to_owned()))?,
+        previous,
     })
 }
 

@@ -2,7 +2,8 @@
 //!
 //! They stand under `third_party/github/<name>` and `third_party/hf/<name>`, and one file,
 //! `third_party/externals.lock`, says which they are. `add` pins one, `sync` makes the folders equal
-//! to the lock, `status` compares, and `guard` keeps edits out of commits.
+//! to the lock, `update` moves what follows a branch to its newest commit, `status` compares, and `guard`
+//! keeps edits out of commits.
 //!
 //! Each kind of source ([`kinds`]) is cut in two: it *plans* (facts in, [`Step`]s out, nothing
 //! touched) and one driver applies. What `--dry-run` prints is therefore what would run. Nothing is
@@ -23,7 +24,6 @@ mod licences;
 mod listing;
 mod lock;
 mod lock_yaml;
-mod marked_block;
 mod observed;
 mod project;
 mod read_only;
@@ -35,6 +35,7 @@ mod staged;
 mod status;
 mod step;
 mod sync;
+mod update;
 mod url;
 
 pub use add::{AddRequest, Added};
@@ -49,6 +50,7 @@ pub use staged::{StagedEdit, StagedReason, StagedReport};
 pub use status::{Condition, LicenceStatus, SourceStatus, StatusReport};
 pub use step::Step;
 pub use sync::{Outcome, SyncReport, SyncRequest, Synced};
+pub use update::{UpdateRow, UpdateState};
 pub use url::SourceUrl;
 
 /// The version of the shape of every report here; JSON output starts with it.

@@ -39,6 +39,8 @@ pub(super) struct Observed {
     pub at_risk: bool,
     /// Whether a clone of it has the pinned commit already.
     pub has_commit: bool,
+    /// Keys of `.gitmodules` that have a value for it.
+    pub settings: Vec<&'static str>,
     /// Where git keeps its objects apart from its place.
     pub store: Option<PathBuf>,
 }

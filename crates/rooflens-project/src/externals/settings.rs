@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 
 use super::lock::{Lock, write_whole};
-use super::marked_block::{Position, with_block};
 use super::project::Externals;
 use super::{ExternalsError, Kind};
 use crate::git::literal;
+use crate::marked_block::{Position, with_block};
 
 pub(super) const LABEL: &str = "rooflens externals";
 
@@ -41,7 +41,7 @@ fn of_kind(lock: &Lock, kind: Kind) -> impl Iterator<Item = &str> {
 
 fn ignored(lock: &Lock) -> Vec<String> {
     let mut lines: Vec<String> = [
-        "# Clones of their own, which the lock brings back, and notes about what is being made.",
+        "# Clones and links of their own, which the lock brings back, and notes about what is being made.",
         "/.*.partial*",
         "/*/.*.partial*",
         "/*/.*.unfinished",
@@ -50,6 +50,8 @@ fn ignored(lock: &Lock) -> Vec<String> {
     .map(str::to_owned)
     .into();
     lines.extend(of_kind(lock, Kind::Sparse).map(|name| format!("/github/{}/", literal(name))));
+    // A pattern that ends in a slash matches no link.
+    lines.extend(of_kind(lock, Kind::Link).map(|name| format!("/github/{}", literal(name))));
     lines
 }
 

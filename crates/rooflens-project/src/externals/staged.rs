@@ -40,7 +40,7 @@ pub enum StagedReason {
     Edited,
     /// The lock that would be committed has no source there.
     Unlisted,
-    /// The source is a clone of its own, which is not tracked.
+    /// The source is a clone of its own or a link, which is not tracked.
     NotTracked,
 }
 
@@ -105,7 +105,7 @@ fn refusal(change: &Change, owner: Option<&Source>, differing: Option<&Differing
     };
     let place = source.pin.place();
     let is_explained = match source.pin.kind {
-        Kind::Sparse => return (change.mode != NO_MODE).then_some(StagedReason::NotTracked),
+        Kind::Sparse | Kind::Link => return (change.mode != NO_MODE).then_some(StagedReason::NotTracked),
         Kind::Submodule => {
             change.path == place && change.mode == LINK_MODE && change.id == source.pin.commit.as_str()
         }

@@ -56,7 +56,10 @@ impl Condition {
             _ if observed.unfinished => Condition::Unfinished,
             Stands::Absent | Stands::Empty => Condition::Missing,
             Stands::Folder if observed.foreign.is_some() => Condition::InTheWay,
-            Stands::Folder if !observed.edits.is_empty() => Condition::Edited,
+            // A linked checkout is its owner's: edits are told, and are no reason to replace it.
+            Stands::Folder if !observed.edits.is_empty() && source.pin.kind != Kind::Link => {
+                Condition::Edited
+            }
             Stands::Folder if observed.detached => Condition::Detached,
             Stands::Folder if observed.agrees => Condition::InSync,
             Stands::Folder if observed.commit.as_ref() == Some(&source.pin.commit) => Condition::OtherPaths,
@@ -101,7 +104,7 @@ pub struct SourceStatus {
     pub edits: Vec<String>,
     /// Its licence files.
     pub licences: Vec<LicenceStatus>,
-    /// Whether no file can be written by accident; null where it is not there.
+    /// Whether no file can be written by accident; null where it is not there, or a link.
     pub read_only: Option<bool>,
 }
 
@@ -138,7 +141,8 @@ impl Externals {
         let observed = pin.kind.keeper().observe(self, source)?;
         let present = |path: &String| self.path(&format!("{place}/{path}")).symlink_metadata().is_ok();
         let licence = |path: &String| LicenceStatus { path: path.clone(), present: present(path) };
-        let is_there = observed.stands == Stands::Folder && observed.foreign.is_none();
+        let is_there =
+            observed.stands == Stands::Folder && observed.foreign.is_none() && pin.kind != Kind::Link;
         let read_only = if is_there { Some(read_only::is_marked(&self.path(&place))?) } else { None };
         Ok(SourceStatus {
             name: pin.name.clone(),

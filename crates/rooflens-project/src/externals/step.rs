@@ -84,6 +84,13 @@ pub enum Step {
         /// Its place.
         place: String,
     },
+    /// Makes a symbolic link.
+    Link {
+        /// The link.
+        place: String,
+        /// What it leads to.
+        to: PathBuf,
+    },
     /// Takes the right to write from the files of a folder.
     MarkReadOnly {
         /// The folder.
@@ -131,6 +138,9 @@ impl fmt::Display for Step {
             }
             Step::Replace { built, place } => {
                 write!(out, "put {} in the place of {}", word(built), word(place))
+            }
+            Step::Link { place, to } => {
+                write!(out, "link {} to {}", word(place), word(&to.to_string_lossy()))
             }
             Step::MarkReadOnly { path } => write!(out, "mark as read-only: {}", word(path)),
         }

@@ -113,7 +113,7 @@ impl Externals {
         let keeper = pin.kind.keeper();
         let repository = match pin.kind {
             Kind::Submodule | Kind::Subtree => self.repository_for(pin.kind)?.clone(),
-            Kind::Sparse | Kind::Hub => self.repository.clone().unwrap_or_default(),
+            Kind::Sparse | Kind::Hub | Kind::Link => self.repository.clone().unwrap_or_default(),
         };
         let observed = keeper.observe(self, source)?;
         let before = Condition::of(source, &observed);
@@ -126,7 +126,8 @@ impl Externals {
                         steps.push(Step::Remove { path });
                     }
                 }
-                if read_only::is_marked(&self.path(&pin.place()))? {
+                // The files behind a link are not ours to mark.
+                if pin.kind == Kind::Link || read_only::is_marked(&self.path(&pin.place()))? {
                     Outcome::Unchanged
                 } else {
                     steps.push(Step::MarkReadOnly { path: pin.place() });
@@ -197,7 +198,7 @@ fn refuse_loss(source: &Source, before: Condition, observed: &Observed) -> Resul
     Ok(())
 }
 
-fn chosen<'a>(lock: &'a Lock, names: &[String]) -> Result<Vec<&'a Source>, ExternalsError> {
+pub(super) fn chosen<'a>(lock: &'a Lock, names: &[String]) -> Result<Vec<&'a Source>, ExternalsError> {
     if names.is_empty() {
         return Ok(lock.sources.values().collect());
     }

@@ -2,12 +2,15 @@
 //!
 //! * `link`: plan, ask, do; `steps` puts a plan in words.
 //! * `status`, `verify`: what is there, and whether it is whole.
-//! * `subset`: a variant of a dataset.
+//! * `subset`, `variant`: a variant of a dataset, drawn or transformed.
+//! * `readme`: what a dataset holds, in its README.
 
 pub mod link;
+pub mod readme;
 pub mod status;
 mod steps;
 pub mod subset;
+pub mod variant;
 pub mod verify;
 
 use std::path::Path;
@@ -31,6 +34,11 @@ pub struct Assets {
 }
 
 impl Assets {
+    /// The project.
+    fn project(&self) -> &Project {
+        &self.project
+    }
+
     /// The assets of these names; all where there are none.
     pub fn open(root: &Path, names: &[String]) -> Result<Self, CliError> {
         let file = within(root, FILE);
@@ -43,6 +51,22 @@ impl Assets {
             bootstrap: bootstrap.map_err(CliError::Assets)?,
             environment: environment(),
         })
+    }
+
+    /// The same, where a name may also be that of a dataset's folder that bootstrap.yaml does not have.
+    pub fn open_with_datasets(root: &Path, names: &[String]) -> Result<Self, CliError> {
+        let mut assets = Self::open(root, &[])?;
+        let bootstrap = &assets.bootstrap;
+        let is_asset = |name: &String| bootstrap.assets.iter().any(|asset| asset.name == *name);
+        let is_folder = |name: &String| within(root, "datasets").join(name).is_dir();
+        let chosen: Vec<String> =
+            names.iter().filter(|name| is_asset(name) || !is_folder(name)).cloned().collect();
+        if chosen.is_empty() && !names.is_empty() {
+            assets.bootstrap.assets.clear();
+        } else {
+            assets.bootstrap = assets.bootstrap.select(&chosen).map_err(CliError::Assets)?;
+        }
+        Ok(assets)
     }
 
     fn surroundings(&self) -> Surroundings<'_> {

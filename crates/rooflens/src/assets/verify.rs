@@ -1,6 +1,7 @@
 //! `rooflens assets verify`: whether what is there is whole.
 
-use rooflens_project::assets::{AssetVerification, Verdict, Verification, verify};
+use rooflens_project::assets::variant::{VariantVerification, verify_variants};
+use rooflens_project::assets::{AssetVerification, Finding, Verdict, Verification, verify};
 use serde::Serialize;
 
 use super::{Assets, as_words, status};
@@ -18,21 +19,28 @@ struct Document<'a> {
     schema: SchemaTag,
     sound: bool,
     assets: &'a [AssetVerification],
+    variants: &'a [VariantVerification],
 }
 
-/// Answers. The code tells whether all is well.
-pub fn answer(assets: &Assets, json: bool, console: &Console) -> Result<Exit, CliError> {
-    let verification = progress::follow_assets(console, "checked", |watch| {
-        verify(&assets.project, &assets.bootstrap, watch)
+/// Answers. The code tells whether all is well. Variants are those of the named datasets, or all.
+pub fn answer(assets: &Assets, names: &[String], json: bool, console: &Console) -> Result<Exit, CliError> {
+    let (verification, variants) = progress::follow_assets(console, "checked", |watch| {
+        let verification = verify(assets.project(), &assets.bootstrap, watch)?;
+        verify_variants(assets.project(), names, watch).map(|variants| (verification, variants))
     })
     .map_err(CliError::Assets)?;
-    let sound = verification.is_sound();
+    let sound = verification.is_sound() && variants.iter().all(|variant| variant.verdict == Verdict::Sound);
     if json {
-        let document = Document { schema: schema("assets-verify"), sound, assets: &verification.assets };
+        let document = Document {
+            schema: schema("assets-verify"),
+            sound,
+            assets: &verification.assets,
+            variants: &variants,
+        };
         output::json(&document, console.is_read_by_people())?;
     } else {
-        output::text(&text(&verification))?;
-        let absent: Vec<&str> = names(&verification, Verdict::Absent);
+        output::text(&text(&verification, &variants))?;
+        let absent: Vec<&str> = alike(&verification, Verdict::Absent);
         if !absent.is_empty() {
             console.say(&format!("next: rooflens assets link{}", as_words(absent)));
         }
@@ -40,44 +48,55 @@ pub fn answer(assets: &Assets, json: bool, console: &Console) -> Result<Exit, Cl
     Ok(if sound { Exit::Fine } else { Exit::Gate })
 }
 
-fn names(verification: &Verification, verdict: Verdict) -> Vec<&str> {
+fn alike(verification: &Verification, verdict: Verdict) -> Vec<&str> {
     let alike = verification.assets.iter().filter(|asset| asset.verdict == verdict);
     alike.map(|asset| asset.name.as_str()).collect()
 }
 
-/// A line for each asset, and below it one for each finding.
-fn text(verification: &Verification) -> String {
-    if verification.assets.is_empty() {
+/// A line for each asset and variant, and below it one for each finding.
+fn text(verification: &Verification, variants: &[VariantVerification]) -> String {
+    if verification.assets.is_empty() && variants.is_empty() {
         return status::nothing("to verify");
     }
     let head = ["ASSET", "KIND", "VERDICT", "CHECKED"].map(str::to_owned);
-    let rows: Vec<[String; 4]> = std::iter::once(head).chain(verification.assets.iter().map(row)).collect();
-    let findings = verification.assets.iter().map(findings);
+    let rows = std::iter::once(head).chain(verification.assets.iter().map(row));
+    let rows: Vec<[String; 4]> = rows.chain(variants.iter().map(variant_row)).collect();
+    let findings = verification.assets.iter().map(|asset| &asset.findings);
+    let findings = findings.chain(variants.iter().map(|variant| &variant.findings)).map(|all| shown(all));
     // The head has no findings.
     let below = std::iter::once(String::new()).chain(findings);
     table::aligned(&rows).lines().zip(below).map(|(line, below)| format!("{line}\n{below}")).collect()
 }
 
 fn row(asset: &AssetVerification) -> [String; 4] {
-    let verdict = match asset.verdict {
-        Verdict::Sound => "sound",
-        Verdict::Faulty => "faulty",
-        Verdict::Absent => "absent",
-    };
     let checked = match asset.verdict {
         Verdict::Absent => String::new(),
         _ => table::counted(asset.files_checked, "file"),
     };
     let kind = asset.kind.plural().trim_end_matches('s').to_owned();
-    [asset.name.clone(), kind, verdict.to_owned(), checked]
+    [asset.name.clone(), kind, word(asset.verdict).to_owned(), checked]
 }
 
-fn findings(asset: &AssetVerification) -> String {
-    let shown = asset.findings.iter().take(SHOWN);
+fn variant_row(variant: &VariantVerification) -> [String; 4] {
+    let name = format!("{}/{}", variant.dataset, variant.variant);
+    let checked = table::counted(variant.files_checked, "file");
+    [name, "variant".to_owned(), word(variant.verdict).to_owned(), checked]
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Sound => "sound",
+        Verdict::Faulty => "faulty",
+        Verdict::Absent => "absent",
+    }
+}
+
+fn shown(findings: &[Finding]) -> String {
+    let shown = findings.iter().take(SHOWN);
     let mut text: String = shown
         .map(|finding| format!("  {}\n", table::printable(&format!("{}: {}", finding.file, finding.problem))))
         .collect();
-    if let Some(more) = asset.findings.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+    if let Some(more) = findings.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         text.push_str(&format!("  and {more} more; --format json has all\n"));
     }
     text

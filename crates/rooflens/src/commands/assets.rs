@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use rooflens_project::assets::subset::{Sampling, SubsetRequest};
+use rooflens_project::assets::variant::{Origin, VariantRequest};
 
-use crate::assets::{Assets, link, status, subset, verify};
+use crate::assets::{Assets, link, readme, status, subset, variant, verify};
 use crate::commands::ProjectArgs;
 use crate::console::Console;
 use crate::error::CliError;
@@ -18,6 +19,8 @@ Examples:
   rooflens assets link qwen3-0.6b --yes     links it without asking
   rooflens assets verify                    checks every file; exits with 1 if one is wrong
   rooflens assets subset coco subset-100 --samples 100 --shuffle --seed 7
+  rooflens assets variant coco tokenized-qwen3 -- python scripts/tokenize.py
+  rooflens assets readme coco               the first level of its source-data, in its README
 
 bootstrap.yaml names them. Where they are stored: HF_SNAPSHOTS_ROOT, MODELS_ROOT, DATASETS_ROOT";
 
@@ -43,6 +46,12 @@ enum What {
     /// Create a variant of a dataset: a reproducible sample of its files
     #[command(after_help = SUBSET_EXAMPLES)]
     Subset(SubsetArgs),
+    /// Create a variant of a dataset with data of its own: tokenized, converted, filtered
+    #[command(after_help = VARIANT_EXAMPLES)]
+    Variant(VariantArgs),
+    /// Write the first level of a dataset's source-data into its README.md
+    #[command(after_help = README_EXAMPLES)]
+    Readme(ReadmeArgs),
 }
 
 const STATUS_EXAMPLES: &str = "\
@@ -52,7 +61,7 @@ Examples:
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
-  rooflens assets verify                  exits with 1 if a file is wrong or missing
+  rooflens assets verify                  exits with 1 if a file is wrong or missing; variants, too
   rooflens assets verify qwen3-0.6b";
 
 /// Which assets.
@@ -125,12 +134,76 @@ struct SubsetArgs {
     project: ProjectArgs,
 }
 
+const VARIANT_EXAMPLES: &str = "\
+Examples:
+  rooflens assets variant coco tokenized-qwen3 -- python scripts/tokenize.py
+  rooflens assets variant coco split-dev --from subset-100 -- python scripts/convert.py --to jsonl
+  rooflens assets variant coco cleaned --transform 'duplicates removed by hand'
+
+The command reads ROOFLENS_PARENT (the parent's folder; its file list is ROOFLENS_PARENT_LIST) and
+writes to ROOFLENS_OUTPUT, which becomes datasets/DATASET/NAME/data. It is started without a shell in
+the project's folder. If it fails, nothing is kept. metadata.yaml records parent, time, command, number
+of files, bytes and SHA-256; rooflens assets verify compares them. With --transform, the data are there
+already and only metadata.yaml is written.";
+
+#[derive(clap::Args)]
+struct VariantArgs {
+    /// Dataset, a folder of datasets/
+    dataset: String,
+    /// Name of the variant; git keeps metadata.yaml of subset-*, split-*, tokenized-* and variant-*
+    variant: String,
+    /// Folder or variant of the dataset that it is made from
+    #[arg(long, value_name = "PARENT", default_value = "source-data")]
+    from: String,
+    /// How the data that are there already were made
+    #[arg(long, value_name = "TEXT", conflicts_with = "command", required_unless_present = "command")]
+    transform: Option<String>,
+    /// Only print what would be started
+    #[arg(long)]
+    dry_run: bool,
+    /// Command that writes the data
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    #[command(flatten)]
+    project: ProjectArgs,
+}
+
+impl VariantArgs {
+    fn request(self) -> VariantRequest {
+        let transform = match self.transform {
+            Some(text) => Origin::Description { text },
+            None => Origin::Command { argv: self.command },
+        };
+        let (dataset, variant, parent) = (self.dataset, self.variant, self.from);
+        VariantRequest { dataset, variant, parent, transform, created: subset::now() }
+    }
+}
+
+const README_EXAMPLES: &str = "\
+Examples:
+  rooflens assets readme coco              writes the block between two marks, nothing else
+  rooflens assets readme coco --check      exits with 1 if the block is not up to date";
+
+#[derive(clap::Args)]
+struct ReadmeArgs {
+    /// Dataset, a folder of datasets/
+    dataset: String,
+    /// Write nothing; exit with 1 if the block is not up to date
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    project: ProjectArgs,
+}
+
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let open = |chosen: &Chosen| Assets::open(&chosen.project.root()?, &chosen.names);
     match args.what {
         What::Status(chosen) => status::answer(&open(&chosen)?, chosen.project.is_json(), console),
-        What::Verify(chosen) => verify::answer(&open(&chosen)?, chosen.project.is_json(), console),
+        What::Verify(chosen) => {
+            let assets = Assets::open_with_datasets(&chosen.project.root()?, &chosen.names)?;
+            verify::answer(&assets, &chosen.names, chosen.project.is_json(), console)
+        }
         What::Link(LinkArgs { chosen, dry_run, yes }) => {
             let question = link::Question { dry_run, yes, json: chosen.project.is_json() };
             link::answer(&open(&chosen)?, &question, console)
@@ -139,6 +212,14 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             let SubsetArgs { dry_run, project, .. } = &args;
             let (root, json, dry_run) = (project.root()?, project.is_json(), *dry_run);
             subset::answer(&root, &args.request(), dry_run, json, console)
+        }
+        What::Variant(args) => {
+            let VariantArgs { dry_run, project, .. } = &args;
+            let (root, json, dry_run) = (project.root()?, project.is_json(), *dry_run);
+            variant::answer(&root, &args.request(), dry_run, json, console)
+        }
+        What::Readme(ReadmeArgs { dataset, check, project }) => {
+            readme::answer(&project.root()?, &dataset, check, project.is_json(), console)
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::commands::ProjectArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::externals::{self, add, guard, staged, status, sync};
+use crate::externals::{self, add, guard, staged, status, sync, update};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,6 +17,7 @@ Examples:
   rooflens externals add Qwen/Qwen3-0.6B        a model's code and configs, from the hub's cache
   rooflens externals status                     how each differs from the lock
   rooflens externals sync                       makes third_party/ equal to the lock
+  rooflens externals update                     moves those that follow a branch to its newest commit
   rooflens externals guard                      refuses commits that edit them";
 
 /// Pin third-party sources under third_party/, to read beside a profile
@@ -35,6 +36,9 @@ enum What {
     /// Make third_party/ equal to the lock
     #[command(after_help = SYNC_EXAMPLES)]
     Sync(SyncArgs),
+    /// Move sources to the newest commit of the branch or tag that they follow
+    #[command(after_help = UPDATE_EXAMPLES)]
+    Update(UpdateArgs),
     /// Show how each source differs from the lock
     #[command(after_help = STATUS_EXAMPLES)]
     Status(StatusArgs),
@@ -48,9 +52,12 @@ Examples:
   rooflens externals add https://github.com/Dao-AILab/flash-attention --revision v2.8.3
   rooflens externals add https://github.com/vllm-project/vllm --path csrc/attention --name vllm
   rooflens externals add Qwen/Qwen3-0.6B        a model's code and configs, from the hub's cache
+  rooflens externals add /opt/src/vllm --kind link
 
 Kinds: submodule (whole, the default) · subtree (part of this repository) · sparse (some paths of a
-large one; the default with --path) · hub (the default for org/name and hf://…)
+large one; the default with --path) · hub (the default for org/name and hf://…) · link (a symbolic
+link to a checkout of this machine, which git ignores)
+A submodule has ignore = dirty, update = none and shallow = true in .gitmodules; what you set there stays.
 The hub's cache: HF_SNAPSHOTS_ROOT, HF_HUB_CACHE, HF_HOME/hub, ~/.cache/huggingface/hub";
 
 #[derive(clap::Args)]
@@ -89,6 +96,29 @@ struct SyncArgs {
     names: Vec<String>,
     #[command(flatten)]
     how: How,
+    #[command(flatten)]
+    project: ProjectArgs,
+}
+
+const UPDATE_EXAMPLES: &str = "\
+Examples:
+  rooflens externals update --dry-run      which are behind, and by which commits
+  rooflens externals update vllm --yes     this one, without asking
+
+A source with local edits is refused. One that was added with a commit as its revision stays there. The
+lock records the new commit and, as previous, the old one.";
+
+#[derive(clap::Args)]
+struct UpdateArgs {
+    /// Sources; all by default
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Only print what would be done
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Do not ask for confirmation
+    #[arg(short, long)]
+    yes: bool,
     #[command(flatten)]
     project: ProjectArgs,
 }
@@ -139,6 +169,10 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         What::Sync(SyncArgs { names, how: How { dry_run, force }, project }) => {
             let request = SyncRequest { names, dry_run, force };
             sync::answer(&open(&project)?, &request, project.is_json(), console)
+        }
+        What::Update(UpdateArgs { names, dry_run, yes, project }) => {
+            let question = update::Question { names, dry_run, yes, json: project.is_json() };
+            update::answer(&open(&project)?, &question, console)
         }
         What::Add(AddArgs { url, kind, name, revision, paths, how: How { dry_run, force }, project }) => {
             let url = add::address(url);

@@ -5,6 +5,7 @@ pub mod guard;
 pub mod staged;
 pub mod status;
 pub mod sync;
+pub mod update;
 
 use std::path::{Path, PathBuf};
 

@@ -43,6 +43,6 @@ fn why(reason: StagedReason) -> &'static str {
     match reason {
         StagedReason::Edited => "is not as pinned",
         StagedReason::Unlisted => "is in no source of the staged lock",
-        StagedReason::NotTracked => "is a clone of its own, which is not tracked",
+        StagedReason::NotTracked => "is a clone of its own or a link, which is not tracked",
     }
 }

@@ -1,6 +1,6 @@
 //! `rooflens externals status`: how each source stands against the lock.
 
-use rooflens_project::externals::{Condition, Externals, SourceStatus, StatusReport};
+use rooflens_project::externals::{Condition, Externals, Kind, SourceStatus, StatusReport};
 use serde::Serialize;
 
 use super::{LOCK, pinned};
@@ -57,7 +57,11 @@ fn advise(report: &StatusReport, console: &Console) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            console.say(&format!("{}: {first}{more} edited; save what you need elsewhere", source.name));
+            let then = match source.kind {
+                Kind::Link => " in the linked checkout",
+                _ => "; save what you need elsewhere",
+            };
+            console.say(&format!("{}: {first}{more} edited{then}", source.name));
         }
         if source.condition == Condition::InSync {
             for licence in source.licences.iter().filter(|licence| !licence.present) {
@@ -68,7 +72,7 @@ fn advise(report: &StatusReport, console: &Console) {
     for place in &report.unlisted {
         console.warn(&format!("{place} is in no lock; move it away, or pin it: rooflens externals add"));
     }
-    let edited = report.sources.iter().any(|source| !source.edits.is_empty());
+    let edited = report.sources.iter().any(|source| source.condition == Condition::Edited);
     if edited {
         console.say("next: rooflens externals sync --force, which discards the edits");
     } else if !report.in_sync {

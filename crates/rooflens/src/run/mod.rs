@@ -16,6 +16,7 @@ mod sampling;
 mod static_cost;
 mod summary;
 mod sweep;
+mod variant;
 
 use rooflens_collect::execute::Processes;
 use rooflens_collect::package as python;

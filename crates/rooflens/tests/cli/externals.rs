@@ -7,12 +7,12 @@ use super::*;
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// Somebody else's repository, and a project in a repository of its own.
-struct World {
-    folder: Folder,
+pub struct World {
+    pub folder: Folder,
 }
 
 impl World {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let world = World { folder: Folder::new() };
         let upstream = world.folder.path("upstream");
         world.folder.write("upstream/LICENSE", b"be kind\n");
@@ -28,20 +28,20 @@ impl World {
         world
     }
 
-    fn project(&self) -> PathBuf {
+    pub fn project(&self) -> PathBuf {
         self.folder.path("project")
     }
 
-    fn commit(&self, message: &str) {
+    pub fn commit(&self, message: &str) {
         git(&self.project(), &["add", "."]);
         git(&self.project(), &["commit", "--quiet", "-m", message]);
     }
 
-    fn externals(&self, args: &[&str]) -> Answer {
+    pub fn externals(&self, args: &[&str]) -> Answer {
         self.externals_in(&self.project(), args)
     }
 
-    fn externals_in(&self, folder: &Path, args: &[&str]) -> Answer {
+    pub fn externals_in(&self, folder: &Path, args: &[&str]) -> Answer {
         let mut all = vec!["externals"];
         all.extend(args);
         let mut command = rooflens_in(folder, &all);
@@ -63,7 +63,7 @@ impl World {
     }
 
     /// Changes a file of a source, against its wish.
-    fn edit(&self, path: &str) {
+    pub fn edit(&self, path: &str) {
         let file = self.project().join(path);
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
         std::fs::write(file, "mine\n").unwrap();

@@ -10,6 +10,8 @@ mod config;
 mod cost;
 mod cost_files;
 mod cost_sweeps;
+mod data_externals;
+mod data_variants;
 mod export;
 mod externals;
 mod failures;

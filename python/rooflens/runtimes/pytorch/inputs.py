@@ -64,17 +64,25 @@ def prepare(spec: Spec, loaded: Loaded, samples: List[Sample], new_tokens: int) 
 
 
 def encode_texts(spec: Spec, loaded: Loaded, samples: List[Sample]) -> Any:
-    texts = [sample.text for sample in samples]
-    as_chat = spec.flag("infer.chat_template", False)
-    if as_chat:
-        texts = [
-            loaded.tokenizer.apply_chat_template(
-                [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
-            )
-            for text in texts
-        ]
+    as_chat = is_chat(spec, samples[0])
+    texts = [chat_text(loaded.tokenizer, sample) if as_chat else sample.text for sample in samples]
     # A chat template brings its own begin-of-text token.
     return loaded.tokenizer(texts, padding=True, add_special_tokens=not as_chat, return_tensors="pt")
+
+
+def is_chat(spec: Spec, sample: Sample) -> bool:
+    """Whether the chat template renders the prompt: always where the sample is a list of messages."""
+    return sample.messages is not None or spec.flag("infer.chat_template", False)
+
+
+def chat_text(tokenizer: Any, sample: Sample) -> str:
+    if sample.messages is not None and not getattr(tokenizer, "chat_template", None):
+        raise WorkloadError(
+            f"{sample.id} is a chat, but the model's tokenizer has no chat template",
+            "choose a model with a chat template, or a field that is a text: dataset.field=…",
+        )
+    messages = sample.messages or [{"role": "user", "content": sample.text}]
+    return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
 
 
 def encode_pictures(spec: Spec, loaded: Loaded, samples: List[Sample]) -> Any:

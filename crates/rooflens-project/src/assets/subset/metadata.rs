@@ -110,16 +110,16 @@ impl Metadata {
     }
 }
 
-fn map<const N: usize>(pairs: [(&str, Node); N]) -> Node {
+pub(in crate::assets) fn map<const N: usize>(pairs: [(&str, Node); N]) -> Node {
     let map: Map = pairs.into_iter().map(|(key, node)| (Key::from(key), node)).collect();
     Node::new(Value::Map(map))
 }
 
-fn text(text: &str) -> Node {
+pub(in crate::assets) fn text(text: &str) -> Node {
     Node::new(Value::Str(text.to_owned()))
 }
 
-fn whole(number: u64) -> Node {
+pub(in crate::assets) fn whole(number: u64) -> Node {
     let int = i64::try_from(number).map_or_else(|_| Int::Big(number.to_string()), Int::Small);
     Node::new(Value::Int(int))
 }

@@ -20,6 +20,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 pub use metadata::{FileList, Metadata, Transform, VariantSize};
+pub(super) use metadata::{map, text, whole};
+pub(super) use parent::{check_name, dataset_folder, folders_in, recorded_root};
 pub use sampler::{GENERATOR, epoch_indices};
 
 use super::archive::Staging;
@@ -27,10 +29,10 @@ use super::error::{AssetError, AssetFault};
 use super::files::{Disk, Files, Kind};
 use super::project::Project;
 use super::verify::hex;
-use parent::{check_name, dataset_folder, find_parent};
+use parent::find_parent;
 
 /// The name of the file list.
-const FILE_LIST: &str = "files.txt";
+pub(super) const FILE_LIST: &str = "files.txt";
 /// The most lines of a file list.
 const MAX_SAMPLES: u64 = 10_000_000;
 
@@ -184,6 +186,6 @@ fn compare(
     Err(AssetError::new(AssetFault::VariantExists { path: folder.to_owned() }))
 }
 
-fn sha256(text: &str) -> String {
+pub(super) fn sha256(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }

@@ -12,6 +12,7 @@ use crate::assets::bootstrap::read_text;
 use crate::assets::error::{AssetError, AssetFault};
 use crate::assets::files::{Disk, Files, Kind};
 use crate::assets::project::{Project, plain_name, plain_path};
+use crate::assets::variant::{DATA, SOURCE};
 use crate::assets::walk::{self, ListedFile, MAX_FILES};
 
 /// The files to draw from, and the folder their paths start from.
@@ -20,7 +21,7 @@ pub(super) struct Parent {
     pub(super) files: Vec<ListedFile>,
 }
 
-pub(super) fn dataset_folder(project: &Project, name: &str) -> Result<PathBuf, AssetError> {
+pub(in crate::assets) fn dataset_folder(project: &Project, name: &str) -> Result<PathBuf, AssetError> {
     check_name("dataset", name)?;
     let datasets = Path::new("datasets");
     let folder = datasets.join(name);
@@ -52,6 +53,9 @@ pub(super) fn find_parent(
         && matches!(Disk.kind(&folder.join(FILE_LIST)), Ok(Kind::File { .. }));
     let (root, list) = if is_variant {
         (root_of(&metadata)?, Some(folder.join(FILE_LIST)))
+    } else if request.parent != SOURCE && metadata.is_file() && folder.join(DATA).is_dir() {
+        // Transformed data: what describes them is no sample.
+        (format!("{}/{DATA}", request.parent), None)
     } else {
         (request.parent.clone(), None)
     };
@@ -97,28 +101,33 @@ fn read_long_text(path: &Path) -> Result<String, AssetError> {
 
 /// The folder that the paths of a variant start from.
 fn root_of(metadata: &Path) -> Result<String, AssetError> {
+    recorded_root(metadata)?.ok_or_else(|| {
+        AssetError::new(AssetFault::MissingKey { key: "root", within: metadata.display().to_string() })
+    })
+}
+
+/// The folder of the dataset that the paths of a variant start from, where its metadata say so.
+pub(in crate::assets) fn recorded_root(metadata: &Path) -> Result<Option<String>, AssetError> {
     let text = read_text(metadata, &Disk)?;
     let node = yaml::load(&text, Arc::from(metadata.display().to_string())).map_err(AssetError::yaml)?;
-    let Some(root) = node.get(&["root"]) else {
-        let fault = AssetFault::MissingKey { key: "root", within: "metadata.yaml".to_owned() };
-        return Err(AssetError::at(fault, &node.origin, &text));
-    };
+    let Some(root) = node.get(&["root"]) else { return Ok(None) };
     let name = root.as_str().unwrap_or("");
-    plain_name(name).map_err(|problem| {
+    plain_path(name).map_err(|problem| {
         let (within, value) = ("root".to_owned(), name.to_owned());
         AssetError::at(AssetFault::FieldValue { within, value, problem }, &root.origin, &text)
     })?;
-    Ok(name.to_owned())
+    Ok(Some(name.to_owned()))
 }
 
-pub(super) fn check_name(within: &str, name: &str) -> Result<(), AssetError> {
+pub(in crate::assets) fn check_name(within: &str, name: &str) -> Result<(), AssetError> {
     plain_name(name).map_err(|problem| {
         let (within, value) = (within.to_owned(), name.to_owned());
         AssetError::new(AssetFault::FieldValue { within, value, problem })
     })
 }
 
-fn folders_in(folder: &Path) -> Vec<String> {
+/// The names of the folders in a folder, sorted.
+pub(in crate::assets) fn folders_in(folder: &Path) -> Vec<String> {
     let names = Disk.names(folder).unwrap_or_default();
     let names = names.into_iter().filter_map(|name| name.into_string().ok());
     names.filter(|name| !name.starts_with('.') && folder.join(name).is_dir()).collect()

@@ -36,7 +36,7 @@ pub(super) fn check(
 }
 
 /// The hash of a file; none where it cannot be read to its end.
-fn hash(path: &Path, watch: &mut dyn Watch) -> Result<Option<String>, AssetError> {
+pub(in crate::assets) fn hash(path: &Path, watch: &mut dyn Watch) -> Result<Option<String>, AssetError> {
     let Ok(mut file) = File::open(path) else { return Ok(None) };
     let total_bytes = file.metadata().ok().map(|metadata| metadata.len());
     let mut hasher = Sha256::new();

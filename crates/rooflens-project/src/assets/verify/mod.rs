@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-pub(super) use checksum::hex;
+pub(super) use checksum::{hash, hex};
 
 use super::bootstrap::{Asset, AssetKind, Bootstrap};
 use super::error::AssetError;
@@ -106,6 +106,15 @@ pub enum Problem {
     /// An index names a tensor that its shard does not have.
     #[error("says that '{tensor}' is in '{shard}', which does not have it")]
     TensorMissing { tensor: String, shard: String },
+    /// It is not YAML.
+    #[error("is not YAML: {message}")]
+    NotYaml { message: String },
+    /// The metadata of a variant name a parent that is not there.
+    #[error("names the parent '{parent}', which is not there")]
+    ParentMissing { parent: String },
+    /// A variant is not as large as its metadata say.
+    #[error("has {found} {unit}, but should have {expected}")]
+    Amount { expected: u64, found: u64, unit: &'static str },
     /// A file of the list of checksums is not there.
     #[error("has a checksum, but is not there")]
     ChecksumFileMissing,

@@ -52,7 +52,7 @@ impl Keeper for HubSnapshot {
             snapshot.files.iter().map(|(path, real)| (path.clone(), real.as_path())).collect();
         let tree = Listing::of_files(&git, &files)?.tree(&git)?;
         let licences = licences::of(snapshot.files.iter().map(|(path, _)| path.as_str()), &pin.paths);
-        let source = Source { pin, tree, licences };
+        let source = Source { pin, tree, licences, previous: None };
         Ok(Inspected { source, submodules: Vec::new(), left_out: snapshot.left_out })
     }
 

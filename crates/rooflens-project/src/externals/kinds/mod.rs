@@ -7,8 +7,10 @@
 //! | subtree | files tracked by the project | small repositories that must come with a clone |
 //! | sparse | a clone of its own, ignored by the project | some folders of a large repository |
 //! | hub | files copied from the Hugging Face cache | a model's code and configs, without weights |
+//! | link | a symbolic link, ignored by the project | a checkout that is on this machine already |
 
 mod hub;
+mod link;
 mod sparse;
 mod submodule;
 mod subtree;
@@ -24,7 +26,7 @@ use super::project::Externals;
 use super::source_files::{LeftOut, Snapshot};
 use super::url::SourceUrl;
 use super::{ExternalsError, Step, licences, remote};
-use crate::git::{GitError, records};
+use crate::git::{Git, GitError, records};
 
 /// How a reference source is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -38,11 +40,13 @@ pub enum Kind {
     Sparse,
     /// Source files copied from the Hugging Face cache.
     Hub,
+    /// A symbolic link to a checkout of this machine.
+    Link,
 }
 
 impl Kind {
     /// Every kind, in the order they are listed to the user.
-    pub const ALL: &'static [Kind] = &[Kind::Submodule, Kind::Subtree, Kind::Sparse, Kind::Hub];
+    pub const ALL: &'static [Kind] = &[Kind::Submodule, Kind::Subtree, Kind::Sparse, Kind::Hub, Kind::Link];
 
     /// Its name in the lock and on the command line.
     #[must_use]
@@ -52,6 +56,7 @@ impl Kind {
             Kind::Subtree => "subtree",
             Kind::Sparse => "sparse",
             Kind::Hub => "hub",
+            Kind::Link => "link",
         }
     }
 
@@ -84,7 +89,7 @@ impl Kind {
     #[must_use]
     pub fn shelf(self) -> &'static str {
         match self {
-            Kind::Submodule | Kind::Subtree | Kind::Sparse => "third_party/github",
+            Kind::Submodule | Kind::Subtree | Kind::Sparse | Kind::Link => "third_party/github",
             Kind::Hub => "third_party/hf",
         }
     }
@@ -93,7 +98,7 @@ impl Kind {
     pub(super) fn check_paths(self, paths: &[InnerPath]) -> Result<(), ExternalsError> {
         let problem = match self {
             Kind::Sparse if paths.is_empty() => "a sparse checkout needs paths",
-            Kind::Submodule | Kind::Subtree if !paths.is_empty() => {
+            Kind::Submodule | Kind::Subtree | Kind::Link if !paths.is_empty() => {
                 "only a sparse checkout or hub snapshot takes paths"
             }
             _ => return Ok(()),
@@ -108,6 +113,7 @@ impl Kind {
             Kind::Subtree => &subtree::Subtree,
             Kind::Sparse => &sparse::Sparse,
             Kind::Hub => &hub::HubSnapshot,
+            Kind::Link => &link::Link,
         }
     }
 }
@@ -142,14 +148,14 @@ pub(super) trait Keeper: Sync {
         url: &SourceUrl,
         revision: &Revision,
     ) -> Result<ObjectId, ExternalsError> {
-        remote::resolve(&crate::git::Git::at(&project.root), url, revision)
+        remote::resolve(&Git::at(&project.root), url, revision)
     }
 
     /// Looks at a commit before anything of the project is touched.
     fn inspect(&self, _: &Externals, pin: Pin) -> Result<Inspected, ExternalsError> {
         let found = remote::inspect(&pin)?;
         let licences = licences::of(found.files.iter().map(String::as_str), &pin.paths);
-        let source = Source { pin, tree: found.tree, licences };
+        let source = Source { pin, tree: found.tree, licences, previous: None };
         Ok(Inspected { source, submodules: found.submodules, left_out: Vec::new() })
     }
 
@@ -177,8 +183,12 @@ pub(super) struct Task<'a> {
 /// The files that `git status` finds changed: tracked ones and new ones that are not ignored. Nothing
 /// where git cannot read the repository.
 fn changed_files(project: &Externals, place: &str) -> Result<Option<Vec<String>>, ExternalsError> {
+    changed_files_in(&project.git_in(place))
+}
+
+fn changed_files_in(git: &Git) -> Result<Option<Vec<String>>, ExternalsError> {
     let status = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"];
-    match project.git_in(place).run(&status) {
+    match git.run(&status) {
         Ok(answer) => {
             Ok(Some(records(&answer).filter_map(|record| record.get(3..).map(str::to_owned)).collect()))
         }

@@ -12,6 +12,11 @@ use crate::git::Git;
 
 pub(super) struct Submodule;
 
+/// What `.gitmodules` says of a source that is only read: local edits do not show in `git status` (the
+/// guard and `rooflens externals status` tell them), `git submodule update` leaves it to
+/// `rooflens externals sync`, and one commit is fetched. What the user has set stays.
+const SETTINGS: &[(&str, &str)] = &[("ignore", "dirty"), ("update", "none"), ("shallow", "true")];
+
 impl Keeper for Submodule {
     fn observe(&self, project: &Externals, source: &Source) -> Result<Observed, ExternalsError> {
         let place = source.pin.place();
@@ -25,6 +30,12 @@ impl Keeper for Submodule {
         let git = repository.git(&project.root);
         let store =
             git.line(&["rev-parse", "--path-format=absolute", "--git-path", &format!("modules/{path}")])?;
+        for (key, _) in SETTINGS {
+            let key_of_it = format!("submodule.{path}.{key}");
+            if git.ask(&["config", "--file", ".gitmodules", "--get", &key_of_it])?.is_some() {
+                observed.settings.push(key);
+            }
+        }
         observed.store = Some(PathBuf::from(store)).filter(|store| store.exists());
         if observed.stands != Stands::Folder {
             return Ok(observed);
@@ -81,9 +92,10 @@ impl Keeper for Submodule {
             steps.push(Step::git(&place, &["reset", "--hard", "--quiet"]));
             steps.push(Step::git(&place, &["clean", "-ffdq"]));
         }
+        steps.extend([set("path", &path), set("url", pin.url.as_str())]);
+        let unset = SETTINGS.iter().filter(|(key, _)| !observed.settings.contains(key));
+        steps.extend(unset.map(|(key, value)| set(key, value)));
         steps.extend([
-            set("path", &path),
-            set("url", pin.url.as_str()),
             Step::git(&top, &["add", "--", ".gitmodules"]),
             Step::git(
                 &top,

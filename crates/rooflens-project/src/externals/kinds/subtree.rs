@@ -26,7 +26,7 @@ impl Keeper for Subtree {
             });
         }
         let licences = licences::of(found.files.iter().map(String::as_str), &pin.paths);
-        let source = Source { pin, tree: found.tree, licences };
+        let source = Source { pin, tree: found.tree, licences, previous: None };
         Ok(Inspected { source, submodules: Vec::new(), left_out: Vec::new() })
     }
 

@@ -15,12 +15,13 @@ use serde_json::Value as Json;
 
 use super::json_lines;
 
-/// What was run, of a config with nothing left to resolve.
-pub fn inputs(run: &RunDir, config: &Node, project: &Path) -> Node {
-    let root = project.join(at(config, "dataset.root").and_then(word).unwrap_or_default());
-    let metadata = metadata(config, project, &root);
+/// What was run, of a config with nothing left to resolve; in `located`, the dataset is where its variant
+/// is.
+pub fn inputs(run: &RunDir, config: &Node, located: &Node, project: &Path) -> Node {
+    let root = project.join(at(located, "dataset.root").and_then(word).unwrap_or_default());
+    let metadata = metadata(located, project, &root);
     let mut dataset = Map::new();
-    for key in ["name", "kind", "root", "filelist", "patterns", "prompt", "sampling"] {
+    for key in ["name", "kind", "field", "root", "variant", "filelist", "patterns", "prompt", "sampling"] {
         if let Some(found) = at(config, &format!("dataset.{key}")) {
             dataset.insert(key.into(), found.clone());
         }
@@ -31,7 +32,8 @@ pub fn inputs(run: &RunDir, config: &Node, project: &Path) -> Node {
         ("weights_and_tokens", seed),
         ("order_of_samples", at(config, "dataset.sampling.seed").cloned().unwrap_or_else(null)),
     ];
-    let mut digests = Digests { root, known: BTreeMap::new() };
+    let has_lines = at(config, "dataset.kind").and_then(word) == Some("jsonl");
+    let mut digests = Digests { root, has_lines, known: BTreeMap::new() };
     let steps: Vec<Node> = Stage::ALL.iter().filter_map(|stage| step(run, *stage, &mut digests)).collect();
     let why = "no step ran a workload that tells its samples";
     let mut not_computed = Map::new();
@@ -50,13 +52,17 @@ pub fn inputs(run: &RunDir, config: &Node, project: &Path) -> Node {
 /// Lengths and digests of files, each read once.
 struct Digests {
     root: PathBuf,
+    /// Whether a sample is a line of a file, named `file:line`; the digest is that of the file.
+    has_lines: bool,
     known: BTreeMap<String, Option<(u64, String)>>,
 }
 
 impl Digests {
     fn of(&mut self, sample: &str) -> Option<(u64, String)> {
-        let read = || digest(&self.root.join(sample)).ok();
-        self.known.entry(sample.to_owned()).or_insert_with(read).clone()
+        let line = sample.rsplit_once(':').filter(|_| self.has_lines);
+        let file = line.map_or(sample, |(file, _)| file);
+        let read = || digest(&self.root.join(file)).ok();
+        self.known.entry(file.to_owned()).or_insert_with(read).clone()
     }
 }
 
@@ -232,7 +238,8 @@ mod tests {
     fn a_file_is_told_by_its_digest() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a"), "abc").unwrap();
-        let mut digests = Digests { root: folder.path().to_owned(), known: BTreeMap::new() };
+        let mut digests =
+            Digests { root: folder.path().to_owned(), has_lines: false, known: BTreeMap::new() };
         let sample = |path: &str| Sample {
             path: path.to_owned(),
             prompt_tokens: None,
@@ -243,5 +250,10 @@ mod tests {
                      prompt_tokens: null\noutput_tokens:\n- 1\n- 2\n";
         assert_eq!(yaml::dump(&sample("a").node(&mut digests)), known);
         assert!(yaml::dump(&sample("gone").node(&mut digests)).contains("bytes: null\nsha256: null\n"));
+        digests.has_lines = true;
+        assert_eq!(
+            yaml::dump(&sample("a:12").node(&mut digests)),
+            known.replace("path: a\n", "path: a:12\n")
+        );
     }
 }

@@ -22,13 +22,17 @@ use crate::config::folders::OWN_FOLDER;
 use crate::error::CliError;
 use crate::{project, saved};
 
+use super::variant;
+
 /// Writes all of them, once `metrics.json` is there.
 pub fn write(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), CliError> {
     saved::make(&run.report())?;
     saved::write_json(run.report().join("env.json"), &env::environment(run, project))?;
     let config = config(run);
     if let Some(config) = &config {
-        let text = yaml::dump(&inputs::inputs(run, config, project));
+        // A variant that went away meanwhile: its samples are told, their digests are not.
+        let located = variant::located(config, &settings.dataset, project).unwrap_or_else(|_| config.clone());
+        let text = yaml::dump(&inputs::inputs(run, config, &located, project));
         saved::write(run.report().join("inputs.yaml"), text.as_bytes())?;
     }
     pages(run, settings, project)

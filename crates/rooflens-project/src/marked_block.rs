@@ -2,24 +2,31 @@
 
 /// Where a new block goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Position {
+pub(crate) enum Position {
     /// Before the rest, but after a `#!` line.
     Top,
     /// After the rest.
     End,
 }
 
-/// The text with the block of that label set to some lines; without lines, without the block.
-pub(super) fn with_block(text: &str, label: &str, lines: &[String], position: Position) -> String {
-    let (opening, closing) = (format!("# >>> {label} >>>"), format!("# <<< {label} <<<"));
+/// The text with the block of that label set to some lines; without lines, without the block. For files
+/// whose comments begin with `#`.
+pub(crate) fn with_block(text: &str, label: &str, lines: &[String], position: Position) -> String {
+    let marks = (format!("# >>> {label} >>>"), format!("# <<< {label} <<<"));
+    between(text, &marks, lines, position)
+}
+
+/// The same between marks of another form.
+pub(crate) fn between(text: &str, marks: &(String, String), lines: &[String], position: Position) -> String {
+    let (opening, closing) = marks;
     let mut block = String::new();
     if !lines.is_empty() {
-        for line in [&opening].into_iter().chain(lines).chain([&closing]) {
+        for line in [opening].into_iter().chain(lines).chain([closing]) {
             block.push_str(line);
             block.push('\n');
         }
     }
-    if let Some((before, after)) = around(text, &opening, &closing) {
+    if let Some((before, after)) = around(text, opening, closing) {
         return format!("{before}{block}{after}");
     }
     let text = if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
