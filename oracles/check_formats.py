@@ -257,6 +257,12 @@ def main() -> int:
         differ = [f"share of {name}" for name, share in told.items() if abs(found["told"][name] - share) > 1e-6]
         return differ + compare(found, truth), numbers(truth) + len(told)
 
+    def check_printed(log, profile):
+        outcome = analyze(args.rooflens, log)
+        if outcome.code != 0:
+            return [f"exit {outcome.code}: {outcome.stderr.strip()}"], 0
+        return log_truth.off_dumped(outcome.report(), profile), len(outcome.report()["engine_layers"]["layers"])
+
     for path in sorted((args.corpus / "logs").glob("*.log")) + sorted((fixtures / "blaslog").glob("*.log")):
         cases.append((path, lambda path: check_log(path, log_truth.found_gemms, log_truth.gemms(path))))
     for path in sorted((fixtures / "nccl").glob("*")):
@@ -265,6 +271,11 @@ def main() -> int:
         kinds = [path.with_name(path.name.replace(".profile.", f".{kind}.")) for kind in ("profile", "graph", "timing")]
         files = [file for file in kinds if file.exists()]
         cases.append((path, lambda path, files=files: check_log(path, log_truth.found_engine, log_truth.engine(files))))
+
+        for name_first in (True, False):
+            log = Path(scratch.name) / f"{path.name}.{'first' if name_first else 'last'}.log"
+            log.write_text(log_truth.dumped(path, name_first))
+            cases.append((log, lambda log, path=path: check_printed(log, path)))
 
     for path in sorted((fixtures / "metrics").glob("*.txt")):
         cases.append((path, lambda path: check_log(path, log_truth.found_served, log_truth.served(path))))

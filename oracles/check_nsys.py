@@ -78,6 +78,40 @@ def top(rooflens: Path, file: Path, *more: str) -> list[dict]:
     return json.loads(text)["kernels"]
 
 
+def summary(args, file: Path) -> bytes:
+    """`summary_cuda_gpu_kern_sum.csv` of a run whose timeline is this file, whose config asks for CSV."""
+    with tempfile.TemporaryDirectory() as folder:
+        project, run = Path(folder) / "project", Path(folder) / "run"
+
+        def rooflens(*argv: object) -> bytes:
+            cwd = project if project.is_dir() else folder
+            done = subprocess.run([args.rooflens, "--quiet", *argv], capture_output=True, cwd=cwd)
+            assert done.returncode == 0, done.stderr.decode()
+            return done.stdout
+
+        rooflens("init", project)
+        config = rooflens("config", "show", "--resolve", "output.formats=[csv]")
+        rooflens("import", file.resolve(), "-o", run)
+        # What tells a run of `rooflens run` from a trace: its plan and its config.
+        (run / "plan.json").write_text("{}")
+        (run / ".rooflens").mkdir()
+        (run / ".rooflens" / "config.yaml").write_bytes(config)
+        rooflens("report", run)
+        path = run / "report" / "summary_cuda_gpu_kern_sum.csv"
+        return path.read_bytes() if path.exists() else b""
+
+
+def printed(nsys: Path, file: Path) -> bytes:
+    """What `nsys stats` prints of kernels, from its header on; nothing where the file has none."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "report.sqlite"
+        shutil.copy(file, copy)
+        argv = [nsys, "stats", "-q", "--report", "cuda_gpu_kern_sum", "--format", "csv", copy]
+        text = subprocess.run(argv, capture_output=True, check=True).stdout
+    start = text.find(b"Time (%)")
+    return b"" if start < 0 else text[start:].rstrip(b"\n") + b"\n"
+
+
 def keyed(rows: list[dict], key) -> dict:
     """Rows by what makes them one."""
     found = {key(row): row for row in rows}
@@ -188,6 +222,13 @@ def main() -> int:
             print(f"{verdict:8}{file.name}  ({len(rows)} {read.__name__}{proved})", flush=True)
             for line in differ[:8]:
                 print(f"        {line[:300]}")
+        theirs, ours = printed(args.nsys, file).splitlines(), summary(args, file).splitlines()
+        off = [f"{a!r}, nsys {b!r}" for a, b in zip(ours, theirs) if a != b] + ["lines"] * (len(ours) != len(theirs))
+        compared += len(theirs)
+        wrong += len(off)
+        print(f"{'differs' if off else 'exact':8}{file.name}  ({len(ours)} lines of cuda_gpu_kern_sum as CSV)", flush=True)
+        for line in off[:8]:
+            print(f"        {line[:300]}")
     reports = {file.name: exported(args, file) for file in sorted((args.corpus / "nsys").glob("*.nsys-rep"))}
     for file in sorted((args.corpus / "nsys").glob("*.nsys-rep")):
         reports |= folders(args, file)

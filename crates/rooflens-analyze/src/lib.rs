@@ -10,6 +10,7 @@
 //! To add an analysis: a file in `analyses/`, a `mod` line and an entry in [`analyses::ALL`].
 
 pub mod advice;
+pub mod allocator;
 pub mod analyses;
 mod by_name;
 pub mod by_range;

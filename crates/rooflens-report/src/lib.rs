@@ -29,6 +29,7 @@ pub mod profiled;
 pub mod profiled_figures;
 pub mod render;
 pub mod run;
+pub mod run_tables;
 pub mod runs;
 pub mod sampled;
 pub mod sections;

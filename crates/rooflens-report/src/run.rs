@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rooflens_analyze::allocator::PassAllocator;
 use rooflens_cost::measured::{Efficiency, FlopsCheck, Matches, StaticVsMeasured};
 use serde::Serialize;
 
@@ -22,6 +23,12 @@ pub struct RunFacts {
     pub output_tokens_per_s: Option<f64>,
     /// Tokens made a second in decode steps.
     pub decode_tokens_per_s: Option<f64>,
+    /// How long loading the model took.
+    pub load_ns: Option<u64>,
+    /// Warm-up rounds, and how long they took together.
+    pub warmup: Option<(usize, u64)>,
+    /// The CUDA allocator's account, by pass.
+    pub allocator: Vec<PassAllocator>,
     /// MFU and MBU.
     pub efficiency: Option<Efficiency>,
     /// Operations by the static model and by torch.

@@ -100,7 +100,7 @@ fields! {
     ts_ns, late_ns, took_ns, source, device, step,
     gpu_util_pct, mem_util_pct, sm_clock_mhz, mem_clock_mhz,
     power_mw, power_limit_mw, energy_mj, temperature_c,
-    mem_used_bytes, mem_total_bytes, throttle_reasons, processes, watched_mem_bytes,
+    mem_used_bytes, mem_total_bytes, throttle_reasons, pstate, processes, watched_mem_bytes,
     sm_active_pct, sm_occupancy_pct, tensor_active_pct, dram_active_pct,
     pcie_tx_bytes_per_s, pcie_rx_bytes_per_s, nvlink_tx_bytes_per_s, nvlink_rx_bytes_per_s,
     cpu_busy_pct, cpu_busy_ns, watched_cpu_ns, swap_used_bytes,

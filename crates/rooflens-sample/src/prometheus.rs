@@ -42,6 +42,7 @@ const METRICS: &[Metric] = &[
     gauge("rooflens_temperature_celsius", "temperature_c", 1.0),
     gauge("rooflens_memory_used_bytes", "mem_used_bytes", 1.0),
     gauge("rooflens_memory_total_bytes", "mem_total_bytes", 1.0),
+    gauge("rooflens_performance_state", "pstate", 1.0),
     gauge("rooflens_processes", "processes", 1.0),
     gauge("rooflens_watched_memory_bytes", "watched_mem_bytes", 1.0),
     gauge("rooflens_sm_active_ratio", "sm_active_pct", 1e-2),

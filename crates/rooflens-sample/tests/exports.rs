@@ -17,6 +17,7 @@ fn rows() -> Counters {
     row.power_mw = Opt::some(301_500);
     row.power_limit_mw = Opt::some(700_000);
     row.throttle_reasons = Opt::some(4);
+    row.pstate = Opt::some(2);
     rows.push(row);
     let mut row = CounterRow::new(2_000_000_000, 0, CounterSource::Device, Some(0));
     row.power_mw = Opt::some(0);
@@ -63,6 +64,7 @@ fn what_prometheus_scrapes() {
         format!("rooflens_power_limit_watts{labels} 700"),
         format!("rooflens_energy_joules_total{labels} 1.5"),
         format!("rooflens_sm_active_ratio{labels} 0.5"),
+        format!("rooflens_performance_state{labels} 2"),
         "rooflens_cpu_busy_seconds_total 2.5".to_owned(),
         "# TYPE rooflens_energy_joules_total counter".to_owned(),
         r#"rooflens_throttled{device="0",name="A \"quoted\" name",reason="sw_power_cap"} 1"#.to_owned(),

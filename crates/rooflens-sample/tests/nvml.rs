@@ -95,6 +95,30 @@ fn values_come_through_in_their_units() {
 }
 
 #[test]
+fn parity_127_the_performance_state_is_sampled() {
+    // P0, P2, P15, NVML_PSTATE_UNKNOWN, a number that is no state, and no answer at all.
+    let mock = MockNvml::new("count 2\n0.name A\n0.pstate 0 2 15 32 77 8\n1.name B\n1.power 7\n");
+    let mut source = NvmlSource::open(Some(&mock.path()), &Watched::default()).unwrap();
+    let (mut rows, notes) = (Counters::default(), Notes::default());
+    for moment in moments(&[0, 10, 20, 30, 40, 2000]) {
+        source.sample(&moment, &mut rows, &notes);
+    }
+    let of = |device: i32| -> Vec<Option<i32>> {
+        let rows = (0..rows.len()).filter_map(|i| rows.row(i));
+        rows.filter(|row| row.device.get() == Some(device)).map(|row| row.pstate.get()).collect()
+    };
+    assert_eq!(of(0), [Some(0), Some(2), Some(15), None, None, Some(8)]);
+    assert_eq!(of(1), [None; 6]);
+    let reasons = source.reasons();
+    assert!(
+        reasons.iter().any(|reason| reason.column == "pstate" && reason.device == Some(1)),
+        "{reasons:?}"
+    );
+    let codes: Vec<String> = notes.rows().into_iter().map(|note| note.message).collect();
+    assert!(codes.iter().any(|message| message.starts_with("pstate was not told")), "{codes:?}");
+}
+
+#[test]
 fn what_is_not_supported_is_not_asked_again() {
     let mock = MockNvml::new(TWO_DEVICES);
     let sampled = sample(&mock, 3, &Watched::default());

@@ -1,10 +1,13 @@
 //! Which framework operators take the time?
 
+mod memory;
+
 use std::collections::HashMap;
 
 use rooflens_schema::{NameId, Opt, RankTables};
 use serde::Serialize;
 
+use self::memory::Bytes;
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::{ByName, compact_if_many};
 use crate::finding::{Finding, Findings};
@@ -36,6 +39,15 @@ pub struct OperatorStat {
     pub device_ns: i64,
     /// Device time launched directly by it, not by an operator inside.
     pub self_device_ns: i64,
+    /// Host memory allocated less released during its calls, operators inside included; null where the trace
+    /// has no allocator events (`profile_memory`).
+    pub cpu_memory_bytes: Option<i64>,
+    /// The same less that of operators directly inside.
+    pub self_cpu_memory_bytes: Option<i64>,
+    /// Device memory allocated less released during its calls, operators inside included.
+    pub device_memory_bytes: Option<i64>,
+    /// The same less that of operators directly inside.
+    pub self_device_memory_bytes: Option<i64>,
     /// Share of all operators' self time, 0 to 1.
     pub share: f64,
     /// Its calls by input shapes, most host time first; at most eight.
@@ -66,6 +78,9 @@ One row an operator name, all ranks and threads together. Every name is listed, 
 - `mean_ns`, `p50_ns`, `max_ns`: of a call's duration; the median is the lower of two middles.
 - `device_ns`: device time of everything launched inside its calls, nested operators included, ns.
 - `self_device_ns`: device time of what it launched itself, with no operator in between, ns.
+- `cpu_memory_bytes`, `device_memory_bytes`: bytes that the allocator gave less those it took back while its calls
+  ran, operators inside included, as `key_averages()` of torch.profiler counts them; `self_…`: less those of the
+  operators directly inside. Null where the trace was recorded without `profile_memory`.
 - `share`: self_ns / sum of all rows' self_ns, 0 to 1.
 - `shapes`: its calls by recorded input shapes and types, the eight with the most host time.
 ";
@@ -106,6 +121,8 @@ struct Row {
     self_ns: i64,
     device_ns: i64,
     self_device_ns: i64,
+    /// Nested operators included, and without them.
+    memory: Option<[Bytes; 2]>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -146,6 +163,18 @@ impl Fold for State {
             if let Some(&name) = op.get().and_then(|op| ops.name_id.get(usize::try_from(op).ok()?)) {
                 let row = rows.at(name);
                 row.self_device_ns = row.self_device_ns.saturating_add(*dur_ns);
+            }
+        }
+        if let Some(calls) = memory::of_calls(tables) {
+            for (i, bytes) in calls.iter().enumerate() {
+                let [total, own] = rows.at(ops.name_id[i]).memory.get_or_insert_default();
+                total.add(*bytes);
+                own.add(*bytes);
+                let outer =
+                    ops.parent_id[i].get().and_then(|outer| ops.name_id.get(usize::try_from(outer).ok()?));
+                if let Some(&outer) = outer {
+                    rows.at(outer).memory.get_or_insert_default()[1].less(*bytes);
+                }
             }
         }
         for ((slot, shape, dtypes), sum) in shapes.sums {
@@ -194,7 +223,8 @@ fn most_host_time(mut shapes: Vec<ShapeStat>) -> Vec<ShapeStat> {
 fn stat(name: String, row: Row, shapes: Vec<ShapeStat>) -> Option<OperatorStat> {
     let (count, total_ns, mean_ns) = (row.durations.count, row.durations.total_ns, row.durations.mean());
     let Summary { percentiles: [p50_ns], max: max_ns, .. } = row.durations.summary([50])?;
-    let Row { self_ns, device_ns, self_device_ns, .. } = row;
+    let Row { self_ns, device_ns, self_device_ns, memory, .. } = row;
+    let bytes = |of: fn(&[Bytes; 2]) -> i64| memory.as_ref().map(of);
     Some(OperatorStat {
         name,
         count,
@@ -205,6 +235,10 @@ fn stat(name: String, row: Row, shapes: Vec<ShapeStat>) -> Option<OperatorStat> 
         max_ns,
         device_ns,
         self_device_ns,
+        cpu_memory_bytes: bytes(|[total, _]| total.host),
+        self_cpu_memory_bytes: bytes(|[_, own]| own.host),
+        device_memory_bytes: bytes(|[total, _]| total.device),
+        self_device_memory_bytes: bytes(|[_, own]| own.device),
         share: 0.0,
         shapes,
     })
@@ -283,6 +317,43 @@ mod tests {
             addmm.shapes.iter().map(|row| (row.shapes.as_str(), row.total_ns, row.device_ns)).collect();
         assert_eq!(shapes, [("[[4, 8]]", 60, 80), ("[[1, 8]]", 20, 15)]);
         assert!(rows[2].shapes.is_empty());
+    }
+
+    #[test]
+    fn parity_076_memory_by_operator_by_hand() {
+        let mut first = rank(0);
+        // During linear and addmm 100 and 40 on the host, of which the view takes 40 back; the second addmm 7
+        // on the device at its very end. At 150 no operator runs.
+        for (ts_ns, bytes, device) in [(220, 7, 0), (5, 100, -1), (15, 40, -1), (30, -40, -1), (150, 999, -1)]
+        {
+            first.tables.memory.push(rooflens_schema::tables::MemoryRow {
+                ts_ns,
+                bytes,
+                allocated_bytes: Opt::NONE,
+                reserved_bytes: Opt::NONE,
+                device,
+                site_id: Opt::NONE,
+            });
+        }
+        let memory = |found: &Findings| -> Vec<(String, [Option<i64>; 4])> {
+            let rows = found.get::<Operators>().expect("operators").0.clone();
+            let of = |row: OperatorStat| {
+                let host = [row.cpu_memory_bytes, row.self_cpu_memory_bytes];
+                let device = [row.device_memory_bytes, row.self_device_memory_bytes];
+                (row.name, [host[0], host[1], device[0], device[1]])
+            };
+            rows.into_iter().map(of).collect()
+        };
+        let expected = |addmm, linear, view| {
+            [("aten::addmm", addmm), ("aten::linear", linear), ("aten::view", view)]
+                .map(|(name, bytes): (&str, [i64; 4])| (name.to_owned(), bytes.map(Some)))
+        };
+        // addmm: 40 - 40 with the view, 40 without it; linear: 100 + 40 - 40, itself 100.
+        let one = expected([0, 40, 7, 7], [100, 100, 0, 0], [-40, -40, 0, 0]);
+        assert_eq!(memory(&findings(&[first.tables.clone()])), one);
+        // A rank without allocator events adds nothing, and alone has none.
+        assert_eq!(memory(&findings(&[first.tables, rank(1).tables])), one);
+        assert!(memory(&findings(&[rank(0).tables])).iter().all(|(_, bytes)| *bytes == [None; 4]));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Request<'a> {
     pub start_ns: u64,
     /// When each token was there.
     pub token_ns: &'a [u64],
+    /// From the prompt given to its first step; none where the runtime has no queue.
+    pub queued_ns: Option<u64>,
 }
 
 /// Times of requests, of which percentiles are headline metrics.
@@ -62,8 +64,16 @@ pub const LATENCY: Times = Times {
     of: |request| since_start(request, request.token_ns.last()),
 };
 
+/// Time in the scheduler's queue.
+pub const QUEUE: Times = Times {
+    key: "queued_ns",
+    title: "queue",
+    definition: "time from a prompt given to the first step that reads it; part of TTFT",
+    of: |request| request.queued_ns.map(|ns| ns as f64).into_iter().collect(),
+};
+
 /// The times that `metrics.json` has.
-pub const TIMES: &[&Times] = &[&TTFT, &TPOT, &ITL, &LATENCY];
+pub const TIMES: &[&Times] = &[&TTFT, &TPOT, &ITL, &LATENCY, &QUEUE];
 
 fn since_start(request: &Request<'_>, token: Option<&u64>) -> Vec<f64> {
     token.and_then(|token| token.checked_sub(request.start_ns)).map(|ns| ns as f64).into_iter().collect()
@@ -120,6 +130,8 @@ pub const ALL: &[Metric] = &[
     percentile(&TTFT, 0.99, ["ttft_p99_ns", "TTFT p99", "/measured/ttft_ns/p99", "Time from a prompt given to its first token: 99th percentile over requests."]),
     percentile(&LATENCY, 0.99, ["latency_p99_ns", "latency p99", "/measured/latency_ns/p99", "Time from a prompt given to its last token: 99th percentile over requests."]),
     percentile(&ITL, 0.99, ["itl_p99_ns", "ITL p99", "/measured/itl_ns/p99", "Time from a token to the next one of its request: 99th percentile over tokens."]),
+    percentile(&QUEUE, 0.5, ["queued_p50_ns", "queue p50", "/measured/queued_ns/p50", "Time from a prompt given to its first step, where the runtime queues requests (vLLM): median over requests."]),
+    percentile(&QUEUE, 0.99, ["queued_p99_ns", "queue p99", "/measured/queued_ns/p99", "Time from a prompt given to its first step, where the runtime queues requests (vLLM): 99th percentile over requests."]),
     Metric {
         key: "output_tokens_per_s", title: "tokens/s", more_is_better: true, path: "/measured/output_tokens_per_s",
         definition: "Output tokens per second: tokens of all requests / time from the first prompt given to the last token, summed over rounds.",
@@ -193,6 +205,7 @@ mod tests {
             output_tokens: token_ns.len() as u64,
             start_ns,
             token_ns,
+            queued_ns: token_ns.first().filter(|_| round == 1).map(|first| first - start_ns - 10),
         };
         let requests = [
             request(1, 100, &[150, 170, 200]),
@@ -211,5 +224,8 @@ mod tests {
         assert!((rate.value() / (6e9 / 130.0) - 1.0).abs() < 1e-12);
         assert!((rate.rounds()[0] / (4e9 / 100.0) - 1.0).abs() < 1e-12);
         assert!(find("tpot_p50").unwrap().of(&requests[1..2]).is_none());
+        // 40 and 50 in the first round; the second tells none.
+        assert_eq!((of("queued_p50").value(), of("queued_p50").rounds()), (45.0, vec![45.0]));
+        assert!(find("queued_p99").unwrap().of(&requests[2..]).is_none());
     }
 }

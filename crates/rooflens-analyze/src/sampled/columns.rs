@@ -99,6 +99,7 @@ mod tests {
             "step",
             "energy_mj",
             "throttle_reasons",
+            "pstate",
             "processes",
         ];
         let mut known: Vec<&str> =

@@ -128,6 +128,11 @@ pub struct SubjectSampled {
     pub energy_j_per_output_token: Option<f64>,
     /// Why a device's clocks were low, and in which part of the samples that tell.
     pub throttle: Option<Vec<Throttled>>,
+    /// Performance states of a device, the fastest first, each with its part of the samples that tell one.
+    pub pstates: Option<Vec<StateShare>>,
+    /// Performance states while the device was busy (`gpu_util_pct` above 0); null where no such sample tells
+    /// one.
+    pub busy_pstates: Option<BusyStates>,
     /// What is null, and why.
     pub not_computed: BTreeMap<&'static str, String>,
     /// Each level over the whole step: of the whole only, for charts.
@@ -157,6 +162,29 @@ pub struct Throttled {
     pub share: f64,
 }
 
+/// A performance state.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StateShare {
+    /// The state, as `P0`.
+    pub state: String,
+    /// Part of the samples.
+    pub share: f64,
+}
+
+/// Performance states of samples in which a device was busy.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BusyStates {
+    /// Samples in which it was busy and told its state.
+    pub samples: usize,
+    /// States, the fastest first.
+    pub states: Vec<StateShare>,
+    /// Part of these samples in a state slower than P0.
+    pub below_p0_share: f64,
+    /// The same as time: samples below P0 × the time between two samples.
+    pub below_p0_ns: i64,
+}
+
+const NOT_BUSY: &str = "no sample in which the device was busy tells its performance state";
 const NO_SAMPLE: &str = "no sample fell into it; a shorter sampler.interval_ms takes more";
 const TOO_SHORT: &str =
     "its stretches are shorter than the time between two samples; sampler.interval_ms makes that shorter";
@@ -229,6 +257,8 @@ fn subject_sampled(
         energy_from: None,
         energy_j_per_output_token: None,
         throttle: None,
+        pstates: None,
+        busy_pstates: None,
         not_computed: BTreeMap::new(),
         series: BTreeMap::new(),
     };
@@ -297,8 +327,17 @@ fn subject_sampled(
             let is_ever = rows.iter().any(|row| row.throttle_reasons.is_some());
             sums.not_computed.insert("throttle", reason("throttle_reasons", is_ever, NO_SAMPLE));
         }
+        sums.pstates = states(&inside);
+        sums.busy_pstates = busy_states(&inside, question.interval_ns);
+        let is_ever = rows.iter().any(|row| row.pstate.is_some());
+        if sums.pstates.is_none() {
+            sums.not_computed.insert("pstates", reason("pstate", is_ever, NO_SAMPLE));
+        }
+        if sums.busy_pstates.is_none() {
+            sums.not_computed.insert("busy_pstates", reason("pstate", is_ever, NOT_BUSY));
+        }
     } else {
-        for name in ["energy_j", "energy_j_per_output_token", "throttle"] {
+        for name in ["energy_j", "energy_j_per_output_token", "throttle", "pstates", "busy_pstates"] {
             sums.not_computed.insert(name, NOT_OF_HOSTS.to_owned());
         }
     }
@@ -326,6 +365,29 @@ fn throttled(rows: &[&CounterRow], names: fn(i64) -> Vec<String>) -> Option<Vec<
     let mut shares: Vec<Throttled> = counts.into_iter().map(share).collect();
     shares.sort_by(|a, b| b.share.total_cmp(&a.share));
     (!told.is_empty()).then_some(shares)
+}
+
+/// The fastest state first.
+fn states(rows: &[&CounterRow]) -> Option<Vec<StateShare>> {
+    let told: Vec<i32> = rows.iter().filter_map(|row| row.pstate.get()).collect();
+    let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
+    told.iter().for_each(|state| *counts.entry(*state).or_default() += 1);
+    let share =
+        |(state, count)| StateShare { state: format!("P{state}"), share: count as f64 / told.len() as f64 };
+    (!told.is_empty()).then(|| counts.into_iter().map(share).collect())
+}
+
+fn busy_states(rows: &[&CounterRow], interval_ns: i64) -> Option<BusyStates> {
+    let is_busy =
+        |row: &&CounterRow| row.gpu_util_pct.get().is_some_and(|busy| busy > 0) && row.pstate.is_some();
+    let busy: Vec<&CounterRow> = rows.iter().copied().filter(is_busy).collect();
+    let below = busy.iter().filter(|row| row.pstate.get().is_some_and(|state| state > 0)).count();
+    Some(BusyStates {
+        samples: busy.len(),
+        states: states(&busy)?,
+        below_p0_share: below as f64 / busy.len() as f64,
+        below_p0_ns: interval_ns.saturating_mul(i64::try_from(below).unwrap_or(i64::MAX)),
+    })
 }
 
 #[cfg(test)]

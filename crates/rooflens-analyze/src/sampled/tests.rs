@@ -92,6 +92,37 @@ fn a_whole_step_by_hand() {
 }
 
 #[test]
+fn parity_127_states_below_p0_count_while_the_device_is_busy() {
+    let mut rows = counters(true);
+    // The device's rows are the odd ones: busy in P0, P2, P2, then unknown, then idle in P8.
+    for (at, (busy, state)) in
+        [(90, Some(0)), (95, Some(2)), (10, Some(2)), (80, None), (0, Some(8))].into_iter().enumerate()
+    {
+        (rows.gpu_util_pct[2 * at + 1], rows.pstate[2 * at + 1]) = (Opt::some(busy), state.into());
+    }
+    let step = asked(&rows, vec![part("decode", &[(S, 3 * S)], None), part("idle", &[(4 * S, 5 * S)], None)]);
+    let shares = |states: &[StateShare]| -> Vec<String> {
+        states.iter().map(|it| format!("{} {}", it.state, it.share)).collect()
+    };
+    let device = &step.parts[0].subjects[1];
+    assert_eq!(shares(device.pstates.as_ref().unwrap()), ["P0 0.25", "P2 0.5", "P8 0.25"]);
+    let busy = device.busy_pstates.as_ref().unwrap();
+    assert_eq!((busy.samples, busy.below_p0_share, busy.below_p0_ns), (3, 2.0 / 3.0, 2 * S));
+    let decode = step.parts[1].subjects[1].busy_pstates.clone().unwrap();
+    assert_eq!(
+        (decode.samples, decode.below_p0_share, shares(&decode.states)),
+        (2, 1.0, vec!["P2 1".to_owned()])
+    );
+    let idle = &step.parts[2].subjects[1];
+    assert_eq!((idle.busy_pstates.clone(), idle.not_computed["busy_pstates"].as_str()), (None, NOT_BUSY));
+    let host = &step.parts[0].subjects[0];
+    assert_eq!((host.pstates.clone(), host.not_computed["pstates"].as_str()), (None, NOT_OF_HOSTS));
+    // A driver that tells none.
+    let device = &asked(&counters(true), vec![]).parts[0].subjects[1];
+    assert_eq!((device.pstates.clone(), device.not_computed["pstates"].as_str()), (None, NOT_TOLD));
+}
+
+#[test]
 fn power_stands_in_for_a_counter() {
     let device = &asked(&counters(false), vec![]).parts[0].subjects[1];
     // 100 J + 200 J (rising) + 300 J + 300 J.

@@ -99,7 +99,7 @@ pub struct Own {
 /// What is written at the end.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// `html`, `md`, `json`.
+    /// `html`, `md`, `json`, `csv`.
     pub formats: Vec<String>,
     /// Rows of tables.
     pub top: u64,
@@ -221,7 +221,7 @@ fn runtime(mut keys: Section<'_>) -> Result<RuntimeSettings, SettingsError> {
 
 fn output(mut keys: Section<'_>) -> Result<Output, SettingsError> {
     let output = Output {
-        formats: keys.choices("formats", &["html", "md", "json"])?,
+        formats: keys.choices("formats", &["html", "md", "json", "csv"])?,
         top: keys.positive("top")?,
         plots: keys.flag("plots")?,
         keep_raw: keys.flag("keep_raw")?,

@@ -66,7 +66,9 @@ const KINDS: [Kind; 5] = [
 pub fn remove(tables: &mut RankTables, notes: &Notes) {
     let removed: RefCell<BTreeMap<usize, i64>> = RefCell::default();
     let count = |kind| *removed.borrow_mut().entry(kind).or_default() += 1;
-    tables.reword(&|text| public(text, &count));
+    // Nodes of ONNX are named like paths: `/model/layers.0/attn/MatMul`.
+    let has_nodes = tables.meta.format == "tensorrt";
+    tables.reword(&|text| public(text, &count, has_nodes));
     let removed = removed.into_inner();
     let parts: Vec<String> = removed.iter().map(|(&kind, &count)| words(&KINDS[kind], count)).collect();
     let message = format!("taken out: {}; --keep-private keeps them", parts.join(", "));
@@ -78,11 +80,14 @@ fn words(kind: &Kind, count: i64) -> String {
     format!("{count} {}", if count == 1 { kind.one } else { kind.many })
 }
 
-/// The text without what is private; `None` where nothing is. Tells the kinds that were found.
-fn public(text: &str, found: &dyn Fn(usize)) -> Option<String> {
+/// The text without what is private; `None` where nothing is. Tells the kinds that were found. In an engine
+/// that `has_nodes`, a path is one only where it begins as paths of machines do.
+fn public(text: &str, found: &dyn Fn(usize), has_nodes: bool) -> Option<String> {
     let mut cleaned = None;
     let signs = Signs::of(text);
-    for (number, kind) in KINDS.iter().enumerate().filter(|(_, kind)| (kind.may_be)(&signs)) {
+    let is_node = has_nodes && !paths::is_of_machine(text);
+    let may_be = |kind: &Kind| (kind.may_be)(&signs) && !(is_node && kind.one == "path");
+    for (number, kind) in KINDS.iter().enumerate().filter(|(_, kind)| may_be(kind)) {
         if let Some(without) = (kind.remove)(cleaned.as_deref().unwrap_or(text)) {
             found(number);
             cleaned = Some(without);

@@ -8,6 +8,21 @@ const PACKAGES: [&str; 2] = ["site-packages", "dist-packages"];
 /// In these, the next folder is a person's.
 const HOMES: [&str; 2] = ["home", "Users"];
 
+/// First folders of paths on machines; names of nodes seldom begin so.
+const ROOTS: [&str; 12] =
+    ["root", "mnt", "media", "tmp", "var", "usr", "opt", "srv", "etc", "private", "workspace", "scratch"];
+
+/// Whether a text holds a path that begins as those of machines do, and not only as names of nodes do.
+pub fn is_of_machine(text: &str) -> bool {
+    let folders = || text.split(['/', '\\']);
+    let first = |at: usize| text[at + 1..].split('/').next().is_some_and(|folder| ROOTS.contains(&folder));
+    let is_root = |(at, _): (usize, &str)| begins(text, at, "/\\.~-)") && first(at);
+    text.contains('\\')
+        || text.contains("~/")
+        || folders().any(|folder| HOMES.contains(&folder))
+        || text.match_indices('/').any(is_root)
+}
+
 /// The text with its paths shortened.
 pub fn folders(text: &str) -> Option<String> {
     if !text.contains(['/', '\\']) {

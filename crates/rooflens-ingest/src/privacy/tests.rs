@@ -4,7 +4,7 @@ use super::*;
 use crate::{Artefact, read, read_as_it_is};
 
 fn cleaned(text: &str) -> String {
-    public(text, &|_| ()).unwrap_or_else(|| text.to_owned())
+    public(text, &|_| (), false).unwrap_or_else(|| text.to_owned())
 }
 
 #[test]
@@ -98,4 +98,27 @@ fn whoever_asks_keeps_them() {
         read_as_it_is(Artefact::from_bytes("t.json", TRACE).expect("readable"), &notes).expect("a trace");
     assert!(tables.names.iter().any(|(_, name)| name.contains("alice")));
     assert!(notes.rows().iter().all(|note| note.code != "private"));
+}
+
+#[test]
+fn parity_135_nodes_of_an_engine_keep_their_names() {
+    let of_engine = |text: &str| public(text, &|_| (), true).unwrap_or_else(|| text.to_owned());
+    for node in [
+        "/model/layers.0/attn/MatMul + /model/layers.0/attn/Add",
+        "{ForeignNode[/blocks.0/attn/MatMul.../blocks.1/mlp/Add]}",
+        "Reformatting CopyNode for Input Tensor 0 to /conv1/Conv",
+    ] {
+        assert_eq!(of_engine(node), node);
+    }
+    for (path, kept) in [
+        ("/home/alice/net/Conv + /relu/Relu", "Conv + Relu"),
+        ("/root/nets/net.onnx", "net.onnx"),
+        ("read ~/nets/net.onnx", "read net.onnx"),
+        ("/data/home/bob/x", "x"),
+        ("at 10.12.0.7", "at <address>"),
+    ] {
+        assert_eq!(of_engine(path), kept);
+    }
+    // Elsewhere a name that looks like a path is one.
+    assert_eq!(cleaned("/model/layers.0/attn/MatMul"), "MatMul");
 }

@@ -1,5 +1,7 @@
 //! Comma-separated values after RFC 4180: every column, nothing rounded.
 
+use std::borrow::Cow;
+
 use crate::block::Table;
 use crate::format;
 
@@ -18,13 +20,15 @@ fn line(out: &mut String, fields: impl Iterator<Item = String>) {
         if index > 0 {
             out.push(',');
         }
-        if field.contains([',', '"', '\n', '\r']) {
-            out.push('"');
-            out.push_str(&field.replace('"', "\"\""));
-            out.push('"');
-        } else {
-            out.push_str(&field);
-        }
+        out.push_str(&quoted(&field));
     }
     out.push_str("\r\n");
+}
+
+/// A field, in quotes where it needs them.
+pub(crate) fn quoted(field: &str) -> Cow<'_, str> {
+    match field.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")).into(),
+        false => field.into(),
+    }
 }

@@ -2,7 +2,9 @@
 
 mod charts;
 
-use rooflens_analyze::sampled::{PartSampled, Sampled, StepSampled, SubjectSampled, Throttled, WHOLE};
+use rooflens_analyze::sampled::{
+    PartSampled, Sampled, StateShare, StepSampled, SubjectSampled, Throttled, WHOLE,
+};
 use rooflens_schema::tables::CounterSource;
 
 use crate::block::{Block, Cell, Column, Field, Table};
@@ -58,6 +60,7 @@ fn step_blocks(step: &StepSampled) -> Vec<Block> {
     }
     let whole: Vec<&SubjectSampled> =
         step.parts.iter().filter(|part| part.part == WHOLE).flat_map(|part| &part.subjects).collect();
+    blocks.extend(slow_states(step));
     let names: Vec<String> =
         whole.iter().filter_map(|it| Some(format!("{}: {}", it.device?, it.name))).collect();
     if !names.is_empty() {
@@ -71,6 +74,29 @@ fn step_blocks(step: &StepSampled) -> Vec<Block> {
     drawn.extend(devices);
     blocks.extend(drawn.into_iter().flat_map(charts::of).map(Block::Chart));
     blocks
+}
+
+/// Where a device was busy and not in P0.
+fn slow_states(step: &StepSampled) -> Option<Block> {
+    let line = |line: &Line<'_>| {
+        let busy = line.subject.busy_pstates.as_ref().filter(|busy| busy.below_p0_share > 0.0)?;
+        Some(format!(
+            "Device {} was busy in a performance state below P0 in {} of {} busy samples of {} (about {}): {}.",
+            line.subject.device?,
+            format::share(busy.below_p0_share),
+            busy.samples,
+            line.part.part,
+            format::time(busy.below_p0_ns as f64),
+            state_words(&busy.states)
+        ))
+    };
+    let told: Vec<String> = lines(step, CounterSource::Device).iter().filter_map(line).collect();
+    (!told.is_empty()).then_some(Block::Lines(told))
+}
+
+fn state_words(states: &[StateShare]) -> String {
+    let words = states.iter().map(|it| format!("{} {}", it.state, format::share(it.share)));
+    words.collect::<Vec<String>>().join(", ")
 }
 
 /// For an order only: what is not known comes last.
@@ -177,6 +203,9 @@ fn of_devices<'a>() -> Vec<Field<Line<'a>>> {
         }),
         (Column::number("temperature_max_c", "hottest"), |line| amount(line.max("temperature_c"), "°C")),
         (Column::number("mem_used_max_bytes", "most memory"), |line| bytes(line.max("mem_used_bytes"))),
+        (Column::text("pstates", "P-states").help("Performance states; P0 is the fastest."), |line| {
+            Cell::or(line.subject.pstates.as_ref(), |states| Cell::text(state_words(states)), NOT_SAMPLED)
+        }),
         (Column::text("throttle", "clocks held back by"), |line| throttle(line.subject.throttle.as_ref())),
     ]
 }

@@ -22,6 +22,7 @@ mod modules;
 mod next;
 mod notes;
 mod operators;
+pub(crate) use operators::shapes as shapes_of;
 mod phases;
 mod roofline;
 mod run;

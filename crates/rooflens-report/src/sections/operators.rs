@@ -24,7 +24,7 @@ impl Section for OperatorsSection {
         let table = Table::new("operators", FIELDS, operators, detail.rows())
             .rest("operators.md and the JSON findings", operators, |operator| operator.share)
             .children(operators, |operator| operator.shapes.iter().map(shape).collect());
-        let is_device = |column: &Column| column.key.contains("device");
+        let is_device = |column: &Column| column.key.ends_with("device_ns");
         vec![Block::Table(if kernels {
             table
         } else {
@@ -61,10 +61,39 @@ const FIELDS: &[Field<OperatorStat>] = &[
         Column::number("self_ns", "host self").help("Host time less that of the operators directly inside."),
         |operator| Cell::Time(operator.self_ns),
     ),
+    (Column::text("input_shapes", "shapes").at(Level::Raw), |operator| Cell::text(shapes(operator))),
+    (Column::number("cpu_memory_bytes", "host memory").at(Level::Raw), |operator| {
+        bytes(operator.cpu_memory_bytes)
+    }),
+    (Column::number("self_cpu_memory_bytes", "host memory self").at(Level::Raw), |operator| {
+        bytes(operator.self_cpu_memory_bytes)
+    }),
+    (Column::number("device_memory_bytes", "device memory").at(Level::Raw), |operator| {
+        bytes(operator.device_memory_bytes)
+    }),
+    (Column::number("self_device_memory_bytes", "device memory self").at(Level::Raw), |operator| {
+        bytes(operator.self_device_memory_bytes)
+    }),
     (Column::bar("share", "host share").help("Share of all operators' own host time."), |operator| {
         Cell::Share(operator.share)
     }),
 ];
+
+fn bytes(value: Option<i64>) -> Cell {
+    Cell::or(value, Cell::Bytes, "the trace was recorded without profile_memory")
+}
+
+/// Input shapes with how many calls have them, as `[[4, 8], [8]] x2; [[1, 8], [8]] x1`; calls beyond those
+/// kept are `others`. Empty where no shapes were recorded.
+pub(crate) fn shapes(operator: &OperatorStat) -> String {
+    let mut words: Vec<String> =
+        operator.shapes.iter().map(|shape| format!("{} x{}", shape.shapes, shape.count)).collect();
+    let kept: usize = operator.shapes.iter().map(|shape| shape.count).sum();
+    if !words.is_empty() && kept < operator.count {
+        words.push(format!("others x{}", operator.count - kept));
+    }
+    words.join("; ")
+}
 
 /// A shape in the columns of its operator.
 fn shape(shape: &ShapeStat) -> Vec<Cell> {
@@ -77,6 +106,11 @@ fn shape(shape: &ShapeStat) -> Vec<Cell> {
         none(),
         Cell::Time(shape.total_ns),
         Cell::Time(shape.device_ns),
+        none(),
+        none(),
+        none(),
+        none(),
+        none(),
         none(),
         none(),
         none(),

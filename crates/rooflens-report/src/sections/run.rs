@@ -1,9 +1,11 @@
 //! What was measured: the numbers that a report of a run opens with.
 
 use rooflens_analyze::Findings;
+use rooflens_analyze::allocator::PassAllocator;
 use rooflens_cost::measured::{PhaseEfficiency, RunPhase};
 
 use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
+use crate::format;
 use crate::run::{RunFacts, Times};
 use crate::sections::{Detail, Section};
 
@@ -35,6 +37,8 @@ impl Section for RunSection {
         } else {
             blocks.push(Block::Table(Table::new("times", TIMES, &measured, detail.rows())));
         }
+        blocks.extend(start(run).map(Block::Text));
+        blocks.extend(allocator(run, detail));
         match &run.efficiency {
             Some(efficiency) => {
                 let rows: Vec<Row> =
@@ -59,6 +63,73 @@ impl Section for RunSection {
         }
         blocks
     }
+}
+
+/// What went before the measured rounds.
+fn start(run: &RunFacts) -> Option<String> {
+    let load = run.load_ns.map(|ns| format!("loading the model took {}", format::time(ns as f64)));
+    let warmup = run.warmup.map(|(rounds, ns)| {
+        let word = if rounds == 1 { "warm-up round" } else { "warm-up rounds" };
+        format!("{rounds} {word} took {}", format::time(ns as f64))
+    });
+    let parts: Vec<String> = load.into_iter().chain(warmup).collect();
+    (!parts.is_empty()).then(|| format!("Before the measured rounds: {}.", parts.join(", ")))
+}
+
+/// The allocator by pass; nothing where no pass was on a CUDA device.
+fn allocator(run: &RunFacts, detail: Detail) -> Vec<Block> {
+    let known: Vec<PassAllocator> =
+        run.allocator.iter().filter(|pass| pass.peak_reserved_bytes.is_some()).cloned().collect();
+    if known.is_empty() {
+        return vec![];
+    }
+    let mut blocks = vec![
+        Block::Heading("CUDA allocator".to_owned()),
+        Block::Table(Table::new("allocator", ALLOCATOR, &known, detail.rows())),
+    ];
+    let told = |pass: &PassAllocator, count: Option<u64>, what: &str| {
+        let count = count.filter(|count| *count > 0)?;
+        Some(format!("In the pass {} {what} {count} times.", pass.step))
+    };
+    let retries = "cudaMalloc failed and was tried again after the cache was emptied,";
+    let lines: Vec<String> = known
+        .iter()
+        .flat_map(|pass| {
+            [
+                told(pass, pass.num_alloc_retries, retries),
+                told(pass, pass.num_ooms, "an allocation failed for want of memory (OOM),"),
+            ]
+        })
+        .flatten()
+        .collect();
+    if !lines.is_empty() {
+        blocks.push(Block::Lines(lines));
+    }
+    blocks
+}
+
+const NOT_TOLD: &str = "the allocator does not tell it";
+
+const ALLOCATOR: &[Field<PassAllocator>] = &[
+    (Column::text("step", "pass"), |pass| Cell::word(&pass.step)),
+    (Column::number("peak_allocated_bytes", "peak allocated"), |pass| bytes(pass.peak_allocated_bytes)),
+    (Column::number("peak_reserved_bytes", "peak reserved"), |pass| bytes(pass.peak_reserved_bytes)),
+    (
+        Column::number("fragmentation", "fragmentation")
+            .help("(peak reserved - peak allocated) / peak reserved."),
+        |pass| Cell::or(pass.fragmentation, Cell::Share, NOT_TOLD),
+    ),
+    (Column::number("inactive_split_bytes", "inactive split"), |pass| bytes(pass.inactive_split_bytes)),
+    (Column::number("num_alloc_retries", "alloc retries"), |pass| counted(pass.num_alloc_retries)),
+    (Column::number("num_ooms", "OOMs"), |pass| counted(pass.num_ooms)),
+];
+
+fn bytes(value: Option<u64>) -> Cell {
+    Cell::or(value, |value| Cell::Bytes(count(value.into())), NOT_TOLD)
+}
+
+fn counted(value: Option<u64>) -> Cell {
+    Cell::or(value, |value| Cell::Count(count(value.into())), NOT_TOLD)
 }
 
 /// The numbers that people ask for first.

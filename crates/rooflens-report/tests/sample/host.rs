@@ -24,6 +24,10 @@ pub fn operators() -> Operators {
         max_ns: total_ns / count as i64 * 9,
         device_ns,
         self_device_ns: device_ns * 9 / 10,
+        cpu_memory_bytes: Some(4_096 * count as i64),
+        self_cpu_memory_bytes: Some(0),
+        device_memory_bytes: None,
+        self_device_memory_bytes: None,
         share: self_ns as f64 / all as f64,
         shapes: vec![
             ShapeStat {

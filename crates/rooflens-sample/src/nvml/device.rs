@@ -1,6 +1,6 @@
 //! One device: what it is asked on each beat, and what now and then.
 
-use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{Clock, PerformanceState, TemperatureSensor};
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::{Bits, NvmlError};
 use nvml_wrapper::struct_wrappers::device::ProcessInfo;
@@ -40,6 +40,7 @@ struct Questions {
     temperature: Ask,
     memory: Ask,
     throttle: Ask,
+    pstate: Ask,
     processes: Ask,
     gpm_metrics: Ask,
     gpm: Gpm,
@@ -127,6 +128,7 @@ impl Questions {
             temperature: Ask::new("temperature_c"),
             memory: Ask::new("mem_used_bytes"),
             throttle: Ask::new("throttle_reasons"),
+            pstate: Ask::new("pstate"),
             processes: Ask::new("processes"),
             gpm_metrics,
             gpm: Gpm::new(nvml),
@@ -136,7 +138,7 @@ impl Questions {
         }
     }
 
-    fn all(&self) -> [&Ask; 11] {
+    fn all(&self) -> [&Ask; 12] {
         [
             &self.utilization,
             &self.sm_clock,
@@ -147,6 +149,7 @@ impl Questions {
             &self.temperature,
             &self.memory,
             &self.throttle,
+            &self.pstate,
             &self.processes,
             &self.gpm_metrics,
         ]
@@ -173,6 +176,10 @@ impl Questions {
         }
         let throttle = self.throttle.ask(trouble, || throttle_bits(device));
         row.throttle_reasons = throttle.map_or(Opt::NONE, large);
+        let pstate = self.pstate.ask(trouble, || device.performance_state());
+        row.pstate = pstate
+            .filter(|state| *state != PerformanceState::Unknown)
+            .map_or(Opt::NONE, |state| small(state.as_c()));
     }
 
     /// What is asked when its turn has come.

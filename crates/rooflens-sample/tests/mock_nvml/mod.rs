@@ -45,6 +45,7 @@ count 2
 0.memory.total 85520809984
 0.memory.used 12884901888
 0.throttle 68
+0.pstate 2
 0.processes 4242:10737418240,77:1048576
 0.process.util 4242:88:1000,4242:93:2000,77:1:2000
 0.gpm.support 1

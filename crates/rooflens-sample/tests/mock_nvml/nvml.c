@@ -155,6 +155,8 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *
   return number(device, "throttle", out);
 }
 
+int nvmlDeviceGetPerformanceState(void *device, unsigned *out) { return small(device, "pstate", out); }
+
 // pid:bytes,pid:bytes or `none`. The first call asks how many there are.
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, process_t *out) {
   char text[512];

@@ -70,6 +70,8 @@ table! {
         mem_total_bytes: Opt<i64> => "bytes" Dictionary,
         /// Why clocks are below their highest, as bits of NVML's clock event reasons; 0 for no reason.
         throttle_reasons: Opt<i64> => "bits" Dictionary,
+        /// Performance state, as P0 in NVML's words: 0 is the fastest, 15 the slowest; null where the driver calls it unknown.
+        pstate: Opt<i32> => "state" Dictionary,
         /// Processes that compute on the device; asked once a second.
         processes: Opt<i32> => "count" Dictionary,
         /// Memory of the watched processes: on the device, asked once a second, or resident on the host.
@@ -130,6 +132,7 @@ impl CounterRow {
             mem_used_bytes: Opt::NONE,
             mem_total_bytes: Opt::NONE,
             throttle_reasons: Opt::NONE,
+            pstate: Opt::NONE,
             processes: Opt::NONE,
             watched_mem_bytes: Opt::NONE,
             sm_active_pct: None,

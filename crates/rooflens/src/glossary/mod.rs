@@ -5,6 +5,7 @@ mod cost;
 mod explanation;
 mod note_codes;
 mod other_screens;
+mod runs;
 mod terms;
 
 use std::collections::BTreeSet;

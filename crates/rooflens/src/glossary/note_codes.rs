@@ -46,6 +46,19 @@ const CODES: &[(&str, &str)] = &[
         "Files of the same process or engine that were read with the one that was named: rocprofv3 writes one for each kind of record, trtexec one for each export.",
     ),
     (
+        "rounded_times",
+        "Times are as exact as the tool printed them: `trtexec --dumpProfile` prints totals to 0.01 ms and averages to 0.0001 ms. `--exportProfile` has more digits.",
+    ),
+    ("no_median", "The version of trtexec prints no median over runs: `median_ns` is null."),
+    (
+        "total_disagrees",
+        "The layers of a printed profile do not add up to its line Total: lines may be missing.",
+    ),
+    (
+        "several_profiles",
+        "A log holds several profiles of layers: those of the same layers are added up, those of different engines listed together.",
+    ),
+    (
         "unended_line",
         "The last line of the file has no end: it may have been cut off, and the last number with it.",
     ),

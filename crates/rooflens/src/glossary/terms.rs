@@ -1,7 +1,7 @@
 //! The words on screens and pages that no registry has: headings of columns, lines of the ledger, labels.
 //! A test asks `explain` for every heading of every section of the report.
 
-use super::{Entry, other_screens, plain};
+use super::{Entry, other_screens, plain, runs};
 
 /// The words, each with its meaning. In small letters; a heading is found whatever its case.
 pub fn entries() -> Vec<Entry> {
@@ -18,6 +18,7 @@ pub fn entries() -> Vec<Entry> {
         SERVERS,
         SECTIONS,
         TIMELINES,
+        runs::RUNS,
         other_screens::COST,
         other_screens::COMPARE,
     ]
@@ -166,7 +167,7 @@ const COUNTS: &[Term] = &[
     ("queued ahead, mean", "Mean number of launches that wait in the device's queue."),
     ("queued ahead, most", "Largest number of launches that wait in the device's queue."),
     ("started", "When the recording began."),
-    ("queue", "Requests that wait."),
+    ("queue", "Requests that wait; among measured times, how long they wait (queued_ns)."),
     ("pending", "Requests that wait for the server."),
     ("failed", "Requests that ended with an error."),
     ("executions", "How often the server ran the model."),

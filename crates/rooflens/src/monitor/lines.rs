@@ -56,6 +56,7 @@ fn words(row: &CounterRow) -> String {
         None,
         row.temperature_c.get(),
         row.sm_clock_mhz.get(),
+        row.pstate.get(),
         row.throttle_reasons.get(),
     ));
     let (seconds, millis) = (row.ts_ns / 1_000_000_000, row.ts_ns / 1_000_000 % 1_000);

@@ -121,6 +121,7 @@ fn device(
             whole("power_limit_mw"),
             whole("temperature_c").map(|celsius| celsius as i32),
             whole("sm_clock_mhz").map(|clock| clock as i32),
+            whole("pstate").map(|state| state as i32),
             whole("throttle_reasons"),
         ),
     );
@@ -142,12 +143,13 @@ fn device(
     }
 }
 
-/// Power, heat, clock and what holds it back.
+/// Power, heat, clock, performance state and what holds it back.
 pub fn numbers(
     power_mw: Option<i64>,
     limit_mw: Option<i64>,
     celsius: Option<i32>,
     sm_mhz: Option<i32>,
+    pstate: Option<i32>,
     throttle_bits: Option<i64>,
 ) -> Vec<String> {
     let watts = |milli: i64| format!("{:.0} W", milli as f64 / 1e3);
@@ -159,6 +161,7 @@ pub fn numbers(
         power_mw.map(|power| watts(power) + &limit),
         celsius.map(|celsius| format!("{celsius} °C")),
         sm_mhz.map(|clock| format!("SM {clock} MHz")),
+        pstate.map(|state| format!("P{state}")),
         held.map(|names| format!("throttled: {}", names.join(", "))),
     ]
     .into_iter()
@@ -220,10 +223,10 @@ mod tests {
 
     #[test]
     fn idle_is_not_held_back() {
-        assert!(numbers(None, None, None, None, Some(1)).is_empty());
+        assert!(numbers(None, None, None, None, None, Some(1)).is_empty());
         assert_eq!(
-            numbers(Some(301_500), Some(700_000), None, None, Some(5)),
-            ["302 W of 700 W", "throttled: sw_power_cap"]
+            numbers(Some(301_500), Some(700_000), None, None, Some(2), Some(5)),
+            ["302 W of 700 W", "P2", "throttled: sw_power_cap"]
         );
     }
 }

@@ -2,6 +2,7 @@
 //! tells.
 
 use rooflens_analyze::Findings;
+use rooflens_analyze::allocator::PassAllocator;
 use rooflens_analyze::sampled::Sampled;
 use rooflens_collect::Stage;
 use rooflens_collect::execute::{End, MANIFEST, Outcome};
@@ -37,6 +38,8 @@ pub struct RunDocument {
     pub dataset: Option<Json>,
     /// Memory at the end.
     pub memory: Option<Json>,
+    /// The CUDA allocator's account by step, from `memory_stats.json`; null where no step left one.
+    pub allocator: Option<Vec<PassAllocator>>,
     /// How the steps ended.
     pub steps: Vec<StepFacts>,
     /// The numbers of the pass without profilers; null where none was run.
@@ -117,6 +120,10 @@ impl RunDocument {
         if let Err(reason) = &sampled {
             not_computed.insert("sampled".to_owned(), reason.clone().into());
         }
+        let allocator = allocator(run, &steps);
+        if allocator.is_none() {
+            not_computed.insert("allocator".to_owned(), "no step left memory_stats.json".into());
+        }
         for (name, reason) in &joined.reasons {
             not_computed.insert((*name).to_owned(), reason.as_str().into());
         }
@@ -129,6 +136,7 @@ impl RunDocument {
             versions: rows.fact("hello", "versions").cloned(),
             dataset: told("dataset"),
             memory: told("memory"),
+            allocator,
             steps,
             measured: was_run.then(|| metrics::measured(rows)),
             sampled: sampled.ok(),
@@ -142,6 +150,16 @@ impl RunDocument {
         let parts = self.sampled.iter().map(rooflens_report::sampled::part);
         parts.filter(|part| !part.blocks.is_empty()).collect()
     }
+}
+
+/// What the allocator said at the end of each step that tells.
+fn allocator(run: &RunDir, steps: &[StepFacts]) -> Option<Vec<PassAllocator>> {
+    let read = |step: &StepFacts| {
+        let bytes = std::fs::read(run.raw(&step.step).join("memory_stats.json")).ok()?;
+        Some(PassAllocator::read(&step.step, &bytes))
+    };
+    let passes: Vec<PassAllocator> = steps.iter().filter_map(read).collect();
+    (!passes.is_empty()).then_some(passes)
 }
 
 #[derive(Serialize)]
@@ -178,7 +196,11 @@ pub fn describe(run: &RunDir, findings: &mut Findings) -> Option<RunDocument> {
 
 /// Writes the numbers once more after a new analysis, where the run was made by `rooflens run`.
 pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings) -> Result<(), CliError> {
-    document.map_or(Ok(()), |document| write(run, document, Some(findings)))
+    let Some(document) = document else { return Ok(()) };
+    if let Some(settings) = super::files::settings(run) {
+        super::csv_tables::write(run, &settings.output, Some(findings))?;
+    }
+    write(run, document, Some(findings))
 }
 
 /// How the steps ended, by their manifests, in the order they were run in.

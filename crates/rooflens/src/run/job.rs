@@ -10,6 +10,7 @@ use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use super::analysis;
 use super::chosen;
+use super::csv_tables;
 use super::document::{self, RunDocument, StepFacts};
 use super::files;
 use super::follow::Follower;
@@ -92,6 +93,7 @@ pub fn take(
         true => analysis::report(&run, &job.settings.output, &shown, &document.parts())?,
         false => None,
     };
+    csv_tables::write(&run, &job.settings.output, has_trace.then_some(&shown))?;
     files::write(&run, &job.settings, &job.places.project)?;
     if has_trace && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
         analysis::remove_traces(&run)?;

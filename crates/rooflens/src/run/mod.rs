@@ -3,6 +3,7 @@
 
 mod analysis;
 mod chosen;
+mod csv_tables;
 mod document;
 mod files;
 mod follow;

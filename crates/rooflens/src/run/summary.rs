@@ -98,11 +98,15 @@ fn numbers(measured: &Measured) -> String {
         .filter(|_| total > 0)
         .map(|(phase, ns)| format!("{phase} {:.0}%", *ns as f64 * 100.0 / total as f64))
         .collect();
-    let rows = [
+    let mut rows = vec![
         row("TTFT", times("ttft_ns", &measured.ttft_ns)),
         row("TPOT", times("tpot_ns", &measured.tpot_ns)),
         row("tokens/s", rate),
     ];
+    // Most runtimes have no queue: that is no news.
+    if measured.queued_ns.is_some() {
+        rows.insert(1, row("queue", times("queued_ns", &measured.queued_ns)));
+    }
     let shares = if shares.is_empty() { String::new() } else { format!("time      {}\n", shares.join(", ")) };
     aligned(&rows) + &shares
 }

@@ -27,6 +27,7 @@ mod monitor;
 mod project;
 mod run;
 mod run_answers;
+mod run_csv;
 mod run_files;
 mod run_sweeps;
 mod runs;

@@ -30,7 +30,7 @@ fn one_sample_with_everything_that_is_known() {
     let samples = json["samples"].as_array().unwrap();
     let first = samples.iter().find(|sample| sample["device"] == 0).unwrap();
     assert_eq!((&first["power_mw"], &first["power_limit_mw"]), (&301_500.into(), &700_000.into()));
-    assert_eq!(first["sm_active_pct"], 61.5);
+    assert_eq!((&first["sm_active_pct"], &first["pstate"]), (&61.5.into(), &2.into()));
     assert_eq!(first["throttle"], serde_json::json!(["sw_power_cap", "hw_thermal_slowdown"]));
     let second = samples.iter().find(|sample| sample["device"] == 1).unwrap();
     assert_eq!((&second["mem_used_bytes"], &second["energy_mj"]), (&0.into(), &serde_json::Value::Null));
@@ -49,7 +49,7 @@ fn one_sample_with_everything_that_is_known() {
     insta::assert_snapshot!(device.trim_end(), @r"
       NVIDIA H100 80GB HBM3
       busy    ███████████████████·  97.0%   memory 12.9 GB of 85.5 GB
-              302 W of 700 W · 54 °C · SM 1980 MHz · throttled: sw_power_cap, hw_thermal_slowdown
+              302 W of 700 W · 54 °C · SM 1980 MHz · P2 · throttled: sw_power_cap, hw_thermal_slowdown
               SM active 61.5% · occupancy 33.2% · tensor 48.0% · DRAM 72.5%
               process 4242 · 10.7 GB · gpu 93%
               process 77 · 1.0 MB · gpu 1%

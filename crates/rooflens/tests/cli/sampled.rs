@@ -52,6 +52,7 @@ fn devices_by_step_and_phase() {
         let throttle = first["throttle"].as_array().unwrap();
         assert_eq!(throttle.len(), 2);
         assert!(throttle.iter().all(|it| it["share"] == 1.0), "{throttle:?}");
+        assert_eq!(first["busy_pstates"]["states"], serde_json::json!([{"state": "P2", "share": 1.0}]));
         assert_eq!(first["energy_j_per_output_token"], serde_json::Value::Null);
         assert!(first["not_computed"]["energy_j_per_output_token"].is_string());
         // The other has no counter: 9.876 W, integrated.
@@ -93,6 +94,10 @@ fn devices_by_step_and_phase() {
     assert_eq!(json["sampled"]["base_unix_ns"], hello["clock"]["unix_ns"]);
     let markdown = std::fs::read_to_string(run_dir.join("report/report.md")).unwrap();
     assert!(markdown.contains("hw thermal slowdown 100.0%, sw power cap 100.0%"), "{markdown}");
+    assert!(
+        markdown.contains("Device 0 was busy in a performance state below P0 in 100.0% of"),
+        "{markdown}"
+    );
     assert!(run_dir.join("report/index.html").is_file());
 }
 

@@ -1,10 +1,14 @@
 //! What `trtexec` exports of an engine: the time of each layer (`--exportProfile`), what the layers are
-//! (`--exportLayerInfo`), and the times of each run (`--exportTimes`).
+//! (`--exportLayerInfo`), and the times of each run (`--exportTimes`); and what it prints of each layer
+//! (`--dumpProfile`).
 //!
 //! Layers of the first two are the same where their names are; of equal names the first is the first.
 //! Times stand in milliseconds with six digits.
 
 mod layer;
+mod printed;
+#[cfg(test)]
+mod printed_tests;
 mod set;
 #[cfg(test)]
 mod tests;
@@ -35,7 +39,7 @@ impl Format for Tensorrt {
     }
 
     fn about(&self) -> &'static str {
-        "TensorRT engine by trtexec: --exportProfile, --exportLayerInfo and --exportTimes"
+        "TensorRT engine by trtexec: --exportProfile, --exportLayerInfo and --exportTimes, or the log of --dumpProfile"
     }
 
     fn sniff(&self, probe: &Probe) -> bool {
@@ -44,6 +48,7 @@ impl Format for Tensorrt {
         head.starts_with(b"{\"Layers\":[")
             || head.starts_with(b"[{\"count\":")
             || (head.starts_with(b"[{\"") && memchr::memmem::find(&head, b"\"startComputeMs\"").is_some())
+            || is_log(&probe.head)
     }
 
     fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
@@ -58,6 +63,9 @@ impl Format for Tensorrt {
         }
         let message = format!("files of the same engine were read with {source}");
         notes.add_many(Stage::Ingest, Severity::Info, "joined_files", &source, joined, message);
+        for (severity, code, count, message) in std::mem::take(&mut found.told) {
+            notes.add_many(Stage::Ingest, severity, code, &source, count, message);
+        }
         let message = "layers or runs without a usable name or time".to_owned();
         notes.add_many(Stage::Ingest, Severity::DataLoss, "event_without_time", &source, found.lost, message);
         let records = found.records;
@@ -71,11 +79,27 @@ impl Format for Tensorrt {
     }
 }
 
+/// Whether it is what trtexec logged, and not what it exported.
+fn is_log(bytes: &[u8]) -> bool {
+    [printed::TITLE, printed::COMMAND]
+        .iter()
+        .any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some())
+}
+
+const NO_PROFILE: &str = "the log of trtexec has no profile of layers; trtexec prints one with --dumpProfile \
+                          (and --separateProfileRun, so that timed runs are not slowed by it), and writes one with \
+                          more digits with --exportProfile=FILE";
+const ROUNDED: &str = "the log has totals to 0.01 ms and averages to 0.0001 ms, and no time of a single run; \
+                       --exportProfile=FILE has more digits, --exportTimes=FILE the runs";
+const NO_MEDIAN: &str = "this version of trtexec prints no median";
+
 /// The time of a layer.
+#[derive(Debug)]
 struct Timed {
     name: String,
     total_ns: i64,
     median_ns: Option<i64>,
+    runs: Option<i64>,
 }
 
 #[derive(Default)]
@@ -86,6 +110,8 @@ struct Found {
     inferences: Vec<InferenceRow>,
     records: i64,
     lost: i64,
+    /// Notes of a log.
+    told: Vec<(Severity, &'static str, i64, String)>,
 }
 
 impl Found {
@@ -95,6 +121,9 @@ impl Found {
         let mut bytes = Vec::new();
         if let Err(error) = from.into_reader().take(LIMIT).read_to_end(&mut bytes) {
             return Err(fail(format!("the stream breaks off: {error}")));
+        }
+        if !bytes.trim_ascii_start().starts_with(b"[{") && is_log(&bytes) {
+            return self.log(&String::from_utf8_lossy(&bytes)).map_err(fail);
         }
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| fail(error.to_string()))?;
         match value {
@@ -114,6 +143,57 @@ impl Found {
         Ok(())
     }
 
+    /// What a log prints of layers.
+    fn log(&mut self, text: &str) -> Result<(), String> {
+        let mut profiles = printed::profiles(text);
+        let count = profiles.len();
+        if count == 0 {
+            return Err(NO_PROFILE.to_owned());
+        }
+        for profile in &profiles {
+            self.records += profile.layers.len() as i64 + profile.lost;
+            self.lost += profile.lost;
+        }
+        profiles.retain(|profile| !profile.layers.is_empty());
+        if profiles.is_empty() {
+            return Err("the profile that --dumpProfile prints is cut off before its first layer".to_owned());
+        }
+        let mut tell = |severity, code, count: usize, message: String| {
+            self.told.push((severity, code, count as i64, message));
+        };
+        tell(Severity::Info, "rounded_times", 1, ROUNDED.to_owned());
+        if profiles.iter().any(|profile| !profile.has_median) {
+            tell(Severity::Info, "no_median", 1, NO_MEDIAN.to_owned());
+        }
+        let cut = profiles.iter().filter(|profile| profile.total_ns.is_none()).count();
+        let message = "the log ends before the line Total of a profile: layers may be missing".to_owned();
+        tell(Severity::DataLoss, "truncated", cut, message);
+        let apart = profiles.iter().filter(|profile| profile.adds_up() == Some(false)).count();
+        let message = "the layers of a profile do not add up to its line Total".to_owned();
+        tell(Severity::Warning, "total_disagrees", apart, message);
+        if profiles.len() > 1 {
+            let (first, more) = profiles.split_at_mut(1);
+            let is_one = more.iter().all(|other| first[0].is_like(other));
+            if is_one {
+                more.iter().for_each(|other| first[0].add(other));
+                profiles.truncate(1);
+            }
+            let message = match is_one {
+                true => {
+                    "the log has several profiles of the same layers: their times and iterations are added up, \
+                         and medians are not known"
+                }
+                false => {
+                    "the log has profiles of different engines: layers of all are listed, and shares are of \
+                          all together; a log of each engine alone has its own shares"
+                }
+            };
+            tell(Severity::Info, "several_profiles", count, message.to_owned());
+        }
+        self.profile.extend(profiles.into_iter().flat_map(|profile| profile.layers));
+        Ok(())
+    }
+
     fn item(&mut self, item: &Value) {
         if let Some(runs) = item.get("count").and_then(Value::as_i64) {
             self.runs = Some(runs).filter(|runs| *runs > 0);
@@ -130,7 +210,7 @@ impl Found {
     fn timed(&mut self, item: &Value) -> Option<()> {
         let name = item.get("name")?.as_str()?.to_owned();
         let (total_ns, median_ns) = (time(item, "timeMs")?, time(item, "medianMs"));
-        self.profile.push(Timed { name, total_ns, median_ns });
+        self.profile.push(Timed { name, total_ns, median_ns, runs: None });
         Some(())
     }
 
@@ -165,7 +245,7 @@ impl Found {
                 tactic_id: word(layer.and_then(|layer| layer.tactic.as_ref())),
                 inputs_id: word(layer.and_then(|layer| layer.inputs.as_ref())),
                 outputs_id: word(layer.and_then(|layer| layer.outputs.as_ref())),
-                runs: timed.and(self.runs).into(),
+                runs: timed.and_then(|timed| timed.runs.or(self.runs)).into(),
                 total_ns: timed.map_or(Opt::NONE, |timed| Opt::some(timed.total_ns)),
                 median_ns: timed.and_then(|timed| timed.median_ns).into(),
             }

@@ -35,6 +35,14 @@ pub struct Measured {
     pub itl_ns: Option<Spread>,
     /// From a prompt given to its last token, ns.
     pub latency_ns: Option<Spread>,
+    /// From a prompt given to its first step, where the runtime queues requests (vLLM), ns. Part of TTFT.
+    pub queued_ns: Option<Spread>,
+    /// How long loading the model took, ns.
+    pub load_ns: Option<u64>,
+    /// Warm-up rounds before the measured ones.
+    pub warmup_rounds: usize,
+    /// Time of the warm-up rounds together, ns.
+    pub warmup_ns: Option<u64>,
     /// Tokens made / time from the first prompt given to the last token, summed over rounds.
     pub output_tokens_per_s: Option<f64>,
     /// Tokens made in decode steps / time of these steps.
@@ -69,6 +77,11 @@ pub fn measured(rows: &Rows) -> Measured {
         tpot_ns: spread(&headline::TPOT),
         itl_ns: spread(&headline::ITL),
         latency_ns: spread(&headline::LATENCY),
+        queued_ns: spread(&headline::QUEUE),
+        load_ns: rows.fact("model", "load_ns").and_then(serde_json::Value::as_u64),
+        warmup_rounds: rows.warmups_ns.len(),
+        warmup_ns: (!rows.warmups_ns.is_empty())
+            .then(|| rows.warmups_ns.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns))),
         output_tokens_per_s: of_rate.map(|sample| sample.value()),
         decode_tokens_per_s: rate(
             decode.iter().map(|row| row.decode_tokens).sum(),
@@ -99,13 +112,17 @@ fn reasons(of: &Measured) -> BTreeMap<&'static str, String> {
     let none = "no measured request was completed";
     let single = "no request made more than one token";
     let no_decode = "no step only made tokens";
-    let missing: [(&str, bool, &str); 6] = [
+    let no_queue = "the runtime does not queue requests: a batch is given when its step begins";
+    let missing: [(&str, bool, &str); 9] = [
         ("ttft_ns", of.ttft_ns.is_none(), none),
         ("latency_ns", of.latency_ns.is_none(), none),
         ("output_tokens_per_s", of.output_tokens_per_s.is_none(), none),
         ("tpot_ns", of.tpot_ns.is_none(), if of.requests == 0 { none } else { single }),
         ("itl_ns", of.itl_ns.is_none(), if of.requests == 0 { none } else { single }),
         ("decode_tokens_per_s", of.decode_tokens_per_s.is_none(), no_decode),
+        ("queued_ns", of.queued_ns.is_none(), if of.requests == 0 { none } else { no_queue }),
+        ("load_ns", of.load_ns.is_none(), "the workload did not say how long it took to load the model"),
+        ("warmup_ns", of.warmup_ns.is_none(), "no warm-up round was run"),
     ];
     missing.into_iter().filter(|(_, is, _)| *is).map(|(name, _, why)| (name, why.to_owned())).collect()
 }
@@ -122,6 +139,7 @@ mod tests {
             output_tokens: token_ns.len() as u64,
             start_ns,
             token_ns: token_ns.to_vec(),
+            queued_ns: None,
         }
     }
 
@@ -173,14 +191,55 @@ mod tests {
         // 3 tokens in 50 + 60 + 40 ns.
         assert!((measured.decode_tokens_per_s.unwrap() - 3e9 / 150.0).abs() < 1e-3);
         assert_eq!(measured.phases_ns["prefill"], 400);
-        assert!(measured.not_computed.is_empty());
+        assert_eq!(
+            measured.not_computed.keys().copied().collect::<Vec<_>>(),
+            ["load_ns", "queued_ns", "warmup_ns"]
+        );
+    }
+
+    #[test]
+    fn parity_106_queue_load_and_warm_up_by_hand() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = |round: u64, kind: &str, queued: &str| {
+            format!(
+                r#"{{"round":{round},"kind":"{kind}","prompt_tokens":5,"output_tokens":1,"start_ns":100,"queued_ns":{queued},"token_ns":[900]}}"#
+            )
+        };
+        let requests: Vec<String> = [
+            line(0, "warmup", "70000"),
+            line(1, "measured", "0"),
+            line(1, "measured", "40"),
+            line(2, "measured", "100"),
+            line(2, "measured", "null"),
+            line(2, "measured", "-5"),
+        ]
+        .into();
+        std::fs::write(folder.path().join("requests.jsonl"), requests.join("\n")).unwrap();
+        let events = [
+            r#"{"event":"model","t_ns":1,"load_ns":2500}"#,
+            r#"{"event":"round_end","t_ns":2,"round":0,"kind":"warmup","dur_ns":300}"#,
+            r#"{"event":"round_end","t_ns":3,"round":1,"kind":"warmup","dur_ns":200}"#,
+            r#"{"event":"round_end","t_ns":4,"round":2,"kind":"measured","dur_ns":7}"#,
+            r#"{"event":"round_end","t_ns":5,"round":3,"kind":"warm"#,
+        ];
+        std::fs::write(folder.path().join("events.jsonl"), events.join("\n")).unwrap();
+        let found = measured(&Rows::read(folder.path()));
+        // 0, 40 and 100: what is null or negative is no time, and warm-up does not count.
+        let queue = found.queued_ns.clone().unwrap();
+        assert_eq!((queue.count, queue.min, queue.p50, queue.max), (3, 0.0, 40.0, 100.0));
+        // Ranks 1.8 and 1.98 of 0, 40, 100.
+        assert!((queue.p90 - 88.0).abs() < 1e-9 && (queue.p99 - 98.8).abs() < 1e-9, "{queue:?}");
+        assert_eq!((found.load_ns, found.warmup_rounds, found.warmup_ns), (Some(2500), 2, Some(500)));
+        assert_eq!((found.requests, found.lost_rows), (5, 0));
+        assert!(!found.not_computed.contains_key("queued_ns"));
     }
 
     #[test]
     fn what_is_not_known_is_null_with_a_reason() {
         let nothing = measured(&Rows::default());
         assert_eq!((nothing.ttft_ns.clone(), nothing.output_tokens_per_s), (None, None));
-        assert_eq!(nothing.not_computed.len(), 6);
+        assert_eq!(nothing.not_computed.len(), 9);
+        assert_eq!((nothing.queued_ns, nothing.load_ns, nothing.warmup_ns), (None, None, None));
         let single = Rows { requests: vec![request(1, "measured", 0, &[7])], ..Rows::default() };
         let single = measured(&single);
         assert_eq!(single.tpot_ns, None);

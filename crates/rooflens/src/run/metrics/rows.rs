@@ -50,6 +50,9 @@ pub struct RequestRow {
     pub start_ns: u64,
     /// When each token was there.
     pub token_ns: Vec<u64>,
+    /// From the prompt given to its first step; null where the runtime has no queue.
+    #[serde(default)]
+    pub queued_ns: Option<i64>,
 }
 
 /// What one pass left.
@@ -63,6 +66,8 @@ pub struct Rows {
     pub lost: usize,
     /// What it told of itself: the last event of each name.
     pub told: Map<String, Json>,
+    /// How long each warm-up round took.
+    pub warmups_ns: Vec<u64>,
 }
 
 impl Rows {
@@ -71,7 +76,14 @@ impl Rows {
         let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
         let (steps, lost_steps) = steps(&text("steps.csv"));
         let (requests, lost_requests) = requests(&text("requests.jsonl"));
-        Rows { steps, requests, lost: lost_steps + lost_requests, told: told(&text("events.jsonl")) }
+        let events = text("events.jsonl");
+        Rows {
+            steps,
+            requests,
+            lost: lost_steps + lost_requests,
+            told: told(&events),
+            warmups_ns: warmups(&events),
+        }
     }
 
     /// The requests that count.
@@ -82,6 +94,7 @@ impl Rows {
             output_tokens: row.output_tokens,
             start_ns: row.start_ns,
             token_ns: &row.token_ns,
+            queued_ns: row.queued_ns.and_then(|ns| u64::try_from(ns).ok()),
         })
         .collect()
     }
@@ -152,6 +165,13 @@ fn told(text: &str) -> Map<String, Json> {
         }
     }
     told
+}
+
+/// The durations of warm-up rounds that ended.
+fn warmups(text: &str) -> Vec<u64> {
+    let events = text.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
+    let is_warmup = |event: &Json| event["event"] == "round_end" && event["kind"] == "warmup";
+    events.filter(is_warmup).filter_map(|event| event["dur_ns"].as_u64()).collect()
 }
 
 #[cfg(test)]
