@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
+from rooflens.runtimes.engines import token_ids
 from rooflens.runtimes.pytorch.inputs import open_picture, picture_prompt
 from rooflens.runtimes.vllm.engine import Loaded
 from rooflens.workload.dataset import Sample
@@ -23,11 +24,7 @@ def prepare(spec: Spec, loaded: Loaded, sample: Sample) -> Dict[str, Any]:
         # vLLM puts the picture's tokens in itself.
         text = picture_prompt(loaded.processor, sample.text)
         return {"prompt": text, "multi_modal_data": {"image": open_picture(sample)}}
-    if spec.flag("infer.chat_template", False):
-        message = [{"role": "user", "content": sample.text}]
-        text = loaded.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
-        return {"prompt_token_ids": loaded.tokenizer(text, add_special_tokens=False).input_ids}
-    return {"prompt_token_ids": loaded.tokenizer(sample.text).input_ids}
+    return {"prompt_token_ids": token_ids(spec, loaded.tokenizer, sample.text)}
 
 
 def sampling(spec: Spec, seed: int) -> Any:
