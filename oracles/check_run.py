@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from pathlib import Path
@@ -222,8 +223,20 @@ def check_matches(folder: Path):
             yield f"{phase}: matched {row['matched_flops']} of {both} FLOPs; left over {left[:5]}; lacking {short}"
 
 
+def uv_environment(binary: Path, folder: Path) -> list[str]:
+    """An environment of uv that sees the packages of this interpreter, and the settings that name it."""
+    subprocess.run([binary, "init", folder, "--force", "--with", "pyproject"], check=True, capture_output=True)
+    uv = [Path(sys.executable).parent / "uv", "venv", "--quiet", "--offline", "--clear", "--python", sys.executable]
+    subprocess.run([*uv, folder / ".venvs/oracle"], check=True, capture_output=True)
+    site = Path(sysconfig.get_paths()["purelib"])
+    inside = folder / ".venvs/oracle/lib" / site.parent.name / "site-packages"
+    (inside / "packages.pth").write_text(f"{site}\n")
+    return ["runtime.environment.kind=uv", "runtime.environment.name=oracle"]
+
+
 def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
-    """Nsight Systems around the workload: recorded in decode alone, after a run that was killed, or never."""
+    """Nsight Systems around the workload: recorded in decode alone, in an environment of uv, after a run that was
+    killed, or never."""
     drive = [*small, "profiling=nsys", f"pipeline.nsys.program={nsys}", "repeats=1"]
     killed = subprocess.Popen(
         [binary, "run", *drive, f"runtime.python={sys.executable}", "hydra.run.dir=runs/nsys/killed/0"],
@@ -234,13 +247,16 @@ def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
         time.sleep(0.1)
     killed.kill()
     killed.wait()
-    where, wrong = run(binary, folder, *drive, "hydra.run.dir=runs/nsys/after/0")
+    where, wrong = run(binary, folder, *drive, *uv_environment(binary, folder), "hydra.run.dir=runs/nsys/after/0")
     yield from wrong
     if wrong:
         return
     yield from check_metrics.check(where)
     metrics = json.loads((where / "report/metrics.json").read_text())
     names = {row["name"] for row in metrics["analysis"]["phases"]}
+    interpreter = json.loads((where / "report/env.json").read_text())["interpreter"]
+    if interpreter != "$PROJECT/.venvs/oracle/bin/python":
+        yield f"in the uv environment, the interpreter is {interpreter}"
     if "rooflens.decode[*]" not in names or "rooflens.prefill" in names:
         yield f"recorded in decode alone, the timeline has {sorted(names)}"
     never = ["runtime=command", "runtime.argv=[sleep,'1']", "hydra.run.dir=runs/nsys/never/0"]

@@ -138,9 +138,11 @@ class Clocks(unittest.TestCase):
                 return end.at_ms - self.at_ms
 
         synchronized: List[Any] = []
-        cuda = types.SimpleNamespace(Event=Event, synchronize=synchronized.append)
+        cuda = types.SimpleNamespace(
+            Event=Event, synchronize=lambda device: synchronized.append(f"{device.type}:{device.index}")
+        )
         with mock.patch.dict(sys.modules, {"torch": types.SimpleNamespace(cuda=cuda)}):
-            gpu = clock.CudaClock("cuda:1")
+            gpu = clock.EventClock(types.SimpleNamespace(type="cuda", index=1))
         gpu.start(5)
         for _ in range(3):
             gpu.mark()

@@ -208,7 +208,7 @@ class Failures(unittest.TestCase):
         self.assertIn("model.weights=random", error["hint"])
 
     def test_unknown_words(self) -> None:
-        self.assertIn("pytorch, vllm, command", self.error({"runtime.name": "torch"})["hint"])
+        self.assertIn("pytorch, vllm, tensorrt_llm, command", self.error({"runtime.name": "torch"})["hint"])
         self.assertIn("text, image", self.error({"dataset.kind": "audio"})["hint"])
 
     def test_no_gpu(self) -> None:
@@ -218,7 +218,9 @@ class Failures(unittest.TestCase):
             self.skipTest("torch is not installed")
         if torch.cuda.is_available():
             self.skipTest("there is a GPU")
-        self.assertEqual(self.error({"runtime.device": "cuda"})["hint"], "rooflens doctor")
+        error = self.error({"runtime.device": "cuda"})
+        self.assertEqual(error["class"], "DeviceError")
+        self.assertIn("torch sees: cpu;", error["hint"])
 
     def test_no_samples(self) -> None:
         self.assertIn("no sample", self.error({"dataset.patterns": ["*.none"]})["message"])

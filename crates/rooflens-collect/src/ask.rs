@@ -1,5 +1,6 @@
 //! A short question to a program: what it prints, if it answers in time.
 
+use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -18,8 +19,22 @@ const LONGEST: u64 = 1 << 16;
 /// # Errors
 /// A sentence without its subject: `ended with exit code 1: …`.
 pub fn ask(program: &Path, args: &[&str], within: Duration) -> Result<String, String> {
+    ask_with(program, args, &[], within)
+}
+
+/// The same, with environment variables beside those that are inherited.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_with(
+    program: &Path,
+    args: &[&str],
+    env: &[(String, OsString)],
+    within: Duration,
+) -> Result<String, String> {
     let mut child = Command::new(program)
         .args(args)
+        .envs(env.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -123,6 +123,14 @@ pub enum ExecuteError {
         /// Programs that may do instead.
         instead: Vec<String>,
     },
+    /// The Python environment, or the tool that keeps it, is not there.
+    #[error("{what}")]
+    NoEnvironment {
+        /// What is not there.
+        what: String,
+        /// The command that installs or makes it.
+        hint: String,
+    },
     /// The program cannot be started.
     #[error("cannot start {program}: {source}")]
     Unstartable {
@@ -162,6 +170,7 @@ impl ExecuteError {
                 Some(first) => format!("runtime.python={first}"),
                 None => "name the interpreter that has torch: runtime.python=PATH".to_owned(),
             },
+            ExecuteError::NoEnvironment { hint, .. } => hint.clone(),
             ExecuteError::Unstartable { program, .. } => format!("ls -l {program}"),
             ExecuteError::Unwritable { .. } => {
                 "rooflens doctor tells whether this folder is writable; df -h . tells its free room"

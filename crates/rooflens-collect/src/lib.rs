@@ -6,6 +6,7 @@
 //! * [`runtimes`], [`profilers`]: what can run a model, and what can look at it while it runs; a file each.
 //! * [`execute`]: takes the steps. [`ask()`] asks a program for its version, [`nsys_export`] has a report
 //!   exported. The only places that start processes.
+//! * [`environment`]: the Python environment that a workload runs in.
 //! * [`package`]: the Python part, which comes with the program and is unpacked where it is needed.
 //!
 //! # What it cannot do
@@ -13,6 +14,7 @@
 
 mod ask;
 mod config_json;
+pub mod environment;
 mod error;
 pub mod execute;
 pub mod nsys_export;
@@ -22,7 +24,7 @@ pub mod profilers;
 pub mod runtimes;
 pub mod settings;
 
-pub use ask::ask;
+pub use ask::{ask, ask_with};
 pub use error::{ExecuteError, PlanError, SettingsError, SettingsProblem};
 pub use plan::{Plan, Stage, plan};
 pub use settings::Settings;

@@ -57,6 +57,7 @@ fn command(script: &str, timeout_s: Option<u64>) -> Command {
         expects: vec!["raw/measure/left.txt".to_owned()],
         timeout_s,
         packages: vec!["torch".to_owned()],
+        install: ["python3", "-m", "pip", "install"].map(Word::plain).to_vec(),
     }
 }
 
@@ -186,7 +187,7 @@ fn what_is_not_installed_is_the_environments_fault() {
         r#"printf '{"event":"error","t_ns":1,"stage":"loading","class":"ModuleNotFoundError","message":"No module","hint":"x"}\n' >&$ROOFLENS_EVENTS_FD; exit 1"#,
     );
     assert_eq!(outcome.fault(), Fault::Environment);
-    assert!(outcome.hint().unwrap().starts_with("bash -m pip install torch"));
+    assert!(outcome.hint().unwrap().starts_with("python3 -m pip install torch"));
 }
 
 #[test]

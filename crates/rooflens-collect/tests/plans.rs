@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_collect::plan::{Places, Work};
+use rooflens_collect::plan::{Places, Step, Work};
 use rooflens_collect::{Plan, PlanError, SettingsError, plan};
 use rooflens_compose::clock::LocalTime;
 use rooflens_compose::sources::{SearchPath, Source};
@@ -135,6 +135,85 @@ fn every_runtime() {
     "#);
     let named = ["runtime=command", "runtime.argv=[python, serve.py]", "runtime.model=models/mine"];
     assert!(told(&planned(&named).unwrap()).contains("static_analysis: $PROJECT/models/mine on None"));
+}
+
+/// The command lines of a run in an environment, each with the variables that the environment adds.
+fn in_environment(overrides: &[&str]) -> String {
+    let plan = planned(&[&["profiling=nsys", "pipeline.static_analysis.enable=false"], overrides].concat());
+    let shown = |plan: &Plan| {
+        let line = |step: &Step| {
+            let json = serde_json::to_value(step).unwrap();
+            let argv = json["argv"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+            let env = json["env"].as_object().unwrap().iter();
+            let own =
+                env.filter(|(name, _)| !["HF_HUB_OFFLINE", "PYTHONUNBUFFERED"].contains(&name.as_str()));
+            let own = own.filter(|(name, _)| !name.starts_with("NSYS_") && *name != "PYTHONPATH");
+            let own = own.map(|(name, value)| format!("{name}={} ", value.as_str().unwrap()));
+            format!("{}{}", own.collect::<String>(), argv.collect::<Vec<_>>().join(" "))
+        };
+        plan.steps.iter().map(line).collect::<Vec<_>>().join("\n")
+    };
+    // The options of nsys are those of every other plan.
+    let text = shown(&plan.unwrap());
+    let (before, rest) = text.split_once("nsys profile ").unwrap();
+    let (_, after) = rest.split_once("--output ").unwrap();
+    format!("{before}nsys profile … --output {after}")
+}
+
+#[test]
+fn parity_006_every_kind_of_environment_starts_its_own_python() {
+    insta::assert_snapshot!(
+        in_environment(&["runtime.environment.kind=pixi", "runtime.environment.name=cu128"]), @r#"
+    pixi run --manifest-path $PROJECT --frozen --no-install -e cu128 python -m rooflens.workload $RUN/raw/measure/spec.json
+    nsys profile … --output $RUN/raw/nsys/report pixi run --manifest-path $PROJECT --frozen --no-install -e cu128 python -m rooflens.workload $RUN/raw/nsys/spec.json
+    "#);
+    insta::assert_snapshot!(
+        in_environment(&["runtime.environment.kind=uv", "runtime.environment.name=cu124"]), @r#"
+    UV_PROJECT_ENVIRONMENT=$PROJECT/.venvs/cu124 uv run --project $PROJECT --no-sync python -m rooflens.workload $RUN/raw/measure/spec.json
+    UV_PROJECT_ENVIRONMENT=$PROJECT/.venvs/cu124 nsys profile … --output $RUN/raw/nsys/report uv run --project $PROJECT --no-sync python -m rooflens.workload $RUN/raw/nsys/spec.json
+    "#);
+    insta::assert_snapshot!(in_environment(&["runtime.environment.kind=uv"]), @r#"
+    uv run --project $PROJECT --no-sync python -m rooflens.workload $RUN/raw/measure/spec.json
+    nsys profile … --output $RUN/raw/nsys/report uv run --project $PROJECT --no-sync python -m rooflens.workload $RUN/raw/nsys/spec.json
+    "#);
+    insta::assert_snapshot!(
+        in_environment(&["runtime.environment.kind=conda", "runtime.environment.name=perf"]), @r#"
+    conda run --no-capture-output -n perf python -m rooflens.workload $RUN/raw/measure/spec.json
+    nsys profile … --output $RUN/raw/nsys/report conda run --no-capture-output -n perf python -m rooflens.workload $RUN/raw/nsys/spec.json
+    "#);
+    insta::assert_snapshot!(
+        in_environment(&["runtime.environment.kind=conda", "runtime.environment.name=/opt/envs/perf"]), @r#"
+    conda run --no-capture-output -p /opt/envs/perf python -m rooflens.workload $RUN/raw/measure/spec.json
+    nsys profile … --output $RUN/raw/nsys/report conda run --no-capture-output -p /opt/envs/perf python -m rooflens.workload $RUN/raw/nsys/spec.json
+    "#);
+    insta::assert_snapshot!(
+        in_environment(&["runtime.environment.kind=venv", "runtime.environment.name=.venv-cpu"]), @r#"
+    PATH=$PROJECT/.venv-cpu/bin:$PATH VIRTUAL_ENV=$PROJECT/.venv-cpu $PROJECT/.venv-cpu/bin/python -m rooflens.workload $RUN/raw/measure/spec.json
+    PATH=$PROJECT/.venv-cpu/bin:$PATH VIRTUAL_ENV=$PROJECT/.venv-cpu nsys profile … --output $RUN/raw/nsys/report $PROJECT/.venv-cpu/bin/python -m rooflens.workload $RUN/raw/nsys/spec.json
+    "#);
+    let error = wrong_setting(&["runtime.environment.kind=poetry"]);
+    assert_eq!(error.hint(), "one of: pixi, uv, conda, venv");
+    let error = wrong_setting(&["runtime.environment.kind=conda"]);
+    assert_eq!(error.to_string(), "runtime.environment.name must be given");
+}
+
+#[test]
+fn parity_023_tensorrt_llm_has_plans_like_vllm() {
+    insta::assert_snapshot!(told(&planned(&["runtime=tensorrtllm", "profiling=full"]).unwrap()), @r#"
+    measure (pass measure): python -m rooflens.workload $RUN/raw/measure/spec.json
+      leaves raw/measure/events.jsonl raw/measure/steps.csv raw/measure/requests.jsonl raw/measure/tokens.jsonl
+    torch_profiler (pass torch_profiler): python -m rooflens.workload $RUN/raw/torch_profiler/spec.json
+      leaves raw/torch_profiler/events.jsonl raw/torch_profiler/steps.csv raw/torch_profiler/requests.jsonl raw/torch_profiler/tokens.jsonl raw/torch_profiler/trace.json.gz
+    nsys (pass nsys): nsys profile --session-new=rooflens-%q{ROOFLENS_SESSION} --trace=cuda,nvtx,osrt --sample=none --cpuctxsw=none --cuda-graph-trace=node --export=sqlite --force-overwrite=true --output $RUN/raw/nsys/report python -m rooflens.workload $RUN/raw/nsys/spec.json
+      leaves raw/nsys/events.jsonl raw/nsys/steps.csv raw/nsys/requests.jsonl raw/nsys/tokens.jsonl raw/nsys/report.nsys-rep raw/nsys/report.sqlite
+    ncu (pass ncu): ncu --log-file stderr --config-file no --target-processes all --section SpeedOfLight --section SpeedOfLight_RooflineChart --section ComputeWorkloadAnalysis --section MemoryWorkloadAnalysis --section Occupancy --section LaunchStats --section SchedulerStats --section WarpStateStats --section InstructionStats --clock-control base --print-units base --import-source no --profile-from-start no --kernel-name-base demangled --kernel-id $(cat $RUN/raw/ncu/kernels.txt) --force-overwrite --export $RUN/raw/ncu/report python -m rooflens.workload $RUN/raw/ncu/spec.json
+      leaves raw/ncu/events.jsonl raw/ncu/steps.csv raw/ncu/requests.jsonl raw/ncu/tokens.jsonl raw/ncu/report.ncu-rep
+    direct_inference (pass predict): python -m rooflens.workload $RUN/raw/direct_inference/spec.json
+      leaves raw/direct_inference/events.jsonl raw/direct_inference/steps.csv raw/direct_inference/requests.jsonl raw/direct_inference/tokens.jsonl raw/direct_inference/predictions.jsonl
+    static_analysis: $PROJECT/models/tiny-random on None, batch [1, 4, 16, 64, 256], context [512, 1024, 2048]
+    "#);
+    let error = wrong_setting(&["runtime=tensorrtllm", "runtime.cuda_graph=sometimes"]);
+    assert_eq!(error.to_string(), "runtime.cuda_graph is 'sometimes', not true or false");
 }
 
 #[test]

@@ -294,6 +294,14 @@ pub enum CliError {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// A device does not enforce the power limit that the config asks for.
+    #[error("{what}")]
+    PowerLimit {
+        /// What is wrong.
+        what: String,
+        /// What helps.
+        hint: String,
+    },
     /// No plan can be made of the config.
     #[error("{}", told::planned(.0))]
     Plan(PlanError),
@@ -389,6 +397,7 @@ impl CliError {
             | CliError::Sampler { .. }
             | CliError::Listen { .. }
             | CliError::Execute(_)
+            | CliError::PowerLimit { .. }
             | CliError::Stdout { .. } => Exit::Environment,
         }
     }
@@ -501,6 +510,7 @@ impl CliError {
             CliError::Listen { .. } => Some("a free port is found by rooflens monitor --serve 0".to_owned()),
             CliError::Plan(error) => Some(error.hint()),
             CliError::Execute(error) => Some(error.hint()),
+            CliError::PowerLimit { hint, .. } => Some(hint.clone()),
             CliError::RunExists { .. } => Some("choose another: hydra.run.dir=FOLDER".to_owned()),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list shows what can be explained".to_owned(),

@@ -26,6 +26,7 @@ class Runtime:
 ALL: Tuple[Runtime, ...] = (
     Runtime("pytorch", "rooflens.runtimes.pytorch"),
     Runtime("vllm", "rooflens.runtimes.vllm"),
+    Runtime("tensorrt_llm", "rooflens.runtimes.tensorrt_llm"),
     Runtime("command", "rooflens.runtimes.command"),
 )
 

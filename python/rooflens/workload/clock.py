@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from typing import Any, Dict, List
 
+from rooflens import devices
+
 
 def anchor(tries: int = 20) -> Dict[str, int]:
     """The same moment on both clocks; `uncertainty_ns` is how far apart they may have been read."""
@@ -38,22 +40,21 @@ class HostClock:
         return self._marks
 
 
-class CudaClock:
-    """CUDA events: the device notes when it gets there, and the host never waits in between."""
-
-    source = "cuda_events"
+class EventClock:
+    """Events of a device: it notes when it gets there, and the host never waits in between."""
 
     def __init__(self, device: Any):
         import torch
 
-        self._cuda = torch.cuda
-        self._device = device
+        self._backend = getattr(torch, device.type)
+        self._wait = lambda: devices.synchronize(torch, device)
+        self.source = f"{device.type}_events"
 
     def start(self, most_marks: int) -> None:
         # Made beforehand: creating an event takes longer than recording it.
-        self._events = [self._cuda.Event(enable_timing=True) for _ in range(most_marks + 1)]
+        self._events = [self._backend.Event(enable_timing=True) for _ in range(most_marks + 1)]
         self._used = 0
-        self._cuda.synchronize(self._device)
+        self._wait()
         # The device is idle, so the first event happens as soon as the host records it.
         self._origin_ns = time.monotonic_ns()
         self.mark()
@@ -63,7 +64,7 @@ class CudaClock:
         self._used += 1
 
     def finish(self) -> List[int]:
-        self._cuda.synchronize(self._device)
+        self._wait()
         first = self._events[0]
         return [
             self._origin_ns + round(first.elapsed_time(event) * 1e6)  # elapsed_time is in ms
@@ -71,5 +72,30 @@ class CudaClock:
         ]
 
 
+class WaitingClock(HostClock):
+    """For devices without events: each mark waits for the device, which takes time of its own."""
+
+    source = "host_after_synchronize"
+
+    def __init__(self, device: Any):
+        import torch
+
+        self._wait = lambda: devices.synchronize(torch, device)
+
+    def start(self, most_marks: int) -> None:
+        del most_marks
+        self._marks = []
+        self.mark()
+
+    def mark(self) -> None:
+        self._wait()
+        self._marks.append(time.monotonic_ns())
+
+
 def for_device(device: Any) -> Any:
-    return CudaClock(device) if device.type == "cuda" else HostClock()
+    if device.type == "cpu":
+        return HostClock()
+    import torch
+
+    has_events = hasattr(getattr(torch, device.type), "Event")
+    return EventClock(device) if has_events else WaitingClock(device)

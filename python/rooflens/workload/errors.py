@@ -17,6 +17,10 @@ class WorkloadError(Exception):
         self.hint = hint
 
 
+class DeviceError(WorkloadError):
+    """The machine, or torch on it, has no such device: nothing is wrong with the workload."""
+
+
 def describe(error: BaseException) -> Dict[str, Any]:
     """The fields of an `error` event, but for its stage."""
     lines = "".join(traceback.format_exception(type(error), error, error.__traceback__)).splitlines()

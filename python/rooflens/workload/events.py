@@ -18,7 +18,10 @@ FD_VARIABLE = "ROOFLENS_EVENTS_FD"
 
 # Every event and its fields, beside `event` and `t_ns` that all have. README.md explains them.
 FIELDS: Dict[str, Tuple[str, ...]] = {
-    "hello": ("schema", "rooflens", "pid", "pass", "runtime", "python", "platform", "versions", "clock"),
+    "hello": (
+        "schema", "rooflens", "pid", "pass", "runtime", "python", "executable", "platform", "versions",
+        "clock",
+    ),
     "loading": ("what", "path"),
     "model": (
         "name", "path", "config_path", "architecture", "parameters", "parameter_bytes", "dtype", "device",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from importlib import metadata
 from typing import Dict, Optional
 
@@ -12,7 +13,7 @@ from rooflens.workload import clock
 from rooflens.workload.events import SCHEMA, Events
 from rooflens.workload.spec import Spec
 
-PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "vllm", "triton", "flash-attn", "numpy")
+PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "vllm", "tensorrt-llm", "triton", "flash-attn", "numpy")
 
 
 def version(package: str) -> Optional[str]:
@@ -32,6 +33,7 @@ def say(spec: Spec, events: Events) -> None:
         pid=os.getpid(),
         runtime=spec.text("runtime.name"),
         python=platform.python_version(),
+        executable=sys.executable,
         platform=platform.platform(),
         versions=versions,
         clock=clock.anchor(),

@@ -76,7 +76,7 @@ impl Outcome {
             (End::Stopped, _) => Fault::User,
             // It profiled nothing: no device, no permission, or no such launch.
             (End::Failed | End::Incomplete, _) if self.refusal().is_some() => Fault::Environment,
-            (End::Failed, Some("ModuleNotFoundError" | "ImportError")) => Fault::Environment,
+            (End::Failed, Some("ModuleNotFoundError" | "ImportError" | "DeviceError")) => Fault::Environment,
             _ => Fault::Workload,
         }
     }
@@ -116,7 +116,10 @@ impl Outcome {
         if let Some(refusal) = self.refusal() {
             return Some(refusal.hint().to_owned());
         }
-        if self.fault() == Fault::Environment && self.install.is_some() {
+        // No package gives a machine the device that it lacks.
+        let is_device =
+            self.told.error.as_ref().is_some_and(|error| error.text("class") == Some("DeviceError"));
+        if self.fault() == Fault::Environment && self.install.is_some() && !is_device {
             return self.install.as_ref().map(|install| {
                 format!("{install}; or name an interpreter that has it: runtime.python=PATH")
             });

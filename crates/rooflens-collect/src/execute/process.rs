@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rooflens_schema::RunDir;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use super::event::Told;
+use super::event::{Event, Told};
 use super::files;
 use super::group::Group;
 use super::manifest;
@@ -72,6 +72,9 @@ impl Executor for Processes {
         };
         let left_behind = group.map(Group::end).unwrap_or_default();
         drain(&lines, &mut told, step, watch);
+        if told == Told::default() {
+            told = told_in_file(&folder, step, watch);
+        }
         let mut outcome = Outcome {
             step: step.name.clone(),
             end: End::Done,
@@ -167,6 +170,18 @@ fn drain(lines: &Receiver<Line>, told: &mut Told, step: &Step, watch: &dyn Watch
     }
 }
 
+/// What the workload noted in its own file. `conda run` closes every descriptor but the standard ones, so
+/// that nothing comes through the pipe.
+fn told_in_file(folder: &Path, step: &Step, watch: &dyn Watch) -> Told {
+    let mut told = Told::default();
+    let lines = fs::read(folder.join("events.jsonl")).unwrap_or_default();
+    for event in lines.split(|byte| *byte == b'\n').filter_map(Event::parse) {
+        told.add(&event);
+        watch.event(step, &event);
+    }
+    told
+}
+
 fn take(line: Line, told: &mut Told, step: &Step, watch: &dyn Watch) {
     match line {
         Line::Event(event) => {
@@ -228,9 +243,11 @@ fn missing(command: &Command, places: &Places) -> Vec<String> {
 
 /// How to get what the workload needs, where it needs anything.
 fn install(command: &Command, places: &Places) -> Option<String> {
-    let program = command.argv.first()?.resolve(places).to_string_lossy().into_owned();
-    let packages = command.packages.join(" ");
-    (!packages.is_empty()).then(|| format!("{program} -m pip install {packages}"))
+    if command.packages.is_empty() || command.install.is_empty() {
+        return None;
+    }
+    let words = command.install.iter().map(|word| word.resolve(places).to_string_lossy().into_owned());
+    Some(words.chain(command.packages.iter().cloned()).collect::<Vec<String>>().join(" "))
 }
 
 /// The end of what it printed: of its complaints, where it has any.

@@ -18,6 +18,7 @@ macro_rules! file {
 /// Every file, sorted by path.
 pub const FILES: &[File] = &[
     file!("rooflens/__init__.py"),
+    file!("rooflens/devices.py"),
     file!("rooflens/nvtx.py"),
     file!("rooflens/peaks.py"),
     file!("rooflens/probe.py"),
@@ -26,6 +27,7 @@ pub const FILES: &[File] = &[
     file!("rooflens/py.typed"),
     file!("rooflens/runtimes/__init__.py"),
     file!("rooflens/runtimes/command.py"),
+    file!("rooflens/runtimes/engines.py"),
     file!("rooflens/runtimes/pytorch/__init__.py"),
     file!("rooflens/runtimes/pytorch/decode.py"),
     file!("rooflens/runtimes/pytorch/facts.py"),
@@ -36,6 +38,8 @@ pub const FILES: &[File] = &[
     file!("rooflens/runtimes/pytorch/ranges.py"),
     file!("rooflens/runtimes/pytorch/sampling.py"),
     file!("rooflens/runtimes/pytorch/weights.py"),
+    file!("rooflens/runtimes/tensorrt_llm/__init__.py"),
+    file!("rooflens/runtimes/tensorrt_llm/engine.py"),
     file!("rooflens/runtimes/vllm/__init__.py"),
     file!("rooflens/runtimes/vllm/engine.py"),
     file!("rooflens/runtimes/vllm/prompts.py"),

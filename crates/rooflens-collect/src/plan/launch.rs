@@ -38,21 +38,20 @@ impl<'a> Launch<'a> {
         let runtime = &self.settings.runtime;
         let folder = format!("raw/{}", stage.name());
         let specification = format!("{folder}/spec.json");
-        let argv = vec![
-            interpreter(&runtime.own.python),
-            Word::plain("-m"),
-            Word::plain("rooflens.workload"),
-            Word::In(Root::Run, specification.clone()),
-        ];
+        let interpreter = runtime.interpreter();
+        let mut argv = interpreter.argv;
+        argv.extend(["-m", "rooflens.workload"].map(Word::plain));
+        argv.push(Word::In(Root::Run, specification.clone()));
         let left = runtime.runtime.leaves(pass);
         let command = Command {
             argv,
-            env: self.env(),
+            env: self.env(interpreter.env),
             cwd: Word::In(Root::Project, String::new()),
             writes: vec![self.specification(specification, &folder, stage, pass)],
             expects: left.iter().map(|file| format!("{folder}/{file}")).collect(),
             timeout_s: runtime.timeout_s,
             packages: runtime.runtime.packages().iter().map(|&package| package.to_owned()).collect(),
+            install: interpreter.install,
         };
         Step {
             name: stage.name().to_owned(),
@@ -62,10 +61,11 @@ impl<'a> Launch<'a> {
         }
     }
 
-    fn env(&self) -> BTreeMap<String, Word> {
+    fn env(&self, of_interpreter: BTreeMap<String, Word>) -> BTreeMap<String, Word> {
         let own = &self.settings.runtime.env;
         let mut env: BTreeMap<String, Word> =
             USUAL_ENV.iter().map(|(name, value)| ((*name).to_owned(), Word::plain(*value))).collect();
+        env.extend(of_interpreter);
         env.extend(own.iter().map(|(name, value)| (name.clone(), Word::plain(value))));
         env.insert("PYTHONPATH".to_owned(), Word::PythonPath(own.get("PYTHONPATH").cloned()));
         env
@@ -86,11 +86,6 @@ impl<'a> Launch<'a> {
 
 /// Where weights are kept between passes, from the run's folder.
 pub(crate) const WEIGHTS: &str = "cache";
-
-/// A path of the config stands from the project's folder; a bare name is looked for on `PATH`.
-fn interpreter(python: &str) -> Word {
-    if python.contains('/') { Word::path(Root::Project, python) } else { Word::plain(python) }
-}
 
 /// The config for the process of one stage: the other stages are off, so that no profiler is in
 /// another's numbers.

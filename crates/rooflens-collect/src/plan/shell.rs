@@ -99,6 +99,7 @@ fn shell_word(word: &Word) -> String {
         Word::Text(root, path) => format!("\"$(cat \"${}\"/{})\"", root.variable(), quoted(path)),
         Word::PythonPath(None) => "\"$PACKAGE${PYTHONPATH:+:$PYTHONPATH}\"".to_owned(),
         Word::PythonPath(Some(then)) => format!("\"$PACKAGE\":{}", quoted(then)),
+        Word::SearchPath(folder) => format!("{}:\"$PATH\"", shell_word(folder)),
     }
 }
 

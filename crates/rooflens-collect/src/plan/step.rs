@@ -50,6 +50,9 @@ pub struct Command {
     pub timeout_s: Option<u64>,
     /// Python packages that it cannot do without.
     pub packages: Vec<String>,
+    /// The words before these packages, in the command that installs them.
+    #[serde(skip)]
+    pub install: Vec<Word>,
 }
 
 /// A file that a process reads.

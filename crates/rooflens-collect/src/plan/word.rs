@@ -66,6 +66,8 @@ pub enum Word {
     Text(Root, String),
     /// The Python package, and what `PYTHONPATH` is otherwise: of the config, or inherited.
     PythonPath(Option<String>),
+    /// A folder in front of what `PATH` is otherwise.
+    SearchPath(Box<Word>),
 }
 
 impl Word {
@@ -105,20 +107,34 @@ impl Word {
                 }
                 paths
             }
+            Word::SearchPath(folder) => {
+                let mut paths = folder.resolve(places);
+                if let Some(then) = env::var_os("PATH").filter(|then| !then.is_empty()) {
+                    paths.push(":");
+                    paths.push(then);
+                }
+                paths
+            }
         }
     }
 }
 
-impl Serialize for Word {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = match self {
+impl Word {
+    fn shown(&self) -> String {
+        match self {
             Word::Plain(text) => text.clone(),
             Word::In(root, path) if path.is_empty() => format!("${}", root.variable()),
             Word::In(root, path) => format!("${}/{path}", root.variable()),
             Word::Text(root, path) => format!("$(cat ${}/{path})", root.variable()),
             Word::PythonPath(None) => "$PACKAGE${PYTHONPATH:+:$PYTHONPATH}".to_owned(),
             Word::PythonPath(Some(then)) => format!("$PACKAGE:{then}"),
-        };
-        serializer.serialize_str(&text)
+            Word::SearchPath(folder) => format!("{}:$PATH", folder.shown()),
+        }
+    }
+}
+
+impl Serialize for Word {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.shown())
     }
 }

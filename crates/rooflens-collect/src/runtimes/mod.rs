@@ -3,6 +3,7 @@
 
 mod command;
 mod pytorch;
+mod tensorrt_llm;
 mod vllm;
 
 use std::fmt;
@@ -66,7 +67,8 @@ impl fmt::Debug for dyn Runtime {
 }
 
 /// Every runtime, in the order of lists.
-pub const ALL: &[&dyn Runtime] = &[&pytorch::Pytorch, &vllm::Vllm, &command::Command];
+pub const ALL: &[&dyn Runtime] =
+    &[&pytorch::Pytorch, &vllm::Vllm, &tensorrt_llm::TensorRtLlm, &command::Command];
 
 /// The runtime of a name.
 #[must_use]

@@ -10,7 +10,9 @@ use rooflens_compose::value::Node;
 
 pub use self::pipeline::{Ncu, Nsys, Pipeline, Samples, StaticAnalysis};
 pub use self::section::Section;
+use crate::environment::{Environment, Interpreter};
 use crate::error::{SettingsError, SettingsProblem};
+use crate::plan::{Root, Word};
 use crate::runtimes::{self, Runtime};
 
 /// What a run is made of.
@@ -64,6 +66,12 @@ pub struct Dataset {
 pub struct Hardware {
     /// Whose peaks numbers are held against; nothing where it is the device that is found.
     pub name: Option<String>,
+    /// Where the runtime puts the model, as torch names it.
+    pub device: String,
+    /// How many of them.
+    pub count: u64,
+    /// The power limit that the devices must enforce; nothing where any will do.
+    pub power_limit_w: Option<f64>,
 }
 
 /// The program that runs the model.
@@ -79,8 +87,27 @@ pub struct RuntimeSettings {
     pub timeout_s: Option<u64>,
     /// What it runs, in reports; nothing where that is the model's name.
     pub label: Option<String>,
+    /// The environment that Python runs in; nothing where the interpreter is named itself.
+    pub environment: Option<Environment>,
     /// What only this runtime has.
     pub own: Own,
+}
+
+impl RuntimeSettings {
+    /// How the workload's Python is started.
+    #[must_use]
+    pub fn interpreter(&self) -> Interpreter {
+        if let Some(environment) = &self.environment {
+            return environment.interpreter();
+        }
+        let python = &self.own.python;
+        // A path of the config stands from the project's folder; a bare name is looked for on `PATH`.
+        let python =
+            if python.contains('/') { Word::path(Root::Project, python) } else { Word::plain(python) };
+        let install =
+            std::iter::once(python.clone()).chain(["-m", "pip", "install"].map(Word::plain)).collect();
+        Interpreter { argv: vec![python], env: BTreeMap::new(), install }
+    }
 }
 
 /// What a runtime reads of its own keys.
@@ -197,9 +224,13 @@ fn model(mut keys: Section<'_>) -> Result<Model, SettingsError> {
 
 fn hardware(mut keys: Section<'_>) -> Result<Hardware, SettingsError> {
     let name = Some(keys.name("name")?).filter(|name| name != "auto");
-    keys.name("device")?;
-    keys.positive("count")?;
-    keys.finish().map(|()| Hardware { name })
+    let hardware = Hardware {
+        name,
+        device: keys.name("device")?,
+        count: keys.positive("count")?,
+        power_limit_w: keys.optional_positive_number("power_limit_w")?,
+    };
+    keys.finish().map(|()| hardware)
 }
 
 fn runtime(mut keys: Section<'_>) -> Result<RuntimeSettings, SettingsError> {
@@ -214,6 +245,7 @@ fn runtime(mut keys: Section<'_>) -> Result<RuntimeSettings, SettingsError> {
         env: keys.variables("env")?,
         timeout_s: keys.optional_positive("timeout_s")?,
         label: keys.optional_text("label")?,
+        environment: Environment::read(keys.optional_section("environment")?)?,
         own: runtime.read(&mut keys)?,
     };
     keys.finish().map(|()| settings)

@@ -154,7 +154,7 @@ fn sizes(keys: &mut Section<'_>) -> Result<StaticAnalysis, SettingsError> {
 }
 
 fn torch_profiler(keys: &mut Section<'_>) -> Result<(), SettingsError> {
-    keys.choices("activities", &["cpu", "cuda"])?;
+    keys.choices("activities", &["cpu", "cuda", "xpu", "hpu", "mtia"])?;
     for flag in
         ["record_shapes", "profile_memory", "with_stack", "with_modules", "with_flops", "allocator_snapshot"]
     {

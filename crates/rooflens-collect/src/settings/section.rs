@@ -106,6 +106,16 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// A number above 0, where there is one.
+    pub fn optional_positive_number(&mut self, key: &str) -> Read<Option<f64>> {
+        match self.optional_number(key)? {
+            Some(number) if number <= 0.0 => {
+                Err(wrong(&self.key(key), self.required(key)?, "a number above 0"))
+            }
+            number => Ok(number),
+        }
+    }
+
     /// One of some words.
     pub fn choice(&mut self, key: &str, known: &[&'static str]) -> Read<String> {
         let node = self.required(key)?;

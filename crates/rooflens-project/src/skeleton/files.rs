@@ -94,6 +94,7 @@ const FILES: &[File] = &[
     file!("conf/profiling/torch.yaml"),
     file!("conf/runtime/command.yaml"),
     file!("conf/runtime/pytorch.yaml"),
+    file!("conf/runtime/tensorrtllm.yaml"),
     file!("conf/runtime/vllm.yaml"),
     file!("datasets/.gitignore"),
     file!("datasets/README.md"),

@@ -68,6 +68,12 @@ impl SampledDevice {
         Subject { source, device: Some(self.index), name: self.name.clone(), uuid: self.uuid.clone() }
     }
 
+    /// The power limit that holds now, in watts; or why it is not known.
+    pub(super) fn power_limit_w(&self) -> Result<f64, String> {
+        let limit = self.device.enforced_power_limit().map_err(|error| error.to_string())?;
+        Ok(f64::from(limit) / 1000.0)
+    }
+
     /// Adds a row, unless the device is gone.
     pub(super) fn sample(&mut self, moment: &Moment, rows: &mut Counters, watched: &Watched, notes: &Notes) {
         if self.lost {

@@ -63,6 +63,21 @@ impl NvmlSource {
     }
 }
 
+/// A device's index and name, and the power limit that it enforces, in watts; or why that is not known.
+pub type PowerLimit = (i32, String, Result<f64, String>);
+
+impl NvmlSource {
+    /// The power limit of each device.
+    #[must_use]
+    pub fn power_limits(&self) -> Vec<PowerLimit> {
+        let limit = |device: &SampledDevice| {
+            let subject = device.subject();
+            Some((subject.device?, subject.name, device.power_limit_w()))
+        };
+        self.devices.iter().filter_map(limit).collect()
+    }
+}
+
 impl Source for NvmlSource {
     fn name(&self) -> &'static str {
         "nvml"

@@ -19,6 +19,7 @@ const LIKE: &[&str] = &[
     "driver",
     "cuda_driver",
     "hip_driver",
+    "power_limit",
     "architecture",
     "parameters",
     "dataset",

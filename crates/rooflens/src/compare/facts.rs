@@ -1,6 +1,6 @@
 //! What a run says of itself and of its machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rooflens_schema::RunDir;
@@ -29,7 +29,7 @@ const TOLD: &[(&str, &str, &str)] = &[
     ("batch_size", "dataset", "batch_size"),
 ];
 /// Libraries whose versions change times.
-pub const LIBRARIES: &[&str] = &["torch", "transformers", "vllm", "triton", "flash-attn"];
+pub const LIBRARIES: &[&str] = &["torch", "transformers", "vllm", "tensorrt-llm", "triton", "flash-attn"];
 /// Properties of a trace that are facts.
 const PROPERTIES: &[(&str, &str)] = &[
     ("cuda_driver_version", "cuda_driver"),
@@ -82,6 +82,9 @@ pub fn of_run(run: &RunDir, rows: &Rows, facts: &mut Facts) {
     for (fact, value) in of_machine.into_iter().filter(|(_, value)| !value.is_null()) {
         facts.insert(fact, plain(value));
     }
+    if let Some(limits) = power_limits(&environment) {
+        facts.insert("power_limit", limits);
+    }
     let first = rows.requests.iter().find(|row| row.kind == "measured").map(|row| row.round);
     let round = || rows.requests.iter().filter(|row| row.kind == "measured" && Some(row.round) == first);
     if first.is_some() {
@@ -96,6 +99,14 @@ pub fn of_run(run: &RunDir, rows: &Rows, facts: &mut Facts) {
             facts.insert(fact, fingerprint(rows.iter().map(|row| row[field].to_string())));
         }
     }
+}
+
+/// The power limits of the devices, each once.
+fn power_limits(environment: &Json) -> Option<String> {
+    let devices = environment["gpus"].as_array()?;
+    let limits: BTreeSet<String> =
+        devices.iter().filter_map(|gpu| Some(format!("{} W", gpu["power_limit_w"].as_f64()?))).collect();
+    (!limits.is_empty()).then(|| limits.into_iter().collect::<Vec<String>>().join(", "))
 }
 
 /// Tells texts apart: FNV-1a, so that it is the same on every machine.
@@ -117,6 +128,17 @@ mod tests {
         assert_eq!(of(&["[1,2]"]), of(&["[1,2]"]));
         assert_ne!(of(&["[1,2]"]), of(&["[1,3]"]));
         assert_eq!(of(&["x"]).len(), 8);
+    }
+
+    #[test]
+    fn parity_017_power_limits_are_circumstances() {
+        let gpus = |limits: &[Option<f64>]| {
+            let gpu = |limit: &Option<f64>| serde_json::json!({ "power_limit_w": limit });
+            power_limits(&serde_json::json!({ "gpus": limits.iter().map(gpu).collect::<Vec<Json>>() }))
+        };
+        assert_eq!(gpus(&[Some(700.0), Some(700.0)]).as_deref(), Some("700 W"));
+        assert_eq!(gpus(&[Some(450.5), None]).as_deref(), Some("450.5 W"));
+        assert_eq!((gpus(&[None]), power_limits(&Json::Null)), (None, None));
     }
 
     #[test]

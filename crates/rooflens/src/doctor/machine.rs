@@ -1,8 +1,10 @@
 //! The machine as checks see it. Tests give another root.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::plan::Word;
 use rooflens_report::TerminalOptions;
 
 use crate::console::Console;
@@ -15,10 +17,8 @@ pub struct Machine {
     pub root: PathBuf,
     /// Folders of programs.
     pub path: Vec<PathBuf>,
-    /// The interpreter that runs would use, as it is called.
-    pub python: String,
-    /// Who names that interpreter.
-    pub python_by: &'static str,
+    /// The interpreter that runs would use.
+    pub python: Python,
     /// Where runs go, or the nearest folder above it that is there.
     pub folder: PathBuf,
     /// The NVML library instead of the driver's own.
@@ -31,13 +31,58 @@ pub struct Machine {
     pub deep: bool,
 }
 
+/// The interpreter that runs would use.
+pub struct Python {
+    /// The program and its arguments, up to those of Python itself.
+    pub argv: Vec<String>,
+    /// Environment variables that it needs.
+    pub env: Vec<(String, OsString)>,
+    /// Who names it.
+    pub by: String,
+    /// The words before a package that shall be installed into it; none: those of pip.
+    pub install: Option<String>,
+    /// Why its environment cannot be used, and what helps.
+    pub problem: Option<(String, String)>,
+}
+
+impl Python {
+    fn named(program: &str, by: &str) -> Self {
+        let argv = vec![program.to_owned()];
+        Python { argv, env: Vec::new(), by: by.to_owned(), install: None, problem: None }
+    }
+
+    /// That of the project's config.
+    fn of_project() -> Option<Self> {
+        let (settings, places) = run::project_settings()?;
+        let interpreter = settings.runtime.interpreter();
+        let text = |word: &Word| word.resolve(&places).to_string_lossy().into_owned();
+        let environment = settings.runtime.environment.as_ref();
+        let by = match environment {
+            None => "the project's config".to_owned(),
+            Some(environment) => {
+                let name = environment.name.as_ref().map_or(String::new(), |name| format!(" {name}"));
+                format!("the project's config: the {} environment{name}", environment.kind_name())
+            }
+        };
+        let problem = environment.and_then(|environment| environment.check(&places).err());
+        Some(Python {
+            argv: interpreter.argv.iter().map(text).collect(),
+            env: interpreter.env.iter().map(|(name, word)| (name.clone(), word.resolve(&places))).collect(),
+            by,
+            install: environment
+                .map(|_| interpreter.install.iter().map(text).collect::<Vec<String>>().join(" ")),
+            problem: problem.map(|error| (error.to_string(), error.hint())),
+        })
+    }
+}
+
 impl Machine {
     /// This one. `python` is the interpreter that the user names.
     pub fn here(console: &Console, python: Option<&str>, deep: bool) -> Self {
-        let by_config = || run::interpreter().map(|python| (python, "the project's config"));
-        let told = python.map(|python| (python.to_owned(), "--python"));
-        let (python, python_by) =
-            told.or_else(by_config).unwrap_or_else(|| ("python3".to_owned(), "nobody: it is the usual one"));
+        let told = python.map(|python| Python::named(python, "--python"));
+        let python = told
+            .or_else(Python::of_project)
+            .unwrap_or_else(|| Python::named("python3", "nobody: it is the usual one"));
         let project = project::around(Path::new("."));
         let runs = project.as_ref().map(|project| project.join("runs")).filter(|runs| runs.is_dir());
         Machine {
@@ -46,7 +91,6 @@ impl Machine {
                 .map(|path| std::env::split_paths(&path).collect())
                 .unwrap_or_default(),
             python,
-            python_by,
             folder: runs
                 .or(project)
                 .or_else(|| std::env::current_dir().ok())
@@ -91,8 +135,7 @@ impl Machine {
         Machine {
             root: root.to_owned(),
             path: vec![root.join("bin")],
-            python: "python3".to_owned(),
-            python_by: "nobody",
+            python: Python::named("python3", "nobody"),
             folder: root.to_owned(),
             nvml: Some(root.join("libnvidia-ml.so.1")),
             screen: TerminalOptions::default(),

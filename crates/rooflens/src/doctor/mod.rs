@@ -13,7 +13,7 @@ mod room;
 
 use serde::Serialize;
 
-pub use self::machine::Machine;
+pub use self::machine::{Machine, Python};
 
 /// How a thing stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

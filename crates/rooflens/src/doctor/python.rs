@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rooflens_collect::ask;
+use rooflens_collect::ask_with;
 use serde_json::Value as Json;
 
-use super::{Check, Machine};
+use super::{Check, Machine, Python};
 
 /// An interpreter starts within this on a slow disk.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -16,7 +16,7 @@ const DEEP_PATIENCE: Duration = Duration::from_secs(180);
 
 /// One line of JSON: versions by the records of packages.
 const VERSIONS: &str = "\
-import json, platform
+import json, platform, sys
 from importlib import metadata
 def version(name):
     try:
@@ -24,14 +24,21 @@ def version(name):
     except metadata.PackageNotFoundError:
         return None
 names = ('torch', 'transformers', 'vllm')
-print(json.dumps({'python': platform.python_version(), **{name: version(name) for name in names}}))";
+told = {'python': platform.python_version(), 'executable': sys.executable}
+print(json.dumps({**told, **{name: version(name) for name in names}}))";
 
-/// What torch itself finds.
-const CUDA: &str = "\
+/// The devices that torch itself finds: those of CUDA and ROCm, and whichever accelerator it was built for.
+const DEVICES: &str = "\
 import json, torch
-there = torch.cuda.is_available()
-print(json.dumps({'built': torch.version.cuda or torch.version.hip, 'there': there,
- 'name': torch.cuda.get_device_name() if there else None}))";
+def names(kind, module):
+    if not (hasattr(module, 'is_available') and module.is_available()):
+        return []
+    name = getattr(module, 'get_device_name', lambda _index: kind)
+    count = module.device_count() if hasattr(module, 'device_count') else 1
+    return [f'{kind}:{index} {name(index)}' for index in range(count)]
+kinds = ('cuda', 'xpu', 'mps', 'hpu', 'npu')
+found = [told for kind in kinds for told in names(kind, getattr(torch, kind, None))]
+print(json.dumps({'built': torch.version.cuda or torch.version.hip, 'devices': found}))";
 
 /// Oldest version that the package of Rooflens runs with.
 const OLDEST: (u32, u32) = (3, 9);
@@ -40,41 +47,54 @@ const PACKAGES: &[(&str, &str)] =
     &[("torch", "runs with PyTorch"), ("transformers", "runs with PyTorch"), ("vllm", "runs with vLLM")];
 
 pub fn checks(machine: &Machine) -> Vec<Check> {
+    let given = &machine.python;
+    if let Some((found, hint)) = &given.problem {
+        return without(Check::missing("python", found, hint));
+    }
     let Some(path) = interpreter(machine) else {
-        let found = format!("there is no program {:?}, which {} names", machine.python, machine.python_by);
+        let program = given.argv.first().map_or("", String::as_str);
+        let found = format!("there is no program {program:?}, which {} names", given.by);
         let hint = "install Python 3.9 or later, or name it: runtime.python=PATH; reading traces needs none";
-        return std::iter::once(Check::missing("python", found, hint).needed("runs"))
-            .chain(PACKAGES.iter().map(|(name, needed)| not_asked(name, needed)))
-            .collect();
+        return without(Check::missing("python", found, hint));
     };
-    match ask(&path, &["-c", VERSIONS], PATIENCE).and_then(|answer| parsed(&answer)) {
+    match asked(given, &path, VERSIONS, PATIENCE) {
         Ok(told) => {
             let mut checks = vec![python(machine, &path, &told)];
-            checks.extend(PACKAGES.iter().map(|(name, needed)| package(&path, name, needed, &told)));
+            let install =
+                given.install.clone().unwrap_or_else(|| format!("{} -m pip install", path.display()));
+            checks.extend(PACKAGES.iter().map(|(name, needed)| package(&install, name, needed, &told)));
             if machine.deep && told["torch"].is_string() {
-                checks.push(cuda(&path));
+                checks.push(devices(given, &path, &install));
             }
             checks
         }
         Err(why) => {
-            let broken = Check::warning(
-                "python",
-                format!("{} {why}", path.display()),
-                format!("{} --version", path.display()),
-            );
-            std::iter::once(broken.needed("runs"))
-                .chain(PACKAGES.iter().map(|(name, needed)| not_asked(name, needed)))
-                .collect()
+            let hint = format!("{} --version", path.display());
+            without(Check::warning("python", format!("{} {why}", path.display()), hint))
         }
     }
 }
 
+/// An interpreter that cannot be asked for its packages.
+fn without(python: Check) -> Vec<Check> {
+    let packages = PACKAGES.iter().map(|(name, needed)| not_asked(name, needed));
+    std::iter::once(python.needed("runs")).chain(packages).collect()
+}
+
 fn interpreter(machine: &Machine) -> Option<PathBuf> {
-    let given = Path::new(&machine.python);
+    let program = machine.python.argv.first()?;
+    let given = Path::new(program);
     if given.components().count() > 1 {
         return Some(given.to_owned()).filter(|path| path.is_file());
     }
-    machine.program(&machine.python, &[])
+    machine.program(program, &[])
+}
+
+/// What a script prints, in the interpreter's environment.
+fn asked(given: &Python, path: &Path, script: &str, patience: Duration) -> Result<Json, String> {
+    let before = given.argv.iter().skip(1).map(String::as_str);
+    let args: Vec<&str> = before.chain(["-c", script]).collect();
+    ask_with(path, &args, &given.env, patience).and_then(|answer| parsed(&answer))
 }
 
 fn parsed(answer: &str) -> Result<Json, String> {
@@ -93,7 +113,8 @@ fn not_asked(name: &'static str, needed: &'static str) -> Check {
 
 fn python(machine: &Machine, path: &Path, told: &Json) -> Check {
     let version = told["python"].as_str().unwrap_or("of unknown version");
-    let found = format!("{version}, {}, named by {}", path.display(), machine.python_by);
+    let path = told["executable"].as_str().map_or_else(|| path.display().to_string(), str::to_owned);
+    let found = format!("{version}, {path}, named by {}", machine.python.by);
     let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
     let is_new = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= OLDEST;
     let check = match is_new {
@@ -103,43 +124,41 @@ fn python(machine: &Machine, path: &Path, told: &Json) -> Check {
     check.needed("runs")
 }
 
-fn package(path: &Path, name: &'static str, needed: &'static str, told: &Json) -> Check {
+fn package(install: &str, name: &'static str, needed: &'static str, told: &Json) -> Check {
     let check = match told[name].as_str() {
         Some(version) => Check::ok(name, version),
         None => {
-            let hint = format!(
-                "{} -m pip install {name}; or another interpreter: runtime.python=PATH",
-                path.display()
-            );
+            let hint = format!("{install} {name}; or another interpreter: runtime.python=PATH");
             Check::missing(name, "not installed beside it", hint)
         }
     };
     check.needed(needed)
 }
 
-fn cuda(path: &Path) -> Check {
+fn devices(given: &Python, path: &Path, install: &str) -> Check {
     let (name, needed) = ("torch devices", "runs on a device");
-    let check = match ask(path, &["-c", CUDA], DEEP_PATIENCE).and_then(|answer| parsed(&answer)) {
-        Ok(told) => match (told["there"].as_bool(), told["name"].as_str(), told["built"].as_str()) {
-            (Some(true), device, _) => Check::ok(name, device.unwrap_or("usable")),
-            (_, _, Some(built)) => Check::missing(
-                name,
-                format!("none can be used, though torch was built for {built}"),
-                "the lines about nvidia tell what lacks; until then runs go to the CPU",
-            ),
-            _ => Check::missing(
-                name,
-                "torch was built for CPUs alone",
-                format!(
-                    "{} -m pip install torch --index-url https://download.pytorch.org/whl/cu128",
-                    path.display()
+    let check = match asked(given, path, DEVICES, DEEP_PATIENCE) {
+        Ok(told) => {
+            let found: Vec<&str> =
+                told["devices"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+            match (found.as_slice(), told["built"].as_str()) {
+                ([], Some(built)) => Check::missing(
+                    name,
+                    format!("none can be used, though torch was built for {built}"),
+                    "the lines about nvidia tell what lacks; until then runs go to the CPU",
                 ),
-            ),
-        },
+                ([], None) => Check::missing(
+                    name,
+                    "torch was built for CPUs alone",
+                    format!("{install} torch --index-url https://download.pytorch.org/whl/cu128"),
+                ),
+                (found, _) => Check::ok(name, found.join(", ")),
+            }
+        }
         Err(why) => Check::warning(
             name,
             format!("import torch {why}"),
-            format!("{} -c 'import torch'", path.display()),
+            format!("{} -c 'import torch'", given.argv.join(" ")),
         ),
     };
     check.needed(needed)
@@ -177,7 +196,7 @@ mod tests {
     #[test]
     fn torch_is_asked_only_where_that_is_wished() {
         let folder = tempfile::tempdir().unwrap();
-        let script = r#"case "$2" in *torch.cuda*) echo '{"built":"13.0","there":false,"name":null}';; *) echo '{"python":"3.11.7","torch":"2.9.0"}';; esac"#;
+        let script = r#"case "$2" in *torch.version*) echo '{"built":"13.0","devices":[]}';; *) echo '{"python":"3.11.7","torch":"2.9.0"}';; esac"#;
         let mut machine = Machine::at(folder.path());
         machine.script("/bin/python3", script);
         assert_eq!(told(&machine).len(), 4);

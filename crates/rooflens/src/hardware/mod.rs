@@ -6,6 +6,7 @@ mod error;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::environment::Interpreter;
 use rooflens_collect::execute::{Executor, Processes, find_program};
 use rooflens_collect::package as python;
 use rooflens_collect::plan::{Command, Places, Root, Stage, Step, Word, Work};
@@ -21,7 +22,7 @@ use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::Presses;
-use crate::run::{Follower, interpreter};
+use crate::run::{Follower, project_settings};
 use crate::shell::word;
 use crate::table::aligned;
 use crate::{output, project, saved};
@@ -101,28 +102,39 @@ fn file_name(name: &str) -> String {
     if words.is_empty() { "device".to_owned() } else { words.join("-") }
 }
 
-fn step(wish: &Wish) -> Step {
+/// The interpreter that the user names, that of the project's config, or the usual one.
+fn interpreter(wish: &Wish) -> Interpreter {
     let program = match &wish.python {
         Some(python) if python.contains('/') => {
             Word::plain(std::path::absolute(python).unwrap_or_default().to_string_lossy())
         }
         Some(python) => Word::plain(python),
-        None => Word::plain(interpreter().unwrap_or_else(|| "python3".to_owned())),
+        None => match project_settings() {
+            Some((settings, _)) => return settings.runtime.interpreter(),
+            None => Word::plain("python3"),
+        },
     };
+    let install = std::iter::once(program.clone()).chain(["-m", "pip", "install"].map(Word::plain)).collect();
+    Interpreter { argv: vec![program], env: BTreeMap::new(), install }
+}
+
+fn step(wish: &Wish) -> Step {
+    let interpreter = interpreter(wish);
     let seconds = wish.seconds.to_string();
     let words = ["-m", "rooflens.peaks", "--device", &wish.device, "--seconds", &seconds];
+    let mut env = interpreter.env;
+    env.insert("PYTHONPATH".to_owned(), Word::PythonPath(None));
+    env.insert("PYTHONUNBUFFERED".to_owned(), Word::plain("1"));
     let command = Command {
-        argv: std::iter::once(program).chain(words.map(Word::plain)).collect(),
-        env: BTreeMap::from([
-            ("PYTHONPATH".to_owned(), Word::PythonPath(None)),
-            ("PYTHONUNBUFFERED".to_owned(), Word::plain("1")),
-        ]),
+        argv: interpreter.argv.into_iter().chain(words.map(Word::plain)).collect(),
+        env,
         cwd: Word::In(Root::Project, String::new()),
         writes: Vec::new(),
         expects: Vec::new(),
         // Loading torch may take a minute, and the largest multiplication longer than its share.
         timeout_s: Some(180 + 10 * wish.seconds),
         packages: vec!["torch".to_owned()],
+        install: interpreter.install,
     };
     Step {
         name: STEP.to_owned(),

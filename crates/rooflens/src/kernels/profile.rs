@@ -153,6 +153,7 @@ fn command(argv: Vec<Word>) -> Command {
         expects: vec![REPORT.to_owned()],
         timeout_s: None,
         packages: Vec::new(),
+        install: Vec::new(),
     }
 }
 

@@ -11,6 +11,7 @@ use rooflens_schema::{Note, RunDir, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::files;
 use super::job::PLAN;
 use super::join::{self, Joined};
 use super::metrics::{self, Measured, Rows};
@@ -40,6 +41,9 @@ pub struct RunDocument {
     pub memory: Option<Json>,
     /// The CUDA allocator's account by step, from `memory_stats.json`; null where no step left one.
     pub allocator: Option<Vec<PassAllocator>>,
+    /// The power limit that the devices enforced, where the config asks for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_limit_w: Option<f64>,
     /// How the steps ended.
     pub steps: Vec<StepFacts>,
     /// The numbers of the pass without profilers; null where none was run.
@@ -137,6 +141,7 @@ impl RunDocument {
             dataset: told("dataset"),
             memory: told("memory"),
             allocator,
+            power_limit_w: files::settings(run).and_then(|settings| settings.hardware.power_limit_w),
             steps,
             measured: was_run.then(|| metrics::measured(rows)),
             sampled: sampled.ok(),

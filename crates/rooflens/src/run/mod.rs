@@ -12,6 +12,7 @@ mod join;
 mod launch;
 pub mod metrics;
 mod page;
+mod power;
 mod reserve;
 mod sampling;
 mod static_cost;
@@ -20,7 +21,8 @@ mod sweep;
 mod variant;
 
 use rooflens_collect::execute::Processes;
-use rooflens_collect::package as python;
+use rooflens_collect::plan::Places;
+use rooflens_collect::{Settings, package as python};
 
 pub use self::document::{RunDocument, describe, rewrite};
 pub use self::files::{rewrite as rewrite_files, settings};
@@ -56,8 +58,8 @@ pub struct Question {
 /// How a shell gets the folder of the Python package.
 const PACKAGE: &str = "rooflens run --python-package";
 
-/// The interpreter that the config of the project around here names; nothing where there is none.
-pub fn interpreter() -> Option<String> {
+/// The settings of the project around here, and where things are; nothing where there is no such project.
+pub fn project_settings() -> Option<(Settings, Places)> {
     let question = Question {
         config_dir: None,
         config_name: "config".to_owned(),
@@ -68,9 +70,8 @@ pub fn interpreter() -> Option<String> {
     };
     let quiet = Console { verbosity: Verbosity::Quiet, color: Color::Never };
     let planned = launch::plan(&question, &quiet).ok()?;
-    let job = planned.jobs.first()?;
-    let (_, command) = job.plan.commands().next()?;
-    Some(command.argv.first()?.resolve(&job.places).to_string_lossy().into_owned())
+    let job = planned.jobs.into_iter().next()?;
+    Some((job.settings, job.places))
 }
 
 /// Unpacks the Python package and prints where.

@@ -12,6 +12,7 @@ use rooflens_collect::package as python;
 use super::Question;
 use super::job;
 use super::launch::{self, Planned};
+use super::power;
 use crate::config::folders;
 use crate::console::{Console, Verbosity};
 use crate::error::CliError;
@@ -62,6 +63,13 @@ fn folders_of(planned: &Planned) -> BTreeSet<&Path> {
 fn prepare(planned: &Planned, question: &Question) -> Result<(), CliError> {
     let mut starts_any = false;
     for job in &planned.jobs {
+        let settings = &job.settings;
+        if let Some(environment) = &settings.runtime.environment {
+            environment.check(&job.places)?;
+        }
+        if job.plan.commands().next().is_some() {
+            power::check(settings)?;
+        }
         for (_, command) in job.plan.commands() {
             find_program(command, &job.places)?;
             starts_any = true;

@@ -10,35 +10,33 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, Iterator, Optional
 
+from rooflens import devices
 from rooflens.workload.events import SCHEMA, Events
 from rooflens.workload.spec import Spec
 
 NO_GPU = "the model is on the CPU, where torch keeps no such account"
 
 
+def no_account(device: Any) -> str:
+    return NO_GPU if device.type == "cpu" else f"torch keeps no such account of {device.type} devices"
+
+
+
 def now(device: Any) -> Dict[str, Any]:
     """The fields of a `memory` event, but for when."""
-    is_gpu = device.type == "cuda"
+    told = device_bytes(device)
     return {
-        "device": device_bytes(device) if is_gpu else None,
-        "device_reason": None if is_gpu else NO_GPU,
+        "device": told,
+        "device_reason": None if told is not None else no_account(device),
         "host_rss_bytes": host_rss_bytes(),
         "host_peak_rss_bytes": host_peak_rss_bytes(),
     }
 
 
-def device_bytes(device: Any) -> Dict[str, int]:
+def device_bytes(device: Any) -> Optional[Dict[str, Optional[int]]]:
     import torch
 
-    free, total = torch.cuda.mem_get_info(device)
-    return {
-        "allocated_bytes": torch.cuda.memory_allocated(device),
-        "peak_allocated_bytes": torch.cuda.max_memory_allocated(device),
-        "reserved_bytes": torch.cuda.memory_reserved(device),
-        "peak_reserved_bytes": torch.cuda.max_memory_reserved(device),
-        "free_bytes": free,
-        "total_bytes": total,
-    }
+    return devices.memory(torch, device)
 
 
 def host_rss_bytes() -> Optional[int]:
@@ -54,6 +52,10 @@ def host_peak_rss_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024  # kibibytes, but on macOS
 
 
+def no_snapshot(device: Any) -> str:
+    return NO_GPU if device.type == "cpu" else f"torch records allocations of CUDA devices, not of {device.type}"
+
+
 @contextlib.contextmanager
 def history(spec: Spec, device: Any, events: Events) -> Iterator[None]:
     """Records allocations while it lasts, if the torch_profiler pass asks for them."""
@@ -62,7 +64,7 @@ def history(spec: Spec, device: Any, events: Events) -> Iterator[None]:
         yield
         return
     if device.type != "cuda":
-        events.note("info", "no_allocator_snapshot", f"memory_snapshot.pickle is not written: {NO_GPU}")
+        events.note("info", "no_allocator_snapshot", f"memory_snapshot.pickle is not written: {no_snapshot(device)}")
         yield
         return
     import torch
@@ -80,10 +82,11 @@ def history(spec: Spec, device: Any, events: Events) -> Iterator[None]:
 
 def write(spec: Spec, device: Any, events: Events) -> None:
     record: Dict[str, Any] = {"schema": SCHEMA, **now(device), "memory_stats": None}
-    if device.type == "cuda":
-        import torch
+    import torch
 
-        record["memory_stats"] = torch.cuda.memory_stats(device)
+    stats = getattr(getattr(torch, device.type, None), "memory_stats", None)
+    if stats is not None and device.type != "cpu":
+        record["memory_stats"] = stats(device)
     path = spec.output / "memory_stats.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     events.file(path, "memory_stats")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, List, Optional
 
-from rooflens import processor
+from rooflens import devices
 from rooflens.runtimes.pytorch import weights
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import Events
@@ -44,7 +44,7 @@ def load(spec: Spec, events: Events) -> Loaded:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()  # events tell what is going on
-    device = pick_device(spec.text("runtime.device"), torch)
+    device = devices.pick(spec.text("runtime.device"), torch)
     events.emit("loading", what="model", path=str(folder))
     config = read_config(spec, folder)
     dtype = pick_dtype(spec.choice("model.dtype", ("auto", *DTYPES)), config)
@@ -72,19 +72,6 @@ def load(spec: Spec, events: Events) -> Loaded:
     )
     tell(spec, events, loaded, folder, source, time.monotonic_ns() - began_ns)
     return loaded
-
-
-def pick_device(name: str, torch: Any) -> Any:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name != "cpu" and name.split(":")[0] != "cuda":
-        raise WorkloadError(f"runtime.device is {name!r}, which is not known", "one of: auto, cpu, cuda, cuda:N")
-    device = torch.device(name)
-    if device.type == "cuda":
-        if not torch.cuda.is_available():
-            raise WorkloadError("runtime.device asks for a GPU that torch cannot see", "rooflens doctor")
-        torch.cuda.set_device(device)
-    return device
 
 
 def read_config(spec: Spec, folder: Path) -> Any:
@@ -148,7 +135,6 @@ def tell(spec: Spec, events: Events, loaded: Loaded, folder: Path, source: str, 
     model, config = loaded.model, loaded.model.config
     text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
     parameters = list(model.parameters())
-    is_gpu = loaded.device.type == "cuda"
     events.emit(
         "model",
         name=spec.text("model.name"),
@@ -159,7 +145,7 @@ def tell(spec: Spec, events: Events, loaded: Loaded, folder: Path, source: str, 
         parameter_bytes=sum(p.numel() * p.element_size() for p in parameters),
         dtype=str(model.dtype).replace("torch.", ""),
         device=str(loaded.device),
-        device_name=torch.cuda.get_device_name(loaded.device) if is_gpu else processor.name(),
+        device_name=devices.name(torch, loaded.device),
         layers=getattr(text_config, "num_hidden_layers", None),
         attention=getattr(text_config, "_attn_implementation", None),
         compile=loaded.compiled,

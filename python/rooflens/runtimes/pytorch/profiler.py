@@ -50,16 +50,24 @@ def profiled(spec: Spec, events: Events, loaded: Loaded, ranges: Ranges) -> Iter
         write(session, spec, events, options["with_flops"])
 
 
+# What may be named: those of torch.profiler. `cuda` stands for any accelerator; others are left out where the model
+# is on another kind of device.
+ACTIVITIES = ("cpu", "cuda", "xpu", "hpu", "mtia")
+
+
 def pick_activities(spec: Spec, loaded: Loaded) -> List[Any]:
     from torch.profiler import ProfilerActivity
 
     names = spec.get("pipeline.torch_profiler.activities", ["cpu", "cuda"])
-    unknown = set(names) - {"cpu", "cuda"}
-    if unknown or not names:
-        raise WorkloadError(f"pipeline.torch_profiler.activities is {names}", "some of: cpu, cuda")
+    if set(names) - set(ACTIVITIES) or not names:
+        raise WorkloadError(
+            f"pipeline.torch_profiler.activities is {names}", f"some of: {', '.join(ACTIVITIES)}"
+        )
     picked = [ProfilerActivity.CPU] if "cpu" in names else []
-    if "cuda" in names and loaded.device.type == "cuda":
-        picked.append(ProfilerActivity.CUDA)
+    kind = loaded.device.type
+    # Older versions of torch do not have every one of them.
+    if kind != "cpu" and ("cuda" in names or kind in names) and hasattr(ProfilerActivity, kind.upper()):
+        picked.append(getattr(ProfilerActivity, kind.upper()))
     return picked or [ProfilerActivity.CPU]
 
 

@@ -9,15 +9,8 @@ from pathlib import Path
 from typing import Any, Dict, Optional
 
 from rooflens import processor
-from rooflens.runtimes.pytorch import weights
-from rooflens.runtimes.pytorch.model import (
-    DTYPES,
-    is_multimodal,
-    load_processor,
-    load_tokenizer,
-    pick_dtype,
-    read_config,
-)
+from rooflens.runtimes import engines
+from rooflens.runtimes.pytorch.model import is_multimodal, load_processor, load_tokenizer
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import Events
 from rooflens.workload.spec import Spec
@@ -46,9 +39,7 @@ class Loaded:
 
 def load(spec: Spec, events: Events) -> Loaded:
     began_ns = time.monotonic_ns()
-    folder = spec.path("model.path")
-    if not (folder / "config.json").is_file():
-        raise WorkloadError(f"model.path has no config.json: {folder}", "rooflens assets status")
+    folder = engines.folder_of_model(spec)
     for key, value in ENVIRONMENT.items():
         os.environ.setdefault(key, value)
     events.emit("loading", what="libraries", path=None)
@@ -56,26 +47,18 @@ def load(spec: Spec, events: Events) -> Loaded:
     from vllm.engine.arg_utils import EngineArgs
     from vllm.v1.engine.llm_engine import LLMEngine
 
-    config = read_config(spec, folder)
-    dtype = pick_dtype(spec.choice("model.dtype", ("auto", *DTYPES)), config)
+    made = engines.checkpoint(spec, events, folder)
     trust = spec.flag("model.trust_remote_code", False)
-    source = weights.source(spec, folder)
-    where = folder
-    if source == "random":
-        events.emit("loading", what="random weights", path=str(spec.cache))
-        where = weights.checkpoint(
-            folder, config, dtype, spec.count("seed", 0, least=0), {"trust_remote_code": trust}, spec.cache
-        )
-    events.emit("loading", what="engine", path=str(where))
-    arguments = engine_arguments(spec, where, dtype, EngineArgs)
+    events.emit("loading", what="engine", path=str(made.where))
+    arguments = engine_arguments(spec, made.where, made.dtype, EngineArgs)
     engine = LLMEngine.from_engine_args(EngineArgs(**arguments))
     device = torch.device(getattr(engine.vllm_config.device_config, "device_type", "cpu"))
     if device.type not in ("cpu", "cuda"):
         device = torch.device("cpu")  # the host's memory is all that can be told
     loaded = Loaded(engine, load_tokenizer(folder, trust), None, device)
-    if is_multimodal(config):
+    if is_multimodal(made.config):
         loaded.processor = load_processor(folder, trust)
-    tell(spec, events, loaded, folder, where, source, time.monotonic_ns() - began_ns)
+    tell(spec, events, loaded, made, time.monotonic_ns() - began_ns)
     return loaded
 
 
@@ -148,19 +131,17 @@ def profiler_arguments(spec: Spec, known: Any) -> Dict[str, Any]:
     return {"profiler_config": ProfilerConfig(**{key: value for key, value in wanted.items() if key in fields})}
 
 
-def tell(
-    spec: Spec, events: Events, loaded: Loaded, folder: Path, where: Path, source: str, load_ns: int
-) -> None:
+def tell(spec: Spec, events: Events, loaded: Loaded, made: engines.Checkpoint, load_ns: int) -> None:
     import torch
 
     config = loaded.engine.vllm_config.model_config
     is_gpu = loaded.device.type == "cuda"
-    parameters, parameter_bytes = count_parameters(where)
+    parameters, parameter_bytes = engines.count_parameters(made.where)
     events.emit(
         "model",
         name=spec.text("model.name"),
-        path=str(folder),
-        config_path=str(folder / "config.json"),
+        path=str(made.folder),
+        config_path=str(made.folder / "config.json"),
         architecture=(getattr(config.hf_config, "architectures", None) or [None])[0],
         parameters=parameters,
         parameter_bytes=parameter_bytes,
@@ -170,25 +151,8 @@ def tell(
         layers=getattr(config.hf_text_config, "num_hidden_layers", None),
         attention=None,
         compile=not spec.flag("runtime.enforce_eager", False),
-        weights=source,
-        seed=spec.count("seed", 0, least=0) if source == "random" else None,
+        weights=made.source,
+        seed=spec.count("seed", 0, least=0) if made.source == "random" else None,
         load_ns=load_ns,
     )
 
-
-def count_parameters(folder: Path) -> Any:
-    """Of the checkpoint, by the headers of its files; null where it has none that can be read."""
-    from safetensors import safe_open
-
-    count = size = 0
-    files = sorted(folder.glob("*.safetensors"))
-    for file in files:
-        with safe_open(file, "pt") as opened:
-            for name in opened.keys():
-                view = opened.get_slice(name)
-                numbers = 1
-                for length in view.get_shape():
-                    numbers *= length
-                count += numbers
-        size += file.stat().st_size
-    return (count, size) if files else (None, None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-from rooflens.runtimes.pytorch.inputs import chat_text, is_chat, open_picture, picture_prompt
+from rooflens.runtimes.engines import token_ids
+from rooflens.runtimes.pytorch.inputs import open_picture, picture_prompt
 from rooflens.runtimes.vllm.engine import Loaded
 from rooflens.workload.dataset import Sample
 from rooflens.workload.errors import WorkloadError
@@ -23,10 +24,7 @@ def prepare(spec: Spec, loaded: Loaded, sample: Sample) -> Dict[str, Any]:
         # vLLM puts the picture's tokens in itself.
         text = picture_prompt(loaded.processor, sample.text)
         return {"prompt": text, "multi_modal_data": {"image": open_picture(sample)}}
-    if is_chat(spec, sample):
-        text = chat_text(loaded.tokenizer, sample)
-        return {"prompt_token_ids": loaded.tokenizer(text, add_special_tokens=False).input_ids}
-    return {"prompt_token_ids": loaded.tokenizer(sample.text).input_ids}
+    return {"prompt_token_ids": token_ids(spec, loaded.tokenizer, sample)}
 
 
 def sampling(spec: Spec, seed: int) -> Any:

@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rooflens_collect::Stage;
+use rooflens_collect::{Settings, Stage};
 use rooflens_project::revision::revision;
-use rooflens_sample::nvml::NvmlSource;
+use rooflens_sample::nvml::{NvmlSource, PowerLimit};
 use rooflens_sample::{Source, Watched};
 use rooflens_schema::RunDir;
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::super::metrics::Rows;
+use super::python::{PythonEnvironment, python_environment, shown};
 use crate::document::{SchemaTag, schema};
 use crate::environment::nvml_library;
 
@@ -32,6 +33,10 @@ pub struct Environment {
     container: Option<Container>,
     runtime: Option<Json>,
     python: Option<Json>,
+    /// The interpreter that ran the workload.
+    interpreter: Option<String>,
+    /// The Python environment that it belongs to, and what pins that.
+    environment: Option<PythonEnvironment>,
     versions: Option<Json>,
     project: Option<Project>,
     not_computed: BTreeMap<&'static str, String>,
@@ -63,8 +68,10 @@ struct Processor {
 
 #[derive(Debug, Serialize)]
 struct Gpu {
-    index: Option<i32>,
+    index: i32,
     name: String,
+    /// The limit that the device enforces.
+    power_limit_w: Option<f64>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -80,15 +87,18 @@ struct Project {
 }
 
 /// What this machine is, and what the workload told of itself.
-pub fn environment(run: &RunDir, project: &Path) -> Environment {
+pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environment {
     let mut not_computed = BTreeMap::new();
     let mut known = |name: &'static str, why: &str| drop(not_computed.insert(name, why.to_owned()));
     let (gpus, nvidia_driver) = match NvmlSource::open(nvml_library().as_deref(), &Watched::default()) {
         Ok(source) => {
-            let gpu =
-                |subject: rooflens_sample::source::Subject| Gpu { index: subject.device, name: subject.name };
             let driver = source.about().rsplit(' ').next().map(str::to_owned);
-            (Some(source.subjects().into_iter().map(gpu).collect()), driver)
+            let limits = source.power_limits();
+            if let Some(why) = limits.iter().find_map(|(.., limit)| limit.as_ref().err()) {
+                known("gpus.power_limit_w", why);
+            }
+            let gpu = |(index, name, limit): PowerLimit| Gpu { index, name, power_limit_w: limit.ok() };
+            (Some(limits.into_iter().map(gpu).collect()), driver)
         }
         Err(missing) => {
             known("gpus", &missing.fact);
@@ -116,6 +126,20 @@ pub fn environment(run: &RunDir, project: &Path) -> Environment {
             known(name, "no workload told it");
         }
     }
+    let interpreter = told("executable").and_then(|path| path.as_str().map(PathBuf::from));
+    let python_environment = python_environment(settings, interpreter.as_deref(), project);
+    match &python_environment {
+        None => known(
+            "environment",
+            "no runtime.environment is set, and the interpreter is none of the project's",
+        ),
+        Some(found) if found.lock.is_none() => known("environment.lock", "the project has no lock file"),
+        Some(_) => {}
+    }
+    if interpreter.is_none() {
+        known("interpreter", "no workload told it");
+    }
+    let interpreter = interpreter.map(|path| shown(&path, project));
     let project = revision(project).map_err(|why| known("project", why)).ok();
     let cpu = processor();
     for (name, is_known) in [
@@ -155,6 +179,8 @@ pub fn environment(run: &RunDir, project: &Path) -> Environment {
         container,
         runtime,
         python,
+        interpreter,
+        environment: python_environment,
         versions,
         project: project.map(|at| Project { commit: at.commit, is_dirty: at.is_dirty }),
         not_computed,
@@ -277,7 +303,8 @@ mod tests {
     #[test]
     fn nothing_names_the_machine_or_its_user() {
         let folder = tempfile::tempdir().unwrap();
-        let found = environment(&RunDir::new(folder.path()), folder.path());
+        let settings = super::super::tests::settings();
+        let found = environment(&RunDir::new(folder.path()), &settings, folder.path());
         let json = serde_json::to_string(&found).unwrap();
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let names = [host.trim().to_owned(), std::env::var("USER").unwrap_or_default()];

@@ -5,6 +5,7 @@ mod assumptions;
 mod env;
 mod inputs;
 pub mod predictions;
+mod python;
 mod stakeholder;
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ use super::variant;
 /// Writes all of them, once `metrics.json` is there.
 pub fn write(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), CliError> {
     saved::make(&run.report())?;
-    saved::write_json(run.report().join("env.json"), &env::environment(run, project))?;
+    saved::write_json(run.report().join("env.json"), &env::environment(run, settings, project))?;
     let config = config(run);
     if let Some(config) = &config {
         // A variant that went away meanwhile: its samples are told, their digests are not.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rooflens_collect::Settings;
 use rooflens_collect::execute::Scripted;
 
 use super::read_json;
@@ -11,14 +12,33 @@ use crate::console::{Color, Console, Verbosity};
 use crate::interrupt::Presses;
 use crate::run::follow::Follower;
 use crate::run::job::{self, Done};
+use crate::run::launch::Planned;
 use crate::run::{Question, launch};
 
 const REQUEST: &str = r#"{"round":0,"kind":"predicted","sample":"1-question.txt","prompt_tokens":5,"output_tokens":2,"start_ns":1000,"token_ns":[3000000,7001000]}"#;
 const EVENTS: &str = r#"{"event":"hello","python":"3.11","versions":{"torch":"2.0"},"runtime":"pytorch"}
 {"event":"round_begin","round":0,"kind":"predicted","epoch":0}"#;
 
-fn run(folder: &Path, answer: &str, more: &[&str]) -> Done {
+fn planned(overrides: Vec<String>, console: &Console) -> Planned {
     let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-project/skeleton/conf");
+    let question = Question {
+        config_dir: Some(conf.into()),
+        config_name: "config".to_owned(),
+        overrides,
+        multirun: false,
+        with_hydra: false,
+        json: false,
+    };
+    launch::plan(&question, console).unwrap()
+}
+
+/// Those of the skeleton.
+pub fn settings() -> Settings {
+    let console = Console { verbosity: Verbosity::Quiet, color: Color::Never };
+    planned(Vec::new(), &console).jobs.remove(0).settings
+}
+
+fn run(folder: &Path, answer: &str, more: &[&str]) -> Done {
     let console = Console { verbosity: Verbosity::Quiet, color: Color::Never };
     let usual = [
         "pipeline.torch_profiler.enable=false",
@@ -28,15 +48,7 @@ fn run(folder: &Path, answer: &str, more: &[&str]) -> Done {
     let place = format!("hydra.run.dir={}/run", folder.display());
     let overrides =
         [place.as_str()].iter().chain(&usual).chain(more).map(|text| (*text).to_owned()).collect();
-    let question = Question {
-        config_dir: Some(conf.into()),
-        config_name: "config".to_owned(),
-        overrides,
-        multirun: false,
-        with_hydra: false,
-        json: false,
-    };
-    let planned = launch::plan(&question, &console).unwrap();
+    let planned = planned(overrides, &console);
     folders::make(&planned.jobs[0].composed, false).unwrap();
     let row = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
     let answer = serde_json::json!({"round": 0, "sample": "1-question.txt", "prompt": "why?", "answer": answer, "tokens": 2});

@@ -1,0 +1,56 @@
+//! TensorRT-LLM by its LLM API, offline. Written against its documentation and tested against a module that
+//! answers as documented: no TensorRT-LLM was run.
+
+use super::{Gate, Runtime, TOKENS};
+use crate::error::SettingsError;
+use crate::plan::Pass;
+use crate::settings::{Own, Section};
+
+/// The runtime.
+pub struct TensorRtLlm;
+
+impl Runtime for TensorRtLlm {
+    fn name(&self) -> &'static str {
+        "tensorrt_llm"
+    }
+
+    fn about(&self) -> &'static str {
+        "TensorRT-LLM by its LLM API, offline: its scheduler, its kernels, its cache"
+    }
+
+    fn packages(&self) -> &'static [&'static str] {
+        &["tensorrt-llm"]
+    }
+
+    fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError> {
+        keys.name("device")?;
+        keys.optional_positive("max_seq_len")?;
+        keys.optional_number("free_gpu_memory_fraction")?;
+        keys.flag("enable_block_reuse")?;
+        keys.flag("cuda_graph")?;
+        Ok(Own {
+            python: keys.name("python")?,
+            tensor_parallel: keys.positive("tensor_parallel_size")?,
+            kv_dtype: Some(keys.name("kv_cache_dtype")?).filter(|dtype| dtype != "auto"),
+            model: None,
+        })
+    }
+
+    fn leaves(&self, pass: Pass) -> Vec<&'static str> {
+        let own: &[&str] = match pass {
+            Pass::TorchProfiler => &["trace.json.gz"],
+            Pass::Predict => &["predictions.jsonl"],
+            Pass::Measure | Pass::Nsys | Pass::Ncu => &[],
+        };
+        [&TOKENS, own].concat()
+    }
+
+    // Started and stopped by the workload around the round that counts.
+    fn gate(&self, _: Option<&str>) -> Gate {
+        Gate::CudaProfiler
+    }
+
+    fn keeps_weights(&self) -> bool {
+        true
+    }
+}

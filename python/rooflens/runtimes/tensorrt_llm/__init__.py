@@ -1,0 +1,151 @@
+"""TensorRT-LLM by its LLM API, offline: every prompt is a stream of tokens, noted as they are handed out.
+
+Written against the documentation of the LLM API and tested against a module that answers as documented. No
+TensorRT-LLM was run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from typing import Any, ContextManager, Dict, Iterator, List, Optional
+
+from rooflens.runtimes import engines
+from rooflens.runtimes.engines import Answered
+from rooflens.runtimes.tensorrt_llm import engine
+from rooflens.workload.dataset import Round, Sample
+from rooflens.workload.errors import WorkloadError
+from rooflens.workload.events import SCHEMA, Events
+from rooflens.workload.records import Step
+from rooflens.workload.spec import Spec
+
+# Keys of `infer` that TensorRT-LLM knows by the same name.
+HANDED_ON = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
+
+
+def run(spec: Spec, events: Events) -> None:
+    engines.run(spec, events, Workload)
+
+
+class Workload(engines.EngineWorkload):
+    def __init__(self, spec: Spec, events: Events):
+        super().__init__(spec, events)
+        if spec.text("dataset.kind") != "text":
+            raise WorkloadError("TensorRT-LLM is run on text only", "dataset.kind=text, or runtime=vllm")
+        self.loaded = engine.load(spec, events)
+        self.device = self.loaded.device
+        events.note(
+            "info", "no_scheduler_facts",
+            "TensorRT-LLM does not show its steps with their times: no rows in steps.csv",
+        )
+
+    def prompt(self, sample: Sample) -> Any:
+        return {"prompt_token_ids": engines.token_ids(self.spec, self.loaded.tokenizer, sample)}
+
+    def sampling(self, seed: int) -> Any:
+        from tensorrt_llm import SamplingParams
+
+        options: Dict[str, Any] = {}
+        if self.spec.flag("infer.do_sample", False):
+            for key in HANDED_ON:
+                if self.spec.get(f"infer.{key}", None) is not None:
+                    options[key] = self.spec.get(f"infer.{key}")
+            options["seed"] = seed
+        else:
+            options["top_k"] = 1  # TensorRT-LLM's word for greedy
+        return SamplingParams(
+            max_tokens=self.spec.max_new_tokens, ignore_eos=self.spec.flag("infer.ignore_eos", False),
+            return_perf_metrics=True, **options,
+        )
+
+    def generate(self, round_: Round, prompts: List[Any], params: List[Any]) -> List[Answered]:
+        async def answer(prompt: Any, wanted: Any) -> Answered:
+            start_ns = time.monotonic_ns()
+            times: List[int] = []
+            output: Any = None
+            async for output in self.loaded.llm.generate_async(prompt, wanted, streaming=True):
+                now_ns = time.monotonic_ns()
+                times += [now_ns] * (len(output.outputs[0].token_ids) - len(times))
+            return Answered(output, start_ns, queued_ns(output), times, time.monotonic_ns())
+
+        async def all_answers() -> List[Answered]:
+            return list(await asyncio.gather(*(answer(*pair) for pair in zip(prompts, params))))
+
+        return asyncio.run(all_answers())
+
+    def steps(self, round_: Round) -> List[Step]:
+        return []
+
+    def watched(self, round_: Round) -> ContextManager[Any]:
+        if round_.kind != "profiled":
+            return contextlib.nullcontext()
+        if self.spec.pass_name == "torch_profiler":
+            return self._traced()
+        return gate()
+
+    @contextlib.contextmanager
+    def _traced(self) -> Iterator[None]:
+        """torch.profiler around the round. The engine's own threads are in it where torch can do that."""
+        import torch
+        from torch.profiler import ProfilerActivity, profile
+
+        options: Dict[str, Any] = {
+            key: self.spec.flag(f"pipeline.torch_profiler.{key}", False)
+            for key in ("record_shapes", "profile_memory", "with_stack", "with_flops")
+        }
+        make = getattr(torch._C._profiler, "_ExperimentalConfig", None)
+        if make is not None:
+            with contextlib.suppress(TypeError):  # torch before 2.8 traces the thread that asks, and the device
+                options["experimental_config"] = make(profile_all_threads=True)
+        session = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], **options)
+        try:
+            with session:
+                yield
+        finally:
+            path = self.spec.output / "trace.json.gz"
+            session.export_chrome_trace(str(path))
+            self.events.file(path, "kineto")
+
+    def write_facts(self) -> None:
+        record = {
+            "schema": SCHEMA,
+            "runtime": "tensorrt_llm",
+            "pass": self.spec.pass_name,
+            "clock": "host",
+            "time_of_a_token": "when the stream hands it out",
+            "max_new_tokens": self.spec.max_new_tokens,
+            "batch_size": self.spec.count("runtime.batch_size"),
+            "do_sample": self.spec.flag("infer.do_sample", False),
+            "ignore_eos": self.spec.flag("infer.ignore_eos", False),
+            "scheduler_facts": False,
+        }
+        path = self.spec.output / "workload.json"
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        self.events.file(path, "workload")
+
+
+def queued_ns(output: Any) -> Optional[int]:
+    """From the arrival at the engine to the first step, by the engine's own clock; null where it does not tell."""
+    metrics = getattr(output.outputs[0], "request_perf_metrics", None)
+    times = getattr(metrics, "timing_metrics", None)
+    if times is None:
+        return None
+    waited = times.first_scheduled_time - times.arrival_time
+    # Microseconds are all that a timedelta has.
+    return (waited.days * 86_400 + waited.seconds) * 1_000_000_000 + waited.microseconds * 1000
+
+
+@contextlib.contextmanager
+def gate() -> Iterator[None]:
+    """Tells nsys and ncu, which wait for the CUDA profiler, that the round begins and ends."""
+    import torch
+
+    torch.cuda.synchronize()
+    torch.cuda.profiler.start()
+    try:
+        yield
+        torch.cuda.synchronize()
+    finally:
+        torch.cuda.profiler.stop()
