@@ -6,6 +6,7 @@
 //! * [`runtimes`], [`profilers`]: what can run a model, and what can look at it while it runs; a file each.
 //! * [`execute`]: takes the steps. [`ask()`] asks a program for its version, [`nsys_export`] has a report
 //!   exported. The only places that start processes.
+//! * [`kernel_regex`]: expressions that select kernels by name.
 //! * [`package`]: the Python part, which comes with the program and is unpacked where it is needed.
 //!
 //! # What it cannot do
@@ -15,6 +16,7 @@ mod ask;
 mod config_json;
 mod error;
 pub mod execute;
+pub mod kernel_regex;
 pub mod nsys_export;
 pub mod package;
 pub mod plan;

@@ -17,6 +17,8 @@ mod formats;
 mod guide;
 mod hardware;
 mod interrupted;
+mod kernel_metrics;
+mod kernel_regex;
 mod kernels;
 #[path = "../../../rooflens-sample/tests/mock_nvml/mod.rs"]
 mod mock_nvml;
