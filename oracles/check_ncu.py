@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Every metric of a `.ncu-rep` file as Rooflens reads it, against `ncu --import --page raw`; and the pages
-that ncu prints in units of its choice, read back, against the file.
+"""Every metric of a `.ncu-rep` file as Rooflens reads it, with its unit, against `ncu --import --page raw`; the
+pages that ncu prints in units of its choice, read back, against the file; and the counters of
+`rooflens kernels analyze`, against the same pages and against CSV files of ncu.
 
-    python3 check_ncu.py --view BIN --ncu NCU [--corpus DIR]
+    python3 check_ncu.py --view BIN --ncu NCU [--rooflens BIN] [--corpus DIR]
 
-BIN is the example `ncu_view` of rooflens-ingest, NCU is Nsight Compute 2024.2 or later.
+The first BIN is the example `ncu_view` of rooflens-ingest, NCU is Nsight Compute 2024.2 or later.
 """
 
 import csv
@@ -15,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rooflens_cli import arguments, existing
+from rooflens_cli import arguments, existing, run
 
 # Columns that ncu makes itself: not metrics of the file.
 OWN = 13
@@ -70,6 +71,122 @@ def printed(args, file: Path, launches: list[dict]) -> tuple[int, list[str]]:
     return compared, differ
 
 
+def plain(counter: str):
+    """A counter that is a metric of the report as it is."""
+    return lambda metric: metric(counter)
+
+
+def quotient(part: str, whole: str, scale: float = 1.0):
+    def value(metric):
+        upper, lower = metric(part), metric(whole)
+        return None if upper is None or not lower else scale * upper / lower
+    return value
+
+
+def of_warp(ratio: str):
+    return lambda metric: None if metric(ratio) is None else metric(ratio) * 100 / 32
+
+
+def used(operation: str):
+    """Bytes used of a sector; 0 stands for no access."""
+    return lambda metric: metric(f"smsp__sass_average_data_bytes_per_sector_mem_global_op_{operation}.ratio") or None
+
+
+def excess(metric):
+    sectors, ideal = (metric(f"memory_l2_theoretical_sectors_global{end}") for end in ("", "_ideal"))
+    return None if ideal is None or not sectors else 100 * (sectors - ideal) / sectors
+
+
+def per_request(metric):
+    conflicts = metric(CONFLICTS)
+    counts = [metric(f"smsp__{name}.sum") for name in SHARED]
+    return None if conflicts is None or None in counts or not sum(counts) else conflicts / sum(counts)
+
+
+CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
+SHARED = (
+    "sass_inst_executed_op_shared_ld", "sass_inst_executed_op_shared_st", "inst_executed_op_ldsm",
+    "inst_executed_op_shared_atom",
+)
+SECTORS, REQUESTS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
+TENSOR = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_"
+# The counters of the product, computed here from what ncu shows.
+COUNTERS = {
+    "tensor_pipe_pct": plain(TENSOR + "active"),
+    "tensor_pipe_elapsed_pct": plain(TENSOR + "elapsed"),
+    "issue_slots_pct": plain("sm__inst_issued.avg.pct_of_peak_sustained_active"),
+    "issue_active_pct": plain("smsp__issue_active.avg.pct_of_peak_sustained_active"),
+    "eligible_warps": plain("smsp__warps_eligible.avg.per_cycle_active"),
+    "active_warps": plain("smsp__warps_active.avg.per_cycle_active"),
+    "warp_execution_pct": of_warp("smsp__thread_inst_executed_per_inst_executed.ratio"),
+    "warp_execution_pred_pct": of_warp("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"),
+    "load_sectors_per_request": quotient(SECTORS.format("ld"), REQUESTS.format("ld")),
+    "store_sectors_per_request": quotient(SECTORS.format("st"), REQUESTS.format("st")),
+    "load_bytes_per_sector": used("ld"),
+    "store_bytes_per_sector": used("st"),
+    "excess_sectors_pct": excess,
+    "bank_conflicts": plain(CONFLICTS),
+    "bank_conflicts_per_request": per_request,
+    "bank_conflicts_pct": quotient(CONFLICTS, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 100.0),
+}
+# What the details page calls those counters that it shows.
+SHOWN = {
+    "eligible_warps": "Eligible Warps Per Scheduler",
+    "active_warps": "Active Warps Per Scheduler",
+    "issue_active_pct": "One or More Eligible",
+    "issue_slots_pct": "Issue Slots Busy",
+}
+
+
+def near(found, expected) -> bool:
+    if found is None or expected is None:
+        return found is None and expected is None
+    return abs(found - expected) <= 1e-6 + 1e-6 * abs(expected)
+
+
+def analyzed(binary: Path, path: Path) -> list[dict]:
+    kernels = run(binary, "kernels", "analyze", path, "--format", "json").report()["kernels"]
+    return sorted(kernels, key=lambda kernel: kernel["launch"])
+
+
+def counters(args, file: Path, head: list[str], rows: list[list[str]]) -> tuple[int, list[str]]:
+    """The counters of `rooflens kernels analyze` against those of the page that ncu prints."""
+    compared, differ = 0, []
+    for number, (kernel, row) in enumerate(zip(analyzed(args.rooflens, file), rows, strict=True)):
+        cells = dict(zip(head, row))
+
+        def metric(name: str):
+            try:
+                return float(cells.get(name, "").replace(",", ""))
+            except ValueError:
+                return None
+        for name, expected in COUNTERS.items():
+            compared += 1
+            if not near(kernel["counters"][name], expected(metric)):
+                differ.append(f"launch {number}: {name} {kernel['counters'][name]}, ncu {expected(metric)}")
+    return compared, differ
+
+
+def printed_counters(args, folder: Path) -> tuple[int, list[str]]:
+    """The same against the cells of CSV files, a folder for each launch."""
+    compared, differ = 0, []
+    for inner in sorted(path for path in folder.iterdir() if path.is_dir() and path.name.startswith("kernel_")):
+        cells = {}
+        for file in sorted(inner.glob("*.csv")):
+            lines = [line for line in file.read_text(errors="replace").splitlines(True) if not line.startswith("==")]
+            for row in csv.DictReader(lines):
+                if row.get("Metric Name"):
+                    cells[row["Metric Name"]] = row["Metric Value"]
+        (kernel,) = analyzed(args.rooflens, inner)
+        for name in COUNTERS:
+            shown = cells.get(SHOWN.get(name, ""))
+            expected = None if shown is None else float(shown.replace(",", ""))
+            compared += 1
+            if not near(kernel["counters"][name], expected):
+                differ.append(f"{inner.name}: {name} {kernel['counters'][name]}, the file {expected}")
+    return compared, differ
+
+
 def main() -> int:
     parser = arguments(__doc__.split("\n")[0], binary_required=False)
     parser.add_argument("--view", type=existing, required=True, metavar="BIN")
@@ -80,7 +197,7 @@ def main() -> int:
     for file in files:
         text = subprocess.run([args.view, file], capture_output=True, text=True, check=True).stdout
         launches = [json.loads(line) for line in text.splitlines()]
-        head, _, rows = exported(args.ncu, file)
+        head, units, rows = exported(args.ncu, file)
         differ = [] if len(rows) == len(launches) else [f"{len(launches)} launches, ncu {len(rows)}"]
         for number, (row, launch) in enumerate(zip(rows, launches)):
             for name, shown in list(zip(head, row))[OWN:]:
@@ -91,11 +208,27 @@ def main() -> int:
                 compared += 1
                 if not same(shown, launch["metrics"][name]):
                     differ.append(f"launch {number}: {name} {launch['metrics'][name]}, ncu {shown}")
-        again, differ_again = printed(args, file, launches)
-        compared += again
-        differ += differ_again
+            for name, unit in list(zip(head, units))[OWN:]:
+                told = launch["units"].get(name)
+                compared += told is not None
+                if told is not None and told != unit:
+                    differ.append(f"launch {number}: {name} in {told}, ncu {unit}")
+        more = [printed(args, file, launches)]
+        if args.rooflens:
+            more.append(counters(args, file, head, rows))
+        for again, differ_again in more:
+            compared += again
+            differ += differ_again
         wrong += len(differ)
         print(f"{'differs' if differ else 'exact':8}{file.name}  ({len(launches)} launches)", flush=True)
+        for line in differ[:12]:
+            print(f"        {line}")
+    folders = sorted(args.corpus.glob("llm-perf-opt/reports/*/ncu*")) if args.rooflens else []
+    for folder in folders:
+        again, differ = printed_counters(args, folder)
+        compared += again
+        wrong += len(differ)
+        print(f"{'differs' if differ else 'exact':8}{folder.name}  (CSV)", flush=True)
         for line in differ[:12]:
             print(f"        {line}")
     print(f"check_ncu: {compared} values of {len(files)} files, {wrong} mismatches")

@@ -43,6 +43,9 @@ pub enum SettingsProblem {
     /// It cannot be handed to a process.
     #[error("{key} cannot be handed on: {why}")]
     NotPlain { key: String, why: &'static str },
+    /// It has something that cannot be taken as it is.
+    #[error("{key} has '{is}': {why}")]
+    Refused { key: String, is: String, why: String },
 }
 
 impl SettingsError {
@@ -74,7 +77,8 @@ impl SettingsError {
             SettingsProblem::Missing { key } => format!("add it: +{key}=…"),
             SettingsProblem::Open { key }
             | SettingsProblem::Wrong { key, .. }
-            | SettingsProblem::NotPlain { key, .. } => format!("set it: {key}=…"),
+            | SettingsProblem::NotPlain { key, .. }
+            | SettingsProblem::Refused { key, .. } => format!("set it: {key}=…"),
             SettingsProblem::Conflict { key, other } => format!("keep one: {key}=null or {other}=null"),
             SettingsProblem::NotOneOf { known, .. } => format!("one of: {}", known.join(", ")),
         }

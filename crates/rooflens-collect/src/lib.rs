@@ -7,6 +7,7 @@
 //! * [`execute`]: takes the steps. [`ask()`] asks a program for its version, [`nsys_export`] has a report
 //!   exported. The only places that start processes.
 //! * [`environment`]: the Python environment that a workload runs in.
+//! * [`kernel_regex`]: expressions that select kernels by name.
 //! * [`package`]: the Python part, which comes with the program and is unpacked where it is needed.
 //!
 //! # What it cannot do
@@ -17,6 +18,7 @@ mod config_json;
 pub mod environment;
 mod error;
 pub mod execute;
+pub mod kernel_regex;
 pub mod nsys_export;
 pub mod package;
 pub mod plan;

@@ -118,6 +118,71 @@ fn every_profiling_option() {
     "#);
 }
 
+/// The words of a step that starts a process.
+fn argv(plan: &Plan, step: &str) -> Vec<String> {
+    let steps = serde_json::to_value(&plan.steps).unwrap();
+    let step = steps.as_array().unwrap().iter().find(|found| found["name"] == step).unwrap().clone();
+    step["argv"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn parity_030_free_nsys_arguments_stand_before_the_program() {
+    let wished = "pipeline.nsys.args=['--cuda-memory-usage=true','--delay=5']";
+    let plan = planned(&["profiling=nsys", wished]).unwrap();
+    let words = argv(&plan, "nsys");
+    let at = words.iter().position(|word| word == "--cuda-memory-usage=true").unwrap();
+    assert_eq!(words[at + 1], "--delay=5");
+    assert!(words.iter().position(|word| word == "python").unwrap() > at + 1);
+    assert!(plan.to_json().contains("--cuda-memory-usage=true"), "recorded in plan.json");
+    for (arg, why) in [
+        ("--output=x", "Rooflens reads the report"),
+        ("--outp=x", "it abbreviates --output"),
+        ("-o", "by its long name"),
+        ("x", "would be taken for the program"),
+        ("--trace=cuda", "pipeline.nsys.trace"),
+    ] {
+        let error = wrong_setting(&["profiling=nsys", &format!("pipeline.nsys.args=['{arg}']")]);
+        let told = error.to_string();
+        assert!(
+            told.starts_with(&format!("pipeline.nsys.args has '{arg}': ")) && told.contains(why),
+            "{told}"
+        );
+        assert!(error.place.is_some());
+    }
+}
+
+#[test]
+fn parity_031_sets_and_arguments_of_ncu() {
+    let wished = ["profiling=ncu", "pipeline.ncu.set=full", "pipeline.ncu.args=['--cache-control=none']"];
+    let kernel = "pipeline.ncu.kernel=['^void (gemm|attn)::',flash]";
+    insta::assert_snapshot!(
+        argv(&planned(&[&wished[..], &[kernel, "pipeline.nsys.enable=false"]].concat()).unwrap(), "ncu").join(" "),
+        @""
+    );
+    // With a timeline the launches are chosen by it: the expressions are in the specification.
+    let plan = planned(&[&wished[..], &[kernel]].concat()).unwrap();
+    let words = argv(&plan, "ncu");
+    assert!(!words.iter().any(|word| word == "--kernel-name"), "{words:?}");
+    assert!(plan.to_json().contains("^void (gemm|attn)::"));
+    let places = Places { run: "/p/runs/r".into(), project: "/p".into(), package: "/pkg".into() };
+    let script = plan.to_shell(&places, "p");
+    assert!(
+        script.contains(
+            " --k 20 --launches 3 --kernel '^void (gemm|attn)::' --kernel flash --ncu-filter > \"$RUN\"/raw/ncu/kernels.txt"
+        ),
+        "{script}"
+    );
+    for (setting, why) in [
+        ("pipeline.ncu.args=['--export=x']", "Rooflens reads the report"),
+        ("pipeline.ncu.args=['--set=full']", "pipeline.ncu.set"),
+        ("pipeline.ncu.kernel=['a(b']", "at character 2: this ( is never closed"),
+        ("pipeline.ncu.set='--x'", "ncu --list-sets"),
+    ] {
+        let told = wrong_setting(&["profiling=ncu", setting]).to_string();
+        assert!(told.contains(why), "{setting}: {told}");
+    }
+}
+
 #[test]
 fn every_runtime() {
     insta::assert_snapshot!(told(&planned(&["runtime=vllm"]).unwrap()), @r#"

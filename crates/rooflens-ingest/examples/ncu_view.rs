@@ -15,6 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         eprintln!("{path}: {:.1} ms", begin.elapsed().as_secs_f64() * 1e3);
         for launch in &launches {
             let mut metrics = Map::new();
+            let mut units = Map::new();
             for (name, metric) in &launch.metrics {
                 let value = match &metric.value {
                     Some(Value::Whole(whole)) => (*whole).into(),
@@ -25,8 +26,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     None => Json::Null,
                 };
                 metrics.insert(name.clone(), value);
+                if let Some(unit) = &metric.unit {
+                    units.insert(name.clone(), unit.clone().into());
+                }
             }
-            let document = serde_json::json!({"name": launch.name, "metrics": metrics});
+            let document = serde_json::json!({"name": launch.name, "metrics": metrics, "units": units});
             println!("{document}");
         }
     }

@@ -27,6 +27,7 @@ pub mod format;
 pub mod predictions;
 pub mod profiled;
 pub mod profiled_figures;
+pub mod profiled_metrics;
 pub mod render;
 pub mod run;
 pub mod run_tables;

@@ -1,14 +1,21 @@
 //! Launches under a profiler, laid out.
 
-use rooflens_analyze::profiled::{Bound, Kernel, Peak, Profile, Shares, Unprofiled};
+use rooflens_analyze::profiled::counters::missing;
+use rooflens_analyze::profiled::{Bound, Kernel, Peak, Profile, Shares, Suggestion, Unprofiled};
 
 use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
 use crate::figure::{Device, Operator, RooflineChart};
 use crate::format;
 use crate::render::Part;
+use crate::text;
 
 /// Why a cell is empty; the JSON has the reason of each.
 const MISSING: &str = "not collected: see not_computed in the JSON";
+
+/// Why the cell of an asked metric is empty.
+const NOT_ASKED: &str = "not in the report: ncu --metrics collects it";
+/// The longest text of a report that is shown.
+const LONGEST: usize = 400;
 
 /// The parts of the page; tables and lists have at most `limit` rows.
 pub fn parts(profile: &Profile, limit: usize) -> Vec<Part> {
@@ -24,6 +31,7 @@ pub fn parts(profile: &Profile, limit: usize) -> Vec<Part> {
         part("launches", "Launches", vec![Block::Lead(lead(profile)), table(profile, limit)]),
         part("bounds", "What holds them back", vec![bounds(profile), Block::Text(rule(profile))]),
         part("losses", "What each loses", vec![Block::Lines(losses)]),
+        part("changes", "What to change", vec![changes(profile, limit)]),
         part("device", "Device", vec![Block::Facts(device(profile))]),
     ];
     if !profile.timeline_not_profiled.is_empty() {
@@ -77,6 +85,15 @@ fn amount(value: Option<f64>, unit: &'static str) -> Cell {
 
 fn size(value: Option<[u64; 3]>) -> Cell {
     Cell::or(value, |[x, y, z]| Cell::code(format!("{x}×{y}×{z}")), MISSING)
+}
+
+/// A number of the counters, or what collects it.
+fn counter(value: Option<f64>, name: &str) -> Cell {
+    Cell::or(value, Cell::Mean, missing(name))
+}
+
+fn counter_pct(value: Option<f64>, name: &str) -> Cell {
+    Cell::or(value, |value| Cell::Share(value / 100.0), missing(name))
 }
 
 fn precision(kernel: &Kernel, name: &str) -> Cell {
@@ -142,12 +159,107 @@ const FIELDS: Fields = &[
         }
         None => Cell::Missing(MISSING),
     }),
+    (
+        Column::number("tensor_pipe_share", "Tensor pipes").at(Level::Page).help("active, of active cycles"),
+        |k| counter_pct(k.counters.tensor_pipe_pct, "tensor_pipe_pct"),
+    ),
+    (Column::number("tensor_pipe_elapsed_share", "Tensor pipes, of elapsed").at(Level::Raw), |k| {
+        counter_pct(k.counters.tensor_pipe_elapsed_pct, "tensor_pipe_elapsed_pct")
+    }),
+    (Column::number("issue_slots_share", "Issue slots").at(Level::Page).help("Issue Slots Busy"), |k| {
+        counter_pct(k.counters.issue_slots_pct, "issue_slots_pct")
+    }),
+    (Column::number("issue_active_share", "Issuing").at(Level::Page).help("One or More Eligible"), |k| {
+        counter_pct(k.counters.issue_active_pct, "issue_active_pct")
+    }),
+    (Column::number("eligible_warps", "Eligible warps").at(Level::Page).help("per scheduler"), |k| {
+        counter(k.counters.eligible_warps, "eligible_warps")
+    }),
+    (Column::number("active_warps", "Active warps").at(Level::Raw), |k| {
+        counter(k.counters.active_warps, "active_warps")
+    }),
+    (
+        Column::number("warp_execution_share", "Threads active")
+            .at(Level::Page)
+            .help("of 32, warp execution efficiency"),
+        |k| counter_pct(k.counters.warp_execution_pct, "warp_execution_pct"),
+    ),
+    (Column::number("warp_execution_pred_share", "Threads not predicated off").at(Level::Raw), |k| {
+        counter_pct(k.counters.warp_execution_pred_pct, "warp_execution_pred_pct")
+    }),
+    (
+        Column::number("load_sectors_per_request", "Sectors per load")
+            .at(Level::Page)
+            .help("per request of a global load"),
+        |k| counter(k.counters.load_sectors_per_request, "load_sectors_per_request"),
+    ),
+    (
+        Column::number("store_sectors_per_request", "Sectors per store")
+            .at(Level::Page)
+            .help("per request of a global store"),
+        |k| counter(k.counters.store_sectors_per_request, "store_sectors_per_request"),
+    ),
+    (Column::number("load_bytes_per_sector", "Bytes used per sector, loads").at(Level::Raw), |k| {
+        counter(k.counters.load_bytes_per_sector, "load_bytes_per_sector")
+    }),
+    (Column::number("store_bytes_per_sector", "Bytes used per sector, stores").at(Level::Raw), |k| {
+        counter(k.counters.store_bytes_per_sector, "store_bytes_per_sector")
+    }),
+    (
+        Column::number("excess_sectors_share", "Excess sectors")
+            .at(Level::Page)
+            .help("beyond what global accesses need"),
+        |k| counter_pct(k.counters.excess_sectors_pct, "excess_sectors_pct"),
+    ),
+    (Column::number("bank_conflicts", "Bank conflicts").at(Level::Page).help("of shared memory"), |k| {
+        counter(k.counters.bank_conflicts, "bank_conflicts")
+    }),
+    (Column::number("bank_conflicts_per_request", "Conflicts per request").at(Level::Page), |k| {
+        counter(k.counters.bank_conflicts_per_request, "bank_conflicts_per_request")
+    }),
+    (Column::number("bank_conflicts_share", "Conflicts of wavefronts").at(Level::Raw), |k| {
+        counter_pct(k.counters.bank_conflicts_pct, "bank_conflicts_pct")
+    }),
     (Column::text("loss", "Loss").at(Level::Raw), |k| Cell::text(k.loss.clone())),
 ];
 
 fn table(profile: &Profile, limit: usize) -> Block {
-    let table = Table::new("kernels", FIELDS, &profile.kernels, limit);
+    let mut table = Table::new("kernels", FIELDS, &profile.kernels, limit);
+    for name in &profile.asked {
+        table.columns.push(Column::number(name, name).at(Level::Screen));
+        for (row, kernel) in table.rows.iter_mut().zip(&profile.kernels) {
+            let asked = kernel.metrics.get(*name);
+            let cell = match asked.map(|asked| (asked.value, &asked.text)) {
+                Some((Some(value), _)) => Cell::Mean(value),
+                Some((None, Some(words))) => Cell::text(text::clip(&text::clean(words), LONGEST)),
+                _ => Cell::Missing(NOT_ASKED),
+            };
+            row.cells.push(cell);
+        }
+    }
     Block::Table(table)
+}
+
+/// A rule in a line: what it acts on, what was measured, what may help.
+fn change(row: &Suggestion) -> String {
+    let (share, of) = match (row.timeline_share, row.time_share) {
+        (Some(share), _) => (format::share(share), "the timeline's time of profiled kernels"),
+        (None, Some(share)) => (format::share(share), "profiled time"),
+        (None, None) => ("an unknown share".to_owned(), "profiled time"),
+    };
+    let rule = row.rule.replace('_', " ");
+    format!("{}: {rule}, on {share} of {of}: {}. May help: {}", row.short_name, row.measured, row.change)
+}
+
+/// What the rules over counters say.
+fn changes(profile: &Profile, limit: usize) -> Block {
+    if profile.suggestions.is_empty() {
+        return Block::Text(
+            "No rule speaks: either the launches are as they should be, or the counters that would show              otherwise were not collected (ncu --set full has all)."
+                .to_owned(),
+        );
+    }
+    Block::Lines(profile.suggestions.iter().take(limit).map(change).collect())
 }
 
 fn bounds(profile: &Profile) -> Block {

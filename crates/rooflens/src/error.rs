@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::kernel_regex::RegexError;
 use rooflens_collect::nsys_export::ExportError;
 use rooflens_collect::profilers::ncu::Refusal;
 use rooflens_collect::{ExecuteError, PlanError};
@@ -73,6 +74,16 @@ pub enum CliError {
         path: PathBuf,
         /// What is wrong.
         why: String,
+    },
+    /// An expression for names of kernels that cannot be used.
+    #[error("{place}: '{regex}' is no regular expression that can be used, {error}")]
+    KernelRegex {
+        /// The option, or the file and entry.
+        place: String,
+        /// As it was given.
+        regex: String,
+        /// What is wrong with it, and where.
+        error: RegexError,
     },
     /// Nsight Compute profiled nothing, and said why.
     #[error("{}", match refusal {
@@ -381,6 +392,7 @@ impl CliError {
             | CliError::GemmsOfRun
             | CliError::GemmsOfWhom { .. }
             | CliError::NoPhases { .. }
+            | CliError::KernelRegex { .. }
             | CliError::TableWithoutCsv { .. }
             | CliError::NoFloor { .. }
             | CliError::ModelDoesNotFit { .. }
@@ -434,6 +446,10 @@ impl CliError {
                     .to_owned(),
             ),
             CliError::NotAList { .. } => Some("rooflens kernels top RUN -o top.yaml writes one".to_owned()),
+            CliError::KernelRegex { .. } => Some(
+                "it is matched as Python's re.search does, against the demangled name: 'gemm', '^void flash::', '(?i)softmax|norm'"
+                    .to_owned(),
+            ),
             CliError::NotProfiled { refusal } => Some(refusal.hint().to_owned()),
             CliError::ProfilerFailed { logs, .. } => Some(format!("all that was printed: {}", word(logs))),
             CliError::Export(error) => Some(export_hint(error)),

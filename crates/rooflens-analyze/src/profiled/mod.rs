@@ -5,6 +5,9 @@
 //! of a timeline and are only weighed by one where that is given.
 //!
 //! * `counts`: FLOPs and bytes of a launch.
+//! * `counters`: how well schedulers, pipes and memory are used.
+//! * `asked`: metrics that somebody asked for by name.
+//! * `rules`: what to change, by these.
 //! * `peaks`: what the device can do, from the same counters.
 //! * `bound`: what holds a launch back, and in which sentence.
 //! * `occupancy`: how full it is, what limits that, and what its warps wait for.
@@ -12,7 +15,9 @@
 //! * `rocm`: all of that from AMD's counters; the rest of the files is of NVIDIA's.
 //! * `name_key`: names as Nsight Systems, Nsight Compute and Kineto write them, made comparable.
 
+mod asked;
 mod bound;
+pub mod counters;
 mod counts;
 mod name_key;
 mod occupancy;
@@ -20,6 +25,7 @@ mod peaks;
 mod rocm;
 #[cfg(test)]
 mod rocm_tests;
+pub mod rules;
 mod shares;
 #[cfg(test)]
 mod tests;
@@ -30,11 +36,14 @@ use serde::Serialize;
 
 use crate::kernel_catalog::{self, ActivityHint};
 
+pub use asked::{Asked, MOST_ASKED, expanded};
 pub use bound::{BALANCED_WITHIN_PCT, BUSY_FROM_PCT, Bound, RULE};
+pub use counters::Counters;
 pub use counts::{Bytes, Flops};
 pub use name_key::{mended, name_key, name_pattern};
 pub use occupancy::{Occupancy, Stall};
 pub use peaks::{Hint, Known, Peak, Peaks, hint};
+pub use rules::Suggestion;
 pub use shares::{Shares, shares};
 
 /// The tool that profiled launches.
@@ -71,6 +80,10 @@ pub struct Launch {
     pub block: Option<[u64; 3]>,
     /// Counters that are numbers.
     pub numbers: BTreeMap<String, f64>,
+    /// Counters that are texts.
+    pub texts: BTreeMap<String, String>,
+    /// Units of counters, in the profiler's words; not of those without one.
+    pub units: BTreeMap<String, String>,
     /// Name of the device.
     pub device: Option<String>,
     /// What the profiler's own rules advise.
@@ -156,6 +169,10 @@ pub struct Kernel {
     pub waves: Option<f64>,
     /// What warps wait for, the most first.
     pub stalls: Vec<Stall>,
+    /// How well it uses schedulers, pipes and memory.
+    pub counters: Counters,
+    /// Metrics that were asked for by name.
+    pub metrics: BTreeMap<String, Asked>,
     /// What holds it back.
     pub bound: Option<Bound>,
     /// The least time that its traffic and operations need at the device's peaks.
@@ -190,8 +207,13 @@ pub struct Profile {
     pub rule: &'static str,
     /// The launches, most time first.
     pub kernels: Vec<Kernel>,
+    /// Metrics that were asked for by name.
+    #[serde(skip)]
+    pub asked: Vec<&'static str>,
     /// The launches by what holds them back.
     pub shares: Vec<Shares>,
+    /// What to change, by the counters: most time first.
+    pub suggestions: Vec<Suggestion>,
     /// Part of the timeline's device time whose kernels were profiled, 0 to 1; null without a timeline.
     pub timeline_share_profiled: Option<f64>,
     /// Kernels of the timeline that no profiled launch is of, most time first.
@@ -240,7 +262,18 @@ pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Tim
     let shares = shares(&kernels);
     let timeline_not_profiled = timeline.map(|timeline| unprofiled(timeline, &profiled)).unwrap_or_default();
     let profiler = launches.first().map(|launch| launch.profiler).unwrap_or_default();
-    Profile { profiler, device, rule: RULE, kernels, shares, timeline_share_profiled, timeline_not_profiled }
+    let suggestions = rules::suggestions(&kernels);
+    Profile {
+        profiler,
+        device,
+        rule: RULE,
+        kernels,
+        asked: Vec::new(),
+        shares,
+        suggestions,
+        timeline_share_profiled,
+        timeline_not_profiled,
+    }
 }
 
 fn unprofiled(timeline: &Timeline, profiled: &BTreeMap<String, usize>) -> Vec<Unprofiled> {
@@ -272,6 +305,7 @@ struct Measured {
     occupancy: Occupancy,
     waves: Option<f64>,
     stalls: Vec<Stall>,
+    counters: Counters,
 }
 
 fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_timeline: bool) -> Kernel {
@@ -314,6 +348,8 @@ fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_tim
         waves: measured.waves,
         occupancy: measured.occupancy,
         stalls: measured.stalls,
+        counters: measured.counters,
+        metrics: BTreeMap::new(),
         bound: None,
         floor_ns: None,
         loss: String::new(),
@@ -323,6 +359,13 @@ fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_tim
     kernel.advice.sort_by(|a, b| b.speedup_pct.total_cmp(&a.speedup_pct));
     bound::judge(&mut kernel, device, info.class);
     note_missing(&mut kernel, missing, has_timeline);
+    for counter in counters::ALL.iter().filter(|counter| (counter.value)(&kernel.counters).is_none()) {
+        let why = match launch.profiler {
+            Profiler::NsightCompute => counter.missing,
+            Profiler::RocprofCompute => "a counter of Nsight Compute",
+        };
+        kernel.not_computed.insert(counter.name, why.to_owned());
+    }
     kernel
 }
 
@@ -374,6 +417,7 @@ fn nsight(
         occupancy: occupancy::occupancy(launch),
         waves: occupancy::waves(launch, device.multiprocessors),
         stalls: occupancy::stalls(launch),
+        counters: counters::counters(launch),
     }
 }
 

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bytes, Flops, Launch, Measured, Occupancy, Peak, Peaks, Stall};
+use super::{Bytes, Counters, Flops, Launch, Measured, Occupancy, Peak, Peaks, Stall};
 
 /// Lanes of a wavefront: the counters are of wavefront instructions.
 const LANES: f64 = 64.0;
@@ -102,6 +102,7 @@ pub fn measured(launch: &Launch, device: &Peaks, missing: &mut Missing) -> Measu
         occupancy: Occupancy { achieved_pct: occupancy_pct(launch), ..Occupancy::default() },
         waves: None,
         stalls: stalls(launch),
+        counters: Counters::default(),
     }
 }
 

@@ -197,3 +197,70 @@ fn an_expression_meets_every_spelling_and_no_other_kernel() {
     assert!(four.is_match("k<4>(T*)") && four.is_match("a::b::k<(bool)4>(T*)"));
     assert!(!four.is_match("k<14>(T*)") && !four.is_match("k<5>(T*)") && !four.is_match("kk<4>(T*)"));
 }
+
+#[test]
+fn parity_109_counters_are_the_metrics_of_the_report() {
+    let found = profile(
+        &[launch(
+            "k",
+            &[
+                ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", 20.59),
+                ("sm__inst_issued.avg.pct_of_peak_sustained_active", 16.49),
+                ("smsp__issue_active.avg.pct_of_peak_sustained_active", 17.16),
+                ("smsp__warps_eligible.avg.per_cycle_active", 0.17),
+                ("smsp__thread_inst_executed_per_inst_executed.ratio", 24.0),
+            ],
+        )],
+        None,
+        None,
+    );
+    let kernel = &found.kernels[0];
+    let counters = kernel.counters;
+    assert_eq!((counters.tensor_pipe_pct, counters.issue_slots_pct), (Some(20.59), Some(16.49)));
+    assert_eq!((counters.issue_active_pct, counters.eligible_warps), (Some(17.16), Some(0.17)));
+    assert_eq!(counters.warp_execution_pct, Some(75.0));
+    assert_eq!(counters.active_warps, None);
+    assert_eq!(kernel.not_computed["active_warps"], "not collected: ncu --section SchedulerStats");
+    assert!(!kernel.not_computed.contains_key("eligible_warps"));
+}
+
+#[test]
+fn parity_113_sectors_per_request_and_bank_conflicts() {
+    let metric = |of: &str, operation: &str| format!("l1tex__t_{of}_pipe_lsu_mem_global_op_{operation}.sum");
+    let (loads, requests) = (metric("sectors", "ld"), metric("requests", "ld"));
+    let (stores, none) = (metric("sectors", "st"), metric("requests", "st"));
+    let numbers = [
+        (loads.as_str(), 926_208.0),
+        (&requests, 59_904.0),
+        (&stores, 0.0),
+        (&none, 0.0),
+        ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", 30.0),
+        ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", 10.0),
+        ("smsp__sass_inst_executed_op_shared_ld.sum", 60.0),
+        ("smsp__sass_inst_executed_op_shared_st.sum", 20.0),
+        ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 160.0),
+    ];
+    let counters = profile(&[launch("k", &numbers)], None, None).kernels[0].counters;
+    assert_eq!(counters.load_sectors_per_request, Some(926_208.0 / 59_904.0));
+    assert_eq!(counters.store_sectors_per_request, None, "a mean of no store is none");
+    assert_eq!((counters.bank_conflicts, counters.bank_conflicts_per_request), (Some(40.0), Some(0.5)));
+    assert_eq!(counters.bank_conflicts_pct, Some(25.0));
+}
+
+#[test]
+fn parity_031_asked_metrics_by_name_or_by_its_beginning() {
+    let mut launch = launch("k", &[("a__b.sum", 3.0), ("a__b.avg", 1.0), ("a__bc.sum", 9.0)]);
+    launch.texts.insert("mode".to_owned(), "on".to_owned());
+    launch.units.insert("a__b.sum".to_owned(), "byte".to_owned());
+    let launches = [launch];
+    assert_eq!(expanded("a__b.sum", &launches), ["a__b.sum"]);
+    assert_eq!(expanded("a__b", &launches), ["a__b.avg", "a__b.sum"]);
+    assert_eq!(expanded("mode", &launches), ["mode"]);
+    assert_eq!(expanded("nothing", &launches), ["nothing"]);
+    let mut found = profile(&launches, None, None);
+    found.ask(&launches, vec!["a__b.sum", "mode", "nothing"]);
+    let metrics = &found.kernels[0].metrics;
+    assert_eq!(metrics.len(), 2);
+    assert_eq!((metrics["a__b.sum"].value, metrics["a__b.sum"].unit.as_deref()), (Some(3.0), Some("byte")));
+    assert_eq!(metrics["mode"].text.as_deref(), Some("on"));
+}

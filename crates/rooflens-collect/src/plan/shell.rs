@@ -59,7 +59,7 @@ fn shell_of(step: &Step, places: &Places) -> String {
             }
             script.push('\n');
             if command.argv.contains(&Word::Text(Root::Run, CHOSEN.to_owned())) {
-                script += &chosen();
+                script += &chosen(command);
             }
             script += &process(command, places);
         }
@@ -68,10 +68,21 @@ fn shell_of(step: &Step, places: &Places) -> String {
 }
 
 /// The timeline of the step before tells which launches are profiled.
-fn chosen() -> String {
+fn chosen(command: &Command) -> String {
     let file = format!("\"$RUN\"/{CHOSEN}");
+    // The settings stand in the specification that the step is given.
+    let settings = command.writes.iter().find_map(|file| file.content.pointer("/config/pipeline/ncu"));
+    let number = |key: &str| settings.and_then(|settings| settings[key].as_u64());
+    let mut options = String::new();
+    for (option, key) in [("--k", "top_kernels"), ("--launches", "launches_per_kernel")] {
+        options += &number(key).map_or(String::new(), |number| format!(" {option} {number}"));
+    }
+    let kernels = settings.and_then(|settings| settings["kernel"].as_array()).into_iter().flatten();
+    for kernel in kernels.filter_map(serde_json::Value::as_str) {
+        options += &format!(" --kernel {}", quoted(kernel));
+    }
     format!(
-        "mkdir -p \"$RUN\"/raw/ncu\nrooflens kernels top \"$RUN\"/raw/nsys/report.sqlite --ncu-filter > {file}\n"
+        "mkdir -p \"$RUN\"/raw/ncu\nrooflens kernels top \"$RUN\"/raw/nsys/report.sqlite{options} --ncu-filter > {file}\n"
     )
 }
 

@@ -2,9 +2,12 @@
 //!
 //! Which launches: `--kernel-id context:stream:regex:NAMES:NUMBERS` can be given once, takes one expression
 //! for names and one for the number of the launch, and splits at colons, so that neither may hold one
-//! (`ncu` 2024.2 refuses it). Launches are therefore chosen as names × numbers.
+//! (`ncu` 2024.2 refuses it). Launches are therefore chosen as names × numbers: of every kernel that the
+//! expression matches, the launches with these numbers, each kernel counted for itself. `--kernel-name` can
+//! be given once, too, and does nothing beside `--kernel-id`.
 
 use super::Profiler;
+use crate::kernel_regex::KernelRegex;
 use crate::plan::{Launch, Pass, Root, Stage, Step, Word, Work};
 use crate::runtimes::Gate;
 
@@ -30,17 +33,24 @@ pub struct Request {
     pub gate: Gate,
     /// The launches, as `--kernel-id` takes them.
     pub chosen: Option<Word>,
+    /// Where no launches are chosen: kernels by name; all where there is none.
+    pub kernel: Vec<KernelRegex>,
     /// Launches at most.
     pub most: Option<u64>,
+    /// Arguments of the user's own.
+    pub args: Vec<String>,
     /// The report, without `.ncu-rep`.
     pub report: Word,
 }
 
-/// The value of `--kernel-id` for names and launch numbers, from 1; every number where there is none.
+/// The value of `--kernel-id` for kernels and launch numbers, from 1; every number where there is none. `names`
+/// are expressions for whole names.
 #[must_use]
-pub fn kernel_id(patterns: &[String], numbers: &[u64]) -> String {
+pub fn kernel_id(names: &[String], regexes: &[&KernelRegex], numbers: &[u64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
-    format!("::regex:^({})$:{}", patterns.join("|"), numbers.join("|"))
+    let names = (!names.is_empty()).then(|| format!("^({})$", names.join("|")));
+    let kernels: Vec<String> = names.into_iter().chain(regexes.iter().map(|regex| regex.for_ncu())).collect();
+    format!("::regex:{}:{}", kernels.join("|"), numbers.join("|"))
 }
 
 /// The words before those of the workload.
@@ -72,7 +82,12 @@ pub fn argv(request: &Request) -> Vec<Word> {
     if let Some(chosen) = &request.chosen {
         add(&["--kernel-name-base", "demangled", "--kernel-id"]);
         argv.push(chosen.clone());
+    } else if !request.kernel.is_empty() {
+        let kernels: Vec<String> = request.kernel.iter().map(KernelRegex::for_ncu).collect();
+        add(&["--kernel-name-base", "demangled", "--kernel-name", &format!("regex:{}", kernels.join("|"))]);
     }
+    // Before ours: one that lacks its value takes a word of ours, not the program.
+    argv.extend(request.args.iter().map(Word::plain));
     argv.extend([Word::plain("--force-overwrite"), Word::plain("--export"), request.report.clone()]);
     argv
 }
@@ -96,12 +111,14 @@ impl Profiler for Ncu {
                 true => Word::path(Root::Project, &settings.program),
                 false => Word::plain(&settings.program),
             },
-            set: None,
+            set: settings.set.clone(),
             sections: settings.sections.clone(),
             metrics: settings.metrics.clone(),
             clock_control: settings.clock_control.clone(),
             gate: launch.settings().runtime.runtime.gate(settings.phase.as_deref()),
             chosen: has_timeline.then(|| Word::Text(Root::Run, CHOSEN.to_owned())),
+            kernel: settings.kernel.clone(),
+            args: settings.args.clone(),
             // Without a timeline nothing tells one kernel from another: the first launches.
             most: (!has_timeline).then_some(settings.top_kernels * settings.launches_per_kernel),
             report: Word::In(Root::Run, format!("raw/{}/report", self.name())),
@@ -214,8 +231,11 @@ mod tests {
 
     #[test]
     fn launches_are_names_and_numbers_without_a_colon() {
-        let id = kernel_id(&["a".to_owned(), "b".to_owned()], &[3, 17]);
-        assert_eq!(id, "::regex:^(a|b)$:3|17");
-        assert_eq!(kernel_id(&["a".to_owned()], &[]), "::regex:^(a)$:");
+        let names = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(kernel_id(&names, &[], &[3, 17]), "::regex:^(a|b)$:3|17");
+        assert_eq!(kernel_id(&names[..1], &[], &[]), "::regex:^(a)$:");
+        let (one, other) = (KernelRegex::new("x|y::z").unwrap(), KernelRegex::new("^w").unwrap());
+        assert_eq!(kernel_id(&names[..1], &[&one, &other], &[1]), r"::regex:^(a)$|((x|y\x3a\x3az))|(^w):1");
+        assert_eq!(kernel_id(&[], &[&other], &[1]), "::regex:(^w):1");
     }
 }

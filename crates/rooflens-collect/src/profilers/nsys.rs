@@ -51,6 +51,7 @@ impl Profiler for Nsys {
                 add(&["--capture-range=cudaProfilerApi", "--capture-range-end=stop"])
             }
         }
+        add(&settings.args.iter().map(String::as_str).collect::<Vec<_>>());
         // The table that we read is made from the report at once, by the version that wrote it.
         add(&["--export=sqlite", "--force-overwrite=true", "--output"]);
         argv.push(Word::In(Root::Run, format!("raw/{}/report", self.name())));

@@ -1,6 +1,7 @@
 //! The composed config as plain settings. Everything is checked here; nothing after this looks at the
 //! config again, but for handing it to the workload.
 
+mod arguments;
 mod pipeline;
 mod section;
 

@@ -2,8 +2,9 @@
 
 use rooflens_compose::Place;
 
-use super::Section;
+use super::{Section, arguments};
 use crate::error::SettingsError;
+use crate::kernel_regex::KernelRegex;
 use crate::plan::Stage;
 use crate::profilers::cublas_log;
 
@@ -39,6 +40,8 @@ pub struct Nsys {
     pub cuda_graph_trace: String,
     /// Counters of the device over time.
     pub gpu_metrics: bool,
+    /// Arguments of the user's own.
+    pub args: Vec<String>,
 }
 
 /// Settings of the matrix library's log.
@@ -59,12 +62,18 @@ pub struct Ncu {
     pub top_kernels: u64,
     /// Launches of each.
     pub launches_per_kernel: u64,
+    /// Kernels by name: only those that one of them matches; all where there is none.
+    pub kernel: Vec<KernelRegex>,
+    /// A set of sections.
+    pub set: Option<String>,
     /// What to measure.
     pub sections: Vec<String>,
     /// Single metrics beside.
     pub metrics: Vec<String>,
     /// Whether clocks are held.
     pub clock_control: String,
+    /// Arguments of the user's own.
+    pub args: Vec<String>,
 }
 
 /// What a stage keeps of single samples.
@@ -172,6 +181,7 @@ impl Nsys {
             sample: keys.text("sample")?,
             cuda_graph_trace: keys.choice("cuda_graph_trace", &["graph", "node"])?,
             gpu_metrics: keys.flag("gpu_metrics")?,
+            args: arguments::read(keys, arguments::NSYS)?,
         })
     }
 }
@@ -183,10 +193,36 @@ impl Ncu {
             phase: keys.optional_text("phase")?,
             top_kernels: keys.positive("top_kernels")?,
             launches_per_kernel: keys.positive("launches_per_kernel")?,
+            kernel: kernels(keys)?,
+            set: set(keys)?,
             sections: keys.texts("sections")?,
             metrics: keys.texts("metrics")?,
             clock_control: keys.choice("clock_control", &["base", "none"])?,
+            args: arguments::read(keys, arguments::NCU)?,
         })
+    }
+}
+
+fn kernels(keys: &mut Section<'_>) -> Result<Vec<KernelRegex>, SettingsError> {
+    let texts = keys.optional_texts("kernel")?;
+    let read = |text: String| {
+        KernelRegex::new(&text).map_err(|error| keys.refused("kernel", &text, error.to_string()))
+    };
+    texts.into_iter().map(read).collect()
+}
+
+/// A set by its name; which there are, the version of Nsight Compute decides.
+fn set(keys: &mut Section<'_>) -> Result<Option<String>, SettingsError> {
+    let set = keys.optional_text("set")?;
+    let is_name = |set: &str| {
+        let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.');
+        !set.starts_with('-') && !set.is_empty() && set.chars().all(plain)
+    };
+    match set {
+        Some(set) if !is_name(&set) => {
+            Err(keys.refused("set", &set, "not a name of a set; ncu --list-sets shows them".to_owned()))
+        }
+        set => Ok(set),
     }
 }
 

@@ -154,6 +154,17 @@ impl<'a> Section<'a> {
         words.ok_or_else(|| wrong(&self.key(key), node, "a list of texts and numbers"))
     }
 
+    /// A list of texts; empty where there is none.
+    pub fn optional_texts(&mut self, key: &str) -> Read<Vec<String>> {
+        if self.optional(key)?.is_none() { Ok(Vec::new()) } else { self.texts(key) }
+    }
+
+    /// A text of a list that cannot be taken.
+    pub fn refused(&self, key: &str, is: &str, why: String) -> SettingsError {
+        let problem = Problem::Refused { key: self.key(key), is: is.to_owned(), why };
+        SettingsError::at(problem, &self.node(key).unwrap_or(self.node).origin)
+    }
+
     /// A list of some words.
     pub fn choices(&mut self, key: &str, known: &[&'static str]) -> Read<Vec<String>> {
         let node = self.required(key)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use prost::Message;
 
+use super::base_unit::base_unit;
 use super::message::{self, BlockHeader, FileHeader, GroupResult};
 use super::{Grade, Launch, Metric, Report, Rule, Speedup, Value, What};
 
@@ -128,7 +129,8 @@ fn launch(found: Found, strings: &[String], unnamed: &std::cell::Cell<u64>) -> L
         let instances = metric.instances.into_iter();
         let instances =
             instances.filter_map(|part| Some((part.of.and_then(value), value(part.value?)?))).collect();
-        launch.metrics.insert(name.clone(), Metric { value: metric.value.and_then(value), instances });
+        let unit = base_unit(name).map(str::to_owned);
+        launch.metrics.insert(name.clone(), Metric { value: metric.value.and_then(value), instances, unit });
     }
     launch
 }

@@ -4,8 +4,10 @@
 //! * `message`: the messages of a `.ncu-rep` file that are read.
 //! * `frame`: cutting the file into messages, and going on after damage.
 //! * `csv`: the printed pages.
+//! * `base_unit`: units by the names of metrics.
 //! * `folder`: several files as one list of launches.
 
+mod base_unit;
 pub mod csv;
 mod folder;
 mod frame;
@@ -79,6 +81,8 @@ pub struct Metric {
     pub value: Option<Value>,
     /// Its parts: of what, how much.
     pub instances: Vec<(Option<Value>, Value)>,
+    /// Its base unit, in Nsight Compute's word; nothing where it has none or the file does not tell.
+    pub unit: Option<String>,
 }
 
 /// A value, as it was written: in the metric's base unit.

@@ -20,6 +20,7 @@ mod notes;
 mod ops;
 mod phases;
 mod profiled_launches;
+mod profiled_metrics;
 mod ranges;
 mod ranks;
 mod runs;
@@ -43,6 +44,7 @@ pub use notes::{NoteRow, NotesTable};
 pub use ops::{OpRow, Ops};
 pub use phases::{PhaseKind, PhaseRow, PhaseSource, Phases};
 pub use profiled_launches::{ProfiledLaunchRow, ProfiledLaunches};
+pub use profiled_metrics::{ProfiledMetricRow, ProfiledMetrics};
 pub use ranges::{RangeRow, RangeStyle, Ranges};
 pub use ranks::{RankRow, Ranks};
 pub use runs::{RunRow, Runs};
@@ -75,6 +77,7 @@ pub fn specs() -> Vec<TableSpec> {
         Counters::spec(),
         ModelOps::spec(),
         ProfiledLaunches::spec(),
+        ProfiledMetrics::spec(),
         NameDim::spec(),
         NotesTable::spec(),
     ]

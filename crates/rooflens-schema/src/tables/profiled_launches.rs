@@ -55,6 +55,38 @@ table! {
         l1_bytes: Option<f64> => "bytes" Dictionary,
         /// Operations a byte of device memory.
         intensity_dram: Option<f64> => "FLOP/B" Dictionary,
+        /// Cycles in which tensor pipes were active, of active cycles.
+        tensor_pipe_pct: Option<f64> => "percent" Dictionary,
+        /// The same, of elapsed cycles.
+        tensor_pipe_elapsed_pct: Option<f64> => "percent" Dictionary,
+        /// Issue slots that were used.
+        issue_slots_pct: Option<f64> => "percent" Dictionary,
+        /// Active cycles in which a scheduler issued an instruction.
+        issue_active_pct: Option<f64> => "percent" Dictionary,
+        /// Warps of a scheduler that could issue, mean of active cycles.
+        eligible_warps: Option<f64> => "count" Dictionary,
+        /// Warps of a scheduler, mean of active cycles.
+        active_warps: Option<f64> => "count" Dictionary,
+        /// Threads of a warp that were active in an instruction, of 32.
+        warp_execution_pct: Option<f64> => "percent" Dictionary,
+        /// The same without threads that a predicate switched off.
+        warp_execution_pred_pct: Option<f64> => "percent" Dictionary,
+        /// Sectors of the level-1 cache per request of a global load.
+        load_sectors_per_request: Option<f64> => "count" Dictionary,
+        /// The same of global stores.
+        store_sectors_per_request: Option<f64> => "count" Dictionary,
+        /// Bytes used of each 32-byte sector that global loads touched.
+        load_bytes_per_sector: Option<f64> => "bytes" Dictionary,
+        /// The same of global stores.
+        store_bytes_per_sector: Option<f64> => "bytes" Dictionary,
+        /// Sectors of global accesses beyond those that their bytes need.
+        excess_sectors_pct: Option<f64> => "percent" Dictionary,
+        /// Bank conflicts of shared memory.
+        bank_conflicts: Option<f64> => "count" Dictionary,
+        /// The same for each instruction that accessed shared memory.
+        bank_conflicts_per_request: Option<f64> => "count" Dictionary,
+        /// The same of the wavefronts of shared memory.
+        bank_conflicts_pct: Option<f64> => "percent" Dictionary,
         /// What it loses and to what.
         loss: String => "text" Dictionary,
     }

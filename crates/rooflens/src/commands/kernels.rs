@@ -40,6 +40,7 @@ Examples:
   rooflens kernels analyze ncu/ -o kernels/                 table, roofline, page, JSON
   rooflens kernels analyze ncu/ --timeline run.sqlite       weighted by real time
   rooflens kernels analyze workloads/serve/MI300X           a folder of rocprof-compute
+  rooflens kernels analyze x.ncu-rep --columns lts__t_sectors.sum,dram__bytes.sum
   ncu --import x.ncu-rep --csv --page raw > x.csv && rooflens kernels analyze x.csv";
 
 /// Show what limits profiled launches, from Nsight Compute or rocprof-compute
@@ -56,7 +57,11 @@ struct AnalyzeArgs {
     /// Device whose peaks are used where the counters have none; that of the report by default
     #[arg(long, value_name = "DEVICE")]
     hardware: Option<String>,
-    /// Write a page (index.html), tables (Parquet, CSV, JSON, Markdown) and figures to this folder
+    /// Add metrics of the report as columns, by name; a name without its end, as dram__bytes, adds all of it
+    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', help_heading = "Output")]
+    columns: Vec<String>,
+    /// Write a page (index.html), tables (Parquet, CSV, JSON, Markdown), every metric (metrics.csv,
+    /// metrics.parquet) and figures to this folder
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Output format
@@ -71,15 +76,21 @@ const PROFILE_EXAMPLES: &str = "\
 Examples:
   rooflens kernels top runs/first --phase decode -o top.yaml
   rooflens kernels profile --from top.yaml --dry-run -- python generate.py
-  rooflens kernels profile --from top.yaml -o kernels/ --timeline runs/first -- python generate.py";
+  rooflens kernels profile --from top.yaml -o kernels/ --timeline runs/first -- python generate.py
+  rooflens kernels profile --kernel 'flash_fwd|gemm' --launches 3 -- python generate.py";
 
 /// Profile the kernels of a list with Nsight Compute, in one process, and analyse the report
 #[derive(clap::Args)]
 #[command(after_help = PROFILE_EXAMPLES)]
 struct ProfileArgs {
-    /// List of kernels, as kernels top -o writes it
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    from: PathBuf,
+    /// List of kernels: as kernels top -o writes it, or `kernels: [{name, regex, description}]`, where
+    /// regex selects kernels by their demangled name
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "kernel")]
+    from: Option<PathBuf>,
+    /// Only kernels whose demangled name this matches anywhere, as Python's re.search; several: any of them.
+    /// With --from those of the list, by their name; without, all
+    #[arg(long, value_name = "REGEX")]
+    kernel: Vec<String>,
     /// The workload: a program and its arguments
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<String>,
@@ -127,6 +138,9 @@ struct TopArgs {
     /// Only the kernels of this kind of phase
     #[arg(long, value_name = "PHASE", value_parser = phases())]
     phase: Option<PhaseKind>,
+    /// Only kernels whose name this regular expression matches anywhere; several: any of them
+    #[arg(long, value_name = "REGEX", conflicts_with = "by")]
+    kernel: Vec<String>,
     /// Group by
     #[arg(long, value_enum, default_value = "kernel")]
     by: By,
@@ -142,6 +156,9 @@ struct TopArgs {
     /// Print the typical launches as ncu --kernel-id takes them, instead
     #[arg(long, help_heading = "Output")]
     ncu_filter: bool,
+    /// Typical launches of each kernel in --ncu-filter
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Output", requires = "ncu_filter", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    launches: u64,
 }
 
 fn phases() -> impl TypedValueParser<Value = PhaseKind> {
@@ -154,18 +171,32 @@ fn phases() -> impl TypedValueParser<Value = PhaseKind> {
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let stopped = match args.what {
         What::Analyze(args) => {
-            let AnalyzeArgs { inputs, timeline, hardware, output, format, limit } = args;
-            kernels::analyze(&Question { inputs, timeline, hardware, output, format, limit }, console)?
+            let AnalyzeArgs { inputs, timeline, hardware, columns, output, format, limit } = args;
+            kernels::analyze(
+                &Question { inputs, timeline, hardware, output, format, limit, columns },
+                console,
+            )?
         }
         What::Profile(args) => {
-            let ProfileArgs { from, command, dry_run, set, launches, clock_control, .. } = args;
+            let ProfileArgs { from, kernel, command, dry_run, set, launches, clock_control, .. } = args;
             let ProfileArgs { nvtx: range, ncu, timeline, output, .. } = args;
-            let wish =
-                Wish { from, output, dry_run, set, launches, clock_control, range, ncu, timeline, command };
+            let wish = Wish {
+                from,
+                kernel,
+                output,
+                dry_run,
+                set,
+                launches,
+                clock_control,
+                range,
+                ncu,
+                timeline,
+                command,
+            };
             return kernels::profile(&wish, console);
         }
-        What::Top(TopArgs { inputs, phase, by, k, output, format, ncu_filter }) => {
-            let choice = Choice { inputs, phase, most: k, output, format, ncu_filter };
+        What::Top(TopArgs { inputs, phase, kernel, by, k, output, format, ncu_filter, launches }) => {
+            let choice = Choice { inputs, phase, kernel, most: k, output, format, ncu_filter, launches };
             match by {
                 By::Kernel => kernels::top(&choice, console)?,
                 By::Range => kernels::by_range(&choice, console)?,

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_analyze::profiled::{self, Advice, Launch, Profile, Profiler, Timeline, name_key};
+use rooflens_analyze::profiled::{
+    self, Advice, Launch, MOST_ASKED, Profile, Profiler, Timeline, expanded, name_key,
+};
+use rooflens_compose::nearest;
 use rooflens_ingest::ncu::{self, Grade};
 use rooflens_ingest::rocprof_compute;
 use rooflens_report::cost::{csv, markdown, terminal};
@@ -31,6 +34,8 @@ pub struct Question {
     pub format: Format,
     /// Rows on the screen.
     pub limit: usize,
+    /// Metrics to add as columns.
+    pub columns: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -50,10 +55,10 @@ pub fn analyze(question: &Question, console: &Console) -> Result<bool, CliError>
         return Err(CliError::Missing { path: path.clone(), near: files_near(path) });
     }
     let notes = Notes::default();
-    let (profile, stopped) = profile_of(question, &notes, console)?;
+    let Profiled { profile, launches, stopped } = profile_of(question, &notes, console)?;
     let document = Document { schema: schema("kernel_profile"), profile: &profile, notes: notes.rows() };
     if let Some(folder) = &question.output {
-        save::write(folder, &profile, &document)?;
+        save::write(folder, &profile, &launches, &document, console)?;
     }
     console.warn_of_loss(&notes.rows());
     let page = parts(&profile, usize::MAX);
@@ -75,6 +80,7 @@ pub fn analyze(question: &Question, console: &Console) -> Result<bool, CliError>
 pub fn save_profile(
     report: PathBuf,
     timeline: Option<PathBuf>,
+    columns: &[String],
     folder: &Path,
     console: &Console,
 ) -> Result<(), CliError> {
@@ -85,16 +91,25 @@ pub fn save_profile(
         output: None,
         format: Format::Json,
         limit: usize::MAX,
+        columns: columns.to_vec(),
     };
     let notes = Notes::default();
-    let (profile, _) = profile_of(&question, &notes, console)?;
+    let Profiled { profile, launches, .. } = profile_of(&question, &notes, console)?;
     let document = Document { schema: schema("kernel_profile"), profile: &profile, notes: notes.rows() };
     save::destination(folder)?;
-    save::write(folder, &profile, &document)
+    save::write(folder, &profile, &launches, &document, console)
 }
 
-/// What the launches tell, and whether reading the timeline was ended early.
-fn profile_of(question: &Question, notes: &Notes, console: &Console) -> Result<(Profile, bool), CliError> {
+/// What the launches tell.
+struct Profiled {
+    profile: Profile,
+    /// What it was made of.
+    launches: Vec<Launch>,
+    /// Whether reading the timeline was ended early.
+    stopped: bool,
+}
+
+fn profile_of(question: &Question, notes: &Notes, console: &Console) -> Result<Profiled, CliError> {
     let launches = read(&question.inputs, notes)?;
     let mut stopped = false;
     let mut times = None;
@@ -108,7 +123,33 @@ fn profile_of(question: &Question, notes: &Notes, console: &Console) -> Result<(
         times = Some(sums);
     }
     let known = device::known(question.hardware.as_deref(), &profiled::hint(&launches))?;
-    Ok((profiled::profile(&launches, known.as_ref(), times.as_ref()), stopped))
+    let mut profile = profiled::profile(&launches, known.as_ref(), times.as_ref());
+    profile.ask(&launches, columns(&question.columns, &launches, console));
+    Ok(Profiled { profile, launches, stopped })
+}
+
+/// The metrics that are asked for, by their full names.
+fn columns(wished: &[String], launches: &[Launch], console: &Console) -> Vec<&'static str> {
+    let mut names: Vec<String> = Vec::new();
+    for wish in wished.iter().map(|wish| wish.trim()).filter(|wish| !wish.is_empty()) {
+        let found = expanded(wish, launches);
+        let has = |launch: &Launch, name: &String| {
+            launch.numbers.contains_key(name) || launch.texts.contains_key(name)
+        };
+        if !found.iter().any(|name| launches.iter().any(|launch| has(launch, name))) {
+            let known = launches.iter().flat_map(|launch| launch.numbers.keys()).map(String::as_str);
+            let near = nearest(wish, known).map_or(String::new(), |near| format!("; the nearest is {near}"));
+            console.warn(&format!("no launch has the metric {wish}{near}"));
+        }
+        names.extend(found);
+    }
+    names.dedup();
+    if names.len() > MOST_ASKED {
+        console.warn(&format!("{} metrics are asked for: the first {MOST_ASKED} are columns", names.len()));
+        names.truncate(MOST_ASKED);
+    }
+    // Names of columns live as long as the program; these are few, and made once.
+    names.into_iter().map(|name| &*Box::leak(name.into_boxed_str())).collect()
 }
 
 /// The launches of all inputs, of one profiler: peaks of two devices are no roof.
@@ -139,7 +180,7 @@ fn amd_launch(from: rocprof_compute::Launch) -> Launch {
         block: from.items.map(|items| [items, 1, 1]),
         numbers: from.numbers,
         device: from.device,
-        advice: Vec::new(),
+        ..Launch::default()
     }
 }
 
@@ -148,6 +189,10 @@ fn launch(from: ncu::Launch) -> Launch {
     let device =
         from.text("device__attribute_display_name").filter(|name| !name.is_empty()).map(str::to_owned);
     let numbers = from.metrics.keys().filter_map(|name| Some((name.clone(), from.number(name)?))).collect();
+    let texts = from.metrics.keys().filter_map(|name| Some((name.clone(), from.text(name)?.to_owned())));
+    let texts = texts.collect();
+    let units = from.metrics.iter().filter_map(|(name, metric)| Some((name.clone(), metric.unit.clone()?)));
+    let units = units.collect();
     let advice = from.rules.iter().filter_map(|rule| {
         let speedup = rule.speedup?;
         // Messages of a rule that failed name files of the machine.
@@ -161,7 +206,8 @@ fn launch(from: ncu::Launch) -> Launch {
     });
     let advice = advice.collect();
     let profiler = Profiler::NsightCompute;
-    Launch { profiler, grid: from.grid, block: from.block, numbers, device, advice, name: from.name }
+    let (grid, block, name) = (from.grid, from.block, from.name);
+    Launch { profiler, grid, block, numbers, texts, units, device, advice, name }
 }
 
 /// A message without its markup: `@section:Occupancy:Occupancy@` and `@url:words:address@` are their words.

@@ -51,8 +51,13 @@ detailed   ComputeWorkloadAnalysis, LaunchStats, no      459
 
     #[test]
     fn passes_and_time_by_hand() {
-        let kernel =
-            |launches, median| Listed { name: "k".into(), launches, median_ns: median, typical: vec![] };
+        let kernel = |launches, median| Listed {
+            name: "k".into(),
+            regex: None,
+            launches,
+            median_ns: median,
+            typical: vec![],
+        };
         // 144 / 15 = 9.6: 10 passes. Two launches of 1 ms, one of 3 ms: 10 × (2 × 21 + 23) ms.
         let kernels = [kernel(9, Some(1e6)), kernel(1, Some(3e6))];
         let found = estimate(&kernels, &[0, 4], Some(144));

@@ -11,11 +11,24 @@ mod save;
 mod timeline;
 mod top;
 
+use rooflens_collect::kernel_regex::KernelRegex;
+
+use crate::error::CliError;
+
 pub use analyze::{Question, analyze, save_profile};
 pub use by_range::by_range;
 pub use profile::{Wish, exit_of, profile};
 pub use timeline::{is_table, read as read_timeline};
-pub use top::{Choice, filter, top};
+pub use top::{Choice, filter, matching, top};
+
+/// The values of `--kernel`.
+pub fn regexes(texts: &[String]) -> Result<Vec<KernelRegex>, CliError> {
+    let read = |text: &String| {
+        let place = "--kernel".to_owned();
+        KernelRegex::new(text).map_err(|error| CliError::KernelRegex { place, regex: text.clone(), error })
+    };
+    texts.iter().map(read).collect()
+}
 
 /// What the time of kernels is summed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

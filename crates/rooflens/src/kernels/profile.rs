@@ -33,7 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What is wished.
 pub struct Wish {
     /// The list.
-    pub from: PathBuf,
+    pub from: Option<PathBuf>,
+    /// Kernels by name: of the list, or of all.
+    pub kernel: Vec<String>,
     /// The output folder.
     pub output: PathBuf,
     /// Only tell.
@@ -56,7 +58,7 @@ pub struct Wish {
 
 /// Profiles, then analyses.
 pub fn profile(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
-    let kernels = list::read(&wish.from)?;
+    let kernels = wished(wish)?;
     let candidates: Vec<_> = kernels.iter().map(Listed::candidate).collect();
     let chosen = choose(&candidates, wish.launches);
     save::destination(&wish.output)?;
@@ -102,8 +104,18 @@ pub fn profile(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
         output: Some(wish.output.clone()),
         format: Format::Text,
         limit: 10,
+        columns: Vec::new(),
     };
     analyze(&question, console).map(crate::commands::exit_of)
+}
+
+/// The kernels of the list that are wanted; without a list, all that match.
+fn wished(wish: &Wish) -> Result<Vec<Listed>, CliError> {
+    let regexes = super::regexes(&wish.kernel)?;
+    match &wish.from {
+        Some(from) => list::only(list::read(from)?, &regexes, from),
+        None => Ok(regexes.into_iter().map(Listed::matching).collect()),
+    }
 }
 
 /// By what it printed: exit codes tell nothing.
@@ -166,7 +178,9 @@ fn step(wish: &Wish, kernels: &[Listed], chosen: &Chosen, set: Option<&str>) -> 
         clock_control: wish.clock_control.clone(),
         gate: wish.range.clone().map_or(Gate::Open, Gate::Range),
         chosen: Some(Word::plain(list::filter(kernels, &chosen.numbers))),
+        kernel: Vec::new(),
         most: None,
+        args: Vec::new(),
         report: Word::In(Root::Run, REPORT.trim_end_matches(".ncu-rep").to_owned()),
     };
     let mut words = argv(&request);
@@ -183,9 +197,13 @@ fn step(wish: &Wish, kernels: &[Listed], chosen: &Chosen, set: Option<&str>) -> 
 fn told(wish: &Wish, kernels: &[Listed], chosen: &Chosen, cost: Estimate, known: &Version) -> String {
     let numbers: Vec<String> = chosen.numbers.iter().map(|number| (number + 1).to_string()).collect();
     let counted = kernels.iter().all(|kernel| kernel.launches < u64::MAX);
+    let regexes = kernels.iter().filter(|kernel| kernel.regex.is_some()).count();
+    let counts = [(kernels.len() - regexes, "kernel"), (regexes, "regular expression")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let what: Vec<String> = counts.map(|(count, noun)| format::plural(*count as i64, noun)).collect();
     let mut lines = vec![format!(
         "{} in one process: launches number {}{}, {} of them typical",
-        format::plural(kernels.len() as i64, "kernel"),
+        what.join(" and "),
         numbers.join(", "),
         if counted { format!(", {} in total", chosen.launches) } else { String::new() },
         chosen.typical,

@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use rooflens_analyze::profiled::Profile;
+use rooflens_analyze::profiled::{Launch, Profile};
 use rooflens_report::block::Block;
 use rooflens_report::cost::{csv, markdown, page as html};
 use rooflens_report::profiled::parts;
 use rooflens_report::profiled_figures::figures;
+use rooflens_report::profiled_metrics;
 use rooflens_schema::parquet_io::PartWriter;
-use rooflens_schema::tables::{ProfiledLaunchRow, ProfiledLaunches};
+use rooflens_schema::tables::{ProfiledLaunchRow, ProfiledLaunches, ProfiledMetricRow, ProfiledMetrics};
 use serde::Serialize;
 
 use super::profile::REPORT;
+use crate::console::Console;
 use crate::error::CliError;
 
 /// The document; a folder that has it is one of ours.
@@ -33,8 +35,17 @@ pub fn destination(folder: &Path) -> Result<(), CliError> {
 const FOOTER: &str = "Times are of single launches under the profiler, which replays them one at a time with \
                       caches flushed; they are no part of a timeline. A dash is a number that was not collected.";
 
+/// Rows of the table of metrics at most: launches × metrics, some thousand launches.
+const MOST_METRICS: usize = 4_000_000;
+
 /// Writes tables, figures, pages and document.
-pub fn write(folder: &Path, profile: &Profile, document: &impl Serialize) -> Result<(), CliError> {
+pub fn write(
+    folder: &Path,
+    profile: &Profile,
+    launches: &[Launch],
+    document: &impl Serialize,
+    console: &Console,
+) -> Result<(), CliError> {
     let unwritable = |path: &Path| {
         let path = path.to_owned();
         move |source| CliError::Unwritable { path, source }
@@ -61,6 +72,7 @@ pub fn write(folder: &Path, profile: &Profile, document: &impl Serialize) -> Res
     page.splice(at..at, figures);
     write("index.html", &html(&title(profile), &page, FOOTER))?;
     table(&folder.join("kernels.parquet"), profile)?;
+    write("metrics.csv", &metrics(&folder.join("metrics.parquet"), launches, console)?)?;
     write("kernels.md", &markdown(&title(profile), &page))?;
     let mut json = serde_json::to_string_pretty(document)
         .map_err(|error| CliError::Unwritable { path: folder.join(DOCUMENT), source: error.into() })?;
@@ -73,9 +85,36 @@ pub fn title(profile: &Profile) -> String {
     format!("Kernels under {}", profile.profiler.title())
 }
 
+/// Writes every metric as a table, and returns it as comma-separated values.
+fn metrics(path: &Path, launches: &[Launch], console: &Console) -> Result<String, CliError> {
+    let mut lines = Vec::new();
+    for (at, launch) in launches.iter().enumerate() {
+        if lines.len() > MOST_METRICS {
+            console.warn(&format!("metrics.csv has the metrics of the first {at} launches only"));
+            break;
+        }
+        lines.extend(profiled_metrics::lines(at, launch));
+    }
+    let mut rows = ProfiledMetrics::default();
+    for line in &lines {
+        rows.push(ProfiledMetricRow {
+            launch: i64::try_from(line.launch).unwrap_or(i64::MAX),
+            name: line.name.clone(),
+            metric: line.metric.clone(),
+            value: line.value,
+            text: line.text.clone(),
+            unit: line.unit.clone(),
+        });
+    }
+    let mut writer = PartWriter::create(path).map_err(CliError::UnwritableTables)?;
+    writer.write(&rows).and_then(|()| writer.close()).map_err(CliError::UnwritableTables)?;
+    Ok(profiled_metrics::csv(&lines))
+}
+
 fn table(path: &Path, profile: &Profile) -> Result<(), CliError> {
     let mut rows = ProfiledLaunches::default();
     for kernel in &profile.kernels {
+        let counters = &kernel.counters;
         rows.push(ProfiledLaunchRow {
             launch: i64::try_from(kernel.launch).unwrap_or(i64::MAX),
             name: kernel.name.clone(),
@@ -102,6 +141,22 @@ fn table(path: &Path, profile: &Profile) -> Result<(), CliError> {
             l2_bytes: kernel.bytes.l2,
             l1_bytes: kernel.bytes.l1,
             intensity_dram: kernel.intensity.dram,
+            tensor_pipe_pct: counters.tensor_pipe_pct,
+            tensor_pipe_elapsed_pct: counters.tensor_pipe_elapsed_pct,
+            issue_slots_pct: counters.issue_slots_pct,
+            issue_active_pct: counters.issue_active_pct,
+            eligible_warps: counters.eligible_warps,
+            active_warps: counters.active_warps,
+            warp_execution_pct: counters.warp_execution_pct,
+            warp_execution_pred_pct: counters.warp_execution_pred_pct,
+            load_sectors_per_request: counters.load_sectors_per_request,
+            store_sectors_per_request: counters.store_sectors_per_request,
+            load_bytes_per_sector: counters.load_bytes_per_sector,
+            store_bytes_per_sector: counters.store_bytes_per_sector,
+            excess_sectors_pct: counters.excess_sectors_pct,
+            bank_conflicts: counters.bank_conflicts,
+            bank_conflicts_per_request: counters.bank_conflicts_per_request,
+            bank_conflicts_pct: counters.bank_conflicts_pct,
             loss: kernel.loss.clone(),
         });
     }

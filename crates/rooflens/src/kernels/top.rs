@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use rooflens_analyze::top::TopKernel;
+use rooflens_collect::kernel_regex::KernelRegex;
 use rooflens_report::cost::{csv, markdown, terminal};
 use rooflens_report::top::{nothing, parts};
 use rooflens_schema::tables::PhaseKind;
@@ -23,6 +24,8 @@ pub struct Choice {
     pub inputs: Vec<PathBuf>,
     /// Only the kernels of this phase.
     pub phase: Option<PhaseKind>,
+    /// Only kernels whose name one of these matches; all where there is none.
+    pub kernel: Vec<String>,
     /// How many.
     pub most: usize,
     /// File for the list.
@@ -31,6 +34,8 @@ pub struct Choice {
     pub format: Format,
     /// Print the launches as `ncu --kernel-id` takes them instead.
     pub ncu_filter: bool,
+    /// Launches of each kernel then.
+    pub launches: u64,
 }
 
 #[derive(Serialize)]
@@ -45,17 +50,23 @@ struct Document<'a> {
 
 /// Answers the question. Whether it was ended early.
 pub fn top(choice: &Choice, console: &Console) -> Result<bool, CliError> {
-    let read = timeline::read(&choice.inputs, choice.phase, console)?;
+    let regexes = super::regexes(&choice.kernel)?;
+    let mut read = timeline::read(&choice.inputs, choice.phase, console)?;
+    let before = read.kernels.len();
+    read.kernels = matching(read.kernels, &regexes);
     let (shown, rest) = read.kernels.split_at(read.kernels.len().min(choice.most));
     if let Some(path) = &choice.output {
         let unwritable = |source| CliError::Unwritable { path: path.clone(), source };
         std::fs::write(path, list::write(shown, choice.phase.map(PhaseKind::as_str))).map_err(unwritable)?;
     }
     if choice.ncu_filter {
-        output::text(&format!("{}\n", filter(shown, 1)))?;
+        output::text(&format!("{}\n", filter(shown, choice.launches)))?;
         return Ok(read.stopped);
     }
     let page = match (read.kernels.is_empty(), choice.format) {
+        (true, Format::Text | Format::Md) if before > 0 => {
+            nothing(&format!("None of {before} kernels matches --kernel."))
+        }
         (true, Format::Text | Format::Md) => nothing(&why_none(read.launches)),
         _ => parts(&read.kernels, choice.most),
     };
@@ -90,6 +101,12 @@ fn why_none(launches: u64) -> String {
              with the device's activities on."
         ),
     }
+}
+
+/// Those whose name one of the expressions matches; all where there is none.
+pub fn matching(kernels: Vec<TopKernel>, regexes: &[KernelRegex]) -> Vec<TopKernel> {
+    let wanted = |kernel: &TopKernel| regexes.iter().any(|regex| regex.is_match(&kernel.name));
+    kernels.into_iter().filter(|kernel| regexes.is_empty() || wanted(kernel)).collect()
 }
 
 /// Kernels and their typical launches, `launches` of each, as `ncu --kernel-id` takes them.

@@ -15,14 +15,15 @@ use crate::interrupt::Presses;
 use crate::{gemm_log, job, kernels, progress, saved};
 
 /// Analyses the report that Nsight Compute left, where there is one, into `report/kernels/`. One that cannot
-/// be read is a note.
-pub fn profiled_kernels(run: &RunDir, notes: &Notes, console: &Console) {
+/// be read is a note. `metrics` are those that the config asked for: columns of the table.
+pub fn profiled_kernels(run: &RunDir, metrics: &[String], notes: &Notes, console: &Console) {
     let report = run.raw(Stage::Ncu.name()).join("report.ncu-rep");
     if !report.is_file() {
         return;
     }
     let timeline = Some(run.raw(Stage::Nsys.name()).join("report.sqlite")).filter(|path| path.is_file());
-    if let Err(error) = kernels::save_profile(report, timeline, &run.report().join("kernels"), console) {
+    let folder = run.report().join("kernels");
+    if let Err(error) = kernels::save_profile(report, timeline, metrics, &folder, console) {
         notes.add(NoteStage::Ingest, Severity::Warning, "unreadable_profile", "ncu", error.to_string());
     }
 }

@@ -18,10 +18,16 @@ pub fn write(places: &Places, settings: &Ncu, notes: &Notes) -> Result<(), Execu
     let quiet = Console { verbosity: Verbosity::Quiet, color: Color::Never };
     let kernels = kernels::read_timeline(&[timeline], None, &quiet).map(|read| read.kernels);
     let kernels = kernels.unwrap_or_default();
+    let all = kernels.len();
+    let kernels = kernels::matching(kernels, &settings.kernel);
     let most = usize::try_from(settings.top_kernels).unwrap_or(usize::MAX).min(kernels.len());
     let text = if kernels.is_empty() {
-        let message = "the timeline has no kernel: Nsight Compute has nothing to profile";
-        notes.add(Stage::Collect, Severity::Warning, "no_kernels", "ncu", message.to_owned());
+        let why = match all {
+            0 => "the timeline has no kernel".to_owned(),
+            all => format!("pipeline.ncu.kernel matches none of the {all} kernels of the timeline"),
+        };
+        let message = format!("{why}: Nsight Compute has nothing to profile");
+        notes.add(Stage::Collect, Severity::Warning, "no_kernels", "ncu", message);
         NONE.to_owned()
     } else {
         kernels::filter(&kernels[..most], settings.launches_per_kernel)

@@ -65,7 +65,7 @@ pub fn take(
     execute::clean_up(&job.places);
     note_failures(&outcomes, &notes);
     let mut findings = analysis::analyse(&run, &notes, follower.presses(), console)?;
-    analysis::profiled_kernels(&run, &notes, console);
+    analysis::profiled_kernels(&run, &job.settings.pipeline.ncu.metrics, &notes, console);
     // Behind the tables of the trace: writing those removes what an older run left, and their clock counts.
     if !outcomes.is_empty() {
         sampling.save(&run, &notes);

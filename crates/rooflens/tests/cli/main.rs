@@ -20,6 +20,8 @@ mod formats;
 mod guide;
 mod hardware;
 mod interrupted;
+mod kernel_metrics;
+mod kernel_regex;
 mod kernels;
 mod migrating;
 #[path = "../../../rooflens-sample/tests/mock_nvml/mod.rs"]

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_schema::{Notes, Severity, Stage};
 
+use super::base_unit::base_unit;
 use super::{Grade, Launch, Metric, Rule, Speedup, Value};
 
 /// Which launch a row is of, among the files of one folder. For comparison only: it is shown nowhere.
@@ -118,7 +119,7 @@ impl Page {
         let capability = self.cell(row, "CC").split_once('.');
         if let Some((major, minor)) = capability.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?))) {
             for (part, value) in [("major", major), ("minor", minor)] {
-                let metric = Metric { value: Some(Value::Whole(value)), instances: Vec::new() };
+                let metric = Metric { value: Some(Value::Whole(value)), instances: Vec::new(), unit: None };
                 launch.metrics.insert(format!("device__attribute_compute_capability_{part}"), metric);
             }
         }
@@ -126,17 +127,17 @@ impl Page {
     }
 
     fn raw(&mut self, row: &[String], units: &[String]) {
-        let metrics: Vec<(String, Option<Value>)> = (self.head.iter().enumerate())
+        let metrics: Vec<(String, Option<Value>, &str)> = (self.head.iter().enumerate())
             // Columns of NVTX ranges hold names of threads and domains.
             .filter(|(_, name)| !OWN.contains(&name.as_str()) && !name.contains("Domain:"))
             .filter_map(|(at, name)| {
                 let unit = units.get(at).map_or("", String::as_str);
-                Some((name.clone(), value(row.get(at)?, unit, &mut self.unknown)))
+                Some((name.clone(), value(row.get(at)?, unit, &mut self.unknown), unit))
             })
             .collect();
         let Some(launch) = self.launch(row) else { return };
-        for (name, value) in metrics {
-            put(launch, name, value);
+        for (name, value, unit) in metrics {
+            put(launch, name, value, unit);
         }
     }
 
@@ -149,7 +150,7 @@ impl Page {
         let rule = self.rule(row);
         let Some(launch) = self.launch(row) else { return };
         if let Some(metric) = metric {
-            put(launch, metric, value);
+            put(launch, metric, value, &unit);
         }
         let Some(rule) = rule else { return };
         // A rule's remarks stand on rows of their own.
@@ -187,9 +188,10 @@ impl Page {
     }
 }
 
-fn put(launch: &mut Launch, name: String, value: Option<Value>) {
+fn put(launch: &mut Launch, name: String, value: Option<Value>, unit: &str) {
     if value.is_some() {
-        launch.metrics.insert(name, Metric { value, instances: Vec::new() });
+        let unit = unit::base(unit).or_else(|| base_unit(&name)).map(str::to_owned);
+        launch.metrics.insert(name, Metric { value, instances: Vec::new(), unit });
     }
 }
 

@@ -12,6 +12,55 @@ pub fn scale(unit: &str) -> Option<f64> {
     Some(upper_scale * lower_scale)
 }
 
+/// The base unit that a printed one is scaled to; nothing for none and for one that is not known.
+pub fn base(unit: &str) -> Option<&'static str> {
+    const BASES: &[&str] = &[
+        "%",
+        "byte",
+        "byte/block",
+        "byte/cycle",
+        "byte/s",
+        "byte/sector",
+        "block",
+        "block/s",
+        "branches",
+        "cluster",
+        "cycle",
+        "hz",
+        "inst",
+        "inst/cycle",
+        "inst/s",
+        "ns",
+        "pass",
+        "register/thread",
+        "request",
+        "sample",
+        "sector",
+        "sector/cycle",
+        "sector/s",
+        "sectors",
+        "SM",
+        "thread",
+        "warp",
+        "1/s",
+    ];
+    scale(unit)?;
+    let (upper, lower) = unit.split_once('/').map_or((unit, None), |(upper, lower)| (upper, Some(lower)));
+    let upper = match upper {
+        upper if time_ns(upper).is_some() => "ns",
+        upper if upper.ends_with("byte") => "byte",
+        upper if upper.ends_with("hz") || upper.ends_with("Hz") => "hz",
+        upper => upper,
+    };
+    let whole = match lower {
+        None => upper.to_owned(),
+        Some(lower) if time_ns(lower).is_some() && upper == "cycle" => "hz".to_owned(),
+        Some(lower) if time_ns(lower).is_some() => format!("{upper}/s"),
+        Some(lower) => format!("{upper}/{lower}"),
+    };
+    BASES.iter().copied().find(|base| *base == whole)
+}
+
 fn quantity(unit: &str) -> Option<f64> {
     if unit.is_empty() || unit == "%" || unit == "1" || things(unit) {
         return Some(1.0);
@@ -104,6 +153,28 @@ mod tests {
         }
         for unit in ["Qbyte", "Kibyte", "furlong", "byte/fortnight", "Kinst", "byte/", "/s/s"] {
             assert_eq!(scale(unit), None, "{unit}");
+        }
+    }
+
+    #[test]
+    fn base_units_by_printed_ones() {
+        let known = [
+            ("Mbyte", "byte"),
+            ("Gbyte/s", "byte/s"),
+            ("Gbyte/second", "byte/s"),
+            ("Kbyte/block", "byte/block"),
+            ("us", "ns"),
+            ("Ghz", "hz"),
+            ("cycle/nsecond", "hz"),
+            ("sector/us", "sector/s"),
+            ("%", "%"),
+            ("1/ns", "1/s"),
+        ];
+        for (printed, unit) in known {
+            assert_eq!(base(printed), Some(unit), "{printed}");
+        }
+        for printed in ["", "furlong", "byte/fortnight"] {
+            assert_eq!(base(printed), None, "{printed}");
         }
     }
 
