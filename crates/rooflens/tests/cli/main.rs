@@ -24,6 +24,7 @@ mod monitor;
 mod project;
 mod run;
 mod run_answers;
+mod run_boxes;
 mod run_files;
 mod run_sweeps;
 mod runs;

@@ -10,7 +10,7 @@ from typing import Any, ContextManager, Dict, Iterator, List, Optional
 from rooflens.runtimes.pytorch import memory
 from rooflens.runtimes.vllm import engine, prompts
 from rooflens.runtimes.vllm.scheduler import Watch
-from rooflens.workload import dataset
+from rooflens.workload import dataset, grounding, pictures
 from rooflens.workload.dataset import Round, Sample
 from rooflens.workload.events import SCHEMA, Events
 from rooflens.workload.records import Records, Request, Tokens
@@ -138,7 +138,9 @@ class Workload:
             ids = list(answer.token_ids)
             prompt_ids = list(output.prompt_token_ids)
             records.add_tokens([Tokens(round_.number, sample.id, self.seed + i, prompt_ids, ids, answer.text)])
-            record = {"sample": sample.id, "prompt": sample.text, "answer": answer.text, "tokens": len(ids)}
+            text = grounding.text_of(self.loaded.tokenizer, ids)
+            record = {"sample": sample.id, "prompt": sample.text, "answer": text, "tokens": len(ids)}
+            record["picture"] = pictures.open_upright(sample.path).record if sample.is_image else None
             records.add_predictions([{"round": round_.number, **record}])
 
     def write_facts(self) -> None:
