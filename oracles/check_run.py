@@ -188,7 +188,7 @@ def agrees(text: str, ns: int) -> bool:
     return abs(float(number) * UNITS[unit] - ns) <= 0.5000001 * UNITS[unit] / 10**digits
 
 
-def check_flops(folder: Path):
+def check_flops(folder: Path, products: set[str] = PRODUCTS):
     """The static model's products, against a sum over what torch itself counted in the same run."""
     metrics = json.loads((folder / "report/metrics.json").read_text())
     check = metrics["flops_check"]
@@ -197,7 +197,7 @@ def check_flops(folder: Path):
         return
     counted: dict[str, int] = {}
     for row in json.loads((folder / "raw/torch_profiler/torch_flops.json").read_text())["rows"]:
-        if row["name"] in PRODUCTS:
+        if row["name"] in products:
             counted[row["phase"]] = counted.get(row["phase"], 0) + row["flops"]
     if set(check["phases"]) != {"prefill", "decode"}:
         yield f"FLOPs of {sorted(check['phases'])} only"
@@ -232,6 +232,46 @@ def uv_environment(binary: Path, folder: Path) -> list[str]:
     inside = folder / ".venvs/oracle/lib" / site.parent.name / "site-packages"
     (inside / "packages.pth").write_text(f"{site}\n")
     return ["runtime.environment.kind=uv", "runtime.environment.name=oracle"]
+
+
+def page(root: Path) -> None:
+    """A page that is turned to the right to be read, and larger than a crop."""
+    from PIL import Image
+
+    root.mkdir(parents=True)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.radial_gradient("L").resize((1998, 999)).save(root / "page.jpg", exif=exif)
+
+
+def check_stages(folder: Path):
+    """The encoders, the projector and the steps, in the trace and in the ledger, where all adds up."""
+    metrics = json.loads((folder / "report/metrics.json").read_text())
+    labels = annotations(folder)
+    for stage in ("rooflens.vision.sam", "rooflens.vision.clip", "rooflens.projector"):
+        if labels.count(stage) != 2:
+            yield f"{stage} {labels.count(stage)} times in the trace: once for the crops, once for the whole"
+    ledger = metrics["analysis"]["ledger"]
+    phases = {phase["phase"]: phase for phase in ledger["phases"]}
+    stages = {stage["stage"] for phase in phases.values() for stage in phase.get("stages", [])}
+    if not {"sam", "clip", "projector"} <= stages or not {"prefill", "decode"} <= set(phases):
+        yield f"the ledger has phases {sorted(phases)} and stages {sorted(stages)}"
+    for name, phase in phases.items():
+        if phase.get("stages") and sum(stage["wall_ns"] for stage in phase["stages"]) != phase["wall_ns"]:
+            yield f"stages of {name} do not add up"
+    if sum(phase["wall_ns"] for phase in phases.values()) != ledger["wall_ns"]:
+        yield "phases of the ledger do not add up"
+
+
+def check_boxes(folder: Path):
+    """The planted answer's boxes: parts of 999 of a page that is 999 wide and 1998 high once it is upright."""
+    want = [(111, 444, 333, 888, []), (555, 1332, 999, 1776, ["clipped"])]
+    have = [
+        (*(round(row[key]) for key in ("x1", "y1", "x2", "y2")), row["flags"])
+        for row in rows(folder, "report/boxes.jsonl")
+    ]
+    if have != want:
+        yield f"boxes at {have}, planted {want}"
 
 
 def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
@@ -298,6 +338,21 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
             *check_tokens(where, folder / "models/qwen2.5-vl", folder / "datasets/pictures", True),
         ]  # fmt: skip
 
+    def ocr_model():
+        """Remote code without a processor; the answer is planted, as fixtures/models/deepseek-ocr-tiny says."""
+        script = REPOSITORY / "fixtures/models/deepseek-ocr-tiny/make.py"
+        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python")}
+        argv = [sys.executable, script, folder / "models/deepseek_ocr"]
+        subprocess.run(argv, check=True, capture_output=True, env=environment)
+        page(folder / "datasets/omnidocbench/source-data/images")
+        chosen = ["model=deepseek_ocr", "dataset=omnidocbench", "model.preprocess.base_size=256", "model.dtype=fp32"]
+        where, wrong = run(binary, folder, *small, *chosen, "pipeline.direct_inference.enable=true")
+        # Encoders have convolutions, which matches leave out.
+        return wrong or [
+            *check_files(where), *check_trace(where), *check_flops(where, PRODUCTS | {"aten::conv2d"}),
+            *check_stages(where), *check_boxes(where),
+        ]  # fmt: skip
+
     def vllm():
         where, wrong = run(binary, folder, *small, "runtime=vllm", "+runtime.env.VLLM_CPU_KVCACHE_SPACE=1")
         return wrong or list(check_files(where))
@@ -309,6 +364,7 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
     yield "pytorch, llama, batches of three, eager", lambda: text_model("llama", *eager)
     yield "pytorch, qwen3-moe", lambda: text_model("qwen3-moe")
     yield "pytorch, qwen2.5-vl on pictures", picture_model
+    yield "pytorch, deepseek-ocr on a page", ocr_model
     yield "vllm, as the project is made", vllm
     if nsys:
         yield "nsys around pytorch", lambda: list(check_timeline(binary, folder, nsys, small[:1]))

@@ -79,6 +79,20 @@ class Vllm(unittest.TestCase):
         steps = [s for s in self.outcome.steps() if s["kind"] == "profiled"]
         self.assertEqual(len(executed), len(steps), names[:20])
 
+    def test_parity_079_no_ngram_comes_twice(self) -> None:
+        few = {"pipeline.direct_inference.max_new_tokens": 64, "dataset.patterns": ["1-*.txt"], "model.dtype": "fp32"}
+
+        def repeats(outcome: Any) -> int:
+            self.assertEqual(outcome.code, 0, outcome.stderr + str(outcome.events[-1]))
+            tokens = outcome.jsonl("tokens.jsonl")[0]["output_ids"]
+            pairs = list(zip(tokens, tokens[1:]))
+            return len(pairs) - len(set(pairs))
+
+        self.assertGreater(repeats(run_workload("predict", few)), 0, "without it the model goes round in circles")
+        with mock.patch.dict("os.environ", QUICK):
+            changes = {**CHANGES, **few, "infer.no_repeat_ngram_size": 2}
+            self.assertEqual(repeats(run_workload("predict", changes, cache=self.cache.name)), 0)
+
 
 if __name__ == "__main__":
     unittest.main()

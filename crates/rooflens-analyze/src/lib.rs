@@ -35,6 +35,7 @@ mod sample;
 pub mod sampled;
 mod sentence;
 mod short_names;
+mod stage;
 pub mod statistics;
 pub mod top;
 pub mod trend;

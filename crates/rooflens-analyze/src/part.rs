@@ -47,7 +47,7 @@ pub fn part_of(path: &str) -> Option<&'static str> {
 pub fn is_vision(path: &str) -> bool {
     path.split(['.', '/']).any(|word| {
         let word = word.to_ascii_lowercase();
-        VISION.iter().any(|known| word.contains(known))
+        VISION.iter().any(|known| word.contains(known)) || VISION_WORDS.contains(&word.as_str())
     })
 }
 
@@ -102,6 +102,9 @@ const PROJECTIONS: &[Rule] = &[
 ];
 
 const VISION: &[&str] = &["visual", "vision", "image_encoder", "multi_modal_projector", "mm_projector"];
+
+/// DeepSeek-OCR's first encoder, and what stands between encoders and decoder: whole words.
+const VISION_WORDS: &[&str] = &["sam_model", "projector"];
 
 /// What models call the list of their layers.
 const LAYERS: &[&str] = &["layers", "h", "blocks", "block"];
@@ -180,6 +183,8 @@ mod tests {
             ("model.layers.0.block_sparse_moe", Some("moe")),
             ("model.visual.patch_embed.proj", Some("vision")),
             ("model.vision_tower.encoder.layers.3.self_attn", Some("vision")),
+            ("model.sam_model.blocks.0.attn.qkv", Some("vision")),
+            ("model.projector.layers", Some("vision")),
             ("model.language_model.layers.0.mlp", Some("mlp")),
             ("LlamaForCausalLM_0/LlamaModel_0/LlamaDecoderLayer_3/LlamaMLP_3", Some("mlp")),
             ("LlamaModel_0/LlamaDecoderLayer_3/LlamaAttention_3/Linear_17", Some("attention.projections")),

@@ -323,6 +323,19 @@ fn nothing_to_do_is_an_error() {
 }
 
 #[test]
+fn parity_019_how_pictures_are_prepared_reaches_the_workload() {
+    let keys = ["base_size=512", "image_size=512", "crop_mode=false", "patch_size=16", "downsample_ratio=4"];
+    // A processor of transformers has keys of its own.
+    let keys = keys.into_iter().chain(["max_pixels=12544"]).map(|key| format!("+model.preprocess.{key}"));
+    let keys: Vec<String> = keys.collect();
+    let plan = planned(&keys.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+    let json = serde_json::to_string(&plan).unwrap();
+    for told in ["base_size", "crop_mode", "max_pixels"] {
+        assert!(json.contains(told), "{told}: {json}");
+    }
+}
+
+#[test]
 fn a_wrong_setting_is_told_with_its_place() {
     let error = wrong_setting(&["+runtime.bach_size=2"]);
     assert_eq!(error.to_string(), "runtime.bach_size is no setting");
@@ -351,6 +364,9 @@ fn a_wrong_setting_is_told_with_its_place() {
         "pipeline.direct_inference.max_new_tokens=1",
     ]);
     assert_eq!(error.to_string(), "the config has no infer.max_new_tokens");
+
+    let error = wrong_setting(&["+model.preprocess.base_size=0"]);
+    assert_eq!(error.to_string(), "model.preprocess.base_size is 0, not a whole number from 1 up");
 
     // Keys of one's own, for interpolations to share.
     planned(&["+_mine=3", "+runtime._mine=4"]).unwrap();

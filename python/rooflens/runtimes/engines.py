@@ -8,7 +8,7 @@ from typing import Any, Callable, ContextManager, Dict, List, NamedTuple, Option
 from rooflens.runtimes.pytorch import memory, weights
 from rooflens.runtimes.pytorch.inputs import chat_text, is_chat
 from rooflens.runtimes.pytorch.model import DTYPES, pick_dtype, read_config
-from rooflens.workload import dataset
+from rooflens.workload import dataset, grounding, pictures
 from rooflens.workload.dataset import Round, Sample
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import Events
@@ -32,6 +32,8 @@ class EngineWorkload:
     """A running engine, and what a round over the samples needs of it."""
 
     device: Any
+    # Has the tokenizer.
+    loaded: Any
 
     def __init__(self, spec: Spec, events: Events):
         self.spec = spec
@@ -99,7 +101,9 @@ class EngineWorkload:
             ids = list(answer.token_ids)
             prompt_ids = list(answered.output.prompt_token_ids)
             records.add_tokens([Tokens(round_.number, sample.id, self.seed + i, prompt_ids, ids, answer.text)])
-            record = {"sample": sample.id, "prompt": sample.text, "answer": answer.text, "tokens": len(ids)}
+            text = grounding.text_of(self.loaded.tokenizer, ids)
+            record = {"sample": sample.id, "prompt": sample.text, "answer": text, "tokens": len(ids)}
+            record["picture"] = pictures.open_upright(sample.path).record if sample.is_image else None
             records.add_predictions([{"round": round_.number, **record}])
 
 

@@ -15,13 +15,14 @@ use crate::kernel_catalog::KernelClass;
 use crate::ledger::sequences::{self, Ran};
 use crate::ledger::{self, Exchange, KernelNames, Line, Sequences, Stalls, StepAsked, is_needed, waits};
 use crate::role::{Role, Roles};
+use crate::stage::{DECODER, Stages};
 use crate::statistics::share;
 use crate::{interval, recording};
 use steps::Steps;
 
 pub use document::{
     ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, PhaseLedger, Reachable,
-    StepShape, StepTime,
+    StageLedger, StepShape, StepTime,
 };
 
 const EXPLAIN: &str = "\
@@ -50,6 +51,8 @@ and as cpu_bound the host's own code between them.
   `bandwidth_bound` in longer ones.
 - `phases`: the same by what the steps do, `outside` for what belongs to no step; `step` and `line_steps` are
   over single steps, `shapes` what went through the model in them. `classes`, `layers`: kernel time by class and by layer.
+- `stages`: of a model that sees, the phase's time by stage: `sam` and `clip` for the encoders of DeepSeek-OCR, `vision`
+  for the one of others, `projector`, and `decoder` for the rest. They add up to the phase.
 - `steps`: of steps with several names each counts once. `flawed`: those that `step` and `line_steps` leave out.
   A gap in which the host waits for device work that is not in the trace is `outside`, not of the step it is in.
 - `waits`: on a host, its own code between operators, null on a device: `long_ns` in gaps of 100 us and more, `rows` by the operator
@@ -102,6 +105,7 @@ struct Phase {
     times: Times,
     classes: BTreeMap<KernelClass, (i64, usize)>,
     layers: BTreeMap<i32, [i64; 4]>,
+    stages: BTreeMap<Option<&'static str>, (i64, usize)>,
     activities: usize,
     steps: Steps,
     shapes: BTreeMap<[Option<i64>; 4], usize>,
@@ -118,6 +122,7 @@ struct Stretch {
     class: Option<KernelClass>,
     phase: Option<i32>,
     layer: Option<i32>,
+    stage: Option<&'static str>,
 }
 
 impl Fold for State {
@@ -167,6 +172,7 @@ impl Timelines {
     fn devices(&mut self, tables: &RankTables) {
         let kernels = &tables.kernels;
         let (roles, classes) = (Roles::new(tables), ledger::Classes::new(tables));
+        let mut stages = Stages::new(tables);
         // The host waited for work of before, which is not in the trace: no time of the step it waited in.
         let unrecorded = interval::merge(recording::waits(tables).unrecorded);
         for (_, rows) in collectives::devices(tables) {
@@ -196,12 +202,14 @@ impl Timelines {
                         operator: kernels.op_id[i].get().and_then(|op| usize::try_from(op).ok()),
                     });
                 }
+                let stage = stages.of(kernels.module_id[i], kernels.phase_id[i].get());
                 let of_row = |ns, line, class| Stretch {
                     ns,
                     line,
                     class,
                     phase: kernels.phase_id[i].get(),
                     layer: kernels.layer[i].get(),
+                    stage,
                 };
                 self.add(tables, of_row(ns, line, Some(class)));
                 let idle_ns = kernels.idle_before_ns[i];
@@ -211,7 +219,8 @@ impl Timelines {
                     let outside = unrecorded_within(&unrecorded, (until.saturating_sub(idle_ns), until));
                     self.add(tables, of_row(idle_ns - outside, gap, None));
                     if outside > 0 {
-                        let nowhere = Stretch { phase: None, layer: None, ..of_row(outside, gap, None) };
+                        let nowhere =
+                            Stretch { phase: None, layer: None, stage: None, ..of_row(outside, gap, None) };
                         self.add(tables, nowhere);
                     }
                 }
@@ -246,6 +255,7 @@ impl Timelines {
         let mut classes: HashMap<_, KernelClass, foldhash::fast::RandomState> = HashMap::default();
         let mut waits = waits::OfRank::default();
         let mut ran = sequences::OfHost::new(ops);
+        let mut stages = Stages::new(tables);
         for moment in moments {
             let i = moment.op;
             let name = ops.name_id[i];
@@ -270,6 +280,7 @@ impl Timelines {
                     class: (!moment.is_gap).then_some(class),
                     phase: ops.phase_id[i].get(),
                     layer: ops.layer[i].get(),
+                    stage: stages.of(ops.module_id[i], ops.phase_id[i].get()),
                 },
             );
         }
@@ -295,6 +306,9 @@ impl Timelines {
             *count += 1;
             phase.activities += 1;
         }
+        let (ns, activities) = phase.stages.entry(stretch.stage).or_default();
+        *ns = ns.saturating_add(stretch.ns);
+        *activities += usize::from(stretch.class.is_some());
         if let Some(layer) = stretch.layer {
             let column = match stretch.line {
                 Line::Unneeded => 1,
@@ -380,6 +394,13 @@ impl Phase {
             moved_ns,
             idle_ns,
         };
+        let stage = |(stage, (wall_ns, activities)): (Option<&'static str>, (i64, usize))| StageLedger {
+            stage: stage.unwrap_or(DECODER),
+            activities,
+            wall_ns,
+        };
+        let has_stages = self.stages.keys().any(Option::is_some);
+        let stages = self.stages.into_iter().filter(|_| has_stages).map(stage);
         PhaseLedger {
             phase: kind.map_or(OUTSIDE, |kind| kind.as_str()),
             steps,
@@ -393,6 +414,7 @@ impl Phase {
             shapes: self.shapes.into_iter().map(step_shape).collect(),
             classes,
             layers: self.layers.into_iter().map(layer).collect(),
+            stages: stages.collect(),
             floors: Vec::new(),
             unspent_floor_ns: 0.0,
             missing_floor_ns: 0.0,

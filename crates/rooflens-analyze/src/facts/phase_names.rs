@@ -5,6 +5,9 @@ use rooflens_schema::{Opt, RankTables};
 
 use super::modules::MODULE;
 
+/// The range of the workload around what makes tokens of what encoders saw: the end of looking at a picture.
+const PROJECTOR: &str = "rooflens.projector";
+
 /// What a name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Told {
@@ -193,7 +196,7 @@ fn plain_words(name: &str) -> Option<Told> {
         PhaseKind::Prefill
     } else if has(&["decode", "decoding"]) {
         PhaseKind::Decode
-    } else if has(&["vision"]) {
+    } else if has(&["vision"]) || name == PROJECTOR {
         PhaseKind::Vision
     } else if numbered.is_some() && has(&["step", "iteration", "iter"]) {
         PhaseKind::Step
@@ -258,6 +261,10 @@ mod tests {
     fn words_of_people() {
         assert_eq!(tell("decode_step_3").map(|t| (t.kind, t.step)), Some((PhaseKind::Decode, Some(3))));
         assert_eq!(tell("prefill").map(|t| t.kind), Some(PhaseKind::Prefill));
+        for stage in ["rooflens.vision", "rooflens.vision.sam", "rooflens.vision.clip", "rooflens.projector"]
+        {
+            assert_eq!(tell(stage).map(|t| t.kind), Some(PhaseKind::Vision), "{stage}");
+        }
         assert_eq!(tell("step 7").map(|t| (t.kind, t.step)), Some((PhaseKind::Step, Some(7))));
         for name in ["module:model.vision_tower", "module:decode", "module:model.decode.step.3"] {
             assert_eq!(tell(name), None, "{name}");

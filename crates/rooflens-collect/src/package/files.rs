@@ -30,6 +30,7 @@ pub const FILES: &[File] = &[
     file!("rooflens/runtimes/engines.py"),
     file!("rooflens/runtimes/pytorch/__init__.py"),
     file!("rooflens/runtimes/pytorch/decode.py"),
+    file!("rooflens/runtimes/pytorch/deepseek_ocr.py"),
     file!("rooflens/runtimes/pytorch/facts.py"),
     file!("rooflens/runtimes/pytorch/inputs.py"),
     file!("rooflens/runtimes/pytorch/memory.py"),
@@ -51,8 +52,10 @@ pub const FILES: &[File] = &[
     file!("rooflens/workload/dataset.py"),
     file!("rooflens/workload/errors.py"),
     file!("rooflens/workload/events.py"),
+    file!("rooflens/workload/grounding.py"),
     file!("rooflens/workload/hello.py"),
     file!("rooflens/workload/jsonl.py"),
+    file!("rooflens/workload/pictures.py"),
     file!("rooflens/workload/records.py"),
     file!("rooflens/workload/spec.py"),
 ];

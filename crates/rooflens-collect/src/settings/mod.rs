@@ -220,7 +220,18 @@ fn model(mut keys: Section<'_>) -> Result<Model, SettingsError> {
     };
     keys.choice("weights", &["auto", "random", "checkpoint"])?;
     keys.flag("trust_remote_code")?;
+    preprocess(keys.optional_section("preprocess")?)?;
     keys.finish().map(|()| model)
+}
+
+/// How pictures are prepared. Other keys than these are not unknown: processors have their own, and the
+/// workload says which the model's has.
+fn preprocess(keys: Option<Section<'_>>) -> Result<(), SettingsError> {
+    let Some(mut keys) = keys else { return Ok(()) };
+    for size in ["base_size", "image_size", "patch_size", "downsample_ratio"] {
+        keys.optional_positive(size)?;
+    }
+    keys.optional_flag("crop_mode").map(|_| ())
 }
 
 fn hardware(mut keys: Section<'_>) -> Result<Hardware, SettingsError> {

@@ -1,7 +1,7 @@
 //! Every nanosecond on its line: what physics demanded, and what was lost to what.
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{ClassLedger, Ledger, LedgerLine, PhaseLedger};
+use rooflens_analyze::analyses::{ClassLedger, Ledger, LedgerLine, PhaseLedger, StageLedger};
 use rooflens_analyze::ledger::Line;
 
 use crate::block::{Block, Cell, Column, Field, Level, Stack, StackBar, Table, Tone};
@@ -53,6 +53,10 @@ impl Section for LedgerSection {
                     "Kernels took {} less than the floor: the model, the device or the shapes are not what ran.",
                     format::time(phase.unspent_floor_ns)
                 )));
+            }
+            if !phase.stages.is_empty() {
+                let stages = Table::new("ledger_stages", STAGES, &phase.stages, detail.rows());
+                blocks.push(Block::Table(stages));
             }
             if phase.classes.len() > 1 {
                 blocks.push(Block::Table(Table::new(
@@ -133,6 +137,14 @@ const CLASSES: &[Field<ClassLedger>] = &[
     }),
     (Column::number("floor_ns", "of it floor"), |class| {
         Cell::or(class.floor_ns, Cell::Time, "no model or no device is known")
+    }),
+];
+
+const STAGES: &[Field<StageLedger>] = &[
+    (Column::text("stage", "stage"), |stage| Cell::word(stage.stage)),
+    (Column::number("activities", "activities"), |stage| Cell::count(stage.activities)),
+    (Column::number("ns", "time").help("Gaps among it; the stages add up to the phase."), |stage| {
+        Cell::Time(stage.wall_ns)
     }),
 ];
 

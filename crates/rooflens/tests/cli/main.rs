@@ -31,6 +31,7 @@ mod project;
 mod run;
 mod run_answers;
 mod run_csv;
+mod run_boxes;
 mod run_files;
 mod run_sweeps;
 mod runs;

@@ -121,8 +121,8 @@ class Workload:
             [
                 {
                     "round": t.round, "sample": t.sample, "prompt": prompt, "answer": t.text,
-                    "tokens": len(t.output_ids),
+                    "tokens": len(t.output_ids), "picture": picture,
                 }
-                for t, prompt in zip(kept, batch.texts)
+                for t, prompt, picture in zip(kept, batch.texts, batch.records)
             ]
         )

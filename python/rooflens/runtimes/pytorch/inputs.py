@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Optional
 
 from rooflens.runtimes.pytorch.model import Loaded
+from rooflens.workload import pictures
 from rooflens.workload.dataset import Sample
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import Events
@@ -27,6 +28,10 @@ class Batch:
     # Tokens of each prompt, padding not counted.
     lengths: List[int]
     texts: List[str] = field(default_factory=list)
+    # What predictions.jsonl says of each picture; null for a text.
+    records: List[Optional[Dict[str, Any]]] = field(default_factory=list)
+    # Patches of each picture, where the processor has another way to tell than image_grid_thw.
+    views: Optional[str] = None
 
     @property
     def size(self) -> int:
@@ -39,6 +44,8 @@ class Batch:
     @property
     def pictures(self) -> Optional[str]:
         """Patches of each picture, as steps.csv has them; null where the processor does not tell."""
+        if self.views is not None:
+            return self.views
         if not any(key.startswith("pixel_values") for key in self.extra):
             return "none"
         grids = self.extra.get("image_grid_thw")
@@ -47,11 +54,13 @@ class Batch:
         return " ".join(f"{rows}x{columns}" for frames, rows, columns in grids.tolist() for _ in range(frames))
 
     def to(self, device: Any) -> "Batch":
-        move = lambda value: value.to(device) if hasattr(value, "to") else value  # noqa: E731
-        extra = {key: move(value) for key, value in self.extra.items()}
-        return Batch(
-            move(self.input_ids), move(self.mask), move(self.positions), extra, self.lengths, self.texts
-        )
+        def move(value: Any) -> Any:
+            if isinstance(value, (list, tuple)):
+                return type(value)(move(item) for item in value)
+            return value.to(device) if hasattr(value, "to") else value
+
+        moved = {name: move(getattr(self, name)) for name in ("input_ids", "mask", "positions")}
+        return replace(self, extra={key: move(value) for key, value in self.extra.items()}, **moved)
 
     def prompt_ids(self) -> List[List[int]]:
         rows = self.input_ids.tolist()
@@ -59,8 +68,23 @@ class Batch:
 
 
 def prepare(spec: Spec, loaded: Loaded, samples: List[Sample], new_tokens: int) -> Batch:
-    encoded = encode_pictures(spec, loaded, samples) if samples[0].is_image else encode_texts(spec, loaded, samples)
-    return assemble(loaded, dict(encoded), new_tokens, [sample.text for sample in samples])
+    if not samples[0].is_image:
+        return assemble(loaded, dict(encode_texts(spec, loaded, samples)), new_tokens, samples)
+    opened = [pictures.open_upright(sample.path) for sample in samples]
+    encoded = dict(encode_pictures(loaded, samples, [picture.image for picture in opened]))
+    batch = assemble(loaded, encoded, new_tokens, samples)
+    batch.views = encoded.get("views")
+    batch.records = [{**picture.record, **size} for picture, size in zip(opened, input_sizes(loaded, batch))]
+    return batch
+
+
+def input_sizes(loaded: Loaded, batch: Batch) -> List[Dict[str, int]]:
+    """Pixels of each picture as the processor resized it, where it tells: some models answer in these."""
+    grids = batch.extra.get("image_grid_thw")
+    patch = getattr(getattr(loaded.processor, "image_processor", None), "patch_size", None)
+    if grids is None or not isinstance(patch, int):
+        return [{} for _ in range(batch.size)]
+    return [{"input_width": columns * patch, "input_height": rows * patch} for _, rows, columns in grids.tolist()]
 
 
 def encode_texts(spec: Spec, loaded: Loaded, samples: List[Sample]) -> Any:
@@ -85,37 +109,29 @@ def chat_text(tokenizer: Any, sample: Sample) -> str:
     return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
 
 
-def encode_pictures(spec: Spec, loaded: Loaded, samples: List[Sample]) -> Any:
+def encode_pictures(loaded: Loaded, samples: List[Sample], images: List[Any]) -> Any:
     if loaded.processor is None:
         raise WorkloadError(
             "dataset.kind is image, but the model has no processor of pictures",
             "choose a model with preprocessor_config.json and a vision_config, or dataset.kind=text",
         )
     texts = [picture_prompt(loaded.processor, sample.text) for sample in samples]
-    pictures = [open_picture(sample) for sample in samples]
-    return loaded.processor(text=texts, images=pictures, padding=True, return_tensors="pt")
+    return loaded.processor(text=texts, images=images, padding=True, return_tensors="pt", **loaded.preprocess)
 
 
 def picture_prompt(processor: Any, text: str) -> str:
+    image_token = getattr(processor, "image_token", "<image>")
+    if image_token in text:
+        return text  # the prompt says where the picture stands
     if getattr(processor, "chat_template", None):
         content = [{"type": "image"}, {"type": "text", "text": text}]
         return processor.apply_chat_template(
             [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
         )
-    return f"{getattr(processor, 'image_token', '<image>')}{text}"
+    return f"{image_token}{text}"
 
 
-def open_picture(sample: Sample) -> Any:
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(sample.path) as picture:
-            return picture.convert("RGB")
-    except UnidentifiedImageError:
-        raise WorkloadError(f"not a picture: {sample.path}", "set dataset.patterns to the pictures alone")
-
-
-def assemble(loaded: Loaded, encoded: Dict[str, Any], new_tokens: int, texts: List[str]) -> Batch:
+def assemble(loaded: Loaded, encoded: Dict[str, Any], new_tokens: int, samples: List[Sample]) -> Batch:
     import torch
 
     input_ids = encoded.pop("input_ids")
@@ -130,7 +146,8 @@ def assemble(loaded: Loaded, encoded: Dict[str, Any], new_tokens: int, texts: Li
         positions = torch.cat([positions, following], dim=-1)
     is_padded = bool((mask == 0).any())
     full_mask = torch.cat([mask, mask.new_ones((len(lengths), new_tokens))], dim=1) if is_padded else None
-    return Batch(input_ids, full_mask, positions, extra, lengths, texts)
+    texts = [sample.text for sample in samples]
+    return Batch(input_ids, full_mask, positions, extra, lengths, texts, [None] * len(texts))
 
 
 def count_positions(model: Any, input_ids: Any, mask: Any, extra: Dict[str, Any]) -> Optional[Any]:

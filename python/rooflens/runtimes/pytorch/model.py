@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
-from rooflens import devices
-from rooflens.runtimes.pytorch import weights
+from rooflens import devices, processor
+from rooflens.runtimes.pytorch import deepseek_ocr, weights
+from rooflens.workload import grounding
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import Events
 from rooflens.workload.spec import Spec
@@ -29,9 +30,11 @@ class Loaded:
     processor: Optional[Any]
     device: Any
     compiled: bool
+    # What the processor is told about pictures besides its own config.
+    preprocess: Dict[str, Any] = field(default_factory=dict)
 
     def text_of(self, ids: List[int]) -> str:
-        return self.tokenizer.decode(ids, skip_special_tokens=True)
+        return grounding.text_of(self.tokenizer, ids)
 
 
 def load(spec: Spec, events: Events) -> Loaded:
@@ -62,13 +65,18 @@ def load(spec: Spec, events: Events) -> Loaded:
     model = model.eval().to(device)
     refuse_unsupported(model)
     compiled = spec.flag("runtime.compile", False)
+    tokenizer = load_tokenizer(folder, kwargs["trust_remote_code"])
+    pictures = load_processor(folder, kwargs["trust_remote_code"], config, tokenizer)
+    if isinstance(pictures, deepseek_ocr.DeepseekOcrProcessor):
+        pictures.dtype = model.dtype
     loaded = Loaded(
         forward=torch.compile(model) if compiled else model,
         model=model,
-        tokenizer=load_tokenizer(folder, kwargs["trust_remote_code"]),
-        processor=load_processor(folder, kwargs["trust_remote_code"]) if is_multimodal(config) else None,
+        tokenizer=tokenizer,
+        processor=pictures,
         device=device,
         compiled=compiled,
+        preprocess=preprocess_options(spec, pictures),
     )
     tell(spec, events, loaded, folder, source, time.monotonic_ns() - began_ns)
     return loaded
@@ -109,7 +117,11 @@ def load_tokenizer(folder: Path, trust_remote_code: bool) -> Any:
     return tokenizer
 
 
-def load_processor(folder: Path, trust_remote_code: bool) -> Any:
+def load_processor(folder: Path, trust_remote_code: bool, config: Any, tokenizer: Any) -> Any:
+    if not is_multimodal(config):
+        return None
+    if deepseek_ocr.ARCHITECTURE in (getattr(config, "architectures", None) or []):
+        return deepseek_ocr.DeepseekOcrProcessor(tokenizer)
     if not any((folder / name).is_file() for name in ("preprocessor_config.json", "processor_config.json")):
         return None  # it may still be run on text alone
     from transformers import AutoProcessor
@@ -119,6 +131,26 @@ def load_processor(folder: Path, trust_remote_code: bool) -> Any:
     if processor.tokenizer.pad_token_id is None:
         processor.tokenizer.pad_token = processor.tokenizer.eos_token
     return processor
+
+
+def preprocess_options(spec: Spec, processor: Any) -> Dict[str, Any]:
+    """`model.preprocess`, where the processor knows every key of it."""
+    options = {key: value for key, value in (spec.get("model.preprocess", None) or {}).items() if value is not None}
+    if not options:
+        return {}
+    if processor is None:
+        raise WorkloadError("model.preprocess is set, but the model has no processor of pictures", "leave it out")
+    if hasattr(processor, "check"):
+        processor.check(options)
+        return options
+    images = getattr(processor, "image_processor", processor)
+    known = sorted(getattr(getattr(images, "valid_kwargs", None), "__annotations__", {}))
+    unknown = [key for key in options if key not in known and not hasattr(images, key)]
+    if unknown:
+        raise WorkloadError(
+            f"{type(images).__name__} has no model.preprocess.{unknown[0]}", f"it takes {', '.join(known)}"
+        )
+    return options
 
 
 def refuse_unsupported(model: Any) -> None:

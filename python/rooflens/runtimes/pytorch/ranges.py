@@ -6,6 +6,7 @@
 | `rooflens.prefill` | the forward pass over the prompts and the choice of the first token |
 | `rooflens.decode[N]` | the same for the token number N, from 1 |
 | `rooflens.vision`, `rooflens.projector`, `rooflens.language` | the parts of a model that sees |
+| `rooflens.vision.sam`, `rooflens.vision.clip` | the encoders of one that has two, as DeepSeek-OCR |
 | `module:PATH` | every module by its path in the model, such as `module:model.layers.3.self_attn` |
 | `rooflens.capture` | the phase to be captured; the CUDA profiler is started and stopped with it |
 """
@@ -25,6 +26,9 @@ STAGES: Tuple[Tuple[str, Tuple[str, ...]], ...] = (
     ("rooflens.projector", ("multi_modal_projector", "mm_projector", "projector", "connector", "aligner", "merger")),
     ("rooflens.language", ("language_model", "text_model")),
 )
+
+# Where a module of the first name stands, `vision_model` beside it is the second of two encoders.
+ENCODERS = {"sam_model": "rooflens.vision.sam", "vision_model": "rooflens.vision.clip"}
 
 NOTHING: ContextManager[None] = contextlib.nullcontext()
 
@@ -154,6 +158,11 @@ def find_stages(model: Any) -> Dict[str, str]:
             inside = any(path.startswith(other + ".") for other, its in found.items() if its == label)
             if path.split(".")[-1] in names and not inside:
                 found[path] = label
+    for path, _ in model.named_modules():
+        around, _, name = path.rpartition(".")
+        if name == "sam_model":
+            prefix = f"{around}." if around else ""
+            found.update({f"{prefix}{encoder}": label for encoder, label in ENCODERS.items()})
     return found
 
 

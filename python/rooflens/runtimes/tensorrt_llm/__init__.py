@@ -32,7 +32,7 @@ def run(spec: Spec, events: Events) -> None:
 class Workload(engines.EngineWorkload):
     def __init__(self, spec: Spec, events: Events):
         super().__init__(spec, events)
-        if spec.text("dataset.kind") != "text":
+        if spec.text("dataset.kind") == "image":
             raise WorkloadError("TensorRT-LLM is run on text only", "dataset.kind=text, or runtime=vllm")
         self.loaded = engine.load(spec, events)
         self.device = self.loaded.device

@@ -10,13 +10,16 @@ from typing import Any, Dict, Optional
 
 from rooflens import processor
 from rooflens.runtimes import engines
-from rooflens.runtimes.pytorch.model import is_multimodal, load_processor, load_tokenizer
+from rooflens.runtimes.pytorch import deepseek_ocr
+from rooflens.runtimes.pytorch.model import load_processor, load_tokenizer, preprocess_options
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import Events
 from rooflens.workload.spec import Spec
 
 # Folder for the profiler's traces, inside the output folder.
 TRACES = "traces"
+
+NO_REPEAT_NGRAM = "vllm.model_executor.models.deepseek_ocr:NGramPerReqLogitsProcessor"
 
 # Only where the environment says nothing else.
 ENVIRONMENT = {
@@ -51,15 +54,29 @@ def load(spec: Spec, events: Events) -> Loaded:
     trust = spec.flag("model.trust_remote_code", False)
     events.emit("loading", what="engine", path=str(made.where))
     arguments = engine_arguments(spec, made.where, made.dtype, EngineArgs)
+    tokenizer = load_tokenizer(folder, trust)
+    pictures = load_processor(folder, trust, made.config, tokenizer)
+    arguments.update(picture_arguments(preprocess_options(spec, pictures), pictures))
     engine = LLMEngine.from_engine_args(EngineArgs(**arguments))
     device = torch.device(getattr(engine.vllm_config.device_config, "device_type", "cpu"))
     if device.type not in ("cpu", "cuda"):
         device = torch.device("cpu")  # the host's memory is all that can be told
-    loaded = Loaded(engine, load_tokenizer(folder, trust), None, device)
-    if is_multimodal(made.config):
-        loaded.processor = load_processor(folder, trust)
+    loaded = Loaded(engine, tokenizer, pictures, device)
     tell(spec, events, loaded, made, time.monotonic_ns() - began_ns)
     return loaded
+
+
+def picture_arguments(options: Dict[str, Any], pictures: Any) -> Dict[str, Any]:
+    """`model.preprocess` as vLLM takes it."""
+    if isinstance(pictures, deepseek_ocr.DeepseekOcrProcessor):
+        # vLLM counts the picture's tokens by constants: other sizes would not fit them.
+        if deepseek_ocr.Preprocess.read(options) != deepseek_ocr.Preprocess():
+            raise WorkloadError(
+                "vLLM runs DeepSeek-OCR at its default sizes only",
+                "leave model.preprocess as it is, or set runtime=pytorch",
+            )
+        return {}
+    return {"mm_processor_kwargs": options} if options else {}
 
 
 def engine_arguments(spec: Spec, where: Path, dtype: Any, known: Any) -> Dict[str, Any]:
@@ -83,6 +100,9 @@ def engine_arguments(spec: Spec, where: Path, dtype: Any, known: Any) -> Dict[st
     }
     if spec.get("runtime.max_model_len", None) is not None:
         arguments["max_model_len"] = spec.count("runtime.max_model_len")
+    if spec.get("infer.no_repeat_ngram_size", None):
+        # vLLM has it for DeepSeek-OCR, and it works for any model.
+        arguments["logits_processors"] = [NO_REPEAT_NGRAM]
     if spec.pass_name == "torch_profiler":
         arguments.update(profiler_arguments(spec, known))
     elif is_gated(spec):

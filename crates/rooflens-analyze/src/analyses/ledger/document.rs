@@ -104,6 +104,9 @@ pub struct PhaseLedger {
     pub classes: Vec<ClassLedger>,
     /// By layer, where layers are known.
     pub layers: Vec<LayerLedger>,
+    /// By stage of a model that sees, adding up to the phase; empty where nothing of it is an encoder's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageLedger>,
     /// Lower bounds by class of the static model; empty without one.
     pub floors: Vec<Floor>,
     /// Lower bound that no kernel had room for: above zero the model, the device or the shapes do not fit.
@@ -123,6 +126,17 @@ pub struct PhaseLedger {
     pub(crate) sequences: Sequences,
     /// The host's own code between operators; null where the timeline is a device's.
     pub waits: Option<Waits>,
+}
+
+/// The time of a stage of a model that sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StageLedger {
+    /// `sam`, `clip`, `vision`, `projector`; `decoder` is the rest.
+    pub stage: &'static str,
+    /// Activities, or operators on the host.
+    pub activities: usize,
+    /// Its time, gaps among it.
+    pub wall_ns: i64,
 }
 
 /// How long steps take.

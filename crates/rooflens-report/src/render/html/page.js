@@ -119,7 +119,7 @@
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
       for (const link of links.values()) link.classList.remove("here");
-      links.get(entry.target.id).classList.add("here");
+      links.get(entry.target.id)?.classList.add("here"); // some sections are not in the list
     }
   }, { rootMargin: "-10% 0px -80% 0px" });
   for (const section of document.querySelectorAll("section")) seen.observe(section);

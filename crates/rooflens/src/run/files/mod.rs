@@ -3,6 +3,7 @@
 
 mod assumptions;
 mod env;
+mod grounding;
 mod inputs;
 pub mod predictions;
 mod python;

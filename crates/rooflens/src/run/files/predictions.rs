@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rooflens_collect::{Settings, Stage};
-use rooflens_report::predictions::{Picture, Prediction, html, markdown};
+use rooflens_report::predictions::{Picture, Prediction, THUMBNAILS, html, markdown, thumbnails};
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
+use super::grounding::{self, Stored, Subject};
 use super::{json_lines, read_json};
 use crate::error::CliError;
 use crate::project::way;
@@ -19,8 +20,11 @@ const FILE: &str = "predictions.jsonl";
 /// The page.
 pub const PAGE: &str = "predictions.html";
 
-/// Bytes of a picture that goes into the page.
-const PICTURE_BYTES: u64 = 1 << 20;
+/// The boxes that answers name, in pixels.
+const BOXES: &str = "boxes.jsonl";
+
+/// Bytes of a picture that goes into the page: a scanned page of a document does.
+const PICTURE_BYTES: u64 = 4 << 20;
 /// Bytes of all of them: a page must open.
 const ALL_BYTES: u64 = 48 << 20;
 
@@ -36,11 +40,18 @@ pub fn write(run: &RunDir, settings: &Settings, project: &Path, metrics: &Json) 
         let path = report.join(FILE);
         fs::copy(folder.join(FILE), &path).map_err(|source| CliError::Unwritable { path, source })?;
     }
+    let spec = read_json(&folder.join("spec.json"));
+    let (all, boxes) = predictions(&folder, &spec, project, &report);
+    if boxes.is_empty() {
+        // Of a report that is written again.
+        let _ = fs::remove_file(report.join(BOXES));
+    } else {
+        let lines: String = boxes.iter().map(|line| format!("{line}\n")).collect();
+        saved::write(report.join(BOXES), lines.as_bytes())?;
+    }
     if !kept.pages {
         return Ok(());
     }
-    let spec = read_json(&folder.join("spec.json"));
-    let all = predictions(&folder, &spec, project, &report);
     let title = format!("{}: answers", settings.label());
     let about = about(&settings.label(), stage, metrics);
     let rest = if kept.predictions { FILE.to_owned() } else { format!("../raw/{}/{FILE}", stage.name()) };
@@ -52,6 +63,11 @@ pub fn write(run: &RunDir, settings: &Settings, project: &Path, metrics: &Json) 
         if settings.output.formats.iter().any(|known| known == format) {
             saved::write(report.join(name), page(&title, &about, &all, &rest).as_bytes())?;
         }
+    }
+    let has_pictures = all.iter().any(|prediction| prediction.picture.is_some());
+    if has_pictures && settings.output.formats.iter().any(|known| known == "html") {
+        let page = thumbnails(&format!("{}: pictures", settings.label()), &about, &all, &rest, PAGE);
+        saved::write(report.join(THUMBNAILS), page.as_bytes())?;
     }
     Ok(())
 }
@@ -74,8 +90,9 @@ struct Times {
     latency_ns: Option<f64>,
 }
 
-/// Answers with their times: those of the same round and sample, the first with the first.
-fn predictions(folder: &Path, spec: &Json, project: &Path, report: &Path) -> Vec<Prediction> {
+/// Answers with their times: those of the same round and sample, the first with the first; and lines of
+/// [`BOXES`].
+fn predictions(folder: &Path, spec: &Json, project: &Path, report: &Path) -> (Vec<Prediction>, Vec<Json>) {
     let mut times: BTreeMap<(Option<u64>, String), Vec<Times>> = BTreeMap::new();
     for row in json_lines(&folder.join("requests.jsonl")) {
         let Some(sample) = row["sample"].as_str() else { continue };
@@ -89,31 +106,50 @@ fn predictions(folder: &Path, spec: &Json, project: &Path, report: &Path) -> Vec
         });
     }
     times.values_mut().for_each(|times| times.reverse());
-    let rounds = json_lines(&folder.join("events.jsonl"));
-    let rounds: BTreeMap<u64, u64> = rounds
+    let events = json_lines(&folder.join("events.jsonl"));
+    let model = events.iter().find(|event| event["event"] == "model");
+    let architecture = model.and_then(|model| model["architecture"].as_str()).unwrap_or_default();
+    let rounds: BTreeMap<u64, u64> = events
         .iter()
         .filter(|event| event["event"] == "round_begin")
         .filter_map(|event| Some((event["round"].as_u64()?, event["epoch"].as_u64()?)))
         .collect();
     let has_epochs = rounds.values().max() > Some(&0);
     let mut pictures = Pictures::new(spec, project, report);
-    let prediction = |row: Json| {
+    let mut boxes = Vec::new();
+    let mut prediction = |row: Json| {
         let sample = row["sample"].as_str()?.to_owned();
         let round = row["round"].as_u64();
-        let found = times.get_mut(&(round, sample.clone())).and_then(Vec::pop);
+        let times = times.get_mut(&(round, sample.clone())).and_then(Vec::pop);
+        let (picture, stored) = pictures.of(&sample).unzip();
+        let answer = row["answer"].as_str().unwrap_or_default().to_owned();
+        let subject = Subject { stored: stored.flatten(), record: row["picture"].clone() };
+        let found = if picture.is_some() {
+            grounding::boxes(&answer, architecture, &subject)
+        } else {
+            grounding::Grounding::default()
+        };
+        for mut line in found.lines {
+            line["sample"] = sample.as_str().into();
+            line["round"] = round.into();
+            boxes.push(line);
+        }
         Some(Prediction {
             epoch: round.and_then(|round| rounds.get(&round).copied()).filter(|_| has_epochs),
             prompt: row["prompt"].as_str().unwrap_or_default().to_owned(),
-            answer: row["answer"].as_str().unwrap_or_default().to_owned(),
-            prompt_tokens: found.as_ref().and_then(|found| found.prompt_tokens),
+            answer,
+            prompt_tokens: times.as_ref().and_then(|times| times.prompt_tokens),
             tokens: row["tokens"].as_u64(),
-            ttft_ns: found.as_ref().and_then(|found| found.ttft_ns),
-            latency_ns: found.as_ref().and_then(|found| found.latency_ns),
-            picture: pictures.of(&sample),
+            ttft_ns: times.as_ref().and_then(|times| times.ttft_ns),
+            latency_ns: times.as_ref().and_then(|times| times.latency_ns),
+            picture,
+            overlay: found.overlay,
+            remarks: found.remarks,
             sample,
         })
     };
-    json_lines(&folder.join(FILE)).into_iter().filter_map(prediction).collect()
+    let all = json_lines(&folder.join(FILE)).into_iter().filter_map(&mut prediction).collect();
+    (all, boxes)
 }
 
 /// The pictures of a dataset, as far as they go into a page.
@@ -134,21 +170,21 @@ impl Pictures {
         Pictures { root, from_report, left: ALL_BYTES }
     }
 
-    fn of(&mut self, sample: &str) -> Option<Picture> {
+    /// The picture, and what its file says of its size.
+    fn of(&mut self, sample: &str) -> Option<(Picture, Option<Stored>)> {
         let file = self.root.as_ref()?.join(sample);
         let path = self.from_report.join(sample).to_string_lossy().into_owned();
         let length = fs::metadata(&file).ok()?.len();
-        if length > PICTURE_BYTES.min(self.left) {
-            return Some(Picture::Beside { path });
-        }
         let bytes = fs::read(&file).ok()?;
-        Some(match kind(&bytes) {
-            Some(kind) => {
+        let stored = Stored::of(&bytes);
+        let picture = match kind(&bytes) {
+            Some(kind) if length <= PICTURE_BYTES.min(self.left) => {
                 self.left = self.left.saturating_sub(length);
                 Picture::Inside { kind, bytes, path }
             }
-            None => Picture::Beside { path },
-        })
+            _ => Picture::Beside { path },
+        };
+        Some((picture, stored))
     }
 }
 
@@ -195,7 +231,7 @@ mod tests {
         );
         let round = |round: u64| json!({"event": "round_begin", "round": round, "epoch": round});
         write("events.jsonl", &[round(0), round(1)]);
-        let found = predictions(folder.path(), &Json::Null, Path::new("/p"), Path::new("/p/r"));
+        let (found, _) = predictions(folder.path(), &Json::Null, Path::new("/p"), Path::new("/p/r"));
         let told: Vec<_> =
             found.iter().map(|it| (it.answer.as_str(), it.epoch, it.ttft_ns, it.latency_ns)).collect();
         let expected = [
@@ -213,14 +249,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.png"), b"\x89PNG\r\n\x1a\nrest").unwrap();
         fs::write(folder.path().join("b.png"), b"<svg onload=alert(1)>").unwrap();
-        fs::write(folder.path().join("c.jpg"), vec![0xff; 2 << 20]).unwrap();
+        fs::write(folder.path().join("c.jpg"), vec![0xff; 5 << 20]).unwrap();
         let spec = json!({"config": {"dataset": {"kind": "image", "root": "."}}});
         let mut pictures = Pictures::new(&spec, folder.path(), &folder.path().join("report"));
         assert!(
-            matches!(pictures.of("a.png"), Some(Picture::Inside { kind: "image/png", path, .. }) if path == "../a.png")
+            matches!(pictures.of("a.png"), Some((Picture::Inside { kind: "image/png", path, .. }, _)) if path == "../a.png")
         );
         for name in ["b.png", "c.jpg"] {
-            assert!(matches!(pictures.of(name), Some(Picture::Beside { .. })), "{name}");
+            assert!(matches!(pictures.of(name), Some((Picture::Beside { .. }, _))), "{name}");
         }
         assert!(pictures.of("gone.png").is_none());
     }

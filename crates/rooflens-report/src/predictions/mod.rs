@@ -1,6 +1,12 @@
 //! A model's answers, as a page and as Markdown. What a model says is hostile text: it is shown, never
 //! obeyed.
 
+mod boxes;
+mod thumbnails;
+
+pub use self::boxes::{MarkedBox, Overlay};
+pub use self::thumbnails::thumbnails;
+
 use crate::format;
 use crate::render::{html, url_path};
 use crate::text;
@@ -11,6 +17,10 @@ const MOST: usize = 500;
 const LONGEST: usize = 20_000;
 /// A name in the list of samples.
 const NAME: usize = 28;
+/// The file of [`thumbnails`], beside that of [`html`].
+pub const THUMBNAILS: &str = "thumbnails.html";
+/// What these pages may load: pictures that are inside.
+const PICTURES: &str = "; img-src data:";
 
 /// What was asked and answered.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +43,10 @@ pub struct Prediction {
     pub latency_ns: Option<f64>,
     /// What was looked at.
     pub picture: Option<Picture>,
+    /// Boxes that the answer names in it.
+    pub overlay: Option<Overlay>,
+    /// What is to be said of these: boxes that were mended, or not drawn, and why.
+    pub remarks: Vec<String>,
 }
 
 /// A picture that a question is about.
@@ -65,6 +79,7 @@ impl Prediction {
         words.extend(self.tokens.map(|count| tokens(count, "answered")));
         words.extend(self.ttft_ns.map(|ns| format!("first token after {}", format::time(ns))));
         words.extend(self.latency_ns.map(|ns| format!("all after {}", format::time(ns))));
+        words.extend(boxes::count(self));
         words.join(" · ")
     }
 }
@@ -73,7 +88,9 @@ impl Prediction {
 #[must_use]
 pub fn html(title: &str, about: &str, all: &[Prediction], rest: &str) -> String {
     let shown = &all[..all.len().min(MOST)];
-    let mut links = String::new();
+    let has_pictures = shown.iter().any(|prediction| prediction.picture.is_some());
+    let mut links =
+        if has_pictures { format!("<a href=\"{THUMBNAILS}\">All pictures</a>") } else { String::new() };
     let mut body = format!(
         "<section id=\"about\" aria-labelledby=\"about-title\">\n<h2 id=\"about-title\">{}</h2>\n<p>{}</p>\n</section>\n",
         html::escape(&heading(all.len())),
@@ -88,7 +105,7 @@ pub fn html(title: &str, about: &str, all: &[Prediction], rest: &str) -> String 
         body.push_str(&format!("<section><p>{}</p></section>\n", html::escape(&left_out(all.len(), rest))));
     }
     let footer = "Times are of the pass that answered.";
-    html::shell(title, &links, &body, footer, "; img-src data:")
+    html::shell(title, &links, &body, footer, PICTURES)
 }
 
 fn heading(count: usize) -> String {
@@ -100,10 +117,10 @@ fn left_out(count: usize, rest: &str) -> String {
 }
 
 fn section(number: usize, prediction: &Prediction) -> String {
-    let picture = prediction.picture.as_ref().map_or_else(String::new, draw_picture);
+    let (picture, remarks) = (boxes::draw(prediction), remarks(prediction));
     format!(
         "<section id=\"s{number}\" aria-labelledby=\"s{number}-title\">\n<h2 id=\"s{number}-title\">{}</h2>\n\
-         <p class=\"numbers\">{}</p>\n<div class=\"sample\">\n\
+         <p class=\"numbers\">{}</p>\n{remarks}<div class=\"sample\">\n\
          <div><h3>Asked</h3>{picture}<pre class=\"said\" dir=\"auto\">{}</pre></div>\n\
          <div class=\"answer\"><h3>Answered</h3><pre class=\"said\" dir=\"auto\">{}</pre></div>\n</div>\n</section>\n",
         html::escape(&prediction.sample),
@@ -113,17 +130,10 @@ fn section(number: usize, prediction: &Prediction) -> String {
     )
 }
 
-fn draw_picture(picture: &Picture) -> String {
-    match picture {
-        Picture::Inside { kind, bytes, path } => {
-            let data = base64(bytes);
-            let path = url_path(path);
-            format!("<a href=\"{path}\"><img alt=\"the picture\" src=\"data:{kind};base64,{data}\"></a>")
-        }
-        Picture::Beside { path } => {
-            format!("<p><a href=\"{}\">the picture</a></p>", url_path(path))
-        }
-    }
+fn remarks(prediction: &Prediction) -> String {
+    let line = |remark: &String| format!("<li>{}</li>\n", html::escape(remark));
+    let lines: String = prediction.remarks.iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("<ul class=\"numbers\">\n{lines}</ul>\n") }
 }
 
 /// The answers as Markdown.
@@ -135,6 +145,12 @@ pub fn markdown(title: &str, about: &str, all: &[Prediction], rest: &str) -> Str
         out.push_str(&format!("\n## {}\n\n{}\n\n", code(&prediction.sample), prediction.numbers()));
         if let Some(Picture::Inside { path, .. } | Picture::Beside { path }) = &prediction.picture {
             out.push_str(&format!("![the picture]({})\n\n", url_path(path)));
+        }
+        for remark in &prediction.remarks {
+            out.push_str(&format!("- {}\n", line(remark)));
+        }
+        if !prediction.remarks.is_empty() {
+            out.push('\n');
         }
         out.push_str(&format!("Asked:\n\n{}\nAnswered:\n\n", fenced(&prediction.prompt)));
         out.push_str(&fenced(&prediction.answer));
