@@ -10,11 +10,12 @@ use crate::step::Mask;
 use crate::units::Unit;
 use crate::workload::Workload;
 
-/// The assumptions about `workload`; `formats` are those that matrix products are made in.
+/// The assumptions about `workload`; `positions` are those of the encoder, and `formats` are those that matrix products are made in.
 pub(crate) fn of(
     model: &Model,
     setup: &Setup,
     workload: &Workload,
+    positions: u64,
     device: Option<&Device>,
     formats: &[Dtype],
 ) -> Vec<String> {
@@ -50,6 +51,15 @@ pub(crate) fn of(
             }
             .to_owned(),
         );
+    }
+    if let Some(encoder) = &model.encoder {
+        let why = match (encoder.reads_prompt(), workload.encoder_tokens, workload.prefill) {
+            (false, ..) => "which is what it always reads",
+            (true, _, Some(_)) => "the prompt; the decoder starts with one token",
+            (true, Some(_), None) => "as asked for",
+            (true, None, None) => "as many as the context (--encoder-tokens sets it)",
+        };
+        lines.push(format!("the decoder attends to {positions} encoder positions, {why}"));
     }
     if workload.decode.is_some_and(|decode| decode.draft > 0) {
         lines.push(match model.drafts.is_empty() {
