@@ -53,13 +53,17 @@ pub(crate) fn of(
         );
     }
     if let Some(encoder) = &model.encoder {
-        let why = match (encoder.reads_prompt(), workload.encoder_tokens, workload.prefill) {
-            (false, ..) => "which is what it always reads",
-            (true, _, Some(_)) => "the prompt; the decoder starts with one token",
-            (true, Some(_), None) => "as asked for",
-            (true, None, None) => "as many as the context (--encoder-tokens sets it)",
-        };
-        lines.push(format!("the decoder attends to {positions} encoder positions, {why}"));
+        lines.push(match (encoder.reads_prompt(), workload.prefill) {
+            (false, _) => format!("the encoder always reads {positions} positions: audio is padded or cut"),
+            (true, Some(_)) => {
+                format!(
+                    "the encoder reads the prompt of {positions} tokens; the decoder starts with one token"
+                )
+            }
+            (true, None) => {
+                format!("the decoder attends to {positions} encoder positions (--encoder-tokens sets it)")
+            }
+        });
     }
     if workload.decode.is_some_and(|decode| decode.draft > 0) {
         lines.push(match model.drafts.is_empty() {

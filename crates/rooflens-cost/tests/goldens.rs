@@ -11,6 +11,7 @@ use rooflens_cost::encoder::{Asked, Encoder};
 use rooflens_cost::model::Model;
 use rooflens_cost::parallel::Parallel;
 use rooflens_cost::step::{Mask, Step};
+use rooflens_cost::tally::Tally;
 use rooflens_cost::units::Unit;
 use rooflens_cost::{Setup, Workload, families, memory};
 use serde_json::{Map, Value, json};
@@ -187,6 +188,10 @@ fn no_value_panics() {
                 if let Ok(read) = families::read(&with(config, inner, key, value), None, None) {
                     tally(&read.model, Step::prefill(3, 5, 2));
                     tally(&read.model, Step::decode(2, 9));
+                    if let Some(encoder) = &read.model.encoder {
+                        let pass = pass(Step::encoder(3, 5), Parallel::NONE, 0);
+                        Tally::default().add_encoder(encoder, &pass, None);
+                    }
                     assert!(read.model.parameters().routed <= read.model.parameters().stored);
                 }
             }
