@@ -5,6 +5,8 @@ a wrong formula pass. These break them on purpose: no two dimensions of a config
 that would hide a swap, keys are left out to meet the family's default, counts are odd.
 """
 
+import encoder_decoder_configs
+
 DROP = object()  # as a value: the key is left out
 
 
@@ -18,7 +20,7 @@ def made() -> dict[str, dict]:
     bare = {
         f"{family}-bare": {"model_type": family, **BARE, **rest} for family, rest in BARELY.items()
     }
-    return odd | bare
+    return odd | bare | encoder_decoder_configs.made()
 
 
 def merged(base: dict, change: dict) -> dict:

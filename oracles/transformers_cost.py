@@ -26,6 +26,7 @@ from rooflens_cli import REPOSITORY, default_corpus
 
 logging.disable(logging.WARNING)
 
+import encoder_decoders  # noqa: E402
 import torch  # noqa: E402
 import vision_towers  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
@@ -70,6 +71,7 @@ def build(config: dict, device="meta", automatic=AutoModelForCausalLM):
         "attn_implementation": "eager",
         "experts_implementation": "batched_mm",  # grouped_mm has no FLOP formula in torch
     }
+    automatic = encoder_decoders.CLASSES.get(model_type, automatic)
     with torch.device(device):
         try:
             model = automatic.from_config(settings, **options)
@@ -77,6 +79,7 @@ def build(config: dict, device="meta", automatic=AutoModelForCausalLM):
             if "Unrecognized configuration class" not in str(error):
                 raise
             model = AutoModelForImageTextToText.from_config(settings, **options)
+        model = encoder_decoders.finished(model, {"model_type": model_type, **config})
     return model.eval()
 
 
@@ -194,6 +197,8 @@ def golden(config: dict) -> dict:
 
 
 def measured(config: dict, model) -> dict:
+    if config["model_type"] in encoder_decoders.CLASSES:
+        return of_both(config, model)
     workloads = []
     for batch, new in PREFILLS:
         counter = prefill(model, batch, new)
@@ -208,14 +213,32 @@ def measured(config: dict, model) -> dict:
         else:
             workloads.append({
                 "batch": batch, "past": past, "flops": flops(counter), "cache_elements": held})
-    result = {
+    result = numbers(config, model, workloads, prefill(model, *PREFILLS[0]))
+    seen = vision(config)
+    return {**result, "vision": seen} if seen else result
+
+
+def of_both(config: dict, model) -> dict:
+    """The numbers of an encoder-decoder model: what a prompt takes in both, and a decode step."""
+    workloads = []
+    for batch, tokens in PREFILLS:
+        counter = encoder_decoders.prefill(model, batch, tokens)
+        workloads.append({"batch": batch, "prefill": tokens, "flops": flops(counter)})
+    for batch, tokens, past in encoder_decoders.DECODES:
+        counter, held = encoder_decoders.decode(model, batch, tokens, past)
+        workloads.append({
+            "batch": batch, "encoder": tokens, "past": past, "flops": flops(counter),
+            "cache_elements": held})
+    return numbers(config, model, workloads, encoder_decoders.prefill(model, *PREFILLS[0]))
+
+
+def numbers(config: dict, model, workloads: list[dict], first: FlopCounterMode) -> dict:
+    return {
         "config": {**config, "architectures": [type(model).__name__]},
         "class": type(model).__name__, "params": parameters(model), "workloads": workloads,
         "modules": {"batch": PREFILLS[0][0], "prefill": PREFILLS[0][1],
-                    "flops": flops_by_module(prefill(model, *PREFILLS[0]))},
+                    "flops": flops_by_module(first)},
     }
-    seen = vision(config)
-    return {**result, "vision": seen} if seen else result
 
 
 def vision(config: dict) -> list[dict]:

@@ -10,11 +10,12 @@ use crate::step::Mask;
 use crate::units::Unit;
 use crate::workload::Workload;
 
-/// The assumptions about `workload`; `formats` are those that matrix products are made in.
+/// The assumptions about `workload`; `positions` are those of the encoder, and `formats` are those that matrix products are made in.
 pub(crate) fn of(
     model: &Model,
     setup: &Setup,
     workload: &Workload,
+    positions: u64,
     device: Option<&Device>,
     formats: &[Dtype],
 ) -> Vec<String> {
@@ -50,6 +51,19 @@ pub(crate) fn of(
             }
             .to_owned(),
         );
+    }
+    if let Some(encoder) = &model.encoder {
+        lines.push(match (encoder.reads_prompt(), workload.prefill) {
+            (false, _) => format!("the encoder always reads {positions} positions: audio is padded or cut"),
+            (true, Some(_)) => {
+                format!(
+                    "the encoder reads the prompt of {positions} tokens; the decoder starts with one token"
+                )
+            }
+            (true, None) => {
+                format!("the decoder attends to {positions} encoder positions (--encoder-tokens sets it)")
+            }
+        });
     }
     if workload.decode.is_some_and(|decode| decode.draft > 0) {
         lines.push(match model.drafts.is_empty() {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::crossover::Crossovers;
+use crate::encoder::EncoderPart;
 use crate::estimate::{Estimate, PhaseCost, PhaseTime};
 use crate::hardware::Device;
 use crate::inverse::Needs;
@@ -49,6 +50,8 @@ pub struct Document {
     pub refused: Vec<Refusal>,
     /// Tokens that the images of each sequence add to its prompt.
     pub image_tokens: u64,
+    /// Positions of the encoder that the decoder attends to; 0 without an encoder.
+    pub encoder_tokens: u64,
     /// The estimate's assumptions; null without a device.
     pub estimate_assumptions: Option<Assumed>,
     /// What all of it rests on.
@@ -76,6 +79,17 @@ pub struct ModelFacts {
     pub quantisation: Option<String>,
     /// What turns images into tokens.
     pub vision: Option<&'static str>,
+    /// What reads the input of an encoder-decoder model; null for a decoder alone.
+    pub encoder: Option<EncoderFacts>,
+}
+
+/// What was read of an encoder.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct EncoderFacts {
+    /// What it reads: `text` or `audio`.
+    pub input: &'static str,
+    /// Its layers.
+    pub layers: u32,
 }
 
 /// Layers that are alike.
@@ -102,6 +116,8 @@ pub struct Params {
     pub experts: u128,
     /// In the vision tower.
     pub vision: u128,
+    /// In the encoder of an encoder-decoder model; a table of tokens that both use is the decoder's.
+    pub encoder: u128,
     /// In layers that draft.
     pub draft: u128,
     /// In all that the checkpoint holds.
@@ -265,6 +281,7 @@ impl Params {
             active_without_embedding: model.active_parameters() - total.input_embedding,
             experts: total.routed,
             vision,
+            encoder: model.encoder.as_ref().map_or(0, |encoder| encoder.parameters().stored),
             draft,
             checkpoint: total.stored + draft + apart,
         }
@@ -302,6 +319,7 @@ impl Document {
             needs: Vec::new(),
             refused: estimate.refused.clone(),
             image_tokens: estimate.image_tokens,
+            encoder_tokens: estimate.encoder_tokens,
             estimate_assumptions: estimate.assumed,
             assumptions: estimate.assumptions.clone(),
         }
@@ -327,6 +345,10 @@ fn model_facts(model: &Model) -> ModelFacts {
         dtype: model.dtype.as_str(),
         quantisation: model.quantisation.clone(),
         vision: model.vision.as_ref().map(|tower| tower.name),
+        encoder: model.encoder.as_ref().map(|encoder| EncoderFacts {
+            input: if encoder.reads_prompt() { "text" } else { "audio" },
+            layers: encoder.depth,
+        }),
     }
 }
 
@@ -426,6 +448,7 @@ fn operator_facts(model: &Model, row: &Row, roof: Option<&Roof>, seconds: Option
         count: row.layers,
         at: match row.place {
             Place::Kind(kind) => model.kinds.get(kind).map_or_else(Vec::new, |kind| kind.at.clone()),
+            Place::Encoder(part) => encoder_part(model, part).map_or_else(Vec::new, |part| part.at.clone()),
             _ => Vec::new(),
         },
         name: row.operator.name,
@@ -444,6 +467,10 @@ fn operator_facts(model: &Model, row: &Row, roof: Option<&Roof>, seconds: Option
     }
 }
 
+fn encoder_part(model: &Model, number: usize) -> Option<&EncoderPart> {
+    model.encoder.as_ref().and_then(|encoder| encoder.parts.get(number))
+}
+
 /// Where an operator stands, in words.
 fn place_name(model: &Model, place: Place) -> String {
     match place {
@@ -451,6 +478,13 @@ fn place_name(model: &Model, place: Place) -> String {
             let stages = model.vision.as_ref().map(|tower| &tower.stages);
             stages.and_then(|stages| stages.get(stage)).map_or("vision", |stage| stage.name).to_owned()
         }
+        Place::Encoder(number) => encoder_part(model, number).map_or_else(String::new, |part| {
+            if part.at.is_empty() {
+                part.name.to_owned()
+            } else {
+                format!("{} {}", part.name, ranges(&part.at))
+            }
+        }),
         Place::Before => "embedding".to_owned(),
         Place::Kind(kind) => model.kinds.get(kind).map_or_else(String::new, |kind| ranges(&kind.at)),
         Place::Draft(number) => format!("draft {number}"),

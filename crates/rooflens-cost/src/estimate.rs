@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::encoder::{Asked, Encoder};
 use crate::figures::{Figure, Figures};
 use crate::hardware::Device;
 use crate::layout::{Refusal, refusals};
@@ -38,6 +39,12 @@ pub enum EstimateError {
         /// What is not known.
         missing: &'static str,
     },
+    /// An encoder that cannot read what it is given, or that the model does not have.
+    #[error("encoder: {reason}")]
+    Encoder {
+        /// Why.
+        reason: String,
+    },
     /// Images, for a model without a vision tower, or of a size that it does not take.
     #[error("images: {reason}")]
     Images {
@@ -53,6 +60,10 @@ pub struct Estimate {
     pub phases: Vec<PhaseCost>,
     /// Tokens that the images of each sequence add to its prompt.
     pub image_tokens: u64,
+    /// Positions of the encoder that each sequence's decoder attends to; 0 without an encoder.
+    pub encoder_tokens: u64,
+    /// Whether the prompt is what the encoder reads.
+    pub encodes_prompt: bool,
     /// What the model keeps for each sequence, all devices together.
     pub cache: Cache,
     /// What the fullest device holds.
@@ -132,12 +143,15 @@ impl Estimate {
         workload: &Workload,
         device: Option<&Device>,
     ) -> Result<Self, EstimateError> {
-        workload.check()?;
+        let Asked { decoder, positions, encodes } = model.asked(workload)?;
         if let Some(reason) = setup.parallel.fault(model.depth) {
             return Err(EstimateError::Parallel { reason });
         }
         let figures = figures_of(setup, device)?;
         let mut phases = Vec::new();
+        if let Some(encoder) = model.encoder.as_ref().filter(|_| encodes) {
+            phases.push(encoder_cost(model, encoder, workload, positions, &figures, device));
+        }
         let mut media = 0;
         if let Some(images) = &workload.images {
             let no_tower =
@@ -148,7 +162,8 @@ impl Estimate {
             let passes = tower.passes(images).map_err(fault)?;
             phases.push(vision_cost(model, workload, &passes, media, &figures, device));
         }
-        let (asked, seen) = with_images(model, workload, media)?;
+        let (asked, seen) = with_images(model, &decoder, media)?;
+        let seen = seen.max(positions);
         let sequences = setup.sequences(asked.batch);
         for phase in asked.phases() {
             let steps = asked.steps(phase, sequences, seen);
@@ -160,13 +175,15 @@ impl Estimate {
             vision_rows.map(|row| row.operator.work.bytes.activations).max().unwrap_or(0);
         let refused = refusals(model, setup);
         let formats = formats(&phases, &figures);
-        let mut assumptions = crate::assumptions::of(model, setup, workload, device, &formats);
+        let mut assumptions = crate::assumptions::of(model, setup, workload, positions, device, &formats);
         if let Some(roof) = &figures.bound.roof {
             assumptions.extend(roof.notes.iter().cloned());
         }
         Ok(Self {
             phases,
             image_tokens: media,
+            encoder_tokens: positions,
+            encodes_prompt: model.encoder.as_ref().is_some_and(Encoder::reads_prompt),
             cache: cache(model, setup),
             memory: memory(model, &figures.estimate.setup, &asked, seen, vision_activations, device),
             refused,
@@ -238,10 +255,55 @@ fn tally(model: &Model, figure: &Figure, steps: &[Step], touch: Touch, draft: u6
         let pass = figure.setup.pass(model, *step, 0, touch);
         tally.add(model, &pass, roof, &mut buffer);
         tally.add_drafts(model, &pass, draft, roof);
-        let crossed = pass.activation_bytes(step.tokens() * u128::from(model.hidden));
+        let crossed = pass.activation_bytes(crossing(model, step) * u128::from(model.hidden));
         tally.between_stages_s += figure.between_stages(crossed);
     }
     tally
+}
+
+/// Tokens that go from stage to stage in a step: the new ones, and in the decoder's first pass the positions
+/// of the encoder, which stands in the first stage.
+pub(crate) fn crossing(model: &Model, step: &Step) -> u128 {
+    let encoded = if model.encoder.is_some() && step.past == 0 { step.media } else { 0 };
+    step.tokens() + u128::from(step.sequences) * u128::from(encoded)
+}
+
+fn encoder_cost(
+    model: &Model,
+    encoder: &Encoder,
+    workload: &Workload,
+    positions: u64,
+    figures: &Figures,
+    device: Option<&Device>,
+) -> PhaseCost {
+    let of = |figure: &Figure| {
+        let step = Step::encoder(figure.setup.sequences(workload.batch), positions);
+        let mut tally = Tally::default();
+        let pass = figure.setup.pass(model, step, 0, Touch::Expected);
+        tally.add_encoder(encoder, &pass, figure.roof.as_ref());
+        tally
+    };
+    let tokens = u128::from(positions) * u128::from(workload.batch);
+    ahead(model, Phase::Encoder, tokens, (of(&figures.bound), of(&figures.estimate)), figures, device)
+}
+
+/// The cost of what runs before the first stage, where nothing passes through a pipeline.
+fn ahead(
+    model: &Model,
+    phase: Phase,
+    tokens: u128,
+    (tally, estimated): (Tally, Tally),
+    figures: &Figures,
+    device: Option<&Device>,
+) -> PhaseCost {
+    let time = device.map(|device| {
+        let seconds = figures.bound.seconds(tally.spent());
+        let band = Band { min: seconds, expected: seconds, max: seconds };
+        let counted = Counted { steps: 1, tokens, tally: &tally, estimated: &estimated };
+        let time = phase_time(model, figures, counted, band, device);
+        PhaseTime { interval_s: seconds, bubble: 0.0, ..time }
+    });
+    PhaseCost { phase, steps: 1, tokens, tally, estimated, time }
 }
 
 fn phase_cost(
@@ -301,17 +363,8 @@ fn vision_cost(
         tally.add_vision(model, &pass, &passes, figure.roof.as_ref());
         tally
     };
-    let (tally, estimated) = (of(&figures.bound), of(&figures.estimate));
     let tokens = u128::from(media) * u128::from(workload.batch);
-    let time = device.map(|device| {
-        let seconds = figures.bound.seconds(tally.spent());
-        let band = Band { min: seconds, expected: seconds, max: seconds };
-        let counted = Counted { steps: 1, tokens, tally: &tally, estimated: &estimated };
-        let time = phase_time(model, figures, counted, band, device);
-        // The tower stands before the first stage, and nothing passes through a pipeline.
-        PhaseTime { interval_s: seconds, bubble: 0.0, ..time }
-    });
-    PhaseCost { phase: Phase::Vision, steps: 1, tokens, tally, estimated, time }
+    ahead(model, Phase::Vision, tokens, (of(&figures.bound), of(&figures.estimate)), figures, device)
 }
 
 /// How a vision tower is sharded: over the devices of tensor parallelism, or not at all.
@@ -330,7 +383,7 @@ fn slowest_stage(model: &Model, figure: &Figure, tally: &Tally) -> f64 {
     let of_stage = |stage: u64| {
         let last = stage + 1 == stages;
         let layers = |row: &Row| match row.place {
-            Place::Vision(_) | Place::Before => {
+            Place::Vision(_) | Place::Encoder(_) | Place::Before => {
                 if stage == 0 {
                     row.layers
                 } else {

@@ -35,7 +35,8 @@ pub fn refusals(model: &Model, setup: &Setup) -> Vec<Refusal> {
     let mut found = Found::default();
     let (tp, ep) = (setup.parallel.tp, setup.parallel.ep);
     let layers = model.kinds.iter().flat_map(|kind| &kind.layer.units);
-    for unit in layers {
+    let encoder = model.encoder.iter().flat_map(|encoder| &encoder.parts).flat_map(|part| &part.units);
+    for unit in layers.chain(encoder) {
         found.unit(unit, setup);
     }
     if !model.vocab.next_multiple_of(VOCABULARY).is_multiple_of(tp) {

@@ -74,6 +74,7 @@
 //! | [`config`] | JSON as checkpoints have it, and typed keys that remember what was read |
 //! | [`families`], [`vision`] | what the keys of each family of models and towers mean, as units |
 //! | [`quantisation`], [`precision`] | which weights are stored how, and how formats lie in memory |
+//! | [`encoder`] | the encoder of an encoder-decoder model, and what a workload means for one |
 //! | [`model`], [`blueprint`] | the model; a config whose keys may be changed before it is read |
 //! | [`units`] | the parts that layers are made of: the only place where operations are counted |
 //!
@@ -93,6 +94,7 @@ mod assumptions;
 pub mod classes;
 pub mod config;
 pub mod document;
+pub mod encoder;
 pub mod estimate;
 pub mod families;
 pub mod figures;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::encoder::Encoder;
 use crate::estimate::vision_setup;
 use crate::hardware::Device;
 use crate::model::Model;
@@ -23,7 +24,7 @@ pub struct Cache {
     pub windows: Vec<Window>,
     /// Bytes whatever the length: states.
     pub bytes_per_sequence: u128,
-    /// Bytes for each token of the sequence's images.
+    /// Bytes for each token of the sequence's images, or position of its encoder.
     pub bytes_per_media_token: u128,
 }
 
@@ -56,7 +57,7 @@ impl Cache {
         }
     }
 
-    /// Bytes of a sequence of `tokens` tokens and `media` tokens of images.
+    /// Bytes of a sequence of `tokens` tokens and `media` tokens of images or positions of the encoder.
     #[must_use]
     pub fn bytes(&self, tokens: u64, media: u64) -> u128 {
         let windows =
@@ -139,6 +140,7 @@ fn stage_weights(model: &Model, setup: &Setup, stage: u64, drafts: bool) -> u128
             let units = |stage: &Stage| stage.units.iter().map(|unit| unit.weight_bytes(&pass)).sum::<u128>();
             bytes += tower.stages.iter().map(|stage| u128::from(stage.count) * units(stage)).sum::<u128>();
         }
+        bytes += model.encoder.as_ref().map_or(0, |encoder| encoder.weight_bytes(&pass));
     }
     if last {
         bytes += of(&model.after);
@@ -173,7 +175,21 @@ fn activations(model: &Model, setup: &Setup, steps: &[Step], buffer: &mut Vec<Op
     most
 }
 
-/// What the fullest device holds for a workload; `vision` is what activations of images take at once.
+/// The most that activations of an encoder take at once, where there is one.
+fn encoder_activations(model: &Model, setup: &Setup, sequences: u64, positions: u64) -> u128 {
+    let Some(encoder) = &model.encoder else { return 0 };
+    let pass = setup.pass(model, Step::encoder(sequences, positions), 0, Touch::Expected);
+    let stream = 2 * pass.activation_bytes(pass.step.tokens() * u128::from(model.hidden));
+    let mut most = 0;
+    encoder.visit(&pass, &mut Vec::new(), |_, _, operators| {
+        let largest = operators.iter().map(|operator| operator.work.bytes.activations).max();
+        most = most.max(stream + largest.unwrap_or(0));
+    });
+    most
+}
+
+/// What the fullest device holds for a workload of the decoder; `media` are the tokens of images, or the
+/// positions of the encoder, that it attends to, and `vision` is what activations of images take at once.
 #[must_use]
 pub fn memory(
     model: &Model,
@@ -195,7 +211,9 @@ pub fn memory(
             steps.first().copied().into_iter().chain(steps.last().copied())
         })
         .collect();
-    let activations_bytes = activations(model, setup, &steps, &mut Vec::new()).max(vision);
+    let encoded = |sequences| encoder_activations(model, setup, sequences, media);
+    let ahead = vision.max(if workload.prefill.is_some() { encoded(sequences) } else { 0 });
+    let activations_bytes = activations(model, setup, &steps, &mut Vec::new()).max(ahead);
     let stages = (0..setup.parallel.pp.max(1)).map(|stage| {
         let weights = stage_weights(model, setup, stage, drafts);
         (weights, stage_cache(model, setup, stage).bytes(context, media))
@@ -208,9 +226,13 @@ pub fn memory(
         device.and_then(|device| device.memory_bytes).map(|bytes| (bytes as f64 * setup.usable) as u128);
     let chunk = workload.prefill.and_then(|prefill| prefill.chunk).unwrap_or(PREFILL_STEP);
     let prompt = workload.decode.map_or(context, |decode| decode.context);
-    let prefill_step_tokens = prompt.clamp(1, chunk.max(1));
-    let at_once = |step: Step| activations(model, setup, &[step], &mut Vec::new());
-    let prefill = at_once(Step::prefill(1, prefill_step_tokens, 0)).max(vision);
+    // Where an encoder reads the prompt, it does so at once, and the decoder begins with one token.
+    let (new, prefill_step_tokens) = match model.encoder.as_ref().is_some_and(Encoder::reads_prompt) {
+        true => (1, media),
+        false => (prompt.clamp(1, chunk.max(1)), prompt.clamp(1, chunk.max(1))),
+    };
+    let at_once = |step: Step| activations(model, setup, &[Step { media, ..step }], &mut Vec::new());
+    let prefill = at_once(Step::prefill(1, new, 0)).max(vision).max(encoded(1));
     // Activations of a decode step grow with the sequences, as the cache does.
     let draft = workload.decode.map_or(0, |decode| decode.draft);
     let decode = at_once(Step { new: 1 + draft, sampled: 1 + draft, ..Step::decode(1, context) });

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::config::ConfigError;
+use crate::encoder::Encoder;
 use crate::operator::Operator;
 use crate::precision::{Dtype, Storage};
 use crate::quantisation::Rules;
@@ -39,7 +40,7 @@ pub struct LayerKind {
     pub at: Vec<u32>,
 }
 
-/// A language model, with what may stand before its decoder.
+/// A language model, with what may stand before its decoder: an encoder, or a tower for images.
 #[derive(Debug, Clone)]
 pub struct Model {
     /// The family that read it.
@@ -60,6 +61,8 @@ pub struct Model {
     pub after: Vec<Unit>,
     /// Layers that draft further tokens; stored, and run only when asked for.
     pub drafts: Vec<Layer>,
+    /// What reads the input, where the decoder attends to it by cross-attention.
+    pub encoder: Option<Encoder>,
     /// What turns images into tokens.
     pub vision: Option<Tower>,
     /// Whether the class that generates text leaves the images out.
@@ -111,6 +114,9 @@ impl Model {
                 sum.add(unit.parameters(), kind.at.len() as u128);
             }
         }
+        if let Some(encoder) = &self.encoder {
+            sum.add(encoder.parameters(), 1);
+        }
         sum
     }
 
@@ -136,7 +142,9 @@ impl Model {
     /// Refuses a model of which each size may be believed, but not their product.
     pub(crate) fn check_work(&self) -> Result<(), ConfigError> {
         let setup = Setup::default();
-        let pass = setup.pass(self, Step::prefill(1, 1, 0), 0, Touch::Expected);
+        // One position of an encoder, too, and a decoder that attends to it.
+        let media = u64::from(self.encoder.is_some());
+        let pass = setup.pass(self, Step { media, ..Step::prefill(1, 1, 0) }, 0, Touch::Expected);
         let mut buffer = Vec::new();
         let mut operations = 0;
         let mut add = |_: Place, layers: u64, operators: &[Operator]| {
@@ -144,6 +152,9 @@ impl Model {
             operations += operators.iter().map(of).sum::<u128>();
         };
         visit(self, &pass, &mut buffer, &mut add);
+        if let Some(encoder) = &self.encoder {
+            encoder.visit(&setup.pass(self, Step::encoder(1, 1), 0, Touch::Expected), &mut buffer, &mut add);
+        }
         visit_drafts(self, &pass, self.drafts.len() as u64, &mut buffer, &mut add);
         if operations > MOST_OPERATIONS {
             return Err(ConfigError::Wrong {
@@ -157,7 +168,8 @@ impl Model {
 }
 
 impl Parameters {
-    fn add(&mut self, other: Parameters, times: u128) {
+    /// Adds those of `times` parts.
+    pub(crate) fn add(&mut self, other: Parameters, times: u128) {
         self.stored += other.stored * times;
         self.routed += other.routed * times;
         self.routed_active += other.routed_active * times;

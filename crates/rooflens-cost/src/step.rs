@@ -12,6 +12,8 @@ pub enum Phase {
     Decode,
     /// Turns images into tokens.
     Vision,
+    /// Reads the input of an encoder-decoder model: what its decoder attends to.
+    Encoder,
 }
 
 impl Phase {
@@ -22,6 +24,7 @@ impl Phase {
             Phase::Prefill => "prefill",
             Phase::Decode => "decode",
             Phase::Vision => "vision",
+            Phase::Encoder => "encoder",
         }
     }
 }
@@ -39,7 +42,7 @@ pub struct Step {
     pub past: u64,
     /// Rows of each sequence whose logits are needed.
     pub sampled: u64,
-    /// Tokens of images that each sequence attends to by cross-attention.
+    /// Tokens of images, or positions of the encoder, that each sequence attends to by cross-attention.
     pub media: u64,
 }
 
@@ -62,6 +65,12 @@ impl Step {
         Self { phase: Phase::Vision, sequences: images, new: tokens, past: 0, sampled: 0, media: 0 }
     }
 
+    /// The encoder over `positions` positions of each of `sequences` sequences, which all see each other.
+    #[must_use]
+    pub fn encoder(sequences: u64, positions: u64) -> Self {
+        Self { phase: Phase::Encoder, sequences, new: positions, past: 0, sampled: 0, media: 0 }
+    }
+
     /// New tokens in all.
     #[must_use]
     pub fn tokens(&self) -> u128 {
@@ -78,7 +87,7 @@ impl Step {
 /// Which keys a query sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mask {
-    /// All: vision towers.
+    /// All: vision towers and encoders.
     All,
     /// Itself and all before.
     Causal,
@@ -88,7 +97,7 @@ pub enum Mask {
     Chunk(u64),
     /// The `n` that an indexer chose among itself and all before.
     TopK(u64),
-    /// The tokens of the sequence's images.
+    /// The tokens of the sequence's images, or the positions of its encoder.
     Cross,
 }
 

@@ -1,5 +1,6 @@
 //! The operators of a run of steps, added up.
 
+use crate::encoder::Encoder;
 use crate::model::Model;
 use crate::operator::{Operator, Work};
 use crate::pass::Pass;
@@ -14,6 +15,8 @@ use crate::units::Unit;
 pub enum Place {
     /// In the vision tower, by number of the stage.
     Vision(usize),
+    /// In the encoder, by number of the part.
+    Encoder(usize),
     /// Before the layers.
     Before,
     /// In the layers of a kind, by its number.
@@ -240,6 +243,17 @@ impl Tally {
                 self.add_operator(&mut at, Place::Vision(*stage), *count, operator, roof);
             }
         }
+        self.steps += 1;
+    }
+
+    /// Adds a pass through the encoder.
+    pub fn add_encoder(&mut self, encoder: &Encoder, pass: &Pass, roof: Option<&Roof>) {
+        let mut at = 0;
+        encoder.visit(pass, &mut Vec::new(), |place, layers, operators| {
+            for operator in operators {
+                self.add_operator(&mut at, place, layers, operator, roof);
+            }
+        });
         self.steps += 1;
     }
 

@@ -13,6 +13,10 @@ pub struct Workload {
     /// Images of each sequence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<Images>,
+    /// Positions of the encoder that the decoder attends to, where the input is text; none is as many as the
+    /// prompt has tokens, else as many as the context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder_tokens: Option<u64>,
     /// The prompt, where it is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefill: Option<Prefill>,
@@ -68,14 +72,14 @@ impl Workload {
     #[must_use]
     pub fn prefill(batch: u64, tokens: u64) -> Self {
         let prefill = Prefill { tokens, prefix: 0, chunk: None };
-        Self { batch, images: None, prefill: Some(prefill), decode: None }
+        Self { batch, images: None, encoder_tokens: None, prefill: Some(prefill), decode: None }
     }
 
     /// Makes one token in each of `batch` sequences with `context` tokens in the cache.
     #[must_use]
     pub fn decode(batch: u64, context: u64) -> Self {
         let decode = Decode { context, steps: 1, draft: 0 };
-        Self { batch, images: None, prefill: None, decode: Some(decode) }
+        Self { batch, images: None, encoder_tokens: None, prefill: None, decode: Some(decode) }
     }
 
     /// Whether it is within bounds.
@@ -85,6 +89,9 @@ impl Workload {
             false => Err(WorkloadError { what, value, least, most }),
         };
         within("batch", self.batch, 1, MOST_SEQUENCES)?;
+        if let Some(tokens) = self.encoder_tokens {
+            within("encoder-tokens", tokens, 1, MOST_TOKENS)?;
+        }
         if let Some(prefill) = &self.prefill {
             within("prefill", prefill.tokens, 1, MOST_TOKENS)?;
             within("prefix", prefill.prefix, 0, MOST_TOKENS)?;
@@ -111,7 +118,7 @@ impl Workload {
     #[must_use]
     pub fn steps(&self, phase: Phase, sequences: u64, media: u64) -> Vec<Step> {
         match phase {
-            Phase::Vision => Vec::new(),
+            Phase::Vision | Phase::Encoder => Vec::new(),
             Phase::Prefill => self.prefill.map_or_else(Vec::new, |prefill| prefill.steps(sequences, media)),
             Phase::Decode => self.decode.map_or_else(Vec::new, |decode| decode.steps(sequences, media)),
         }

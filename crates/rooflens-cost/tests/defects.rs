@@ -351,7 +351,8 @@ fn reference_vision_is_linear_in_crops() {
     let ocr = model(DEEPSEEK_OCR);
     let flops = |crops: u64| {
         let images = Images { crops: Some(crops), ..Images::new(1) };
-        let workload = Workload { images: Some(images), prefill: None, decode: None, batch: 1 };
+        let workload =
+            Workload { images: Some(images), encoder_tokens: None, prefill: None, decode: None, batch: 1 };
         tally(&ocr, &workload).work().flops
     };
     let (none, one) = (flops(0), flops(1));

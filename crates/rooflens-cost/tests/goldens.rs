@@ -7,11 +7,13 @@ use std::path::PathBuf;
 
 use common::{pass, tally};
 use rooflens_cost::config::parse;
-use rooflens_cost::families;
+use rooflens_cost::encoder::{Asked, Encoder};
 use rooflens_cost::model::Model;
 use rooflens_cost::parallel::Parallel;
 use rooflens_cost::step::{Mask, Step};
+use rooflens_cost::tally::Tally;
 use rooflens_cost::units::Unit;
+use rooflens_cost::{Setup, Workload, families, memory};
 use serde_json::{Map, Value, json};
 
 fn goldens() -> Vec<(String, Value)> {
@@ -29,15 +31,34 @@ fn goldens() -> Vec<(String, Value)> {
     paths.into_iter().map(read).filter(|(_, golden)| golden.get("workloads").is_some()).collect()
 }
 
-/// The step of a workload, and how it is called.
-fn step(workload: &Value) -> (String, Step) {
-    let of = |key: &str| workload[key].as_u64();
+/// A golden's workload for a model, and how it is called.
+fn asked(model: &Model, golden: &Value) -> (String, Workload) {
+    let of = |key: &str| golden[key].as_u64();
     let batch = of("batch").unwrap();
+    // A model for sound reads the same stretch of it whatever the golden says of tokens.
+    let reads = model.encoder.as_ref().is_some_and(Encoder::reads_prompt);
     match (of("prefill"), of("past")) {
-        (Some(new), _) => (format!("prefill {batch}x{new}"), Step::prefill(batch, new, 0)),
-        (None, Some(past)) => (format!("decode {batch} after {past}"), Step::decode(batch, past)),
-        (None, None) => panic!("a workload without prefill or past: {workload}"),
+        (Some(new), _) => (format!("prefill {batch}x{new}"), Workload::prefill(batch, new)),
+        (None, Some(past)) => {
+            let encoder_tokens = of("encoder").filter(|_| reads);
+            let workload = Workload { encoder_tokens, ..Workload::decode(batch, past) };
+            (format!("decode {batch} after {past}"), workload)
+        }
+        (None, None) => panic!("a workload without prefill or past: {golden}"),
     }
+}
+
+/// What torch counts in the encoder, where it runs, and in the only step of the decoder.
+fn counted(model: &Model, workload: &Workload) -> (u128, Step) {
+    let Asked { decoder, positions, encodes } = model.asked(workload).unwrap();
+    let phase = decoder.phases()[0];
+    let [step] = decoder.steps(phase, workload.batch, positions)[..] else { panic!("one step") };
+    let mut tally = tally(model, step);
+    if let Some(encoder) = model.encoder.as_ref().filter(|_| encodes) {
+        let pass = pass(Step::encoder(workload.batch, positions), Parallel::NONE, 0);
+        tally.add_encoder(encoder, &pass, None);
+    }
+    (tally.work().flops.as_counted, step)
 }
 
 /// Elements of keys and values that Transformers keeps of a sequence of `tokens` tokens: one fewer than
@@ -53,6 +74,11 @@ fn cached(model: &Model, tokens: u64) -> u128 {
         }
     }
     bytes / 2
+}
+
+/// Elements of keys and values of the encoder's positions that the decoder keeps of a sequence.
+fn cached_of_encoder(model: &Model, positions: u64) -> u128 {
+    memory::cache(model, &Setup::default()).bytes_per_media_token * u128::from(positions) / 2
 }
 
 fn compare(name: &str, golden: &Value, wrong: &mut Vec<String>) {
@@ -72,11 +98,12 @@ fn compare(name: &str, golden: &Value, wrong: &mut Vec<String>) {
     check("active parameters", model.active_parameters(), &parameters["active"]);
     check("parameters of experts", model.parameters().routed, &parameters["routed_experts"]);
     for workload in golden["workloads"].as_array().unwrap() {
-        let (what, step) = step(workload);
-        check(&what, tally(&model, step).work().flops.as_counted, &workload["flops"]["total"]);
+        let (what, asked) = asked(&model, workload);
+        let (flops, step) = counted(&model, &asked);
+        check(&what, flops, &workload["flops"]["total"]);
         // Latent caches are kept in other ways.
         let plain = model.kinds.iter().flat_map(|kind| &kind.layer.units).all(|unit| match unit {
-            Unit::Attention(attention) => attention.mask != Mask::Cross,
+            Unit::Attention(attention) => attention.mask != Mask::Cross || model.encoder.is_some(),
             Unit::Latent(_) | Unit::IndexScores(_) => false,
             _ => true,
         });
@@ -84,6 +111,11 @@ fn compare(name: &str, golden: &Value, wrong: &mut Vec<String>) {
             let wanted = keys + workload["cache_elements"]["values"].as_u64().unwrap();
             let found = u128::from(step.sequences) * cached(&model, step.past);
             check(&format!("{what}: cache"), found, &json!(wanted));
+        }
+        if let Some(keys) = workload["cache_elements"]["cross_keys"].as_u64() {
+            let wanted = keys + workload["cache_elements"]["cross_values"].as_u64().unwrap();
+            let found = u128::from(step.sequences) * cached_of_encoder(&model, step.media);
+            check(&format!("{what}: cache of the encoder"), found, &json!(wanted));
         }
     }
 }
@@ -96,6 +128,26 @@ fn all_are_as_transformers_counts_them() {
         compare(name, golden, &mut wrong);
     }
     assert!(goldens.len() > 200, "{} goldens", goldens.len());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Encoder-decoder models: parameters, FLOPs of encoder and decoder together, and both caches, of small
+/// models with odd sizes and of the published ones.
+#[test]
+fn parity_156_encoder_decoders_are_as_transformers_counts_them() {
+    let mut wrong = Vec::new();
+    let mut families = std::collections::BTreeMap::new();
+    for (name, golden) in &goldens() {
+        let family = name.split('-').next().unwrap().to_owned();
+        if ["t5", "mt5", "umt5", "bart", "mbart", "whisper"].contains(&family.as_str()) {
+            *families.entry(family).or_insert(0) += 1;
+            let both = golden["workloads"].as_array().unwrap();
+            let crossed = |one: &&Value| one["cache_elements"]["cross_keys"].is_u64();
+            assert_eq!((both.len(), both.iter().filter(crossed).count()), (6, 3), "{name}");
+            compare(name, golden, &mut wrong);
+        }
+    }
+    assert!(families.len() == 6 && families.values().all(|count| *count >= 6), "{families:?}");
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -136,6 +188,10 @@ fn no_value_panics() {
                 if let Ok(read) = families::read(&with(config, inner, key, value), None, None) {
                     tally(&read.model, Step::prefill(3, 5, 2));
                     tally(&read.model, Step::decode(2, 9));
+                    if let Some(encoder) = &read.model.encoder {
+                        let pass = pass(Step::encoder(3, 5), Parallel::NONE, 0);
+                        Tally::default().add_encoder(encoder, &pass, None);
+                    }
                     assert!(read.model.parameters().routed <= read.model.parameters().stored);
                 }
             }

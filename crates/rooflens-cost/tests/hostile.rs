@@ -156,7 +156,13 @@ fn nothing_runs_over() {
     let h100 = Catalog::embedded().find("H100 SXM").unwrap();
     let prefill = Prefill { tokens: 1 << 28, prefix: 1 << 28, chunk: None };
     let decode = Decode { context: 1 << 28, steps: 1, draft: 1 };
-    let most = Workload { batch: 1 << 20, images: None, prefill: Some(prefill), decode: Some(decode) };
+    let most = Workload {
+        batch: 1 << 20,
+        images: None,
+        encoder_tokens: None,
+        prefill: Some(prefill),
+        decode: Some(decode),
+    };
     let image = Workload { images: Some(Images::new(4_096)), ..Workload::prefill(1 << 20, 1) };
     let mut read = 0;
     for (name, config) in made::golden_configs() {
@@ -168,6 +174,7 @@ fn nothing_runs_over() {
             read += 1;
             let parallel = Parallel { tp: chance.one_of(&[1, 3, 65_536]), ..Parallel::NONE };
             let setup = Setup { parallel, ..Setup::default() };
+            let most = made::fitted(&model, most.clone());
             let estimate = Estimate::new(&model, &setup, &most, Some(h100)).unwrap();
             let seconds = estimate.seconds().unwrap();
             assert!(seconds.is_finite(), "{name}");

@@ -4,7 +4,7 @@
 
 mod made;
 
-use made::{Chance, Made, devices, models, parallel, routing, setup, step, workload};
+use made::{Chance, Made, devices, fitted, models, parallel, routing, setup, step, workload};
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::crossover::crossovers;
 use rooflens_cost::estimate::Estimate;
@@ -86,7 +86,7 @@ fn more_work_never_takes_less_time() {
 
 /// `workload` with more of one thing. Context and prefix begin at one token: a state is brought up to date
 /// chunk by chunk in a pass without a past, and token by token, which is less, in one with it.
-fn longer(workload: &Workload, chance: &mut Chance, context: bool) -> Workload {
+fn longer(model: &Model, workload: &Workload, chance: &mut Chance, context: bool) -> Workload {
     let mut longer = workload.clone();
     let by = chance.of_any_size(1, 500);
     match (chance.between(0, 2), &mut longer.prefill, &mut longer.decode) {
@@ -97,7 +97,8 @@ fn longer(workload: &Workload, chance: &mut Chance, context: bool) -> Workload {
         (_, _, Some(decode)) => decode.steps += by % 3,
         _ => {}
     }
-    longer
+    // Where positions are a table, there may be no room for more.
+    if model.asked(&longer).is_err() { workload.clone() } else { longer }
 }
 
 /// More sequences, prompt, context or steps, in each phase. Not of context where a token may see less than
@@ -116,7 +117,7 @@ fn longer_never_takes_less_time() {
                 .prefill
                 .iter_mut()
                 .for_each(|prefill| prefill.chunk = prefill.chunk.map(|chunk| chunk.max(8)));
-            let long = longer(&short, &mut chance, monotone);
+            let long = longer(&made.model, &short, &mut chance, monotone);
             let (before, after) =
                 (seconds(&made.model, &setup, &short, &device), seconds(&made.model, &setup, &long, &device));
             assert!(after >= before, "{}\n{setup:?}\n{short:?}: {before}\n{long:?}: {after}", made.name);
@@ -356,7 +357,8 @@ fn chunks_of_a_prompt_add_no_work() {
         let of_class = rows.filter(|row| class.is_none_or(|class| row.operator.class == class));
         of_class.map(|row| row.operator.work.flops.useful * u128::from(row.layers)).sum::<u128>()
     };
-    for made in &models(10, 8) {
+    // An encoder reads its input at once.
+    for made in models(10, 8).iter().filter(|made| made.model.encoder.is_none()) {
         let model = &made.model;
         let latent = made.has(|unit| matches!(unit, Unit::Latent(_)));
         for latent_order in [LatentOrder::ByPhase, LatentOrder::Absorbed] {
@@ -366,7 +368,8 @@ fn chunks_of_a_prompt_add_no_work() {
             let batch = chance.of_any_size(1, 20);
             let chunked = Prefill { chunk: Some(chance.between(tokens / 9 + 1, tokens)), ..prefill };
             let [at_once, in_chunks] = [prefill, chunked].map(|prefill| {
-                let workload = Workload { batch, images: None, prefill: Some(prefill), decode: None };
+                let prefill = Some(prefill);
+                let workload = Workload { batch, images: None, encoder_tokens: None, prefill, decode: None };
                 Estimate::new(model, &setup, &workload, None).unwrap()
             });
             let what = format!("{}: {chunked:?}", made.name);
@@ -443,16 +446,25 @@ fn the_largest_that_meets_a_target_does_and_the_next_does_not() {
         let question = Workload {
             batch: chance.between(1, 40),
             images: None,
+            encoder_tokens: None,
             prefill: (phase == Phase::Prefill).then_some(Prefill { tokens: 70, prefix: 0, chunk: None }),
             decode: (phase == Phase::Decode).then_some(Decode { context: 90, steps: 1, draft: 0 }),
         };
         let target = Target {
             phase,
-            seconds: seconds(model, &setup, &question, &device) * (0.5 + 20.0 * chance.share()),
+            seconds: seconds(model, &setup, &fitted(model, question.clone()), &device)
+                * (0.5 + 20.0 * chance.share()),
         };
+        let question = fitted(model, question);
         let needs = needs(model, &setup, &question, Some(&device), target).unwrap();
+        // What stays while the rest changes: an encoder's input, where the question is of the decoder.
+        let question = match phase {
+            Phase::Decode => model.with_positions(question),
+            _ => question,
+        };
         let meets = |workload: &Workload| {
-            let estimate = Estimate::new(model, &setup, workload, Some(&device)).unwrap();
+            // Where positions are a table, there is an end to them.
+            let Ok(estimate) = Estimate::new(model, &setup, workload, Some(&device)) else { return false };
             estimate.estimate_s().unwrap() <= target.seconds && estimate.memory.fits != Some(false)
         };
         assert_eq!(needs.met, Some(meets(&question)), "{name}");
@@ -531,9 +543,11 @@ fn crossovers_are_the_first() {
         let (device, setup) = (chance.one_of(&devices), setup(&mut chance, model.depth));
         let roof = Roof::of(&device).unwrap();
         let (batch, context) = (chance.of_any_size(1, 100), chance.of_any_size(1, 4000));
-        let found = crossovers(model, &setup, &roof, batch, context);
+        let media = if model.encoder.is_some() { chance.of_any_size(1, 900) } else { 0 };
+        let found = crossovers(model, &setup, &roof, (batch, context, media));
         let sums = |batch: u64, context: u64, class: Option<&str>| {
-            let pass = setup.pass(model, Step::decode(setup.sequences(batch), context), 0, Touch::Expected);
+            let step = Step { media, ..Step::decode(setup.sequences(batch), context) };
+            let pass = setup.pass(model, step, 0, Touch::Expected);
             let (mut compute, mut memory, mut kv, mut weights) = (0.0, 0.0, 0, 0);
             visit(model, &pass, &mut Vec::new(), |_, layers, operators| {
                 for operator in operators.iter().filter(|one| class.is_none_or(|class| class == one.class)) {

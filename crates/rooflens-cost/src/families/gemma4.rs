@@ -130,6 +130,7 @@ fn layer_inputs(rows: u64, hidden: u64, width: u64, layers: u64) -> Vec<Unit> {
             rows: Dim::split(rows, 1),
             width: all,
             tied: false,
+            shared: false,
             storage: PLAIN,
         }),
         all_reduce(all),

@@ -2,6 +2,7 @@
 //!
 //! To add one: a file here, a `mod` line, an entry in [`ALL`], and a golden in `fixtures/cost`.
 
+mod bart;
 mod deepseek;
 mod deepseek_ocr;
 mod deepseek_v32;
@@ -37,13 +38,17 @@ mod qwen2_moe;
 mod qwen3;
 mod qwen3_next;
 mod qwen_moe;
+mod seq2seq;
 mod shapes;
 mod step3p7;
+mod t5;
 mod trunk;
+mod whisper;
 
 use serde_json::{Map, Value};
 
 use crate::config::{ConfigError, Keys};
+use crate::encoder::{Encoder, Input};
 use crate::model::{Assembly, Layer, Model};
 use crate::precision::Dtype;
 use crate::quantisation::Quantisation;
@@ -105,6 +110,12 @@ pub const ALL: &[&dyn Family] = &[
     &nemotron_h::NemotronH,
     &mamba2::Mamba2,
     &lfm2::Lfm2,
+    &t5::T5,
+    &t5::Mt5,
+    &t5::Umt5,
+    &bart::Bart,
+    &bart::Mbart,
+    &whisper::Whisper,
 ];
 
 /// A config with the object that describes the language model.
@@ -147,6 +158,8 @@ pub struct Design {
     pub after: Vec<Unit>,
     /// Layers that draft further tokens.
     pub drafts: Vec<Layer>,
+    /// What reads the input, where the decoder attends to it by cross-attention.
+    pub encoder: Option<EncoderDesign>,
     /// What turns images into tokens.
     pub vision: Option<Tower>,
     /// Whether the class that generates text leaves the images out.
@@ -155,6 +168,23 @@ pub struct Design {
     pub state: Option<Dtype>,
     /// What had to be assumed.
     pub notes: Vec<String>,
+}
+
+/// What a family makes of the encoder.
+#[derive(Debug)]
+pub struct EncoderDesign {
+    /// What it reads.
+    pub input: Input,
+    /// The most tokens that the decoder can have, where its positions are a table.
+    pub most_decoded: Option<u64>,
+    /// Where its layers stand in the checkpoint, as `model.encoder.layers`.
+    pub path: &'static str,
+    /// What stands before its layers.
+    pub before: Vec<Unit>,
+    /// Its layers.
+    pub layers: Vec<Layer>,
+    /// What stands after them.
+    pub after: Vec<Unit>,
 }
 
 impl Design {
@@ -169,6 +199,7 @@ impl Design {
             before: shapes::embedding(vocab, hidden, tied),
             after: shapes::head(vocab, hidden, tied),
             drafts: Vec::new(),
+            encoder: None,
             vision: None,
             vision_is_apart: false,
             state: None,
@@ -293,8 +324,9 @@ fn assemble(
     dtype: Dtype,
     quantisation: &Quantisation,
 ) -> Result<Model, ConfigError> {
-    let rules = quantisation.rules(design.layers.len())?;
-    let assembly = Assembly { path: design.path, dtype, rules };
+    let encoded = design.encoder.as_ref().map_or(0, |encoder| encoder.layers.len());
+    let rules = quantisation.rules(design.layers.len() + encoded)?;
+    let mut assembly = Assembly { path: design.path, dtype, rules };
     for unit in design.before.iter_mut().chain(&mut design.after) {
         assembly.store_unit(unit, None);
     }
@@ -307,16 +339,26 @@ fn assemble(
             assembly.store_unit(unit, None);
         }
     }
+    let kinds = assembly.kinds(design.layers);
+    let encoder = design.encoder.map(|mut encoder| {
+        assembly.path = encoder.path;
+        for unit in encoder.before.iter_mut().chain(&mut encoder.after) {
+            assembly.store_unit(unit, None);
+        }
+        let kinds = assembly.kinds(encoder.layers);
+        Encoder::new((encoder.input, encoder.most_decoded), encoder.before, kinds, encoder.after)
+    });
     Ok(Model {
         family: family.name(),
         architecture,
         hidden: design.hidden,
         vocab: design.vocab,
         depth: u32::try_from(depth).unwrap_or(u32::MAX),
-        kinds: assembly.kinds(design.layers),
+        kinds,
         before: design.before,
         after: design.after,
         drafts: design.drafts,
+        encoder,
         vision: design.vision,
         vision_is_apart: design.vision_is_apart,
         dtype,

@@ -269,6 +269,7 @@ pub fn embedding(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
             rows: Dim::split(vocab, 1),
             width: hidden,
             tied,
+            shared: false,
             storage: PLAIN,
         }),
         all_reduce(hidden),

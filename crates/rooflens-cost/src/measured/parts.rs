@@ -106,15 +106,15 @@ pub fn part_of(class: &str) -> Option<&'static str> {
     Some(match class {
         "embed" | "ple.proj" => "embedding",
         "norm" | "hc" => "norm",
-        "attn.core" | "attn.linear" | "rope" | "dsa.idx_core" => "attention.core",
+        "attn.core" | "cross.core" | "attn.linear" | "rope" | "dsa.idx_core" => "attention.core",
         "lm_head" => "lm_head",
         "mlp" => "mlp",
         _ => match class.split_once('.')?.0 {
-            "attn" | "dsa" => "attention.projections",
+            "attn" | "cross" | "dsa" => "attention.projections",
             "gdn" | "mamba" | "conv" => "state",
             "moe" => "moe",
             "mtp" => "draft",
-            "vision" => "vision",
+            "vision" | "audio" => "vision",
             "comm" => "communication",
             _ => return None,
         },

@@ -23,6 +23,9 @@ pub enum WorkError {
     /// There are pictures, and nobody told their sizes.
     #[error("the sizes of the pictures that were looked at are not known")]
     Pictures,
+    /// The model has an encoder, and nobody told what it read.
+    #[error("how much the encoder read is not known")]
+    Encoder,
     /// A number is beyond belief.
     #[error("a step has more sequences or tokens than can be")]
     Size,
@@ -169,6 +172,9 @@ pub(super) fn add_steps(
 
 /// The pictures of a pass, where its sizes can be believed.
 pub(super) fn checked_pictures<'a>(model: &Model, shape: &'a Shape) -> Result<&'a [View], WorkError> {
+    if model.encoder.is_some() {
+        return Err(WorkError::Encoder);
+    }
     let pictures = match (&model.vision, &shape.pictures) {
         (None, _) => &[][..],
         (Some(_), None) => return Err(WorkError::Pictures),

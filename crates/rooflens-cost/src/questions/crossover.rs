@@ -30,12 +30,19 @@ pub struct Crossovers {
     pub kv_bound_context: Option<u64>,
 }
 
-/// Where decoding of `batch` sequences with `context` tokens each changes its nature.
+/// Where decoding of `batch` sequences with `context` tokens each changes its nature, if each attends to
+/// `media` tokens of images or positions of an encoder besides.
 #[must_use]
-pub fn crossovers(model: &Model, setup: &Setup, roof: &Roof, batch: u64, context: u64) -> Crossovers {
+pub fn crossovers(
+    model: &Model,
+    setup: &Setup,
+    roof: &Roof,
+    (batch, context, media): (u64, u64, u64),
+) -> Crossovers {
+    let decode = |batch, context| Step { media, ..Step::decode(setup.sequences(batch), context) };
     let mut buffer = Vec::new();
     let mut of_class = |class: Option<&str>, batch: u64| {
-        let step = Step::decode(setup.sequences(batch), context);
+        let step = decode(batch, context);
         let (mut compute, mut memory) = (0.0, 0.0);
         each(model, setup, step, &mut buffer, |layers, operator| {
             if class.is_none_or(|class| class == operator.class) {
@@ -48,7 +55,7 @@ pub fn crossovers(model: &Model, setup: &Setup, roof: &Roof, batch: u64, context
     };
     let compute_bound_batch = first(1, MOST_BATCH, |batch| of_class(None, batch));
     let mut names = Vec::new();
-    each(model, setup, Step::decode(1, context), &mut Vec::new(), |_, operator| {
+    each(model, setup, Step { sequences: 1, ..decode(1, context) }, &mut Vec::new(), |_, operator| {
         if operator.work.flops.useful > 0 && !names.contains(&operator.class) {
             names.push(operator.class);
         }
@@ -59,7 +66,7 @@ pub fn crossovers(model: &Model, setup: &Setup, roof: &Roof, batch: u64, context
     let mut buffer = Vec::new();
     let kv_bound_context = first(0, MOST_CONTEXT, |context| {
         let (mut kv, mut weights) = (0, 0);
-        each(model, setup, Step::decode(setup.sequences(batch), context), &mut buffer, |layers, operator| {
+        each(model, setup, decode(batch, context), &mut buffer, |layers, operator| {
             kv += layers as u128 * operator.work.bytes.kv_read;
             weights += layers as u128 * operator.work.bytes.weights;
         });

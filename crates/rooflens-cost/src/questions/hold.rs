@@ -39,6 +39,10 @@ impl Held {
                 let mut tally = Tally::default();
                 let pass = setup.pass(model, step, 0, crate::routing::Touch::Expected);
                 tally.add(model, &pass, None, &mut Vec::new());
+                if let Some(encoder) = &model.encoder {
+                    let pass = setup.pass(model, Step::encoder(1, 1024), 0, crate::routing::Touch::Expected);
+                    tally.add_encoder(encoder, &pass, None);
+                }
                 tally.work().flops.useful as f64
             }
         }
@@ -47,10 +51,26 @@ impl Held {
     /// Keys that may make up for a change, the most natural first.
     fn keys(self) -> &'static [&'static str] {
         match self {
-            Held::Params | Held::Flops => {
-                &["moe_intermediate_size", "intermediate_size", "num_hidden_layers", "hidden_size"]
-            }
-            Held::Kv => &["kv_lora_rank", "num_key_value_heads", "head_dim", "num_hidden_layers"],
+            Held::Params | Held::Flops => &[
+                "moe_intermediate_size",
+                "intermediate_size",
+                "d_ff",
+                "encoder_ffn_dim",
+                "decoder_ffn_dim",
+                "num_hidden_layers",
+                "num_layers",
+                "hidden_size",
+                "d_model",
+            ],
+            Held::Kv => &[
+                "kv_lora_rank",
+                "num_key_value_heads",
+                "head_dim",
+                "d_kv",
+                "num_hidden_layers",
+                "num_decoder_layers",
+                "decoder_layers",
+            ],
         }
     }
 }
@@ -143,7 +163,8 @@ pub fn balance(
 
 /// The steps in which a key goes: heads and layers one by one, widths as wide as leaves 64 of them.
 fn quantum(key: &str, value: u64) -> u64 {
-    if !key.ends_with("_size") && !key.ends_with("_rank") {
+    let widths = ["_size", "_rank", "_ffn_dim", "d_ff", "d_model"];
+    if !widths.iter().any(|width| key.ends_with(width)) {
         return 1;
     }
     [64, 16, 8].into_iter().find(|step| value >= 64 * step).unwrap_or(1)

@@ -93,7 +93,7 @@ pub fn needs(
     device: Option<&Device>,
     target: Target,
 ) -> Result<Needs, EstimateError> {
-    let only = only(workload, target.phase);
+    let only = only(&model.with_positions(workload.clone()), target.phase);
     let now = Estimate::new(model, setup, &only, device)?;
     let met = Met::new(
         target,
@@ -158,12 +158,18 @@ pub(crate) fn seconds(estimate: &Estimate, phase: Phase) -> Option<f64> {
 pub fn only(workload: &Workload, phase: Phase) -> Workload {
     match phase {
         Phase::Decode => {
-            let context = workload.prefill.map_or(2048, |prefill| prefill.prefix + prefill.tokens);
+            let context = match (workload.encoder_tokens, workload.prefill) {
+                // The encoder has read the prompt, and the decoder its start token.
+                (Some(_), _) => 1,
+                (None, Some(prefill)) => prefill.prefix + prefill.tokens,
+                (None, None) => 2048,
+            };
             let decode = workload.decode.unwrap_or(Decode { context, steps: 1, draft: 0 });
             Workload { prefill: None, decode: Some(Decode { steps: 1, ..decode }), ..workload.clone() }
         }
         _ => {
-            let tokens = workload.decode.map_or(2048, |decode| decode.context.max(1));
+            let context = workload.decode.map_or(2048, |decode| decode.context.max(1));
+            let tokens = workload.encoder_tokens.unwrap_or(context);
             let prefill = workload.prefill.unwrap_or(Prefill { tokens, prefix: 0, chunk: None });
             Workload { prefill: Some(prefill), decode: None, ..workload.clone() }
         }
@@ -174,6 +180,7 @@ fn with_tokens(workload: &Workload, tokens: u64) -> Workload {
     let mut workload = workload.clone();
     if let Some(prefill) = &mut workload.prefill {
         prefill.tokens = tokens;
+        workload.encoder_tokens = workload.encoder_tokens.map(|_| tokens);
     }
     if let Some(decode) = &mut workload.decode {
         decode.context = tokens;

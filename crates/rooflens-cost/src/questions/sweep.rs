@@ -2,15 +2,16 @@
 
 use serde::Serialize;
 
-use crate::estimate::{Estimate, EstimateError, PhaseCost, PhaseTime};
+use crate::encoder::Asked;
+use crate::estimate::{Estimate, EstimateError, PhaseCost, PhaseTime, crossing};
 use crate::figures::{Figure, Figures};
 use crate::hardware::Device;
 use crate::memory::memory;
 use crate::model::Model;
 use crate::operator::{Operator, Work};
-use crate::roof::Limit;
+use crate::roof::{Limit, Roof};
 use crate::routing::Touch;
-use crate::step::Phase;
+use crate::step::{Phase, Step};
 use crate::tally::{Place, Spent, visit, visit_drafts};
 use crate::workload::Workload;
 
@@ -102,16 +103,16 @@ pub fn summary(
     device: Option<&Device>,
     buffer: &mut Vec<Operator>,
 ) -> Result<Summary, EstimateError> {
-    workload.check()?;
+    let asked = model.asked(workload)?;
     let setup = &figures.bound.setup;
     if let Some(reason) = setup.parallel.fault(model.depth) {
         return Err(EstimateError::Parallel { reason });
     }
-    let bound = sum(model, &figures.bound, workload, buffer);
+    let bound = sum(model, &figures.bound, &asked, buffer);
     let roof = figures.bound.roof.as_ref();
     let seconds = bound.seconds;
-    let estimate_s = roof.map(|_| sum(model, &figures.estimate, workload, buffer).seconds);
-    let memory = memory(model, &figures.estimate.setup, workload, 0, 0, device);
+    let estimate_s = roof.map(|_| sum(model, &figures.estimate, &asked, buffer).seconds);
+    let memory = memory(model, &figures.estimate.setup, &asked.decoder, asked.positions, 0, device);
     let timed = |value: f64| roof.map(|_| value);
     let of_bound = |value: f64| if seconds > 0.0 { value / seconds } else { 0.0 };
     let limits = [Limit::Compute, Limit::Vector, Limit::Memory];
@@ -150,38 +151,61 @@ struct Sum {
     tokens: u128,
 }
 
-fn sum(model: &Model, figure: &Figure, workload: &Workload, buffer: &mut Vec<Operator>) -> Sum {
+impl Sum {
+    /// Adds operators of so many layers, and their times to those of the phase.
+    fn add(&mut self, spent: &mut Spent, roof: Option<&Roof>, layers: u64, operators: &[Operator]) {
+        for operator in operators {
+            self.work += operator.work * u128::from(layers);
+            if let Some(roof) = roof {
+                let seconds = roof.seconds(operator);
+                let times = layers as f64;
+                spent.add(&seconds, times);
+                self.compute_s += seconds.compute * times;
+                self.memory_s += seconds.memory * times;
+                self.by_limit[seconds.limit() as usize] += seconds.bound * times;
+            }
+        }
+    }
+
+    /// Ends a phase.
+    fn end(&mut self, figure: &Figure, spent: Spent) {
+        self.seconds += figure.seconds(spent);
+        self.spent.local_s += spent.local_s;
+        self.spent.link_s += spent.link_s;
+    }
+}
+
+fn sum(model: &Model, figure: &Figure, asked: &Asked, buffer: &mut Vec<Operator>) -> Sum {
     let mut sum = Sum::default();
+    let workload = &asked.decoder;
+    let (sequences, roof) = (figure.setup.sequences(workload.batch), figure.roof.as_ref());
+    if let Some(encoder) = model.encoder.as_ref().filter(|_| asked.encodes) {
+        let pass = figure.setup.pass(model, Step::encoder(sequences, asked.positions), 0, Touch::Expected);
+        let mut spent = Spent::default();
+        encoder.visit(&pass, buffer, |_, layers, operators| sum.add(&mut spent, roof, layers, operators));
+        if encoder.reads_prompt() {
+            sum.tokens += u128::from(asked.positions) * u128::from(workload.batch);
+        }
+        sum.end(figure, spent);
+    }
     for phase in workload.phases() {
         let draft = match phase {
             Phase::Decode => workload.decode.map_or(0, |decode| decode.draft),
             _ => 0,
         };
         let mut spent = Spent::default();
-        for step in workload.steps(phase, figure.setup.sequences(workload.batch), 0) {
+        for step in workload.steps(phase, sequences, asked.positions) {
             sum.tokens += u128::from(step.new) * u128::from(workload.batch);
             let pass = figure.setup.pass(model, step, 0, Touch::Expected);
             let mut add = |_: Place, layers: u64, operators: &[Operator]| {
-                for operator in operators {
-                    sum.work += operator.work * u128::from(layers);
-                    if let Some(roof) = &figure.roof {
-                        let seconds = roof.seconds(operator);
-                        let times = layers as f64;
-                        spent.add(&seconds, times);
-                        sum.compute_s += seconds.compute * times;
-                        sum.memory_s += seconds.memory * times;
-                        sum.by_limit[seconds.limit() as usize] += seconds.bound * times;
-                    }
-                }
+                sum.add(&mut spent, roof, layers, operators);
             };
             visit(model, &pass, buffer, &mut add);
             visit_drafts(model, &pass, draft, buffer, &mut add);
-            let crossed = pass.activation_bytes(step.tokens() * u128::from(model.hidden));
+            let crossed = pass.activation_bytes(crossing(model, &step) * u128::from(model.hidden));
             spent.link_s += figure.between_stages(crossed);
         }
-        sum.seconds += figure.seconds(spent);
-        sum.spent.local_s += spent.local_s;
-        sum.spent.link_s += spent.link_s;
+        sum.end(figure, spent);
     }
     sum
 }
@@ -201,7 +225,11 @@ impl Summary {
         let tokens: u128 = estimate
             .phases
             .iter()
-            .filter(|phase| phase.phase != Phase::Vision)
+            .filter(|phase| match phase.phase {
+                Phase::Vision => false,
+                Phase::Encoder => estimate.encodes_prompt,
+                Phase::Prefill | Phase::Decode => true,
+            })
             .map(|phase| phase.tokens)
             .sum();
         Self {

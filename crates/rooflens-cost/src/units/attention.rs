@@ -14,7 +14,7 @@ pub enum KvCache {
     Own,
     /// Those that an earlier layer wrote.
     Shared,
-    /// None outlives the pass, as in vision towers.
+    /// None outlives the pass, as in vision towers and encoders.
     None,
 }
 

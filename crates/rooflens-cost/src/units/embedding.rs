@@ -17,17 +17,25 @@ pub struct Embedding {
     pub width: u64,
     /// Whether a head reads the same table: then it is no mere input embedding.
     pub tied: bool,
+    /// Whether the table is another's, as an encoder's that is also the decoder's: read, not stored.
+    pub shared: bool,
     /// How it is stored.
     pub storage: Storage,
 }
 
 impl Part for Embedding {
     fn parameters(&self) -> Parameters {
+        if self.shared {
+            return Parameters::default();
+        }
         let stored = self.rows.elements() * u128::from(self.width);
         Parameters { stored, input_embedding: if self.tied { 0 } else { stored }, ..Parameters::default() }
     }
 
     fn weight_bytes(&self, pass: &Pass) -> u128 {
+        if self.shared {
+            return 0;
+        }
         self.storage.bytes(self.rows.local(pass.tp) * u128::from(self.width))
     }
 

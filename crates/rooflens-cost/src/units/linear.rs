@@ -13,8 +13,10 @@ pub enum Rows {
     Tokens,
     /// The tokens whose logits are needed; frameworks' counts take all.
     Sampled,
-    /// The tokens of the sequences' images, once, when they are first read.
+    /// The tokens of the sequences' images, or the positions of the encoder, once, when they are first read.
     Media,
+    /// So many rows of every token: frames of sound, of which a position is made of several.
+    Several(u64),
 }
 
 /// Matrices with the same input, read together: `2·rows·in·out` operations.
@@ -32,6 +34,10 @@ pub struct Linear {
     pub outputs: Vec<Dim>,
     /// Whether each output has a bias.
     pub bias: bool,
+    /// Which output has none though the others do, as the keys of Whisper.
+    pub unbiased: Option<usize>,
+    /// Inputs of a row that the row before has as well: windows of a convolution that overlap, read once.
+    pub overlap: u64,
     /// Whether the weights are another operator's, as a head that shares the embedding: read, not stored.
     pub shared: bool,
     /// Whether every unit of the output has an input of its own, of the width of `input`: blocks on the
@@ -59,6 +65,8 @@ impl Linear {
             input,
             outputs: outputs.into(),
             bias: false,
+            unbiased: None,
+            overlap: 0,
             shared: false,
             diagonal: false,
             rows: Rows::Tokens,
@@ -79,6 +87,20 @@ impl Linear {
     #[must_use]
     pub fn bias(mut self, bias: bool) -> Self {
         self.bias = bias;
+        self
+    }
+
+    /// Without a bias of one output, by its number.
+    #[must_use]
+    pub fn unbiased(mut self, output: Option<usize>) -> Self {
+        self.unbiased = output;
+        self
+    }
+
+    /// As a convolution whose rows have `overlap` inputs in common with the row before.
+    #[must_use]
+    pub fn overlapping(mut self, overlap: u64) -> Self {
+        self.overlap = overlap;
         self
     }
 
@@ -113,11 +135,18 @@ impl Linear {
     /// Inputs that are read for a row.
     fn read_elements(&self, pass: &Pass) -> u128 {
         let blocks: u64 = self.outputs.iter().map(|output| output.local_units(pass.tp)).sum();
-        self.input.local(pass.tp) * if self.diagonal { u128::from(blocks) } else { 1 }
+        let read = self.input.local(pass.tp).saturating_sub(self.overlap.into());
+        read * if self.diagonal { u128::from(blocks) } else { 1 }
     }
 
     fn out_elements(&self) -> u128 {
         self.outputs.iter().map(Dim::elements).sum()
+    }
+
+    /// Elements of the biases, of outputs of which a device has so much.
+    fn biases(&self, elements: impl Fn(&Dim) -> u128) -> u128 {
+        let biased = |(number, _): &(usize, &Dim)| self.bias && self.unbiased != Some(*number);
+        self.outputs.iter().enumerate().filter(biased).map(|(_, output)| elements(output)).sum()
     }
 
     fn local_out(&self, pass: &Pass) -> u128 {
@@ -143,7 +172,7 @@ impl Part for Linear {
         let stored = if self.shared {
             0
         } else {
-            self.input.elements() * self.out_elements() + u128::from(self.bias) * self.out_elements()
+            self.input.elements() * self.out_elements() + self.biases(Dim::elements)
         };
         Parameters { stored, ..Parameters::default() }
     }
@@ -154,7 +183,7 @@ impl Part for Linear {
         }
         let out = self.local_out(pass);
         self.storage.bytes(self.input.local(pass.tp) * out)
-            + u128::from(self.bias) * pass.activation_bytes(out)
+            + pass.activation_bytes(self.biases(|output| output.local(pass.tp)))
     }
 
     fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
@@ -163,6 +192,10 @@ impl Part for Linear {
             Rows::Tokens if self.is_replicated() => (step.tokens(), pass.replicated_rows(step.tokens())),
             Rows::Tokens => (step.tokens(), step.tokens()),
             Rows::Sampled => (step.tokens(), u128::from(step.sequences) * u128::from(step.sampled)),
+            Rows::Several(each) => {
+                let all = step.tokens() * u128::from(each);
+                (all, if self.is_replicated() { pass.replicated_rows(all) } else { all })
+            }
             Rows::Media => {
                 let rows =
                     if step.past == 0 { u128::from(step.sequences) * u128::from(step.media) } else { 0 };
@@ -173,7 +206,8 @@ impl Part for Linear {
         let out = self.local_out(pass);
         let per_row = 2 * input * out;
         let all = self.out_elements().max(1);
-        let weights = self.storage.bytes(input * out) + u128::from(self.bias) * pass.activation_bytes(out);
+        let biases = pass.activation_bytes(self.biases(|output| output.local(pass.tp)));
+        let weights = self.storage.bytes(input * out) + biases;
         into.push(Operator {
             name: self.name,
             class: self.class,

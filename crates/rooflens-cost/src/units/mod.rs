@@ -94,7 +94,7 @@ pub struct Kept {
     pub window: Option<(u64, u128)>,
     /// Bytes whatever the length: states.
     pub bytes_per_sequence: u128,
-    /// Bytes for each token of the sequence's images.
+    /// Bytes for each token of the sequence's images, or position of its encoder.
     pub bytes_per_media_token: u128,
 }
 

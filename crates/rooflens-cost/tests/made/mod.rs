@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use rooflens_cost::encoder::Input;
 use rooflens_cost::hardware::{Catalog, Device};
 use rooflens_cost::model::Model;
 use rooflens_cost::parallel::Parallel;
@@ -76,6 +77,9 @@ const FAMILIES: &[&str] = &[
     "qwen3_next",
     "minimax",
     "lfm2",
+    "t5",
+    "bart",
+    "whisper",
 ];
 
 /// A config of a family with random sizes, that do not come out even.
@@ -220,6 +224,26 @@ pub fn config(family: &str, chance: &mut Chance) -> Value {
             let full: Vec<u64> = (0..layers).filter(|_| chance.yes()).collect();
             set("full_attn_idxs", json!(full));
         }
+        // Hidden size, heads and layers are names of theirs, too: those of the encoder.
+        "t5" => {
+            set("d_kv", json!(head_dim));
+            set("d_ff", json!(chance.between(3, 300)));
+            set("num_decoder_layers", json!(chance.between(1, 6)));
+            set("feed_forward_proj", json!(chance.one_of(&["relu", "gated-gelu"])));
+        }
+        "bart" | "whisper" => {
+            let decoder_heads = chance.between(1, 5);
+            set("d_model", json!(heads * decoder_heads * head_dim));
+            set("hidden_size", json!(null));
+            set("decoder_attention_heads", json!(decoder_heads));
+            set("decoder_layers", json!(chance.between(1, 6)));
+            set("encoder_ffn_dim", json!(chance.between(3, 300)));
+            set("decoder_ffn_dim", json!(chance.between(3, 300)));
+            set("max_position_embeddings", json!(chance.between(8, 3000)));
+            set("max_source_positions", json!(chance.between(1, 900)));
+            set("max_target_positions", json!(chance.between(8, 900)));
+            set("num_mel_bins", json!(chance.between(1, 90)));
+        }
         _ => panic!("no such family: {family}"),
     }
     match chance.between(0, 5) {
@@ -326,12 +350,39 @@ pub fn workload(chance: &mut Chance, model: &Model) -> Workload {
     let draft = if model.drafts.is_empty() { 0 } else { chance.between(0, 3) };
     let decode = Decode { context: chance.of_any_size(1, 2000), steps: chance.between(1, 4), draft };
     let phases = chance.between(0, 2);
-    Workload {
+    let workload = Workload {
         batch: chance.of_any_size(1, 600),
         images: None,
+        encoder_tokens: None,
         prefill: (phases != 1).then_some(prefill),
         decode: (phases != 0).then_some(decode),
+    };
+    fitted(model, workload)
+}
+
+/// `workload` as an encoder-decoder model can take it: no prefix and no chunks where an encoder reads the
+/// prompt, and no more tokens than there are positions.
+pub fn fitted(model: &Model, mut workload: Workload) -> Workload {
+    let Some(encoder) = &model.encoder else { return workload };
+    let decoded = encoder.most_decoded.unwrap_or(u64::MAX);
+    if let Some(prefill) = &mut workload.prefill {
+        match encoder.input {
+            Input::Text { most } => {
+                let tokens = prefill.tokens.min(most.unwrap_or(u64::MAX));
+                *prefill = Prefill { tokens, prefix: 0, chunk: None };
+            }
+            Input::Audio { .. } => {
+                prefill.tokens = prefill.tokens.min(decoded / 2).max(1);
+                prefill.prefix = prefill.prefix.min(decoded - prefill.tokens);
+            }
+        }
     }
+    if let Some(decode) = &mut workload.decode {
+        decode.steps = decode.steps.min(decoded);
+        decode.draft = decode.draft.min(decoded / decode.steps - 1);
+        decode.context = decode.context.min(decoded - decode.steps * (1 + decode.draft));
+    }
+    workload
 }
 
 pub fn parallel(chance: &mut Chance, depth: u32) -> Parallel {

@@ -52,6 +52,7 @@ fn best_sentence(sweep: &Points<'_>) -> String {
     let doing = match sweep.points.first().and_then(Point::last).map(|phase| phase.phase) {
         Some(Phase::Decode) => "Decode",
         Some(Phase::Vision) => "Vision",
+        Some(Phase::Encoder) => "Encoder",
         _ => "Prefill",
     };
     let Some((fastest, at)) = best(sweep, |_| true, time) else {

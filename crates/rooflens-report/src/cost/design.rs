@@ -51,10 +51,19 @@ fn model(name: &str, document: &Document) -> Vec<Fact> {
     let mut found = vec![
         Fact::new("config", Cell::text(name)),
         Fact::new("architecture", Cell::text(&facts.architecture)),
-        Fact::new("layers", Cell::Count(facts.layers.into())),
-        Fact::new("hidden", Cell::Count(facts.hidden_size as i64)),
-        Fact::new("parameters", Cell::Params(document.params.total as f64)),
     ];
+    match facts.encoder {
+        None => found.push(Fact::new("layers", Cell::Count(facts.layers.into()))),
+        Some(encoder) => {
+            found.push(Fact::new("encoder layers", Cell::Count(encoder.layers.into())));
+            found.push(Fact::new("decoder layers", Cell::Count(facts.layers.into())));
+        }
+    }
+    found.push(Fact::new("hidden", Cell::Count(facts.hidden_size as i64)));
+    found.push(Fact::new("parameters", Cell::Params(document.params.total as f64)));
+    if facts.encoder.is_some() {
+        found.push(Fact::new("of the encoder", Cell::Params(document.params.encoder as f64)));
+    }
     if document.params.experts > 0 {
         found.push(Fact::new("active", Cell::Params(document.params.active as f64)));
     }
@@ -69,6 +78,9 @@ fn model(name: &str, document: &Document) -> Vec<Fact> {
     found.push(Fact::new("weights", Cell::text(weights)));
     let cache = &document.kv.cache;
     found.push(Fact::new("KV cache per token", Cell::Amount(cache.bytes_per_token as f64, "B")));
+    if facts.encoder.is_some() {
+        found.push(Fact::new("per encoder position", bytes(cache.bytes_per_media_token)));
+    }
     for window in &cache.windows {
         let words = format!(
             "sliding window of {} in {}",
@@ -84,6 +96,11 @@ fn model(name: &str, document: &Document) -> Vec<Fact> {
     found
 }
 
+/// Whether what a phase reads is sound: positions, and no tokens.
+fn hears(document: &Document, phase: &PhaseFacts) -> bool {
+    phase.phase == Phase::Encoder && document.model.encoder.is_some_and(|encoder| encoder.input == "audio")
+}
+
 fn phase_blocks(document: &Document, phase: &PhaseFacts, rows: usize) -> Vec<Block> {
     let mut facts = vec![];
     if let Some(time) = &phase.time {
@@ -96,12 +113,18 @@ fn phase_blocks(document: &Document, phase: &PhaseFacts, rows: usize) -> Vec<Blo
         }
         let drafts = phase.phase == Phase::Decode && document.workload.decode.is_some_and(|it| it.draft > 0);
         let accepted = if drafts { " with every draft accepted" } else { "" };
-        facts.push(Fact::new(format!("tokens/s{accepted} ≤"), Cell::Mean(time.tokens_per_s)));
-        facts.push(Fact::new("estimated tokens/s", Cell::Mean(time.estimate_tokens_per_s)));
+        let what = if hears(document, phase) { "positions" } else { "tokens" };
+        facts.push(Fact::new(format!("{what}/s{accepted} ≤"), Cell::Mean(time.tokens_per_s)));
+        facts.push(Fact::new(format!("estimated {what}/s"), Cell::Mean(time.estimate_tokens_per_s)));
         facts.push(Fact::new("MFU ≤", Cell::Share(time.mfu_ceiling)));
         facts.push(Fact::new("MBU ≤", Cell::Share(time.mbu_ceiling)));
         if let Some(joules) = time.joules_per_token {
-            let energy = if joules < 0.1 { (joules * 1e3, "mJ/token") } else { (joules, "J/token") };
+            let energy = match (joules < 0.1, hears(document, phase)) {
+                (true, false) => (joules * 1e3, "mJ/token"),
+                (false, false) => (joules, "J/token"),
+                (true, true) => (joules * 1e3, "mJ/position"),
+                (false, true) => (joules, "J/position"),
+            };
             facts.push(Fact::new("estimated at TDP", Cell::Amount(energy.0, energy.1)));
         }
     }

@@ -112,6 +112,22 @@ fn what(document: &Document, phase: &PhaseFacts) -> String {
             };
             format!("The vision tower over {}{each}", format::plural(images as i64, "image"))
         }
+        Phase::Encoder => {
+            let read = match document.model.encoder.is_some_and(|encoder| encoder.input == "audio") {
+                true => "positions of audio",
+                false => "tokens",
+            };
+            format!("The encoder over {} {read}{}", count(document.encoder_tokens), at_batch(" at "))
+        }
+        Phase::Prefill if document.encoder_tokens > 0 => {
+            let each = phase.tokens / u128::from(workload.batch.max(1));
+            let new = match u64::try_from(each).unwrap_or(u64::MAX) {
+                1 => "the decoder's start token".to_owned(),
+                new => format!("{} decoder tokens", count(new)),
+            };
+            let seen = count(document.encoder_tokens);
+            format!("Prefill of {new} (cross-attention to {seen} positions){}", at_batch(" at "))
+        }
         Phase::Prefill => {
             let text = workload.prefill.map_or(0, |prefill| prefill.tokens);
             let each = u64::try_from(phase.tokens / u128::from(workload.batch.max(1))).unwrap_or(u64::MAX);
@@ -142,7 +158,11 @@ fn what(document: &Document, phase: &PhaseFacts) -> String {
                 1 => String::new(),
                 _ => format!("batch {}, ", format::count(batch)),
             };
-            format!("{steps} ({batch}context {context}{draft})")
+            let seen = match document.encoder_tokens {
+                0 => String::new(),
+                seen => format!(", {} encoder positions", count(seen)),
+            };
+            format!("{steps} ({batch}context {context}{seen}{draft})")
         }
     }
 }

@@ -72,6 +72,7 @@ fn phase_title(phase: Phase) -> &'static str {
         Phase::Prefill => "Prefill",
         Phase::Decode => "Decode",
         Phase::Vision => "Vision",
+        Phase::Encoder => "Encoder",
     }
 }
 

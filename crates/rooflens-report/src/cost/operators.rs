@@ -33,6 +33,7 @@ pub fn operators(document: &Document, apart: bool) -> Vec<Part> {
 fn titles(phase: Phase) -> (&'static str, &'static str) {
     match phase {
         Phase::Vision => ("vision-operators", "Vision operators"),
+        Phase::Encoder => ("encoder-operators", "Encoder operators"),
         Phase::Prefill => ("prefill-operators", "Prefill operators"),
         Phase::Decode => ("decode-operators", "Decode operators"),
     }

@@ -164,6 +164,7 @@ fn asked<'a>(first: &Point<'_>) -> Vec<PointField<'a>> {
 fn phase_columns(phase: Phase) -> [&'static str; 4] {
     match phase {
         Phase::Vision => ["vision_seconds", "vision_estimate_s", "vision_tokens_per_s", "vision_limit"],
+        Phase::Encoder => ["encoder_seconds", "encoder_estimate_s", "encoder_tokens_per_s", "encoder_limit"],
         Phase::Prefill => ["prefill_seconds", "prefill_estimate_s", "prefill_tokens_per_s", "prefill_limit"],
         Phase::Decode => ["decode_seconds", "decode_estimate_s", "decode_tokens_per_s", "decode_limit"],
     }

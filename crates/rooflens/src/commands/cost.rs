@@ -41,7 +41,7 @@ pub struct Args {
     /// Batch size: sequences over all data-parallel replicas
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Workload")]
     batch: Numbers,
-    /// Prefill length in tokens, without those of images
+    /// Prefill length in tokens, without those of images; an encoder reads it, where the input is text
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     prefill: Option<Numbers>,
     /// Tokens already in the KV cache before the prefill
@@ -53,6 +53,10 @@ pub struct Args {
     /// Decode with this many tokens already in the KV cache
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     context: Option<Numbers>,
+    /// Encoder-decoder models: encoder positions that the decoder attends to; by default the prefill, else as
+    /// many as the context
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Workload")]
+    encoder_tokens: Option<u64>,
     /// Decode steps
     #[arg(long, value_name = "N", value_parser = whole, default_value = "1", help_heading = "Workload")]
     steps: u64,
@@ -200,6 +204,7 @@ impl Args {
             prefix: self.prefix,
             chunk: self.chunk,
             context: self.context.map(|numbers| numbers.0),
+            encoder_tokens: self.encoder_tokens,
             steps: self.steps,
             draft: self.draft,
             images: self.images,

@@ -265,12 +265,18 @@ fn estimate(error: &EstimateError) -> String {
                 "prefix" => "1k",
                 "chunk" => "512",
                 "context" => "4k",
+                "encoder-tokens" => "512",
                 "steps" => "16",
                 _ => "1",
             };
             format!("as in --{} {usual}", fault.what)
         }
         EstimateError::Parallel { .. } => "as in --tp 8 --ep 8, or --tp 4 --pp 2".to_owned(),
+        EstimateError::Encoder { .. } => {
+            "as in --prefill 512 for the encoder's input, --context 64 --encoder-tokens 512 for decode; \
+             --encoder-tokens is for encoder-decoder models that read text"
+                .to_owned()
+        }
         EstimateError::Images { .. } => {
             "leave out --images, --image-size and --crops, or as in --images 1 --image-size 1024x768"
                 .to_owned()

@@ -37,12 +37,13 @@ impl Plan<'_> {
     }
 
     fn document(&self, model: &Model, at: &[usize]) -> Result<Document, CostError> {
-        let (setup, workload, device) = (self.setup(at), self.workload(at)?, self.device(at));
+        let (setup, workload, device) = (self.setup(at), self.workload(at, model)?, self.device(at));
         let estimate = Estimate::new(model, &setup, &workload, device)?;
         let mut document = Document::new(model, &setup, &workload, device, &estimate);
         let bound = figures_of(&setup, device)?.bound;
         if let (Some(roof), Some(decode)) = (&bound.roof, workload.decode) {
-            document.crossovers = Some(crossovers(model, &bound.setup, roof, workload.batch, decode.context));
+            let point = (workload.batch, decode.context, estimate.encoder_tokens);
+            document.crossovers = Some(crossovers(model, &bound.setup, roof, point));
         }
         for target in targets(self.question) {
             document.needs.push(needs(model, &setup, &workload, device, target)?);

@@ -18,9 +18,6 @@ use super::error::CostError;
 use super::files::{self, Devices};
 use super::question::Question;
 
-/// Tokens of prompt and context where none are given.
-const USUAL_TOKENS: u64 = 2048;
-
 /// A question with its files read.
 pub struct Plan<'a> {
     pub(super) question: &'a Question,
@@ -171,23 +168,26 @@ impl<'a> Plan<'a> {
         Setup { parallel, ..self.setup.clone() }
     }
 
-    /// The work of a point.
-    pub(super) fn workload(&self, at: &[usize]) -> Result<Workload, CostError> {
+    /// The work of a point, for its model.
+    pub(super) fn workload(&self, at: &[usize], model: &Model) -> Result<Workload, CostError> {
         let question = self.question;
         let images = question.images(self.value("crops", at))?;
         let (mut prefill, mut context) = (self.value("prefill", at), self.value("context", at));
         if prefill.is_none() && context.is_none() {
             // A target says what is wanted; images may be wanted alone; else both phases are shown.
             let untold = question.ttft.is_none() && question.tpot.is_none() && images.is_none();
-            prefill = (question.ttft.is_some() || untold).then_some(USUAL_TOKENS);
-            context = (question.tpot.is_some() || untold).then_some(USUAL_TOKENS);
+            let new = question.steps.saturating_mul(question.draft.saturating_add(1));
+            let (prompt, before) = model.usual_tokens(new);
+            prefill = (question.ttft.is_some() || untold).then_some(prompt);
+            context = (question.tpot.is_some() || untold).then_some(before);
         }
-        Ok(Workload {
+        Ok(model.with_positions(Workload {
             batch: self.value("batch", at).unwrap_or(1),
             images,
+            encoder_tokens: question.encoder_tokens,
             prefill: prefill.map(|tokens| Prefill { tokens, prefix: question.prefix, chunk: question.chunk }),
             decode: context.map(|context| Decode { context, steps: question.steps, draft: question.draft }),
-        })
+        }))
     }
 
     /// The device of a point.

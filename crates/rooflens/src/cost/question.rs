@@ -57,6 +57,8 @@ pub struct Question {
     pub chunk: Option<u64>,
     /// Tokens in the cache before the first is made.
     pub context: Option<Vec<u64>>,
+    /// Positions of an encoder, where not as many as the prompt or the context.
+    pub encoder_tokens: Option<u64>,
     /// Steps of making tokens.
     pub steps: u64,
     /// Tokens drafted in each.

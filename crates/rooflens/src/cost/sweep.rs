@@ -45,6 +45,7 @@ impl Plan<'_> {
         let mut machine: Option<Machine> = None;
         let mut found = Vec::with_capacity(points);
         let mut impossible = Vec::new();
+        let mut first = None;
         let mut buffer = Vec::new();
         for number in 0..points {
             let at = self.place(number);
@@ -64,20 +65,21 @@ impl Plan<'_> {
                     machine.insert(Machine { at: at[..machine_axes].to_vec(), setup, device, figures })
                 }
             };
-            match point(&made.model, machine, &self.workload(&at)?, &targets, &mut buffer) {
+            match point(&made.model, machine, &self.workload(&at, &made.model)?, &targets, &mut buffer) {
                 Ok((summary, phases, targets)) => {
                     let balance = made.balance.clone();
                     found.push(Point { at: self.varying(&at), summary, phases, targets, balance });
                 }
-                // The model cannot be sharded so: the other points still can.
-                Err(EstimateError::Parallel { reason }) => {
-                    impossible.push(Impossible { at: self.varying(&at), reason });
+                // The model cannot be sharded so, or has not so many positions: the other points still can.
+                Err(error @ (EstimateError::Parallel { .. } | EstimateError::Encoder { .. })) => {
+                    impossible.push(Impossible { at: self.varying(&at), reason: reason_of(&error) });
+                    first.get_or_insert(error);
                 }
                 Err(other) => return Err(other.into()),
             }
         }
-        if let (true, Some(first)) = (found.is_empty(), impossible.first()) {
-            return Err(EstimateError::Parallel { reason: first.reason.clone() }.into());
+        if let (true, Some(first)) = (found.is_empty(), first) {
+            return Err(first.into());
         }
         Ok(Sweep {
             fixed: self.fixed()?,
@@ -97,7 +99,8 @@ impl Plan<'_> {
 
     /// What has one value, and what is usual where nothing was given.
     fn fixed(&self) -> Result<Vec<Axis>, CostError> {
-        let workload = self.workload(&self.place(0))?;
+        let place = self.place(0);
+        let workload = self.workload(&place, &self.design(&place)?.0)?;
         let usual = |name: &str| match name {
             "prefill" => workload.prefill.map(|prefill| prefill.tokens.to_string()),
             "context" => workload.decode.map(|decode| decode.context.to_string()),
@@ -128,8 +131,8 @@ impl Plan<'_> {
                 let mut at = vec![0; self.axes.len()];
                 at[axis] = value;
                 let (model, _) = self.design(&at)?;
-                let estimate =
-                    Estimate::new(&model, &self.setup(&at), &self.workload(&at)?, self.device(&at));
+                let workload = self.workload(&at, &model)?;
+                let estimate = Estimate::new(&model, &self.setup(&at), &workload, self.device(&at));
                 let mut told = Vec::new();
                 if let Ok(estimate) = estimate {
                     told.extend(estimate.assumptions);
@@ -143,6 +146,14 @@ impl Plan<'_> {
             }
         }
         Ok(lines)
+    }
+}
+
+/// Why a point is impossible, without the words that say what is wrong of the whole question.
+fn reason_of(error: &EstimateError) -> String {
+    match error {
+        EstimateError::Parallel { reason } => reason.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -182,7 +193,8 @@ fn costs(
 ) -> Result<(Summary, Vec<PhaseSummary>), EstimateError> {
     let phases = workload.phases();
     let drafts = workload.decode.is_some_and(|decode| decode.draft > 0);
-    if let ([phase], None, false) = (phases.as_slice(), &workload.images, drafts) {
+    let plain = workload.images.is_none() && model.encoder.is_none() && !drafts;
+    if let ([phase], true) = (phases.as_slice(), plain) {
         // The quick way, for a million points.
         let line = summary(model, &machine.figures, workload, machine.device, buffer)?;
         let Summary { seconds, estimate_s, tokens_per_s, limit, .. } = line;

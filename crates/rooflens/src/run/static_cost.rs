@@ -64,6 +64,7 @@ fn question(work: &StaticWork, model: &Path, hardware: Vec<String>, rows: &Rows)
         prefix: 0,
         chunk: None,
         context,
+        encoder_tokens: None,
         steps: 1,
         draft: 0,
         images: None,

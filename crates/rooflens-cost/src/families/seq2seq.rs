@@ -1,0 +1,270 @@
+//! What encoder-decoder models share: keys that have two names, and layers whose decoder attends to the
+//! encoder.
+
+use super::Source;
+use super::shapes::{PLAIN, all_reduce, embedding};
+use crate::config::{ConfigError, Keys};
+use crate::model::Layer;
+use crate::step::Mask;
+use crate::units::{Attention, Dim, Embedding, KvCache, Linear, Norm, Rows, Unit, Weights};
+
+/// The widest attention that is believed, all heads together: what products of sizes stay exact with.
+const WIDEST: u64 = 1 << 26;
+
+/// Reads sizes; those that are absent are the class's, and noted.
+pub struct Sizes<'a> {
+    keys: &'a Keys<'a>,
+    /// What had to be assumed.
+    pub notes: Vec<String>,
+}
+
+impl<'a> Sizes<'a> {
+    /// Of a class that generates text: an encoder alone has neither decoder nor head.
+    pub fn of(config: &'a Source<'a>) -> Result<Self, ConfigError> {
+        let classes = config.root.texts("architectures")?.unwrap_or_default();
+        if classes.first().is_some_and(|class| class.ends_with("EncoderModel")) {
+            return Err(ConfigError::Wrong {
+                key: "architectures".to_owned(),
+                found: classes.join(", "),
+                wanted: "a class with a decoder: an encoder alone is not counted",
+            });
+        }
+        Ok(Self { keys: &config.text, notes: Vec::new() })
+    }
+
+    /// A size.
+    pub fn size(&mut self, key: &str, default: u64) -> Result<u64, ConfigError> {
+        self.size_or_alias(key, None, default)
+    }
+
+    /// A size that Transformers knows by another name as well: where both are there, they must agree.
+    pub fn size_or_alias(
+        &mut self,
+        key: &str,
+        alias: Option<&str>,
+        default: u64,
+    ) -> Result<u64, ConfigError> {
+        let own = self.keys.size_if(key)?;
+        let other = alias.map(|alias| self.keys.size_if(alias)).transpose()?.flatten();
+        match (own, other) {
+            (Some(own), Some(other)) if own != other => Err(ConfigError::Contradiction {
+                left: alias.unwrap_or_default().to_owned(),
+                right: key.to_owned(),
+                reason: format!("both name the same number, and are {other} and {own}"),
+            }),
+            (None, None) => {
+                self.notes.push(format!("{key} is absent: {default}, as its configuration class has it"));
+                Ok(default)
+            }
+            (own, other) => Ok(own.or(other).unwrap_or(default)),
+        }
+    }
+
+    /// A number of layers.
+    pub fn layers(&mut self, key: &str, alias: Option<&str>, default: u64) -> Result<usize, ConfigError> {
+        let layers = self.size_or_alias(key, alias, default)?;
+        if layers > 10_000 {
+            return Err(self.keys.wrong(key, "at most 10,000 layers"));
+        }
+        Ok(layers as usize)
+    }
+
+    /// The width of a head, where heads share the width of the layer.
+    pub fn head_dim(&self, key: &str, hidden: u64, heads: u64) -> Result<u64, ConfigError> {
+        if !hidden.is_multiple_of(heads) {
+            return Err(self.keys.wrong(key, "a divisor of d_model"));
+        }
+        Ok(hidden / heads)
+    }
+
+    /// Heads that are together wider than anything.
+    pub fn check_width(&self, key: &str, heads: u64, head_dim: u64) -> Result<(), ConfigError> {
+        if heads * head_dim > WIDEST {
+            return Err(self.keys.wrong(key, "heads that are together at most 67,108,864 wide"));
+        }
+        Ok(())
+    }
+}
+
+/// Which matrices of attention have biases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Biases {
+    /// None.
+    None,
+    /// All.
+    All,
+    /// All but those of keys.
+    AllButKeys,
+}
+
+/// Where the matrices of a layer stand in the checkpoint, below the layer.
+#[derive(Debug, Clone, Copy)]
+pub struct Modules {
+    /// Queries, and the output, of attention to the own sequence.
+    pub own: [&'static str; 2],
+    /// Queries, keys and the output of attention to the encoder.
+    pub cross: [&'static str; 3],
+    /// The first and the last matrix of the feed-forward network.
+    pub feed_forward: [&'static str; 2],
+}
+
+/// Modules of BART and Whisper.
+pub const FAIRSEQ: Modules = Modules {
+    own: ["self_attn.q_proj", "self_attn.out_proj"],
+    cross: ["encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.out_proj"],
+    feed_forward: ["fc1", "fc2"],
+};
+
+/// A layer of an encoder or a decoder.
+#[derive(Debug, Clone, Copy)]
+pub struct Block {
+    /// Width of the residual stream.
+    pub hidden: u64,
+    /// Heads.
+    pub heads: u64,
+    /// Width of a head.
+    pub head_dim: u64,
+    /// Width inside the feed-forward network.
+    pub inner: u64,
+    /// Whether the feed-forward network has a gate.
+    pub gated: bool,
+    /// Biases of attention; the feed-forward network has them where attention has any.
+    pub biases: Biases,
+    /// Whether norms are layer norms, with mean and bias.
+    pub layer_norms: bool,
+    /// Whether norms stand behind the blocks, as in the first transformers.
+    pub norms_behind: bool,
+    /// Where the matrices stand.
+    pub modules: Modules,
+}
+
+impl Block {
+    /// `count` layers of the encoder, each with `more` beside its own parts.
+    pub fn encoder(&self, count: usize, more: &[Unit]) -> Vec<Layer> {
+        self.layers(count, more, false)
+    }
+
+    /// `count` layers of the decoder, each with `more` beside its own parts.
+    pub fn decoder(&self, count: usize, more: &[Unit]) -> Vec<Layer> {
+        self.layers(count, more, true)
+    }
+
+    /// A norm of this kind.
+    pub fn norm(&self, name: &'static str) -> Unit {
+        let norm = Norm::residual(name, self.hidden);
+        Unit::Norm(if self.layer_norms { norm.layer() } else { norm })
+    }
+
+    fn layers(&self, count: usize, more: &[Unit], decodes: bool) -> Vec<Layer> {
+        let mut blocks = vec![("self_attn_layer_norm", self.own(decodes))];
+        if decodes {
+            blocks.push(("encoder_attn_layer_norm", self.cross()));
+        }
+        blocks.push(("final_layer_norm", self.feed_forward()));
+        let mut units = more.to_vec();
+        for (name, block) in blocks {
+            let at = units.len();
+            units.extend(block);
+            units.insert(if self.norms_behind { units.len() } else { at }, self.norm(name));
+        }
+        vec![Layer::new(units); count]
+    }
+
+    fn columns(&self) -> Dim {
+        Dim::split(self.heads, self.head_dim)
+    }
+
+    fn core(&self, class: &'static str, mask: Mask, cache: KvCache) -> Unit {
+        Unit::Attention(Attention {
+            class,
+            heads: self.heads,
+            kv_heads: self.heads,
+            qk_width: self.head_dim,
+            v_width: self.head_dim,
+            mask,
+            cache,
+            sinks: 0,
+            storage: PLAIN,
+        })
+    }
+
+    fn output(&self, class: &'static str, module: &'static str) -> [Unit; 2] {
+        let output = Linear::new("o_proj", class, self.columns(), [Dim::whole(self.hidden)])
+            .at(module)
+            .bias(self.biases != Biases::None)
+            .formula("2·T·H·d·h");
+        [Unit::Linear(output), all_reduce(self.hidden)]
+    }
+
+    /// The number of the output without a bias, where keys stand at `keys`.
+    fn unbiased(&self, keys: usize) -> Option<usize> {
+        (self.biases == Biases::AllButKeys).then_some(keys)
+    }
+
+    /// Attention to the own sequence.
+    fn own(&self, decodes: bool) -> Vec<Unit> {
+        let (mask, cache) = if decodes { (Mask::Causal, KvCache::Own) } else { (Mask::All, KvCache::None) };
+        let qkv = Linear::new("qkv_proj", "attn.qkv", Dim::whole(self.hidden), [self.columns(); 3])
+            .at(self.modules.own[0])
+            .bias(self.biases != Biases::None)
+            .unbiased(self.unbiased(1))
+            .formula("6·T·h·H·d");
+        let mut units = vec![Unit::Linear(qkv), self.core("attn.core", mask, cache)];
+        units.extend(self.output("attn.o", self.modules.own[1]));
+        units
+    }
+
+    /// Attention to the encoder, whose keys and values are made once.
+    fn cross(&self) -> Vec<Unit> {
+        let [queries, keys, output] = self.modules.cross;
+        let bias = self.biases != Biases::None;
+        let queries = Linear::new("cross_q_proj", "cross.q", Dim::whole(self.hidden), [self.columns()])
+            .at(queries)
+            .bias(bias)
+            .formula("2·T·h·H·d");
+        let keys = Linear::new("cross_kv_proj", "cross.kv", Dim::whole(self.hidden), [self.columns(); 2])
+            .at(keys)
+            .bias(bias)
+            .unbiased(self.unbiased(0))
+            .rows(Rows::Media)
+            .formula("4·N·h·H·d");
+        let mut units = vec![Unit::Linear(queries), Unit::Linear(keys)];
+        units.push(self.core("cross.core", Mask::Cross, KvCache::Own));
+        units.extend(self.output("cross.o", output));
+        units
+    }
+
+    fn feed_forward(&self) -> Vec<Unit> {
+        let (bias, [first, last]) = (self.biases != Biases::None, self.modules.feed_forward);
+        let columns = Dim::split(self.inner, 1);
+        let (outputs, operations, formula) = match self.gated {
+            // An activation takes about four operations, the product with the gate one.
+            true => (vec![columns; 2], 5, "4·T·h·i"),
+            false => (vec![columns], 4, "2·T·h·i"),
+        };
+        let up = Linear::new("up_proj", "mlp", Dim::whole(self.hidden), outputs)
+            .at(first)
+            .bias(bias)
+            .vector(operations * self.inner)
+            .formula(formula);
+        let down = Linear::new("down_proj", "mlp", columns, [Dim::whole(self.hidden)])
+            .at(last)
+            .bias(bias)
+            .formula("2·T·i·h");
+        vec![Unit::Linear(up), Unit::Linear(down), all_reduce(self.hidden)]
+    }
+}
+
+/// The table of tokens that the encoder reads: the decoder's, or its own.
+pub fn encoder_embedding(vocab: u64, hidden: u64, shared: bool) -> Vec<Unit> {
+    let mut units = embedding(vocab, hidden, false);
+    if let Some(Unit::Embedding(Embedding { shared: is_shared, .. })) = units.first_mut() {
+        *is_shared = shared;
+    }
+    units
+}
+
+/// A table that is stored and of which few rows are read: positions, biases of distances.
+pub fn table(name: &'static str, rows: u64, width: u64) -> Unit {
+    Unit::Weights(Weights { name, parameters: rows * width })
+}
