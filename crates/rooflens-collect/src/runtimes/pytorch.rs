@@ -8,9 +8,6 @@ use crate::settings::{Own, Section};
 /// The runtime.
 pub struct Pytorch;
 
-/// Parts of a model that sees, each with a range of its own in the profiled round.
-const PARTS: &[&str] = &["vision", "projector", "language"];
-
 impl Runtime for Pytorch {
     fn name(&self) -> &'static str {
         "pytorch"
@@ -43,12 +40,13 @@ impl Runtime for Pytorch {
     // Warm-up rounds have the same phases: only the workload knows which round counts.
     fn gate(&self, phase: Option<&str>) -> Gate {
         match phase {
-            Some(part) if PARTS.contains(&part) => Gate::Range(format!("rooflens.{part}")),
-            _ => named_range(phase).unwrap_or_else(|| Gate::Range("rooflens.capture".to_owned())),
+            None | Some("prefill" | "decode") => Gate::Range("rooflens.capture".to_owned()),
+            Some(encoder @ ("sam" | "clip")) => Gate::Range(format!("rooflens.vision.{encoder}")),
+            Some(part) => named_range(phase).unwrap_or_else(|| Gate::Range(format!("rooflens.{part}"))),
         }
     }
 
     fn phases(&self) -> &'static [&'static str] {
-        &["prefill", "decode", "vision", "projector", "language"]
+        &["prefill", "decode", "vision", "sam", "clip", "projector", "language"]
     }
 }

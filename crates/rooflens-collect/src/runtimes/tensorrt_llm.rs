@@ -1,7 +1,7 @@
 //! TensorRT-LLM by its LLM API, offline. Written against its documentation and tested against a module that
 //! answers as documented: no TensorRT-LLM was run.
 
-use super::{Gate, Runtime, TOKENS};
+use super::{Gate, Runtime, TOKENS, named_range};
 use crate::error::SettingsError;
 use crate::plan::Pass;
 use crate::settings::{Own, Section};
@@ -40,14 +40,18 @@ impl Runtime for TensorRtLlm {
         let own: &[&str] = match pass {
             Pass::TorchProfiler => &["trace.json.gz"],
             Pass::Predict => &["predictions.jsonl"],
-            Pass::Measure | Pass::Nsys | Pass::Ncu => &[],
+            Pass::Measure | Pass::Nsys | Pass::Ncu | Pass::CublasLog => &[],
         };
         [&TOKENS, own].concat()
     }
 
     // Started and stopped by the workload around the round that counts.
-    fn gate(&self, _: Option<&str>) -> Gate {
-        Gate::CudaProfiler
+    fn gate(&self, phase: Option<&str>) -> Gate {
+        named_range(phase).unwrap_or(Gate::CudaProfiler)
+    }
+
+    fn phases(&self) -> &'static [&'static str] {
+        &["prefill", "decode"]
     }
 
     fn keeps_weights(&self) -> bool {
