@@ -116,6 +116,8 @@ impl Work<'_> {
                     self.touched = true;
                     // In its own place, where only the last name changes and the value with it.
                     if let Some(entry) = self.change(&found, &full, entry, path) {
+                        // Two old names may have become one: the later wins, as in a file.
+                        kept.retain(|other: &Entry| other.key != entry.key);
                         kept.push(entry);
                     }
                 }

@@ -21,6 +21,8 @@ pub struct OldName {
     pub old: String,
     /// Its path here; nothing where there is no such setting.
     pub new: Option<String>,
+    /// The group whose option the value is, on the command line.
+    pub group: Option<String>,
     /// More than the new name says.
     pub why: Option<String>,
     /// The version of Rooflens that has the new name.
@@ -134,7 +136,7 @@ fn key(row: &Node) -> Option<OldName> {
     let text = |name: &str| {
         row.get(&[name]).filter(|node| node.value != Value::Null).map(|node| python_str(&node.value))
     };
-    let known = ["old", "new", "change", "why", "since", "test"];
+    let known = ["old", "new", "change", "group", "why", "since", "test"];
     let keys = row.as_map()?.keys();
     let mut unknown = keys.filter(|key| !known.iter().any(|name| **key == Key::from(*name)));
     if unknown.next().is_some() {
@@ -143,6 +145,7 @@ fn key(row: &Node) -> Option<OldName> {
     Some(OldName {
         old: text("old")?,
         new: text("new"),
+        group: text("group"),
         why: text("why"),
         since: text("since")?,
         test: text("test"),

@@ -39,6 +39,10 @@ pub fn translate(
     if key == "experiment" && (value == "null" || has_option(key, value)) {
         return Ok(None);
     }
+    if let Some(group) = found.row.group.as_ref().filter(|group| has_option(group, value)) {
+        let note = format!("{key} is chosen by {group} in Rooflens: {group}={value}");
+        return Ok(Some(Translated { overrides: vec![format!("{group}={value}")], note }));
+    }
     let prefix = match parsed.kind {
         // What was to be added is there already, under its new name.
         OverrideKind::Add => OverrideKind::ForceAdd.prefix(),

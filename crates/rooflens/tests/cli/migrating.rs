@@ -344,7 +344,7 @@ fn parity_153_every_command_line_of_the_migration_page_runs() {
         assert_eq!(code, 0, "{line}\n{err}");
         for word in words.iter().filter_map(|word| word.split_once('=')).map(|(name, _)| name) {
             if rooflens_project::names::table().find(word).is_some() && word != "experiment" {
-                assert!(err.contains(&format!("note: {word} is called")), "{line}\n{err}");
+                assert!(err.contains(&format!("note: {word} is ")), "{line}\n{err}");
             }
         }
     }
@@ -407,7 +407,7 @@ fn parity_132_the_log_of_cublas_is_taken_and_joined() {
     assert!(folder.path("p/out/raw/cublas_log/gemms.log").is_file());
     let text = std::fs::read_to_string(folder.path("p/out/findings/gemms.json")).unwrap();
     let gemms: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(gemms["joined_calls"], 4, "{gemms}");
+    assert_eq!(gemms["gemms"]["joined_calls"], 4, "{gemms}");
     // Without a log the trace is analysed all the same, and the report says what is missing.
     let none = [&args[..6], &["hydra.run.dir=none", "pipeline.cublas_log.library=cublas"]].concat();
     let (code, _, err) = said(&folder, "p", &none);
