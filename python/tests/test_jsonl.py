@@ -15,7 +15,10 @@ from rooflens.workload.spec import Spec
 from tests.support import SKELETON, config, needs_torch, run_workload, temporary_folder
 
 KEYS = {"dataset.kind": "jsonl", "dataset.patterns": ["*.jsonl", "*.jsonl.gz"]}
-TEMPLATE = "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+TEMPLATE = (
+    "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
 
 
 def lines(*records: Any) -> bytes:
@@ -46,7 +49,8 @@ class Lines(unittest.TestCase):
         self.assertEqual(load({"a.jsonl": lines(record)}, field="a.b")[0].text, "literal")
 
     def test_parity_053_a_file_list_chooses_the_files(self) -> None:
-        files = {"a.jsonl": lines({"prompt": "one"}), "b.jsonl": lines({"prompt": "two"}), "list.txt": b"b.jsonl\n"}
+        files = {"a.jsonl": lines({"prompt": "one"}), "b.jsonl": lines({"prompt": "two"})}
+        files["list.txt"] = b"b.jsonl\n"
         self.assertEqual([sample.id for sample in load(files, filelist="list.txt")], ["b.jsonl:1"])
 
     def test_parity_053_messages_become_a_chat(self) -> None:
@@ -71,7 +75,7 @@ class Lines(unittest.TestCase):
             (lines({"prompt": []}), "a.jsonl:2: prompt is empty", "remove"),
             (b'{"prompt": "\\ud800"}', "a.jsonl:2: prompt has half of a surrogate pair", "remove"),
             (lines({"prompt": picture}), "a.jsonl:2: prompt has an item", '"role"'),
-            (lines({"prompt": [{"role": "user", "content": "x"}]}), "a.jsonl:2 is a chat, that of a.jsonl:1 is a text", ""),
+            (lines({"prompt": [{"role": "user", "content": "x"}]}), "a.jsonl:2 is a chat, that of", ""),
         ]:
             with self.subTest(bad=bad[:40]), self.assertRaises(WorkloadError) as raised:
                 load({"a.jsonl": good + bad})
@@ -102,7 +106,8 @@ class Runs(unittest.TestCase):
         project = self.project({"prompt": "How far is the moon?"}, {"prompt": "And the sun?"})
         outcome = run_workload("measure", self.KEYS, project)
         self.assertEqual(outcome.code, 0, outcome.stderr)
-        self.assertEqual([row["sample"] for row in outcome.jsonl("requests.jsonl")], ["samples.jsonl:1", "samples.jsonl:2"])
+        samples = [row["sample"] for row in outcome.jsonl("requests.jsonl")]
+        self.assertEqual(samples, ["samples.jsonl:1", "samples.jsonl:2"])
         self.assertEqual(outcome.of("dataset")[0]["samples"], 2)
 
     @needs_torch
@@ -118,7 +123,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(outcome.jsonl("tokens.jsonl")[0]["prompt_ids"], wanted)
         outcome = run_workload("measure", keys, self.project({"messages": chat}))
         self.assertEqual(outcome.code, 1)
-        self.assertIn("samples.jsonl:1 is a chat, but the model's tokenizer has no chat template", outcome.events[-1]["message"])
+        message = outcome.events[-1]["message"]
+        self.assertIn("samples.jsonl:1 is a chat, but the model's tokenizer has no chat template", message)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,7 @@ use super::{ExternalsError, Kind};
 
 const HEAD: &str = "\
 # Reference sources, pinned. `rooflens externals add` writes this file, `rooflens externals sync` makes
-# third_party equal to it. `commit` is what is fetched, `tree` the git tree of the content,
-# `previous` the commit that an update replaced.
+# third_party equal to it. `commit` is what is fetched, `tree` the git tree of the content.
 ";
 const VERSION: i64 = 1;
 const KEYS: &[&str] = &["kind", "url", "revision", "commit", "tree", "paths", "licences", "previous"];

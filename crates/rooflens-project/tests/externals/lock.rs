@@ -26,6 +26,7 @@ sources:
     - csrc/flash_attn
     licences:
     - LICENSE
+    previous: ad3c9350a8b086e5cc87d0e368fd92966d325ef2
 ";
 
 #[test]
