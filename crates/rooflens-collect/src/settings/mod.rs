@@ -58,6 +58,12 @@ pub struct Model {
 pub struct Dataset {
     /// Their folder, from the project's own.
     pub root: String,
+    /// What the files are; `auto` where they say so themselves.
+    pub kind: String,
+    /// A list of samples, from the project's folder.
+    pub filelist: Option<String>,
+    /// Whether patterns say which files are samples.
+    pub has_patterns: bool,
     /// The variant to use instead, by the name of its folder in the dataset's.
     pub variant: Option<String>,
 }
@@ -295,13 +301,14 @@ fn infer(mut keys: Section<'_>) -> Result<(), SettingsError> {
 fn dataset(mut keys: Section<'_>) -> Result<Dataset, SettingsError> {
     keys.name("name")?;
     let root = keys.name("root")?;
-    keys.choice("kind", &["text", "image", "jsonl"])?;
+    let kind = keys.choice("kind", &["auto", "text", "image", "jsonl"])?;
     keys.optional_text("field")?;
-    let dataset = Dataset { root, variant: keys.optional_text("variant")? };
-    if keys.optional_text("filelist")?.is_some() && dataset.variant.is_some() {
+    let (variant, filelist) = (keys.optional_text("variant")?, keys.optional_text("filelist")?);
+    let has_patterns = !keys.texts("patterns")?.is_empty();
+    let dataset = Dataset { root, kind, variant, filelist, has_patterns };
+    if dataset.filelist.is_some() && dataset.variant.is_some() {
         return Err(keys.conflict("variant", "filelist"));
     }
-    keys.texts("patterns")?;
     keys.optional_text("prompt")?;
     let mut sampling = keys.section("sampling")?;
     sampling.positive("epochs")?;

@@ -67,9 +67,12 @@ fn base() -> String {
     };
     below(&["model"], "model/tiny-random/arch/default.yaml", &["name", "path"]);
     below(&["infer"], "model/tiny-random/infer/greedy.yaml", &[]);
-    below(&["dataset"], "dataset/starter.yaml", &["name", "root"]);
+    below(&["dataset"], "dataset/starter.yaml", &["name", "root", "kind", "patterns"]);
     below(&["dataset", "sampling"], "dataset/sampling/all.yaml", &[]);
     below(&["hardware"], "hardware/auto.yaml", &[]);
+    // Such trees do not say what their files are.
+    root.put(&["dataset"], Entry::new("kind", "auto"));
+    root.put(&["dataset"], Entry::new("patterns", "[]"));
     format!(
         "# @package _global_\n# Values that every run needs. What other files set wins.\n\n{}",
         root.text().trim_start()

@@ -6,7 +6,7 @@ use rooflens_collect::plan::Places;
 use rooflens_collect::{Plan, Settings, package};
 use rooflens_compose::{Composer, Host, JobFile, Launch, Mode, Request};
 
-use super::{Question, variant};
+use super::{Question, samples};
 use crate::config::folders::{self, Composed, Jobs};
 use crate::config::{host, old_names, warn};
 use crate::console::Console;
@@ -75,7 +75,7 @@ pub fn plan(question: &Question, console: &Console) -> Result<Planned, CliError>
 fn planned(composed: Composed, project: &Path) -> Result<PlannedJob, CliError> {
     let config = composed.composition.resolved().map_err(CliError::Compose)?;
     let settings = Settings::read(&config).map_err(|error| CliError::Plan(error.into()))?;
-    let config = variant::located(&config, &settings.dataset, project).map_err(CliError::Assets)?;
+    let config = samples::located(&config, &settings.dataset, project).map_err(CliError::Assets)?;
     let made = rooflens_collect::plan(&config).map_err(CliError::Plan)?;
     let places = Places {
         run: composed.folder.clone(),

@@ -14,11 +14,11 @@ pub mod metrics;
 mod page;
 mod power;
 mod reserve;
+mod samples;
 mod sampling;
 mod static_cost;
 mod summary;
 mod sweep;
-mod variant;
 
 use rooflens_collect::execute::Processes;
 use rooflens_collect::plan::Places;
