@@ -3,8 +3,8 @@ use rooflens_schema::{Notes, Opt, RankTables};
 use crate::artefact::Artefact;
 use crate::error::IngestError;
 
-const NEW: &str = include_str!("../../../../../fixtures/tensorrt/made.dump-profile.log");
-const OLD: &str = include_str!("../../../../../fixtures/tensorrt/made.dump-profile-8.log");
+const NEW: &str = include_str!("../../../../../fixtures/trtexec/dump-profile-10.log");
+const OLD: &str = include_str!("../../../../../fixtures/trtexec/dump-profile-8.log");
 
 fn read(log: &str) -> (Result<RankTables, IngestError>, Vec<String>) {
     let notes = Notes::default();
