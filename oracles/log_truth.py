@@ -153,7 +153,7 @@ def dumped(profile: Path, name_first: bool) -> str:
     for layer in [*layers, {"name": "Total", "timeMs": total, "medianMs": 0.0}]:
         if layer["timeMs"] == 0:
             continue
-        middle = [f"{layer['medianMs']:.4f}"] * median
+        middle = [f"{layer.get('medianMs', 0.0):.4f}"] * median
         cells = [f"{layer['timeMs']:.2f}", f"{layer['timeMs'] / runs:.4f}", *middle, f"{layer['timeMs'] / total * 100:.1f}"]
         lines.append(line(layer["name"], cells))
     head = "&&&& RUNNING TensorRT.trtexec [TensorRT v8003] # trtexec --dumpProfile\n"

@@ -57,11 +57,15 @@ fn parity_033_a_run_writes_csv_where_it_is_asked_to() {
             assert_eq!(operator[field], row[column].parse::<i64>().unwrap(), "{column} of {}", row["key"]);
         }
         assert_eq!(operator["share"], row["self_cpu_share"].parse::<f64>().unwrap());
-        // The fixture was recorded without profile_memory: empty, never 0.
-        assert_eq!(
-            (row["cpu_memory_usage_bytes"].as_str(), &operator["cpu_memory_bytes"]),
-            ("", &serde_json::Value::Null)
-        );
+        for (column, field) in [
+            ("cpu_memory_usage_bytes", "cpu_memory_bytes"),
+            ("self_cpu_memory_usage_bytes", "self_cpu_memory_bytes"),
+            ("device_memory_usage_bytes", "device_memory_bytes"),
+            ("self_device_memory_usage_bytes", "self_device_memory_bytes"),
+        ] {
+            let told = operator[field].as_i64().map_or_else(String::new, |bytes| bytes.to_string());
+            assert_eq!(row[column], told, "{column} of {}", row["key"]);
+        }
         let shapes = operator["shapes"].as_array().unwrap();
         assert_eq!(row["input_shapes"].is_empty(), shapes.is_empty());
         assert!(shapes.iter().all(|shape| row["input_shapes"].contains(shape["shapes"].as_str().unwrap())));
@@ -127,6 +131,18 @@ fn parity_076_operators_have_shapes_and_memory() {
         "self_device_memory_bytes",
     ] {
         assert!(head.split(',').any(|found| found == column), "{column}: {head}");
+    }
+    // Without profile_memory and record_shapes the cells are empty, never 0.
+    let folder = Folder::new();
+    let trace = br#"{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1,
+        "ts": 1, "dur": 2, "args": {"External id": 1}}]}"#;
+    folder.write("t.json", trace);
+    let text = run(&["analyze", &folder.text("t.json"), "--format", "csv", "--table", "operators"]).fine();
+    folder.write("ops.csv", text.as_bytes());
+    let found = rows(&folder.path("ops.csv"));
+    assert_eq!((found.len(), found[0]["count"].as_str(), found[0]["total_ns"].as_str()), (1, "1", "2000"));
+    for column in ["input_shapes", "cpu_memory_bytes", "device_memory_bytes", "self_device_memory_bytes"] {
+        assert_eq!(found[0][column], "", "{column}");
     }
 }
 

@@ -3,8 +3,8 @@ use rooflens_schema::{Notes, Opt, RankTables};
 use crate::artefact::Artefact;
 use crate::error::IngestError;
 
-const NEW: &str = include_str!("../../../../../fixtures/tensorrt/made.dump-profile.log");
-const OLD: &str = include_str!("../../../../../fixtures/tensorrt/made.dump-profile-8.log");
+const NEW: &str = include_str!("../../../../../fixtures/trtexec/dump-profile-10.log");
+const OLD: &str = include_str!("../../../../../fixtures/trtexec/dump-profile-8.log");
 
 fn read(log: &str) -> (Result<RankTables, IngestError>, Vec<String>) {
     let notes = Notes::default();
@@ -15,8 +15,10 @@ fn read(log: &str) -> (Result<RankTables, IngestError>, Vec<String>) {
     (tables, codes)
 }
 
-/// Name, runs, total and median of each layer.
-fn layers(tables: &RankTables) -> Vec<(&str, Option<i64>, Option<i64>, Option<i64>)> {
+/// Name, runs, total and median of a layer.
+type Told<'a> = (&'a str, Option<i64>, Option<i64>, Option<i64>);
+
+fn layers(tables: &RankTables) -> Vec<Told<'_>> {
     let of = &tables.engine_layers;
     let row = |i: usize| {
         let name = tables.names.get(of.name_id[i]);
