@@ -1,6 +1,6 @@
 //! An estimate as a document: every number of it, for programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -207,10 +207,27 @@ pub struct PhaseFacts {
     pub totals: Totals,
     /// Its times; null without a device.
     pub time: Option<PhaseTime>,
+    /// By encoder and projector, where there is more than one encoder, in the order of execution; left out
+    /// elsewhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageCost>,
     /// Each kind of layer.
     pub layers: Vec<LayerCost>,
     /// Each operator, in the order of execution.
     pub operators: Vec<OperatorFacts>,
+}
+
+/// What an encoder or a projector costs, all of its layers.
+#[derive(Debug, Clone, Serialize)]
+pub struct StageCost {
+    /// Its name, as `clip`.
+    pub stage: &'static str,
+    /// Operations of the matrix units.
+    pub flops: Flops,
+    /// Bytes that must move.
+    pub bytes: u128,
+    /// The lower bound of its time.
+    pub seconds: Option<f64>,
 }
 
 /// What one layer of a kind costs.
@@ -414,9 +431,42 @@ fn phase_facts(model: &Model, phase: &PhaseCost, roof: Option<&Roof>) -> PhaseFa
             (seconds, phase.time.map(|time| time.estimate_s)),
         ),
         time: phase.time,
+        stages: stage_costs(model, &phase.tally, seconds.is_some()),
         layers: layer_costs(model, &phase.tally, seconds.is_some()),
         operators: phase.tally.rows.iter().map(|row| operator_facts(model, row, roof, seconds)).collect(),
     }
+}
+
+/// `sam.neck` is a part of the stage `sam`.
+fn stage_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<StageCost> {
+    let Some(tower) = &model.vision else { return Vec::new() };
+    let parts: BTreeSet<&str> =
+        tower.stages.iter().filter_map(|stage| Some(stage.name.split_once('.')?.0)).collect();
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    let mut costs: Vec<(&'static str, Work, f64)> = Vec::new();
+    for row in &tally.rows {
+        let Place::Vision(number) = row.place else { continue };
+        let Some(name) = tower.stages.get(number).and_then(|stage| stage.name.split('.').next()) else {
+            continue;
+        };
+        let at = costs.iter().position(|(stage, ..)| *stage == name).unwrap_or_else(|| {
+            costs.push((name, Work::default(), 0.0));
+            costs.len() - 1
+        });
+        if let Some((_, work, bound_s)) = costs.get_mut(at) {
+            *work += row.operator.work * u128::from(row.layers);
+            *bound_s += row.seconds.bound * row.layers as f64;
+        }
+    }
+    let cost = |(stage, work, bound_s): (&'static str, Work, f64)| StageCost {
+        stage,
+        flops: work.flops,
+        bytes: work.bytes.total(),
+        seconds: timed.then_some(bound_s),
+    };
+    costs.into_iter().map(cost).collect()
 }
 
 fn layer_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<LayerCost> {

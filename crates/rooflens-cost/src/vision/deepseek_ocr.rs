@@ -12,6 +12,13 @@ use crate::units::{Dim, Linear, Unit};
 /// Pixels of a side of a crop, and how many crops the model's own code makes (`dynamic_preprocess`).
 const CROP: u64 = 640;
 const CROPS: (u64, u64) = (2, 9);
+/// Pixels of a side of what SAM sees in the modes of the model (Tiny, Small and crops, Base, Large).
+const OTHER_VIEWS: [(&str, u64); 4] = [
+    ("sam.global_rel_pos_512", 512),
+    ("sam.global_rel_pos_crop", CROP),
+    ("sam.global_rel_pos_1024", 1024),
+    ("sam.global_rel_pos_1280", 1280),
+];
 /// Strides of the convolutions behind SAM.
 const SHRINK: u64 = 4;
 
@@ -97,7 +104,7 @@ impl Sam {
     }
 
     fn stages(&self, wide: u64) -> Vec<Stage> {
-        let Self { block, depth, global, window, side, crop, neck, down, .. } = *self;
+        let Self { block, depth, global, window, side, neck, down, .. } = *self;
         let patches = Span::Patches { class: 0 };
         let windows = |heads| Span::FilledWindows { side: window, heads };
         let pixels = 3 * self.patch * self.patch;
@@ -124,8 +131,11 @@ impl Sam {
             Stage::new("sam.global_block", global, patches, whole),
             self.rel_pos("sam.global_rel_pos", global, side, heads(side)),
         ];
-        if crop != side {
-            stages.push(self.rel_pos("sam.global_rel_pos_crop", global, crop, heads(crop)));
+        for (name, pixels) in OTHER_VIEWS {
+            let other = pixels / self.patch;
+            if other != side && other > 0 {
+                stages.push(self.rel_pos(name, global, other, heads(other)));
+            }
         }
         stages.extend([
             Stage::new("sam.neck", 1, patches, necks),

@@ -1,6 +1,6 @@
 //! One design.
 
-use rooflens_cost::document::{ClassTotals, Document, PhaseFacts};
+use rooflens_cost::document::{ClassTotals, Document, PhaseFacts, StageCost};
 use rooflens_cost::step::Phase;
 
 use super::{NO_DEVICE, bytes, flops, lead, needs, phase_title, seconds};
@@ -143,8 +143,17 @@ fn phase_blocks(document: &Document, phase: &PhaseFacts, rows: usize) -> Vec<Blo
     classes.sort_by(|a, b| weight(&b.1).total_cmp(&weight(&a.1)).then_with(|| a.0.cmp(b.0)));
     let table = Table::new("classes", CLASSES, &classes, rows);
     let table = table.rest("--format json", &classes, |(_, class)| class.share.unwrap_or(0.0));
-    vec![Block::Facts(facts), Block::Table(table)]
+    let stages = (!phase.stages.is_empty())
+        .then(|| Block::Table(Table::new("stages", STAGES, &phase.stages, usize::MAX)));
+    [Block::Facts(facts)].into_iter().chain(stages).chain([Block::Table(table)]).collect()
 }
+
+const STAGES: &[Field<StageCost>] = &[
+    (Column::text("stage", "stage"), |stage| Cell::code(stage.stage)),
+    (Column::number("seconds", "lower bound ≥"), |stage| Cell::or(stage.seconds, seconds, NO_DEVICE)),
+    (Column::number("flops_useful", "model FLOPs"), |stage| flops(stage.flops.useful)),
+    (Column::number("bytes", "bytes moved"), |stage| bytes(stage.bytes)),
+];
 
 type Class = (&'static str, ClassTotals);
 

@@ -17,7 +17,7 @@ const MOST: usize = 500;
 const LONGEST: usize = 20_000;
 /// A name in the list of samples.
 const NAME: usize = 28;
-/// The file of [`thumbnails`], beside that of [`html`].
+/// The file of [`thumbnails()`], beside that of [`html()`].
 pub const THUMBNAILS: &str = "thumbnails.html";
 /// What these pages may load: pictures that are inside.
 const PICTURES: &str = "; img-src data:";

@@ -5,7 +5,7 @@ use crate::format;
 use crate::render::html;
 use crate::text;
 
-/// The page; `answers` is the address of the page that [`super::html`] made of the same predictions.
+/// The page; `answers` is the address of the page that [`super::html()`] made of the same predictions.
 #[must_use]
 pub fn thumbnails(title: &str, about: &str, all: &[Prediction], rest: &str, answers: &str) -> String {
     let shown = all.iter().enumerate().take(MOST).filter(|(_, prediction)| prediction.picture.is_some());

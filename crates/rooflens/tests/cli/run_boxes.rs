@@ -54,6 +54,46 @@ fn parity_123_boxes_are_drawn_and_kept_in_pixels() {
 }
 
 #[test]
+fn parity_078_cost_has_the_stages_of_two_encoders() {
+    let folder = Folder::new();
+    // The sizes of fixtures/models/deepseek-ocr-tiny.
+    let config = serde_json::json!({
+        "architectures": ["DeepseekOCRForCausalLM"], "model_type": "deepseek_vl_v2", "hidden_size": 64,
+        "intermediate_size": 96, "moe_intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2,
+        "num_key_value_heads": 2, "n_routed_experts": 4, "n_shared_experts": 2, "num_experts_per_tok": 2,
+        "first_k_dense_replace": 1, "moe_layer_freq": 1, "n_group": 1, "topk_group": 1, "topk_method": "greedy",
+        "use_mla": false, "kv_lora_rank": null, "q_lora_rank": null, "qk_nope_head_dim": 0,
+        "qk_rope_head_dim": 0, "v_head_dim": 0, "vocab_size": 520, "max_position_embeddings": 4096,
+        "vision_config": {"image_size": 256, "width": {
+            "sam_vit_b": {
+                "width": 32, "layers": 2, "heads": 2, "global_attn_indexes": [1], "window_size": 5,
+                "patch_size": 16, "image_size": 256, "downsample_channels": [32, 64], "mlp_ratio": 4.0,
+                "out_chans": 16,
+            },
+            "clip-l-14-224": {
+                "width": 64, "layers": 2, "heads": 2, "patch_size": 14, "image_size": 56, "ffn": 128,
+            },
+        }},
+    });
+    let path = folder.write("config.json", config.to_string().as_bytes());
+    let asked = ["cost", path.as_str(), "--images", "1", "--image-size", "200x200", "--prefill", "8"];
+    let cost = run(&[&asked[..], &["--hardware", "h100", "--format", "json"][..]].concat()).json();
+    let phases: Vec<_> =
+        cost["phases"].as_array().unwrap().iter().map(|it| it["phase"].as_str().unwrap()).collect();
+    assert!(phases.contains(&"vision") && phases.contains(&"prefill"), "{phases:?}");
+    let vision = &cost["phases"].as_array().unwrap().iter().find(|it| it["phase"] == "vision").unwrap();
+    let stages = vision["stages"].as_array().unwrap();
+    let names: Vec<_> = stages.iter().map(|stage| stage["stage"].as_str().unwrap()).collect();
+    assert_eq!(names, ["sam", "clip", "projector"]);
+    let sum: u64 = stages.iter().map(|stage| stage["flops"]["useful"].as_u64().unwrap()).sum();
+    assert_eq!(sum, vision["flops"]["useful"].as_u64().unwrap());
+    // 16 tokens of 2 * 64 to 64, a multiplication and an addition each.
+    assert_eq!(stages[2]["flops"]["useful"], 16 * 128 * 64 * 2);
+    let screen = run(&[&asked[..], &["--hardware", "h100"][..]].concat()).fine();
+    assert!(screen.contains("projector"), "{screen}");
+}
+
+#[test]
 #[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
 fn parity_079_deepseek_ocr_from_its_pictures_to_its_boxes() {
     let python = interpreter("ROOFLENS_TORCH_PYTHON");

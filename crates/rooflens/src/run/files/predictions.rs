@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rooflens_collect::{Settings, Stage};
 use rooflens_report::predictions::{Picture, Prediction, THUMBNAILS, html, markdown, thumbnails};
 use rooflens_schema::RunDir;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::grounding::{self, Stored, Subject};
 use super::{json_lines, read_json};
@@ -25,6 +26,8 @@ const BOXES: &str = "boxes.jsonl";
 
 /// Bytes of a picture that goes into the page: a scanned page of a document does.
 const PICTURE_BYTES: u64 = 4 << 20;
+/// Bytes of a picture that are read to find out its size.
+const HEADER_BYTES: u64 = 4 * PICTURE_BYTES;
 /// Bytes of all of them: a page must open.
 const ALL_BYTES: u64 = 48 << 20;
 
@@ -129,10 +132,12 @@ fn predictions(folder: &Path, spec: &Json, project: &Path, report: &Path) -> (Ve
         } else {
             grounding::Grounding::default()
         };
-        for mut line in found.lines {
-            line["sample"] = sample.as_str().into();
-            line["round"] = round.into();
-            boxes.push(line);
+        for line in found.lines {
+            let mut of_sample = json!({"sample": sample, "round": round});
+            if let (Some(all), Json::Object(line)) = (of_sample.as_object_mut(), line) {
+                all.extend(line);
+            }
+            boxes.push(of_sample);
         }
         Some(Prediction {
             epoch: round.and_then(|round| rounds.get(&round).copied()).filter(|_| has_epochs),
@@ -175,9 +180,12 @@ impl Pictures {
         let file = self.root.as_ref()?.join(sample);
         let path = self.from_report.join(sample).to_string_lossy().into_owned();
         let length = fs::metadata(&file).ok()?.len();
-        let bytes = fs::read(&file).ok()?;
+        let mut bytes = Vec::new();
+        fs::File::open(&file).ok()?.take(HEADER_BYTES).read_to_end(&mut bytes).ok()?;
         let stored = Stored::of(&bytes);
-        let picture = match kind(&bytes) {
+        // Browsers do not turn all of them upright that say so of themselves; boxes would lie elsewhere.
+        let is_doubtful = stored.is_some_and(|stored| stored.orientation != 1);
+        let picture = match kind(&bytes).filter(|kind| !(is_doubtful && *kind == "image/webp")) {
             Some(kind) if length <= PICTURE_BYTES.min(self.left) => {
                 self.left = self.left.saturating_sub(length);
                 Picture::Inside { kind, bytes, path }
@@ -201,8 +209,6 @@ fn kind(bytes: &[u8]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -250,12 +256,17 @@ mod tests {
         fs::write(folder.path().join("a.png"), b"\x89PNG\r\n\x1a\nrest").unwrap();
         fs::write(folder.path().join("b.png"), b"<svg onload=alert(1)>").unwrap();
         fs::write(folder.path().join("c.jpg"), vec![0xff; 5 << 20]).unwrap();
+        let turned = b"RIFF????WEBPVP8X\x0a\0\0\0\x08\0\0\0\x8f\x01\0\xc7\0\0EXIF\x1a\0\0\0\
+                       MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+        fs::write(folder.path().join("d.webp"), turned).unwrap();
         let spec = json!({"config": {"dataset": {"kind": "image", "root": "."}}});
         let mut pictures = Pictures::new(&spec, folder.path(), &folder.path().join("report"));
         assert!(
             matches!(pictures.of("a.png"), Some((Picture::Inside { kind: "image/png", path, .. }, _)) if path == "../a.png")
         );
-        for name in ["b.png", "c.jpg"] {
+        let stored = pictures.of("d.webp").unwrap().1.unwrap();
+        assert_eq!((stored.width, stored.height, stored.orientation), (400, 200, 6));
+        for name in ["b.png", "c.jpg", "d.webp"] {
             assert!(matches!(pictures.of(name), Some((Picture::Beside { .. }, _))), "{name}");
         }
         assert!(pictures.of("gone.png").is_none());
