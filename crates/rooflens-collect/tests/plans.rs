@@ -157,7 +157,7 @@ fn parity_031_sets_and_arguments_of_ncu() {
     let kernel = "pipeline.ncu.kernel=['^void (gemm|attn)::',flash]";
     insta::assert_snapshot!(
         argv(&planned(&[&wished[..], &[kernel, "pipeline.nsys.enable=false"]].concat()).unwrap(), "ncu").join(" "),
-        @""
+        @r"ncu --log-file stderr --config-file no --target-processes all --set full --section SpeedOfLight --section SpeedOfLight_RooflineChart --section MemoryWorkloadAnalysis --section Occupancy --clock-control base --print-units base --import-source no --nvtx --nvtx-include rooflens.capture/ --launch-count 60 --kernel-name-base demangled --kernel-name regex:(^void (gemm|attn)\x3a\x3a)|(flash) --cache-control=none --force-overwrite --export $RUN/raw/ncu/report python -m rooflens.workload $RUN/raw/ncu/spec.json"
     );
     // With a timeline the launches are chosen by it: the expressions are in the specification.
     let plan = planned(&[&wished[..], &[kernel]].concat()).unwrap();

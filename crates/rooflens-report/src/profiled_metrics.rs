@@ -13,8 +13,8 @@ pub const LONGEST: usize = 400;
 pub struct Line {
     /// Place of the launch in the input.
     pub launch: usize,
-    /// The kernel.
-    pub name: String,
+    /// The kernel, in its short form: full names may be thousands of characters long.
+    pub short_name: String,
     /// The metric.
     pub metric: String,
     /// Its number.
@@ -26,11 +26,11 @@ pub struct Line {
 }
 
 /// The metrics of a launch, by name.
-pub fn lines(at: usize, launch: &Launch) -> Vec<Line> {
+pub fn lines(at: usize, short_name: &str, launch: &Launch) -> Vec<Line> {
     let plain = |words: &str| text::clip(&text::clean(words), LONGEST);
     let line = |metric: &str, value: Option<f64>, words: &str| Line {
         launch: at,
-        name: launch.name.clone(),
+        short_name: plain(short_name),
         metric: plain(metric),
         value,
         text: plain(words),
@@ -49,7 +49,7 @@ pub fn csv(lines: &[Line]) -> String {
     const MISSING: &str = "a text";
     let columns = vec![
         Column::number("launch", "Launch"),
-        Column::text("name", "Name"),
+        Column::text("short_name", "Kernel"),
         Column::text("metric", "Metric"),
         Column::number("value", "Value"),
         Column::text("text", "Text"),
@@ -58,7 +58,7 @@ pub fn csv(lines: &[Line]) -> String {
     let row = |line: &Line| {
         Row::new(vec![
             Cell::count(line.launch),
-            Cell::text(line.name.clone()),
+            Cell::text(line.short_name.clone()),
             Cell::text(line.metric.clone()),
             Cell::or(line.value, Cell::Mean, MISSING),
             Cell::text(line.text.clone()),
@@ -75,18 +75,18 @@ mod tests {
 
     #[test]
     fn parity_098_a_line_for_each_metric_of_a_launch() {
-        let mut launch = Launch { name: "k<\"x\", 1>".to_owned(), ..Launch::default() };
+        let mut launch = Launch::default();
         launch.numbers.insert("dram__bytes.sum".to_owned(), 2_330_000.0);
         launch.numbers.insert("bad.ratio".to_owned(), f64::NAN);
         launch.units.insert("dram__bytes.sum".to_owned(), "byte".to_owned());
         launch.texts.insert("device__x".to_owned(), format!("\u{1b}[31m{}", "y".repeat(9000)));
-        let lines = lines(3, &launch);
+        let lines = lines(3, "k<\"x\", 1>", &launch);
         assert_eq!(lines.len(), 2, "a number that is none is left out");
         assert!(lines[0].text.chars().count() <= LONGEST && !lines[0].text.contains('\u{1b}'));
         let text = csv(&lines[1..]);
         assert_eq!(
             text,
-            "launch,name,metric,value,text,unit\r\n3,\"k<\"\"x\"\", 1>\",dram__bytes.sum,2330000,,byte\r\n"
+            "launch,short_name,metric,value,text,unit\r\n3,\"k<\"\"x\"\", 1>\",dram__bytes.sum,2330000,,byte\r\n"
         );
     }
 }

@@ -6,7 +6,7 @@
 //! what all of them read alike is accepted, and it is written anew for Nsight Compute. An expression
 //! matches where any part of a name does, as `re.search` and `ncu --kernel-name regex:` have it.
 //!
-//! * `parse`: text → [`parse::Node`], with the position of what is wrong.
+//! * `parse`: text → a tree, with the position of what is wrong.
 //! * `program`: matching, in time linear in the length of the name.
 
 mod parse;

@@ -175,7 +175,7 @@ impl Parser {
             Some('*') => Some((0, None)),
             Some('+') => Some((1, None)),
             Some('?') => Some((0, Some(1))),
-            Some('{') => self.braces()?,
+            Some('{') => Some(self.braces()?),
             _ => None,
         };
         let Some((least, most)) = counts else { return Ok(node) };
@@ -193,8 +193,7 @@ impl Parser {
     }
 
     /// `{2}`, `{2,}`, `{2,3}`; ends at the closing brace.
-    #[allow(clippy::type_complexity, reason = "two counts")]
-    fn braces(&mut self) -> Result<Option<(u32, Option<u32>)>, RegexError> {
+    fn braces(&mut self) -> Result<(u32, Option<u32>), RegexError> {
         let begin = self.at;
         let bad = |parser: &Self| parser.wrong(begin, "a brace that counts nothing: write \\{");
         let end = self.chars[begin..].iter().position(|char| *char == '}').ok_or_else(|| bad(self))?;
@@ -214,7 +213,7 @@ impl Parser {
             return Err(self.wrong(begin, "it repeats more than 1000 times"));
         }
         self.at = begin + end;
-        Ok(Some((least, most)))
+        Ok((least, most))
     }
 
     fn escape(&mut self, begin: usize) -> Result<Node, RegexError> {

@@ -7,8 +7,8 @@ table! {
     ProfiledMetrics(ProfiledMetricRow) = "profiled_metrics", per_rank: false {
         /// Place of the launch in the input, from 0: joins `profiled_launches.launch`.
         launch: i64 => "id" Delta,
-        /// Full name of the kernel.
-        name: String => "text" Dictionary,
+        /// Readable short form of the kernel's name.
+        short_name: String => "text" Dictionary,
         /// Metric, as `dram__bytes_read.sum`.
         metric: String => "text" Dictionary,
         /// Value, in the base unit. Null for a text.

@@ -57,7 +57,8 @@ struct AnalyzeArgs {
     /// Device whose peaks are used where the counters have none; that of the report by default
     #[arg(long, value_name = "DEVICE")]
     hardware: Option<String>,
-    /// Add metrics of the report as columns, by name; a name without its end, as dram__bytes, adds all of it
+    /// Add metrics of the report as columns, by name; a name without its suffix, as dram__bytes,
+    /// adds every suffix of it
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', help_heading = "Output")]
     columns: Vec<String>,
     /// Write a page (index.html), tables (Parquet, CSV, JSON, Markdown), every metric (metrics.csv,

@@ -72,7 +72,7 @@ pub fn write(
     page.splice(at..at, figures);
     write("index.html", &html(&title(profile), &page, FOOTER))?;
     table(&folder.join("kernels.parquet"), profile)?;
-    write("metrics.csv", &metrics(&folder.join("metrics.parquet"), launches, console)?)?;
+    write("metrics.csv", &metrics(&folder.join("metrics.parquet"), profile, launches, console)?)?;
     write("kernels.md", &markdown(&title(profile), &page))?;
     let mut json = serde_json::to_string_pretty(document)
         .map_err(|error| CliError::Unwritable { path: folder.join(DOCUMENT), source: error.into() })?;
@@ -86,20 +86,31 @@ pub fn title(profile: &Profile) -> String {
 }
 
 /// Writes every metric as a table, and returns it as comma-separated values.
-fn metrics(path: &Path, launches: &[Launch], console: &Console) -> Result<String, CliError> {
+fn metrics(
+    path: &Path,
+    profile: &Profile,
+    launches: &[Launch],
+    console: &Console,
+) -> Result<String, CliError> {
+    let mut names = vec![""; launches.len()];
+    for kernel in &profile.kernels {
+        if let Some(name) = names.get_mut(kernel.launch) {
+            *name = &kernel.short_name;
+        }
+    }
     let mut lines = Vec::new();
-    for (at, launch) in launches.iter().enumerate() {
+    for (at, (launch, name)) in launches.iter().zip(names).enumerate() {
         if lines.len() > MOST_METRICS {
             console.warn(&format!("metrics.csv has the metrics of the first {at} launches only"));
             break;
         }
-        lines.extend(profiled_metrics::lines(at, launch));
+        lines.extend(profiled_metrics::lines(at, name, launch));
     }
     let mut rows = ProfiledMetrics::default();
     for line in &lines {
         rows.push(ProfiledMetricRow {
             launch: i64::try_from(line.launch).unwrap_or(i64::MAX),
-            name: line.name.clone(),
+            short_name: line.short_name.clone(),
             metric: line.metric.clone(),
             value: line.value,
             text: line.text.clone(),
