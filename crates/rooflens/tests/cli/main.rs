@@ -10,6 +10,7 @@ mod config;
 mod cost;
 mod cost_files;
 mod cost_sweeps;
+mod encoder_decoder;
 mod export;
 mod externals;
 mod failures;
