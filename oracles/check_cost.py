@@ -144,6 +144,8 @@ def workload_of(golden: dict) -> Workload:
         kind, label = ["--prefill", str(golden["prefill"])], f"prefill {golden['prefill']}"
     else:
         kind, label = ["--context", str(past)], f"decode after {past}"
+    if "encoder_tokens" in golden:
+        kind += ["--encoder-tokens", str(golden["encoder_tokens"])]
     flops = golden["flops"]["total"] if "flops" in golden else golden["total"]
     return Workload(["--batch", str(batch), *kind], flops, f"batch {batch} {label}")
 

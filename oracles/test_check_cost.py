@@ -86,6 +86,8 @@ class Calls(unittest.TestCase):
         self.assertEqual((prefill.options, prefill.flops), (["--batch", "2", "--prefill", "97"], 5))
         decode = check_cost.workload_of({"batch": 1, "past": 64, "total": 7})
         self.assertEqual((decode.options, decode.flops), (["--batch", "1", "--context", "64"], 7))
+        crossed = check_cost.workload_of({"batch": 1, "past": 64, "encoder_tokens": 5, "total": 7})
+        self.assertEqual(crossed.options[2:], ["--context", "64", "--encoder-tokens", "5"])
 
     def test_a_binary_is_called_and_its_failure_is_a_line(self):
         with tempfile.TemporaryDirectory() as folder:

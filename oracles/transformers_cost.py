@@ -226,9 +226,9 @@ def of_both(config: dict, model) -> dict:
         workloads.append({"batch": batch, "prefill": tokens, "flops": flops(counter)})
     for batch, tokens, past in encoder_decoders.DECODES:
         counter, held = encoder_decoders.decode(model, batch, tokens, past)
+        read = {} if config["model_type"] == "whisper" else {"encoder_tokens": tokens}
         workloads.append({
-            "batch": batch, "encoder": tokens, "past": past, "flops": flops(counter),
-            "cache_elements": held})
+            "batch": batch, "past": past, **read, "flops": flops(counter), "cache_elements": held})
     return numbers(config, model, workloads, encoder_decoders.prefill(model, *PREFILLS[0]))
 
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use common::{pass, tally};
 use rooflens_cost::config::parse;
-use rooflens_cost::encoder::{Asked, Encoder};
+use rooflens_cost::encoder::Asked;
 use rooflens_cost::model::Model;
 use rooflens_cost::parallel::Parallel;
 use rooflens_cost::step::{Mask, Step};
@@ -31,17 +31,14 @@ fn goldens() -> Vec<(String, Value)> {
     paths.into_iter().map(read).filter(|(_, golden)| golden.get("workloads").is_some()).collect()
 }
 
-/// A golden's workload for a model, and how it is called.
-fn asked(model: &Model, golden: &Value) -> (String, Workload) {
+/// A golden's workload, and how it is called.
+fn asked(golden: &Value) -> (String, Workload) {
     let of = |key: &str| golden[key].as_u64();
     let batch = of("batch").unwrap();
-    // A model for sound reads the same stretch of it whatever the golden says of tokens.
-    let reads = model.encoder.as_ref().is_some_and(Encoder::reads_prompt);
     match (of("prefill"), of("past")) {
         (Some(new), _) => (format!("prefill {batch}x{new}"), Workload::prefill(batch, new)),
         (None, Some(past)) => {
-            let encoder_tokens = of("encoder").filter(|_| reads);
-            let workload = Workload { encoder_tokens, ..Workload::decode(batch, past) };
+            let workload = Workload { encoder_tokens: of("encoder_tokens"), ..Workload::decode(batch, past) };
             (format!("decode {batch} after {past}"), workload)
         }
         (None, None) => panic!("a workload without prefill or past: {golden}"),
@@ -98,7 +95,7 @@ fn compare(name: &str, golden: &Value, wrong: &mut Vec<String>) {
     check("active parameters", model.active_parameters(), &parameters["active"]);
     check("parameters of experts", model.parameters().routed, &parameters["routed_experts"]);
     for workload in golden["workloads"].as_array().unwrap() {
-        let (what, asked) = asked(&model, workload);
+        let (what, asked) = asked(workload);
         let (flops, step) = counted(&model, &asked);
         check(&what, flops, &workload["flops"]["total"]);
         // Latent caches are kept in other ways.

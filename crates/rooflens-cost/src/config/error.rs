@@ -51,6 +51,18 @@ pub enum ConfigError {
         /// Why.
         reason: String,
     },
+    /// Two names of one number, with different values.
+    #[error("{key} and {alias} are two names of one number, and are {value} and {other}")]
+    TwoNames {
+        /// The family's own name.
+        key: String,
+        /// Its value.
+        value: u64,
+        /// The other name.
+        alias: String,
+        /// Its value.
+        other: u64,
+    },
     /// Keys that change the architecture, and that the family does not know.
     #[error("{family} does not know {}: the model would not be what the config says", .keys.join(", "))]
     Unread {

@@ -1,7 +1,7 @@
 //! BART (arXiv 1910.13461) and mBART (arXiv 2001.08210); Transformers' `BartForConditionalGeneration` and
 //! `MBartForConditionalGeneration`. The bias of the logits is a buffer there, and no parameter.
 
-use super::seq2seq::{Biases, Block, FAIRSEQ, Sizes, encoder_embedding, table};
+use super::seq2seq::{Biases, Block, FAIRSEQ, FAIRSEQ_ALIASES, Sizes, encoder_embedding, table};
 use super::{Design, EncoderDesign, Family, Source};
 use crate::config::ConfigError;
 use crate::encoder::Input;
@@ -27,6 +27,10 @@ impl Family for Bart {
         &["bart"]
     }
 
+    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
+        FAIRSEQ_ALIASES
+    }
+
     fn read(&self, config: &Source) -> Result<Design, ConfigError> {
         read(config, true)
     }
@@ -45,6 +49,10 @@ impl Family for Mbart {
         &["mbart"]
     }
 
+    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
+        FAIRSEQ_ALIASES
+    }
+
     fn read(&self, config: &Source) -> Result<Design, ConfigError> {
         read(config, false)
     }
@@ -52,11 +60,11 @@ impl Family for Mbart {
 
 /// With norms behind the blocks, or before them and one at the end of each stack.
 fn read(config: &Source, norms_behind: bool) -> Result<Design, ConfigError> {
-    let mut sizes = Sizes::of(config)?;
+    let mut sizes = Sizes::of(config, FAIRSEQ_ALIASES)?;
     let vocab = sizes.size("vocab_size", 50_265)?;
-    let hidden = sizes.size_or_alias("d_model", Some("hidden_size"), 1024)?;
+    let hidden = sizes.size("d_model", 1024)?;
     let positions = sizes.size("max_position_embeddings", 1024)?;
-    let heads = sizes.size_or_alias("encoder_attention_heads", Some("num_attention_heads"), 16)?;
+    let heads = sizes.size("encoder_attention_heads", 16)?;
     let encoder = Block {
         hidden,
         heads,
@@ -75,8 +83,8 @@ fn read(config: &Source, norms_behind: bool) -> Result<Design, ConfigError> {
         inner: sizes.size("decoder_ffn_dim", 4096)?,
         ..encoder
     };
-    let encoder_layers = sizes.layers("encoder_layers", Some("num_hidden_layers"), 12)?;
-    let decoder_layers = sizes.layers("decoder_layers", None, 12)?;
+    let encoder_layers = sizes.layers("encoder_layers", 12)?;
+    let decoder_layers = sizes.layers("decoder_layers", 12)?;
     let tied = config.tied(true)?;
     let mut design = Design::decoder(hidden, vocab, tied, Vec::new());
     design.path = "model.decoder.layers";

@@ -63,6 +63,10 @@ pub trait Family: Sync {
     fn about(&self) -> &'static str;
     /// Values of `model_type` that it reads.
     fn model_types(&self) -> &'static [&'static str];
+    /// Keys with the other name that Transformers knows them by: two names of one number.
+    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
     /// Turns keys into layers.
     fn read(&self, config: &Source) -> Result<Design, ConfigError>;
 }
@@ -273,6 +277,16 @@ pub fn read(
     model.state = state_of(&source).or(model.state);
     model.check_work()?;
     Ok(Read { model, keys })
+}
+
+/// The other name of `key`, where the config's family has two names for it.
+pub(crate) fn other_name(config: &Map<String, Value>, key: &str) -> Option<&'static str> {
+    let model_type = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
+    find(model_type, "", "")?.aliases().iter().find_map(|(own, alias)| match key {
+        key if key == *own => Some(*alias),
+        key if key == *alias => Some(*own),
+        _ => None,
+    })
 }
 
 fn find(model_type: &str, inner_type: &str, architecture: &str) -> Option<&'static dyn Family> {

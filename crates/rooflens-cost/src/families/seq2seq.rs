@@ -14,13 +14,18 @@ const WIDEST: u64 = 1 << 26;
 /// Reads sizes; those that are absent are the class's, and noted.
 pub struct Sizes<'a> {
     keys: &'a Keys<'a>,
+    aliases: &'static [(&'static str, &'static str)],
     /// What had to be assumed.
     pub notes: Vec<String>,
 }
 
 impl<'a> Sizes<'a> {
-    /// Of a class that generates text: an encoder alone has neither decoder nor head.
-    pub fn of(config: &'a Source<'a>) -> Result<Self, ConfigError> {
+    /// Of a class that generates text: an encoder alone has neither decoder nor head. `aliases` are keys with
+    /// their other names.
+    pub fn of(
+        config: &'a Source<'a>,
+        aliases: &'static [(&'static str, &'static str)],
+    ) -> Result<Self, ConfigError> {
         let classes = config.root.texts("architectures")?.unwrap_or_default();
         if classes.first().is_some_and(|class| class.ends_with("EncoderModel")) {
             return Err(ConfigError::Wrong {
@@ -29,28 +34,20 @@ impl<'a> Sizes<'a> {
                 wanted: "a class with a decoder: an encoder alone is not counted",
             });
         }
-        Ok(Self { keys: &config.text, notes: Vec::new() })
+        Ok(Self { keys: &config.text, aliases, notes: Vec::new() })
     }
 
-    /// A size.
+    /// A size. Where it is there under both of its names, they must agree.
     pub fn size(&mut self, key: &str, default: u64) -> Result<u64, ConfigError> {
-        self.size_or_alias(key, None, default)
-    }
-
-    /// A size that Transformers knows by another name as well: where both are there, they must agree.
-    pub fn size_or_alias(
-        &mut self,
-        key: &str,
-        alias: Option<&str>,
-        default: u64,
-    ) -> Result<u64, ConfigError> {
         let own = self.keys.size_if(key)?;
+        let alias = self.aliases.iter().find(|(name, _)| *name == key).map(|(_, alias)| *alias);
         let other = alias.map(|alias| self.keys.size_if(alias)).transpose()?.flatten();
         match (own, other) {
-            (Some(own), Some(other)) if own != other => Err(ConfigError::Contradiction {
-                left: alias.unwrap_or_default().to_owned(),
-                right: key.to_owned(),
-                reason: format!("both name the same number, and are {other} and {own}"),
+            (Some(value), Some(other)) if value != other => Err(ConfigError::TwoNames {
+                key: key.to_owned(),
+                value,
+                alias: alias.unwrap_or_default().to_owned(),
+                other,
             }),
             (None, None) => {
                 self.notes.push(format!("{key} is absent: {default}, as its configuration class has it"));
@@ -61,8 +58,8 @@ impl<'a> Sizes<'a> {
     }
 
     /// A number of layers.
-    pub fn layers(&mut self, key: &str, alias: Option<&str>, default: u64) -> Result<usize, ConfigError> {
-        let layers = self.size_or_alias(key, alias, default)?;
+    pub fn layers(&mut self, key: &str, default: u64) -> Result<usize, ConfigError> {
+        let layers = self.size(key, default)?;
         if layers > 10_000 {
             return Err(self.keys.wrong(key, "at most 10,000 layers"));
         }
@@ -107,6 +104,13 @@ pub struct Modules {
     /// The first and the last matrix of the feed-forward network.
     pub feed_forward: [&'static str; 2],
 }
+
+/// Keys of BART and Whisper with their other names.
+pub const FAIRSEQ_ALIASES: &[(&str, &str)] = &[
+    ("d_model", "hidden_size"),
+    ("encoder_layers", "num_hidden_layers"),
+    ("encoder_attention_heads", "num_attention_heads"),
+];
 
 /// Modules of BART and Whisper.
 pub const FAIRSEQ: Modules = Modules {

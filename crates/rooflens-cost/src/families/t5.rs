@@ -14,6 +14,14 @@ pub struct Mt5;
 /// UMT5.
 pub struct Umt5;
 
+/// Keys with their other names.
+const ALIASES: &[(&str, &str)] = &[
+    ("d_model", "hidden_size"),
+    ("num_layers", "num_hidden_layers"),
+    ("num_heads", "num_attention_heads"),
+    ("d_kv", "head_dim"),
+];
+
 /// What a configuration class takes for keys that a file leaves out.
 struct Class {
     vocab: u64,
@@ -69,6 +77,10 @@ impl Family for T5 {
         &["t5"]
     }
 
+    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
+        ALIASES
+    }
+
     fn read(&self, config: &Source) -> Result<Design, ConfigError> {
         read(config, &T5_CLASS)
     }
@@ -85,6 +97,10 @@ impl Family for Mt5 {
 
     fn model_types(&self) -> &'static [&'static str] {
         &["mt5"]
+    }
+
+    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
+        ALIASES
     }
 
     fn read(&self, config: &Source) -> Result<Design, ConfigError> {
@@ -105,6 +121,10 @@ impl Family for Umt5 {
         &["umt5"]
     }
 
+    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
+        ALIASES
+    }
+
     fn read(&self, config: &Source) -> Result<Design, ConfigError> {
         read(config, &UMT5_CLASS)
     }
@@ -112,13 +132,13 @@ impl Family for Umt5 {
 
 fn read(config: &Source, class: &Class) -> Result<Design, ConfigError> {
     let keys = &config.text;
-    let mut sizes = Sizes::of(config)?;
+    let mut sizes = Sizes::of(config, ALIASES)?;
     let vocab = sizes.size("vocab_size", class.vocab)?;
-    let hidden = sizes.size_or_alias("d_model", Some("hidden_size"), 512)?;
-    let heads = sizes.size_or_alias("num_heads", Some("num_attention_heads"), class.heads)?;
-    let head_dim = sizes.size_or_alias("d_kv", Some("head_dim"), 64)?;
+    let hidden = sizes.size("d_model", 512)?;
+    let heads = sizes.size("num_heads", class.heads)?;
+    let head_dim = sizes.size("d_kv", 64)?;
     sizes.check_width("d_kv", heads, head_dim)?;
-    let layers = sizes.layers("num_layers", Some("num_hidden_layers"), class.layers)?;
+    let layers = sizes.layers("num_layers", class.layers)?;
     let decoder_layers = match keys.get("num_decoder_layers") {
         Some(_) => keys.layers("num_decoder_layers")?,
         None => layers,
@@ -174,9 +194,9 @@ fn is_gated(keys: &Keys, default: &str) -> Result<bool, ConfigError> {
         Some(_) => keys.text("feed_forward_proj").unwrap_or("-"),
     };
     let gated = match named.split_once('-') {
-        None => false,
+        None if named != "gated" => false,
         Some(("gated", activation)) if !activation.is_empty() && !activation.contains('-') => true,
-        Some(_) => return Err(keys.wrong("feed_forward_proj", "an activation, or gated- and an activation")),
+        _ => return Err(keys.wrong("feed_forward_proj", "an activation, or gated- and an activation")),
     };
     if keys.flag_or("is_gated_act", gated)? != gated {
         return Err(ConfigError::Contradiction {

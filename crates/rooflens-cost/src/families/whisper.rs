@@ -2,7 +2,7 @@
 //! `WhisperForConditionalGeneration`. The encoder reads frames of sound through two convolutions, the second
 //! of which halves their number.
 
-use super::seq2seq::{Biases, Block, FAIRSEQ, Sizes, table};
+use super::seq2seq::{Biases, Block, FAIRSEQ, FAIRSEQ_ALIASES, Sizes, table};
 use super::{Design, EncoderDesign, Family, Source};
 use crate::config::ConfigError;
 use crate::encoder::Input;
@@ -29,14 +29,18 @@ impl Family for Whisper {
         &["whisper"]
     }
 
+    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
+        FAIRSEQ_ALIASES
+    }
+
     fn read(&self, config: &Source) -> Result<Design, ConfigError> {
-        let mut sizes = Sizes::of(config)?;
+        let mut sizes = Sizes::of(config, FAIRSEQ_ALIASES)?;
         let vocab = sizes.size("vocab_size", 51_865)?;
-        let hidden = sizes.size_or_alias("d_model", Some("hidden_size"), 384)?;
+        let hidden = sizes.size("d_model", 384)?;
         let bins = sizes.size("num_mel_bins", 80)?;
         let heard = sizes.size("max_source_positions", 1500)?;
         let decoded = sizes.size("max_target_positions", 448)?;
-        let heads = sizes.size_or_alias("encoder_attention_heads", Some("num_attention_heads"), 6)?;
+        let heads = sizes.size("encoder_attention_heads", 6)?;
         let encoder = Block {
             hidden,
             heads,
@@ -55,8 +59,8 @@ impl Family for Whisper {
             inner: sizes.size("decoder_ffn_dim", 1536)?,
             ..encoder
         };
-        let encoder_layers = sizes.layers("encoder_layers", Some("num_hidden_layers"), 4)?;
-        let decoder_layers = sizes.layers("decoder_layers", None, 4)?;
+        let encoder_layers = sizes.layers("encoder_layers", 4)?;
+        let decoder_layers = sizes.layers("decoder_layers", 4)?;
         let mut design = Design::decoder(hidden, vocab, config.tied(true)?, Vec::new());
         design.path = "model.decoder.layers";
         design.layers = decoder.decoder(decoder_layers, &[]);

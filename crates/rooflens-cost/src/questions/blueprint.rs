@@ -55,6 +55,13 @@ impl Blueprint {
     /// ```
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         config::set(&mut self.config, key, value)?;
+        // A number that the config has under two names is changed under both, unless both are set.
+        let other = families::other_name(&self.config, key);
+        if let Some(other) = other
+            .filter(|other| self.config.contains_key(*other) && !self.set.iter().any(|known| known == other))
+        {
+            config::set(&mut self.config, other, value)?;
+        }
         if !self.set.iter().any(|known| known == key) {
             self.set.push(key.to_owned());
         }

@@ -26,7 +26,7 @@ pub struct Crossovers {
     /// The same for each class of operators with matrix products.
     pub classes: BTreeMap<&'static str, Option<u64>>,
     /// The smallest context at which a step reads more of the cache than of the weights, at this batch;
-    /// none up to 16,777,216.
+    /// none up to 16,777,216, or to the last position where positions are a table.
     pub kv_bound_context: Option<u64>,
 }
 
@@ -64,7 +64,9 @@ pub fn crossovers(
         names.iter().map(|class| (*class, first(1, MOST_BATCH, |batch| of_class(Some(class), batch))));
     let classes = classes.collect();
     let mut buffer = Vec::new();
-    let kv_bound_context = first(0, MOST_CONTEXT, |context| {
+    let most = model.encoder.as_ref().and_then(|encoder| encoder.most_decoded);
+    let most = most.unwrap_or(MOST_CONTEXT).min(MOST_CONTEXT);
+    let kv_bound_context = first(0, most, |context| {
         let (mut kv, mut weights) = (0, 0);
         each(model, setup, decode(batch, context), &mut buffer, |layers, operator| {
             kv += layers as u128 * operator.work.bytes.kv_read;
@@ -72,6 +74,7 @@ pub fn crossovers(
         });
         kv >= weights
     });
+    let kv_bound_context = kv_bound_context.filter(|context| *context <= most);
     Crossovers { compute_bound_batch, classes, kv_bound_context }
 }
 

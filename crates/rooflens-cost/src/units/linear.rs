@@ -202,6 +202,10 @@ impl Part for Linear {
                 (rows, rows)
             }
         };
+        if rows == 0 && self.rows == Rows::Media {
+            // Made in an earlier pass: nothing runs.
+            return;
+        }
         let input = self.input.local(pass.tp);
         let out = self.local_out(pass);
         let per_row = 2 * input * out;

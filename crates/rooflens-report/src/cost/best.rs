@@ -43,17 +43,30 @@ fn best(
     best.map(|(value, point)| (value, place(sweep, point.at)))
 }
 
+/// Whether an encoder reads the input and the decoder only starts: both are what comes before a token.
+fn encodes(point: &Point<'_>) -> bool {
+    let has = |wanted| point.phases.iter().any(|phase| phase.phase == wanted);
+    has(Phase::Encoder) && !has(Phase::Decode)
+}
+
 fn tokens(point: &Point<'_>) -> Option<f64> {
+    if encodes(point) {
+        return point.summary.tokens_per_s;
+    }
     point.last().and_then(|phase| phase.tokens_per_s)
 }
 
 fn best_sentence(sweep: &Points<'_>) -> String {
-    let time = |point: &Point<'_>| point.last().and_then(|phase| phase.seconds).map(|seconds| -seconds);
+    let time = |point: &Point<'_>| {
+        let of_last = || point.last().and_then(|phase| phase.seconds);
+        let seconds = if encodes(point) { point.summary.seconds } else { of_last() };
+        seconds.map(|seconds| -seconds)
+    };
     let doing = match sweep.points.first().and_then(Point::last).map(|phase| phase.phase) {
         Some(Phase::Decode) => "Decode",
         Some(Phase::Vision) => "Vision",
-        Some(Phase::Encoder) => "Encoder",
-        _ => "Prefill",
+        Some(Phase::Prefill) if sweep.points.first().is_some_and(encodes) => "Encoder with prefill",
+        Some(Phase::Encoder | Phase::Prefill) | None => "Prefill",
     };
     let Some((fastest, at)) = best(sweep, |_| true, time) else {
         let moved = |sign: f64| move |point: &Point<'_>| Some(sign * point.summary.bytes as f64);

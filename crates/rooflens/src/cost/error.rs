@@ -240,6 +240,7 @@ fn config(path: &Path, error: &ConfigError) -> String {
         ConfigError::Missing { key } => format!("give it: --set {key}=VALUE"),
         ConfigError::Wrong { key, .. } => format!("set it: --set {key}=VALUE"),
         ConfigError::Contradiction { right, .. } => format!("set one of them: --set {right}=VALUE"),
+        ConfigError::TwoNames { key, .. } => format!("set it: --set {key}=VALUE"),
         _ => format!("a config.json of a Hugging Face model is wanted; head -c 300 {}", word(path)),
     }
 }
@@ -273,8 +274,7 @@ fn estimate(error: &EstimateError) -> String {
         }
         EstimateError::Parallel { .. } => "as in --tp 8 --ep 8, or --tp 4 --pp 2".to_owned(),
         EstimateError::Encoder { .. } => {
-            "as in --prefill 512 for the encoder's input, --context 64 --encoder-tokens 512 for decode; \
-             --encoder-tokens is for encoder-decoder models that read text"
+            "encoder-decoder models: --prefill 512 is the input, --context 64 --encoder-tokens 512 a decode step"
                 .to_owned()
         }
         EstimateError::Images { .. } => {

@@ -12,6 +12,18 @@ pub(super) const COST: &[Term] = &[
         "draft layers",
         "Parameters of layers for speculative decoding (MTP), which the model itself does without.",
     ),
+    ("encoder layers", "Layers that read the input of an encoder-decoder model."),
+    ("decoder layers", "Layers that make its output, attending to what the encoder read."),
+    (
+        "of the encoder",
+        "Parameters of the encoder, without a table of tokens that it shares with the decoder.",
+    ),
+    (
+        "per encoder position",
+        "Bytes of keys and values that cross-attention keeps for each position of the encoder.",
+    ),
+    ("positions/s", "Positions of audio that the encoder reads per second."),
+    ("estimated positions/s", "Positions of audio per second by the estimate."),
     ("vision tower", "The encoder of pictures."),
     ("its parameters", "Parameters of the vision tower."),
     ("weights", "Bytes or format of the model's weights, scales of quantised ones included."),

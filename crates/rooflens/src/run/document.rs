@@ -202,7 +202,7 @@ pub fn describe(run: &RunDir, findings: &mut Findings) -> Option<RunDocument> {
 /// Writes the numbers once more after a new analysis, where the run was made by `rooflens run`.
 pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings) -> Result<(), CliError> {
     let Some(document) = document else { return Ok(()) };
-    if let Some(settings) = super::files::settings(run) {
+    if let Some(settings) = files::settings(run) {
         super::csv_tables::write(run, &settings.output, Some(findings))?;
     }
     write(run, document, Some(findings))

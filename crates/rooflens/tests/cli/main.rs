@@ -12,6 +12,7 @@ mod cost_files;
 mod cost_sweeps;
 mod data_externals;
 mod data_variants;
+mod encoder_decoder;
 mod environments;
 mod export;
 mod externals;

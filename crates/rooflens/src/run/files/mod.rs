@@ -24,7 +24,7 @@ use crate::config::folders::OWN_FOLDER;
 use crate::error::CliError;
 use crate::{project, saved};
 
-use super::variant;
+use super::samples;
 
 /// Writes all of them, once `metrics.json` is there.
 pub fn write(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), CliError> {
@@ -33,7 +33,7 @@ pub fn write(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), Cl
     let config = config(run);
     if let Some(config) = &config {
         // A variant that went away meanwhile: its samples are told, their digests are not.
-        let located = variant::located(config, &settings.dataset, project).unwrap_or_else(|_| config.clone());
+        let located = samples::located(config, &settings.dataset, project).unwrap_or_else(|_| config.clone());
         let text = yaml::dump(&inputs::inputs(run, config, &located, project));
         saved::write(run.report().join("inputs.yaml"), text.as_bytes())?;
     }
