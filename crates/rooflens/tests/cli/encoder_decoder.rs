@@ -83,7 +83,7 @@ fn parity_156_faults_of_encoder_decoders_say_what_to_do() {
     let folder = models();
     folder.write("alone.json", br#"{"model_type": "t5", "architectures": ["T5EncoderModel"]}"#);
     folder.write("odd.json", br#"{"model_type": "t5", "num_layers": 3, "num_hidden_layers": 4}"#);
-    folder.write("llama.json", super::cost::TINY);
+    folder.write("llama.json", cost::TINY);
     for (args, code, message, hint) in [
         (
             "whisper.json --context 16",
