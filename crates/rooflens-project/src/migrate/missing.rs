@@ -116,7 +116,8 @@ fn with_defaults(text: &str, files: &Tree) -> String {
         let is_example = OF_THE_EXAMPLE.iter().any(|start| format!("{group}/{option}").starts_with(start));
         let is_there =
             own.iter().any(|own| own == key || own.starts_with(&format!("{group}/")) && group == "model");
-        if !is_there && !is_example && !(group == "profiling" && has_profiling(files)) {
+        let is_own = group == "profiling" && has_profiling(files);
+        if !(is_there || is_example || is_own) {
             lines.push(format!("  {}", line.trim_start().split(" #").next().unwrap_or_default().trim_end()));
         }
     }
