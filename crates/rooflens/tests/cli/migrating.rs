@@ -133,7 +133,7 @@ fn parity_048_subset_filelist() {
 
 #[test]
 fn parity_080_a_run_that_only_measures() {
-    let (plan, _) = planned(&["profiling=none", "pipeline.static_analysis.enable=false"]);
+    let (plan, _) = planned(&["profiling=none"]);
     let stages: Vec<&str> =
         plan["steps"].as_array().unwrap().iter().map(|step| step["stage"].as_str().unwrap()).collect();
     assert_eq!(stages, ["measure"]);
