@@ -1,6 +1,6 @@
 //! `cost` of encoder-decoder models. Numbers of the small model are derived by hand.
 
-use super::cost::{SLOW, cost};
+use super::cost::{SLOW, TINY, cost};
 use super::*;
 
 /// One layer that encodes and two that decode, two heads of width 3, 32 words.
@@ -57,7 +57,8 @@ fn parity_156_the_words_of_an_encoder_decoder() {
         "The encoder over 5 tokens of t5 takes at least",
         "Prefill of the decoder's start token (cross-attention to 5 positions) takes",
         "One decode step (context 4, 5 encoder positions)",
-        "encoder layers 1 · decoder layers 2",
+        "encoder layers 1",
+        "decoder layers 2",
         "per encoder position 48 B",
         "Encoder operators",
         "cross_kv_proj",
@@ -83,7 +84,7 @@ fn parity_156_faults_of_encoder_decoders_say_what_to_do() {
     let folder = models();
     folder.write("alone.json", br#"{"model_type": "t5", "architectures": ["T5EncoderModel"]}"#);
     folder.write("odd.json", br#"{"model_type": "t5", "num_layers": 3, "num_hidden_layers": 4}"#);
-    folder.write("llama.json", cost::TINY);
+    folder.write("llama.json", TINY);
     for (args, code, message, hint) in [
         (
             "whisper.json --context 16",
