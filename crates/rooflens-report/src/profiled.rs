@@ -38,7 +38,7 @@ pub fn parts(profile: &Profile, limit: usize) -> Vec<Part> {
         parts.push(part("unmatched", "In the timeline and not profiled", vec![unmatched(profile, limit)]));
     }
     if !advice.is_empty() {
-        parts.push(part("advice", "Advice of Nsight Compute", vec![Block::Lines(advice)]));
+        parts.push(part("advice", "Nsight Compute", vec![Block::Lines(advice)]));
     }
     parts
 }

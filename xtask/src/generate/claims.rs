@@ -74,7 +74,7 @@ pub fn page() -> Result<String> {
 fn tests() -> Result<BTreeMap<&'static str, Vec<(String, String)>>> {
     let mut found: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
     for (name, file) in all_tests()? {
-        for (row, _) in ROWS.iter().filter(|(row, _)| name.starts_with(row)) {
+        for (row, _) in ROWS.iter().filter(|(row, _)| name.contains(row)) {
             found.entry(row).or_default().push((name.clone(), file.clone()));
         }
     }
