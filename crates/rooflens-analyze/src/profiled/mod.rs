@@ -223,7 +223,7 @@ pub struct Profile {
 /// A kernel of the timeline that was not profiled.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Unprofiled {
-    /// Its name, as [`name_key`] has it.
+    /// Its name, as the timeline has it.
     pub name: String,
     /// Readable short form.
     pub short_name: String,
@@ -233,8 +233,20 @@ pub struct Unprofiled {
     pub timeline_share: f64,
 }
 
-/// Times of a timeline, by [`name_key`], in nanoseconds.
-pub type Timeline = BTreeMap<String, f64>;
+/// Times of a timeline: by [`name_key`], the name as it is written there, and nanoseconds.
+#[derive(Debug, Clone, Default)]
+pub struct Timeline(BTreeMap<String, (String, f64)>);
+
+impl Timeline {
+    /// Adds the time of a kernel.
+    pub fn add(&mut self, name: &str, ns: f64) {
+        self.0.entry(name_key(name)).or_insert_with(|| (name.to_owned(), 0.0)).1 += ns;
+    }
+
+    fn total_ns(&self) -> f64 {
+        self.0.values().map(|(_, ns)| ns).sum()
+    }
+}
 
 /// Everything about the launches of one device. `known` is what a catalog says of the device.
 pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Timeline>) -> Profile {
@@ -245,7 +257,7 @@ pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Tim
     }
     let real = |launch: &Launch| {
         let key = name_key(&launch.name);
-        Some(timeline?.get(&key)? / *profiled.get(&key)? as f64)
+        Some(timeline?.0.get(&key)?.1 / *profiled.get(&key)? as f64)
     };
     let mut kernels: Vec<Kernel> = launches
         .iter()
@@ -255,7 +267,7 @@ pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Tim
     let time = |kernel: &Kernel| kernel.timeline_ns.or(kernel.time_ns.filter(|_| timeline.is_none()));
     kernels.sort_by(|a, b| time(b).unwrap_or(-1.0).total_cmp(&time(a).unwrap_or(-1.0)));
     let timeline_share_profiled = timeline.and_then(|timeline| {
-        let all: f64 = timeline.values().sum();
+        let all = timeline.total_ns();
         let met: f64 = kernels.iter().filter_map(|kernel| kernel.timeline_ns).sum();
         (all > 0.0).then(|| met / all)
     });
@@ -277,10 +289,10 @@ pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Tim
 }
 
 fn unprofiled(timeline: &Timeline, profiled: &BTreeMap<String, usize>) -> Vec<Unprofiled> {
-    let all: f64 = timeline.values().sum();
-    let rest = timeline.iter().filter(|(name, _)| !profiled.contains_key(*name));
+    let all = timeline.total_ns();
+    let rest = timeline.0.iter().filter(|(key, _)| !profiled.contains_key(*key));
     let mut rest: Vec<Unprofiled> = rest
-        .map(|(name, time)| Unprofiled {
+        .map(|(_, (name, time))| Unprofiled {
             name: name.clone(),
             short_name: kernel_catalog::describe(name, ActivityHint::Kernel).short_name,
             timeline_ns: *time,

@@ -124,8 +124,10 @@ fn classes_are_counted_and_weighed() {
     busy.name = "busy".into();
     busy.numbers.insert("gpu__time_duration.sum".into(), 20250.0);
     busy.numbers.insert("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed".into(), 90.0);
-    let timeline =
-        Timeline::from([("kernel".to_owned(), 900.0), ("busy".to_owned(), 50.0), ("x".to_owned(), 50.0)]);
+    let mut timeline = Timeline::default();
+    for (name, ns) in [("kernel", 900.0), ("busy", 50.0), ("void x::y<int>(T1)", 50.0)] {
+        timeline.add(name, ns);
+    }
     let found = profile(&[gemv(), busy], None, Some(&timeline));
     let rows: Vec<(Bound, usize, Option<f64>, Option<f64>)> = found
         .shares
@@ -142,7 +144,7 @@ fn classes_are_counted_and_weighed() {
     assert_eq!(found.timeline_share_profiled, Some(0.95));
     let rest: Vec<_> =
         found.timeline_not_profiled.iter().map(|row| (row.name.as_str(), row.timeline_ns)).collect();
-    assert_eq!((rest, found.timeline_not_profiled[0].timeline_share), (vec![("x", 50.0)], 0.05));
+    assert_eq!((rest, found.timeline_not_profiled[0].timeline_share), (vec![("void x::y<int>(T1)", 50.0)], 0.05));
     assert_eq!(found.kernels[0].timeline_ns, Some(900.0), "the timeline orders");
 }
 

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_analyze::profiled::{
-    self, Advice, Launch, MOST_ASKED, Profile, Profiler, Timeline, expanded, name_key,
-};
+use rooflens_analyze::profiled::{self, Advice, Launch, MOST_ASKED, Profile, Profiler, Timeline, expanded};
 use rooflens_compose::nearest;
 use rooflens_ingest::ncu::{self, Grade};
 use rooflens_ingest::rocprof_compute;
@@ -116,9 +114,9 @@ fn profile_of(question: &Question, notes: &Notes, console: &Console) -> Result<P
     if let Some(path) = &question.timeline {
         let read = timeline::read(std::slice::from_ref(path), None, console)?;
         stopped = read.stopped;
-        let mut sums = Timeline::new();
+        let mut sums = Timeline::default();
         for kernel in &read.kernels {
-            *sums.entry(name_key(&kernel.name)).or_default() += kernel.total_ns;
+            sums.add(&kernel.name, kernel.total_ns);
         }
         times = Some(sums);
     }

@@ -77,12 +77,22 @@ def write(session: Any, spec: Spec, events: Events, with_flops: bool) -> None:
     session.export_chrome_trace(str(trace))
     events.file(trace, "kineto")
     if with_flops:
-        path = spec.output / "torch_flops.json"
-        record = {"schema": SCHEMA, "counts": "as torch.profiler's with_flops", **flops_by_phase(session)}
-        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        events.file(path, "torch_flops")
+        write_flops(session, spec, events)
     # Whatever failed before, failed there and not here.
     events.stage = stage
+
+
+def write_flops(session: Any, spec: Spec, events: Events) -> None:
+    try:
+        rows = flops_by_phase(session)
+    except UnicodeDecodeError as error:
+        # Of torch's own making, with stacks now and then. The trace is whole: the run goes on.
+        events.note("warning", "no_torch_flops", f"torch could not read the events that it recorded: {error}")
+        return
+    path = spec.output / "torch_flops.json"
+    record = {"schema": SCHEMA, "counts": "as torch.profiler's with_flops", **rows}
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    events.file(path, "torch_flops")
 
 
 def flops_by_phase(session: Any) -> Dict[str, List[Dict[str, Any]]]:
