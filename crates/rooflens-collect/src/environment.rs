@@ -61,6 +61,10 @@ impl Environment {
             "conda" => EnvironmentKind::Conda,
             _ => EnvironmentKind::Venv,
         });
+        if kind.is_none() && name.is_some() {
+            let key = "runtime.environment.kind".to_owned();
+            return Err(SettingsError::new(SettingsProblem::Open { key }));
+        }
         // `conda run` without a name takes whichever environment happens to be active.
         if kind == Some(EnvironmentKind::Conda) && name.is_none() {
             let key = "runtime.environment.name".to_owned();

@@ -236,6 +236,8 @@ pub fn memory(
     // Activations of a decode step grow with the sequences, as the cache does.
     let draft = workload.decode.map_or(0, |decode| decode.draft);
     let decode = at_once(Step { new: 1 + draft, sampled: 1 + draft, ..Step::decode(1, context) });
+    // An encoder reads the inputs of all sequences at once, as `fits` has it.
+    let decode = if workload.prefill.is_some() { decode.max(encoded(1)) } else { decode };
     let largest = |usable: u128| {
         let room = usable.saturating_sub(weights_bytes);
         let beside_prefill = room.saturating_sub(prefill).checked_div(kv_each)?;

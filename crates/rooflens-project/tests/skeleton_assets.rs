@@ -44,7 +44,10 @@ fn its_examples_can_be_taken_as_they_are() {
     let assets = with_examples().assets;
     let names: Vec<(AssetKind, &str)> = assets.iter().map(|it| (it.kind, it.name.as_str())).collect();
     let (model, dataset) = (AssetKind::Model, AssetKind::Dataset);
-    assert_eq!(names, [(model, "qwen3-0.6b"), (model, "in-house"), (dataset, "pages")]);
+    let models = ["qwen3-0.6b", "in-house", "deepseek_ocr", "qwen2_5_7b", "llama3_70b"];
+    let datasets = ["pages", "omnidocbench"];
+    let expected = models.map(|name| (model, name)).into_iter().chain(datasets.map(|name| (dataset, name)));
+    assert_eq!(names, expected.collect::<Vec<_>>());
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn presets_switch_stages_on() {
     let presets = [
         ("minimal", "torch_profiler static_analysis"),
         ("torch", "torch_profiler static_analysis"),
-        ("none", "static_analysis"),
+        ("none", ""),
         ("nsys", "static_analysis nsys"),
         ("ncu", "static_analysis nsys ncu"),
         ("full", "torch_profiler static_analysis nsys ncu direct_inference"),

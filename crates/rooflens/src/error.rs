@@ -527,7 +527,7 @@ impl CliError {
             CliError::Plan(error) => Some(error.hint()),
             CliError::Execute(error) => Some(error.hint()),
             CliError::PowerLimit { hint, .. } => Some(hint.clone()),
-            CliError::RunExists { .. } => Some("choose another: hydra.run.dir=FOLDER".to_owned()),
+            CliError::RunExists { .. } => Some("choose another: hydra.run.dir=FOLDER, of a sweep hydra.sweep.dir=FOLDER".to_owned()),
             CliError::UnknownName { near, .. } => Some(match near.as_slice() {
                 [] => "rooflens list shows what can be explained".to_owned(),
                 [first, ..] => format!("did you mean {}? rooflens explain {first}", near.join(", ")),

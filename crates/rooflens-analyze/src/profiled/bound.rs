@@ -15,7 +15,7 @@ pub const BUSY_FROM_PCT: f64 = 60.0;
 pub const BALANCED_WITHIN_PCT: f64 = 10.0;
 
 /// The rule in words.
-pub const RULE: &str = "latency: neither compute nor memory reaches 60 % of its peak; launch: the same, and the grid fills less than one wave of the device; else the busier of the two, or balanced where they are within 10 points; a kernel that only moves data (copies, fills, casts without FLOPs) is never compute or balanced";
+pub const RULE: &str = "compute is the busier of the profiler's figure and of FLOP/s against the peak at the clock of the launch; latency: neither compute nor memory reaches 60 % of its peak; launch: the same, and the grid fills less than one wave of the device; else the busier of the two, or balanced where they are within 10 points; a kernel that only moves data (copies, fills, casts without FLOPs) is never compute or balanced";
 
 /// What holds a launch back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -51,19 +51,25 @@ impl Bound {
 }
 
 /// Fills what holds a kernel back, its floor and the sentence.
-pub fn judge(kernel: &mut Kernel, device: &Peaks, class: KernelClass) {
+pub fn judge(kernel: &mut Kernel, device: &Peaks, class: KernelClass, clock: Option<f64>) {
     let moves = only_moves(kernel, class);
-    kernel.bound = bound(kernel.compute_pct, kernel.memory_pct, kernel.waves, moves);
     let leading = kernel.flops.leading.clone();
+    // A device may do less with a type than the profiler's percentage has for its peak: bf16 on a GeForce.
+    let peak = leading.as_deref().and_then(|precision| device.at_clock(precision, clock));
+    let reached = || Some(100.0 * kernel.flops_per_s? / peak?);
+    let compute = match (kernel.compute_pct, reached()) {
+        (Some(told), Some(reached)) => Some(told.max(reached.min(100.0))),
+        (told, _) => told,
+    };
+    kernel.bound = bound(compute, kernel.memory_pct, kernel.waves, moves);
     kernel.roofline_pct = leading.as_deref().and_then(|precision| {
         let attainable = device.attainable(precision, kernel.intensity.dram?)?;
         Some(100.0 * kernel.flops_per_s? / attainable)
     });
     let by_memory = || Some(kernel.bytes.dram? / device.dram.as_ref()?.per_s * 1e9);
-    let by_compute =
-        || Some(kernel.flops.leading_flops()? / device.flops_per_s.get(leading.as_deref()?)?.per_s * 1e9);
+    let by_compute = || Some(kernel.flops.leading_flops()? / peak? * 1e9);
     kernel.floor_ns = by_memory().map(|memory| memory.max(by_compute().unwrap_or(0.0)));
-    kernel.loss = loss(kernel, device);
+    kernel.loss = loss(kernel, device, compute, peak);
 }
 
 /// The rule; see [`RULE`].
@@ -95,14 +101,14 @@ fn only_moves(kernel: &Kernel, class: KernelClass) -> bool {
 }
 
 /// What it loses and to what.
-fn loss(kernel: &Kernel, device: &Peaks) -> String {
+fn loss(kernel: &Kernel, device: &Peaks, compute: Option<f64>, peak: Option<f64>) -> String {
     let Some(time) = kernel.time_ns else { return "its time was not collected".to_owned() };
     let mut words = duration(time);
     if let Some(floor) = kernel.floor_ns {
-        words += &format!(" where {}", needed(kernel, device, floor));
+        words += &format!(" where {}", needed(kernel, device, floor, peak));
     }
     let percent = |value: Option<f64>| value.map_or("?".to_owned(), |value| format!("{value:.0}"));
-    let (compute, memory) = (percent(kernel.compute_pct), percent(kernel.memory_pct));
+    let (compute, memory) = (percent(compute), percent(kernel.memory_pct));
     // What compute takes beyond its floor is no loss to anything that was measured.
     let lost =
         kernel.floor_ns.map(|floor| format!(": {:.0} % is lost", 100.0 * (1.0 - floor / time).max(0.0)));
@@ -121,7 +127,9 @@ fn loss(kernel: &Kernel, device: &Peaks) -> String {
             let blocks =
                 kernel.grid.map_or("its".to_owned(), |grid| grid.iter().product::<u64>().to_string());
             let waves = kernel.waves.unwrap_or(0.0);
-            format!("{lost} to too small a grid ({blocks} blocks are {waves:.2} of a wave)")
+            format!(
+                "{lost} to latency, in a grid of less than a wave ({blocks} blocks, {waves:.2} of a wave)"
+            )
         }
         None => String::new(),
     };
@@ -146,7 +154,7 @@ fn loss(kernel: &Kernel, device: &Peaks) -> String {
 }
 
 /// The floor in words.
-fn needed(kernel: &Kernel, device: &Peaks, floor: f64) -> String {
+fn needed(kernel: &Kernel, device: &Peaks, floor: f64, peak: Option<f64>) -> String {
     let traffic =
         kernel.bytes.dram.zip(device.dram.as_ref()).filter(|(bytes, peak)| bytes / peak.per_s * 1e9 >= floor);
     if let Some((bytes, peak)) = traffic {
@@ -159,13 +167,12 @@ fn needed(kernel: &Kernel, device: &Peaks, floor: f64) -> String {
     }
     let flops = kernel.flops.leading_flops().unwrap_or(0.0);
     let precision = kernel.flops.leading.as_deref().unwrap_or_default();
-    let peak = device.flops_per_s.get(precision).map_or(0.0, |peak| peak.per_s);
     let precision = precision.replace('_', " ");
     format!(
         "its operations need {} ({} of {precision} at {})",
         duration(floor),
         si(flops, "FLOP"),
-        si(peak, "FLOP/s")
+        si(peak.unwrap_or(0.0), "FLOP/s")
     )
 }
 

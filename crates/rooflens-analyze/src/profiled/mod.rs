@@ -369,7 +369,7 @@ fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_tim
         not_computed: BTreeMap::new(),
     };
     kernel.advice.sort_by(|a, b| b.speedup_pct.total_cmp(&a.speedup_pct));
-    bound::judge(&mut kernel, device, info.class);
+    bound::judge(&mut kernel, device, info.class, peaks::clock(launch));
     note_missing(&mut kernel, missing, has_timeline);
     for counter in counters::ALL.iter().filter(|counter| (counter.value)(&kernel.counters).is_none()) {
         let why = match launch.profiler {

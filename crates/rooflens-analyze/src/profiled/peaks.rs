@@ -59,11 +59,23 @@ pub struct Peaks {
     pub l1: Option<Peak>,
     /// B/s of the shared memory of all multiprocessors.
     pub shared: Option<Peak>,
+    /// The clock that peaks from counters are at, and the one that those of the catalog are at.
+    #[serde(skip)]
+    pub clocks: (Option<f64>, Option<f64>),
     /// Why a peak is absent.
     pub not_computed: BTreeMap<&'static str, String>,
 }
 
 impl Peaks {
+    /// The peak of a precision at the clock of a launch: what the device could do at that moment. The peak itself where
+    /// a clock is not known.
+    pub fn at_clock(&self, precision: &str, clock: Option<f64>) -> Option<f64> {
+        let peak = self.flops_per_s.get(precision)?;
+        let of_peak = if peak.source == "catalog" { self.clocks.1 } else { self.clocks.0 };
+        let part = clock.zip(of_peak).map_or(1.0, |(clock, of_peak)| clock / of_peak);
+        Some(peak.per_s * part.min(1.0))
+    }
+
     /// The highest FLOP/s that is attainable at an intensity of device memory.
     pub fn attainable(&self, precision: &str, intensity: f64) -> Option<f64> {
         let ceiling = self.flops_per_s.get(precision)?.per_s;
@@ -116,7 +128,9 @@ pub fn peaks(launches: &[Launch], known: Option<&Known>) -> Peaks {
     let is_rocm = launches.first().is_some_and(|launch| launch.profiler == Profiler::RocprofCompute);
     let mut peaks = if is_rocm { rocm::peaks(launches) } else { counted(launches) };
     let hint = hint(launches);
-    peaks.name = hint.name.or(known.map(|known| known.name.clone()));
+    peaks.name = hint.name.clone().or(known.map(|known| known.name.clone()));
+    let highest = launches.iter().filter_map(clock).max_by(f64::total_cmp);
+    peaks.clocks = (highest, known.and_then(|known| boost(known, &hint)));
     if let Some(known) = known {
         for (precision, per_s) in &known.flops_per_s {
             let peak = Peak { per_s: *per_s, source: "catalog" };
@@ -130,15 +144,25 @@ pub fn peaks(launches: &[Launch], known: Option<&Known>) -> Peaks {
     peaks
 }
 
+/// Cycles per second of the multiprocessors during a launch.
+pub fn clock(launch: &Launch) -> Option<f64> {
+    launch
+        .first(&["sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"])
+        .filter(|clock| *clock > 0.0)
+}
+
+/// The clock that the catalog's peaks are at, by what a multiprocessor does per cycle.
+fn boost(known: &Known, hint: &Hint) -> Option<f64> {
+    let fp32 = known.flops_per_s.iter().find(|(precision, _)| precision == "fp32")?.1;
+    Some(fp32 / (2.0 * fp32_lanes(hint.capability?)? * hint.multiprocessors?))
+}
+
 /// Those that counters of NVIDIA tell.
 fn counted(launches: &[Launch]) -> Peaks {
     let hint = hint(launches);
     let highest = |of: &dyn Fn(&Launch) -> Option<f64>| {
         let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
         all.max_by(f64::total_cmp).map(|per_s| Peak { per_s, source: "counters" })
-    };
-    let clock = |launch: &Launch| {
-        launch.first(&["sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"])
     };
     let mut peaks = Peaks {
         compute_capability: hint.capability.map(|(major, minor)| format!("{major}.{minor}")),

@@ -58,7 +58,7 @@ fn counts_and_peaks_of_a_gemv() {
     assert!((kernel.floor_ns.unwrap() - 1326.76).abs() < 0.01);
     assert!(
         kernel.loss.starts_with(
-            "6.75 µs where its traffic needs 1.33 µs (2.33 MB at 1.76 TB/s): 80 % is lost to too small a grid"
+            "6.75 µs where its traffic needs 1.33 µs (2.33 MB at 1.76 TB/s): 80 % is lost to latency, in a grid of less than a wave (224 blocks, 0.66 of a wave)"
         ),
         "{}",
         kernel.loss
@@ -144,7 +144,10 @@ fn classes_are_counted_and_weighed() {
     assert_eq!(found.timeline_share_profiled, Some(0.95));
     let rest: Vec<_> =
         found.timeline_not_profiled.iter().map(|row| (row.name.as_str(), row.timeline_ns)).collect();
-    assert_eq!((rest, found.timeline_not_profiled[0].timeline_share), (vec![("void x::y<int>(T1)", 50.0)], 0.05));
+    assert_eq!(
+        (rest, found.timeline_not_profiled[0].timeline_share),
+        (vec![("void x::y<int>(T1)", 50.0)], 0.05)
+    );
     assert_eq!(found.kernels[0].timeline_ns, Some(900.0), "the timeline orders");
 }
 

@@ -41,9 +41,11 @@ impl Profiler for Nsys {
         match (&settings.capture, gate) {
             (None, _) | (_, Gate::Open) => {}
             (Some(_), Gate::Range(name)) => {
+                // A range of any domain, unless the name says which.
+                let domain = if name.contains('@') { "" } else { "@*" };
                 add(&[
                     "--capture-range=nvtx",
-                    &format!("--nvtx-capture={name}@*"),
+                    &format!("--nvtx-capture={name}{domain}"),
                     "--capture-range-end=stop",
                 ]);
             }

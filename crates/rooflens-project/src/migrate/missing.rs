@@ -73,6 +73,8 @@ fn base() -> String {
     // Such trees do not say what their files are.
     root.put(&["dataset"], Entry::new("kind", "auto"));
     root.put(&["dataset"], Entry::new("patterns", "[]"));
+    // Answers end where the model ends them, as they did.
+    root.put(&["infer"], Entry::new("ignore_eos", "false"));
     format!(
         "# @package _global_\n# Values that every run needs. What other files set wins.\n\n{}",
         root.text().trim_start()

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 pub use self::missing::BASE;
 use self::packages::Packages;
 pub use self::packages::defaults;
+pub use self::rename::interpolated;
 
 /// The files of a tree by their paths from its folder: `model/qwen.yaml`.
 pub type Tree = BTreeMap<String, String>;

@@ -1,17 +1,19 @@
 //! Where the content of each file goes: by its header, its folder, or the defaults list that mounts it elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rooflens_compose::value::{Node, Value, python_str};
 use rooflens_compose::yaml;
 
 use super::Tree;
+use crate::names;
 
 /// Packages of files, and the keys of the defaults lists.
 #[derive(Debug, Default)]
 pub struct Packages {
     mounted: BTreeMap<String, String>,
+    set: BTreeSet<String>,
 }
 
 impl Packages {
@@ -32,7 +34,19 @@ impl Packages {
                 }
             }
         }
-        Self { mounted }
+        let mut packages = Self { mounted, set: BTreeSet::new() };
+        for (path, text) in tree {
+            let package = packages.package(path, text);
+            if let Ok(node) = yaml::load(text, Arc::from("")) {
+                note(&node, &package, &mut packages.set);
+            }
+        }
+        packages
+    }
+
+    /// Every path that a file sets, by its old name or by its new one.
+    pub fn set(&self) -> &BTreeSet<String> {
+        &self.set
     }
 
     /// The path that the keys of a file stand under; empty for the root.
@@ -51,6 +65,18 @@ impl Packages {
                 .trim_matches('.')
                 .to_owned(),
         }
+    }
+}
+
+/// Notes the paths below a mapping, in today's words where a mapping is called otherwise.
+fn note(node: &Node, path: &str, set: &mut BTreeSet<String>) {
+    for (key, node) in node.as_map().into_iter().flatten() {
+        let key = python_str(&key.to_value());
+        let path = if path.is_empty() { key } else { format!("{path}.{key}") };
+        let moved = names::table().find(&path).filter(|found| found.row.test.is_none());
+        let path = moved.and_then(|found| found.new).unwrap_or(path);
+        note(node, &path, set);
+        set.insert(path);
     }
 }
 

@@ -1,5 +1,7 @@
 //! One file in today's words.
 
+use std::collections::BTreeSet;
+
 use super::document::{Document, Entry, Written};
 use super::packages::{self, Packages};
 use super::{Migrated, Renamed};
@@ -16,7 +18,7 @@ pub fn file(path: &str, text: &str, packages: &Packages, made: &mut Migrated) ->
     let package = packages.package(path, text);
     let Some(mut document) = Document::read(text) else { return vec![(path.to_owned(), text.to_owned())] };
     let interpolated = interpolations(&mut document);
-    let mut work = Work { file: path, made, moved: Vec::new(), touched: false };
+    let mut work = Work { file: path, set: packages.set(), made, moved: Vec::new(), touched: false };
     work.visit(&mut document, &package);
     if !work.touched && !interpolated {
         return vec![(path.to_owned(), text.to_owned())];
@@ -98,8 +100,21 @@ fn head(document: &mut Document) -> (Vec<String>, Vec<String>) {
     (header, own.iter().filter(|line| !is_header(line)).cloned().collect())
 }
 
+/// The keys that a sweep goes over.
+const SWEEP: &str = "hydra.sweeper.params";
+/// How pictures are prepared.
+const PICTURES: &str = "model.preprocess";
+
+/// Whether a mapping switches itself off.
+fn is_off(entry: &Entry) -> bool {
+    let Written::Map(inner, _) = &entry.value else { return false };
+    inner.get(&["enable"]).and_then(Entry::scalar).is_some_and(|value| value == "false")
+}
+
 struct Work<'a> {
     file: &'a str,
+    /// Paths that the files of the tree set.
+    set: &'a BTreeSet<String>,
     made: &'a mut Migrated,
     moved: Vec<Moved>,
     touched: bool,
@@ -111,6 +126,16 @@ impl Work<'_> {
         let mut kept = Vec::new();
         for mut entry in std::mem::take(&mut document.entries) {
             let full = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+            if full == SWEEP {
+                self.sweep(&mut entry);
+            }
+            if full == PICTURES && is_off(&entry) {
+                self.touched = true;
+                let (file, line, old) = (self.file.to_owned(), entry.line, full);
+                let new = "not needed: it is switched off".to_owned();
+                self.made.renamed.push(Renamed { file, line, old, new });
+                continue;
+            }
             match names::table().find(&full).filter(|found| applies(found, &entry)) {
                 Some(found) => {
                     self.touched = true;
@@ -132,6 +157,21 @@ impl Work<'_> {
         document.entries = kept;
     }
 
+    /// The keys of a sweep are paths, as on the command line.
+    fn sweep(&mut self, entry: &mut Entry) {
+        let Written::Map(inner, _) = &mut entry.value else { return };
+        for swept in &mut inner.entries {
+            let Some(new) =
+                names::table().find(&swept.key).filter(Found::is_rename).and_then(|found| found.new)
+            else {
+                continue;
+            };
+            self.touched = true;
+            let (file, old) = (self.file.to_owned(), std::mem::replace(&mut swept.key, new.clone()));
+            self.made.renamed.push(Renamed { file, line: swept.line, old, new });
+        }
+    }
+
     /// What stays where the setting was; the rest goes to where it belongs.
     fn change(&mut self, found: &Found<'_>, full: &str, mut entry: Entry, parent: &str) -> Option<Entry> {
         let tell = |made: &mut Vec<Renamed>, new: String| {
@@ -142,6 +182,10 @@ impl Work<'_> {
             tell(&mut self.made.renamed, format!("not needed: {why}"));
             return None;
         };
+        if found.row.unless_set && self.set.contains(new) {
+            tell(&mut self.made.renamed, format!("not needed: {new} is set"));
+            return None;
+        }
         if found.is_rename() {
             tell(&mut self.made.renamed, new.clone());
             if let Written::Map(inner, _) = &mut entry.value {
@@ -242,7 +286,8 @@ fn interpolations(document: &mut Document) -> bool {
     changed
 }
 
-fn interpolated(line: &str) -> String {
+/// A text with today's names in its interpolations.
+pub fn interpolated(line: &str) -> String {
     let renames = names::table().keys.iter().filter(|row| !row.old.contains('*') && row.test.is_some());
     renames.fold(line.to_owned(), |line, row| {
         let Some(found) = names::table().find(&row.old).filter(Found::is_rename) else { return line };

@@ -23,6 +23,8 @@ pub struct OldName {
     pub new: Option<String>,
     /// The group whose option the value is, on the command line.
     pub group: Option<String>,
+    /// Whether it yields to the new name in a tree that has both.
+    pub unless_set: bool,
     /// More than the new name says.
     pub why: Option<String>,
     /// The version of Rooflens that has the new name.
@@ -136,7 +138,7 @@ fn key(row: &Node) -> Option<OldName> {
     let text = |name: &str| {
         row.get(&[name]).filter(|node| node.value != Value::Null).map(|node| python_str(&node.value))
     };
-    let known = ["old", "new", "change", "group", "why", "since", "test"];
+    let known = ["old", "new", "change", "group", "unless_set", "why", "since", "test"];
     let keys = row.as_map()?.keys();
     let mut unknown = keys.filter(|key| !known.iter().any(|name| **key == Key::from(*name)));
     if unknown.next().is_some() {
@@ -146,6 +148,7 @@ fn key(row: &Node) -> Option<OldName> {
         old: text("old")?,
         new: text("new"),
         group: text("group"),
+        unless_set: text("unless_set").is_some(),
         why: text("why"),
         since: text("since")?,
         test: text("test"),

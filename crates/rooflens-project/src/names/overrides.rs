@@ -35,8 +35,9 @@ pub fn translate(
     }
     let Some(found) = table().find(key).filter(|_| parsed.package.is_none()) else { return Ok(None) };
     let value = parsed.value_text().unwrap_or_default();
-    // A group of this name may have an option of this value.
-    if key == "experiment" && (value == "null" || has_option(key, value)) {
+    // A group of this name may have options of these values, or one that was meant.
+    if key == "experiment" && (value == "null" || value.split(',').any(|value| has_option(key, value.trim())))
+    {
         return Ok(None);
     }
     if let Some(group) = found.row.group.as_ref().filter(|group| has_option(group, value)) {

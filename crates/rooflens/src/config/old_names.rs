@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use rooflens_compose::nearest;
 use rooflens_compose::sources::{Listing, SearchPath, Source};
 use rooflens_project::migrate::{self, Migrated, Renamed, Tree};
 use rooflens_project::names;
@@ -53,12 +54,18 @@ fn translated(
     defaults: &[String],
     console: &Console,
 ) -> Result<Vec<String>, CliError> {
+    // One that is nearly an option is a mistake in it, not a value of its own.
     let has_option = |group: &str, option: &str| {
-        search_path.list(group, Listing::Options).iter().any(|there| there == option)
+        let options = search_path.list(group, Listing::Options);
+        nearest(option, options.iter().map(String::as_str)).is_some()
     };
     let has_group = |key: &str| defaults.iter().any(|there| there == key);
     let mut today = Vec::new();
-    for text in overrides {
+    for typed in overrides {
+        let text = &migrate::interpolated(typed);
+        if text != typed {
+            console.say(&format!("note: {typed} is called {text} in Rooflens"));
+        }
         match names::translate(text, has_option, has_group)
             .map_err(|problem| CliError::OldName { problem })?
         {

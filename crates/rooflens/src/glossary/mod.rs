@@ -282,7 +282,7 @@ fn old_names() -> Vec<Entry> {
     let keys = table.keys.iter().map(|row| {
         let why = row.why.clone().unwrap_or_default();
         let about = match &row.new {
-            Some(new) => format!("called {new} since Rooflens {}", row.since),
+            Some(new) => format!("called {} since Rooflens {}", new.replace("{1}", "*"), row.since),
             None => format!("not needed: {why}"),
         };
         Entry { name: row.old.clone(), about, ..Entry::default() }

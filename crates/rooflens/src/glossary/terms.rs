@@ -226,6 +226,10 @@ const METRICS: &[Term] = &[
 ];
 
 const NAMES: &[Term] = &[
+    (
+        "stage",
+        "A part of a phase that has a range of its own: an encoder of pictures (sam, clip), the projector, the language model.",
+    ),
     ("name", "Name of the row."),
     ("what", "What the row is about."),
     ("kind", "What kind of thing it is."),
@@ -271,6 +275,16 @@ const NAMES: &[Term] = &[
 ];
 
 const MEMORY: &[Term] = &[
+    (
+        "host memory",
+        "Host memory allocated minus freed during the calls of an operator, with the operators inside it.",
+    ),
+    ("host memory self", "The same without the operators inside it."),
+    (
+        "device memory",
+        "Device memory allocated minus freed during the calls of an operator, with the operators inside it.",
+    ),
+    ("device memory self", "The same without the operators inside it."),
     ("memory", "Device memory."),
     ("allocated", "Memory that tensors hold."),
     ("allocations", "How often memory was asked for."),

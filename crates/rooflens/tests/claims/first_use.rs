@@ -71,8 +71,14 @@ fn newcomer_19_a_folder_of_unrelated_traces_is_refused() {
 #[test]
 fn newcomer_19_a_program_of_ones_own_is_not_named_or_costed_as_the_example_model() {
     let (_folder, root) = project();
-    let args =
-        ["run", "runtime=command", "runtime.argv=[sleep,'0']", "profiling=none", "hydra.run.dir=runs/mine"];
+    let args = [
+        "run",
+        "runtime=command",
+        "runtime.argv=[sleep,'0']",
+        "profiling=none",
+        "pipeline.static_analysis.enable=true",
+        "hydra.run.dir=runs/mine",
+    ];
     let answer = within(&root, &args).fine();
     assert!(answer.starts_with("command"), "{answer}");
     assert!(!answer.contains("tiny-random"), "{answer}");

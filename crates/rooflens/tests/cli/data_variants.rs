@@ -103,7 +103,7 @@ fn parity_053_jsonl_is_a_kind_of_dataset_with_a_field() {
     let wrong = run_in(&folder, &["--dry-run", "dataset.field=3"]);
     assert!(wrong.stderr.contains("dataset.field is 3, not a text"), "{}", wrong.stderr);
     let unknown = run_in(&folder, &["--dry-run", "dataset.kind=jsonlines"]);
-    assert_eq!(unknown.hint(), "one of: text, image, jsonl");
+    assert_eq!(unknown.hint(), "one of: auto, text, image, jsonl");
 }
 
 const EMPTY: &str = "schema: 1\n";

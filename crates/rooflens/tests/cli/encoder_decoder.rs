@@ -59,7 +59,7 @@ fn parity_156_the_words_of_an_encoder_decoder() {
         "One decode step (context 4, 5 encoder positions)",
         "encoder layers 1",
         "decoder layers 2",
-        "per encoder position 48 B",
+        "per encoder position 48.00 B",
         "Encoder operators",
         "cross_kv_proj",
         "encoder input",

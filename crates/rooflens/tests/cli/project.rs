@@ -42,7 +42,11 @@ fn a_project_is_found_from_within_and_by_its_name() {
     let deep = folder.path("x/conf/model");
     answer(&deep, "assets status").fine();
     answer(&deep, "externals status").fine();
-    assert!(answer(&deep, "config groups").fine().contains("model: tiny-random"));
+    assert!(
+        answer(&deep, "config groups")
+            .fine()
+            .contains("model: deepseek_ocr, llama3_70b, qwen2_5_7b, tiny-random")
+    );
     let origins = answer(&deep, "config show --origins").fine();
     assert!(origins.contains("# ../../conf/config.yaml:"), "{origins}");
     answer(folder.0.path(), "assets status --project x").fine();

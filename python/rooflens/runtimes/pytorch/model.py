@@ -139,7 +139,7 @@ def preprocess_options(spec: Spec, processor: Any) -> Dict[str, Any]:
     if not options:
         return {}
     if processor is None:
-        raise WorkloadError("model.preprocess is set, but the model has no processor of pictures", "leave it out")
+        return {}  # a model of text alone has no pictures to prepare
     if hasattr(processor, "check"):
         processor.check(options)
         return options

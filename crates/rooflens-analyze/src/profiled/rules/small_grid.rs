@@ -23,7 +23,7 @@ impl Rule for SmallGrid {
             ),
             change: match is_product(kernel) {
                 true => "more, smaller blocks (split along K or the sequence), or a larger batch",
-                false => "it has little work: fuse it with its neighbours, or a larger batch",
+                false => "more, smaller blocks, a larger batch, or fusing it with its neighbours",
             }
             .to_owned(),
         })

@@ -33,6 +33,7 @@ impl Rule for Tail {
             ),
             change: match is_product(kernel) {
                 true => "a grid of whole waves (another tile size), a persistent kernel, or stream-K",
+                false if kernel.name.contains("grid_stride") => "a grid of whole waves: another block size",
                 false => "a grid of whole waves: another block size, or a grid-stride loop",
             }
             .to_owned(),
