@@ -269,3 +269,35 @@ fn parity_031_asked_metrics_by_name_or_by_its_beginning() {
     assert_eq!((metrics["a__b.sum"].value, metrics["a__b.sum"].unit.as_deref()), (Some(3.0), Some("byte")));
     assert_eq!(metrics["mode"].text.as_deref(), Some("on"));
 }
+
+/// A GeForce does half as many bf16 operations with fp32 accumulators as the profiler's percentage is of: 45.9 GFLOP in
+/// 404.7 µs at 2 GHz are 113.4 of 174 TFLOP/s, 65 %, where it prints 32 %.
+#[test]
+fn what_a_launch_reaches_is_held_against_the_peak_at_its_clock() {
+    let mut gemm = gemv();
+    gemm.name = "cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x256".into();
+    gemm.numbers.extend([
+        ("gpu__time_duration.sum".to_owned(), 404_700.0),
+        ("sm__ops_path_tensor_src_bf16_dst_fp32.sum".to_owned(), 45.9e9),
+        ("sm__throughput.avg.pct_of_peak_sustained_elapsed".to_owned(), 32.5),
+        ("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed".to_owned(), 25.8),
+    ]);
+    gemm.grid = Some([304, 1, 1]);
+    let known = Known {
+        name: "RTX 5090".to_owned(),
+        // 2 × 128 × 170 per cycle at 2.407 GHz.
+        flops_per_s: vec![("fp32".to_owned(), 104.75e12), ("tensor_bf16".to_owned(), 209.5e12)],
+        ..Known::default()
+    };
+    let found = profile(&[gemm], Some(&known), None);
+    let kernel = &found.kernels[0];
+    assert_eq!(kernel.bound, Some(Bound::Compute), "{}", kernel.loss);
+    // 209.5 TFLOP/s × 2 / 2.407.
+    let peak = 209.5e12 * 2e9 / (104.75e12 / (2.0 * 128.0 * 170.0));
+    assert!((kernel.floor_ns.unwrap() - 45.9e9 / peak * 1e9).abs() < 1.0, "{:?}", kernel.floor_ns);
+    assert!(
+        kernel.loss.contains("174.08 TFLOP/s") && kernel.loss.contains("compute is 65 % busy"),
+        "{}",
+        kernel.loss
+    );
+}

@@ -1,6 +1,6 @@
 //! Each rule on planted values: where it speaks, and where it must not.
 
-use crate::profiled::{Launch, profile};
+use crate::profiled::{Launch, Timeline, profile};
 
 const TIME: &str = "gpu__time_duration.sum";
 const COMPUTE: &str = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
@@ -154,7 +154,9 @@ fn parity_117_time_at_stake_is_that_of_the_launches() {
     longer.numbers.insert(TIME.to_owned(), 2000.0);
     let mut other = waiting(&[]);
     (other.name, _) = ("other".to_owned(), other.numbers.insert(TIME.to_owned(), 1000.0));
-    let timeline = [("k".to_owned(), 900.0), ("other".to_owned(), 100.0)].into_iter().collect();
+    let mut timeline = Timeline::default();
+    timeline.add("k", 900.0);
+    timeline.add("other", 100.0);
     let found = profile(&[waiting(&conflicts), longer, other], None, Some(&timeline)).suggestions;
     assert_eq!(found.len(), 1, "one kernel, one line");
     assert_eq!(
