@@ -226,7 +226,8 @@ const FIELDS: Fields = &[
 fn table(profile: &Profile, limit: usize) -> Block {
     let mut table = Table::new("kernels", FIELDS, &profile.kernels, limit);
     for name in &profile.asked {
-        table.columns.push(Column::number(name, name).at(Level::Screen));
+        // Asked for by name: shown at any width.
+        table.columns.push(Column::number(name, name).at(Level::Essential));
         for (row, kernel) in table.rows.iter_mut().zip(&profile.kernels) {
             let asked = kernel.metrics.get(*name);
             let cell = match asked.map(|asked| (asked.value, &asked.text)) {

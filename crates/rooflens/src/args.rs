@@ -61,18 +61,21 @@ const OTHER_FLAGS: &[(&str, &str, &str, bool)] = &[
     ("config", "-cp", "--config-path", false),
     ("config", "-cd", "--config-dir", false),
     // Those of llm-perf-opt's scripts.
-    ("kernels", "--topk", "--k", true),
-    ("kernels", "--config", "--from", true),
-    ("kernels", "--output-dir", "--output", true),
+    ("kernels top", "--topk", "--k", true),
+    ("kernels profile", "--config", "--from", true),
+    ("kernels profile", "--output-dir", "--output", true),
+    ("kernels analyze", "--output-dir", "--output", true),
 ];
 
 /// What was typed, in our own flags, and what to say about those of others.
 fn typed() -> (Vec<OsString>, Vec<String>) {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let mut notes = Vec::new();
-    let command = words.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-')).cloned();
+    let plain = words.iter().skip(1).map(|word| word.to_string_lossy()).filter(|word| !word.starts_with('-'));
+    let named: Vec<String> = plain.take(2).map(|word| word.into_owned()).collect();
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let known = OTHER_FLAGS.iter().filter(|(of, ..)| command.as_ref().is_some_and(|command| command == of));
+    let is_of = |of: &str| named.join(" ") == of || named.first().is_some_and(|command| command == of);
+    let known = OTHER_FLAGS.iter().filter(|(of, ..)| is_of(of));
     for (_, theirs, ours, said) in known {
         for word in &mut words[..end] {
             let text = word.to_string_lossy().into_owned();

@@ -173,7 +173,7 @@ fn step(wish: &Wish, kernels: &[Listed], chosen: &Chosen, set: Option<&str>) -> 
     let request = Request {
         program: program(wish),
         set: Some(set.unwrap_or(&wish.set).to_owned()),
-        sections: Vec::new(),
+        sections: waiting_sections(&wish.set),
         metrics: Vec::new(),
         clock_control: wish.clock_control.clone(),
         gate: wish.range.clone().map_or(Gate::Open, Gate::Range),
@@ -236,4 +236,9 @@ pub fn exit_of(refusal: Refusal) -> Exit {
         Refusal::NoKernels if Path::new("/proc/driver/nvidia").exists() => Exit::Workload,
         Refusal::NoKernels => Exit::Environment,
     }
+}
+/// Why warps wait, which Nsight Compute has in its full set only.
+fn waiting_sections(set: &str) -> Vec<String> {
+    let sections: &[&str] = if set == "detailed" { &["SchedulerStats", "WarpStateStats"] } else { &[] };
+    sections.iter().map(|&section| section.to_owned()).collect()
 }
