@@ -19,7 +19,8 @@ import doc_pages
 from rooflens_cli import REPOSITORY, arguments, run
 
 DOCS = REPOSITORY / "docs"
-PAGES = [REPOSITORY / "README.md", *sorted(DOCS.glob("*.md"))]
+# Command lines of migrating.md use words of other programs: a test of the command line runs each of them.
+PAGES = [REPOSITORY / "README.md", *(page for page in sorted(DOCS.glob("*.md")) if page.name != "migrating.md")]
 # Where a span in backticks that looks like a setting is one.
 GUIDES = ["README.md", "collecting.md", "installing.md", "projects.md", "running.md", "troubleshooting.md"]
 RUNTIMES = ["pytorch", "vllm", "command"]
