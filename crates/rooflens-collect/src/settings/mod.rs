@@ -314,7 +314,7 @@ fn dataset(mut keys: Section<'_>) -> Result<Dataset, SettingsError> {
     sampling.positive("epochs")?;
     sampling.optional_positive("samples_per_epoch")?;
     sampling.flag("shuffle")?;
-    sampling.count("seed")?;
+    sampling.optional_number("seed")?;
     sampling.finish()?;
     keys.finish().map(|()| dataset)
 }

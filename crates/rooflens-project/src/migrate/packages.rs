@@ -49,6 +49,11 @@ impl Packages {
         &self.set
     }
 
+    /// Whether a defaults list says where a file goes.
+    pub fn is_mounted(&self, path: &str) -> bool {
+        self.mounted.contains_key(path.rsplit_once('/').map_or("", |(folder, _)| folder))
+    }
+
     /// The path that the keys of a file stand under; empty for the root.
     pub fn package(&self, path: &str, text: &str) -> String {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -33,9 +33,9 @@ pub fn file(path: &str, text: &str, packages: &Packages, made: &mut Migrated) ->
     if outside.is_empty() {
         return vec![(path.to_owned(), document.text())];
     }
-    // Where other configs are mounted relative to this file, its package must stay.
+    // Where other configs are mounted relative to this file, or this file by another one, its package must stay.
     let mounts = packages::defaults(text).iter().any(|key| key != "_self_");
-    if mounts && !package.is_empty() {
+    if (mounts || packages.is_mounted(path)) && !package.is_empty() {
         return with_companion(path, document, outside);
     }
     vec![(path.to_owned(), global(document, &package, outside))]
@@ -76,6 +76,10 @@ fn with_companion(path: &str, mut document: Document, outside: Vec<Moved>) -> Ve
         let margin =
             lines.get(1).map_or("  ", |line| &line[..line.len() - line.trim_start().len()]).to_owned();
         lines.push(format!("{margin}- {name}-moved@_global_"));
+    } else {
+        let lines = [String::new(), format!("  - {name}-moved@_global_"), "  - _self_".to_owned()];
+        let entry = Entry { value: Written::Text(lines.into()), ..Entry::new("defaults", "") };
+        document.entries.insert(0, entry);
     }
     let moved = format!("# @package _global_\n{}", beside.text());
     vec![(path.to_owned(), document.text()), (format!("{stem}-moved.yaml"), moved)]
@@ -126,6 +130,12 @@ impl Work<'_> {
         let mut kept = Vec::new();
         for mut entry in std::mem::take(&mut document.entries) {
             let full = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+            // Two names for one setting, where one referred to the other.
+            if matches!(&entry.value, Written::Text(lines) if lines.len() == 1 && lines[0] == format!("${{{full}}}"))
+            {
+                self.touched = true;
+                continue;
+            }
             if full == SWEEP {
                 self.sweep(&mut entry);
             }
@@ -229,9 +239,13 @@ impl Work<'_> {
     }
 }
 
-/// A name that also is a group's stands for a value only where it has one.
+/// A name that also is a group's stands for a value only where it has one; a name that stays, only where its value is
+/// of another kind.
 fn applies(found: &Found<'_>, entry: &Entry) -> bool {
-    found.row.test.is_none() || matches!(entry.value, Written::Text(_))
+    match found.keeps_name() {
+        true => entry.scalar().is_some_and(|value| value != "null"),
+        false => found.row.test.is_none() || matches!(entry.value, Written::Text(_)),
+    }
 }
 
 /// Puts an entry under its path; a mapping's keys go where the mapping is.

@@ -93,6 +93,12 @@ impl Found<'_> {
         }
     }
 
+    /// Whether only the value changes.
+    #[must_use]
+    pub fn keeps_name(&self) -> bool {
+        self.new.as_deref() == Some(self.row.old.as_str())
+    }
+
     /// Whether only the name changes.
     #[must_use]
     pub fn is_rename(&self) -> bool {

@@ -33,7 +33,8 @@ pub fn translate(
         let note = format!("{key} is called {} in Rooflens: {new}", group.new);
         return Ok(Some(Translated { overrides: vec![new], note }));
     }
-    let Some(found) = table().find(key).filter(|_| parsed.package.is_none()) else { return Ok(None) };
+    let found = table().find(key).filter(|found| parsed.package.is_none() && !found.keeps_name());
+    let Some(found) = found else { return Ok(None) };
     let value = parsed.value_text().unwrap_or_default();
     // A group of this name may have options of these values, or one that was meant.
     if key == "experiment" && (value == "null" || value.split(',').any(|value| has_option(key, value.trim())))
