@@ -59,7 +59,9 @@ impl Packages {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let group = folder.replace('/', ".");
         let header = yaml::header(text).ok().and_then(|header| header.package);
-        let named = self.mounted.get(folder).or(header.as_ref());
+        // One file may be mounted by its own name, or all of its group.
+        let alone = self.mounted.get(path.trim_end_matches(".yaml"));
+        let named = alone.or_else(|| self.mounted.get(folder)).or(header.as_ref());
         match named.map(String::as_str) {
             None => group,
             Some("_global_") => String::new(),
