@@ -155,6 +155,7 @@ impl Place {
             overrides: jobs.overrides,
             multirun: jobs.multirun,
             json: self.format == Format::Json,
+            for_run: false,
         }
     }
 }

@@ -81,6 +81,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             overrides: args.overrides,
             multirun: args.multirun,
             json: args.format == AnswerFormat::Json,
+            for_run: true,
         };
         let shown = shown(args.cfg.unwrap_or(Cfg::Job), args.package, args.resolve, args.info);
         return config::show(&question, &shown, console).map(|()| Exit::Fine);

@@ -31,6 +31,8 @@ pub struct Question {
     pub multirun: bool,
     /// Whether a program reads it.
     pub json: bool,
+    /// Whether it is for a run, which takes old names; else it is composed as Hydra does, whatever keys it has.
+    pub for_run: bool,
 }
 
 impl Question {
@@ -39,7 +41,10 @@ impl Question {
         if !self.folder.is_dir() {
             return Err(CliError::NoConfigFolder { path: self.folder.clone() });
         }
-        let today = old_names::today(&self.folder, &self.name, &self.overrides, console)?;
+        let today = match self.for_run {
+            true => old_names::today(&self.folder, &self.name, &self.overrides, console)?,
+            false => old_names::as_written(&self.folder, &self.overrides),
+        };
         let mode = if self.multirun { Mode::Multirun } else { Mode::Run };
         let request = Request { mode, ..Request::new(&self.name, today.overrides) };
         Ok((Composer::new(today.search_path).with_host(host::here()), request))

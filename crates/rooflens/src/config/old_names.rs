@@ -21,6 +21,13 @@ pub struct Today {
     pub overrides: Vec<String>,
 }
 
+/// A tree and overrides as they are.
+pub fn as_written(folder: &Path, overrides: &[String]) -> Today {
+    // Hydra tells the whole path of its sources.
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    Today { search_path: SearchPath::new(Source::folder(folder)), overrides: overrides.to_vec() }
+}
+
 /// Reads a tree and overrides as what they mean today, and says what was called otherwise.
 pub fn today(folder: &Path, name: &str, overrides: &[String], console: &Console) -> Result<Today, CliError> {
     let tree = migrate::read(folder).unwrap_or_default();
