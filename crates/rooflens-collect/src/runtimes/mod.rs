@@ -41,6 +41,26 @@ pub trait Runtime: Sync {
     }
 }
 
+/// What a pass leaves beside what every workload does: its profiler's trace, or answers.
+fn left(pass: Pass, trace: &'static str) -> Vec<&'static str> {
+    let own: &[&str] = match pass {
+        Pass::TorchProfiler => &[trace],
+        Pass::Predict => &["predictions.jsonl"],
+        Pass::Measure | Pass::Nsys | Pass::Ncu | Pass::CublasLog => &[],
+    };
+    [&TOKENS, own].concat()
+}
+
+/// What every engine that serves has: an interpreter, devices that share layers, a cache of a format.
+fn engine(keys: &mut Section<'_>) -> Result<Own, SettingsError> {
+    Ok(Own {
+        python: keys.name("python")?,
+        tensor_parallel: keys.positive("tensor_parallel_size")?,
+        kv_dtype: Some(keys.name("kv_cache_dtype")?).filter(|dtype| dtype != "auto"),
+        model: None,
+    })
+}
+
 /// The NVTX range that `nvtx:NAME` names.
 fn named_range(phase: Option<&str>) -> Option<Gate> {
     phase?.strip_prefix(NVTX).map(|name| Gate::Range(name.to_owned()))

@@ -1,6 +1,6 @@
 //! PyTorch with Hugging Face transformers, one step at a time.
 
-use super::{Gate, Runtime, TOKENS, named_range};
+use super::{Gate, Runtime, left, named_range};
 use crate::error::SettingsError;
 use crate::plan::Pass;
 use crate::settings::{Own, Section};
@@ -29,12 +29,7 @@ impl Runtime for Pytorch {
     }
 
     fn leaves(&self, pass: Pass) -> Vec<&'static str> {
-        let own: &[&str] = match pass {
-            Pass::TorchProfiler => &["trace.json.gz"],
-            Pass::Predict => &["predictions.jsonl"],
-            Pass::Measure | Pass::Nsys | Pass::Ncu | Pass::CublasLog => &[],
-        };
-        [&TOKENS, own].concat()
+        left(pass, "trace.json.gz")
     }
 
     // Warm-up rounds have the same phases: only the workload knows which round counts.

@@ -1,7 +1,7 @@
 //! TensorRT-LLM by its LLM API, offline. Written against its documentation and tested against a module that
 //! answers as documented: no TensorRT-LLM was run.
 
-use super::{Gate, Runtime, TOKENS, named_range};
+use super::{Gate, Runtime, engine, left, named_range};
 use crate::error::SettingsError;
 use crate::plan::Pass;
 use crate::settings::{Own, Section};
@@ -28,21 +28,11 @@ impl Runtime for TensorRtLlm {
         keys.optional_number("free_gpu_memory_fraction")?;
         keys.flag("enable_block_reuse")?;
         keys.flag("cuda_graph")?;
-        Ok(Own {
-            python: keys.name("python")?,
-            tensor_parallel: keys.positive("tensor_parallel_size")?,
-            kv_dtype: Some(keys.name("kv_cache_dtype")?).filter(|dtype| dtype != "auto"),
-            model: None,
-        })
+        engine(keys)
     }
 
     fn leaves(&self, pass: Pass) -> Vec<&'static str> {
-        let own: &[&str] = match pass {
-            Pass::TorchProfiler => &["trace.json.gz"],
-            Pass::Predict => &["predictions.jsonl"],
-            Pass::Measure | Pass::Nsys | Pass::Ncu | Pass::CublasLog => &[],
-        };
-        [&TOKENS, own].concat()
+        left(pass, "trace.json.gz")
     }
 
     // Started and stopped by the workload around the round that counts.

@@ -1,6 +1,6 @@
 //! vLLM's own engine, offline.
 
-use super::{Gate, Runtime, TOKENS, named_range};
+use super::{Gate, Runtime, engine, left, named_range};
 use crate::error::SettingsError;
 use crate::plan::Pass;
 use crate::settings::{Own, Section};
@@ -27,22 +27,12 @@ impl Runtime for Vllm {
         keys.optional_number("gpu_memory_utilization")?;
         keys.flag("enable_prefix_caching")?;
         keys.flag("enforce_eager")?;
-        Ok(Own {
-            python: keys.name("python")?,
-            tensor_parallel: keys.positive("tensor_parallel_size")?,
-            kv_dtype: Some(keys.name("kv_cache_dtype")?).filter(|dtype| dtype != "auto"),
-            model: None,
-        })
+        engine(keys)
     }
 
     fn leaves(&self, pass: Pass) -> Vec<&'static str> {
-        let own: &[&str] = match pass {
-            // One for each worker, named by vLLM.
-            Pass::TorchProfiler => &["traces"],
-            Pass::Predict => &["predictions.jsonl"],
-            Pass::Measure | Pass::Nsys | Pass::Ncu | Pass::CublasLog => &[],
-        };
-        [&TOKENS, own].concat()
+        // One for each worker, named by vLLM.
+        left(pass, "traces")
     }
 
     // The engine starts and stops it in every worker.

@@ -8,6 +8,8 @@ mod rename;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 pub use self::missing::BASE;
 use self::packages::Packages;
 pub use self::packages::defaults;
@@ -30,7 +32,7 @@ pub struct Migrated {
 }
 
 /// A setting that was called otherwise.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Renamed {
     /// The file.
     pub file: String,

@@ -7,6 +7,7 @@ use rooflens_compose::value::{Node, Value, python_str};
 use rooflens_compose::yaml;
 
 use super::Tree;
+use super::rename::{PICTURES, SWEEP};
 use crate::names;
 
 /// Packages of files, and the keys of the defaults lists.
@@ -14,15 +15,20 @@ use crate::names;
 pub struct Packages {
     mounted: BTreeMap<String, String>,
     set: BTreeSet<String>,
+    old: BTreeSet<String>,
 }
 
 impl Packages {
     /// Reads the defaults lists of all files.
-    pub fn of(tree: &Tree) -> Self {
+    pub fn of<'a>(tree: &'a Tree) -> Self {
         let mut mounted = BTreeMap::new();
-        for (path, text) in tree {
+        let read = |(path, text): (&'a String, &'a String)| {
+            Some((path, text, yaml::load(text, Arc::from("")).ok()?))
+        };
+        let files: Vec<(&String, &String, Node)> = tree.iter().filter_map(read).collect();
+        for (path, _, node) in &files {
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            for key in defaults(text) {
+            for key in listed(node) {
                 if let Some((group, package)) = key.rsplit_once('@') {
                     let group = group.trim_start_matches("override ").trim();
                     let absolute = match group.strip_prefix('/') {
@@ -34,14 +40,19 @@ impl Packages {
                 }
             }
         }
-        let mut packages = Self { mounted, set: BTreeSet::new() };
-        for (path, text) in tree {
+        let mut packages = Self { mounted, ..Self::default() };
+        for (path, text, node) in &files {
             let package = packages.package(path, text);
-            if let Ok(node) = yaml::load(text, Arc::from("")) {
-                note(&node, &package, &mut packages.set);
+            if note(node, &package, &mut packages.set) {
+                packages.old.insert((*path).clone());
             }
         }
         packages
+    }
+
+    /// Whether a file has a name in it that may be an old one.
+    pub fn is_old(&self, path: &str) -> bool {
+        self.old.contains(path)
     }
 
     /// Every path that a file sets, by its old name or by its new one.
@@ -75,21 +86,28 @@ impl Packages {
     }
 }
 
-/// Notes the paths below a mapping, in today's words where a mapping is called otherwise.
-fn note(node: &Node, path: &str, set: &mut BTreeSet<String>) {
+/// Notes the paths below a mapping, in today's words where a mapping is called otherwise. Whether one may be old.
+fn note(node: &Node, path: &str, set: &mut BTreeSet<String>) -> bool {
+    let mut is_old = false;
     for (key, node) in node.as_map().into_iter().flatten() {
         let key = python_str(&key.to_value());
         let path = if path.is_empty() { key } else { format!("{path}.{key}") };
-        let moved = names::table().find(&path).filter(|found| found.row.test.is_none());
+        let found = names::table().find(&path);
+        is_old |= found.is_some() || path == SWEEP || path == PICTURES;
+        let moved = found.filter(|found| found.row.test.is_none());
         let path = moved.and_then(|found| found.new).unwrap_or(path);
-        note(node, &path, set);
+        is_old |= note(node, &path, set);
         set.insert(path);
     }
+    is_old
 }
 
 /// The keys of a defaults list, as they are written: `override /model@x`, `hydra`, `_self_`.
 pub fn defaults(text: &str) -> Vec<String> {
-    let Ok(node) = yaml::load(text, Arc::from("")) else { return Vec::new() };
+    yaml::load(text, Arc::from("")).map(|node| listed(&node)).unwrap_or_default()
+}
+
+fn listed(node: &Node) -> Vec<String> {
     match node.get(&["defaults"]).map(|node| &node.value) {
         Some(Value::List(items)) => items.iter().filter_map(key).collect(),
         _ => Vec::new(),

@@ -15,6 +15,10 @@ struct Moved {
 
 /// The file, and a second one where settings must leave it and its defaults list holds its package in place.
 pub fn file(path: &str, text: &str, packages: &Packages, made: &mut Migrated) -> Vec<(String, String)> {
+    // Most files have nothing to change, and every run asks.
+    if !packages.is_old(path) && !text.contains("${") {
+        return vec![(path.to_owned(), text.to_owned())];
+    }
     let package = packages.package(path, text);
     let Some(mut document) = Document::read(text) else { return vec![(path.to_owned(), text.to_owned())] };
     let interpolated = interpolations(&mut document);
@@ -105,9 +109,9 @@ fn head(document: &mut Document) -> (Vec<String>, Vec<String>) {
 }
 
 /// The keys that a sweep goes over.
-const SWEEP: &str = "hydra.sweeper.params";
+pub(super) const SWEEP: &str = "hydra.sweeper.params";
 /// How pictures are prepared.
-const PICTURES: &str = "model.preprocess";
+pub(super) const PICTURES: &str = "model.preprocess";
 
 /// Whether a mapping switches itself off.
 fn is_off(entry: &Entry) -> bool {
@@ -302,10 +306,12 @@ fn interpolations(document: &mut Document) -> bool {
 
 /// A text with today's names in its interpolations.
 pub fn interpolated(line: &str) -> String {
-    let renames = names::table().keys.iter().filter(|row| !row.old.contains('*') && row.test.is_some());
-    renames.fold(line.to_owned(), |line, row| {
-        let Some(found) = names::table().find(&row.old).filter(Found::is_rename) else { return line };
-        let new = found.new.unwrap_or_default();
-        line.replace(&format!("${{{}}}", row.old), &format!("${{{new}}}"))
+    // Most lines have none.
+    if !line.contains("${") {
+        return line.to_owned();
+    }
+    let renames = names::table().renames().filter(|(old, _)| !old.contains('*'));
+    renames.fold(line.to_owned(), |line, (old, new)| {
+        line.replace(&format!("${{{old}}}"), &format!("${{{new}}}"))
     })
 }

@@ -61,6 +61,12 @@ pub fn table() -> &'static Table {
 }
 
 impl Table {
+    /// Settings of which only the name changes: the old path and the new one.
+    pub fn renames(&self) -> impl Iterator<Item = (&str, &str)> {
+        let renames = self.keys.iter().filter(|row| row.test.is_some() && matches!(row.change, Change::Same));
+        renames.filter_map(|row| Some((row.old.as_str(), row.new.as_deref()?)))
+    }
+
     /// The row of a path, with the path's new name.
     #[must_use]
     pub fn find(&self, path: &str) -> Option<Found<'_>> {
@@ -108,19 +114,15 @@ impl Found<'_> {
 
 /// What the stars of a pattern stand for in a path; nothing where it does not match.
 fn caught<'a>(pattern: &str, path: &'a str) -> Option<Vec<&'a str>> {
-    let (wanted, parts): (Vec<&str>, Vec<&str>) = (pattern.split('.').collect(), path.split('.').collect());
-    if wanted.len() != parts.len() {
-        return None;
-    }
-    let mut caught = Vec::new();
-    for (wanted, part) in wanted.iter().zip(parts) {
-        match *wanted {
-            "*" => caught.push(part),
-            name if name == part => {}
+    let (mut wanted, mut parts, mut caught) = (pattern.split('.'), path.split('.'), Vec::new());
+    loop {
+        match (wanted.next(), parts.next()) {
+            (None, None) => return Some(caught),
+            (Some("*"), Some(part)) => caught.push(part),
+            (Some(name), Some(part)) if name == part => {}
             _ => return None,
         }
     }
-    Some(caught)
 }
 
 fn filled(new: &str, caught: &[&str]) -> String {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rooflens_project::migrate::{Migrated, Tree, migrate as in_todays_words};
+use rooflens_project::migrate::{Migrated, Renamed, Tree, migrate as in_todays_words};
 use serde::Serialize;
 
 use super::old_names::{place, primary, read, told};
@@ -29,24 +29,16 @@ pub struct Migration {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct Document<'a> {
     schema: SchemaTag,
     /// Old names, with their places.
-    renamed: Vec<Change>,
+    renamed: &'a [Renamed],
     /// What could not be translated.
-    problems: Vec<Change>,
+    problems: &'a [Renamed],
     /// Files that were written.
-    written: Vec<String>,
+    written: &'a [&'a String],
     /// Where the files are that were there before; null where nothing was overwritten.
     kept: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct Change {
-    file: String,
-    line: usize,
-    old: String,
-    new: String,
 }
 
 /// Writes a tree anew, or shows what would be written.
@@ -75,7 +67,14 @@ pub fn migrate(asked: &Migration, console: &Console) -> Result<(), CliError> {
         write(output, &made.files, &written)?;
     }
     if asked.json {
-        return output::json(&document(&made, &written, kept), console.is_read_by_people());
+        let document = Document {
+            schema: schema("config-migrated"),
+            renamed: &made.renamed,
+            problems: &made.problems,
+            written: &written,
+            kept,
+        };
+        return output::json(&document, console.is_read_by_people());
     }
     output::text(&text(asked, &made, &written, kept.as_deref()))
 }
@@ -84,10 +83,9 @@ pub fn migrate(asked: &Migration, console: &Console) -> Result<(), CliError> {
 fn beside(folder: &Path) -> PathBuf {
     let name = folder.file_name().map_or_else(|| "conf".into(), |name| name.to_string_lossy());
     let parent = folder.parent().unwrap_or_else(|| Path::new(""));
-    let taken = |path: &PathBuf| path.exists();
     let mut kept = parent.join(format!("{name}.before-migration"));
     let mut number = 2;
-    while taken(&kept) {
+    while kept.exists() {
         kept = parent.join(format!("{name}.before-migration-{number}"));
         number += 1;
     }
@@ -102,25 +100,6 @@ fn write(folder: &Path, files: &Tree, paths: &[&String]) -> Result<(), CliError>
         written.map_err(|source| CliError::Unwritable { path: file, source })?;
     }
     Ok(())
-}
-
-fn document(made: &Migrated, written: &[&String], kept: Option<PathBuf>) -> Document {
-    let changes = |list: &[rooflens_project::migrate::Renamed]| {
-        let change = |it: &rooflens_project::migrate::Renamed| Change {
-            file: it.file.clone(),
-            line: it.line,
-            old: it.old.clone(),
-            new: it.new.clone(),
-        };
-        list.iter().map(change).collect()
-    };
-    Document {
-        schema: schema("config-migrated"),
-        renamed: changes(&made.renamed),
-        problems: changes(&made.problems),
-        written: written.iter().map(|path| (*path).clone()).collect(),
-        kept,
-    }
 }
 
 fn text(asked: &Migration, made: &Migrated, written: &[&String], kept: Option<&Path>) -> String {

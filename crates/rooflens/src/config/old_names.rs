@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rooflens_compose::nearest;
 use rooflens_compose::sources::{Listing, SearchPath, Source};
-use rooflens_project::migrate::{self, Migrated, Renamed, Tree};
+use rooflens_project::migrate::{self, Renamed, Tree};
 use rooflens_project::names;
 
 use crate::console::Console;
@@ -44,21 +44,19 @@ pub fn today(folder: &Path, name: &str, overrides: &[String], console: &Console)
         let folder = word(&from_here(folder));
         console.say(&format!("note: rooflens config migrate {folder} writes the new names into these files"));
     }
-    let source = match is_old {
+    let search_path = match is_old {
         // What is not YAML of this tree is not looked at: composition reads nothing else.
-        true => Source::memory(migrated.files.clone()),
-        false => Source::folder(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())),
+        true => SearchPath::new(Source::memory(migrated.files.clone())),
+        false => as_written(folder, &[]).search_path,
     };
-    let search_path = SearchPath::new(source);
-    let defaults = groups_of_defaults(&migrated);
-    let overrides = translated(overrides, &search_path, &defaults, console)?;
+    let overrides = translated(overrides, &search_path, &migrated.files, console)?;
     Ok(Today { search_path, overrides })
 }
 
 fn translated(
     overrides: &[String],
     search_path: &SearchPath,
-    defaults: &[String],
+    files: &Tree,
     console: &Console,
 ) -> Result<Vec<String>, CliError> {
     // One that is nearly an option is a mistake in it, not a value of its own.
@@ -66,7 +64,8 @@ fn translated(
         let options = search_path.list(group, Listing::Options);
         nearest(option, options.iter().map(String::as_str)).is_some()
     };
-    let has_group = |key: &str| defaults.iter().any(|there| there == key);
+    let has_group =
+        |key: &str| files.values().flat_map(|text| migrate::defaults(text)).any(|there| there == key);
     let mut today = Vec::new();
     for typed in overrides {
         let text = &migrate::interpolated(typed);
@@ -84,11 +83,6 @@ fn translated(
         }
     }
     Ok(today)
-}
-
-/// The keys of all defaults lists.
-fn groups_of_defaults(migrated: &Migrated) -> Vec<String> {
-    migrated.files.values().flat_map(|text| migrate::defaults(text)).collect()
 }
 
 /// The file that composition begins with.
