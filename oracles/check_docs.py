@@ -66,7 +66,7 @@ class Help:
 
 def listed_commands(text: str) -> set[str]:
     """The names below `Commands:`."""
-    block = re.search(r"^Commands:\n((?:  .*\n)+)", text, re.M)
+    block = re.search(r"^Commands:\n((?: .*\n)+)", text, re.M)
     return set(re.findall(r"^  ([a-z][a-z-]*) ", block[1], re.M)) if block else set()
 
 

@@ -60,6 +60,12 @@ pub fn metadata() -> Result<serde_json::Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
+/// What cargo knows of the workspace, with all that it depends on.
+pub fn resolved() -> Result<serde_json::Value> {
+    let text = output(&mut cargo(&["metadata", "--format-version=1", "--offline", "--locked"]))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
 /// Runs a command to its end and gives its standard output.
 pub fn output(command: &mut Command) -> Result<String> {
     let done = command.output().with_context(|| format!("cannot run {}", shown(command)))?;

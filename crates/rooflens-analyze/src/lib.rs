@@ -5,8 +5,6 @@
 //! one question each, folding over the ranks of a job one at a time, so that memory grows with the
 //! largest rank and not with the job. Nothing here prints, draws or knows a file format.
 //!
-//! [`profiled`] stands apart: counters of single launches have no timeline.
-//!
 //! To add an analysis: a file in `analyses/`, a `mod` line and an entry in [`analyses::ALL`].
 
 pub mod advice;
@@ -14,12 +12,9 @@ pub mod allocator;
 pub mod analyses;
 mod by_name;
 pub mod by_range;
-pub mod choose;
 mod collectives;
-pub mod compare;
 pub mod facts;
 pub mod finding;
-pub mod headline;
 pub mod host_kind;
 mod host_thread;
 pub mod interval;
@@ -27,9 +22,8 @@ pub mod kernel_catalog;
 pub mod ledger;
 pub mod part;
 pub mod product;
-pub mod profiled;
 pub(crate) mod recording;
-mod role;
+pub mod role;
 #[cfg(test)]
 mod sample;
 pub mod sampled;
@@ -38,7 +32,6 @@ mod short_names;
 mod stage;
 pub mod statistics;
 pub mod top;
-pub mod trend;
 
 pub use analyses::{Analysis, Job, analyze};
 pub use finding::{Finding, Findings};

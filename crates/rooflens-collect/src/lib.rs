@@ -28,5 +28,5 @@ pub mod settings;
 
 pub use ask::{ask, ask_with};
 pub use error::{ExecuteError, PlanError, SettingsError, SettingsProblem};
-pub use plan::{Plan, Stage, plan};
+pub use plan::{Plan, Stage, plan, planned};
 pub use settings::Settings;

@@ -1,7 +1,7 @@
 //! Launches under a profiler, laid out.
 
-use rooflens_analyze::profiled::counters::missing;
-use rooflens_analyze::profiled::{Bound, Kernel, Peak, Profile, Shares, Suggestion, Unprofiled};
+use rooflens_kernels::counters::missing;
+use rooflens_kernels::{Bound, Kernel, Peak, Profile, Shares, Suggestion, Unprofiled};
 
 use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
 use crate::figure::{Device, Operator, RooflineChart};

@@ -1,6 +1,6 @@
 //! Every metric of profiled launches, as comma-separated values.
 
-use rooflens_analyze::profiled::Launch;
+use rooflens_kernels::Launch;
 
 use crate::block::{Cell, Column, Row, Table};
 use crate::{render, text};

@@ -1,6 +1,6 @@
 //! A number over runs, and where it changed.
 
-use rooflens_analyze::trend::ChangePoint;
+use rooflens_compare::trend::ChangePoint;
 
 use crate::block::{Block, Cell, Chart, Column, Field, Mark, Series, Table, Tone, Unit};
 use crate::format;

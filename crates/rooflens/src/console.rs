@@ -77,7 +77,8 @@ impl Console {
 
     /// Tells of the failure that ends the command: the fact, and what helps.
     pub fn error(&self, error: &CliError) {
-        self.failure(&error.to_string(), error.hint().as_deref());
+        let hint = error.hint().map(|hint| hint.to_string());
+        self.failure(&error.to_string(), hint.as_deref());
     }
 
     /// Tells of one failure among others.
@@ -136,7 +137,7 @@ fn talk(line: &str) {
 }
 
 /// Columns: of the terminal, else as the environment says.
-fn width() -> usize {
+pub fn width() -> usize {
     let told = || std::env::var("COLUMNS").ok()?.parse().ok();
     let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into());
     terminal.or_else(told).filter(|&columns| columns >= 20).unwrap_or(WIDTH)

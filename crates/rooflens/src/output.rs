@@ -5,8 +5,12 @@
 
 use std::io::{BufWriter, ErrorKind, Write};
 
+use rooflens_report::Part;
+use rooflens_report::cost::{csv, markdown, terminal};
 use serde::Serialize;
 
+use crate::args::format::Format;
+use crate::console::Console;
 use crate::error::CliError;
 
 /// Writes text as it is.
@@ -25,6 +29,30 @@ pub fn json(document: &impl Serialize, pretty: bool) -> Result<(), CliError> {
         written.map_err(std::io::Error::from)?;
         out.write_all(b"\n")
     })
+}
+
+/// An answer that can be shown in every format.
+pub struct Page<'a, D> {
+    /// The heading of a Markdown page.
+    pub title: &'a str,
+    /// Rows of each table on the screen.
+    pub limit: usize,
+    /// For a screen.
+    pub screen: &'a dyn Fn() -> Vec<Part>,
+    /// All of it.
+    pub whole: &'a dyn Fn() -> Vec<Part>,
+    /// For programs.
+    pub document: D,
+}
+
+/// Writes an answer in the format that was asked for.
+pub fn page(page: &Page<'_, impl Serialize>, format: Format, console: &Console) -> Result<(), CliError> {
+    match format {
+        Format::Text => text(&terminal(&(page.screen)(), &console.screen(page.limit))),
+        Format::Md => text(&markdown(page.title, &(page.whole)())),
+        Format::Csv => text(&csv(&(page.whole)())),
+        Format::Json => json(&page.document, console.is_read_by_people()),
+    }
 }
 
 /// Writes a part of an output that goes on. False where nobody reads it any more.

@@ -23,6 +23,7 @@ FIELDS: Dict[str, Tuple[str, ...]] = {
         "clock",
     ),
     "loading": ("what", "path"),
+    "working": ("what",),
     "model": (
         "name", "path", "config_path", "architecture", "parameters", "parameter_bytes", "dtype", "device",
         "device_name", "layers", "attention", "compile", "weights", "seed", "load_ns",

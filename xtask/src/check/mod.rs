@@ -3,6 +3,7 @@
 mod dependencies;
 mod layers;
 mod links;
+mod quiet;
 mod rooms;
 mod sizes;
 mod words;
@@ -14,9 +15,11 @@ type Rule = (&'static str, fn() -> Result<Vec<String>>);
 
 const RULES: &[Rule] = &[
     ("crates use only what their layer may", layers::broken),
+    ("only the command line prints, exits and asks", quiet::broken),
     ("every dependency is explained", dependencies::broken),
     ("files stay small", sizes::broken),
     ("every room has its rule", rooms::broken),
+    ("no room holds more than a fifth", rooms::crowded),
     ("links and named paths exist", links::broken),
     ("no word of a particular machine", words::broken),
 ];

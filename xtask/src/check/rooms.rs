@@ -1,16 +1,37 @@
 //! A room is a top folder or a crate; its README.md begins with its rule.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use super::sizes;
 use crate::workspace;
 
 pub fn broken() -> Result<Vec<String>> {
     let files = workspace::files()?;
     let rooms: BTreeSet<PathBuf> = files.iter().filter_map(|file| room(file)).collect();
     Ok(rooms.iter().filter_map(|room| no_rule(room)).collect())
+}
+
+/// A room with more than this share of all lines is two rooms.
+const LARGEST: f64 = 0.2;
+
+pub fn crowded() -> Result<Vec<String>> {
+    let mut lines: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for file in workspace::files()?.iter().filter(|file| sizes::is_code(file)) {
+        if let Some(room) = room(file) {
+            *lines.entry(room).or_default() += workspace::read(file)?.lines().count();
+        }
+    }
+    let all: usize = lines.values().sum();
+    let crowded = lines.iter().filter(|(_, count)| **count as f64 > all as f64 * LARGEST);
+    Ok(crowded
+        .map(|(room, count)| {
+            let share = *count as f64 * 100.0 / all as f64;
+            format!("{} has {count} of {all} lines, {share:.1} %: make two of it", room.display())
+        })
+        .collect())
 }
 
 /// The room that a file is in; the root is none, and neither is what begins with a dot.

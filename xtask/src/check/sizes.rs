@@ -1,5 +1,7 @@
 //! A file that nobody can hold in their head is cut.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use crate::workspace;
@@ -10,12 +12,17 @@ const KINDS: &[&str] = &["rs", "py", "sh", "js", "css"];
 /// Files that may be longer, each with its reason.
 const LONGER: &[(&str, &str)] = &[];
 
+/// Whether a file is a program, or part of one.
+pub fn is_code(file: &Path) -> bool {
+    let kind = file.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+    KINDS.contains(&kind)
+}
+
 pub fn broken() -> Result<Vec<String>> {
     let mut broken = Vec::new();
     for file in workspace::files()? {
-        let kind = file.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
         let name = file.to_string_lossy();
-        if !KINDS.contains(&kind) || LONGER.iter().any(|(longer, _)| *longer == name) {
+        if !is_code(&file) || LONGER.iter().any(|(longer, _)| *longer == name) {
             continue;
         }
         let lines = workspace::read(&file)?.lines().count();

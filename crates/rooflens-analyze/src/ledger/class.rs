@@ -20,12 +20,13 @@ pub fn is_needed(class: KernelClass) -> bool {
 }
 
 /// The class of each kernel name of a rank.
-pub(crate) struct Classes {
+pub struct Classes {
     by_name: Vec<KernelClass>,
 }
 
 impl Classes {
-    pub(crate) fn new(tables: &RankTables) -> Self {
+    /// Of the kernels of a rank.
+    pub fn new(tables: &RankTables) -> Self {
         let rows = tables.kernel_dim_rows();
         let class = |&row: &u32| {
             let word = tables.kernel_dim.class.get(row as usize);
@@ -34,14 +35,15 @@ impl Classes {
         Classes { by_name: rows.iter().map(class).collect() }
     }
 
-    pub(crate) fn of(&self, name: NameId) -> KernelClass {
+    /// That of a name.
+    pub fn of(&self, name: NameId) -> KernelClass {
         self.by_name.get(name.index()).copied().unwrap_or(KernelClass::Other)
     }
 }
 
 /// The class of what a framework operator does on the host, by its name. Operators that only pass on to
 /// others (`aten::linear`) have no time of their own worth a class.
-pub(crate) fn of_operator(name: &str) -> KernelClass {
+pub fn of_operator(name: &str) -> KernelClass {
     let bare = name.rsplit("::").next().unwrap_or(name).trim_start_matches('_').trim_end_matches('_');
     let is = |words: &[&str]| words.contains(&bare);
     let has = |words: &[&str]| words.iter().any(|word| bare.contains(word));

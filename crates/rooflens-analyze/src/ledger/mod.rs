@@ -31,8 +31,8 @@ pub use pieces::{Lines, Piece, pieces};
 pub use stalls::{Stall, Stalls};
 pub use waits::{Wait, Waits};
 
-pub(crate) use charge::{charges, each_stretch};
-pub(crate) use class::{Classes, of_operator};
+pub use charge::{charges, each_stretch};
+pub use class::{Classes, of_operator};
 pub(crate) use efficiency::{OperatorSum, PhaseEfficiency, Sum, of_phase};
 pub(crate) use exchange::Exchange;
 pub(crate) use host::moments;
@@ -153,7 +153,7 @@ impl Line {
     }
 
     /// The line of a gap.
-    pub(crate) fn of_gap(cause: GapCause) -> Self {
+    pub fn of_gap(cause: GapCause) -> Self {
         match cause {
             GapCause::LaunchBound => Line::LaunchBound,
             GapCause::CpuBound => Line::CpuBound,

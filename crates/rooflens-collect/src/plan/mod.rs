@@ -36,6 +36,14 @@ pub struct Plan {
 /// # Errors
 /// [`PlanError`], where a setting is wrong or nothing is to be done.
 pub fn plan(config: &Node) -> Result<Plan, PlanError> {
+    planned(config).map(|(_, plan)| plan)
+}
+
+/// The same, with the settings that it was made of.
+///
+/// # Errors
+/// [`PlanError`], where a setting is wrong or nothing is to be done.
+pub fn planned(config: &Node) -> Result<(Settings, Plan), PlanError> {
     let settings = Settings::read(config)?;
     let whole = config_json::json(config, "")?;
     let launch = Launch::new(&settings, &whole);
@@ -48,7 +56,7 @@ pub fn plan(config: &Node) -> Result<Plan, PlanError> {
     if steps.is_empty() {
         Err(PlanError::NothingToDo)
     } else {
-        Ok(Plan { schema_version: PLAN_VERSION, steps })
+        Ok((settings, Plan { schema_version: PLAN_VERSION, steps }))
     }
 }
 

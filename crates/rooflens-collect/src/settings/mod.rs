@@ -169,6 +169,14 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The dataset alone: where its samples are is found out before the rest is read.
+    ///
+    /// # Errors
+    /// [`SettingsError`], where a key of it is missing, unknown or wrong.
+    pub fn read_dataset(config: &Node) -> Result<Dataset, SettingsError> {
+        dataset(Section::root(config)?.section("dataset")?)
+    }
+
     /// Whether the runtime marks what profilers are to capture: known before a model is loaded.
     fn check_captured(&self, config: &Node) -> Result<(), SettingsError> {
         let phases = self.runtime.runtime.phases();

@@ -4,7 +4,7 @@ mod lead;
 mod overview;
 mod tables;
 
-use rooflens_analyze::compare::{Account, How, Line, Pair, PhaseChange};
+use rooflens_compare::{Account, How, Line, Pair, PhaseChange};
 
 use self::lead::{lead, scope, shown_account};
 use self::overview::{letter, overview};

@@ -1,9 +1,9 @@
 //! The tables of a comparison.
 
-use rooflens_analyze::compare::{
+use rooflens_compare::headline;
+use rooflens_compare::{
     AccountRow, Check, Difference, Entry, Headline, How, Line, PhaseChange, PlaceChange, Ratio,
 };
-use rooflens_analyze::headline;
 
 use crate::block::{Cell, Column, Field, Level};
 use crate::format;

@@ -1,17 +1,17 @@
 //! `rooflens assets link`: shows the plan, asks, does it, and tells how all stands then.
 
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text::counted;
 use rooflens_project::assets::{
     Action, Applied, AssetStatus, Outcome, Plan, Step, StepResult, apply, plan, status,
 };
 use serde::Serialize;
 
 use super::status::advise;
-use super::{Assets, exit_of, status as show, steps};
+use super::{Assets, status as show, steps};
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::table::counted;
 use crate::{output, progress};
 
 /// What is asked for.
@@ -131,7 +131,9 @@ fn exit(applied: &Applied) -> Exit {
 fn code(outcome: &Outcome) -> Option<Exit> {
     match (&outcome.result, &outcome.step.action) {
         (StepResult::Done { .. } | StepResult::Unchanged, _) => None,
-        (StepResult::Failed { error }, _) | (_, Action::Refused { error, .. }) => Some(exit_of(error.class)),
+        (StepResult::Failed { error }, _) | (_, Action::Refused { error, .. }) => {
+            Some(rooflens_core::error::kind_of_assets(error.class).into())
+        }
         (StepResult::NotReached, _) => Some(Exit::Interrupted),
         (StepResult::NotAllowed, _) => Some(Exit::Usage),
         (StepResult::Impossible, Action::MissingSource { .. }) => Some(Exit::Data),

@@ -17,11 +17,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rooflens_compose::Environment;
-use rooflens_project::assets::{Bootstrap, Disk, FaultClass, Git, Project, Surroundings};
+use rooflens_core::project::within;
+use rooflens_project::assets::{Bootstrap, Disk, Git, Project, Surroundings};
 
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::project::within;
 
 /// Where the assets of a project are named.
 const FILE: &str = "bootstrap.yaml";
@@ -46,11 +45,7 @@ impl Assets {
             return Err(CliError::NoBootstrap { root: root.to_owned(), path: file });
         }
         let bootstrap = Bootstrap::load(&file, &Disk).and_then(|all| all.select(names));
-        Ok(Self {
-            project: Project::open(root, &Disk).map_err(CliError::Assets)?,
-            bootstrap: bootstrap.map_err(CliError::Assets)?,
-            environment: environment(),
-        })
+        Ok(Self { project: Project::open(root, &Disk)?, bootstrap: bootstrap?, environment: environment() })
     }
 
     /// The same, where a name may also be that of a dataset's folder that bootstrap.yaml does not have.
@@ -64,7 +59,7 @@ impl Assets {
         if chosen.is_empty() && !names.is_empty() {
             assets.bootstrap.assets.clear();
         } else {
-            assets.bootstrap = assets.bootstrap.select(&chosen).map_err(CliError::Assets)?;
+            assets.bootstrap = assets.bootstrap.select(&chosen)?;
         }
         Ok(assets)
     }
@@ -79,17 +74,7 @@ pub fn environment() -> Environment {
     Arc::new(|name| std::env::var(name).ok())
 }
 
-/// The exit code of a fault.
-pub fn exit_of(class: FaultClass) -> Exit {
-    match class {
-        FaultClass::Config => Exit::Usage,
-        FaultClass::Environment => Exit::Environment,
-        FaultClass::Data => Exit::Data,
-        FaultClass::Interrupted => Exit::Interrupted,
-    }
-}
-
 /// Names as words of a command line, each with a blank before it.
 fn as_words<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    names.into_iter().map(|name| format!(" {}", crate::shell::word(Path::new(name)))).collect()
+    names.into_iter().map(|name| format!(" {}", rooflens_core::shell::word(Path::new(name)))).collect()
 }

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use indicatif::DecimalBytes;
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text::counted;
 use rooflens_project::assets::readme::{Readme, Tree, TreeEntry, first_level, plan_readme, write_readme};
 use rooflens_project::assets::{Disk, Project};
 use serde::Serialize;
 
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::output;
-use crate::table::counted;
 
 /// So many entries are listed: a flat dataset has a million.
 const SHOWN: usize = 40;
@@ -34,11 +34,11 @@ pub fn answer(
     json: bool,
     console: &Console,
 ) -> Result<Exit, CliError> {
-    let project = Project::open(root, &Disk).map_err(CliError::Assets)?;
-    let tree = first_level(&project, dataset).map_err(CliError::Assets)?;
-    let readme = plan_readme(&project, dataset, &lines(&tree)).map_err(CliError::Assets)?;
+    let project = Project::open(root, &Disk)?;
+    let tree = first_level(&project, dataset)?;
+    let readme = plan_readme(&project, dataset, &lines(&tree))?;
     if !check {
-        write_readme(&project, &readme).map_err(CliError::Assets)?;
+        write_readme(&project, &readme)?;
     }
     let path = readme.path.display();
     if json {

@@ -1,6 +1,9 @@
 //! `rooflens assets status`: what is there of each asset, and what to type next.
 
 use indicatif::DecimalBytes;
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text;
 use rooflens_project::assets::{
     Asset, AssetStatus, ExtractionState, LinkState, Located, Required, Status, Warning, status,
 };
@@ -8,10 +11,8 @@ use serde::Serialize;
 
 use super::{Assets, as_words, steps};
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::{output, table};
+use crate::output;
 
 /// What is said where there are no assets.
 pub fn nothing(to_do: &str) -> String {
@@ -44,13 +45,13 @@ pub fn text(status: &Status) -> String {
     }
     let head = ["ASSET", "KIND", "STATE", "SIZE", "WHERE"].map(str::to_owned);
     let rows: Vec<[String; 5]> = std::iter::once(head).chain(status.assets.iter().map(row)).collect();
-    table::aligned(&rows)
+    text::aligned(&rows)
 }
 
 fn row(asset: &AssetStatus) -> [String; 5] {
     let size = asset.size.map_or_else(String::new, |size| {
         let least = if size.is_complete { "" } else { "at least " };
-        format!("{least}{}, {}", table::counted(size.files, "file"), DecimalBytes(size.bytes))
+        format!("{least}{}, {}", text::counted(size.files, "file"), DecimalBytes(size.bytes))
     });
     let place = match &asset.state {
         LinkState::Linked { to } | LinkState::LinkedElsewhere { to } | LinkState::BrokenLink { to } => {

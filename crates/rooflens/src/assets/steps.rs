@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use indicatif::DecimalBytes;
+use rooflens_core::text;
 use rooflens_project::assets::{Absence, Action, Consent, Step};
-
-use crate::table;
 
 /// A line for each step: what, where, and how.
 pub fn text<'a>(steps: impl IntoIterator<Item = &'a Step>) -> String {
@@ -13,7 +12,7 @@ pub fn text<'a>(steps: impl IntoIterator<Item = &'a Step>) -> String {
         .into_iter()
         .map(|step| [verb(step).to_owned(), path(step).display().to_string(), detail(step)])
         .collect();
-    table::aligned(&rows)
+    text::aligned(&rows)
 }
 
 /// Whether git would track what a step makes. Such a step is never done: what is linked from outside

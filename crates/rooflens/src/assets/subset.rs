@@ -5,16 +5,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use indicatif::DecimalBytes;
 use rooflens_compose::clock::LocalTime;
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text::counted;
 use rooflens_project::assets::subset::{Metadata, Subset, SubsetRequest, plan_subset, write_subset};
 use rooflens_project::assets::{Disk, Git, Ignored, Project, Tracking};
 use serde::Serialize;
 
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::output;
-use crate::table::counted;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -32,10 +32,10 @@ pub fn answer(
     json: bool,
     console: &Console,
 ) -> Result<Exit, CliError> {
-    let project = Project::open(root, &Disk).map_err(CliError::Assets)?;
-    let subset = plan_subset(&project, request).map_err(CliError::Assets)?;
+    let project = Project::open(root, &Disk)?;
+    let subset = plan_subset(&project, request)?;
     if !dry_run {
-        write_subset(&project, &subset).map_err(CliError::Assets)?;
+        write_subset(&project, &subset)?;
     }
     if json {
         let document = Document { schema: schema("assets-subset"), dry_run, subset: &subset };

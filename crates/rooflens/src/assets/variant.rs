@@ -4,6 +4,10 @@ use std::path::Path;
 
 use indicatif::DecimalBytes;
 use rooflens_collect::execute::{TransformError, transform};
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::shell;
+use rooflens_core::text::counted;
 use rooflens_project::assets::variant::{
     Origin, Transforming, VariantMetadata, VariantPlan, VariantRequest, plan_variant, write_variant,
 };
@@ -11,11 +15,8 @@ use rooflens_project::assets::{AssetError, AssetFault, Disk, Git, Ignored, Proje
 use serde::Serialize;
 
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::table::counted;
-use crate::{output, progress, shell};
+use crate::{output, progress};
 
 /// Environment variables of the command.
 const PARENT: &str = "ROOFLENS_PARENT";
@@ -40,8 +41,8 @@ pub fn answer(
     json: bool,
     console: &Console,
 ) -> Result<Exit, CliError> {
-    let project = Project::open(root, &Disk).map_err(CliError::Assets)?;
-    let plan = plan_variant(&project, request).map_err(CliError::Assets)?;
+    let project = Project::open(root, &Disk)?;
+    let plan = plan_variant(&project, request)?;
     let metadata = match dry_run {
         true => None,
         false => Some(make(&project, request, &plan, console)?),
@@ -75,7 +76,7 @@ fn make(
     progress::follow_assets(console, "checked", |watch| {
         write_variant(project, request, plan, &mut run, watch)
     })
-    .map_err(CliError::Assets)
+    .map_err(CliError::from)
 }
 
 fn start(project: &Path, request: &VariantRequest, paths: &Transforming<'_>) -> Result<(), AssetError> {

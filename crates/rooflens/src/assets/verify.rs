@@ -1,15 +1,16 @@
 //! `rooflens assets verify`: whether what is there is whole.
 
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text;
 use rooflens_project::assets::variant::{VariantVerification, verify_variants};
 use rooflens_project::assets::{AssetVerification, Finding, Verdict, Verification, verify};
 use serde::Serialize;
 
 use super::{Assets, as_words, status};
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::{output, progress, table};
+use crate::{output, progress};
 
 /// So many findings of an asset are shown; JSON has all.
 const SHOWN: usize = 20;
@@ -27,8 +28,7 @@ pub fn answer(assets: &Assets, names: &[String], json: bool, console: &Console) 
     let (verification, variants) = progress::follow_assets(console, "checked", |watch| {
         let verification = verify(assets.project(), &assets.bootstrap, watch)?;
         verify_variants(assets.project(), names, watch).map(|variants| (verification, variants))
-    })
-    .map_err(CliError::Assets)?;
+    })?;
     let sound = verification.is_sound() && variants.iter().all(|variant| variant.verdict == Verdict::Sound);
     if json {
         let document = Document {
@@ -65,13 +65,13 @@ fn text(verification: &Verification, variants: &[VariantVerification]) -> String
     let findings = findings.chain(variants.iter().map(|variant| &variant.findings)).map(|all| shown(all));
     // The head has no findings.
     let below = std::iter::once(String::new()).chain(findings);
-    table::aligned(&rows).lines().zip(below).map(|(line, below)| format!("{line}\n{below}")).collect()
+    text::aligned(&rows).lines().zip(below).map(|(line, below)| format!("{line}\n{below}")).collect()
 }
 
 fn row(asset: &AssetVerification) -> [String; 4] {
     let checked = match asset.verdict {
         Verdict::Absent => String::new(),
-        _ => table::counted(asset.files_checked, "file"),
+        _ => text::counted(asset.files_checked, "file"),
     };
     let kind = asset.kind.plural().trim_end_matches('s').to_owned();
     [asset.name.clone(), kind, word(asset.verdict).to_owned(), checked]
@@ -79,7 +79,7 @@ fn row(asset: &AssetVerification) -> [String; 4] {
 
 fn variant_row(variant: &VariantVerification) -> [String; 4] {
     let name = format!("{}/{}", variant.dataset, variant.variant);
-    let checked = table::counted(variant.files_checked, "file");
+    let checked = text::counted(variant.files_checked, "file");
     [name, "variant".to_owned(), word(variant.verdict).to_owned(), checked]
 }
 
@@ -94,7 +94,7 @@ fn word(verdict: Verdict) -> &'static str {
 fn shown(findings: &[Finding]) -> String {
     let shown = findings.iter().take(SHOWN);
     let mut text: String = shown
-        .map(|finding| format!("  {}\n", table::printable(&format!("{}: {}", finding.file, finding.problem))))
+        .map(|finding| format!("  {}\n", text::printable(&format!("{}: {}", finding.file, finding.problem))))
         .collect();
     if let Some(more) = findings.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         text.push_str(&format!("  and {more} more; --format json has all\n"));

@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use clap::ValueHint;
+use rooflens_core::advise::{AdviceRequest, advise};
+use rooflens_core::cost::amount::seconds;
+use rooflens_core::exit::Exit;
 
-use crate::advise::{self, Format, Question};
+use crate::args::format::Format;
+use crate::args::model::ModelArgs;
 use crate::commands::exit_of;
 use crate::console::Console;
-use crate::cost::amount::seconds;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::floors;
+use crate::output::{self, Page};
+use crate::progress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +32,7 @@ pub struct Args {
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
-    floor: floors::Args,
+    floor: ModelArgs,
     /// Wall time of all steps, for a table of kernels
     #[arg(long, value_name = "TIME", value_parser = seconds, requires = "steps")]
     wall: Option<f64>,
@@ -40,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     what_if: Vec<(String, String)>,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    #[arg(long, value_parser = Format::without_csv(), default_value = "text", help_heading = "Output")]
     format: Format,
     /// Maximum number of recommendations
     #[arg(long, value_name = "N", default_value_t = 8, help_heading = "Output")]
@@ -56,14 +59,17 @@ fn setting(text: &str) -> Result<(String, String), String> {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    let question = Question {
+    let request = AdviceRequest {
         inputs: args.inputs,
-        floor: args.floor,
+        model: args.floor.request(),
         wall_ns: args.wall.map(|seconds| (seconds * 1e9).round() as i64),
         steps: args.steps.map(|steps| steps as usize),
         what_if: args.what_if,
-        format: args.format,
-        limit: args.limit,
     };
-    advise::advise(&question, console).map(exit_of)
+    let advice = advise(&request, &progress::observer(console, progress::READING))?;
+    let parts = || advice.parts(args.limit);
+    let document = advice.document();
+    let page = Page { title: "Advice", limit: args.limit, screen: &parts, whole: &parts, document };
+    output::page(&page, args.format, console)?;
+    Ok(exit_of(advice.stopped))
 }

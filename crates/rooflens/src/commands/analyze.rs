@@ -2,26 +2,23 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rooflens_analyze::Findings;
-use rooflens_report::{Extras, Page, Table};
+use rooflens_core::analysis::analyze;
+use rooflens_core::document::Document;
+use rooflens_core::exit::Exit;
+use rooflens_core::input::{Input, open_input};
+use rooflens_core::{report, saved};
+use rooflens_report::{Page, Table};
 use rooflens_schema::{Notes, RunDir};
 
-use crate::advise;
+use crate::args::format::Format;
+use crate::args::model::ModelArgs;
+use crate::args::reading::ReadingArgs;
 use crate::commands::exit_of;
 use crate::console::Console;
-use crate::document::Document;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::floors;
-use crate::gemm_log;
-use crate::inputs::{self, Input};
-use crate::job;
-use crate::output;
-use crate::progress;
-use crate::run::RunDocument;
-use crate::saved;
+use crate::{output, progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,9 +37,9 @@ pub struct Args {
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
-    reading: inputs::Reading,
+    reading: ReadingArgs,
     #[command(flatten)]
-    floor: floors::Args,
+    floor: ModelArgs,
     /// Log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS, matched with the trace's kernels by order
     #[arg(long, value_name = "LOG")]
     gemms: Vec<PathBuf>,
@@ -60,14 +57,6 @@ pub struct Args {
     limit: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
-    Csv,
-    Md,
-}
-
 fn table_names() -> impl TypedValueParser<Value = Table> {
     let named = |name: String| Table::ALL.iter().copied().find(|table| table.name() == name);
     let names = PossibleValuesParser::new(Table::ALL.iter().map(|table| table.name()));
@@ -79,36 +68,34 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let Some(table) = args.table.filter(|_| args.format != Format::Csv) {
         return Err(CliError::TableWithoutCsv { table: table.name() });
     }
+    let observer = progress::observer(console, progress::READING);
     let notes = Notes::default();
-    let mut input = args.reading.resolve(&args.inputs, &notes)?;
-    gemm_log::attach(&mut input, &args.gemms)?;
+    let mut options = args.reading.options();
+    options.gemms = args.gemms;
+    let input = open_input(&args.inputs, &options, &notes, &observer)?;
     let run = args.output.as_deref().map(saved::destination).transpose()?;
     // A run that is analysed into itself has its tables already.
     let own =
         |dir: &&RunDir| matches!(&input, Input::Run(read) if saved::same_folder(read.root(), dir.root()));
     let tables = run.as_ref().filter(|dir| !own(dir));
-    let mut outcome =
-        progress::follow(console, input.stored_bytes(), |watch| job::analyze(&input, &notes, tables, watch))?;
-    advise::complete(&input, &args.floor, &mut outcome.findings)?;
-    let mut page = None;
-    if let Some(run) = &run {
-        saved::write_findings(run, &outcome.findings)?;
-        let document = crate::run::describe(run, &mut outcome.findings);
-        let more = document.as_ref().map_or_else(Vec::new, RunDocument::parts);
-        page =
-            Some(saved::write_report(&run.report(), &outcome.findings, Extras { more: &more, top: None })?);
-        crate::run::rewrite(run, document.as_ref(), &outcome.findings)?;
-    }
-    show(&args, &outcome.findings, console)?;
+    let mut analysis = analyze(&input, &notes, &args.floor.request(), tables, &observer)?;
+    let page = run.as_ref().map(|run| report::save(run, &mut analysis.findings)).transpose()?;
+    show(&analysis.findings, args.format, args.table, args.limit, console)?;
     if let Some(page) = page {
         console.say(&format!("report: {}", page.display()));
     }
-    Ok(exit_of(outcome.stopped))
+    Ok(exit_of(analysis.stopped))
 }
 
-fn show(args: &Args, findings: &Findings, console: &Console) -> Result<(), CliError> {
-    match args.format {
-        Format::Text => output::text(&rooflens_report::terminal(findings, &console.screen(args.limit))),
+fn show(
+    findings: &Findings,
+    format: Format,
+    table: Option<Table>,
+    limit: usize,
+    console: &Console,
+) -> Result<(), CliError> {
+    match format {
+        Format::Text => output::text(&rooflens_report::terminal(findings, &console.screen(limit))),
         Format::Md => output::text(&rooflens_report::markdown(findings, Page::Report)),
         Format::Json => {
             console.warn_of_loss(&findings.notes);
@@ -116,7 +103,7 @@ fn show(args: &Args, findings: &Findings, console: &Console) -> Result<(), CliEr
         }
         Format::Csv => {
             console.warn_of_loss(&findings.notes);
-            let table = args.table.unwrap_or(Table::Kernels);
+            let table = table.unwrap_or(Table::Kernels);
             let text = rooflens_report::csv(findings, table);
             if text.is_empty() {
                 console.warn(&format!("there is no table {} of this trace{}", table.name(), instead(table)));

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use rooflens_core::exit::Exit;
 use rooflens_project::assets::subset::{Sampling, SubsetRequest};
 use rooflens_project::assets::variant::{Origin, VariantRequest};
 
@@ -10,7 +11,6 @@ use crate::assets::{Assets, link, readme, status, subset, variant, verify};
 use crate::commands::ProjectArgs;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -140,11 +140,7 @@ Examples:
   rooflens assets variant coco split-dev --from subset-100 -- python scripts/convert.py --to jsonl
   rooflens assets variant coco cleaned --transform 'duplicates removed by hand'
 
-The command reads ROOFLENS_PARENT (the parent's folder; its file list is ROOFLENS_PARENT_LIST) and
-writes to ROOFLENS_OUTPUT, which becomes datasets/DATASET/NAME/data. It is started without a shell in
-the project's folder. If it fails, nothing is kept. metadata.yaml records parent, time, command, number
-of files, bytes and SHA-256; rooflens assets verify compares them. With --transform, the data are there
-already and only metadata.yaml is written.";
+The command reads ROOFLENS_PARENT (the parent's folder; its file list is ROOFLENS_PARENT_LIST) and writes to ROOFLENS_OUTPUT, which becomes datasets/DATASET/NAME/data. It is started without a shell in the project's folder. If it fails, nothing is kept. metadata.yaml records parent, time, command, number of files, bytes and SHA-256; rooflens assets verify compares them. With --transform, the data are there already and only metadata.yaml is written.";
 
 #[derive(clap::Args)]
 struct VariantArgs {

@@ -3,26 +3,26 @@
 use std::path::PathBuf;
 
 use clap::ValueHint;
+use rooflens_core::compare::{self, Comparison, Export, Gate};
+use rooflens_core::exit::Exit;
+use rooflens_core::saved;
+use rooflens_report::compare::html;
 
-use crate::compare::{self, Export, Gate, Question};
+use crate::args::format::Format;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::kernels::Format;
+use crate::output::{self, Page};
+use crate::progress;
 
 const EXAMPLES: &str = "\
 Examples:
   rooflens compare runs/before runs/after
   rooflens compare main/ one/ two/                         each against the first
   rooflens compare before.json.gz after.json.gz            two traces: kernels and steps
-  rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits 1 where it is significantly slower
+  rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits 1 if it is significantly slower
   rooflens compare main/ change/ --format md > comment.md  for a pull request
 
-A difference counts as a change where the 95 % interval of the ratio excludes 1, the ranks of rounds and the medians
-of blocks of rounds differ (p < 0.05, corrected for the number of metrics or kernels), and it exceeds the difference
-between the halves of either run. The smallest detectable change is shown; runs need at least 4 measured rounds per
-side (`repeats`). Another device, batch or engine differs on purpose: it is compared and named. A gate in percent
-fails only where there is a change beyond its bound, and always where the two are not like for like.";
+A difference counts as a change where the 95 % interval of the ratio excludes 1, the ranks of rounds and the medians of blocks of rounds differ (p < 0.05, corrected for the number of metrics or kernels), and it exceeds the difference between the halves of either run. The smallest detectable change is shown; runs need at least 4 measured rounds per side (`repeats`). Another device, batch or engine differs on purpose: it is compared and named. A gate in percent fails only where there is a change beyond its bound, and always where the two are not like for like.";
 
 /// Compare runs or traces: what changed, whether it is significant, and where it comes from
 #[derive(clap::Args)]
@@ -58,11 +58,37 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let exports = exports.map(|pair| Ok((Export::named(&pair[0])?, PathBuf::from(&pair[1]))));
     let exports = exports.collect::<Result<Vec<_>, CliError>>()?;
     let inputs: Vec<PathBuf> = args.baseline.into_iter().chain(args.inputs).collect();
-    if inputs.len() < 2 {
-        return Err(compare::CompareError::OneInput.into());
+    let sides = compare::read(&inputs, &progress::observer(console, progress::READING))?;
+    let comparison = compare::compare(sides, &gates)?;
+    let parts = || comparison.parts(args.limit);
+    let document = comparison.document();
+    let page = Page { title: "Comparison", limit: args.limit, screen: &parts, whole: &parts, document };
+    output::page(&page, args.format, console)?;
+    if let Some(path) = args.html {
+        saved::write(path.clone(), html(&comparison.parts(usize::MAX)).as_bytes())?;
+        console.say(&format!("page: {}", path.display()));
     }
-    compare::compare(
-        &Question { inputs, gates, exports, html: args.html, format: args.format, limit: args.limit },
-        console,
-    )
+    if let Some(last) = comparison.sides.last() {
+        exports.iter().try_for_each(|(export, path)| export.write(last, path))?;
+    }
+    judge(&comparison, console);
+    Ok(if comparison.is_failed() { Exit::Gate } else { Exit::Fine })
+}
+
+/// Says which gates failed, and which could not have.
+fn judge(comparison: &Comparison, console: &Console) {
+    for result in &comparison.gates {
+        if result.failed {
+            let why = match comparison.is_unlike(result) {
+                true => ": not the same device, workload and model, or invalid",
+                false => "",
+            };
+            console.say(&format!("failed: {} in {}{why}", result.gate, result.b));
+        } else if result.could_tell == Some(false) {
+            console.warn(&format!(
+                "{} in {} passed, but a change this small could not have been detected: the rounds differ more",
+                result.gate, result.b
+            ));
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! `rooflens completions`: the Tab key.
 
 use clap::CommandFactory;
+use rooflens_core::exit::Exit;
 
 use crate::args::Cli;
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::output;
 
 const EXAMPLES: &str = "\

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use rooflens_compose::View;
+use rooflens_core::exit::Exit;
+use rooflens_core::project;
 
+use crate::args::format::Format;
 use crate::config::{self, Shown};
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::project;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +80,7 @@ struct Place {
     #[arg(long, value_name = "NAME", default_value = "config", help_heading = "Config")]
     config_name: String,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
     format: Format,
 }
 
@@ -132,7 +133,7 @@ struct MigrateArgs {
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
     format: Format,
 }
 
@@ -158,13 +159,6 @@ impl Place {
             for_run: false,
         }
     }
-}
-
-/// What to print.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Text,
-    Json,
 }
 
 /// A part of a composition.

@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use rooflens_core::cost::amount::{Numbers, positive, rate, seconds, whole};
+use rooflens_core::cost::question::Setting;
+use rooflens_core::cost::{CostQuestion, cost, destination};
+use rooflens_core::exit::Exit;
 use rooflens_cost::hold::Held;
 use rooflens_cost::pass::LatentOrder;
 use rooflens_cost::setup::VisionSharding;
+use rooflens_report::cost::terminal;
 
+use crate::args::format::Format;
 use crate::console::Console;
-use crate::cost::amount::{Numbers, positive, rate, seconds, whole};
-use crate::cost::answer::{self, Answer};
-use crate::cost::question::{Question, Setting};
-use crate::cost::show;
 use crate::error::CliError;
-use crate::exit::Exit;
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,8 +26,7 @@ Examples:
   rooflens cost config.json --hardware h100 --tpot 30ms --context 8k     can this target be met?
   rooflens cost config.json --hardware h100,mi300x --batch 1..256 --context 4k --figures plots/
 
-Each time is given twice: a lower bound (≥), every operator at the device's peaks and communication
-hidden behind them, and an estimate under stated assumptions, which --assume sets.
+Each time is given twice: a lower bound (≥), every operator at the device's peaks and communication hidden behind them, and an estimate under stated assumptions, which --assume sets.
 
 Lists: 1,2,4 · 1..64 (doubling) · 1..1000:x10 · 0..100:+10 · k, M, G are powers of 1024
 Names: rooflens list hardware, rooflens list families; numbers: rooflens explain flops.useful";
@@ -153,15 +154,6 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// What to print.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Text,
-    Json,
-    Csv,
-    Md,
-}
-
 #[derive(Clone, Copy, ValueEnum)]
 enum HeldArg {
     Params,
@@ -184,20 +176,36 @@ enum MlaArg {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    let output = show::Output {
-        format: args.format,
-        operators: args.operators,
-        figures: args.figures.clone(),
-        folder: args.output.clone(),
-    };
-    let answer: Answer = answer::answer(&args.question())?;
-    show::show(&answer, &output, console)?;
+    let (format, operators) = (args.format, args.operators);
+    let (figures, folder) = (args.figures.clone(), args.output.clone());
+    let answer = cost(&args.question())?;
+    // Nothing is printed where nothing can be saved.
+    let run = folder.as_deref().map(destination).transpose()?;
+    match format {
+        Format::Json => output::json(&answer.document(), console.is_read_by_people())?,
+        Format::Csv => output::text(&answer.csv())?,
+        Format::Md => output::text(&answer.markdown())?,
+        Format::Text => {
+            let (parts, rows) = answer.screen(operators);
+            output::text(&terminal(&parts, &console.screen(rows)))?;
+        }
+    }
+    if let Some(folder) = figures {
+        match answer.write_figures(&folder)? {
+            true => console.say(&format!("figures: {}", folder.display())),
+            false => console.say("no figure: sweep over numbers, as in --batch 1..64"),
+        }
+    }
+    if let Some(run) = run {
+        answer.save(&run, true)?;
+        console.say(&format!("saved: {}", run.root().display()));
+    }
     Ok(Exit::Fine)
 }
 
 impl Args {
-    fn question(self) -> Question {
-        Question {
+    fn question(self) -> CostQuestion {
+        CostQuestion {
             configs: self.configs,
             batch: self.batch.0,
             prefill: self.prefill.map(|numbers| numbers.0),

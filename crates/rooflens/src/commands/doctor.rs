@@ -1,15 +1,15 @@
 //! `rooflens doctor`: what this machine has and lacks.
 
+use rooflens_core::doctor::{self, Check, Machine, Status};
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text::printable;
 use serde::Serialize;
 
-use crate::commands::AnswerFormat;
+use crate::args::format::Format;
 use crate::console::Console;
-use crate::doctor::{self, Check, Machine, Status};
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::output;
-use crate::table::printable;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,8 +28,8 @@ pub struct Args {
     #[arg(long)]
     deep: bool,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: AnswerFormat,
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: Format,
 }
 
 #[derive(Serialize)]
@@ -40,10 +40,15 @@ struct Diagnosis {
 
 /// Runs the command. What is missing here is optional: the code is always 0.
 pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
-    let checks = doctor::checks(&Machine::here(console, args.python.as_deref(), args.deep));
+    let checks = doctor::checks(&Machine::here(
+        console.screen(0),
+        console.is_read_by_people(),
+        args.python.as_deref(),
+        args.deep,
+    ));
     match args.format {
-        AnswerFormat::Text => output::text(&text(&checks))?,
-        AnswerFormat::Json => {
+        Format::Text | Format::Csv | Format::Md => output::text(&text(&checks))?,
+        Format::Json => {
             let document = Diagnosis { schema: schema("doctor"), checks };
             output::json(&document, console.is_read_by_people())?;
         }

@@ -1,14 +1,14 @@
 //! `rooflens explain`: what a word or number of a report means.
 
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::glossary::{self, Meaning};
 use serde::Serialize;
 
-use crate::commands::AnswerFormat;
+use crate::args::format::Format;
 use crate::commands::list::columns;
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::glossary::{self, Meaning};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -27,8 +27,8 @@ pub struct Args {
     #[arg(value_name = "NAME", required = true)]
     words: Vec<String>,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: AnswerFormat,
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: Format,
 }
 
 #[derive(Serialize)]
@@ -41,18 +41,14 @@ struct Explanation {
 /// Runs the command.
 pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let name = args.words.join(" ");
-    let meanings = glossary::meanings(&name);
-    if meanings.is_empty() {
-        let near = glossary::near(&name);
-        return Err(CliError::UnknownName { name, near });
-    }
+    let meanings = glossary::explain(&name)?;
     match args.format {
-        AnswerFormat::Text => {
+        Format::Text | Format::Csv | Format::Md => {
             let width = console.screen(0).width;
             let texts: Vec<String> = meanings.iter().map(|meaning| text(meaning, width)).collect();
             output::text(&texts.join("\n"))?;
         }
-        AnswerFormat::Json => {
+        Format::Json => {
             let document = Explanation { schema: schema("explanation"), name, meanings };
             output::json(&document, console.is_read_by_people())?;
         }

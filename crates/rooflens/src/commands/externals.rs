@@ -2,12 +2,12 @@
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
+use rooflens_core::exit::Exit;
 use rooflens_project::externals::{AddRequest, Kind, SyncRequest};
 
 use crate::commands::ProjectArgs;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::externals::{self, add, guard, staged, status, sync, update};
 
 const EXAMPLES: &str = "\
@@ -54,9 +54,7 @@ Examples:
   rooflens externals add Qwen/Qwen3-0.6B        a model's code and configs, from the hub's cache
   rooflens externals add /opt/src/vllm --kind link
 
-Kinds: submodule (whole, the default) · subtree (part of this repository) · sparse (some paths of a
-large one; the default with --path) · hub (the default for org/name and hf://…) · link (a symbolic
-link to a checkout of this machine, which git ignores)
+Kinds: submodule (whole, the default) · subtree (part of this repository) · sparse (some paths of a large one; the default with --path) · hub (the default for org/name and hf://…) · link (a symbolic link to a checkout of this machine, which git ignores)
 A submodule has ignore = dirty, update = none and shallow = true in .gitmodules; what you set there stays.
 The hub's cache: HF_SNAPSHOTS_ROOT, HF_HUB_CACHE, HF_HOME/hub, ~/.cache/huggingface/hub";
 
@@ -105,8 +103,7 @@ Examples:
   rooflens externals update --dry-run      which are behind, and by which commits
   rooflens externals update vllm --yes     this one, without asking
 
-A source with local edits is refused. One that was added with a commit as its revision stays there. The
-lock records the new commit and, as previous, the old one.";
+A source with local edits is refused. One that was added with a commit as its revision stays there. The lock records the new commit and, as previous, the old one.";
 
 #[derive(clap::Args)]
 struct UpdateArgs {

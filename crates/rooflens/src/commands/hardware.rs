@@ -1,14 +1,18 @@
 //! `rooflens hardware`: devices whose figures are measured here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use rooflens_core::exit::Exit;
+use rooflens_core::hardware::{self, MeasureRequest, MeasuredDevice};
+use rooflens_core::shell::word;
+use rooflens_core::text::aligned;
+use rooflens_report::format::amount;
 
-use crate::commands::AnswerFormat;
+use crate::args::format::Format;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::hardware::{self, Wish};
+use crate::{output, progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,21 +64,56 @@ struct MeasureArgs {
     #[arg(long, help_heading = "Output")]
     force: bool,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: AnswerFormat,
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: Format,
 }
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let What::Measure(args) = args.what;
-    let wish = Wish {
+    let is_named = args.output.is_some();
+    let request = MeasureRequest {
         python: args.python,
         device: args.device,
         seconds: args.seconds,
         name: args.name,
         output: args.output,
         force: args.force,
-        json: args.format == AnswerFormat::Json,
     };
-    hardware::measure(&wish, console)
+    let observer = progress::observer(console, progress::MEASURING);
+    let Some(found) = hardware::measure(&request, &observer)? else { return Ok(Exit::Interrupted) };
+    match args.format {
+        Format::Json => output::json(&found.document(), console.is_read_by_people())?,
+        _ => output::text(&text(&found, is_named))?,
+    }
+    Ok(Exit::Fine)
+}
+
+fn text(found: &MeasuredDevice, is_named: bool) -> String {
+    let MeasuredDevice { peaks, measured, path } = found;
+    let mut rows = vec![[measured.name.clone(), peaks.device.arch.clone(), String::new()]];
+    for row in &peaks.matmul {
+        let how = format!("{} × {} matrices, best of {}", row.side, row.side, row.runs);
+        rows.push([format!("  {}", row.dtype), amount(row.flops_per_s, "FLOP/s"), how]);
+    }
+    for row in &peaks.bandwidth {
+        let how = format!("{}, best of {}", amount(row.bytes, "B"), row.runs);
+        rows.push([format!("  {}", row.kind), amount(row.bytes_per_s, "B/s"), how]);
+    }
+    let skipped = peaks
+        .skipped
+        .iter()
+        .map(|it| [format!("  {}", it.what), "not measured".to_owned(), it.reason.clone()]);
+    rows.extend(skipped);
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut text = aligned(&rows);
+    text.push_str(&format!("\nwrote {}\n", path.display()));
+    if !is_named {
+        text.push_str(&format!(
+            "rooflens run finds it by itself where the device is called {:?}\n",
+            peaks.device.name
+        ));
+        text.push_str(&format!("rooflens cost MODEL --hardware {} --context 4k\n", word(Path::new(&stem))));
+    }
+    text
 }

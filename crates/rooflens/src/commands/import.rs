@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
+use rooflens_core::error::Error;
+use rooflens_core::exit::Exit;
+use rooflens_core::input::{Input, ReadOptions, open_input};
+use rooflens_core::{job, saved, shell};
 use rooflens_schema::Notes;
 
 use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::inputs::{self, Input};
-use crate::job;
 use crate::progress;
-use crate::saved;
-use crate::shell;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,16 +36,17 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    let observer = progress::observer(console, progress::READING);
     let notes = Notes::default();
-    let input = inputs::resolve(&args.inputs, &notes)?.keeping_private(args.keep_private);
+    let options = ReadOptions { keep_private: args.keep_private, ..ReadOptions::default() };
+    let input = open_input(&args.inputs, &options, &notes, &observer)?;
     let run = saved::destination(&args.output)?;
     if let Input::Run(read) = &input
         && saved::same_folder(read.root(), run.root())
     {
-        return Err(CliError::SameRun { path: args.output });
+        return Err(Error::SameRun { path: args.output }.into());
     }
-    let stopped =
-        progress::follow(console, input.stored_bytes(), |watch| job::import(&input, &notes, &run, watch))?;
+    let stopped = job::import(&input, &notes, &run, &observer)?;
     console.warn_of_loss(&notes.rows());
     console.say(&format!("tables: {}", run.root().join("tables").display()));
     console.say(&format!("next: rooflens analyze {}", shell::word(run.root())));

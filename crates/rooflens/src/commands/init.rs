@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::shell::word;
 use rooflens_project::skeleton::{self, Environment, Existing, Options};
 use serde::Serialize;
 
-use crate::commands::AnswerFormat;
+use crate::args::format::Format;
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::output;
-use crate::shell::word;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,8 +34,8 @@ pub struct Args {
     #[arg(long)]
     force: bool,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: AnswerFormat,
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: Format,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -63,12 +63,12 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     };
     let written = skeleton::write(&args.folder, &options).map_err(CliError::Skeleton)?;
     match args.format {
-        AnswerFormat::Json => {
+        Format::Json => {
             let folder = written.folder.display().to_string();
             let made = Made { schema: schema("init"), folder, made: written.made, kept: written.kept };
             output::json(&made, console.is_read_by_people())?;
         }
-        AnswerFormat::Text => {
+        Format::Text | Format::Csv | Format::Md => {
             let mut text = format!("{}: {} files made", args.folder.display(), written.made.len());
             if !written.kept.is_empty() {
                 text.push_str(&format!(", {} kept as they were", written.kept.len()));

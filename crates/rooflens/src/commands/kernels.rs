@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Subcommand, ValueHint};
+use clap::{Subcommand, ValueEnum, ValueHint};
+use rooflens_core::exit::Exit;
+use rooflens_core::kernels::{self, ProfileRequest, ProfiledKernels, ProfiledRequest, TopRequest};
 use rooflens_schema::tables::PhaseKind;
 
+use crate::args::format::Format;
 use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::kernels::{self, By, Choice, Format, Question, Wish};
+use crate::output::{self, Page};
+use crate::progress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,7 +22,7 @@ Examples:
   rooflens kernels analyze profile.ncu-rep                     what limits their launches
   rooflens kernels analyze ncu/ --timeline runs/first -o kernels/";
 
-/// Profile kernels one by one: which take the time, and what limits their launches
+/// Profile single kernels: which take the most time, and what limits their launches
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -128,7 +131,7 @@ Examples:
   rooflens kernels top report.sqlite --by range                what launched them
   rooflens kernels top summary_cuda_gpu_kern_sum.csv --format json";
 
-/// List the kernels that take the time, with the statistics of nsys stats
+/// List the kernels that take the most time, with the statistics of nsys stats
 #[derive(clap::Args)]
 #[command(after_help = TOP_EXAMPLES)]
 struct TopArgs {
@@ -142,7 +145,7 @@ struct TopArgs {
     /// Only kernels whose name this regular expression matches anywhere; several: any of them
     #[arg(long, value_name = "REGEX", conflicts_with = "by")]
     kernel: Vec<String>,
-    /// Group by
+    /// Group by kernel, or by the NVTX range that launched it and kernel
     #[arg(long, value_enum, default_value = "kernel")]
     by: By,
     /// Number of rows
@@ -162,6 +165,13 @@ struct TopArgs {
     launches: u64,
 }
 
+/// What the time of kernels is summed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum By {
+    Kernel,
+    Range,
+}
+
 fn phases() -> impl TypedValueParser<Value = PhaseKind> {
     let named = |name: String| PhaseKind::ALL.iter().copied().find(|kind| kind.as_str() == name);
     let names = PossibleValuesParser::new(PhaseKind::ALL.iter().map(|kind| kind.as_str()));
@@ -170,39 +180,88 @@ fn phases() -> impl TypedValueParser<Value = PhaseKind> {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    let stopped = match args.what {
-        What::Analyze(args) => {
-            let AnalyzeArgs { inputs, timeline, hardware, columns, output, format, limit } = args;
-            kernels::analyze(
-                &Question { inputs, timeline, hardware, output, format, limit, columns },
-                console,
-            )?
-        }
-        What::Profile(args) => {
-            let ProfileArgs { from, kernel, command, dry_run, set, launches, clock_control, .. } = args;
-            let ProfileArgs { nvtx: range, ncu, timeline, output, .. } = args;
-            let wish = Wish {
-                from,
-                kernel,
-                output,
-                dry_run,
-                set,
-                launches,
-                clock_control,
-                range,
-                ncu,
-                timeline,
-                command,
-            };
-            return kernels::profile(&wish, console);
-        }
-        What::Top(TopArgs { inputs, phase, kernel, by, k, output, format, ncu_filter, launches }) => {
-            let choice = Choice { inputs, phase, kernel, most: k, output, format, ncu_filter, launches };
-            match by {
-                By::Kernel => kernels::top(&choice, console)?,
-                By::Range => kernels::by_range(&choice, console)?,
-            }
-        }
+    match args.what {
+        What::Analyze(args) => analyze(args, console),
+        What::Profile(args) => profile(args, console),
+        What::Top(args) => match args.by {
+            By::Kernel => top(args, console),
+            By::Range => by_range(args, console),
+        },
+    }
+}
+
+fn analyze(args: AnalyzeArgs, console: &Console) -> Result<Exit, CliError> {
+    let AnalyzeArgs { inputs, timeline, hardware, columns, output, format, limit } = args;
+    let request = ProfiledRequest { inputs, timeline, hardware, output: output.clone(), columns };
+    let found = kernels::analyze(&request, &progress::observer(console, progress::READING))?;
+    show(&found, format, limit, console)?;
+    if let Some(folder) = output {
+        console.say(&format!("files: {}", folder.display()));
+    }
+    Ok(exit_of(found.stopped))
+}
+
+fn show(found: &ProfiledKernels, format: Format, limit: usize, console: &Console) -> Result<(), CliError> {
+    let (screen, whole) = (|| found.parts(limit), || found.parts(usize::MAX));
+    let (title, document) = (found.title(), found.document());
+    output::page(&Page { title: &title, limit, screen: &screen, whole: &whole, document }, format, console)
+}
+
+/// Rows of each table on the screen after a profile.
+const PROFILE_ROWS: usize = 10;
+
+fn profile(args: ProfileArgs, console: &Console) -> Result<Exit, CliError> {
+    let dry_run = args.dry_run;
+    let request = ProfileRequest {
+        from: args.from,
+        kernel: args.kernel,
+        output: args.output,
+        set: args.set,
+        launches: args.launches,
+        clock_control: args.clock_control,
+        range: args.nvtx,
+        ncu: args.ncu,
+        timeline: args.timeline,
+        command: args.command,
     };
-    Ok(exit_of(stopped))
+    let planned = kernels::profile(&request)?;
+    if dry_run {
+        output::text(&format!("{}\n{}\n", planned.summary, planned.command()))?;
+        return Ok(Exit::Fine);
+    }
+    console.say(&planned.summary);
+    let observer = progress::observer(console, progress::MEASURING);
+    let Some(found) = planned.run(&observer)? else { return Ok(Exit::Interrupted) };
+    show(&found, Format::Text, PROFILE_ROWS, console)?;
+    console.say(&format!("files: {}", request.output.display()));
+    Ok(exit_of(found.stopped))
+}
+
+fn top(args: TopArgs, console: &Console) -> Result<Exit, CliError> {
+    let TopArgs { inputs, phase, kernel, k, output, format, ncu_filter, launches, .. } = args;
+    let request = TopRequest { inputs, phase, kernel, most: k, output: output.clone() };
+    let found = kernels::top(&request, &progress::observer(console, progress::READING))?;
+    if ncu_filter {
+        output::text(&format!("{}\n", found.ncu_filter(launches)))?;
+        return Ok(exit_of(found.stopped));
+    }
+    let (parts, table) = (|| found.parts(), || found.table());
+    let whole: &dyn Fn() -> _ = if format == Format::Csv { &table } else { &parts };
+    let title = "Kernels by device time";
+    let page = Page { title, limit: k, screen: &parts, whole, document: found.document() };
+    output::page(&page, format, console)?;
+    if let Some(path) = output {
+        console.say(&format!("list: {}", path.display()));
+    }
+    Ok(exit_of(found.stopped))
+}
+
+fn by_range(args: TopArgs, console: &Console) -> Result<Exit, CliError> {
+    let TopArgs { inputs, phase, kernel, k, format, .. } = args;
+    let request = TopRequest { inputs, phase, kernel, most: k, output: None };
+    let found = kernels::by_range(&request, &progress::observer(console, progress::READING))?;
+    let (parts, document) = (|| found.parts(), found.document());
+    let page = Page { title: "Kernels by range", limit: k, screen: &parts, whole: &parts, document };
+    output::page(&page, format, console)?;
+    Ok(exit_of(found.stopped))
 }

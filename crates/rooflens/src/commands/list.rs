@@ -1,13 +1,13 @@
 //! `rooflens list`: what there is.
 
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::glossary::{self, Topic};
 use serde::Serialize;
 
-use crate::commands::AnswerFormat;
+use crate::args::format::Format;
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::glossary::{self, Topic};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -24,8 +24,8 @@ pub struct Args {
     #[arg(value_name = "WHAT", value_parser = topic_names())]
     what: Option<String>,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: AnswerFormat,
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: Format,
 }
 
 fn topic_names() -> clap::builder::PossibleValuesParser {
@@ -59,8 +59,8 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
         }
     };
     match args.format {
-        AnswerFormat::Text => output::text(&text(&items, console.screen(0).width))?,
-        AnswerFormat::Json => {
+        Format::Text | Format::Csv | Format::Md => output::text(&text(&items, console.screen(0).width))?,
+        Format::Json => {
             let list = topic.map_or("lists", |topic| topic.name).to_owned();
             let document = Listing { schema: schema("list"), list, items };
             output::json(&document, console.is_read_by_people())?;

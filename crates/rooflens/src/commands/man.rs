@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::CommandFactory;
+use rooflens_core::error::Error;
+use rooflens_core::exit::Exit;
 
 use crate::args::Cli;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -35,7 +36,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
         Some(folder) => {
             std::fs::create_dir_all(folder)
                 .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
-                .map_err(|source| CliError::Unwritable { path: folder.clone(), source })?;
+                .map_err(|source| Error::Unwritable { path: folder.clone(), source })?;
             console.say(&format!("manual: {}", folder.display()));
         }
     }

@@ -16,7 +16,7 @@ mod hardware;
 mod import;
 mod init;
 mod kernels;
-mod list;
+pub mod list;
 mod man;
 mod monitor;
 mod report;
@@ -25,12 +25,13 @@ mod trend;
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+use rooflens_core::exit::Exit;
+use rooflens_core::project;
 
+use crate::args::format::Format;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::project;
 
 /// A command with its arguments.
 #[derive(Subcommand)]
@@ -87,13 +88,6 @@ impl Command {
     }
 }
 
-/// The form of a short answer: for people or for programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum AnswerFormat {
-    Text,
-    Json,
-}
-
 /// Which project a command is about, and who reads its answer.
 #[derive(clap::Args)]
 struct ProjectArgs {
@@ -101,17 +95,17 @@ struct ProjectArgs {
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: AnswerFormat,
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: Format,
 }
 
 impl ProjectArgs {
     fn root(&self) -> Result<PathBuf, CliError> {
-        project::root(self.project.as_deref())
+        Ok(project::root(self.project.as_deref())?)
     }
 
     fn is_json(&self) -> bool {
-        self.format == AnswerFormat::Json
+        self.format == Format::Json
     }
 }
 

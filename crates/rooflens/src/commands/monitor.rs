@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use rooflens_core::cost::amount::seconds;
+use rooflens_core::exit::Exit;
 use rooflens_sample::csv::Columns;
 
-use crate::commands::AnswerFormat;
+use crate::args::format::Format;
 use crate::console::Console;
-use crate::cost::amount::seconds;
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::monitor::{self, Target, Wish};
 
 const EXAMPLES: &str = "\
@@ -43,8 +43,8 @@ pub struct Args {
     pid: Option<u32>,
 
     /// Output format; JSON is one document per line
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: AnswerFormat,
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: Format,
     /// Write every sample to this file: .csv or .parquet
     #[arg(short, long, value_name = "FILE", value_parser = target, help_heading = "Output")]
     output: Option<Target>,
@@ -68,7 +68,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         interval: args.interval,
         duration: args.duration,
         pid: args.pid,
-        json: args.format == AnswerFormat::Json,
+        json: args.format == Format::Json,
         output: args.output,
         columns: match args.columns {
             ColumnsArg::All => Columns::All,

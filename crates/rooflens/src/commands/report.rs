@@ -2,18 +2,13 @@
 
 use std::path::PathBuf;
 
-use rooflens_report::Extras;
-use rooflens_schema::{Notes, RunDir};
+use rooflens_core::exit::Exit;
+use rooflens_core::report;
 
 use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::inputs::Input;
-use crate::job;
 use crate::progress;
-use crate::run::RunDocument;
-use crate::saved;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,7 +16,7 @@ Examples:
   rooflens report runs/first -o public/      writes the report's files to another folder
   rooflens report runs/first/sweeps/20260102-030405   that of a sweep, with its figures";
 
-/// Write the report of a run directory again
+/// Rewrite the report of a run directory
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -35,39 +30,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
-    if let Some(folder) = &args.output {
-        saved::report_destination(folder)?;
-    }
-    if let Some(page) = crate::run::rewrite_sweep(&args.run, args.output.as_deref())? {
-        console.say(&format!("report: {}", page.display()));
-        return Ok(Exit::Fine);
-    }
-    // A run without a trace has no tables; what else is in its report follows from the rest.
-    let bare = RunDir::new(&args.run);
-    if !RunDir::is_run(&args.run) && args.output.is_none() && crate::run::rewrite_files(&bare)? {
-        console.say(&format!("report: {}", bare.report().display()));
-        return Ok(Exit::Fine);
-    }
-    let run = RunDir::open(&args.run).map_err(CliError::UnreadableRun)?;
-    let input = Input::Run(run.clone());
-    let mut outcome =
-        progress::follow(console, None, |watch| job::analyze(&input, &Notes::default(), None, watch))?;
-    crate::advise::complete(&input, &crate::floors::Args::default(), &mut outcome.findings)?;
-    let folder = match &args.output {
-        Some(folder) => folder.clone(),
-        None => {
-            saved::write_findings(&run, &outcome.findings)?;
-            run.report()
-        }
-    };
-    let top = crate::run::settings(&run).and_then(|settings| usize::try_from(settings.output.top).ok());
-    let document = crate::run::describe(&run, &mut outcome.findings);
-    let more = document.as_ref().map_or_else(Vec::new, RunDocument::parts);
-    let page = saved::write_report(&folder, &outcome.findings, Extras { more: &more, top })?;
-    if args.output.is_none() {
-        crate::run::rewrite(&run, document.as_ref(), &outcome.findings)?;
-        crate::run::rewrite_files(&run)?;
-    }
-    console.say(&format!("report: {}", page.display()));
-    Ok(exit_of(outcome.stopped))
+    let observer = progress::observer(console, progress::READING);
+    let written = report::rewrite(&args.run, args.output.as_deref(), &observer)?;
+    console.say(&format!("report: {}", written.page.display()));
+    Ok(exit_of(written.stopped))
 }

@@ -2,14 +2,18 @@
 
 use std::path::PathBuf;
 
-use crate::commands::AnswerFormat;
+use rooflens_collect::execute::Processes;
+use rooflens_core::error::ErrorKind;
+use rooflens_core::exit::Exit;
+use rooflens_core::project::{self, from_here};
+use rooflens_core::run::{self, Planned, RunOutcome, RunRequest};
+
+use crate::args::format::Format;
 use crate::commands::config::{Cfg, Info, shown};
 use crate::config;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::project;
-use crate::run::{self, Question};
+use crate::{output, progress, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,8 +63,8 @@ pub struct Args {
     #[arg(long, help_heading = "Output")]
     hydra: bool,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: AnswerFormat,
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: Format,
     /// Unpack the Python package that workloads need and print its folder
     #[arg(long, conflicts_with_all = ["dry_run", "multirun"], help_heading = "Output")]
     python_package: bool,
@@ -69,30 +73,88 @@ pub struct Args {
     overrides: Vec<String>,
 }
 
+/// How a shell gets the folder of the Python package.
+const PACKAGE: &str = "rooflens run --python-package";
+
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if args.python_package {
-        return run::package();
+        let folder = run::unpack_package()?;
+        output::text(&format!("{}\n", folder.display()))?;
+        return Ok(Exit::Fine);
     }
+    let is_json = args.format == Format::Json;
     if args.cfg.is_some() || args.info.is_some() || args.resolve || args.package.is_some() {
         let question = config::Question {
             folder: args.config_dir.unwrap_or_else(project::configs),
             name: args.config_name,
             overrides: args.overrides,
             multirun: args.multirun,
-            json: args.format == AnswerFormat::Json,
+            json: is_json,
             for_run: true,
         };
         let shown = shown(args.cfg.unwrap_or(Cfg::Job), args.package, args.resolve, args.info);
         return config::show(&question, &shown, console).map(|()| Exit::Fine);
     }
-    let question = Question {
+    let request = RunRequest {
         config_dir: args.config_dir,
         config_name: args.config_name,
         overrides: args.overrides,
         multirun: args.multirun,
         with_hydra: args.hydra,
-        json: args.format == AnswerFormat::Json,
     };
-    if args.dry_run { run::dry_run(&question, console) } else { run::run(&question, console) }
+    if args.dry_run { dry_run(&request, is_json, console) } else { execute(&request, is_json, console) }
+}
+
+/// Prints what would be done. Nothing is written.
+fn dry_run(request: &RunRequest, is_json: bool, console: &Console) -> Result<Exit, CliError> {
+    for job in &run::plan(request, &progress::observer(console, progress::MEASURING))?.jobs {
+        match is_json {
+            true => output::text(&job.plan.to_json())?,
+            false => output::text(&job.plan.to_shell(&job.places, PACKAGE))?,
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// Runs every job, up to the one at which the user stops.
+fn execute(request: &RunRequest, is_json: bool, console: &Console) -> Result<Exit, CliError> {
+    let observer = progress::observer(console, progress::MEASURING);
+    let planned = run::reserve(request, &observer)?;
+    let mut done: Vec<RunOutcome> = Vec::new();
+    for job in planned.jobs.iter().take_while(|_| !observer.is_stopped()) {
+        let one = planned.execute(job, &Processes::default(), &observer)?;
+        if planned.is_sweep {
+            console.say(&show::run::line(&one));
+        }
+        done.push(one);
+    }
+    show_all(&planned, &done, is_json, console)?;
+    if observer.is_stopped() {
+        return Ok(Exit::Interrupted);
+    }
+    // The first failure counts.
+    Ok(done.iter().find_map(RunOutcome::fault).map_or(Exit::Fine, |kind: ErrorKind| kind.into()))
+}
+
+fn show_all(
+    planned: &Planned,
+    done: &[RunOutcome],
+    is_json: bool,
+    console: &Console,
+) -> Result<(), CliError> {
+    let swept = planned.finish(done)?;
+    if let Some(page) = swept.as_ref().and_then(|(_, page)| page.as_ref()) {
+        console.say(&format!("report: {}", from_here(page).display()));
+    }
+    if is_json {
+        return match (done, &swept) {
+            ([one], None) => output::json(&one.document, console.is_read_by_people()),
+            (_, swept) => output::json(&swept.as_ref().map(|(sweep, _)| sweep), console.is_read_by_people()),
+        };
+    }
+    match done {
+        [one] if !planned.is_sweep => output::text(&show::run::screen(one, &console.screen(5))),
+        all => output::text(&show::run::table(all)),
+    }
 }

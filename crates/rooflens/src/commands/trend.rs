@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use clap::ValueHint;
-use rooflens_analyze::trend::Options;
+use rooflens_compare::trend::Options;
+use rooflens_core::exit::Exit;
+use rooflens_core::trend::{TrendRequest, trend};
+use rooflens_report::cost::terminal;
 
-use super::AnswerFormat;
+use crate::args::format::Format;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::trend::{self, Question};
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,8 +44,8 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
     min_change: f64,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: AnswerFormat,
+    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: Format,
 }
 
 fn window(text: &str) -> Result<usize, String> {
@@ -55,7 +57,15 @@ fn window(text: &str) -> Result<usize, String> {
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let options = Options { window: args.window, max_p: args.max_p, min_change: args.min_change / 100.0 };
-    let question = Question { runs: args.runs, csv: args.csv, key: args.key, options, format: args.format };
-    trend::trend(&question, console)?;
+    let found = trend(&TrendRequest { runs: args.runs, csv: args.csv, key: args.key, options })?;
+    if args.format == Format::Json {
+        output::json(&found, console.is_read_by_people())?;
+        return Ok(Exit::Fine);
+    }
+    output::text(&terminal(&found.parts(), &console.screen(found.change_points.len())))?;
+    let (missing, values) = (found.missing.len(), found.values.len());
+    if missing > 0 {
+        console.warn(&format!("{missing} of {} have no value of {}", missing + values, found.key));
+    }
     Ok(Exit::Fine)
 }

@@ -2,11 +2,12 @@
 
 use rooflens_compose::value::{Int, Node, Value};
 use rooflens_compose::{ComposeError, Composition, Job, View};
+use rooflens_core::config::origins;
+use rooflens_core::document::{SchemaTag, schema};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use super::{Shown, origins};
-use crate::document::{SchemaTag, schema};
+use super::Shown;
 
 /// A composition as a document.
 #[derive(Serialize)]

@@ -3,16 +3,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rooflens_core::config::old_names::{place, primary, read, told};
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::error::Error;
+use rooflens_core::project::from_here;
+use rooflens_core::text::counted;
 use rooflens_project::migrate::{Migrated, Renamed, Tree, migrate as in_todays_words};
 use serde::Serialize;
 
-use super::old_names::{place, primary, read, told};
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
 use crate::output;
-use crate::project::from_here;
-use crate::table::counted;
 
 /// A tree to migrate.
 pub struct Migration {
@@ -44,7 +45,7 @@ struct Document<'a> {
 /// Writes a tree anew, or shows what would be written.
 pub fn migrate(asked: &Migration, console: &Console) -> Result<(), CliError> {
     if !asked.folder.is_dir() {
-        return Err(CliError::NoConfigFolder { path: asked.folder.clone() });
+        return Err(Error::NoConfigFolder { path: asked.folder.clone() }.into());
     }
     let tree = read(&asked.folder)?;
     let made = in_todays_words(&tree, &primary(&asked.name));
@@ -97,7 +98,7 @@ fn write(folder: &Path, files: &Tree, paths: &[&String]) -> Result<(), CliError>
         let (file, text) = (folder.join(path), files.get(*path).map_or("", String::as_str));
         let parent = file.parent().unwrap_or(folder);
         let written = fs::create_dir_all(parent).and_then(|()| fs::write(&file, text));
-        written.map_err(|source| CliError::Unwritable { path: file, source })?;
+        written.map_err(|source| Error::Unwritable { path: file, source })?;
     }
     Ok(())
 }

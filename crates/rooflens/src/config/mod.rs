@@ -1,23 +1,21 @@
 //! `rooflens config`, from what was typed to what is shown.
 
-pub mod folders;
-pub mod host;
 mod json;
 pub mod migrate;
-pub mod old_names;
-mod origins;
-pub mod told;
 
 use std::path::PathBuf;
 
-use rooflens_compose::{Composer, Composition, Launch, Mode, Request, View};
+use rooflens_compose::{Composer, Composition, Launch, Mode, Multirun, Request, View};
+use rooflens_core::config::folders::{self, Prepared};
+use rooflens_core::config::{host, old_names, origins};
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::error::Error;
+use rooflens_core::observer::SharedObserver;
 use serde::Serialize;
 
-use self::folders::Prepared;
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::output;
+use crate::{output, progress};
 
 /// A config, and who reads the answer.
 pub struct Question {
@@ -37,12 +35,12 @@ pub struct Question {
 
 impl Question {
     /// The composer, and what to ask it.
-    fn asked(&self, console: &Console) -> Result<(Composer, Request), CliError> {
+    fn asked(&self, observer: &SharedObserver) -> Result<(Composer, Request), CliError> {
         if !self.folder.is_dir() {
-            return Err(CliError::NoConfigFolder { path: self.folder.clone() });
+            return Err(Error::NoConfigFolder { path: self.folder.clone() }.into());
         }
         let today = match self.for_run {
-            true => old_names::today(&self.folder, &self.name, &self.overrides, console)?,
+            true => old_names::today(&self.folder, &self.name, &self.overrides, observer)?,
             false => old_names::as_written(&self.folder, &self.overrides),
         };
         let mode = if self.multirun { Mode::Multirun } else { Mode::Run };
@@ -99,14 +97,17 @@ struct Written {
 
 /// Shows a composed config, or those of a sweep's jobs.
 pub fn show(question: &Question, shown: &Shown, console: &Console) -> Result<(), CliError> {
-    let (composer, request) = question.asked(console)?;
+    let observer = progress::observer(console, progress::READING);
+    let (composer, request) = question.asked(&observer)?;
     if question.multirun {
-        return show_sweep(&composer, &request, question, shown, console);
+        let multirun = composer.multirun(&request).map_err(Error::Compose)?;
+        old_names::warn(&multirun.master, &observer);
+        return show_sweep(&composer, &multirun, question, shown, console);
     }
-    let composition = composer.compose(&request).map_err(CliError::Compose)?;
-    warn(&composition, console);
+    let composition = composer.compose(&request).map_err(Error::Compose)?;
+    old_names::warn(&composition, &observer);
     if question.json {
-        let document = json::document(&composition, shown).map_err(CliError::Compose)?;
+        let document = json::document(&composition, shown).map_err(Error::Compose)?;
         return output::json(&document, console.is_read_by_people());
     }
     output::text(&text(&composition, shown)?)
@@ -114,18 +115,16 @@ pub fn show(question: &Question, shown: &Shown, console: &Console) -> Result<(),
 
 fn show_sweep(
     composer: &Composer,
-    request: &Request,
+    multirun: &Multirun,
     question: &Question,
     shown: &Shown,
     console: &Console,
 ) -> Result<(), CliError> {
-    let multirun = composer.multirun(request).map_err(CliError::Compose)?;
-    warn(&multirun.master, console);
     let mut jobs = Vec::new();
     for job in multirun.batches.iter().flatten() {
-        let composition = composer.job(&multirun, job).map_err(CliError::Compose)?;
+        let composition = composer.job(multirun, job).map_err(Error::Compose)?;
         if question.json {
-            jobs.push(json::job(job, &composition, shown).map_err(CliError::Compose)?);
+            jobs.push(json::job(job, &composition, shown).map_err(Error::Compose)?);
         } else {
             let head = format!("# job {}: {}\n", job.number, job.overrides.join(" "));
             output::text(&(head + &text(&composition, shown)?))?;
@@ -136,13 +135,14 @@ fn show_sweep(
 
 /// Makes the folder of every job, with the files that say how it was composed.
 pub fn write(question: &Question, with_hydra: bool, console: &Console) -> Result<(), CliError> {
-    let (composer, request) = question.asked(console)?;
-    let launch = composer.launch(&request).map_err(CliError::Compose)?;
+    let observer = progress::observer(console, progress::READING);
+    let (composer, request) = question.asked(&observer)?;
+    let launch = composer.launch(&request).map_err(Error::Compose)?;
     let first = match &launch {
         Launch::Run(composition) => composition,
         Launch::Sweep(multirun) => &multirun.master,
     };
-    warn(first, console);
+    old_names::warn(first, &observer);
     let jobs = folders::prepare(&composer, launch, with_hydra)?;
     if question.json {
         let written = Written { schema: schema("config-written"), jobs };
@@ -152,21 +152,14 @@ pub fn write(question: &Question, with_hydra: bool, console: &Console) -> Result
     output::text(&lines.collect::<String>())
 }
 
-/// Says what was odd about a config.
-pub fn warn(composition: &Composition, console: &Console) {
-    for warning in &composition.warnings {
-        console.say(&format!("warning: {warning}"));
-    }
-}
-
 fn text(composition: &Composition, shown: &Shown) -> Result<String, CliError> {
     let text = match shown {
         Shown::Config { view, package, resolve } => {
-            composition.show(*view, package.as_deref(), *resolve).map_err(CliError::Compose)?
+            composition.show(*view, package.as_deref(), *resolve).map_err(Error::Compose)?
         }
         Shown::Origins { view, resolve: false } => origins::text(&composition.view(*view)),
         Shown::Origins { view, resolve: true } => {
-            origins::text(&composition.resolved_view(*view).map_err(CliError::Compose)?)
+            origins::text(&composition.resolved_view(*view).map_err(Error::Compose)?)
         }
         Shown::Defaults => composition.defaults_text(),
         Shown::DefaultsTree => composition.defaults_tree_text(),
@@ -185,7 +178,7 @@ fn text(composition: &Composition, shown: &Shown) -> Result<String, CliError> {
 
 /// Lists the groups and their options.
 pub fn groups(question: &Question, console: &Console) -> Result<(), CliError> {
-    let (composer, _) = question.asked(console)?;
+    let (composer, _) = question.asked(&progress::observer(console, progress::READING))?;
     let own = |name: &str| name != "hydra" && !name.starts_with("hydra/");
     let groups: Vec<Group> = composer
         .search_path()

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text::counted;
 use rooflens_project::externals::{AddRequest, Added, Externals, LeftOut, Source, Synced};
 use serde::Serialize;
 
 use super::sync::outcome;
 use super::{pinned, steps};
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::table::counted;
 use crate::{output, progress};
 
 #[derive(Serialize)]

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
 use rooflens_project::externals::{Externals, HookAction};
 use serde::Serialize;
 
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::output;
 
 #[derive(Serialize)]

@@ -9,12 +9,11 @@ pub mod update;
 
 use std::path::{Path, PathBuf};
 
-use rooflens_project::externals::{Externals, ExternalsError, FaultClass, ObjectId, Revision, Step};
+use rooflens_project::externals::{Externals, ObjectId, Revision, Step};
 use rooflens_project::hub_cache;
 
 use crate::assets::environment;
 use crate::error::CliError;
-use crate::exit::Exit;
 
 /// The lock, from the project's root.
 const LOCK: &str = "third_party/externals.lock";
@@ -25,15 +24,6 @@ pub fn open(root: &Path) -> Result<Externals, CliError> {
     let caches: Vec<PathBuf> = hub_cache::folders(&environment(), &project, None);
     let externals = Externals::open(root).map_err(CliError::Externals)?;
     Ok(externals.with_hub_caches(caches))
-}
-
-/// The exit code of an error.
-pub fn exit_of(error: &ExternalsError) -> Exit {
-    match error.class() {
-        FaultClass::Usage => Exit::Usage,
-        FaultClass::Environment => Exit::Environment,
-        FaultClass::Data => Exit::Data,
-    }
 }
 
 /// What was asked for, and which commit that is.

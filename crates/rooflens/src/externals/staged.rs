@@ -1,14 +1,15 @@
 //! `rooflens externals status --staged`: what a commit would change of sources that are not ours. The
 //! pre-commit hook runs this.
 
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text;
 use rooflens_project::externals::{Externals, StagedEdit, StagedReason};
 use serde::Serialize;
 
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::{output, table};
+use crate::output;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -25,12 +26,12 @@ pub fn answer(externals: &Externals, json: bool, console: &Console) -> Result<Ex
     } else {
         let rows: Vec<[String; 2]> =
             report.edits.iter().map(|edit| [edit.path.clone(), why(edit.reason).to_owned()]).collect();
-        output::text(&table::aligned(&rows))?;
+        output::text(&text::aligned(&rows))?;
     }
     if report.edits.is_empty() {
         return Ok(Exit::Fine);
     }
-    let paths = table::counted(report.edits.len(), "path");
+    let paths = text::counted(report.edits.len(), "path");
     let fact = format!("{paths} staged that the lock does not explain: reference sources are not edited");
     console.failure(
         &fact,

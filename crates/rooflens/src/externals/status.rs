@@ -1,14 +1,15 @@
 //! `rooflens externals status`: how each source stands against the lock.
 
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text;
 use rooflens_project::externals::{Condition, Externals, Kind, SourceStatus, StatusReport};
 use serde::Serialize;
 
 use super::{LOCK, pinned};
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::{output, table};
+use crate::output;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -47,7 +48,7 @@ fn text(report: &StatusReport) -> String {
         ]
     };
     let rows: Vec<[String; 5]> = std::iter::once(head).chain(report.sources.iter().map(row)).collect();
-    table::aligned(&rows)
+    text::aligned(&rows)
 }
 
 fn advise(report: &StatusReport, console: &Console) {

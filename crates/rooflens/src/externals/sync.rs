@@ -1,14 +1,15 @@
 //! `rooflens externals sync`: makes the sources equal to the lock.
 
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text;
 use rooflens_project::externals::{Externals, Outcome, SyncReport, SyncRequest, Synced};
 use serde::Serialize;
 
-use super::{LOCK, exit_of, steps};
+use super::{LOCK, steps};
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::{output, progress, table};
+use crate::error::{CliError, exit_of_externals};
+use crate::{output, progress};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -44,7 +45,7 @@ pub fn answer(
     if report.dry_run {
         console.say("nothing was done");
     }
-    Ok(report.sources.iter().find_map(|source| source.error.as_ref()).map_or(Exit::Fine, exit_of))
+    Ok(report.sources.iter().find_map(|source| source.error.as_ref()).map_or(Exit::Fine, exit_of_externals))
 }
 
 fn text(report: &SyncReport) -> String {
@@ -57,7 +58,7 @@ fn text(report: &SyncReport) -> String {
     };
     let rows: Vec<[String; 4]> = report.sources.iter().map(row).collect();
     let below = |source: &Synced| if report.dry_run { steps(&source.steps) } else { String::new() };
-    let lines = table::aligned(&rows);
+    let lines = text::aligned(&rows);
     let lines = lines.lines().zip(&report.sources);
     lines.map(|(line, source)| format!("{line}\n{}", below(source))).collect()
 }

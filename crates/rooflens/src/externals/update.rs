@@ -1,14 +1,15 @@
 //! `rooflens externals update`: shows what is newer, asks, and pins it.
 
+use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::exit::Exit;
+use rooflens_core::text;
 use rooflens_project::externals::{Externals, ObjectId, UpdateRow, UpdateState};
 use serde::Serialize;
 
-use super::{LOCK, exit_of};
+use super::LOCK;
 use crate::console::Console;
-use crate::document::{SchemaTag, schema};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::{output, progress, table};
+use crate::error::{CliError, exit_of_externals};
+use crate::{output, progress};
 
 /// What is asked for.
 pub struct Question {
@@ -41,7 +42,7 @@ pub fn answer(externals: &Externals, question: &Question, console: &Console) -> 
             if !console.can_ask() {
                 return Err(CliError::NeedsYes { changes: behind });
             }
-            let ask = format!("Update {}?", table::counted(behind, "source"));
+            let ask = format!("Update {}?", text::counted(behind, "source"));
             if !console.agrees(&text(&rows), &ask) {
                 console.say("nothing was changed");
                 return Ok(Exit::Gate);
@@ -68,7 +69,7 @@ pub fn answer(externals: &Externals, question: &Question, console: &Console) -> 
     } else if changes > 0 && externals.is_in_repository() {
         console.say("next: git add third_party && git commit");
     }
-    Ok(rows.iter().find_map(|row| row.error.as_ref()).map_or(Exit::Fine, exit_of))
+    Ok(rows.iter().find_map(|row| row.error.as_ref()).map_or(Exit::Fine, exit_of_externals))
 }
 
 fn count(rows: &[UpdateRow], state: UpdateState) -> usize {
@@ -92,7 +93,7 @@ fn text(rows: &[UpdateRow]) -> String {
         [row.name.to_string(), row.kind.to_string(), follows, state(row.state).to_owned(), commit]
     };
     let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows.iter().map(row)).collect();
-    table::aligned(&rows)
+    text::aligned(&rows)
 }
 
 fn short(commit: &ObjectId) -> &str {

@@ -1,5 +1,6 @@
 //! Samples as JSON.
 
+use rooflens_core::document::{SchemaTag, schema};
 use rooflens_sample::clock::Anchor;
 use rooflens_sample::field::{self, Row};
 use rooflens_sample::latest::{Known, Latest};
@@ -9,8 +10,6 @@ use rooflens_schema::Note;
 use rooflens_schema::tables::CounterRow;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-
-use crate::document::{SchemaTag, schema};
 
 /// How a source stands.
 #[derive(Debug, Serialize)]

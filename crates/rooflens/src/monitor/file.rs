@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use rooflens_core::error::Error;
 use rooflens_sample::csv::{Columns, CsvWriter};
 use rooflens_schema::parquet_io::PartWriter;
 use rooflens_schema::tables::Counters;
@@ -35,7 +36,7 @@ impl SampleFile {
             }
             Target::Parquet(path) => {
                 let part = path.with_extension("parquet.part");
-                let writer = PartWriter::create(&part).map_err(CliError::UnwritableTables)?;
+                let writer = PartWriter::create(&part).map_err(Error::UnwritableTables)?;
                 (path, Form::Parquet { writer: Box::new(writer), part })
             }
         };
@@ -46,7 +47,7 @@ impl SampleFile {
         self.rows += match &mut self.form {
             Form::Csv(csv) => csv.write(rows).map_err(|source| unwritable(&self.path, source))?,
             Form::Parquet { writer, .. } => {
-                writer.write(rows).map_err(CliError::UnwritableTables)?;
+                writer.write(rows).map_err(Error::UnwritableTables)?;
                 rows.len()
             }
         };
@@ -56,7 +57,7 @@ impl SampleFile {
     /// Completes it. Tells its name and how many rows it has.
     pub fn close(self) -> Result<(PathBuf, usize), CliError> {
         if let Form::Parquet { writer, part } = self.form {
-            writer.close().map_err(CliError::UnwritableTables)?;
+            writer.close().map_err(Error::UnwritableTables)?;
             std::fs::rename(part, &self.path).map_err(|source| unwritable(&self.path, source))?;
         }
         Ok((self.path, self.rows))
@@ -64,5 +65,5 @@ impl SampleFile {
 }
 
 fn unwritable(path: &Path, source: std::io::Error) -> CliError {
-    CliError::Unwritable { path: path.to_owned(), source }
+    Error::Unwritable { path: path.to_owned(), source }.into()
 }

@@ -1,11 +1,11 @@
 //! A line a sample, where nobody looks at a screen.
 
+use rooflens_core::document::schema;
 use rooflens_schema::tables::{CounterRow, CounterSource, Counters};
 use serde::Serialize;
 
 use super::document::{Head, Sample, SourceState};
 use super::screen::{bytes, numbers};
-use crate::document::schema;
 use crate::error::CliError;
 use crate::output;
 

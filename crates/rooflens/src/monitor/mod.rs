@@ -7,10 +7,14 @@ mod screen;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use document::{Document, SourceState};
+use file::SampleFile;
+use lines::Lines;
+use rooflens_core::environment;
+use rooflens_core::exit::Exit;
 use rooflens_sample::csv::Columns;
 use rooflens_sample::latest::Latest;
 use rooflens_sample::prometheus::Server;
@@ -18,17 +22,13 @@ use rooflens_sample::source::{Moment, Timeline};
 use rooflens_sample::{Opened, Outcome, Sampler, Settings, Source, Watched, open};
 use rooflens_schema::Notes;
 use rooflens_schema::tables::Counters;
+use screen::Screen;
 
 use crate::commands::exit_of;
 use crate::console::Console;
-use crate::environment;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::{interrupt, output};
-use document::{Document, SourceState};
-use file::SampleFile;
-use lines::Lines;
-use screen::Screen;
+use crate::interrupt::Presses;
+use crate::output;
 
 /// What the user wants.
 pub struct Wish {
@@ -163,10 +163,10 @@ pub fn watch(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
         beats: wish.duration.map(|duration| beats(duration, wish.interval)),
     };
     let mut sinks = Sinks { latest, file, view };
-    let stop = interrupt::watch(console, "the last samples are written");
+    let presses = Presses::watch(console, "the last samples are written");
     let sampler = Sampler::start(settings, sources).map_err(|source| CliError::Sampler { source })?;
     let mut is_read = true;
-    while is_read && !stop.load(Ordering::SeqCst) && !sampler.is_done() {
+    while is_read && presses.count() == 0 && !sampler.is_done() {
         if let Some(rows) = sampler.next(HELD_BACK) {
             is_read = sinks.take(&rows)?;
             sampler.give_back(rows);
@@ -176,7 +176,7 @@ pub fn watch(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
     sinks.take(&outcome.rows)?;
     finish(sinks, &outcome, console)?;
     // Without a duration, Ctrl-C is how it ends.
-    Ok(exit_of(wish.duration.is_some() && stop.load(Ordering::SeqCst)))
+    Ok(exit_of(wish.duration.is_some() && presses.count() > 0))
 }
 
 fn view(wish: &Wish, console: &Console, states: Vec<SourceState>) -> Result<View, CliError> {

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use rooflens_core::text::printable;
 use rooflens_report::TerminalOptions;
 use rooflens_report::text::wrap;
 use rooflens_sample::latest::{Known, Latest};
@@ -13,7 +14,6 @@ use rooflens_sample::throttle;
 use super::document::SourceState;
 use crate::error::CliError;
 use crate::output;
-use crate::table::printable;
 
 /// Width of a bar.
 const BAR: usize = 20;

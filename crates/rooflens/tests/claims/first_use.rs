@@ -165,7 +165,7 @@ fn newcomer_20_explain_knows_every_word_on_the_screen() {
     }
     let unknown: Vec<&String> =
         words.iter().filter(|word| run(&["explain", word.as_str()]).code != 0).collect();
-    assert!(unknown.is_empty(), "add these to crates/rooflens/src/glossary/terms.rs: {unknown:?}");
+    assert!(unknown.is_empty(), "add these to crates/rooflens-core/src/glossary/terms.rs: {unknown:?}");
     // Words need no quotes.
     assert!(text(&["explain", "launch", "bound"]).contains("slower than the device runs them"));
 }
@@ -180,7 +180,9 @@ fn help_is_written_in_the_words_of_the_field() {
     let commands = text(&["--help"]);
     let names = commands.lines().skip_while(|line| *line != "Commands:").skip(1);
     // What does not fit its line goes on in the next, further to the right.
-    let names = names.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names = names
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let names = names.filter_map(|line| line.split_whitespace().next());
     for name in names.filter(|name| *name != "help") {
         let help = text(&[name, "--help"]);

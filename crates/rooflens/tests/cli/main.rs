@@ -35,6 +35,7 @@ mod run_boxes;
 mod run_csv;
 mod run_files;
 mod run_sweeps;
+mod run_together;
 mod runs;
 mod sampled;
 mod subset;

@@ -74,6 +74,7 @@ def pick_activities(spec: Spec, loaded: Loaded) -> List[Any]:
 def write(session: Any, spec: Spec, events: Events, with_flops: bool) -> None:
     stage, events.stage = events.stage, "writing the trace"
     trace = spec.output / "trace.json.gz"
+    events.emit("working", what="exporting the trace")
     session.export_chrome_trace(str(trace))
     events.file(trace, "kineto")
     if with_flops:
@@ -83,6 +84,7 @@ def write(session: Any, spec: Spec, events: Events, with_flops: bool) -> None:
 
 
 def write_flops(session: Any, spec: Spec, events: Events) -> None:
+    events.emit("working", what="counting FLOPs by operator")
     try:
         rows = flops_by_phase(session)
     except UnicodeDecodeError as error:

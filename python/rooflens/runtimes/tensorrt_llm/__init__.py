@@ -105,6 +105,7 @@ class Workload(engines.EngineWorkload):
                 yield
         finally:
             path = self.spec.output / "trace.json.gz"
+            self.events.emit("working", what="exporting the trace")
             session.export_chrome_trace(str(path))
             self.events.file(path, "kineto")
 

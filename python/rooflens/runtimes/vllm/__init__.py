@@ -44,6 +44,7 @@ class Workload(engines.EngineWorkload):
         try:
             yield
         finally:
+            self.events.emit("working", what="exporting the trace")
             self.engine.stop_profile()
             for path in sorted((self.spec.output / engine.TRACES).rglob("*.json*")):
                 self.events.file(path, "kineto")

@@ -1,0 +1,32 @@
+//! What changed between two runs, and is it more than chance?
+//!
+//! [`ratio()`] compares two samples, [`adjusted`] corrects for many questions at once, and [`timelines`] compares
+//! what two runs did step by step: wall time, busy time by class and operator, idle time by cause, and kernel by
+//! kernel, where a kernel that another replaced within the same operator or module is one line with it.
+
+mod account;
+mod blocks;
+#[cfg(test)]
+mod calibration;
+mod false_discovery;
+pub mod headline;
+mod lines;
+mod matching;
+mod pair;
+mod random;
+mod rank_sum;
+mod ratio;
+#[cfg(test)]
+mod tests;
+mod timeline;
+pub mod trend;
+
+pub use account::{Account, AccountRow, Entry};
+pub use false_discovery::adjusted;
+pub use lines::{
+    How, LEAST_CHANGE, LEVEL, Line, PhaseChange, PlaceChange, TimelineChange, all_places, places, timelines,
+};
+pub use pair::{Check, CheckVerdict, Difference, Headline, Pair, judge};
+pub use rank_sum::rank_sum;
+pub use ratio::{FEWEST, Ratio, percentile, ratio, ratio_of};
+pub use timeline::{Item, Step, Timeline};

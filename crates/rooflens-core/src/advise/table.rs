@@ -1,0 +1,34 @@
+//! Advice from a table of kernels, as `nsys stats` prints it.
+
+use std::path::Path;
+
+use rooflens_analyze::ledger::summary::{ASSUMED, Known, of_summary};
+
+use super::{AdviceRequest, refresh};
+use crate::analysis::Analysis;
+use crate::error::Error;
+use crate::kernels::read_timeline;
+use crate::observer::SharedObserver;
+
+/// What a table tells, and what that rests on.
+pub fn analyze(
+    path: &Path,
+    request: &AdviceRequest,
+    assumed: &mut Vec<String>,
+    observer: &SharedObserver,
+) -> Result<Analysis, Error> {
+    let (Some(wall_ns), Some(steps)) = (request.wall_ns, request.steps) else {
+        return Err(Error::NoWallTime { path: path.to_owned() });
+    };
+    let read = read_timeline(&[path.to_owned()], None, observer)?;
+    let batch = request.model.batch.unwrap_or(1);
+    assumed.push(ASSUMED.to_owned());
+    if request.model.batch.is_none() {
+        assumed.push("a step is taken to have one sequence: --batch tells another number".to_owned());
+    }
+    let known = Known { wall_ns, steps, batch: i64::try_from(batch).ok(), kv_tokens: None };
+    let mut findings = of_summary(&read.kernels, &known).map_err(|reason| Error::WrongWallTime { reason })?;
+    let model = request.model.join(&mut findings)?;
+    refresh(&mut findings, None, model.as_ref());
+    Ok(Analysis { findings, model, stopped: false })
+}

@@ -1,0 +1,35 @@
+//! From an input to its whole answer: nothing is added to it afterwards.
+
+use rooflens_analyze::Findings;
+use rooflens_schema::{Notes, RunDir};
+
+use crate::advise;
+use crate::error::Error;
+use crate::input::Input;
+use crate::job;
+use crate::model::{ModelContext, ModelRequest};
+use crate::observer::SharedObserver;
+
+/// What is known of an input.
+pub struct Analysis {
+    /// Every finding, with its lower bounds and advice.
+    pub findings: Findings,
+    /// The model and the steps that the lower bounds are of, where a model is known.
+    pub model: Option<ModelContext>,
+    /// Whether the observer ended it early: the findings are those of what was read until then.
+    pub stopped: bool,
+}
+
+/// Reads an input and answers every question about it; writes its tables to `tables`, if given.
+pub fn analyze(
+    input: &Input,
+    notes: &Notes,
+    model: &ModelRequest,
+    tables: Option<&RunDir>,
+    observer: &SharedObserver,
+) -> Result<Analysis, Error> {
+    model.check_device()?;
+    let job::Outcome { mut findings, stopped } = job::analyze(input, notes, tables, observer)?;
+    let model = advise::complete(input, model, &mut findings)?;
+    Ok(Analysis { findings, model, stopped })
+}

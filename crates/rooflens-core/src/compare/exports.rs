@@ -1,0 +1,67 @@
+//! Numbers of a run for services that follow them over time.
+
+use std::path::Path;
+
+use rooflens_compare::headline::{self, Metric};
+use serde_json::{Map, Value as Json, json};
+
+use super::side::Side;
+use crate::error::{CompareError, Error};
+use crate::saved;
+
+/// A form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Export {
+    /// `customSmallerIsBetter` of github-action-benchmark.
+    GithubActionBenchmark,
+    /// Bencher Metric Format.
+    Bencher,
+}
+
+impl Export {
+    /// By its name.
+    pub fn named(name: &str) -> Result<Self, CompareError> {
+        match name {
+            "github-action-benchmark" => Ok(Export::GithubActionBenchmark),
+            "bencher" => Ok(Export::Bencher),
+            _ => Err(CompareError::Export { name: name.to_owned() }),
+        }
+    }
+
+    /// Writes the numbers of a side.
+    pub fn write(self, side: &Side, path: &Path) -> Result<(), Error> {
+        saved::write_json(path.to_owned(), &self.document(side))
+    }
+
+    fn document(self, side: &Side) -> Json {
+        let metrics = headline::ALL.iter().filter_map(|metric| {
+            let sample = side.samples.get(metric.key)?;
+            let mut rounds = sample.rounds();
+            rounds.sort_by(f64::total_cmp);
+            let value = sample.value();
+            let at = |share| {
+                if rounds.is_empty() { value } else { rooflens_compare::percentile(&rounds, share) }
+            };
+            // A value over all requests may lie outside of what most rounds have.
+            Some((metric, value, at(0.25).min(value), at(0.75).max(value)))
+        });
+        match self {
+            Export::GithubActionBenchmark => metrics
+                // There less is better, so rates have no place.
+                .filter(|(metric, ..)| !metric.more_is_better)
+                .map(|(metric, value, low, high)| {
+                    let name = metric.name();
+                    json!({"name": name, "unit": "ns", "value": value, "range": format!("{low:.0}..{high:.0}")})
+                })
+                .collect(),
+            Export::Bencher => {
+                let one = |(metric, value, low, high): (&Metric, f64, f64, f64)| {
+                    let measure = if metric.more_is_better { "throughput" } else { "latency" };
+                    let name = metric.name().to_owned();
+                    (name, json!({measure: {"value": value, "lower_value": low, "upper_value": high}}))
+                };
+                Json::Object(metrics.map(one).collect::<Map<String, Json>>())
+            }
+        }
+    }
+}

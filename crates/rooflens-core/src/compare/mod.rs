@@ -1,0 +1,183 @@
+//! What changed between runs: is it more than chance, and where does it come from?
+
+mod checks;
+mod config;
+mod exports;
+mod facts;
+mod gates;
+mod side;
+
+pub use self::side::sample;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rooflens_compare::headline;
+use rooflens_compare::{CheckVerdict, Headline, Pair, all_places, judge, places};
+use rooflens_report::Part;
+use rooflens_report::compare::parts;
+use serde::Serialize;
+
+pub use self::exports::Export;
+pub use self::gates::Gate;
+pub use self::side::Side;
+use crate::document::{SchemaTag, schema};
+use crate::error::CompareError;
+use crate::error::Error;
+use crate::observer::SharedObserver;
+
+/// A comparison of runs or traces with a baseline.
+pub struct Comparison {
+    /// The baseline, then what was compared with it.
+    pub sides: Vec<Side>,
+    /// Each of the others beside the baseline.
+    pub pairs: Vec<Pair>,
+    /// What became of each gate in each pair.
+    pub gates: Vec<GateResult>,
+}
+
+/// The JSON document.
+#[derive(Serialize)]
+pub struct ComparisonDocument<'a> {
+    schema: SchemaTag,
+    pairs: &'a [Pair],
+    gates: &'a [GateResult],
+    not_computed: BTreeMap<&'static str, String>,
+}
+
+/// What became of a gate.
+#[derive(Debug, Clone, Serialize)]
+pub struct GateResult {
+    /// The gate, as it was given.
+    pub gate: String,
+    /// What was compared with the baseline.
+    pub b: String,
+    /// Whether it failed.
+    pub failed: bool,
+    /// Whether a change of this size could have been detected; null for a gate that is no change.
+    pub could_tell: Option<bool>,
+}
+
+impl Comparison {
+    /// For programs.
+    pub fn document(&self) -> ComparisonDocument<'_> {
+        let mut not_computed = BTreeMap::new();
+        if self.sides.iter().any(|side| side.samples.is_empty()) {
+            let why = "a side has no measured rounds: it is a trace, or a run without the step `measure`";
+            not_computed.insert("headline", why.to_owned());
+        }
+        ComparisonDocument {
+            schema: schema("comparison"),
+            pairs: &self.pairs,
+            gates: &self.gates,
+            not_computed,
+        }
+    }
+
+    /// For people, with at most so many rows in each table.
+    pub fn parts(&self, limit: usize) -> Vec<Part> {
+        parts(&self.pairs, limit)
+    }
+
+    /// Whether any gate failed.
+    pub fn is_failed(&self) -> bool {
+        self.gates.iter().any(|result| result.failed)
+    }
+
+    /// Why a gate may have failed although nothing got worse: the two are not like for like.
+    pub fn is_unlike(&self, result: &GateResult) -> bool {
+        self.pairs.iter().any(|pair| pair.b == result.b && !(pair.is_valid && pair.is_like_for_like))
+    }
+}
+
+/// Reads what is compared: the baseline first.
+pub fn read(paths: &[PathBuf], observer: &SharedObserver) -> Result<Vec<Side>, Error> {
+    if paths.len() < 2 {
+        return Err(CompareError::OneInput.into());
+    }
+    paths.iter().map(|path| side::read(path, observer)).collect()
+}
+
+/// Compares each of the others with the first.
+pub fn compare(sides: Vec<Side>, gates: &[Gate]) -> Result<Comparison, Error> {
+    let [base, others @ ..] = sides.as_slice() else { return Err(CompareError::OneInput.into()) };
+    let pairs: Vec<Pair> = others.iter().map(|side| pair(base, side)).collect();
+    let mut results = Vec::new();
+    for pair in &pairs {
+        for gate in gates {
+            let failed = judged(gate, pair)?;
+            let could_tell = headline_of(gate, pair).and_then(|found| gate.could_tell(found));
+            results.push(GateResult { gate: gate.text.clone(), b: pair.b.clone(), failed, could_tell });
+        }
+    }
+    Ok(Comparison { sides, pairs, gates: results })
+}
+
+fn headline_of<'a>(gate: &Gate, pair: &'a Pair) -> Option<&'a Headline> {
+    pair.headline.iter().find(|headline| headline.metric == gate.metric.key)
+}
+
+/// Whether a gate fails. A comparison that is invalid, or not like for like, fails every gate.
+fn judged(gate: &Gate, pair: &Pair) -> Result<bool, CompareError> {
+    let found = headline_of(gate, pair);
+    let refuse = |why: &str| Err(CompareError::NotJudged { gate: gate.text.clone(), why: why.to_owned() });
+    match found {
+        None => refuse("it was not measured on both sides"),
+        Some(found) if !gate.is_judged(found) => {
+            refuse(found.not_judged.as_deref().unwrap_or("it was not measured on both sides"))
+        }
+        Some(found) => Ok(!pair.is_valid || !pair.is_like_for_like || gate.fails(found)),
+    }
+}
+
+fn pair(a: &Side, b: &Side) -> Pair {
+    let checks = checks::checks(a, b);
+    let metrics = headline::ALL
+        .iter()
+        .filter(|metric| a.samples.contains_key(metric.key) || b.samples.contains_key(metric.key));
+    let mut headline: Vec<Headline> = metrics
+        .map(|metric| {
+            let (in_a, in_b) = (a.samples.get(metric.key), b.samples.get(metric.key));
+            Headline::of(metric.key, metric.more_is_better, in_a, in_b)
+        })
+        .collect();
+    judge(&mut headline);
+    let both = || a.places.iter().filter_map(|(place, in_a)| Some((*place, in_a, b.places.get(place)?)));
+    let timelines: Vec<_> = both().map(|(_, in_a, in_b)| (in_a, in_b)).collect();
+    Pair {
+        a: name(&a.path, &b.path),
+        b: name(&b.path, &a.path),
+        is_valid: checks.iter().all(|check| check.verdict != CheckVerdict::Invalid),
+        is_like_for_like: checks::is_like_for_like(&checks),
+        differences: checks::differences(a, b),
+        headline,
+        checks,
+        accounts: all_places(&timelines),
+        places: places(both()),
+    }
+}
+
+/// The shortest end of a path that is not also the end of the other.
+fn name(path: &Path, other: &Path) -> String {
+    let parts = |path: &Path| -> Vec<String> {
+        path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let (own, other) = (parts(path), parts(other));
+    let same = own.iter().rev().zip(other.iter().rev()).take_while(|(own, other)| own == other).count();
+    let from = own.len().saturating_sub(same + 1);
+    own[from..].join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_one_path_from_the_other() {
+        let of = |path: &str, other: &str| name(Path::new(path), Path::new(other));
+        assert_eq!(of("/d/h100/x.json.gz", "/d/mi300/x.json.gz"), "h100/x.json.gz");
+        assert_eq!(of("a/before.json", "a/after.json"), "before.json");
+        assert_eq!(of("runs/a", "runs/a"), "runs/a");
+        assert_eq!(of("x", "x"), "x");
+    }
+}

@@ -1,0 +1,172 @@
+//! One side of a comparison: what a run left, or a trace.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rooflens_compare::Timeline;
+use rooflens_compare::headline::{self, Metric, Sample};
+use rooflens_schema::{Notes, RunDir};
+use serde_json::Value as Json;
+
+use super::config;
+use super::facts::{self, Facts};
+use crate::error::Error;
+use crate::input::{ReadOptions, open_input};
+use crate::job;
+use crate::observer::{Event, SharedObserver};
+use crate::run::metrics::Rows;
+
+/// What is known of a side.
+#[derive(Default)]
+pub struct Side {
+    /// As it was given.
+    pub path: PathBuf,
+    /// What it tells of each headline metric, by key; empty for a trace.
+    pub samples: BTreeMap<&'static str, Sample>,
+    /// What it did, step by step, by rank and by device, each in their order.
+    pub places: BTreeMap<(usize, Option<i32>), Timeline>,
+    /// What it ran and on what.
+    pub facts: Facts,
+    /// What its devices did while it was measured.
+    pub devices: Devices,
+    /// Processors that other programs kept busy while it was measured, and while its trace was taken.
+    pub other_load: [Option<f64>; 2],
+    /// Its config: values by their whole key.
+    pub config: BTreeMap<String, String>,
+}
+
+/// What was sampled of devices.
+#[derive(Debug, Default, PartialEq)]
+pub struct Devices {
+    /// Mean clock of each.
+    pub sm_clocks_mhz: Vec<f64>,
+    /// Mean clock of the memory of each.
+    pub memory_clocks_mhz: Vec<f64>,
+    /// Reasons for which one slowed down, with their share of time. `None` where that is not known.
+    pub throttled: Option<BTreeMap<String, f64>>,
+}
+
+/// A metric of a run: of its measured rounds, else what `metrics.json` says.
+pub fn sample(path: &Path, metric: &Metric) -> Option<Sample> {
+    let run = RunDir::new(path);
+    let rows = Rows::read(&run.raw("measure"));
+    metric.of(&rows.measured()).or_else(|| kept(&facts::json(&run.report().join("metrics.json")), metric))
+}
+
+/// The value of a metric that a run's numbers hold.
+fn kept(metrics: &Json, metric: &Metric) -> Option<Sample> {
+    metrics.pointer(metric.path)?.as_f64().map(Sample::value_alone)
+}
+
+/// Reads a side.
+pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
+    let notes = Notes::default();
+    let run = RunDir::new(path);
+    let rows = Rows::read(&run.raw("measure"));
+    let mut facts = Facts::new();
+    let mut places = BTreeMap::new();
+    // A run whose trace was never made still has its measured rounds.
+    let is_kept = run.report().join("metrics.json").is_file();
+    if (rows.requests.is_empty() && !is_kept) || RunDir::is_run(path) {
+        let input = open_input(&[path.to_owned()], &ReadOptions::default(), &notes, observer)?;
+        let mut ranks = 0;
+        let mut world = 0;
+        job::each_rank(&input, &notes, observer, |rank| {
+            // The same device may have another number on another machine: its order tells which it is.
+            for (order, (device, timeline)) in (0..).zip(Timeline::all(rank)) {
+                places.insert((ranks, device.map(|_| order)), timeline);
+            }
+            ranks += 1;
+            world = world.max(rank.meta.world_size.unwrap_or(0));
+            facts::of_trace(&rank.meta, &mut facts);
+            if let Some(device) = rank.devices.name.iter().find(|name| !name.is_empty()) {
+                facts.entry("device").or_insert_with(|| device.clone());
+            }
+            Ok(())
+        })?;
+        observer.event(&Event::Notes(&notes.rows()));
+        let is_part = usize::try_from(world).is_ok_and(|world| world > ranks);
+        facts.insert("ranks", if is_part { format!("{ranks} of {world}") } else { ranks.to_string() });
+        let devices = places.keys().filter(|(_, device)| device.is_some()).count();
+        if devices > 0 {
+            facts.insert("devices", devices.to_string());
+        }
+    }
+    facts::of_run(&run, &rows, &mut facts);
+    let metrics = facts::json(&run.report().join("metrics.json"));
+    let measured = rows.measured();
+    let sample = |metric: &'static Metric| {
+        Some((metric.key, metric.of(&measured).or_else(|| kept(&metrics, metric))?))
+    };
+    Ok(Side {
+        path: path.to_owned(),
+        samples: headline::ALL.iter().filter_map(sample).collect(),
+        places,
+        facts,
+        devices: devices(&metrics),
+        other_load: ["measure", "torch_profiler"].map(|step| other_load(&metrics, step)),
+        config: config::read(&path.join(".rooflens/config.yaml")),
+    })
+}
+
+/// What was sampled of a step: while rounds went on, where that is known, else from the start of the process.
+fn sampled(metrics: &Json, step: &str) -> Vec<Json> {
+    let list = |value: &Json| value.as_array().cloned().unwrap_or_default();
+    let steps = list(&metrics["sampled"]["steps"]);
+    let parts =
+        steps.iter().find(|one| one["step"] == step).map(|one| list(&one["parts"])).unwrap_or_default();
+    let named = |name: &str| parts.iter().find(|part| part["part"] == name);
+    let Some(part) = named("rounds").or_else(|| named("all")) else { return Vec::new() };
+    let mut subjects = list(&part["subjects"]);
+    subjects.iter_mut().for_each(|subject| subject["dur_ns"] = part["dur_ns"].clone());
+    subjects
+}
+
+fn devices(metrics: &Json) -> Devices {
+    let mut devices = Devices::default();
+    for subject in sampled(metrics, "measure").iter().filter(|subject| subject["source"] == "device") {
+        devices.sm_clocks_mhz.extend(subject["levels"]["sm_clock_mhz"]["mean"].as_f64());
+        devices.memory_clocks_mhz.extend(subject["levels"]["mem_clock_mhz"]["mean"].as_f64());
+        let Some(reasons) = subject["throttle"].as_array() else { continue };
+        let throttled = devices.throttled.get_or_insert_default();
+        for reason in reasons {
+            let (name, share) = (reason["reason"].as_str().unwrap_or_default(), reason["share"].as_f64());
+            // A device that idles, or whose clocks were set by somebody, is not slowed down.
+            let harmless = ["idle", "applications", "sync_boost", "display"];
+            if !name.is_empty() && !harmless.iter().any(|word| name.contains(word)) {
+                // Of several devices, the one that was slowed down the longest.
+                let most = throttled.entry(name.to_owned()).or_insert(0.0);
+                *most = share.unwrap_or(0.0).max(*most);
+            }
+        }
+    }
+    devices
+}
+
+/// What the machine did besides, from the processor time of all and that of the run.
+fn other_load(metrics: &Json, step: &str) -> Option<f64> {
+    let host = sampled(metrics, step).into_iter().find(|subject| subject["source"] == "host")?;
+    let totals = &host["totals"];
+    let (all, own) = (totals["cpu_busy_ns"].as_f64()?, totals["watched_cpu_ns"].as_f64()?);
+    let dur = host["dur_ns"].as_f64().filter(|dur| *dur > 0.0)?;
+    Some(((all - own) / dur).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_slows_down_is_told() {
+        let metrics = serde_json::json!({"sampled": {"steps": [{"step": "measure", "parts": [{"part": "all",
+            "subjects": [{"source": "device", "levels": {"sm_clock_mhz": {"mean": 1500.0}},
+                "throttle": [{"reason": "gpu_idle", "share": 0.5}, {"reason": "sw_power_cap", "share": 0.25}]}]}]}]}});
+        let found = devices(&metrics);
+        assert_eq!(found.throttled, Some([("sw_power_cap".to_owned(), 0.25)].into()));
+        assert_eq!((found.sm_clocks_mhz, found.memory_clocks_mhz), (vec![1500.0], vec![]));
+        assert_eq!(devices(&Json::Null), Devices::default());
+        let metrics = serde_json::json!({"sampled": {"steps": [{"step": "measure", "parts": [{"part": "all", "dur_ns": 10,
+            "subjects": [{"source": "host", "totals": {"cpu_busy_ns": 18.0, "watched_cpu_ns": 8.0}}]}]}]}});
+        assert_eq!((other_load(&metrics, "measure"), other_load(&Json::Null, "measure")), (Some(1.0), None));
+    }
+}

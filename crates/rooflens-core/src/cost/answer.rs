@@ -1,0 +1,131 @@
+//! From a question to an answer: one design, two side by side, or many points.
+
+use rooflens_cost::compare::Differences;
+use rooflens_cost::document::Document;
+use rooflens_cost::hold::Balance;
+use rooflens_cost::inverse::Met;
+use rooflens_cost::sweep::{PhaseSummary, Summary};
+use serde::Serialize;
+
+use super::plan::PointPlan;
+use super::question::CostQuestion;
+use crate::error::CostError;
+use crate::model::files::Devices;
+use crate::project;
+
+/// An answer.
+pub enum Answer {
+    /// One design, or two.
+    One(Box<One>),
+    /// Many points.
+    Sweep(Sweep),
+}
+
+/// One design, perhaps with the one it is compared with.
+#[derive(Serialize)]
+pub struct One {
+    /// What the designs are called.
+    pub names: Names,
+    /// The design that was asked about.
+    #[serde(flatten)]
+    pub document: Document,
+    /// The design before the change, or the first of two.
+    pub base: Option<Document>,
+    /// What differs.
+    pub differences: Option<Differences>,
+    /// How a change was made up for.
+    pub balance: Option<Balance>,
+}
+
+/// What designs are called: their files, and what was changed of them.
+#[derive(Serialize)]
+pub struct Names {
+    /// The design that was asked about.
+    pub design: String,
+    /// The one that it is compared with.
+    pub base: Option<String>,
+}
+
+/// Many points.
+#[derive(Serialize)]
+pub struct Sweep {
+    /// What does not vary, with its one value.
+    pub fixed: Vec<Axis>,
+    /// What varies.
+    pub axes: Vec<Axis>,
+    /// Each combination, the last axis varying fastest.
+    pub points: Vec<Point>,
+    /// Combinations that cannot be, such as more stages than layers.
+    pub impossible: Vec<Impossible>,
+    /// Bytes that may be used of each device.
+    pub usable_bytes: Vec<Usable>,
+    /// What all of it rests on.
+    pub assumptions: Vec<String>,
+}
+
+/// What varies.
+#[derive(Debug, Clone, Serialize)]
+pub struct Axis {
+    /// Its name, as `batch`.
+    pub name: String,
+    /// Its values.
+    pub values: Vec<String>,
+}
+
+/// A point.
+#[derive(Serialize)]
+pub struct Point {
+    /// The value of each axis.
+    pub at: Vec<String>,
+    /// What it costs, all phases together.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// What each phase costs.
+    pub phases: Vec<PhaseSummary>,
+    /// Whether it meets the targets.
+    pub targets: Vec<Met>,
+    /// How its change was made up for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<Balance>,
+}
+
+/// A combination that cannot be.
+#[derive(Serialize)]
+pub struct Impossible {
+    /// The value of each axis.
+    pub at: Vec<String>,
+    /// Why not.
+    pub reason: String,
+}
+
+/// What may be used of a device.
+#[derive(Serialize)]
+pub struct Usable {
+    /// The device.
+    pub hardware: String,
+    /// Bytes; null where its memory is not known.
+    pub bytes: Option<f64>,
+}
+
+/// More points are not computed at once.
+const MOST_POINTS: usize = 1_000_000;
+
+/// Answers a question, with the own devices of the project around here.
+pub fn cost(question: &CostQuestion) -> Result<Answer, CostError> {
+    cost_with(question, &Devices::read(&project::hardware())?)
+}
+
+/// Answers a question, with these devices.
+pub fn cost_with(question: &CostQuestion, devices: &Devices) -> Result<Answer, CostError> {
+    question.check()?;
+    let plan = PointPlan::new(question, devices)?;
+    let points = plan.points();
+    if points > MOST_POINTS {
+        return Err(CostError::TooManyPoints { points, most: MOST_POINTS });
+    }
+    if points == 1 {
+        plan.one().map(|one| Answer::One(Box::new(one)))
+    } else {
+        plan.sweep(points).map(Answer::Sweep)
+    }
+}

@@ -1,0 +1,16 @@
+//! What a model must cost: from a question to its answer, its figures and its files.
+
+pub mod amount;
+pub mod answer;
+pub(crate) mod figures;
+mod one;
+mod page;
+mod plan;
+pub mod question;
+mod saved;
+mod sweep;
+
+pub use self::answer::{Answer, cost, cost_with};
+pub use self::page::CostDocument;
+pub use self::question::CostQuestion;
+pub use self::saved::folder as destination;

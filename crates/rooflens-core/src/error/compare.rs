@@ -1,0 +1,106 @@
+//! What can go wrong in a comparison or a trend.
+
+use std::path::PathBuf;
+
+use rooflens_compare::headline::{self, Metric};
+
+use super::{ErrorKind, Hint};
+
+/// A failure.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// Nothing to compare with.
+    #[error("one input cannot be compared")]
+    OneInput,
+    /// A gate that cannot be read.
+    #[error("not a gate: {text:?}")]
+    Gate {
+        /// The gate.
+        text: String,
+    },
+    /// A number that there is not.
+    #[error("no metric is named {name:?}")]
+    Metric {
+        /// The name.
+        name: String,
+        /// Names like it.
+        near: Vec<String>,
+    },
+    /// A gate over what was not measured.
+    #[error("{gate} cannot be judged: {why}")]
+    NotJudged {
+        /// The gate.
+        gate: String,
+        /// Why.
+        why: String,
+    },
+    /// An export that there is not.
+    #[error("no export is named {name:?}")]
+    Export {
+        /// The name.
+        name: String,
+    },
+    /// A file of values that cannot be read.
+    #[error("cannot read {path}: {why}")]
+    Values {
+        /// The file or run.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// A column that there is not.
+    #[error("{path} has no column {name:?}")]
+    Column {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        name: String,
+        /// What there is.
+        columns: Vec<String>,
+    },
+}
+
+impl CompareError {
+    /// For a name that is no metric.
+    pub fn metric(name: &str) -> Self {
+        let names: Vec<&str> = headline::ALL.iter().map(Metric::name).collect();
+        let near =
+            rooflens_project::near(name, names.iter().copied()).iter().map(ToString::to_string).collect();
+        CompareError::Metric { name: name.to_owned(), near }
+    }
+
+    /// Whose turn it is to change something.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            CompareError::OneInput
+            | CompareError::Gate { .. }
+            | CompareError::Metric { .. }
+            | CompareError::Export { .. }
+            | CompareError::Column { .. } => ErrorKind::Usage,
+            CompareError::NotJudged { .. } | CompareError::Values { .. } => ErrorKind::Data,
+        }
+    }
+
+    /// What helps.
+    pub fn hint(&self) -> Hint {
+        Hint::words(match self {
+            CompareError::OneInput => "rooflens compare BEFORE AFTER".to_owned(),
+            CompareError::Gate { .. } => "as in --fail-on 'tpot_p50>+3%' or 'ttft_p99>250ms'".to_owned(),
+            CompareError::Metric { near, .. } if !near.is_empty() => {
+                format!("did you mean {}?", near.join(", "))
+            }
+            CompareError::Metric { .. } => {
+                let names: Vec<&str> = headline::ALL.iter().map(Metric::name).collect();
+                format!("there are {}", names.join(", "))
+            }
+            CompareError::NotJudged { .. } => {
+                "measure more rounds, at least 4 per side: rooflens run repeats=6".to_owned()
+            }
+            CompareError::Export { .. } => "there are github-action-benchmark and bencher".to_owned(),
+            CompareError::Values { .. } => {
+                "a column of numbers under a line of names, or runs of rooflens run".to_owned()
+            }
+            CompareError::Column { columns, .. } => format!("it has {}", columns.join(", ")),
+        })
+    }
+}

@@ -1,0 +1,284 @@
+//! What can go wrong with a question about cost.
+
+use std::path::{Path, PathBuf};
+
+use rooflens_cost::hardware::HardwareError;
+use rooflens_cost::hold::{Held, HoldError};
+use rooflens_cost::{ConfigError, EstimateError};
+
+use super::{ErrorKind, Hint, name_of};
+use crate::shell::word;
+
+/// A question that cannot be answered.
+#[derive(Debug, thiserror::Error)]
+pub enum CostError {
+    /// There is no config at the path.
+    #[error("no config at {path}")]
+    NoConfig {
+        /// The path.
+        path: PathBuf,
+        /// Existing paths that may have been meant, best first.
+        near: Vec<PathBuf>,
+    },
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}")]
+    UnreadableFile {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A file is larger than any of its kind.
+    #[error("{path} has {bytes} bytes: no config is so large")]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// A config cannot be turned into a model.
+    #[error("{path}: {source}")]
+    Config {
+        /// The config.
+        path: PathBuf,
+        /// Why.
+        source: ConfigError,
+    },
+    /// A key that was set makes a config unreadable.
+    #[error("--set: {source}")]
+    Setting {
+        /// Why.
+        source: ConfigError,
+        /// A key that was set, and what the config has there.
+        was: Option<(String, u64)>,
+    },
+    /// A key is set twice.
+    #[error("--set {key} is given twice")]
+    SetTwice {
+        /// The key.
+        key: String,
+    },
+    /// Something is held, but nothing changes.
+    #[error("--hold: nothing changes that could be made up for")]
+    NothingChanged,
+    /// The key that is set cannot make up for itself.
+    #[error("--by {key}: the key is set, it cannot make up for that")]
+    SetAndBy {
+        /// The key.
+        key: String,
+    },
+    /// A device is not known, or a file of the project's own devices is wrong.
+    #[error(transparent)]
+    Hardware(HardwareError),
+    /// The cost cannot be estimated.
+    #[error(transparent)]
+    Estimate(#[from] EstimateError),
+    /// A change cannot be made up for.
+    #[error("{}", cannot_hold(.source, *.held, .by.as_deref()))]
+    Hold {
+        /// Why.
+        source: HoldError,
+        /// What was to be held.
+        held: Held,
+        /// By which key, where one was named.
+        by: Option<String>,
+    },
+    /// A number format is not known.
+    #[error("{flag} {name}: there is no such format")]
+    UnknownFormat {
+        /// The flag.
+        flag: &'static str,
+        /// The name.
+        name: String,
+        /// Formats that there are.
+        known: Vec<&'static str>,
+    },
+    /// `--image-size` is not a size.
+    #[error("{text:?} is no size of an image")]
+    BadImageSize {
+        /// What was typed.
+        text: String,
+    },
+    /// `--routing` is not understood.
+    #[error("--routing {text}: {reason}")]
+    BadRouting {
+        /// What was typed.
+        text: String,
+        /// Why.
+        reason: String,
+    },
+    /// The file of `--routing` cannot be used.
+    #[error("--routing {text}: {reason}")]
+    BadRoutingFile {
+        /// The file.
+        text: String,
+        /// Why.
+        reason: String,
+    },
+    /// A share is not between 0 and 1.
+    #[error("{flag} {value}: a share is above 0 and at most 1")]
+    BadShare {
+        /// The flag.
+        flag: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// `--assume` is not understood.
+    #[error("--assume {reason}")]
+    BadAssumption {
+        /// Why.
+        reason: String,
+    },
+    /// A sweep is too large.
+    #[error("{points} points; at most {most} are computed at once")]
+    TooManyPoints {
+        /// How many.
+        points: usize,
+        /// How many may be.
+        most: usize,
+    },
+}
+
+impl CostError {
+    /// Whose turn it is to change something.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            CostError::NoConfig { .. }
+            | CostError::UnreadableFile { .. }
+            | CostError::TooLarge { .. }
+            | CostError::Config { .. }
+            | CostError::BadRoutingFile { .. } => ErrorKind::Data,
+            CostError::Hardware(error) => match error {
+                HardwareError::Unknown { .. } => ErrorKind::Usage,
+                // A file of the project's own devices.
+                _ => ErrorKind::Data,
+            },
+            CostError::Estimate(_)
+            | CostError::Setting { .. }
+            | CostError::SetTwice { .. }
+            | CostError::NothingChanged
+            | CostError::SetAndBy { .. }
+            | CostError::Hold { .. }
+            | CostError::UnknownFormat { .. }
+            | CostError::BadImageSize { .. }
+            | CostError::BadRouting { .. }
+            | CostError::BadShare { .. }
+            | CostError::BadAssumption { .. }
+            | CostError::TooManyPoints { .. } => ErrorKind::Usage,
+        }
+    }
+
+    /// What helps: a command wherever there is one.
+    pub fn hint(&self) -> Hint {
+        Hint::words(match self {
+            CostError::NoConfig { near, .. } if !near.is_empty() => format!(
+                "did you mean {}? rooflens cost {}",
+                near.iter().map(|path| name_of(path)).collect::<Vec<String>>().join(", "),
+                word(&near[0])
+            ),
+            CostError::NoConfig { path, .. } => format!(
+                "a config.json of a Hugging Face model, or its folder; ls {}",
+                word(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+            ),
+            CostError::UnreadableFile { path, .. } | CostError::TooLarge { path, .. } => {
+                format!("ls -l {}", word(path))
+            }
+            CostError::Config { path, source } => config(path, source),
+            CostError::Setting { source, was } => setting(source, was.as_ref()),
+            CostError::SetTwice { key } => format!("a list is swept over: --set {key}=1,2"),
+            CostError::NothingChanged => {
+                "change a key, or give a second config: --set hidden_size=2048 --hold params".to_owned()
+            }
+            CostError::SetAndBy { .. } => "leave out --by, or name another key".to_owned(),
+            CostError::Hardware(HardwareError::Unknown { near, .. }) => match near.as_slice() {
+                [] => "rooflens list hardware".to_owned(),
+                near => format!("did you mean {}? rooflens list hardware", near.join(", ")),
+            },
+            CostError::Hardware(_) => {
+                "rooflens list hardware; own devices: catalog/hardware/README.md".to_owned()
+            }
+            CostError::Estimate(error) => estimate(error),
+            CostError::TooManyPoints { .. } => {
+                "longer steps: --batch 1..1024 doubles, --context 0..32k:+4k adds".to_owned()
+            }
+            CostError::Hold { held, .. } => match held {
+                Held::Params | Held::Flops => "--by intermediate_size, or --by num_hidden_layers".to_owned(),
+                Held::Kv => "--by num_key_value_heads, or --by num_hidden_layers".to_owned(),
+            },
+            CostError::UnknownFormat { known, .. } => format!("one of {}", known.join(", ")),
+            CostError::BadImageSize { .. } => "as in --image-size 1024x768".to_owned(),
+            CostError::BadRoutingFile { .. } => {
+                "a JSON list with the visits of each expert, as in [120, 80, 97]".to_owned()
+            }
+            CostError::BadRouting { .. } => {
+                "uniform, balanced, power:1.2, or a JSON list with the visits of each expert".to_owned()
+            }
+            CostError::BadAssumption { .. } => "as in --assume gemm=0.8,bandwidth=0.85,launch=2us".to_owned(),
+            CostError::BadShare { flag, .. } => format!("as in {flag} 0.9"),
+        })
+    }
+}
+
+fn cannot_hold(source: &HoldError, held: Held, by: Option<&str>) -> String {
+    let what = match held {
+        Held::Params => "parameters do not grow with it",
+        Held::Flops => "operations do not grow with it",
+        Held::Kv => "the cache does not grow with it",
+    };
+    match (source, by) {
+        (HoldError::NoKey { .. }, Some(key)) => format!("--by {key} cannot make up for the change: {what}"),
+        (source, _) => source.to_string(),
+    }
+}
+
+fn config(path: &Path, error: &ConfigError) -> String {
+    match error {
+        ConfigError::UnknownArchitecture { .. } | ConfigError::Unread { .. } => {
+            "rooflens list families shows the known architectures".to_owned()
+        }
+        ConfigError::Missing { key } => format!("give it: --set {key}=VALUE"),
+        ConfigError::Wrong { key, .. } => format!("set it: --set {key}=VALUE"),
+        ConfigError::Contradiction { right, .. } => format!("set one of them: --set {right}=VALUE"),
+        ConfigError::TwoNames { key, .. } => format!("set it: --set {key}=VALUE"),
+        _ => format!("a config.json of a Hugging Face model is wanted; head -c 300 {}", word(path)),
+    }
+}
+
+fn setting(error: &ConfigError, was: Option<&(String, u64)>) -> String {
+    match (error, was) {
+        (ConfigError::Unused { near, .. }, _) if !near.is_empty() => {
+            format!("did you mean {}? --set {}=VALUE", near.join(", "), near[0])
+        }
+        (ConfigError::Unused { .. }, _) => "only keys that change the cost can be set".to_owned(),
+        (_, Some((key, number))) => format!("the config has {number}: --set {key}={number}"),
+        _ => "as in --set num_key_value_heads=4".to_owned(),
+    }
+}
+
+fn estimate(error: &EstimateError) -> String {
+    match error {
+        EstimateError::NoRoof { .. } => "give the device's figures in hardware/NAME.toml".to_owned(),
+        EstimateError::Workload(fault) => {
+            let usual = match fault.what {
+                "batch" => "8",
+                "prefill" => "2k",
+                "prefix" => "1k",
+                "chunk" => "512",
+                "context" => "4k",
+                "encoder-tokens" => "512",
+                "steps" => "16",
+                _ => "1",
+            };
+            format!("as in --{} {usual}", fault.what)
+        }
+        EstimateError::Parallel { .. } => "as in --tp 8 --ep 8, or --tp 4 --pp 2".to_owned(),
+        EstimateError::Encoder { .. } => {
+            "encoder-decoder models: --prefill 512 is the input, --context 64 --encoder-tokens 512 a decode step"
+                .to_owned()
+        }
+        EstimateError::Images { .. } => {
+            "leave out --images, --image-size and --crops, or as in --images 1 --image-size 1024x768"
+                .to_owned()
+        }
+    }
+}

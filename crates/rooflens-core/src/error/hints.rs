@@ -1,0 +1,168 @@
+//! What helps against each error: a command wherever there is one.
+
+use std::path::Path;
+
+use rooflens_collect::nsys_export::ExportError;
+use rooflens_compose::{ComposeError, Fault};
+use rooflens_ingest::IngestError;
+
+use super::{Error, Hint, name_of};
+use crate::shell::word;
+
+/// What helps against it.
+pub fn of(error: &Error) -> Option<Hint> {
+    let words = |text: &str| Some(Hint::words(text));
+    let command = |text: &str| Some(Hint::command(text));
+    let analyze = |path: &Path| Some(Hint::command(format!("rooflens analyze {}", word(path))));
+    let kernels = |path: &Path| Some(Hint::command(format!("rooflens kernels analyze {}", word(path))));
+    match error {
+        Error::Interrupted => None,
+        Error::Missing { near, .. } => Some(match near.as_slice() {
+            [] => Hint::command("find . -name '*.json*'"),
+            [one] => Hint::leading(
+                format!("did you mean {}?", one.display()),
+                format!("rooflens analyze {}", word(one)),
+            ),
+            [first, others @ ..] => {
+                let others: Vec<String> = others.iter().map(|path| name_of(path)).collect();
+                Hint::leading(
+                    format!("similar names nearby: {}, {};", name_of(first), others.join(", ")),
+                    format!("rooflens analyze {}", word(first)),
+                )
+            }
+        }),
+        Error::Unreadable(error) => Some(unreadable(error)),
+        Error::UnreadableReport(IngestError::Io { path, .. }) => {
+            Some(Hint::command(format!("ls -l {}", word(path))))
+        }
+        Error::UnreadableReport(_) => words(
+            "ncu -o profile … writes one; printed: ncu --import x.ncu-rep --csv --page raw > x.csv; \
+             AMD: rocprof-compute profile -n NAME -- …",
+        ),
+        Error::TwoProfilers { amd, .. } => kernels(amd),
+        Error::NotATimeline { path } => kernels(path),
+        Error::NoPhases { .. } => Some(Hint::leading(
+            "give the trace or the run that it was made of:",
+            "rooflens kernels top RUN --phase …",
+        )),
+        Error::NotAList { .. } => words("rooflens kernels top RUN -o top.yaml writes one"),
+        Error::KernelRegex { .. } => words(
+            "it is matched as Python's re.search does, against the demangled name: 'gemm', '^void flash::', \
+             '(?i)softmax|norm'",
+        ),
+        Error::NotProfiled { refusal } => words(refusal.hint()),
+        Error::ProfilerFailed { logs, .. } => {
+            Some(Hint::words(format!("all that was printed: {}", word(logs))))
+        }
+        Error::Export(error) => Some(export(error)),
+        Error::EmptyPhase { .. } => words("rooflens analyze shows the phases"),
+        Error::TracesElsewhere { inside, .. } => analyze(inside),
+        Error::UnreadableRun(_) => {
+            Some(Hint::leading("import the trace again:", "rooflens import TRACE -o RUN"))
+        }
+        Error::CaptureOfRun { .. } | Error::CaptureCount { .. } => {
+            command("rooflens analyze decode.json.gz --capture capture.json.gz")
+        }
+        Error::NotOneJob { one, .. } => Some(Hint::leading(
+            "several traces are read as the ranks of one job; analyse each alone:",
+            format!("rooflens analyze {}", word(Path::new(one))),
+        )),
+        Error::RunAmongOthers { path } => analyze(path),
+        Error::StdinTwice => command("zcat trace.json.gz | rooflens analyze -"),
+        Error::GemmsOfRun => command("rooflens analyze TRACE --gemms LOG -o RUN"),
+        Error::GemmsOfWhom { .. } => command("rooflens analyze TRACE --gemms LOG"),
+        Error::NotOurs { path } => Some(Hint::words(format!(
+            "choose a new or empty folder: -o {}",
+            word(&path.join("rooflens-run"))
+        ))),
+        Error::NotAFolder { path } => {
+            Some(Hint::words(format!("choose a folder: -o {}", word(&path.with_extension("run")))))
+        }
+        Error::SameRun { path } => {
+            Some(Hint::leading("to write its report again:", format!("rooflens report {}", word(path))))
+        }
+        Error::UnwritableTables(_) | Error::Unwritable { .. } => {
+            words("rooflens doctor checks whether this folder is writable; df -h . shows the free space")
+        }
+        Error::NoWallTime { .. } => words("give it: --wall 707ms --steps 64"),
+        Error::WrongWallTime { .. } => {
+            words("--wall is the time of all steps together, of the same run as the table")
+        }
+        Error::NoWhatIf { .. } => {
+            words("--model config.json --hardware NAME gives the floor; rooflens cost --set shows it alone")
+        }
+        Error::NoFloor { .. } => words("rooflens list hardware names the devices"),
+        Error::ModelDoesNotFit { .. } => words(
+            "give the config.json of the model that ran, and --tp as it ran; --force takes this one all the same",
+        ),
+        Error::Cost(error) => Some(error.hint()),
+        Error::Measure(error) => Some(error.hint()),
+        Error::Compare(error) => Some(error.hint()),
+        Error::NoConfigFolder { .. } => {
+            words("rooflens init NEW_PROJECT makes one; another folder: --config-dir DIR")
+        }
+        Error::NoProject { .. } => {
+            words("rooflens init NEW_PROJECT makes one; another folder: --project DIR")
+        }
+        Error::Assets(error) => error.hint().map(Hint::words),
+        Error::OldName { .. } => words("docs/migrating.md lists the old names"),
+        Error::Compose(error) => compose(error),
+        Error::Plan(error) => Some(Hint::words(error.hint())),
+        Error::Execute(error) => Some(Hint::words(error.hint())),
+        Error::PowerLimit { hint, .. } => words(hint),
+        Error::RunExists { .. } => {
+            words("choose another: hydra.run.dir=FOLDER, of a sweep hydra.sweep.dir=FOLDER")
+        }
+        Error::UnknownName { near, .. } => Some(match near.as_slice() {
+            [] => Hint::words("rooflens list shows what can be explained"),
+            [first, ..] => Hint::leading(
+                format!("did you mean {}?", near.join(", ")),
+                format!("rooflens explain {first}"),
+            ),
+        }),
+    }
+}
+
+fn unreadable(error: &IngestError) -> Hint {
+    match error {
+        IngestError::Io { path, .. } => Hint::command(format!("ls -l {}", word(path))),
+        IngestError::Empty { .. } | IngestError::Unknown { .. } | IngestError::EmptyFolder { .. } => {
+            Hint::command("rooflens list formats")
+        }
+        IngestError::NoRecords { .. } => {
+            Hint::leading("was the profiler stopped and its trace exported?", "rooflens explain no_records")
+        }
+        IngestError::SeveralRanks { .. } => Hint::words(
+            "rooflens analyze DIR, the folder of the traces or the run directory that it was exported from",
+        ),
+    }
+}
+
+fn compose(error: &ComposeError) -> Option<Hint> {
+    let own = || match &*error.fault {
+        Fault::Override(_) => Some("in a shell, quote what has brackets or spaces: 'key=[a, b]'".to_owned()),
+        Fault::TooManyJobs { .. } => Some("try fewer values, or several sweeps".to_owned()),
+        Fault::NoPrimary { .. } => Some("name it: --config-dir DIR --config-name NAME".to_owned()),
+        _ => None,
+    };
+    error.hint().or_else(own).map(Hint::words)
+}
+
+fn export(error: &ExportError) -> Hint {
+    let elsewhere = |report: &Path| {
+        let made = report.with_extension("sqlite");
+        format!("nsys export --type sqlite -o {} {}", word(&made), word(report))
+    };
+    match error {
+        ExportError::NoProgram { report, .. } => Hint::leading(
+            "install Nsight Systems, name it with ROOFLENS_NSYS=PATH, or export where it is:",
+            elsewhere(report),
+        ),
+        ExportError::Newer { report, .. } => Hint::leading(
+            "name a later nsys with ROOFLENS_NSYS=PATH, or export where the report was made:",
+            elsewhere(report),
+        ),
+        ExportError::Failed { report, .. } => Hint::command(elsewhere(report)),
+        ExportError::Folder { .. } => Hint::words("name a folder with room by TMPDIR=DIR"),
+    }
+}

@@ -1,0 +1,72 @@
+//! What is wrong with a config, with the line it stands in.
+
+use rooflens_collect::PlanError;
+use rooflens_compose::value::Source;
+use rooflens_compose::{ComposeError, Fault, Place};
+
+use crate::config::origins;
+
+/// The fact, and below it the place: file, line and column, the line as it is written, and a caret.
+pub fn described(error: &ComposeError) -> String {
+    let fact = match &*error.fault {
+        // Its place is shown below.
+        Fault::Yaml(error) => error.problem.to_string(),
+        _ => error.to_string(),
+    };
+    placed(&fact, error.place.as_deref())
+}
+
+/// The same of a config that no plan can be made of. The planner reads no files; the line is looked
+/// up here.
+pub fn planned(error: &PlanError) -> String {
+    let place = error.place().map(|place| {
+        let mut place = place.clone();
+        if let Source::File(file) = &place.origin.source
+            && let Some(line) = usize::try_from(place.origin.line).ok().and_then(|line| line.checked_sub(1))
+        {
+            let text = std::fs::read_to_string(file.as_ref()).unwrap_or_default();
+            place.excerpt = text.lines().nth(line).unwrap_or_default().to_owned();
+        }
+        place
+    });
+    placed(&error.to_string(), place.as_ref())
+}
+
+/// A fact with its place below.
+pub fn placed(fact: &str, place: Option<&Place>) -> String {
+    match place {
+        Some(place) if !is_told(fact, place) => format!("{fact}\n{}", shown(place)),
+        _ => fact.to_owned(),
+    }
+}
+
+/// Whether the fact names its place already.
+fn is_told(fact: &str, place: &Place) -> bool {
+    match &place.origin.source {
+        Source::CommandLine(argument) => fact.contains(argument.as_ref()),
+        Source::BuiltIn => true,
+        Source::File(_) => false,
+    }
+}
+
+fn shown(place: &Place) -> String {
+    let line = place.origin.line;
+    if let Source::CommandLine(argument) = &place.origin.source {
+        return format!("  --> command line: {argument}");
+    }
+    if line == 0 || place.excerpt.is_empty() {
+        return format!("  --> {}", origins::place(&place.origin));
+    }
+    let number = line.to_string();
+    let margin = " ".repeat(number.len());
+    // A tab is as wide as a terminal makes it: the caret would miss.
+    let text = place.excerpt.replace('\t', " ");
+    let before = usize::try_from(place.origin.column).unwrap_or(1).saturating_sub(1);
+    let caret = if before <= text.chars().count() {
+        format!("\n {margin} | {}^", " ".repeat(before))
+    } else {
+        String::new()
+    };
+    let place = origins::place(&place.origin);
+    format!(" {margin}--> {place}\n {margin} |\n {number} | {}{caret}", text.trim_end())
+}

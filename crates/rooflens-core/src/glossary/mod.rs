@@ -1,0 +1,340 @@
+//! Everything that has a name and a meaning, gathered from the registries: what `list` lists and
+//! `explain` explains. Adding a topic: an entry in [`ALL`].
+
+mod cost;
+mod explanation;
+mod note_codes;
+mod other_screens;
+mod runs;
+mod terms;
+
+use std::collections::BTreeSet;
+
+use rooflens_analyze::analyses;
+use rooflens_analyze::kernel_catalog::KernelClass;
+use rooflens_project::names;
+use rooflens_schema::Severity;
+use rooflens_schema::table::{Column, TableSpec};
+use rooflens_schema::tables::{self, ApiKind, GapCause, PhaseKind, PhaseSource};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::exit::Exit;
+
+/// A kind of named things.
+pub struct Topic {
+    /// What `list` calls it.
+    pub name: &'static str,
+    /// What one of them is called.
+    pub one: &'static str,
+    /// What they are.
+    pub about: &'static str,
+    /// All of them, in order.
+    pub entries: fn() -> Vec<Entry>,
+}
+
+/// A named thing.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a line.
+    pub about: String,
+    /// Unit of its values; empty for what has none.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub unit: &'static str,
+    /// How it is made, line by line; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// What it consists of: fields or columns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Entry>,
+}
+
+/// Every topic, in the order of `list`.
+pub const ALL: &[Topic] = &[
+    Topic { name: "formats", one: "format", about: "inputs that can be read", entries: formats },
+    Topic { name: "analyses", one: "analysis", about: "questions that are answered", entries: analyses },
+    Topic { name: "rules", one: "rule of advice", about: "rules that advise", entries: rules },
+    Topic { name: "runtimes", one: "runtime", about: "programs that can run a model", entries: runtimes },
+    Topic { name: "profilers", one: "profiler", about: "what can look at a run", entries: profilers },
+    Topic { name: "tables", one: "table", about: "tables of a run, as Parquet", entries: table_specs },
+    Topic { name: "kernel-classes", one: "kernel class", about: "what kernels do", entries: kernel_classes },
+    Topic { name: "gap-causes", one: "gap cause", about: "why a device is idle", entries: gap_causes },
+    Topic {
+        name: "health-checks",
+        one: "health check",
+        about: "what may be wrong with a trace",
+        entries: health_checks,
+    },
+    Topic { name: "phase-kinds", one: "phase kind", about: "what parts of a run do", entries: phase_kinds },
+    Topic { name: "phase-sources", one: "phase source", about: "who names a phase", entries: phase_sources },
+    Topic { name: "api-kinds", one: "runtime call kind", about: "what runtime calls do", entries: api_kinds },
+    Topic { name: "severities", one: "severity", about: "how bad a note is", entries: severities },
+    Topic {
+        name: "notes",
+        one: "note code",
+        about: "problems a report may tell of",
+        entries: note_codes::entries,
+    },
+    Topic {
+        name: "hardware",
+        one: "device",
+        about: "devices that the cost model knows",
+        entries: cost::hardware,
+    },
+    Topic {
+        name: "families",
+        one: "model family",
+        about: "model families that the cost model knows",
+        entries: cost::families,
+    },
+    Topic {
+        name: "cost-metrics",
+        one: "number of the cost model",
+        about: "numbers of the cost model",
+        entries: cost::metrics,
+    },
+    Topic {
+        name: "operator-classes",
+        one: "operator class",
+        about: "what operators of a model do",
+        entries: cost::classes,
+    },
+    Topic {
+        name: "weight-formats",
+        one: "weight format",
+        about: "formats for --dtype",
+        entries: cost::weight_formats,
+    },
+    Topic { name: "terms", one: "term", about: "words on screens and pages", entries: terms::entries },
+    Topic {
+        name: "old-names",
+        one: "old name",
+        about: "settings of llm-perf-opt, and what they are called here",
+        entries: old_names,
+    },
+    Topic { name: "exit-codes", one: "exit code", about: "how a command ends", entries: exit_codes },
+];
+
+fn rules() -> Vec<Entry> {
+    let rule = |rule: &&dyn rooflens_analyze::advice::Rule| Entry {
+        name: rule.name().to_owned(),
+        about: rule.about().to_owned(),
+        ..Entry::default()
+    };
+    rooflens_analyze::advice::ALL.iter().map(rule).collect()
+}
+
+fn health_checks() -> Vec<Entry> {
+    // What a check counts is broken into lines, as all that analyses explain.
+    let in_a_line = |about: &str| about.split_whitespace().collect::<Vec<_>>().join(" ");
+    analyses::HEALTH_CHECKS.iter().map(|(name, about)| plain(*name, in_a_line(about))).collect()
+}
+
+/// A meaning of a name: the same word may be a table and an analysis.
+#[derive(Debug, Serialize)]
+pub struct Meaning {
+    /// What kind of thing it is, as "gap cause".
+    pub kind: String,
+    /// The thing.
+    #[serde(flatten)]
+    pub entry: Entry,
+}
+
+/// Explains a word or number of a report, by every meaning that it has.
+pub fn explain(name: &str) -> Result<Vec<Meaning>, Error> {
+    let found = meanings(name);
+    match found.is_empty() {
+        true => Err(Error::UnknownName { name: name.to_owned(), near: near(name) }),
+        false => Ok(found),
+    }
+}
+
+/// Every meaning of `name`: an entry, a part of one (`table.column`), or a whole topic. Words may be
+/// written as on the screen: `launch bound` is `launch_bound`, `TTFT` is `ttft`, `MFU ≤` is `mfu`, `Share A` is `share`.
+pub fn meanings(name: &str) -> Vec<Meaning> {
+    let small = name.trim().trim_end_matches(['≤', '≥', ' ']).to_lowercase();
+    let of_side = small.strip_suffix(" a").or(small.strip_suffix(" b")).unwrap_or(&small).to_owned();
+    let mut found = exactly(name);
+    for written in [small.clone(), small.replace(' ', "_"), small.replace(['_', '-'], " "), of_side] {
+        if written != name {
+            let known: BTreeSet<String> = found.iter().map(|meaning| meaning.kind.clone()).collect();
+            found.extend(exactly(&written).into_iter().filter(|meaning| !known.contains(&meaning.kind)));
+        }
+    }
+    found
+}
+
+fn exactly(name: &str) -> Vec<Meaning> {
+    let mut found = Vec::new();
+    for topic in ALL {
+        let entries = (topic.entries)();
+        if topic.name == name {
+            let entry = Entry {
+                name: name.to_owned(),
+                about: topic.about.to_owned(),
+                parts: entries,
+                ..Entry::default()
+            };
+            found.push(Meaning { kind: "list".to_owned(), entry });
+            continue;
+        }
+        for entry in entries {
+            if entry.name == name || note_codes::is_variant(&entry.name, name) {
+                found.push(Meaning { kind: topic.one.to_owned(), entry });
+            } else if let Some(part) = part(&entry, name) {
+                found.push(Meaning { kind: format!("part of {} {}", topic.one, entry.name), entry: part });
+            }
+        }
+    }
+    if found.is_empty() {
+        let device = cost::device_called(name).map(|entry| Meaning { kind: "device".to_owned(), entry });
+        found.extend(device);
+    }
+    found
+}
+
+/// Known names like `name`, best first.
+pub fn near(name: &str) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    for topic in ALL {
+        names.insert(topic.name.to_owned());
+        for entry in (topic.entries)() {
+            names.extend(entry.parts.iter().map(|part| format!("{}.{}", entry.name, part.name)));
+            names.insert(entry.name);
+        }
+    }
+    rooflens_project::near(name, names.iter().map(String::as_str))
+}
+
+/// The part that `name` (as `kernels.dur_ns`) names, and the formulas that speak of it.
+fn part(entry: &Entry, name: &str) -> Option<Entry> {
+    let wanted = name.strip_prefix(entry.name.as_str())?.strip_prefix('.')?;
+    let own = || entry.parts.iter().find(|part| part.name == wanted).cloned();
+    let mut part = own().or_else(|| explanation::mention(&entry.detail, wanted))?;
+    part.detail = explanation::formulas(&entry.detail, wanted);
+    part.name = name.to_owned();
+    Some(part)
+}
+
+/// A thing without unit, detail or parts.
+fn plain(name: impl Into<String>, about: impl Into<String>) -> Entry {
+    Entry { name: name.into(), about: about.into(), ..Entry::default() }
+}
+
+fn runtimes() -> Vec<Entry> {
+    rooflens_collect::runtimes::ALL.iter().map(|it| plain(it.name(), it.about())).collect()
+}
+
+fn profilers() -> Vec<Entry> {
+    rooflens_collect::profilers::ALL.iter().map(|it| plain(it.name(), it.about())).collect()
+}
+
+fn formats() -> Vec<Entry> {
+    rooflens_ingest::ALL.iter().map(|format| plain(format.name(), format.about())).collect()
+}
+
+fn analyses() -> Vec<Entry> {
+    let entry = |analysis: &&dyn rooflens_analyze::Analysis| Entry {
+        detail: analysis.explain().trim_end().to_owned(),
+        parts: explanation::fields(analysis.explain()),
+        ..plain(analysis.name(), analysis.question())
+    };
+    analyses::ALL.iter().map(entry).collect()
+}
+
+fn table_specs() -> Vec<Entry> {
+    let entry = |spec: TableSpec| {
+        let rank = spec.per_rank.then(|| Entry { unit: "id", ..plain("rank", "Rank of the job (int32).") });
+        let columns = spec.columns.iter().map(|column| Entry {
+            unit: column.unit,
+            ..plain(column.name, format!("{} ({})", column.doc, sql_type(column)))
+        });
+        Entry { parts: rank.into_iter().chain(columns).collect(), ..plain(spec.name, spec.doc) }
+    };
+    tables::specs().into_iter().map(entry).collect()
+}
+
+/// A column's type in words, with whether it may be missing.
+fn sql_type(column: &Column) -> String {
+    let name = column.data_type.to_string().to_lowercase();
+    let name = if name.contains("utf8") { "text".to_owned() } else { name };
+    if column.nullable { format!("{name}, may be null") } else { name }
+}
+
+fn kernel_classes() -> Vec<Entry> {
+    KernelClass::ALL.iter().map(|class| plain(class.as_str(), class.definition())).collect()
+}
+
+fn gap_causes() -> Vec<Entry> {
+    GapCause::ALL.iter().map(|cause| plain(cause.as_str(), cause.doc())).collect()
+}
+
+fn phase_kinds() -> Vec<Entry> {
+    PhaseKind::ALL.iter().map(|kind| plain(kind.as_str(), kind.doc())).collect()
+}
+
+fn phase_sources() -> Vec<Entry> {
+    PhaseSource::ALL.iter().map(|source| plain(source.as_str(), source.doc())).collect()
+}
+
+fn api_kinds() -> Vec<Entry> {
+    ApiKind::ALL.iter().map(|kind| plain(kind.as_str(), kind.doc())).collect()
+}
+
+fn severities() -> Vec<Entry> {
+    Severity::ALL.iter().map(|severity| plain(severity.as_str(), severity.doc())).collect()
+}
+
+fn old_names() -> Vec<Entry> {
+    let table = names::table();
+    let keys = table.keys.iter().map(|row| {
+        let why = row.why.clone().unwrap_or_default();
+        let about = match &row.new {
+            Some(new) => format!("called {} since Rooflens {}", new.replace("{1}", "*"), row.since),
+            None => format!("not needed: {why}"),
+        };
+        Entry { name: row.old.clone(), about, ..Entry::default() }
+    });
+    let groups = table.groups.iter().map(|group| Entry {
+        name: group.old.clone(),
+        about: format!("chosen by {}", group.new),
+        ..Entry::default()
+    });
+    keys.chain(groups).collect()
+}
+
+fn exit_codes() -> Vec<Entry> {
+    Exit::ALL.iter().map(|exit| plain(exit.code().to_string(), exit.meaning())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_topic_has_entries_with_a_meaning() {
+        for topic in ALL {
+            let entries = (topic.entries)();
+            assert!(!entries.is_empty(), "{}", topic.name);
+            for entry in entries {
+                assert!(!entry.name.is_empty() && !entry.about.is_empty(), "{}: {entry:?}", topic.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_may_have_several_meanings() {
+        let kinds = |name| meanings(name).into_iter().map(|meaning| meaning.kind).collect::<Vec<_>>();
+        assert_eq!(kinds("kernels"), ["analysis", "table", "term"]);
+        assert_eq!(kinds("kernels.dur_ns"), ["part of table kernels"]);
+        assert_eq!(kinds("devices.busy_ns"), ["part of analysis devices"]);
+        assert_eq!(kinds("launch_bound"), ["gap cause", "term"]);
+        assert_eq!(kinds("Launch bound"), ["term", "gap cause"]);
+        assert_eq!(kinds("TTFT"), ["term"]);
+        assert_eq!(kinds("unread_gpu_user_annotation"), ["note code"]);
+        assert_eq!(kinds("exit-codes"), ["list"]);
+        assert!(kinds("nothing").is_empty());
+    }
+}

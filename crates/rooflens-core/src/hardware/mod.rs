@@ -1,0 +1,203 @@
+//! From a wish to a file of measured figures: start the measuring program, read its answer, write, tell.
+
+mod answer;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rooflens_collect::environment::Interpreter;
+use rooflens_collect::execute::{Executor, Processes, find_program};
+use rooflens_collect::package as python;
+use rooflens_collect::plan::{Command, Places, Root, Stage, Step, Word, Work};
+use rooflens_cost::hardware::{Catalog, Measured};
+use rooflens_schema::RunDir;
+use serde::Serialize;
+
+pub use self::answer::Peaks;
+use crate::document::{SchemaTag, schema};
+use crate::error::{Error, MeasureError};
+use crate::observer::{Event, SharedObserver, StepWatch};
+use crate::run::project_settings;
+use crate::{project, saved};
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct MeasureRequest {
+    /// The interpreter.
+    pub python: Option<String>,
+    /// The device, as PyTorch calls it.
+    pub device: String,
+    /// How long to measure.
+    pub seconds: u64,
+    /// What it shall be called.
+    pub name: Option<String>,
+    /// The file.
+    pub output: Option<PathBuf>,
+    /// Whether a file that is there is replaced.
+    pub force: bool,
+}
+
+/// Measured peaks, and the file that holds them.
+pub struct MeasuredDevice {
+    /// What was measured.
+    pub peaks: Peaks,
+    /// As the catalog has it.
+    pub measured: Measured,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// The JSON document.
+#[derive(Serialize)]
+pub struct MeasuredDocument<'a> {
+    schema: SchemaTag,
+    file: String,
+    name: &'a str,
+    aliases: &'a [String],
+    measured: &'a Peaks,
+}
+
+impl MeasuredDevice {
+    /// For programs.
+    pub fn document(&self) -> MeasuredDocument<'_> {
+        MeasuredDocument {
+            schema: schema("hardware"),
+            file: self.path.display().to_string(),
+            name: &self.measured.name,
+            aliases: &self.measured.aliases,
+            measured: &self.peaks,
+        }
+    }
+}
+
+/// The step's name, and that of its folder.
+const STEP: &str = "peaks";
+
+/// Measures a device and writes its file. Nothing where the observer stopped it.
+pub fn measure(wish: &MeasureRequest, observer: &SharedObserver) -> Result<Option<MeasuredDevice>, Error> {
+    // What is known to fail fails before minutes are spent.
+    if let Some(name) = &wish.name {
+        let path = path(wish, name);
+        free(&path, wish.force)?;
+    }
+    let places = Places {
+        run: python::cache_folder().join(format!("measure-{}", std::process::id())),
+        project: project::around(Path::new("."))
+            .unwrap_or_else(|| std::path::absolute(".").unwrap_or_default()),
+        package: python::folder(&python::cache_folder()),
+    };
+    let step = step(wish);
+    let Work::Process(command) = &step.work else { return Ok(None) };
+    find_program(command, &places)?;
+    python::unpack(&python::cache_folder())?;
+    let answer = run(&step, command, &places, observer);
+    // Only the answer is kept.
+    let _ = std::fs::remove_dir_all(&places.run);
+    let Some(peaks) = answer? else { return Ok(None) };
+    let measured = peaks.measured(wish.name.as_deref(), wish.seconds);
+    let text = measured.to_toml();
+    let path = path(wish, &measured.name);
+    Catalog::with([(path.display().to_string(), &text)])
+        .map_err(|error| MeasureError::Unreadable { why: error.to_string() })?;
+    free(&path, wish.force)?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        saved::make(folder)?;
+    }
+    saved::write(path.clone(), text.as_bytes())?;
+    Ok(Some(MeasuredDevice { peaks, measured, path }))
+}
+
+fn free(path: &Path, force: bool) -> Result<(), MeasureError> {
+    if path.exists() && !force { Err(MeasureError::Exists { path: path.to_owned() }) } else { Ok(()) }
+}
+
+fn path(wish: &MeasureRequest, name: &str) -> PathBuf {
+    wish.output.clone().unwrap_or_else(|| project::hardware().join(format!("{}.toml", file_name(name))))
+}
+
+/// A name as a file may have it: letters and digits, the rest a dash.
+fn file_name(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' })
+        .collect();
+    let words: Vec<&str> =
+        plain.split('-').map(|word| word.trim_matches('.')).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { "device".to_owned() } else { words.join("-") }
+}
+
+/// The interpreter that the user names, that of the project's config, or the usual one.
+fn interpreter(wish: &MeasureRequest) -> Interpreter {
+    let program = match &wish.python {
+        Some(python) if python.contains('/') => {
+            Word::plain(std::path::absolute(python).unwrap_or_default().to_string_lossy())
+        }
+        Some(python) => Word::plain(python),
+        None => match project_settings() {
+            Some((settings, _)) => return settings.runtime.interpreter(),
+            None => Word::plain("python3"),
+        },
+    };
+    let install = std::iter::once(program.clone()).chain(["-m", "pip", "install"].map(Word::plain)).collect();
+    Interpreter { argv: vec![program], env: BTreeMap::new(), install }
+}
+
+fn step(wish: &MeasureRequest) -> Step {
+    let interpreter = interpreter(wish);
+    let seconds = wish.seconds.to_string();
+    let words = ["-m", "rooflens.peaks", "--device", &wish.device, "--seconds", &seconds];
+    let mut env = interpreter.env;
+    env.insert("PYTHONPATH".to_owned(), Word::PythonPath(None));
+    env.insert("PYTHONUNBUFFERED".to_owned(), Word::plain("1"));
+    let command = Command {
+        argv: interpreter.argv.into_iter().chain(words.map(Word::plain)).collect(),
+        env,
+        cwd: Word::In(Root::Project, String::new()),
+        writes: Vec::new(),
+        expects: Vec::new(),
+        // Loading torch may take a minute, and the largest multiplication longer than its share.
+        timeout_s: Some(180 + 10 * wish.seconds),
+        packages: vec!["torch".to_owned()],
+        install: interpreter.install,
+    };
+    Step {
+        name: STEP.to_owned(),
+        stage: Stage::Measure,
+        purpose: format!("what {} can do, for about {seconds} s", wish.device),
+        work: Work::Process(Box::new(command)),
+    }
+}
+
+/// Runs the program; nothing where the observer stopped it.
+fn run(
+    step: &Step,
+    command: &Command,
+    places: &Places,
+    observer: &SharedObserver,
+) -> Result<Option<Peaks>, Error> {
+    observer.event(&Event::StepBegan(step));
+    let outcome = Processes::default().run(step, command, places, &StepWatch(observer));
+    let outcome = outcome.inspect_err(|_| observer.event(&Event::StepAbandoned(step)))?;
+    observer.event(&Event::StepEnded(&outcome));
+    if observer.is_stopped() {
+        return Ok(None);
+    }
+    if !outcome.is_done() {
+        return Err(MeasureError::of(&outcome, observer).into());
+    }
+    let log = RunDir::new(&places.run).raw(STEP).join("stdout.log");
+    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    Ok(Some(Peaks::read(&text).map_err(|why| MeasureError::Unreadable { why })?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files() {
+        assert_eq!(file_name("Intel(R) Xeon(R) Processor @ 2.60GHz"), "intel-r-xeon-r-processor-2.60ghz");
+        assert_eq!(file_name("../../etc/passwd"), "etc-passwd");
+        assert_eq!(file_name("漢字"), "device");
+    }
+}

@@ -1,0 +1,229 @@
+//! From reports of Nsight Compute or rocprof-compute to what each launch loses.
+
+use std::path::{Path, PathBuf};
+
+use rooflens_compose::nearest;
+use rooflens_ingest::ncu::{self, Grade};
+use rooflens_ingest::rocprof_compute;
+use rooflens_kernels::{Advice, Launch, MOST_ASKED, Profile, Profiler, Timeline, expanded};
+use rooflens_report::Part;
+use rooflens_report::profiled::parts;
+use rooflens_schema::{Note, Notes};
+use serde::Serialize;
+
+use super::{device, save, timeline};
+use crate::document::{SchemaTag, schema};
+use crate::error::Error;
+use crate::input::files_near;
+use crate::observer::{Event, SharedObserver};
+
+/// What is asked.
+#[derive(Debug, Clone, Default)]
+pub struct ProfiledRequest {
+    /// Reports, printed pages, folders of them.
+    pub inputs: Vec<PathBuf>,
+    /// Where the real time of each kernel is.
+    pub timeline: Option<PathBuf>,
+    /// Name of the device in the catalog.
+    pub hardware: Option<String>,
+    /// Folder for files.
+    pub output: Option<PathBuf>,
+    /// Metrics to add as columns.
+    pub columns: Vec<String>,
+}
+
+/// What profiled launches tell.
+pub struct ProfiledKernels {
+    /// What limits each launch.
+    pub profile: Profile,
+    /// What it was made of.
+    launches: Vec<Launch>,
+    notes: Vec<Note>,
+    /// Whether reading the timeline was ended early.
+    pub stopped: bool,
+}
+
+/// The JSON document.
+#[derive(Serialize)]
+pub struct ProfiledDocument<'a> {
+    schema: SchemaTag,
+    #[serde(flatten)]
+    profile: &'a Profile,
+    notes: &'a [Note],
+}
+
+impl ProfiledKernels {
+    /// For programs.
+    pub fn document(&self) -> ProfiledDocument<'_> {
+        ProfiledDocument { schema: schema("kernel_profile"), profile: &self.profile, notes: &self.notes }
+    }
+
+    /// For people, with at most so many rows in each table.
+    pub fn parts(&self, limit: usize) -> Vec<Part> {
+        parts(&self.profile, limit)
+    }
+
+    /// What a page of it is called.
+    pub fn title(&self) -> String {
+        save::title(&self.profile)
+    }
+}
+
+/// Reads profiled launches and says what limits each; writes files where a folder is given.
+pub fn analyze(request: &ProfiledRequest, observer: &SharedObserver) -> Result<ProfiledKernels, Error> {
+    if let Some(folder) = &request.output {
+        save::destination(folder)?;
+    }
+    if let Some(path) = request.inputs.iter().find(|path| !path.exists()) {
+        return Err(Error::Missing { path: path.clone(), near: files_near(path) });
+    }
+    let found = profile_of(request, observer)?;
+    if let Some(folder) = &request.output {
+        save::write(folder, &found.profile, &found.launches, &found.document(), observer)?;
+    }
+    observer.event(&Event::Notes(&found.notes));
+    Ok(found)
+}
+
+/// Writes the files of a report that a run left.
+pub fn save_profile(
+    report: PathBuf,
+    timeline: Option<PathBuf>,
+    columns: &[String],
+    folder: &Path,
+    observer: &SharedObserver,
+) -> Result<(), Error> {
+    let inputs = vec![report];
+    let request =
+        ProfiledRequest { inputs, timeline, columns: columns.to_vec(), ..ProfiledRequest::default() };
+    let found = profile_of(&request, observer)?;
+    save::destination(folder)?;
+    save::write(folder, &found.profile, &found.launches, &found.document(), observer)
+}
+
+fn profile_of(request: &ProfiledRequest, observer: &SharedObserver) -> Result<ProfiledKernels, Error> {
+    let notes = Notes::default();
+    let launches = read(&request.inputs, &notes)?;
+    let mut stopped = false;
+    let mut times = None;
+    if let Some(path) = &request.timeline {
+        let read = timeline::read(std::slice::from_ref(path), None, observer)?;
+        stopped = read.stopped;
+        let mut sums = Timeline::default();
+        for kernel in &read.kernels {
+            sums.add(&kernel.name, kernel.total_ns);
+        }
+        times = Some(sums);
+    }
+    let known = device::known(request.hardware.as_deref(), &rooflens_kernels::hint(&launches))?;
+    let mut profile = rooflens_kernels::profile(&launches, known.as_ref(), times.as_ref());
+    profile.ask(&launches, columns(&request.columns, &launches, observer));
+    Ok(ProfiledKernels { profile, launches, notes: notes.rows(), stopped })
+}
+
+/// The metrics that are asked for, by their full names.
+fn columns(wished: &[String], launches: &[Launch], observer: &SharedObserver) -> Vec<&'static str> {
+    let mut names: Vec<String> = Vec::new();
+    for wish in wished.iter().map(|wish| wish.trim()).filter(|wish| !wish.is_empty()) {
+        let found = expanded(wish, launches);
+        let has = |launch: &Launch, name: &String| {
+            launch.numbers.contains_key(name) || launch.texts.contains_key(name)
+        };
+        if !found.iter().any(|name| launches.iter().any(|launch| has(launch, name))) {
+            let known = launches.iter().flat_map(|launch| launch.numbers.keys()).map(String::as_str);
+            let near = nearest(wish, known).map_or(String::new(), |near| format!("; the nearest is {near}"));
+            observer.warn(&format!("no launch has the metric {wish}{near}"));
+        }
+        names.extend(found);
+    }
+    names.dedup();
+    if names.len() > MOST_ASKED {
+        observer.warn(&format!("{} metrics are asked for: the first {MOST_ASKED} are columns", names.len()));
+        names.truncate(MOST_ASKED);
+    }
+    // Names of columns live as long as the program; these are few, and made once.
+    names.into_iter().map(|name| &*Box::leak(name.into_boxed_str())).collect()
+}
+
+/// The launches of all inputs, of one profiler: peaks of two devices are no roof.
+fn read(inputs: &[PathBuf], notes: &Notes) -> Result<Vec<Launch>, Error> {
+    let folders: Vec<Vec<PathBuf>> = inputs.iter().map(|path| rocprof_compute::folders(path)).collect();
+    if let Some(at) = folders.iter().position(|found| !found.is_empty()) {
+        if let Some(other) = folders.iter().position(Vec::is_empty) {
+            let path = |at: usize| inputs.get(at).cloned().unwrap_or_default();
+            return Err(Error::TwoProfilers { amd: path(at), other: path(other) });
+        }
+        let mut launches = Vec::new();
+        for folder in folders.iter().flatten() {
+            let read = rocprof_compute::read(folder as &Path, notes).map_err(Error::UnreadableReport)?;
+            launches.extend(read.into_iter().map(amd_launch));
+        }
+        return Ok(launches);
+    }
+    let launches = ncu::read_all(inputs, notes).map_err(Error::UnreadableReport)?;
+    Ok(launches.into_iter().map(launch).collect())
+}
+
+/// rocprof-compute tells sizes as products only.
+fn amd_launch(from: rocprof_compute::Launch) -> Launch {
+    Launch {
+        profiler: Profiler::RocprofCompute,
+        name: from.name,
+        grid: from.groups.map(|groups| [groups, 1, 1]),
+        block: from.items.map(|items| [items, 1, 1]),
+        numbers: from.numbers,
+        device: from.device,
+        ..Launch::default()
+    }
+}
+
+/// A launch as the analysis takes it: names of people and machines are not in it.
+fn launch(from: ncu::Launch) -> Launch {
+    let device =
+        from.text("device__attribute_display_name").filter(|name| !name.is_empty()).map(str::to_owned);
+    let numbers = from.metrics.keys().filter_map(|name| Some((name.clone(), from.number(name)?))).collect();
+    let texts = from.metrics.keys().filter_map(|name| Some((name.clone(), from.text(name)?.to_owned())));
+    let texts = texts.collect();
+    let units = from.metrics.iter().filter_map(|(name, metric)| Some((name.clone(), metric.unit.clone()?)));
+    let units = units.collect();
+    let advice = from.rules.iter().filter_map(|rule| {
+        let speedup = rule.speedup?;
+        // Messages of a rule that failed name files of the machine.
+        let said = rule.messages.iter().find(|(grade, _)| *grade == Grade::Optimization);
+        Some(Advice {
+            rule: rule.id.clone(),
+            speedup_pct: speedup.percent,
+            global: speedup.is_global,
+            message: said.map_or(String::new(), |(_, text)| plain(text)),
+        })
+    });
+    let advice = advice.collect();
+    let profiler = Profiler::NsightCompute;
+    let (grid, block, name) = (from.grid, from.block, from.name);
+    Launch { profiler, grid, block, numbers, texts, units, device, advice, name }
+}
+
+/// A message without its markup: `@section:Occupancy:Occupancy@` and `@url:words:address@` are their words.
+fn plain(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for (at, part) in message.split('@').enumerate() {
+        let words = match part.split_once(':') {
+            Some(("url", rest)) => rest.split(":http").next(),
+            Some((_, rest)) => rest.rsplit(':').next(),
+            None => None,
+        };
+        out.push_str(words.filter(|_| at % 2 == 1).unwrap_or(part));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_is_words() {
+        let text = "See @section:WarpState:Warp State@ and the @url:guide:https://x.y/z@. A @ b.";
+        assert_eq!(plain(text), "See Warp State and the guide. A  b.");
+    }
+}

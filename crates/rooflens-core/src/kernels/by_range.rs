@@ -1,0 +1,75 @@
+//! The kernels of each range of the program.
+
+use rooflens_analyze::by_range::{ByRange, RangeKernel};
+use rooflens_report::Part;
+use rooflens_report::by_range::parts;
+use rooflens_schema::Notes;
+use rooflens_schema::tables::PhaseKind;
+use serde::Serialize;
+
+use super::{TopRequest, timeline};
+use crate::document::{SchemaTag, schema};
+use crate::error::Error;
+use crate::input::{ReadOptions, open_input};
+use crate::job;
+use crate::observer::{Event, SharedObserver};
+
+/// The kernels of each range.
+pub struct RangeKernels {
+    phase: Option<PhaseKind>,
+    rows: Vec<RangeKernel>,
+    most: usize,
+    /// Whether reading was ended early.
+    pub stopped: bool,
+}
+
+/// The JSON document.
+#[derive(Serialize)]
+pub struct RangeDocument<'a> {
+    schema: SchemaTag,
+    phase: Option<&'static str>,
+    kernels: &'a [RangeKernel],
+    /// Rows that are not listed.
+    left_out: usize,
+}
+
+impl RangeKernels {
+    /// For programs.
+    pub fn document(&self) -> RangeDocument<'_> {
+        let shown = &self.rows[..self.rows.len().min(self.most)];
+        RangeDocument {
+            schema: schema("range_kernels"),
+            phase: self.phase.map(PhaseKind::as_str),
+            kernels: shown,
+            left_out: self.rows.len() - shown.len(),
+        }
+    }
+
+    /// For people.
+    pub fn parts(&self) -> Vec<Part> {
+        parts(&self.rows, self.most)
+    }
+}
+
+/// Sums the time of kernels by the range that launched them.
+pub fn by_range(request: &TopRequest, observer: &SharedObserver) -> Result<RangeKernels, Error> {
+    if let [path] = request.inputs.as_slice()
+        && timeline::is_table(path)
+    {
+        return Err(Error::NoPhases { path: path.clone() });
+    }
+    let notes = Notes::default();
+    let input = open_input(&request.inputs, &ReadOptions::default(), &notes, observer)?;
+    let mut all = ByRange::default();
+    let stopped = job::each_rank(&input, &notes, observer, |rank| {
+        all.rank(rank, request.phase);
+        Ok(())
+    })?;
+    observer.event(&Event::Notes(&notes.rows()));
+    let left_out = all.left_out();
+    let rows = all.finish();
+    if let (Some(phase), true, true) = (request.phase, rows.is_empty(), left_out > 0) {
+        return Err(Error::EmptyPhase { phase: phase.as_str(), others: left_out });
+    }
+    Ok(RangeKernels { phase: request.phase, rows, most: request.most, stopped })
+}

@@ -1,0 +1,31 @@
+//! Kernels one by one: which take the time, and what their launches lose.
+
+mod analyze;
+mod by_range;
+mod device;
+mod estimate;
+mod list;
+mod ncu_log;
+mod profile;
+mod save;
+mod timeline;
+mod top;
+
+use rooflens_collect::kernel_regex::KernelRegex;
+
+use crate::error::Error;
+
+pub use analyze::{ProfiledKernels, ProfiledRequest, analyze, save_profile};
+pub use by_range::{RangeKernels, by_range};
+pub use profile::{ProfileRequest, Profiling, profile};
+pub use timeline::{is_table, read as read_timeline};
+pub use top::{TopKernels, TopRequest, filter, matching, top};
+
+/// The values of `--kernel`.
+pub fn regexes(texts: &[String]) -> Result<Vec<KernelRegex>, Error> {
+    let read = |text: &String| {
+        let place = "--kernel".to_owned();
+        KernelRegex::new(text).map_err(|error| Error::KernelRegex { place, regex: text.clone(), error })
+    };
+    texts.iter().map(read).collect()
+}

@@ -1,0 +1,41 @@
+#![doc = include_str!("../README.md")]
+
+pub mod advise;
+pub mod analysis;
+pub mod compare;
+pub mod config;
+pub mod cost;
+pub mod doctor;
+pub mod document;
+pub mod environment;
+pub mod error;
+pub mod exit;
+pub mod glossary;
+pub mod hardware;
+pub mod input;
+pub mod job;
+pub mod kernels;
+pub mod model;
+pub mod observer;
+pub mod perfetto;
+pub mod project;
+pub mod report;
+pub mod run;
+pub mod saved;
+pub mod shell;
+pub mod text;
+pub mod trend;
+
+pub use rooflens_schema::{Notes, RunDir};
+
+pub use self::advise::advise;
+pub use self::analysis::{Analysis, analyze};
+pub use self::compare::{compare, read as read_sides};
+pub use self::cost::cost;
+pub use self::error::{Error, ErrorKind, Hint};
+pub use self::glossary::explain;
+pub use self::input::{Input, ReadOptions, open_input};
+pub use self::observer::{Event, Observer, SharedObserver, Stop, Unobserved};
+pub use self::report::save as write_report;
+pub use self::run::{Run, plan};
+pub use self::trend::trend;

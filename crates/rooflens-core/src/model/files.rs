@@ -1,0 +1,113 @@
+//! Files of a cost question: configs with what stands beside them, and the project's own devices.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rooflens_cost::blueprint::Blueprint;
+use rooflens_cost::hardware::{Catalog, Device, Properties};
+
+use crate::error::CostError;
+use crate::input::files_near;
+
+/// No config is larger.
+const LARGEST: u64 = 64 << 20;
+
+/// The config on standard input.
+pub const STDIN: &str = "-";
+
+/// Reads a config: a file, or a folder with a `config.json`; with the `hf_quant_config.json` beside it.
+pub fn blueprint(path: &Path) -> Result<Blueprint, CostError> {
+    if path == Path::new(STDIN) {
+        let config = read_stdin()?;
+        return Blueprint::new(&config, None)
+            .map_err(|source| CostError::Config { path: path.to_owned(), source });
+    }
+    let file = if path.is_dir() { path.join("config.json") } else { path.to_owned() };
+    let config = read(&file)?;
+    let side = side_file(&file).map(|side| read(&side)).transpose()?;
+    Blueprint::new(&config, side.as_deref()).map_err(|source| CostError::Config { path: file, source })
+}
+
+/// ModelOpt's file beside a config: `hf_quant_config.json`, or `NAME.hf_quant_config.json` beside
+/// `NAME.json`.
+fn side_file(config: &Path) -> Option<PathBuf> {
+    let stem = config.file_stem()?.to_string_lossy().into_owned();
+    let named = config.with_file_name(format!("{stem}.hf_quant_config.json"));
+    let plain = config.with_file_name("hf_quant_config.json");
+    let beside = if stem == "config" { vec![plain, named] } else { vec![named] };
+    beside.into_iter().find(|file| file.is_file())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, CostError> {
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            return Err(CostError::NoConfig { path: path.to_owned(), near: files_near(path) });
+        }
+        Err(source) => return Err(CostError::UnreadableFile { path: path.to_owned(), source }),
+    };
+    if metadata.len() > LARGEST {
+        return Err(CostError::TooLarge { path: path.to_owned(), bytes: metadata.len() });
+    }
+    std::fs::read(path).map_err(|source| CostError::UnreadableFile { path: path.to_owned(), source })
+}
+
+fn read_stdin() -> Result<Vec<u8>, CostError> {
+    let path = PathBuf::from(STDIN);
+    let mut config = Vec::new();
+    match std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut config) {
+        Ok(bytes) if bytes as u64 > LARGEST => Err(CostError::TooLarge { path, bytes: bytes as u64 }),
+        Ok(_) => Ok(config),
+        Err(source) => Err(CostError::UnreadableFile { path, source }),
+    }
+}
+
+/// The devices: those that come with Rooflens, and the project's own.
+pub struct Devices {
+    catalog: Catalog,
+    /// Names of files without their ending, and of the devices in them.
+    own: Vec<(String, String)>,
+}
+
+impl Devices {
+    /// Those of Rooflens and of a folder of the project.
+    pub fn read(folder: &Path) -> Result<Self, CostError> {
+        let mut files = Vec::new();
+        let mut own = Vec::new();
+        let mut paths: Vec<PathBuf> =
+            std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        paths.sort();
+        for path in paths {
+            let file = (path.display().to_string(), String::from_utf8_lossy(&read(&path)?).into_owned());
+            let alone = Catalog::with([file.clone()]).map_err(CostError::Hardware)?;
+            let is_new = |device: &&Device| !Catalog::embedded().devices().contains(device);
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            own.extend(alone.devices().iter().find(is_new).map(|device| (stem, device.name.clone())));
+            files.push(file);
+        }
+        let catalog = Catalog::with(files).map_err(CostError::Hardware)?;
+        Ok(Self { catalog, own })
+    }
+
+    /// Those of Rooflens alone.
+    pub fn embedded() -> Self {
+        Self { catalog: Catalog::embedded().clone(), own: Vec::new() }
+    }
+
+    /// All of them, the project's own last.
+    pub fn devices(&self) -> &[Device] {
+        self.catalog.devices()
+    }
+
+    /// Those with these properties.
+    pub fn fitting(&self, told: &Properties) -> Vec<&Device> {
+        self.catalog.fitting(told)
+    }
+
+    /// The device of this name, or of the project's file of this name.
+    pub fn find(&self, name: &str) -> Result<&Device, CostError> {
+        let in_file = self.own.iter().find(|(stem, _)| stem == name);
+        self.catalog.find(in_file.map_or(name, |(_, device)| device)).map_err(CostError::Hardware)
+    }
+}

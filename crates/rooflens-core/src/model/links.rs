@@ -1,0 +1,44 @@
+//! The links of the device that a trace ran on, for its collectives.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{Communication, Link};
+use rooflens_cost::hardware::Device;
+
+use super::trace_device;
+use crate::model::files;
+use crate::project;
+
+const GB: f64 = 1e9;
+const SCALE_UP: &str = "scale_up";
+
+/// Compares collectives with the links of the device: the one that is named, else the one of the trace. Where there
+/// is none, the findings say why.
+pub fn join(findings: &mut Findings, named: Option<&str>) {
+    let name = trace_device::device_name(findings, named);
+    let Some(communication) = findings.get_mut::<Communication>() else { return };
+    let device = name.and_then(|name| find(&name));
+    match device.and_then(|device| Ok((link_of(&device)?, device))) {
+        Ok((link, device)) => {
+            let all = link.gb_per_s;
+            // Only scale-up links depend on who talks to whom.
+            let among = |ranks| device.link_among(ranks).map_or(all, |rate| rate / GB);
+            communication.compare_with(link, among);
+        }
+        Err(reason) => communication.without_link(reason),
+    }
+}
+
+fn find(name: &str) -> Result<Device, String> {
+    let devices = files::Devices::read(&project::hardware()).map_err(|error| error.to_string())?;
+    devices.find(name).cloned().map_err(|error| error.to_string())
+}
+
+fn link_of(device: &Device) -> Result<Link, String> {
+    let scale_up = device.link_bytes_per_s.map(|rate| (SCALE_UP, rate));
+    let host = device.host_link_bytes_per_s.map(|rate| ("host", rate));
+    let found = scale_up.or(host).filter(|(_, rate)| *rate > 0.0);
+    let (kind, rate) =
+        found.ok_or_else(|| format!("the rates of the links of {} are not known", device.name))?;
+    let direct_links = device.direct_links.filter(|_| kind == SCALE_UP);
+    Ok(Link { device: device.name.clone(), kind, gb_per_s: rate / GB, direct_links })
+}

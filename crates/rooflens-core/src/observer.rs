@@ -1,0 +1,179 @@
+//! Who follows long work: told what happens, asked whether to go on. The library itself prints nothing.
+
+use std::sync::Arc;
+
+use rooflens_collect::execute::{Event as WorkloadEvent, Outcome as StepOutcome, Watch, Wish};
+use rooflens_collect::plan::Step;
+use rooflens_schema::Note;
+
+use crate::error::Hint;
+
+/// What is being done to the trace of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// Turning bytes into rows.
+    Reading,
+    /// Deriving columns from the rows.
+    Deriving,
+    /// Answering questions.
+    Analyzing,
+    /// Writing tables.
+    Writing,
+}
+
+/// What happens.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// An input was found; so many stored bytes will be read, where that is known.
+    Found {
+        /// Bytes as they are stored.
+        bytes: Option<u64>,
+    },
+    /// Something begins, on the rank of that source.
+    Began {
+        /// What.
+        activity: Activity,
+        /// The trace, or the rank.
+        source: &'a str,
+    },
+    /// Stored bytes were read.
+    Read {
+        /// How many more.
+        bytes: u64,
+    },
+    /// Something that may take long and tells nothing until it ends.
+    Working {
+        /// What, in words.
+        what: &'a str,
+    },
+    /// All that was to be read is read.
+    Finished,
+    /// A job of a sweep begins.
+    JobBegan {
+        /// Its position, from 1.
+        position: usize,
+        /// How many there are.
+        of: usize,
+        /// What it changes.
+        overrides: &'a [String],
+    },
+    /// A step of a run begins.
+    StepBegan(&'a Step),
+    /// The workload of a step reports something.
+    Workload {
+        /// The step.
+        step: &'a Step,
+        /// What it reports.
+        event: &'a WorkloadEvent,
+    },
+    /// A step of a run has ended.
+    StepEnded(&'a StepOutcome),
+    /// A step could not be taken to its end; nothing of it runs any more.
+    StepAbandoned(&'a Step),
+    /// Nsight Compute profiled a launch.
+    Profiled {
+        /// Launches until now.
+        done: u64,
+        /// Launches that were chosen.
+        of: u64,
+        /// The kernel's name; empty before the first.
+        kernel: &'a str,
+        /// Passes of this launch, where that is known.
+        passes: Option<u64>,
+    },
+    /// Worth a line.
+    Info(&'a str),
+    /// Worth a line only to who wants every detail.
+    Detail(&'a str),
+    /// May be a mistake.
+    Warning(&'a str),
+    /// What the input lacks, among its other notes.
+    Notes(&'a [Note]),
+    /// One part failed; the rest goes on.
+    Failed {
+        /// What failed.
+        fact: &'a str,
+        /// What helps.
+        hint: Option<&'a Hint>,
+    },
+}
+
+/// What the observer wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stop {
+    /// Go on.
+    No,
+    /// Stop, and keep what there is.
+    Save,
+    /// End processes at once.
+    Kill,
+}
+
+/// Follows work that takes long, and may end it early. Calls come from several threads.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn event(&self, event: &Event<'_>);
+
+    /// Whether to stop; asked often.
+    fn stop(&self) -> Stop {
+        Stop::No
+    }
+}
+
+/// An observer that readers on other threads may call, too.
+pub type SharedObserver = Arc<dyn Observer>;
+
+/// Follows nothing and stops nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn event(&self, _: &Event<'_>) {}
+}
+
+impl Unobserved {
+    /// For what takes a shared one.
+    pub fn shared() -> SharedObserver {
+        Arc::new(Unobserved)
+    }
+}
+
+/// The short forms of what is said most.
+impl dyn Observer + '_ {
+    /// Worth a line.
+    pub fn info(&self, line: &str) {
+        self.event(&Event::Info(line));
+    }
+
+    /// Worth a line only to who wants every detail.
+    pub fn detail(&self, line: &str) {
+        self.event(&Event::Detail(line));
+    }
+
+    /// May be a mistake.
+    pub fn warn(&self, line: &str) {
+        self.event(&Event::Warning(line));
+    }
+
+    /// Whether anything but going on is wanted.
+    pub fn is_stopped(&self) -> bool {
+        self.stop() > Stop::No
+    }
+}
+
+/// An observer, as whoever takes the steps of a run asks for one.
+pub(crate) struct StepWatch<'a>(pub &'a SharedObserver);
+
+impl Watch for StepWatch<'_> {
+    fn event(&self, step: &Step, event: &WorkloadEvent) {
+        self.0.event(&Event::Workload { step, event });
+    }
+
+    fn wish(&self) -> Wish {
+        match self.0.stop() {
+            Stop::No => Wish::GoOn,
+            Stop::Save => Wish::Stop,
+            Stop::Kill => Wish::Kill,
+        }
+    }
+}

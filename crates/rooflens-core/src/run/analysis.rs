@@ -1,0 +1,111 @@
+//! The trace of a run, through the same line as `rooflens analyze`.
+
+use std::path::PathBuf;
+
+use rooflens_analyze::Findings;
+use rooflens_collect::Stage;
+use rooflens_collect::settings::Output;
+use rooflens_report::{Extras, Part};
+use rooflens_schema::{Notes, RunDir, Severity, Stage as NoteStage};
+
+use crate::error::Error;
+use crate::input::{Input, ReadOptions, gemm_log, open_input};
+use crate::observer::SharedObserver;
+use crate::{job, kernels, saved};
+
+/// Analyses the report that Nsight Compute left, where there is one, into `report/kernels/`. One that cannot
+/// be read is a note. `metrics` are those that the config asked for: columns of the table.
+pub fn profiled_kernels(run: &RunDir, metrics: &[String], notes: &Notes, observer: &SharedObserver) {
+    let report = run.raw(Stage::Ncu.name()).join("report.ncu-rep");
+    if !report.is_file() {
+        return;
+    }
+    let timeline = Some(run.raw(Stage::Nsys.name()).join("report.sqlite")).filter(|path| path.is_file());
+    let folder = run.report().join("kernels");
+    if let Err(error) = kernels::save_profile(report, timeline, metrics, &folder, observer) {
+        notes.add(NoteStage::Ingest, Severity::Warning, "unreadable_profile", "ncu", error.to_string());
+    }
+}
+
+/// Analyses the trace of a run, where there is one, and writes its tables into the same run. One that
+/// cannot be read is a note: the measured numbers are there all the same.
+pub fn analyse(run: &RunDir, notes: &Notes, observer: &SharedObserver) -> Result<Option<Findings>, Error> {
+    let Some(trace) = trace(run) else { return Ok(None) };
+    let mut input = match open_input(&[trace], &ReadOptions::default(), notes, observer) {
+        Ok(input) => input,
+        Err(error) => return Ok(unreadable(&error, notes, observer)),
+    };
+    attach_gemms(run, &mut input, notes);
+    let outcome = match job::analyze(&input, notes, Some(run), observer) {
+        Ok(outcome) => outcome,
+        Err(error @ (Error::Unreadable(_) | Error::Interrupted)) => {
+            return Ok(unreadable(&error, notes, observer));
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Some(outcome.findings))
+}
+
+/// Gives the trace the log of matrix products that a stage of the run left. One that has none, or cannot be read, is
+/// a note.
+fn attach_gemms(run: &RunDir, input: &mut Input, notes: &Notes) {
+    let folder = run.raw(Stage::CublasLog.name());
+    if !folder.is_dir() {
+        return;
+    }
+    let log = folder.join("gemms.log");
+    // A log that cannot be read must not cost the trace.
+    let attached = match std::fs::metadata(&log) {
+        Err(_) => Err("the library wrote no log: pipeline.cublas_log.library names another one".to_owned()),
+        Ok(about) if about.len() == 0 => {
+            Err("the log is empty: the library computed no matrix product".to_owned())
+        }
+        Ok(_) => gemm_log::read(&log, &Notes::default())
+            .map_err(|error| error.to_string())
+            .and_then(|_| gemm_log::attach(input, &[log]).map_err(|error| error.to_string())),
+    };
+    if let Err(why) = attached {
+        notes.add(NoteStage::Ingest, Severity::Warning, "no_gemm_log", "cublas_log", why);
+    }
+}
+
+/// Writes the report in the formats that are wanted, and answers where the page to open is.
+pub fn report(
+    run: &RunDir,
+    output: &Output,
+    findings: &Findings,
+    more: &[Part],
+) -> Result<Option<PathBuf>, Error> {
+    let (folder, has) = (run.report(), |format: &str| output.formats.iter().any(|known| known == format));
+    saved::make(&folder)?;
+    let extras = Extras { more, top: usize::try_from(output.top).ok() };
+    let page = has("html").then(|| saved::write_page(&folder, findings, extras)).transpose()?;
+    if has("md") {
+        saved::write_markdown(&folder, findings, extras)?;
+    }
+    Ok(page)
+}
+
+fn unreadable(error: &Error, notes: &Notes, observer: &SharedObserver) -> Option<Findings> {
+    observer.warn(&format!("the trace is not analysed: {error}"));
+    notes.add(NoteStage::Ingest, Severity::DataLoss, "unreadable_rank", "", error.to_string());
+    None
+}
+
+/// The trace, or the folder of those of several workers.
+fn trace(run: &RunDir) -> Option<PathBuf> {
+    let folder = run.raw(Stage::TorchProfiler.name());
+    let (file, many) = (folder.join("trace.json.gz"), folder.join("traces"));
+    if file.is_file() {
+        return Some(file);
+    }
+    let timeline = run.raw(Stage::Nsys.name()).join("report.sqlite");
+    [many, timeline].into_iter().find(|path| path.exists())
+}
+
+/// Removes traces whose rows are in the tables.
+pub fn remove_traces(run: &RunDir) -> Result<(), Error> {
+    let Some(path) = trace(run) else { return Ok(()) };
+    let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+    removed.map_err(|source| Error::Unwritable { path, source })
+}

@@ -1,0 +1,218 @@
+//! `report/metrics.json` of a run: what was run, how it ended, the measured numbers, and what the trace
+//! tells.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::allocator::PassAllocator;
+use rooflens_analyze::sampled::Sampled;
+use rooflens_collect::Stage;
+use rooflens_collect::execute::{End, MANIFEST, Outcome};
+use rooflens_report::Part;
+use rooflens_schema::{Note, RunDir, Severity};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::files;
+use super::job::PLAN;
+use super::join::{self, ModelJoin};
+use super::metrics::{self, Measured, Rows};
+use super::page;
+use super::sampling;
+use crate::document::{Document, SchemaTag, schema};
+use crate::error::Error;
+use crate::saved;
+
+/// The numbers of a run.
+#[derive(Serialize)]
+pub struct RunDocument {
+    schema: SchemaTag,
+    /// `complete`, or `incomplete` where a step did not end well or something was lost.
+    pub status: &'static str,
+    /// The folder's name.
+    pub run: String,
+    /// The model, as the workload found it.
+    pub model: Option<Json>,
+    /// The runtime, as in `pytorch`.
+    pub runtime: Option<Json>,
+    /// Versions of what ran it.
+    pub versions: Option<Json>,
+    /// The dataset, as the workload found it.
+    pub dataset: Option<Json>,
+    /// Memory at the end.
+    pub memory: Option<Json>,
+    /// The CUDA allocator's account by step, from `memory_stats.json`; null where no step left one.
+    pub allocator: Option<Vec<PassAllocator>>,
+    /// The power limit that the devices enforced, where the config asks for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_limit_w: Option<f64>,
+    /// How the steps ended.
+    pub steps: Vec<StepFacts>,
+    /// The numbers of the pass without profilers; null where none was run.
+    pub measured: Option<Measured>,
+    /// What devices and the host did meanwhile; null where nothing was sampled.
+    pub sampled: Option<Sampled>,
+    /// What was measured beside what the model must cost.
+    #[serde(flatten)]
+    pub joined: ModelJoin,
+    /// What is not there, and why.
+    pub not_computed: Map<String, Json>,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StepFacts {
+    /// The step.
+    pub step: String,
+    /// How it ended.
+    pub end: String,
+    /// Its exit code, where it ended by itself.
+    pub exit_code: Option<i32>,
+    /// The signal, where it ended by one.
+    pub signal: Option<i32>,
+    /// How long it took, with starting and loading.
+    pub duration_ns: u64,
+}
+
+impl StepFacts {
+    /// Of what became of it.
+    pub fn of(outcome: &Outcome) -> Self {
+        StepFacts {
+            step: outcome.step.clone(),
+            end: end_word(outcome.end),
+            exit_code: outcome.exit_code,
+            signal: outcome.signal,
+            duration_ns: outcome.duration_ns,
+        }
+    }
+}
+
+fn end_word(end: End) -> String {
+    serde_json::to_value(end).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// What the pass without profilers left.
+pub fn measured_rows(run: &RunDir) -> Rows {
+    Rows::read(&run.raw(Stage::Measure.name()))
+}
+
+impl RunDocument {
+    /// Of what stands in a run.
+    pub fn new(
+        run: &RunDir,
+        steps: Vec<StepFacts>,
+        rows: &Rows,
+        no_static: Option<String>,
+        joined: ModelJoin,
+        notes: &[Note],
+    ) -> Self {
+        let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
+        let is_whole = !lost && steps.iter().all(|step| step.end == "done");
+        let told = |event: &str| {
+            let mut fields = rows.told.get(event)?.as_object()?.clone();
+            fields.retain(|key, _| !["event", "t_ns", "path", "config_path", "pid"].contains(&key.as_str()));
+            Some(Json::Object(fields))
+        };
+        let was_run = steps.iter().any(|step| step.step == Stage::Measure.name());
+        let mut not_computed = Map::new();
+        if !was_run {
+            not_computed.insert("measured".to_owned(), "no workload was run".into());
+        }
+        if let Some(reason) = no_static {
+            not_computed.insert("static_compute".to_owned(), reason.into());
+        }
+        let sampled =
+            if steps.is_empty() { Err("no workload was run".to_owned()) } else { sampling::of_run(run) };
+        if let Err(reason) = &sampled {
+            not_computed.insert("sampled".to_owned(), reason.clone().into());
+        }
+        let allocator = allocator(run, &steps);
+        if allocator.is_none() {
+            not_computed.insert("allocator".to_owned(), "no step left memory_stats.json".into());
+        }
+        for (name, reason) in &joined.reasons {
+            not_computed.insert((*name).to_owned(), reason.as_str().into());
+        }
+        RunDocument {
+            schema: schema("run"),
+            status: if is_whole { "complete" } else { "incomplete" },
+            run: run.root().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            model: told("model"),
+            runtime: rows.fact("hello", "runtime").cloned(),
+            versions: rows.fact("hello", "versions").cloned(),
+            dataset: told("dataset"),
+            memory: told("memory"),
+            allocator,
+            power_limit_w: files::settings(run).and_then(|settings| settings.hardware.power_limit_w),
+            steps,
+            measured: was_run.then(|| metrics::measured(rows)),
+            sampled: sampled.ok(),
+            joined,
+            not_computed,
+        }
+    }
+
+    /// What a report has besides the trace.
+    pub fn parts(&self) -> Vec<Part> {
+        let parts = self.sampled.iter().map(rooflens_report::sampled::part);
+        parts.filter(|part| !part.blocks.is_empty()).collect()
+    }
+}
+
+/// What the allocator said at the end of each step that tells.
+fn allocator(run: &RunDir, steps: &[StepFacts]) -> Option<Vec<PassAllocator>> {
+    let read = |step: &StepFacts| {
+        let bytes = std::fs::read(run.raw(&step.step).join("memory_stats.json")).ok()?;
+        Some(PassAllocator::read(&step.step, &bytes))
+    };
+    let passes: Vec<PassAllocator> = steps.iter().filter_map(read).collect();
+    (!passes.is_empty()).then_some(passes)
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    run: &'a RunDocument,
+    analysis: Option<Document<'a>>,
+}
+
+/// Writes the numbers of a run.
+pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) -> Result<(), Error> {
+    saved::make(&run.report())?;
+    let whole = Whole { run: document, analysis: findings.map(Document) };
+    saved::write_json(run.report().join("metrics.json"), &whole)
+}
+
+/// The document of a run that was made by `rooflens run`, from what it left; nothing for any other.
+fn read(run: &RunDir, notes: &[Note]) -> Option<RunDocument> {
+    run.root().join(PLAN).is_file().then_some(())?;
+    let rows = measured_rows(run);
+    let no_static =
+        !["static_compute.json", "cost_sweep.json"].iter().any(|name| run.report().join(name).is_file());
+    let reason = no_static.then(|| "it was not computed when the run was made".to_owned());
+    Some(RunDocument::new(run, manifests(run), &rows, reason, join::kept(run), notes))
+}
+
+/// Adds what the report of a run opens with to its findings, where it was made by `rooflens run`. Before
+/// anything is written: what was joined is kept in the numbers that are there.
+pub fn describe(run: &RunDir, findings: &mut Findings) -> Option<RunDocument> {
+    let document = read(run, &findings.notes)?;
+    findings.insert("run", Box::new(page::facts(&document)));
+    Some(document)
+}
+
+/// Writes the numbers once more after a new analysis, where the run was made by `rooflens run`.
+pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings) -> Result<(), Error> {
+    let Some(document) = document else { return Ok(()) };
+    if let Some(settings) = files::settings(run) {
+        super::csv_tables::write(run, &settings.output, Some(findings))?;
+    }
+    write(run, document, Some(findings))
+}
+
+/// How the steps ended, by their manifests, in the order they were run in.
+fn manifests(run: &RunDir) -> Vec<StepFacts> {
+    let read = |stage: &Stage| {
+        let path = run.raw(stage.name()).join(MANIFEST);
+        serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    };
+    Stage::ALL.iter().filter_map(read).collect()
+}

@@ -1,0 +1,102 @@
+//! The files around a run: what it ran on, on which inputs, what its numbers rest on, and a page for
+//! those who will read only one.
+
+mod assumptions;
+mod env;
+mod grounding;
+mod inputs;
+pub mod predictions;
+mod python;
+mod stakeholder;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rooflens_collect::Settings;
+use rooflens_compose::value::{Node, Value};
+use rooflens_compose::yaml;
+use rooflens_schema::RunDir;
+use serde_json::Value as Json;
+
+use super::samples;
+use crate::config::folders::OWN_FOLDER;
+use crate::error::Error;
+use crate::{project, saved};
+
+/// Writes all of them, once `metrics.json` is there.
+pub fn write(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), Error> {
+    saved::make(&run.report())?;
+    saved::write_json(run.report().join("env.json"), &env::environment(run, settings, project))?;
+    let config = config(run);
+    if let Some(config) = &config {
+        // A variant that went away meanwhile: its samples are told, their digests are not.
+        let located = samples::located(config, &settings.dataset, project).unwrap_or_else(|_| config.clone());
+        let text = yaml::dump(&inputs::inputs(run, config, &located, project));
+        saved::write(run.report().join("inputs.yaml"), text.as_bytes())?;
+    }
+    pages(run, settings, project)
+}
+
+/// Writes those that follow from what is in the run already. The machine and the files of the dataset may
+/// be others by now, so that what tells of them stays. False where it is no run of `rooflens run`.
+pub fn rewrite(run: &RunDir) -> Result<bool, Error> {
+    let Some(settings) = settings(run) else { return Ok(false) };
+    let project = project::around(run.root()).unwrap_or_else(|| run.root().to_owned());
+    saved::make(&run.report())?;
+    pages(run, &settings, &project).map(|()| true)
+}
+
+fn pages(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), Error> {
+    let has = |format: &str| settings.output.formats.iter().any(|known| known == format);
+    let metrics = read_json(&run.report().join("metrics.json"));
+    if has("md") {
+        let pages = [
+            ("assumptions.md", assumptions::page(run, &metrics)),
+            ("stakeholder_summary.md", stakeholder::page(&settings.label(), &metrics)),
+        ];
+        for (name, text) in pages {
+            saved::write(run.report().join(name), text.as_bytes())?;
+        }
+    }
+    predictions::write(run, settings, project, &metrics)
+}
+
+/// The settings that a run was made with, where it has its config.
+pub fn settings(run: &RunDir) -> Option<Settings> {
+    Settings::read(&config(run)?).ok()
+}
+
+/// The resolved config of a run.
+pub fn config(run: &RunDir) -> Option<Node> {
+    let path = run.root().join(OWN_FOLDER).join("config.yaml");
+    yaml::load(&std::fs::read_to_string(&path).ok()?, Arc::from("config.yaml")).ok()
+}
+
+/// A switch in the config of a run; none where it has no such key.
+pub fn flag(run: &RunDir, key: &str) -> Option<bool> {
+    match inputs::at(&config(run)?, key)?.value {
+        Value::Bool(is_on) => Some(is_on),
+        _ => None,
+    }
+}
+
+/// A word in the config of a run; none where it has no such key.
+pub fn word(run: &RunDir, key: &str) -> Option<String> {
+    match &inputs::at(&config(run)?, key)?.value {
+        Value::Str(word) => Some(word.clone()),
+        _ => None,
+    }
+}
+
+/// A JSON document; null where there is none.
+pub fn read_json(path: &Path) -> Json {
+    std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+/// The lines of a file that are JSON.
+fn json_lines(path: &Path) -> Vec<Json> {
+    let text = std::fs::read(path).unwrap_or_default();
+    text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}

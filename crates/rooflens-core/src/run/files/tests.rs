@@ -1,0 +1,101 @@
+//! Runs without a process: what each step leaves is given.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rooflens_collect::Settings;
+use rooflens_collect::execute::Scripted;
+
+use super::read_json;
+use crate::config::folders;
+use crate::observer::{SharedObserver, Unobserved};
+use crate::run::job::{self, RunOutcome};
+use crate::run::launch::Planned;
+use crate::run::{RunRequest, launch};
+
+const REQUEST: &str = r#"{"round":0,"kind":"predicted","sample":"1-question.txt","prompt_tokens":5,"output_tokens":2,"start_ns":1000,"token_ns":[3000000,7001000]}"#;
+const EVENTS: &str = r#"{"event":"hello","python":"3.11","versions":{"torch":"2.0"},"runtime":"pytorch"}
+{"event":"round_begin","round":0,"kind":"predicted","epoch":0}"#;
+
+fn planned(overrides: Vec<String>, observer: &SharedObserver) -> Planned {
+    let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-project/skeleton/conf");
+    let request = RunRequest { config_dir: Some(conf.into()), overrides, ..RunRequest::default() };
+    launch::plan(&request, observer).unwrap()
+}
+
+/// Those of the skeleton.
+pub fn settings() -> Settings {
+    let observer = Unobserved::shared();
+    planned(Vec::new(), &observer).jobs.remove(0).settings
+}
+
+fn run(folder: &Path, answer: &str, more: &[&str]) -> RunOutcome {
+    let observer = Unobserved::shared();
+    let usual = [
+        "pipeline.torch_profiler.enable=false",
+        "pipeline.static_analysis.enable=false",
+        "pipeline.direct_inference.enable=true",
+    ];
+    let place = format!("hydra.run.dir={}/run", folder.display());
+    let overrides =
+        [place.as_str()].iter().chain(&usual).chain(more).map(|text| (*text).to_owned()).collect();
+    let planned = planned(overrides, &observer);
+    folders::make(&planned.jobs[0].composed, false).unwrap();
+    let row = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
+    let answer = serde_json::json!({"round": 0, "sample": "1-question.txt", "prompt": "why?", "answer": answer, "tokens": 2});
+    let files = vec![
+        row("events.jsonl", EVENTS),
+        row("steps.csv", "kind,phase,decode_tokens,dur_ns\n"),
+        row("requests.jsonl", REQUEST),
+        row("tokens.jsonl", ""),
+        row("spec.json", r#"{"config":{"dataset":{"kind":"text"}}}"#),
+        row("predictions.jsonl", &answer.to_string()),
+    ];
+    let steps = ["measure", "direct_inference"].map(|step| (step.to_owned(), files.clone()));
+    let scripted = Scripted { files: BTreeMap::from(steps), exit_codes: BTreeMap::new() };
+    job::take(&planned.jobs[0], &scripted, &observer).unwrap()
+}
+
+#[test]
+fn only_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = run(folder.path(), "</pre><script>alert(1)</script>", &[]);
+    assert_eq!((done.document.status, done.outcomes.len(), done.page.is_some()), ("complete", 2, true));
+    let report = done.folder.join("report");
+    let read = |name: &str| std::fs::read_to_string(report.join(name)).unwrap();
+    let page = read("predictions.html");
+    assert!(
+        page.contains("&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;") && !page.contains("<script>alert")
+    );
+    assert!(
+        page.contains("5 tokens asked · 2 tokens answered · first token after 3.00 ms · all after 7.00 ms")
+    );
+    assert!(read("predictions.md").contains("```text\n</pre><script>alert(1)</script>\n```"));
+    assert_eq!(
+        read("predictions.jsonl"),
+        std::fs::read_to_string(done.folder.join("raw/direct_inference/predictions.jsonl")).unwrap()
+    );
+    for absent in ["../tables", "../raw/torch_profiler"] {
+        assert!(!report.join(absent).exists(), "{absent}");
+    }
+    let env = read_json(&report.join("env.json"));
+    assert_eq!((&env["versions"]["torch"], &env["python"]), (&"2.0".into(), &"3.11".into()));
+    assert!(
+        read("inputs.yaml")
+            .contains("- step: direct_inference\n  epochs:\n  - epoch: 0\n    rounds:\n    - 0\n")
+    );
+}
+
+#[test]
+fn pages_can_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let report =
+        run(folder.path(), "a", &["pipeline.direct_inference.output.pages=false"]).folder.join("report");
+    assert!(report.join("predictions.jsonl").is_file());
+    assert!(!report.join("predictions.html").exists() && !report.join("predictions.md").exists());
+    let other = tempfile::tempdir().unwrap();
+    let more = ["pipeline.direct_inference.output.predictions=false", "output.formats=[md]"];
+    let report = run(other.path(), "a", &more).folder.join("report");
+    assert!(!report.join("predictions.jsonl").exists() && !report.join("predictions.html").exists());
+    assert!(report.join("predictions.md").is_file());
+}

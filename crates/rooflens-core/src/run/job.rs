@@ -1,0 +1,273 @@
+//! One job: its steps, then what is made of what they left.
+
+use std::path::PathBuf;
+
+use rooflens_analyze::Findings;
+use rooflens_collect::execute::{self, Executor, Fault, Outcome, Watch};
+use rooflens_collect::plan::{Stage as RunStage, Work};
+use rooflens_collect::{ExecuteError, Settings};
+use rooflens_schema::{Notes, RunDir, Severity, Stage};
+
+use super::analysis;
+use super::chosen;
+use super::csv_tables;
+use super::document::{self, RunDocument, StepFacts};
+use super::files;
+use super::join;
+use super::launch::PlannedJob;
+use super::page;
+use super::sampling::Sampling;
+use super::static_cost;
+use crate::error::{Error, ErrorKind, Hint};
+use crate::observer::{Event, SharedObserver, StepWatch};
+use crate::project::from_here;
+use crate::saved;
+
+/// The plan of a run, in its folder.
+pub const PLAN: &str = "plan.json";
+
+/// What became of a job.
+pub struct RunOutcome {
+    /// Its number in the sweep.
+    pub number: Option<usize>,
+    /// The model's name.
+    pub model: String,
+    /// Its overrides.
+    pub overrides: Vec<String>,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// How its steps ended, up to the first that did not end well.
+    pub outcomes: Vec<Outcome>,
+    /// What its trace tells.
+    pub findings: Option<Findings>,
+    /// What is in `metrics.json`.
+    pub document: RunDocument,
+    /// What is wrong with the trace, where it is damaged.
+    pub damage: Option<String>,
+    /// The report's page, where there is one.
+    pub page: Option<PathBuf>,
+}
+
+/// Takes the steps of a job and analyses what they left. The folder is there already.
+pub fn take(
+    job: &PlannedJob,
+    executor: &dyn Executor,
+    observer: &SharedObserver,
+) -> Result<RunOutcome, Error> {
+    let run = RunDir::new(&job.places.run);
+    saved::write(run.root().join(PLAN), job.plan.to_json().as_bytes())?;
+    let notes = Notes::default();
+    let sampling = Sampling::open(job.settings.sampler.filter(|_| job.plan.commands().next().is_some()));
+    let outcomes = steps(job, executor, observer, &sampling, &notes)?;
+    execute::clean_up(&job.places);
+    note_failures(&outcomes, &notes);
+    let mut findings = analysis::analyse(&run, &notes, observer)?;
+    analysis::profiled_kernels(&run, &job.settings.pipeline.ncu.metrics, &notes, observer);
+    // Behind the tables of the trace: writing those removes what an older run left, and their clock counts.
+    if !outcomes.is_empty() {
+        sampling.save(&run, &notes);
+    }
+    let rows = document::measured_rows(&run);
+    let reason = match job.plan.static_work() {
+        Some(work) => static_cost::write(work, &job.places, &rows, &run, job.settings.output.plots)?,
+        None => Some(no_static_work(&job.settings)),
+    };
+    if let Some(reason) = &reason {
+        observer.detail(&format!("static analysis: not computed: {reason}"));
+    }
+    if let Some(findings) = &mut findings {
+        crate::advise::complete_run(&run, findings);
+        saved::write_findings(&run, findings)?;
+    }
+    let facts = outcomes.iter().map(StepFacts::of).collect();
+    let joined = join::join(&run, job.plan.static_work(), &job.places, &rows, findings.as_ref());
+    let document = RunDocument::new(&run, facts, &rows, reason, joined, &notes.rows());
+    document::write(&run, &document, findings.as_ref())?;
+    let has_trace = findings.is_some();
+    let mut shown = findings.unwrap_or_default();
+    shown.insert("run", Box::new(page::facts(&document)));
+    let page = match has_trace || document.measured.is_some() {
+        true => analysis::report(&run, &job.settings.output, &shown, &document.parts())?,
+        false => None,
+    };
+    csv_tables::write(&run, &job.settings.output, has_trace.then_some(&shown))?;
+    files::write(&run, &job.settings, &job.places.project)?;
+    if has_trace && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
+        analysis::remove_traces(&run)?;
+    }
+    Ok(RunOutcome {
+        number: job.composed.number,
+        model: job.settings.label(),
+        overrides: job.composed.composition.overrides.task.clone(),
+        folder: job.places.run.clone(),
+        outcomes,
+        findings: has_trace.then_some(shown),
+        document,
+        damage: damage(&notes),
+        page,
+    })
+}
+
+/// Why the plan has no static analysis.
+fn no_static_work(settings: &Settings) -> String {
+    if settings.pipeline.has(RunStage::StaticAnalysis) && settings.model_path().is_none() {
+        "which model the program runs is not known: runtime.model=FOLDER names it".to_owned()
+    } else {
+        "the stage static_analysis is off".to_owned()
+    }
+}
+
+/// Up to the first that does not end well: what follows would fail alike, or could mislead.
+fn steps(
+    job: &PlannedJob,
+    executor: &dyn Executor,
+    observer: &SharedObserver,
+    sampling: &Sampling,
+    notes: &Notes,
+) -> Result<Vec<Outcome>, ExecuteError> {
+    let mut outcomes = Vec::new();
+    for step in &job.plan.steps {
+        let Work::Process(command) = &step.work else { continue };
+        if step.stage == RunStage::Ncu && job.settings.pipeline.has(RunStage::Nsys) {
+            chosen::write(&job.places, &job.settings.pipeline.ncu, notes)?;
+        }
+        observer.event(&Event::StepBegan(step));
+        let run = |watch: &dyn Watch| executor.run(step, command, &job.places, watch);
+        let outcome = sampling.during(step, &StepWatch(observer), notes, run);
+        let outcome = outcome.inspect_err(|_| observer.event(&Event::StepAbandoned(step)))?;
+        observer.event(&Event::StepEnded(&outcome));
+        let goes_on = outcome.is_done();
+        outcomes.push(outcome);
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(outcomes)
+}
+
+/// A step that did not end well makes the run incomplete, and every report of it says so.
+fn note_failures(outcomes: &[Outcome], notes: &Notes) {
+    for outcome in outcomes {
+        let source = &outcome.step;
+        if !outcome.is_done() {
+            let message = format!("the step {source} {}", outcome.verdict());
+            notes.add(Stage::Collect, Severity::DataLoss, "step_failed", source, message);
+        }
+        if outcome.told.garbage_lines > 0 {
+            let first = outcome.told.garbage.as_deref().unwrap_or_default();
+            let message = format!("the workload told something that is no event: {first:?}");
+            let count = i64::try_from(outcome.told.garbage_lines).unwrap_or(i64::MAX);
+            notes.add_many(Stage::Collect, Severity::Warning, "not_an_event", source, count, message);
+        }
+        for event in &outcome.told.notes {
+            let severity = match event.text("severity") {
+                Some("data_loss") => Severity::DataLoss,
+                Some("warning") => Severity::Warning,
+                _ => Severity::Info,
+            };
+            let (code, message) = (event.text("code").unwrap_or("note"), event.text("message").unwrap_or(""));
+            notes.add(Stage::Collect, severity, code, source, message.to_owned());
+        }
+    }
+}
+
+/// A trace that was cut off or cannot be read: a full disk is not noticed by everybody who writes.
+fn damage(notes: &Notes) -> Option<String> {
+    const CODES: &[&str] = &["truncated", "stream_error", "unreadable_rank"];
+    let found = notes.rows().into_iter().find(|note| CODES.contains(&note.code.as_str()));
+    found.map(|note| note.message)
+}
+
+impl RunOutcome {
+    fn failure(&self) -> Option<&Outcome> {
+        self.outcomes.iter().find(|outcome| !outcome.is_done())
+    }
+
+    /// Whose fault it is that the run is not whole; nothing where it is.
+    pub fn fault(&self) -> Option<ErrorKind> {
+        match self.failure().map(Outcome::fault) {
+            None if self.damage.is_some() => Some(ErrorKind::Workload),
+            None => None,
+            Some(Fault::Environment) => Some(ErrorKind::Environment),
+            Some(Fault::Workload) => Some(ErrorKind::Workload),
+            Some(Fault::User) => Some(ErrorKind::Interrupted),
+        }
+    }
+
+    /// Says what went wrong: the end of the log, the fact, and what helps.
+    pub(super) fn report_failure(&self, observer: &SharedObserver) {
+        let failed = |fact: &str, hint: Hint| observer.event(&Event::Failed { fact, hint: Some(&hint) });
+        let Some(outcome) = self.failure() else {
+            if let Some(damage) = &self.damage {
+                let hint = "df -h . shows the free space; ulimit -f, how large a file may be";
+                failed(&format!("the trace is damaged: {damage}"), Hint::words(hint));
+            }
+            return;
+        };
+        let log = RunDir::new(&self.folder).raw(&outcome.step);
+        if outcome.fault() != Fault::User {
+            for line in &outcome.tail {
+                observer.info(&format!("  | {line}"));
+            }
+            let hint = outcome
+                .hint()
+                .unwrap_or_else(|| format!("all that it printed: {}", from_here(&log).display()));
+            failed(&format!("the step {} {}", outcome.step, outcome.verdict()), Hint::words(hint));
+        }
+        if !outcome.left_behind.is_empty() {
+            observer.warn(&format!("processes could not be ended: {:?}", outcome.left_behind));
+        }
+        if let Some(error) = &outcome.manifest_error {
+            observer.warn(error);
+        }
+        observer.info(&format!("incomplete run: {}", from_here(&self.folder).display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use rooflens_collect::execute::Scripted;
+
+    use super::*;
+    use crate::config::folders;
+    use crate::observer::Unobserved;
+    use crate::run::{RunRequest, launch};
+
+    #[test]
+    fn the_whole_line_without_a_process() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-project/skeleton/conf");
+        let observer = Unobserved::shared();
+        let request = RunRequest {
+            config_dir: Some(conf.into()),
+            overrides: vec![format!("hydra.run.dir={}/run", folder.path().display())],
+            ..RunRequest::default()
+        };
+        let planned = launch::plan(&request, &observer).expect("a plan");
+        folders::make(&planned.jobs[0].composed, false).expect("a folder");
+        let request = r#"{"round":1,"kind":"measured","prompt_tokens":5,"output_tokens":2,"start_ns":10,"token_ns":[30,37]}"#;
+        let row = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
+        let measured = vec![
+            row("events.jsonl", ""),
+            row("steps.csv", "kind,phase,decode_tokens,dur_ns\n"),
+            row("requests.jsonl", request),
+            row("tokens.jsonl", ""),
+        ];
+        let scripted = Scripted {
+            files: BTreeMap::from([("measure".to_owned(), measured)]),
+            exit_codes: BTreeMap::from([("torch_profiler".to_owned(), 1)]),
+        };
+        let done = take(&planned.jobs[0], &scripted, &observer).expect("a run");
+        assert_eq!((done.fault(), done.outcomes.len()), (Some(ErrorKind::Workload), 2));
+        assert_eq!(done.document.status, "incomplete");
+        let tpot = done.document.measured.and_then(|measured| measured.tpot_ns);
+        assert_eq!(tpot.map(|tpot| tpot.p50), Some(7.0));
+        for file in
+            ["plan.json", ".rooflens/config.yaml", "report/metrics.json", "report/static_compute.json"]
+        {
+            assert!(done.folder.join(file).is_file(), "{file}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a run tells besides its trace: the model and its steps for the ledger's floor, and what rules of advice
+//! ask for.
+
+use std::collections::BTreeMap;
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::advice::{Padding, RunContext, Unprofiled};
+use rooflens_analyze::analyses::Ledger;
+use rooflens_analyze::sampled::WHOLE;
+use rooflens_collect::Stage;
+use rooflens_collect::package;
+use rooflens_collect::plan::Places;
+use rooflens_schema::RunDir;
+use serde_json::Value as Json;
+
+use super::super::files;
+use super::super::metrics::{Rows, Spread, StepRow};
+use super::super::{document, sampling};
+use super::{PlannedModel, profiled_round};
+use crate::model::{self, Passes};
+use crate::project;
+
+/// Gives the ledger of a run its floor, as far as the run tells.
+pub fn join_floor(run: &RunDir, findings: &mut Findings) -> Option<model::ModelContext> {
+    let ledger = findings.get_mut::<Ledger>()?;
+    // A run knows its own model: what its kernels are called proves nothing against it.
+    let found = joined(run, ledger).and_then(|joined| joined.join(ledger).map(|_| joined));
+    found.map_err(|reason| ledger.without_floor(reason)).ok()
+}
+
+/// The model of a run, and what went through it while it was profiled.
+fn joined(run: &RunDir, ledger: &Ledger) -> Result<model::ModelContext, String> {
+    let config = files::config(run).ok_or("the run has no config")?;
+    let plan = rooflens_collect::plan(&config).map_err(|error| error.to_string())?;
+    let work = plan.static_work().ok_or("the stage static_analysis is off")?;
+    let places = Places {
+        run: run.root().to_owned(),
+        project: project::around(run.root()).unwrap_or_else(|| run.root().to_owned()),
+        package: package::folder(&package::cache_folder()),
+    };
+    let PlannedModel { blueprint, name, model, setup, device, no_device } =
+        PlannedModel::read(work, &places, &document::measured_rows(run))?;
+    let device = device.ok_or(no_device)?;
+    let mut passes = Passes::new();
+    for one in profiled_round(&run.raw(Stage::TorchProfiler.name()))? {
+        let Some(kind) = model::kind_of(one.shape.phase.as_str()) else { continue };
+        passes.entry(kind).or_default().push(one);
+    }
+    // Steps that the trace lacks would make the floor too high for what is there.
+    passes.retain(|kind, ran| ledger.phase(kind.as_str()).is_some_and(|phase| phase.steps == ran.len()));
+    if passes.is_empty() {
+        return Err("the trace does not have the steps that steps.csv tells".to_owned());
+    }
+    let known = model::ResolvedModel { blueprint, model, name, setup, device };
+    Ok(model::ModelContext { known, passes, told: model::ToldShapes::new() })
+}
+
+/// What rules of advice ask for besides the trace, without the model.
+pub fn context(run: &RunDir) -> RunContext {
+    let profiled = run.raw(Stage::TorchProfiler.name());
+    let told = files::read_json(&profiled.join("workload.json"));
+    let threads = told.get("threads").and_then(Json::as_u64);
+    let rows = Rows::read(&profiled);
+    RunContext {
+        runtime: files::word(run, "runtime.name"),
+        unprofiled: unprofiled(&document::measured_rows(run).steps),
+        threads: threads.zip(processors(run)),
+        is_compiled: files::flag(run, "runtime.compile"),
+        throttled: throttled(run),
+        padding: padding(&rows.steps),
+        alternatives: Vec::new(),
+    }
+}
+
+/// The median step of each phase in the pass without a profiler.
+fn unprofiled(steps: &[StepRow]) -> Vec<Unprofiled> {
+    let of_phase = |phase: &'static str| {
+        let rows = steps.iter().filter(|row| row.kind == "measured" && row.phase == phase);
+        let spread = Spread::of(rows.map(|row| row.dur_ns as f64).collect())?;
+        Some(Unprofiled { phase, step_ns: spread.p50 }).filter(|found| found.step_ns > 0.0)
+    };
+    ["prefill", "decode", "mixed"].into_iter().filter_map(of_phase).collect()
+}
+
+/// Processors that the run could use: as it was told when it was made, else those of this machine.
+fn processors(run: &RunDir) -> Option<u64> {
+    let told = files::read_json(&run.report().join("env.json"));
+    let told = told.pointer("/cpu/usable_threads").and_then(Json::as_u64);
+    told.or_else(|| std::thread::available_parallelism().ok().map(|count| count.get() as u64))
+}
+
+/// The reasons that devices gave for low clocks in the measured pass, each with its largest share. An idle device
+/// lowers its clocks as well: that is no loss.
+fn throttled(run: &RunDir) -> Vec<(String, f64)> {
+    let Ok(sampled) = sampling::of_run(run) else { return Vec::new() };
+    let mut found: BTreeMap<String, f64> = BTreeMap::new();
+    let parts = sampled.steps.iter().filter(|step| step.step.as_str() == Stage::Measure.name());
+    let parts = parts.flat_map(|step| &step.parts).filter(|part| part.part == WHOLE);
+    for reason in parts.flat_map(|part| &part.subjects).flat_map(|subject| subject.throttle.iter().flatten())
+    {
+        if !reason.reason.contains("idle") {
+            let most = found.entry(reason.reason.clone()).or_default();
+            *most = most.max(reason.share);
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// Tokens of each phase that were needed and that went through the model.
+fn padding(steps: &[StepRow]) -> Vec<Padding> {
+    let of_phase = |phase: &'static str| {
+        let (mut needed, mut computed) = (0_u64, 0_u64);
+        for row in steps.iter().filter(|row| row.kind == "profiled" && row.phase == phase) {
+            let prompts = row.prompts.as_deref().unwrap_or_default().split_whitespace();
+            let read: u64 = prompts.filter_map(|word| word.split_once('@')?.0.parse::<u64>().ok()).sum();
+            needed = needed.saturating_add(read).saturating_add(row.decode_tokens);
+            computed = computed.saturating_add(row.computed_tokens?);
+        }
+        Some(Padding { phase, needed, computed }).filter(|padding| padding.needed > 0)
+    };
+    ["prefill", "decode", "mixed"].into_iter().filter_map(of_phase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_of_a_ragged_batch() {
+        let row = |phase: &str, prompts: &str, decode_tokens, computed| StepRow {
+            kind: "profiled".into(),
+            phase: phase.into(),
+            prompts: Some(prompts.into()),
+            decode_tokens,
+            computed_tokens: computed,
+            ..StepRow::default()
+        };
+        let rows = [row("prefill", "5@0 3@0", 0, Some(10)), row("decode", "", 2, Some(2))];
+        let expected = [("prefill", 8, 10), ("decode", 2, 2)];
+        let found = padding(&rows);
+        let found: Vec<_> = found.iter().map(|one| (one.phase, one.needed, one.computed)).collect();
+        assert_eq!(found, expected);
+        // Where a step does not tell, nobody knows.
+        assert_eq!(padding(&[row("decode", "", 2, None)]), []);
+    }
+}

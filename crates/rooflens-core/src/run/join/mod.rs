@@ -1,0 +1,280 @@
+//! What was measured, beside what the model must cost: `efficiency`, `flops_check`, `matches` and `static_vs_measured` of
+//! `metrics.json`.
+
+mod context;
+mod products;
+mod shapes;
+
+pub use self::context::{context, join_floor};
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{Parts, PartsOfPhase, Products, Trace};
+use rooflens_collect::Stage;
+use rooflens_collect::plan::{Places, StaticWork};
+use rooflens_cost::blueprint::Blueprint;
+use rooflens_cost::hardware::Device;
+use rooflens_cost::measured::{
+    self, Efficiency, FlopsCheck, Matches, MeasuredPart, MeasuredPhase, Ran, RunPhase, StaticVsMeasured,
+    Timeline, TorchFlops,
+};
+use rooflens_cost::precision::Dtype;
+use rooflens_cost::{Model, Parallel, Setup};
+use rooflens_schema::RunDir;
+use rooflens_schema::tables::PhaseKind;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::metrics::Rows;
+use crate::model::files::{self, Devices};
+
+/// What the join comes to. What is null has its reason in [`ModelJoin::reasons`].
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ModelJoin {
+    /// MFU and MBU of each phase of the measured rounds.
+    pub efficiency: Option<Efficiency>,
+    /// Operations of the profiled round by the static model and by torch.
+    pub flops_check: Option<FlopsCheck>,
+    /// Products of the profiled round, each matched with an operator of the static model.
+    pub matches: Option<Matches>,
+    /// Each part of the model in the profiled round.
+    pub static_vs_measured: Option<StaticVsMeasured>,
+    /// Why something is null.
+    #[serde(skip)]
+    pub reasons: BTreeMap<&'static str, String>,
+}
+
+/// Names of what is joined.
+const EFFICIENCY: &str = "efficiency";
+const FLOPS_CHECK: &str = "flops_check";
+const MATCHES: &str = "matches";
+const STATIC_VS_MEASURED: &str = "static_vs_measured";
+
+/// Joins what a run left with what its model must cost.
+pub fn join(
+    run: &RunDir,
+    work: Option<&StaticWork>,
+    places: &Places,
+    rows: &Rows,
+    findings: Option<&Findings>,
+) -> ModelJoin {
+    let known = match work {
+        Some(work) => PlannedModel::read(work, places, rows),
+        None => Err("the stage static_analysis is off".to_owned()),
+    };
+    let mut joined = ModelJoin::default();
+    match known {
+        Ok(known) => {
+            let was_run = run.raw(Stage::Measure.name()).is_dir();
+            let efficiency =
+                if was_run { known.efficiency(rows) } else { Err("no workload was run".to_owned()) };
+            let profiled = run.raw(Stage::TorchProfiler.name());
+            let round = profiled_round(&profiled);
+            let check = round.as_ref().map_err(Clone::clone);
+            let check = check.and_then(|ran| known.flops_check(ran, &profiled));
+            let matched = round.as_ref().map_err(Clone::clone);
+            let matched = matched.and_then(|ran| known.matches(ran, findings, &profiled));
+            let parts = round.and_then(|ran| known.parts(&ran, findings));
+            joined.efficiency = joined.keep(EFFICIENCY, efficiency);
+            joined.flops_check = joined.keep(FLOPS_CHECK, check);
+            joined.matches = joined.keep(MATCHES, matched);
+            joined.static_vs_measured = joined.keep(STATIC_VS_MEASURED, parts);
+        }
+        Err(reason) => {
+            for name in [EFFICIENCY, FLOPS_CHECK, MATCHES, STATIC_VS_MEASURED] {
+                joined.reasons.insert(name, reason.clone());
+            }
+        }
+    }
+    joined
+}
+
+/// What was joined when the run was made, for a report that is written once more.
+pub fn kept(run: &RunDir) -> ModelJoin {
+    #[derive(Deserialize)]
+    struct Reasons {
+        not_computed: BTreeMap<String, String>,
+    }
+    let Ok(bytes) = std::fs::read(run.report().join("metrics.json")) else { return ModelJoin::default() };
+    let mut joined: ModelJoin = serde_json::from_slice(&bytes).unwrap_or_default();
+    let reasons =
+        serde_json::from_slice::<Reasons>(&bytes).map(|found| found.not_computed).unwrap_or_default();
+    for (name, is_there) in [
+        (EFFICIENCY, joined.efficiency.is_some()),
+        (FLOPS_CHECK, joined.flops_check.is_some()),
+        (MATCHES, joined.matches.is_some()),
+        (STATIC_VS_MEASURED, joined.static_vs_measured.is_some()),
+    ] {
+        if !is_there {
+            let reason = reasons.get(name).cloned();
+            joined
+                .reasons
+                .insert(name, reason.unwrap_or_else(|| "it was not computed when the run was made".into()));
+        }
+    }
+    joined
+}
+
+impl ModelJoin {
+    fn keep<T>(&mut self, name: &'static str, found: Result<T, String>) -> Option<T> {
+        found.map_err(|reason| self.reasons.insert(name, reason)).ok()
+    }
+}
+
+/// The model, how it was run, and the device it ran on.
+struct PlannedModel {
+    blueprint: Blueprint,
+    name: String,
+    model: Model,
+    setup: Setup,
+    device: Option<Device>,
+    no_device: String,
+}
+
+impl PlannedModel {
+    fn read(work: &StaticWork, places: &Places, rows: &Rows) -> Result<Self, String> {
+        let folder = PathBuf::from(work.model.resolve(places));
+        let mut blueprint = files::blueprint(&folder).map_err(|error| error.to_string())?;
+        if let Some(format) = &work.dtype {
+            blueprint.weights(format);
+        }
+        let mut model = blueprint.model().map_err(|error| error.to_string())?;
+        // A config may name no format: then the one that was run in counts.
+        let ran_in = rows.word("model", "dtype").and_then(format_of_torch);
+        if let Some(format) = ran_in.filter(|format| work.dtype.is_none() && *format != model.dtype.as_str())
+            && model.quantisation.is_none()
+            && blueprint.weights(format)
+        {
+            model = blueprint.model().map_err(|error| error.to_string())?;
+        }
+        let kv = work.kv_dtype.as_deref();
+        let setup = Setup {
+            parallel: Parallel { tp: work.tensor_parallel, ..Parallel::NONE },
+            kv: kv.and_then(|name| Dtype::ALL.iter().copied().find(|dtype| dtype.as_str() == name)),
+            ..Setup::default()
+        };
+        if let Some(reason) = setup.parallel.fault(model.depth) {
+            return Err(reason);
+        }
+        let devices = Devices::read(&places.project.join("hardware")).map_err(|error| error.to_string())?;
+        let name = work.hardware.as_deref().or_else(|| rows.word("model", "device_name"));
+        let device = name.and_then(|name| devices.find(name).ok()).cloned();
+        let no_device = match name {
+            Some(name) => format!(
+                "no peaks of {name:?} are known: `rooflens hardware measure` measures those of this machine"
+            ),
+            None => {
+                "no peaks of this machine are known: `rooflens hardware measure` measures them".to_owned()
+            }
+        };
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(PlannedModel { blueprint, name, model, setup, device, no_device })
+    }
+
+    fn efficiency(&self, rows: &Rows) -> Result<Efficiency, String> {
+        let ran = shapes::of_kind(&rows.steps, "measured")?;
+        let (device, why) = (self.device.as_ref(), &self.no_device);
+        Ok(measured::efficiency(&self.model, &self.setup, device, why, &ran))
+    }
+
+    fn flops_check(&self, ran: &[Ran], folder: &Path) -> Result<FlopsCheck, String> {
+        let Ok(bytes) = std::fs::read(folder.join("torch_flops.json")) else {
+            return Err(
+                "the profiled pass left no torch_flops.json: only pytorch tells its own count, with \
+                        pipeline.torch_profiler.with_flops=true"
+                    .to_owned(),
+            );
+        };
+        let torch: TorchFlops = serde_json::from_slice(&bytes)
+            .map_err(|error| format!("torch_flops.json cannot be read: {error}"))?;
+        Ok(measured::flops_check(&self.model, &self.setup, ran, &torch, all_logits(folder)))
+    }
+
+    fn matches(&self, ran: &[Ran], findings: Option<&Findings>, folder: &Path) -> Result<Matches, String> {
+        let findings = findings.ok_or("there is no trace")?;
+        let Products(products) = findings
+            .get()
+            .ok_or("the trace has no operators with shapes inside phases: record_shapes tells them")?;
+        if findings.get::<Trace>().is_some_and(|trace| trace.ranks > 1) {
+            return Err("the trace is of several ranks, and the static model of one".to_owned());
+        }
+        let (traced, timeline) = products::traced(products);
+        if traced.is_empty() {
+            return Err("no phase of the trace is a prefill or a decode step".to_owned());
+        }
+        let (model, setup, device) = (&self.model, &self.setup, self.device.as_ref());
+        Ok(measured::matches(model, setup, device, ran, &traced, timeline, all_logits(folder)))
+    }
+
+    fn parts(&self, ran: &[Ran], findings: Option<&Findings>) -> Result<StaticVsMeasured, String> {
+        let findings = findings.ok_or("there is no trace")?;
+        let Parts(phases) =
+            findings.get().ok_or("the trace has no operators or device activity inside phases")?;
+        let measured = measured_parts(phases);
+        if measured.is_empty() {
+            return Err("no phase of the trace is a prefill or a decode step".to_owned());
+        }
+        let (device, why) = (self.device.as_ref(), &self.no_device);
+        Ok(measured::static_vs_measured(&self.model, &self.setup, device, why, ran, &measured))
+    }
+}
+
+/// Whether the head was run for every row of a prompt.
+fn all_logits(folder: &Path) -> bool {
+    super::files::read_json(&folder.join("workload.json")).get("logits").and_then(Json::as_str) == Some("all")
+}
+
+/// What torch calls a format, as the cost model names it.
+fn format_of_torch(name: &str) -> Option<&'static str> {
+    match name {
+        "float32" => Some("fp32"),
+        "bfloat16" => Some("bf16"),
+        "float16" => Some("fp16"),
+        _ => None,
+    }
+}
+
+/// The passes of the profiled round.
+fn profiled_round(folder: &Path) -> Result<Vec<Ran>, String> {
+    if !folder.is_dir() {
+        return Err("no pass was profiled".to_owned());
+    }
+    shapes::of_kind(&Rows::read(folder).steps, "profiled")
+}
+
+/// A vision tower runs within the prefill.
+fn run_phase(kind: PhaseKind) -> Option<RunPhase> {
+    match kind {
+        PhaseKind::Prefill | PhaseKind::Vision => Some(RunPhase::Prefill),
+        PhaseKind::Decode => Some(RunPhase::Decode),
+        PhaseKind::Mixed => Some(RunPhase::Mixed),
+        PhaseKind::Diffusion | PhaseKind::Step | PhaseKind::Range => None,
+    }
+}
+
+/// What the trace tells of each phase.
+fn measured_parts(phases: &[PartsOfPhase]) -> Vec<MeasuredPhase> {
+    let mut found: BTreeMap<RunPhase, Vec<&PartsOfPhase>> = BTreeMap::new();
+    for phase in phases {
+        let Some(run_phase) = run_phase(phase.phase) else { continue };
+        found.entry(run_phase).or_default().push(phase);
+    }
+    let of_phase = |(phase, all): (RunPhase, Vec<&PartsOfPhase>)| {
+        let on_device = all.iter().any(|one| one.activities > 0);
+        let ns = |host: i64, device: i64| if on_device { device } else { host };
+        let parts = all.iter().flat_map(|one| &one.parts);
+        MeasuredPhase {
+            phase,
+            timeline: if on_device { Timeline::Device } else { Timeline::HostSelf },
+            total_ns: all.iter().map(|one| ns(one.self_ns, one.device_ns)).sum(),
+            parts: parts
+                // What has only host time has no time on the device.
+                .filter(|part| !on_device || part.activities > 0)
+                .map(|part| MeasuredPart { part: part.part.to_owned(), ns: ns(part.self_ns, part.device_ns) })
+                .collect(),
+        }
+    };
+    found.into_iter().map(of_phase).collect()
+}

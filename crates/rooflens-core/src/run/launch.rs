@@ -1,0 +1,115 @@
+//! From what was typed to planned jobs: nothing is written.
+
+use std::path::{Path, PathBuf};
+
+use rooflens_collect::plan::Places;
+use rooflens_collect::{Plan, Settings, SettingsError, package};
+use rooflens_compose::{Composer, Host, JobFile, Launch, Mode, Request};
+
+use super::{RunRequest, samples};
+use crate::config::folders::{self, Composed, Jobs};
+use crate::config::{host, old_names};
+use crate::error::Error;
+use crate::observer::SharedObserver;
+use crate::project;
+
+/// Everything that is to be run.
+pub struct Planned {
+    /// The jobs, in order.
+    pub jobs: Vec<PlannedJob>,
+    /// Whether they are those of a sweep.
+    pub is_sweep: bool,
+    /// Where a sweep stands, and what Hydra would write there.
+    pub sweep: Option<(PathBuf, JobFile)>,
+    /// Whether to write what Hydra would.
+    pub with_hydra: bool,
+}
+
+impl Planned {
+    /// Whether all jobs of several have an override: it tells none of them apart.
+    pub fn is_shared(&self, text: &String) -> bool {
+        let has = |job: &PlannedJob| job.composed.composition.overrides.task.contains(text);
+        self.jobs.len() > 1 && self.jobs.iter().all(has)
+    }
+}
+
+/// A job with its plan.
+pub struct PlannedJob {
+    /// Its config and folder.
+    pub composed: Composed,
+    /// What is to be done.
+    pub plan: Plan,
+    /// What it was made of.
+    pub settings: Settings,
+    /// Where things are.
+    pub places: Places,
+}
+
+/// Where configs are, and the project that they are about.
+struct Origin {
+    configs: PathBuf,
+    project: PathBuf,
+    /// The run that is repeated.
+    repeated: Option<PathBuf>,
+}
+
+/// Composes and plans every job.
+pub fn plan(question: &RunRequest, observer: &SharedObserver) -> Result<Planned, Error> {
+    let origin = origin(question)?;
+    let host = Host { working_folder: origin.project.clone(), ..host::here() };
+    let today = old_names::today(&origin.configs, &question.config_name, &question.overrides, observer)?;
+    let composer = Composer::new(today.search_path).with_host(host);
+    let mode = if question.multirun { Mode::Multirun } else { Mode::Run };
+    let mut overrides = today.overrides;
+    overrides.extend(folder_of_repetition(&origin, question));
+    let request = Request { mode, ..Request::new(&question.config_name, overrides) };
+    let launch = composer.launch(&request).map_err(Error::Compose)?;
+    let is_sweep = matches!(launch, Launch::Sweep(_));
+    let Jobs { jobs, sweep } = folders::compose(&composer, launch)?;
+    if let Some(first) = jobs.first() {
+        old_names::warn(&first.composition, observer);
+    }
+    let jobs: Result<Vec<PlannedJob>, Error> =
+        jobs.into_iter().map(|composed| planned(composed, &origin.project)).collect();
+    Ok(Planned { jobs: jobs?, is_sweep, sweep, with_hydra: question.with_hydra })
+}
+
+fn planned(composed: Composed, project: &Path) -> Result<PlannedJob, Error> {
+    let config = composed.composition.resolved().map_err(Error::Compose)?;
+    let unusable = |error: SettingsError| Error::Plan(error.into());
+    let dataset = Settings::read_dataset(&config).map_err(unusable)?;
+    let config = samples::located(&config, &dataset, project).map_err(Error::Assets)?;
+    let (settings, made) = rooflens_collect::planned(&config).map_err(Error::Plan)?;
+    let places = Places {
+        run: composed.folder.clone(),
+        project: project.to_owned(),
+        package: package::folder(&package::cache_folder()),
+    };
+    Ok(PlannedJob { composed, plan: made, settings, places })
+}
+
+/// A folder of configs that is the `.rooflens` of a run repeats that run: its config is whole and
+/// resolved, and names no folder to run in.
+fn origin(question: &RunRequest) -> Result<Origin, Error> {
+    let configs = question.config_dir.clone().unwrap_or_else(project::configs);
+    if !configs.is_dir() {
+        return Err(Error::NoConfigFolder { path: configs });
+    }
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let full = absolute(&configs);
+    let is_own = full.file_name().is_some_and(|name| name == folders::OWN_FOLDER);
+    let repeated =
+        full.parent().filter(|_| is_own && full.join("rooflens.yaml").is_file()).map(Path::to_owned);
+    // The folder of configs itself may look like a project: one looks from above it.
+    let project = full.parent().and_then(project::around).unwrap_or_else(|| absolute(Path::new(".")));
+    Ok(Origin { configs, project, repeated })
+}
+
+/// A repeated run stands beside the one that it repeats.
+fn folder_of_repetition(origin: &Origin, question: &RunRequest) -> Option<String> {
+    let beside = origin.repeated.as_ref()?.parent()?.to_string_lossy().into_owned();
+    let is_told =
+        question.overrides.iter().any(|text| text.trim_start_matches('+').starts_with("hydra.run.dir="));
+    let quoted = beside.replace('\\', "\\\\").replace('\'', "\\'");
+    (!is_told).then(|| format!("hydra.run.dir='{quoted}/${{now:%Y%m%d-%H%M%S}}'"))
+}

@@ -1,0 +1,250 @@
+//! Headline numbers of a run, from the rows that the pass without profilers left. Pure.
+
+mod rows;
+mod statistics;
+
+use std::collections::BTreeMap;
+
+use rooflens_compare::headline::{self, Times};
+use serde::Serialize;
+
+use self::rows::MEASURED;
+
+#[cfg(test)]
+use self::rows::RequestRow;
+pub use self::rows::{Rows, StepRow};
+pub use self::statistics::{RULE, Spread};
+
+/// Measured times. Null is "not known", and [`Measured::not_computed`] says why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Measured {
+    /// Measured rounds.
+    pub rounds: usize,
+    /// Sequences.
+    pub requests: usize,
+    /// Tokens of their prompts.
+    pub prompt_tokens: u64,
+    /// Tokens that were made.
+    pub output_tokens: u64,
+    /// Forward passes that made tokens of running sequences.
+    pub decode_steps: usize,
+    /// From a prompt given to its first token, ns.
+    pub ttft_ns: Option<Spread>,
+    /// Of each sequence: time from its first to its last token / tokens after the first, ns.
+    pub tpot_ns: Option<Spread>,
+    /// From each token to the next of its sequence, ns.
+    pub itl_ns: Option<Spread>,
+    /// From a prompt given to its last token, ns.
+    pub latency_ns: Option<Spread>,
+    /// From a prompt given to its first step, where the runtime queues requests (vLLM), ns. Part of TTFT.
+    pub queued_ns: Option<Spread>,
+    /// How long loading the model took, ns.
+    pub load_ns: Option<u64>,
+    /// Warm-up rounds before the measured ones.
+    pub warmup_rounds: usize,
+    /// Time of the warm-up rounds together, ns.
+    pub warmup_ns: Option<u64>,
+    /// Tokens made / time from the first prompt given to the last token, summed over rounds.
+    pub output_tokens_per_s: Option<f64>,
+    /// Tokens made in decode steps / time of these steps.
+    pub decode_tokens_per_s: Option<f64>,
+    /// Time of forward passes, by phase, ns.
+    pub phases_ns: BTreeMap<String, u64>,
+    /// Rows that could not be read.
+    pub lost_rows: usize,
+    /// How percentiles are made.
+    pub rule: &'static str,
+    /// What is null, and why.
+    pub not_computed: BTreeMap<&'static str, String>,
+}
+
+/// The headline numbers of what a pass left.
+pub fn measured(rows: &Rows) -> Measured {
+    let requests = rows.measured();
+    let steps: Vec<&StepRow> = rows.steps.iter().filter(|row| row.kind == MEASURED).collect();
+    let decode: Vec<&&StepRow> = steps.iter().filter(|row| row.phase == "decode").collect();
+    let spread =
+        |times: &Times| Spread::of(requests.iter().flat_map(|request| (times.of)(request)).collect());
+    let of_rate = headline::find("output_tokens_per_s").and_then(|metric| metric.of(&requests));
+    let rounds = requests.iter().filter(|request| !request.token_ns.is_empty()).map(|request| request.round);
+    let of_prompts = rows.requests.iter().filter(|row| row.kind == MEASURED);
+    let mut measured = Measured {
+        rounds: rounds.collect::<std::collections::BTreeSet<u64>>().len(),
+        requests: requests.len(),
+        prompt_tokens: of_prompts.map(|row| row.prompt_tokens).sum(),
+        output_tokens: requests.iter().map(|request| request.output_tokens).sum(),
+        decode_steps: decode.len(),
+        ttft_ns: spread(&headline::TTFT),
+        tpot_ns: spread(&headline::TPOT),
+        itl_ns: spread(&headline::ITL),
+        latency_ns: spread(&headline::LATENCY),
+        queued_ns: spread(&headline::QUEUE),
+        load_ns: rows.fact("model", "load_ns").and_then(serde_json::Value::as_u64),
+        warmup_rounds: rows.warmups_ns.len(),
+        warmup_ns: (!rows.warmups_ns.is_empty())
+            .then(|| rows.warmups_ns.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns))),
+        output_tokens_per_s: of_rate.map(|sample| sample.value()),
+        decode_tokens_per_s: rate(
+            decode.iter().map(|row| row.decode_tokens).sum(),
+            decode.iter().map(|row| row.dur_ns).sum(),
+        ),
+        phases_ns: by_phase(&steps),
+        lost_rows: rows.lost,
+        rule: RULE,
+        not_computed: BTreeMap::new(),
+    };
+    measured.not_computed = reasons(&measured);
+    measured
+}
+
+fn rate(tokens: u64, ns: u64) -> Option<f64> {
+    (tokens > 0 && ns > 0).then(|| tokens as f64 * 1e9 / ns as f64)
+}
+
+fn by_phase(steps: &[&StepRow]) -> BTreeMap<String, u64> {
+    let mut phases = BTreeMap::new();
+    for row in steps {
+        *phases.entry(row.phase.clone()).or_insert(0) += row.dur_ns;
+    }
+    phases
+}
+
+fn reasons(of: &Measured) -> BTreeMap<&'static str, String> {
+    let none = "no measured request was completed";
+    let single = "no request made more than one token";
+    let no_decode = "no step only made tokens";
+    let no_queue = "the runtime does not queue requests: a batch is given when its step begins";
+    let missing: [(&str, bool, &str); 9] = [
+        ("ttft_ns", of.ttft_ns.is_none(), none),
+        ("latency_ns", of.latency_ns.is_none(), none),
+        ("output_tokens_per_s", of.output_tokens_per_s.is_none(), none),
+        ("tpot_ns", of.tpot_ns.is_none(), if of.requests == 0 { none } else { single }),
+        ("itl_ns", of.itl_ns.is_none(), if of.requests == 0 { none } else { single }),
+        ("decode_tokens_per_s", of.decode_tokens_per_s.is_none(), no_decode),
+        ("queued_ns", of.queued_ns.is_none(), if of.requests == 0 { none } else { no_queue }),
+        ("load_ns", of.load_ns.is_none(), "the workload did not say how long it took to load the model"),
+        ("warmup_ns", of.warmup_ns.is_none(), "no warm-up round was run"),
+    ];
+    missing.into_iter().filter(|(_, is, _)| *is).map(|(name, _, why)| (name, why.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(round: u64, kind: &str, start_ns: u64, token_ns: &[u64]) -> RequestRow {
+        RequestRow {
+            round,
+            kind: kind.to_owned(),
+            prompt_tokens: 5,
+            output_tokens: token_ns.len() as u64,
+            start_ns,
+            token_ns: token_ns.to_vec(),
+            queued_ns: None,
+        }
+    }
+
+    fn step(kind: &str, phase: &str, decode_tokens: u64, dur_ns: u64) -> StepRow {
+        StepRow {
+            kind: kind.to_owned(),
+            phase: phase.to_owned(),
+            decode_tokens,
+            dur_ns,
+            ..StepRow::default()
+        }
+    }
+
+    /// Two measured rounds. First: tokens 100, 150, 210 after the start; second: 300, 340.
+    fn rows() -> Rows {
+        Rows {
+            requests: vec![
+                request(0, "warmup", 0, &[9_000]),
+                request(1, "measured", 1_000, &[1_100, 1_150, 1_210]),
+                request(2, "measured", 2_000, &[2_300, 2_340]),
+            ],
+            steps: vec![
+                step("warmup", "prefill", 0, 9_000),
+                step("measured", "prefill", 0, 100),
+                step("measured", "decode", 1, 50),
+                step("measured", "decode", 1, 60),
+                step("measured", "prefill", 0, 300),
+                step("measured", "decode", 1, 40),
+            ],
+            ..Rows::default()
+        }
+    }
+
+    #[test]
+    fn by_hand() {
+        let measured = measured(&rows());
+        assert_eq!((measured.rounds, measured.requests, measured.output_tokens), (2, 2, 5));
+        assert_eq!(measured.decode_steps, 3);
+        // TTFT 100 and 300: the median lies between.
+        let ttft = measured.ttft_ns.unwrap();
+        assert_eq!((ttft.min, ttft.p50, ttft.max), (100.0, 200.0, 300.0));
+        // TPOT: (1210 − 1100) / 2 = 55, and 40.
+        let tpot = measured.tpot_ns.unwrap();
+        assert_eq!((tpot.min, tpot.mean, tpot.max), (40.0, 47.5, 55.0));
+        // Gaps 50, 60, 40.
+        assert_eq!(measured.itl_ns.unwrap().p50, 50.0);
+        // 5 tokens in 210 + 340 ns.
+        assert!((measured.output_tokens_per_s.unwrap() - 5e9 / 550.0).abs() < 1e-3);
+        // 3 tokens in 50 + 60 + 40 ns.
+        assert!((measured.decode_tokens_per_s.unwrap() - 3e9 / 150.0).abs() < 1e-3);
+        assert_eq!(measured.phases_ns["prefill"], 400);
+        assert_eq!(
+            measured.not_computed.keys().copied().collect::<Vec<_>>(),
+            ["load_ns", "queued_ns", "warmup_ns"]
+        );
+    }
+
+    #[test]
+    fn parity_106_queue_load_and_warm_up_by_hand() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = |round: u64, kind: &str, queued: &str| {
+            format!(
+                r#"{{"round":{round},"kind":"{kind}","prompt_tokens":5,"output_tokens":1,"start_ns":100,"queued_ns":{queued},"token_ns":[900]}}"#
+            )
+        };
+        let requests: Vec<String> = [
+            line(0, "warmup", "70000"),
+            line(1, "measured", "0"),
+            line(1, "measured", "40"),
+            line(2, "measured", "100"),
+            line(2, "measured", "null"),
+            line(2, "measured", "-5"),
+        ]
+        .into();
+        std::fs::write(folder.path().join("requests.jsonl"), requests.join("\n")).unwrap();
+        let events = [
+            r#"{"event":"model","t_ns":1,"load_ns":2500}"#,
+            r#"{"event":"round_end","t_ns":2,"round":0,"kind":"warmup","dur_ns":300}"#,
+            r#"{"event":"round_end","t_ns":3,"round":1,"kind":"warmup","dur_ns":200}"#,
+            r#"{"event":"round_end","t_ns":4,"round":2,"kind":"measured","dur_ns":7}"#,
+            r#"{"event":"round_end","t_ns":5,"round":3,"kind":"warm"#,
+        ];
+        std::fs::write(folder.path().join("events.jsonl"), events.join("\n")).unwrap();
+        let found = measured(&Rows::read(folder.path()));
+        // 0, 40 and 100: what is null or negative is no time, and warm-up does not count.
+        let queue = found.queued_ns.clone().unwrap();
+        assert_eq!((queue.count, queue.min, queue.p50, queue.max), (3, 0.0, 40.0, 100.0));
+        // Ranks 1.8 and 1.98 of 0, 40, 100.
+        assert!((queue.p90 - 88.0).abs() < 1e-9 && (queue.p99 - 98.8).abs() < 1e-9, "{queue:?}");
+        assert_eq!((found.load_ns, found.warmup_rounds, found.warmup_ns), (Some(2500), 2, Some(500)));
+        assert_eq!((found.requests, found.lost_rows), (5, 0));
+        assert!(!found.not_computed.contains_key("queued_ns"));
+    }
+
+    #[test]
+    fn what_is_not_known_is_null_with_a_reason() {
+        let nothing = measured(&Rows::default());
+        assert_eq!((nothing.ttft_ns.clone(), nothing.output_tokens_per_s), (None, None));
+        assert_eq!(nothing.not_computed.len(), 9);
+        assert_eq!((nothing.queued_ns, nothing.load_ns, nothing.warmup_ns), (None, None, None));
+        let single = Rows { requests: vec![request(1, "measured", 0, &[7])], ..Rows::default() };
+        let single = measured(&single);
+        assert_eq!(single.tpot_ns, None);
+        assert_eq!(single.not_computed["tpot_ns"], "no request made more than one token");
+        assert_eq!(single.ttft_ns.unwrap().p50, 7.0);
+    }
+}

@@ -1,0 +1,113 @@
+//! From a config to a run: compose, plan, take the steps, analyse what they left.
+
+mod analysis;
+mod chosen;
+mod csv_tables;
+mod document;
+mod files;
+mod job;
+mod join;
+mod launch;
+pub mod metrics;
+mod page;
+mod power;
+mod reserve;
+mod samples;
+mod sampling;
+mod saved;
+mod static_cost;
+mod sweep;
+
+use std::path::PathBuf;
+
+use rooflens_collect::execute::Executor;
+use rooflens_collect::plan::Places;
+use rooflens_collect::{Settings, package as python};
+
+pub use self::document::{RunDocument, describe, rewrite};
+pub use self::files::predictions::PAGE as ANSWERS;
+pub use self::files::{rewrite as rewrite_files, settings};
+pub use self::job::RunOutcome;
+pub use self::join::{context, join_floor};
+pub use self::launch::{Planned, PlannedJob, plan};
+pub use self::page::words;
+pub use self::reserve::reserve;
+pub use self::saved::Run;
+pub use self::sweep::{Sweep, rewrite as rewrite_sweep};
+use crate::config::folders;
+use crate::error::Error;
+use crate::observer::{Event, SharedObserver, Unobserved};
+
+/// A config to run.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    /// Folder of the configs, where it was said.
+    pub config_dir: Option<PathBuf>,
+    /// Name of the primary config.
+    pub config_name: String,
+    /// Overrides, as typed.
+    pub overrides: Vec<String>,
+    /// Whether to run every job of a sweep.
+    pub multirun: bool,
+    /// Whether to write what Hydra would.
+    pub with_hydra: bool,
+}
+
+impl Default for RunRequest {
+    fn default() -> Self {
+        RunRequest {
+            config_dir: None,
+            config_name: "config".to_owned(),
+            overrides: Vec::new(),
+            multirun: false,
+            with_hydra: false,
+        }
+    }
+}
+
+/// The settings of the project around here, and where things are; nothing where there is no such project.
+pub fn project_settings() -> Option<(Settings, Places)> {
+    let planned = plan(&RunRequest::default(), &Unobserved::shared()).ok()?;
+    let job = planned.jobs.into_iter().next()?;
+    Some((job.settings, job.places))
+}
+
+/// Unpacks the Python package that workloads need, and says where.
+pub fn unpack_package() -> Result<PathBuf, Error> {
+    Ok(python::unpack(&python::cache_folder())?)
+}
+
+impl Planned {
+    /// Takes the steps of a job whose folder is reserved, and analyses what they left.
+    pub fn execute(
+        &self,
+        job: &PlannedJob,
+        executor: &dyn Executor,
+        observer: &SharedObserver,
+    ) -> Result<RunOutcome, Error> {
+        folders::make(&job.composed, self.with_hydra)?;
+        let overrides = &job.composed.composition.overrides.task;
+        let own: Vec<String> = overrides.iter().filter(|text| !self.is_shared(text)).cloned().collect();
+        let position = 1 + self.jobs.iter().position(|other| std::ptr::eq(other, job)).unwrap_or(0);
+        observer.event(&Event::JobBegan { position, of: self.jobs.len(), overrides: &own });
+        let mut one = job::take(job, executor, observer)?;
+        one.overrides = own;
+        one.report_failure(observer);
+        Ok(one)
+    }
+
+    /// Sums up the jobs of a sweep and writes its files; nothing where it is none. Says where the page is.
+    pub fn finish(&self, done: &[RunOutcome]) -> Result<Option<(Sweep, Option<PathBuf>)>, Error> {
+        if !self.is_sweep {
+            return Ok(None);
+        }
+        let swept = sweep::sweep(self, done);
+        let page = sweep::write(self, &swept)?;
+        Ok(Some((swept, page)))
+    }
+}
+
+/// Whether a run was made by `rooflens run`: then it knows its model.
+pub fn is_own(run: &rooflens_schema::RunDir) -> bool {
+    run.root().join(job::PLAN).is_file()
+}

@@ -1,0 +1,166 @@
+//! What is kept of the samples of a run.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rooflens_collect::Stage;
+use rooflens_sample::clock::Anchor;
+use rooflens_sample::csv::{Columns, CsvWriter};
+use rooflens_sample::source::{Reason, Subject};
+use rooflens_sample::{Missing, Tally};
+use rooflens_schema::RunDir;
+use rooflens_schema::parquet_io::{read_table, write_table};
+use rooflens_schema::tables::{CounterSource, Counters, Runs};
+use serde::{Deserialize, Serialize};
+
+use super::parts::Clock;
+use crate::error::Error;
+use crate::saved;
+
+/// `raw/sampler/sampler.json`: what the samples do not tell of themselves.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// Why nothing was sampled, where that was so.
+    pub off: Option<String>,
+    /// From one sample to the next.
+    pub interval_ns: i64,
+    /// The time of day that is 0 in `counters`.
+    pub base_unix_ns: i64,
+    /// What was sampled.
+    pub subjects: Vec<SampledSubject>,
+    /// What could not be, and why.
+    pub missing: BTreeMap<String, String>,
+    /// Columns that stayed null, and why.
+    pub reasons: Vec<NullColumn>,
+    /// The steps that were sampled, in order.
+    pub steps: Vec<SampledStep>,
+}
+
+/// Something that was sampled.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct SampledSubject {
+    pub source: CounterSource,
+    pub device: Option<i32>,
+    pub name: String,
+    pub uuid: Option<String>,
+}
+
+/// A column that stayed null.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct NullColumn {
+    pub device: Option<i32>,
+    pub column: String,
+    pub reason: String,
+}
+
+/// A step that was sampled.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct SampledStep {
+    pub step: String,
+    /// How the clock of the samples stood to the time of day.
+    pub clock: Clock,
+    pub tally: StepTally,
+}
+
+/// How well the beat was kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct StepTally {
+    pub taken: i64,
+    pub missed: i64,
+    pub late: i64,
+    pub core_share: Option<f64>,
+}
+
+impl From<Subject> for SampledSubject {
+    fn from(subject: Subject) -> Self {
+        let is_host = subject.source == CounterSource::Host.as_str();
+        let source = if is_host { CounterSource::Host } else { CounterSource::Device };
+        SampledSubject { source, device: subject.device, name: subject.name, uuid: subject.uuid }
+    }
+}
+
+impl From<Reason> for NullColumn {
+    fn from(Reason { device, column, reason }: Reason) -> Self {
+        NullColumn { device, column: column.to_owned(), reason }
+    }
+}
+
+impl From<Anchor> for Clock {
+    fn from(anchor: Anchor) -> Self {
+        Clock { monotonic_ns: anchor.monotonic_ns, unix_ns: anchor.unix_ns }
+    }
+}
+
+impl From<Tally> for StepTally {
+    fn from(tally: Tally) -> Self {
+        StepTally {
+            taken: tally.taken,
+            missed: tally.missed,
+            late: tally.late,
+            core_share: tally.core_share(),
+        }
+    }
+}
+
+impl Record {
+    /// Of a run that is to begin.
+    pub fn new(interval: Duration) -> Self {
+        let interval_ns = i64::try_from(interval.as_nanos()).unwrap_or(i64::MAX);
+        Record { interval_ns, ..Record::default() }
+    }
+
+    /// A source that is not there.
+    pub fn miss(&mut self, source: &str, missing: &Missing) {
+        // `nvml` is how devices are asked; what is missing to a reader is the devices.
+        let what = if source == "nvml" { "devices" } else { source };
+        self.missing.insert(what.to_owned(), missing.fact.clone());
+    }
+
+    /// Where it stands.
+    pub fn path(run: &RunDir) -> PathBuf {
+        run.raw("sampler").join("sampler.json")
+    }
+
+    /// That of a run.
+    pub fn read(run: &RunDir) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(Self::path(run)).ok()?).ok()
+    }
+
+    /// Writes everything. The rows' times become those since the run's clock base.
+    pub fn save(&mut self, run: &RunDir, rows: &mut Counters) -> Result<(), Error> {
+        self.base_unix_ns = base(run, rows);
+        for ts_ns in &mut rows.ts_ns {
+            *ts_ns = ts_ns.saturating_sub(self.base_unix_ns);
+        }
+        saved::make(&run.raw("sampler"))?;
+        saved::write_json(Self::path(run), self)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        write_table(run, rows).map_err(Error::UnwritableTables)?;
+        if rows.source.contains(&CounterSource::Device) {
+            write_csv(run, rows, self.base_unix_ns)?;
+        }
+        Ok(())
+    }
+}
+
+/// The clock base of the trace; without one, the moment at which the measured pass said hello; without
+/// that, the first sample.
+fn base(run: &RunDir, rows: &Counters) -> i64 {
+    let runs = run.table("runs");
+    let trace = runs.is_file().then(|| read_table::<Runs>(&runs).ok()?.row(0)?.base_unix_ns.get()).flatten();
+    let hello = || Some(Clock::of_step(&run.raw(Stage::Measure.name()))?.unix_ns);
+    trace.or_else(hello).or_else(|| rows.ts_ns.first().copied()).unwrap_or(0)
+}
+
+fn write_csv(run: &RunDir, rows: &Counters, base_unix_ns: i64) -> Result<(), Error> {
+    saved::make(&run.report())?;
+    let path = run.report().join("nvml.csv");
+    let written = File::create(&path)
+        .and_then(|file| CsvWriter::new(Columns::Nvml, base_unix_ns, BufWriter::new(file))?.write(rows));
+    written.map(drop).map_err(|source| Error::Unwritable { path, source })
+}

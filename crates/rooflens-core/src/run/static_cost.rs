@@ -1,0 +1,101 @@
+//! What the model must cost at the sizes that were run: `report/static_compute.json`, or a sweep.
+
+use std::path::{Path, PathBuf};
+
+use rooflens_collect::plan::{Places, StaticWork};
+use rooflens_cost::pass::LatentOrder;
+use rooflens_cost::setup::VisionSharding;
+use rooflens_schema::RunDir;
+
+use super::metrics::Rows;
+use crate::cost::cost_with;
+use crate::cost::question::CostQuestion;
+use crate::error::Error;
+use crate::model::files::Devices;
+use crate::project::HARDWARE;
+
+/// Part of a device's memory that may be used, as `rooflens cost` has it.
+const USABLE: f64 = 0.9;
+
+/// Writes what the model must cost. Answers why not, where it cannot be computed: a run is worth
+/// something without it.
+pub fn write(
+    work: &StaticWork,
+    places: &Places,
+    rows: &Rows,
+    run: &RunDir,
+    with_figures: bool,
+) -> Result<Option<String>, Error> {
+    let model = PathBuf::from(work.model.resolve(places));
+    if !model.join("config.json").is_file() {
+        return Ok(Some(format!("there is no {}", model.join("config.json").display())));
+    }
+    let devices = match Devices::read(&places.project.join(HARDWARE)) {
+        Ok(devices) => devices,
+        Err(error) => return Ok(Some(error.to_string())),
+    };
+    let hardware = match &work.hardware {
+        Some(name) => vec![name.clone()],
+        // Where the device that was found is not in the catalog, the counts stand without times.
+        None => found_device(rows, &devices).into_iter().collect(),
+    };
+    match cost_with(&question(work, &model, hardware, rows), &devices) {
+        Ok(answer) => answer.save(run, with_figures).map(|()| None),
+        Err(error) => Ok(Some(error.to_string())),
+    }
+}
+
+fn found_device(rows: &Rows, devices: &Devices) -> Option<String> {
+    let name = rows.word("model", "device_name")?;
+    devices.find(name).is_ok().then(|| name.to_owned())
+}
+
+fn question(work: &StaticWork, model: &Path, hardware: Vec<String>, rows: &Rows) -> CostQuestion {
+    let prompt = mean_prompt(rows);
+    let (prefill, context) = match work.contexts.as_slice() {
+        [] => (prompt.map(|tokens| vec![tokens]), prompt.map(|tokens| vec![tokens])),
+        contexts => (None, Some(contexts.to_vec())),
+    };
+    CostQuestion {
+        configs: vec![model.to_owned()],
+        batch: work.batch_sizes.clone(),
+        prefill,
+        prefix: 0,
+        chunk: None,
+        context,
+        encoder_tokens: None,
+        steps: 1,
+        draft: 0,
+        images: None,
+        image_size: None,
+        crops: None,
+        hardware,
+        tp: vec![work.tensor_parallel],
+        pp: vec![1],
+        ep: vec![1],
+        dp: vec![1],
+        node_size: None,
+        inter_node: None,
+        vision: VisionSharding::Tensor,
+        usable: USABLE,
+        dtype: work.dtype.iter().cloned().collect(),
+        kv_dtype: work.kv_dtype.clone(),
+        state_dtype: None,
+        assume: Vec::new(),
+        set: Vec::new(),
+        hold: None,
+        by: None,
+        routing: "uniform".to_owned(),
+        latent: LatentOrder::ByPhase,
+        ttft: None,
+        tpot: None,
+    }
+}
+
+/// The mean prompt of the requests that counted, to the next whole token.
+fn mean_prompt(rows: &Rows) -> Option<u64> {
+    let counted: Vec<u64> =
+        rows.requests.iter().filter(|row| row.kind == "measured").map(|row| row.prompt_tokens).collect();
+    let count = counted.len() as u64;
+    (count > 0).then(|| (counted.iter().sum::<u64>() + count / 2) / count).filter(|mean| *mean > 0)
+}

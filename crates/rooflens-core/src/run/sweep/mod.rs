@@ -1,0 +1,386 @@
+//! The report of a sweep, in its own folder: `sweep.json`, `sweep.md`, `index.html` and figures.
+
+mod axes;
+mod compare;
+
+use std::path::{Path, PathBuf};
+
+use rooflens_collect::Stage;
+use rooflens_compare::headline::{self, Metric};
+use rooflens_ingest::IngestError;
+use rooflens_report::cost::Figure;
+use rooflens_report::figure::Unit;
+use rooflens_report::{format, runs};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use self::axes::Axis;
+use self::compare::Better;
+use super::job::RunOutcome;
+use super::launch::Planned;
+use crate::cost::figures;
+use crate::document::{SchemaTag, schema};
+use crate::error::Error;
+use crate::project::way;
+use crate::saved;
+use crate::text::counted;
+
+/// The numbers of a sweep, in its folder.
+const NUMBERS: &str = "sweep.json";
+/// The folder of its figures.
+const FIGURES: &str = "figures";
+
+/// A headline metric of each job.
+struct Number {
+    metric: &'static Metric,
+    better: Better,
+    shown: runs::Quantity,
+}
+
+/// The metrics that are shown, with the file of each one's figure.
+const SHOWN: &[(&str, Option<&str>)] = &[
+    ("ttft_p50_ns", Some("ttft")),
+    (TPOT, Some("tpot")),
+    ("tpot_p99_ns", None),
+    ("latency_p50_ns", Some("latency")),
+    (RATE, Some("tokens-per-s")),
+];
+const TPOT: &str = "tpot_p50_ns";
+const RATE: &str = "output_tokens_per_s";
+
+fn quantities() -> Vec<Number> {
+    let number = |(key, file): &(&str, Option<&'static str>)| {
+        let metric = headline::find(key)?;
+        let unit = if metric.is_time() { Unit::Time } else { Unit::Number };
+        let better = if metric.more_is_better { Better::More } else { Better::Less };
+        let (key, title, help, file) = (metric.key, metric.title, metric.definition, *file);
+        Some(Number { metric, better, shown: runs::Quantity { key, title, help, unit, file } })
+    };
+    SHOWN.iter().filter_map(number).collect()
+}
+
+/// The place of a metric among those that are shown.
+fn place(key: &str) -> usize {
+    SHOWN.iter().position(|(shown, _)| *shown == key).unwrap_or(0)
+}
+
+/// A job of a sweep, as it is saved.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct SweptJob {
+    /// Its number.
+    job: usize,
+    /// Its folder, from the sweep's own.
+    folder: String,
+    /// The overrides that are not those of all jobs.
+    overrides: Vec<String>,
+    /// `complete`, `incomplete`, `failed`, `not started`.
+    #[serde(skip_deserializing)]
+    status: &'static str,
+    /// Which step did not end well, and how.
+    #[serde(skip_deserializing)]
+    failure: Option<String>,
+    /// The run's numbers; null where it was not started.
+    metrics: Json,
+}
+
+/// What is read of a saved sweep; the rest follows from it.
+#[derive(Deserialize)]
+struct Saved {
+    #[serde(default)]
+    sweep: String,
+    jobs: Vec<SweptJob>,
+}
+
+/// The numbers of a sweep.
+#[derive(Serialize)]
+pub struct Sweep {
+    schema: SchemaTag,
+    sweep: String,
+    axes: Vec<Axis>,
+    jobs: Vec<SweptJob>,
+    /// By number: the jobs that are the best in it.
+    best: Map<String, Json>,
+    /// Jobs that no other beats in both TPOT and tokens a second.
+    front: Vec<usize>,
+}
+
+/// The sweep of what was planned and what was done.
+pub fn sweep(planned: &Planned, done: &[RunOutcome]) -> Sweep {
+    let folder = planned.sweep.as_ref().map(|(folder, _)| folder.clone()).unwrap_or_default();
+    let job = |(place, planned_job): (usize, &super::launch::PlannedJob)| {
+        let (composed, finished) = (&planned_job.composed, done.get(place));
+        let own = |text: &&String| !planned.is_shared(text);
+        SweptJob {
+            job: composed.number.unwrap_or(place),
+            folder: way(&folder, &composed.folder).to_string_lossy().into_owned(),
+            overrides: composed.composition.overrides.task.iter().filter(own).cloned().collect(),
+            status: "",
+            failure: None,
+            metrics: finished.and_then(|done| serde_json::to_value(&done.document).ok()).unwrap_or_default(),
+        }
+    };
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Sweep::new(name, planned.jobs.iter().enumerate().map(job).collect())
+}
+
+/// Writes the report of a sweep into its folder. Answers where the page is.
+pub fn write(planned: &Planned, sweep: &Sweep) -> Result<Option<PathBuf>, Error> {
+    let Some((folder, _)) = &planned.sweep else { return Ok(None) };
+    sweep.save(folder)?;
+    // Drawn from what was saved, so that it is the same whenever it is drawn again.
+    rewrite(folder, None)
+}
+
+/// Writes the report of a saved sweep again, where the folder is one. Answers where the page is.
+pub fn rewrite(folder: &Path, into: Option<&Path>) -> Result<Option<PathBuf>, Error> {
+    let path = folder.join(NUMBERS);
+    let Ok(bytes) = std::fs::read(&path) else { return Ok(None) };
+    let unreadable = |error: serde_json::Error| IngestError::Io { path, source: error.into() };
+    let saved: Saved = serde_json::from_slice(&bytes).map_err(unreadable).map_err(Error::Unreadable)?;
+    let sweep = Sweep::new(saved.sweep, saved.jobs);
+    if let Some(into) = into {
+        saved::make(into)?;
+        saved::write(into.join(NUMBERS), &bytes)?;
+    }
+    sweep.draw(into.unwrap_or(folder), folder).map(Some)
+}
+
+impl Sweep {
+    fn new(sweep: String, mut jobs: Vec<SweptJob>) -> Self {
+        for job in &mut jobs {
+            (job.status, job.failure) = end(&job.metrics);
+        }
+        let overrides: Vec<&[String]> = jobs.iter().map(|job| job.overrides.as_slice()).collect();
+        let axes = axes::axes(&overrides);
+        let numbers_of = |flags: &[bool]| -> Vec<usize> {
+            jobs.iter().zip(flags).filter(|(_, is)| **is).map(|(job, _)| job.job).collect()
+        };
+        let best = quantities()
+            .iter()
+            .map(|number| (number, numbers_of(&compare::best(&values(&jobs, number), number.better))))
+            .map(|(number, jobs)| (number.shown.key.to_owned(), jobs.into()))
+            .collect();
+        let front: Vec<bool> = front(&jobs).into_iter().map(|is| is == Some(true)).collect();
+        let front = numbers_of(&front);
+        Sweep { schema: schema("run-sweep"), sweep, axes, jobs, best, front }
+    }
+
+    fn save(&self, folder: &Path) -> Result<(), Error> {
+        saved::make(folder)?;
+        saved::write_json(folder.join(NUMBERS), self)
+    }
+
+    /// Draws into a folder; the runs are below another.
+    fn draw(&self, folder: &Path, runs_in: &Path) -> Result<PathBuf, Error> {
+        let shown = self.shown(folder, runs_in);
+        saved::write(folder.join("sweep.md"), runs::markdown(&shown).as_bytes())?;
+        let drawn: Vec<Figure> = runs::figures(&shown);
+        if !drawn.is_empty() {
+            figures::write(&folder.join(FIGURES), &drawn)?;
+        }
+        let page = folder.join("index.html");
+        saved::write(page.clone(), runs::html(&shown).as_bytes())?;
+        Ok(page)
+    }
+
+    fn shown(&self, folder: &Path, runs_in: &Path) -> runs::Runs {
+        let quantities = quantities();
+        let best: Vec<Vec<bool>> = quantities
+            .iter()
+            .map(|number| compare::best(&values(&self.jobs, number), number.better))
+            .collect();
+        let front = front(&self.jobs);
+        let job = |(place, job): (usize, &SweptJob)| runs::Job {
+            number: job.job,
+            at: self.axes.iter().map(|axis| axes::at(&job.overrides, &axis.key)).collect(),
+            status: match &job.failure {
+                Some(failure) => format!("{}: {failure}", job.status),
+                None => job.status.to_owned(),
+            },
+            values: quantities.iter().map(|number| value(job, number)).collect(),
+            best: best.iter().map(|flags| flags[place]).collect(),
+            is_front: front[place],
+            report: report(&runs_in.join(&job.folder), folder),
+        };
+        runs::Runs {
+            title: format!("Sweep {}", self.sweep),
+            lead: self.lead(),
+            axes: self.axes.iter().map(shown_axis).collect(),
+            quantities: quantities.iter().map(|number| number.shown).collect(),
+            jobs: self.jobs.iter().enumerate().map(job).collect(),
+            weighed: Some((place(TPOT), place(RATE))),
+            figures: FIGURES,
+        }
+    }
+
+    fn lead(&self) -> String {
+        let good = self.jobs.iter().filter(|job| job.status == "complete").count();
+        let mut sentences = vec![format!("{good} of {} are complete.", counted(self.jobs.len(), "job"))];
+        let quantities = quantities();
+        for (key, what) in [(TPOT, "Lowest TPOT p50"), (RATE, "Most tokens/s")] {
+            let Some(number) = quantities.iter().find(|number| number.metric.key == key) else { continue };
+            let best = compare::best(&values(&self.jobs, number), number.better);
+            let winner = self.jobs.iter().zip(best).find(|(_, is)| *is).map(|(job, _)| job);
+            let Some((job, value)) = winner.and_then(|job| Some((job, value(job, number)?))) else {
+                continue;
+            };
+            let value =
+                if number.shown.unit == Unit::Time { format::time(value) } else { format::mean(value) };
+            sentences.push(format!("{what}: {value}, with {}.", place_of(job)));
+        }
+        sentences.join(" ")
+    }
+}
+
+/// Columns are named for the life of the program; keys that are swept over, too.
+fn shown_axis(axis: &Axis) -> runs::SweptAxis {
+    runs::SweptAxis { key: Box::leak(axis.key.clone().into_boxed_str()), is_number: axis.is_number }
+}
+
+fn place_of(job: &SweptJob) -> String {
+    match job.overrides.as_slice() {
+        [] => format!("job {}", job.job),
+        overrides => overrides.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// What a run comes to. Numbers of a measuring step that did not end well are of part of the work, and
+/// are held against nobody's.
+fn end(metrics: &Json) -> (&'static str, Option<String>) {
+    if metrics.is_null() {
+        return ("not started", None);
+    }
+    let steps = metrics["steps"].as_array().into_iter().flatten();
+    let failed = steps.into_iter().find(|step| step["end"] != "done");
+    let failure = failed.map(|step| {
+        let word = |key: &str| step[key].as_str().unwrap_or("unknown").replace('_', " ");
+        let code = step["exit_code"].as_i64().map(|code| format!(", exit code {code}"));
+        let code = code.or_else(|| step["signal"].as_i64().map(|signal| format!(", signal {signal}")));
+        let name = step["step"].as_str().unwrap_or("a step");
+        format!("{name} {}{}", word("end"), code.unwrap_or_default())
+    });
+    match failed {
+        Some(step) if step["step"] == Stage::Measure.name() => ("failed", failure),
+        Some(_) => ("incomplete", failure),
+        None if metrics["status"] == "complete" => ("complete", None),
+        None => ("incomplete", Some("something was lost".to_owned())),
+    }
+}
+
+fn value(job: &SweptJob, number: &Number) -> Option<f64> {
+    let counts = matches!(job.status, "complete" | "incomplete");
+    job.metrics.pointer(number.metric.path).filter(|_| counts)?.as_f64().filter(|value| value.is_finite())
+}
+
+fn values(jobs: &[SweptJob], number: &Number) -> Vec<Option<f64>> {
+    jobs.iter().map(|job| value(job, number)).collect()
+}
+
+fn front(jobs: &[SweptJob]) -> Vec<Option<bool>> {
+    let quantities = quantities();
+    let pair = |job: &SweptJob| (value(job, &quantities[place(TPOT)]), value(job, &quantities[place(RATE)]));
+    compare::front(&jobs.iter().map(pair).collect::<Vec<_>>())
+}
+
+/// The report of a run, or its numbers, from the folder of a page.
+fn report(run: &Path, from: &Path) -> Option<String> {
+    let files = ["report/index.html", "report/metrics.json"].map(|name| run.join(name));
+    let found = files.into_iter().find(|file| file.is_file())?;
+    Some(way(from, &found).to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn metrics(tpot: f64, rate: f64) -> Json {
+        json!({"status": "complete", "steps": [{"step": "measure", "end": "done"}],
+            "measured": {"ttft_ns": {"p50": 10.0 * tpot, "p99": 20.0 * tpot}, "tpot_ns": {"p50": tpot, "p99": tpot},
+                         "latency_ns": {"p50": 30.0 * tpot}, "output_tokens_per_s": rate, "decode_tokens_per_s": null}})
+    }
+
+    fn job(number: usize, batch: u64, tokens: u64, metrics: Json) -> SweptJob {
+        SweptJob {
+            job: number,
+            folder: number.to_string(),
+            overrides: vec![format!("runtime.batch_size={batch}"), format!("infer.max_new_tokens={tokens}")],
+            status: "",
+            failure: None,
+            metrics,
+        }
+    }
+
+    /// Batches of 1, 2 and 4, answers of 32 and 64 tokens; one fails while it measures, one was not begun.
+    fn jobs() -> Vec<SweptJob> {
+        let mut failed = metrics(1.0, 1e9);
+        failed["steps"] = json!([{"step": "measure", "end": "crashed", "exit_code": null, "signal": 9}]);
+        failed["status"] = "incomplete".into();
+        let mut profiled = metrics(4e6, 500.0);
+        profiled["steps"] = json!([{"step": "measure", "end": "done"}, {"step": "torch_profiler", "end": "failed", "exit_code": 3}]);
+        profiled["status"] = "incomplete".into();
+        vec![
+            job(0, 1, 32, metrics(2e6, 400.0)),
+            job(1, 1, 64, metrics(2.5e6, 380.0)),
+            job(2, 2, 32, metrics(3e6, 700.0)),
+            job(3, 2, 64, profiled),
+            job(4, 4, 32, failed),
+            job(5, 4, 64, Json::Null),
+        ]
+    }
+
+    #[test]
+    fn by_hand() {
+        let sweep = Sweep::new("night".to_owned(), jobs());
+        let keys: Vec<(&str, bool)> =
+            sweep.axes.iter().map(|axis| (axis.key.as_str(), axis.is_number)).collect();
+        assert_eq!(keys, [("runtime.batch_size", true), ("infer.max_new_tokens", true)]);
+        let statuses: Vec<&str> = sweep.jobs.iter().map(|job| job.status).collect();
+        assert_eq!(statuses, ["complete", "complete", "complete", "incomplete", "failed", "not started"]);
+        // The job that was killed would be best in everything.
+        assert_eq!(
+            (&sweep.best["tpot_p50_ns"], &sweep.best["output_tokens_per_s"]),
+            (&json!([0]), &json!([2]))
+        );
+        // Job 1 is slower than 0 in both, 3 than 2.
+        assert_eq!(sweep.front, [0, 2]);
+        let lead = "3 of 6 jobs are complete. Lowest TPOT p50: 2.00 ms, with `runtime.batch_size=1` \
+                    `infer.max_new_tokens=32`. Most tokens/s: 700, with `runtime.batch_size=2` \
+                    `infer.max_new_tokens=32`.";
+        assert_eq!(sweep.lead(), lead);
+    }
+
+    #[test]
+    fn what_is_saved_can_be_drawn_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let report = folder.path().join("0/report");
+        std::fs::create_dir_all(&report).unwrap();
+        std::fs::write(report.join("index.html"), "").unwrap();
+        Sweep::new("night".to_owned(), jobs()).save(folder.path()).unwrap();
+        let page = rewrite(folder.path(), None).unwrap().unwrap();
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        let (html, json, table) = (read("index.html"), read(NUMBERS), read("sweep.md"));
+        let row = "| 4 | 4 | 32 | failed: measure crashed, signal 9 | – | – | – | – | – | – |";
+        assert!(table.contains(row), "{table}");
+        let row = "| 3 | 2 | 64 | incomplete: torch_profiler failed, exit code 3 | 40.00 ms |";
+        assert!(table.contains(row), "{table}");
+        assert!(
+            table.contains("| [0](0/report/index.html) | 1 | 32 | complete | **20.00 ms** ★ |"),
+            "{table}"
+        );
+        for name in ["ttft", "tpot", "latency", "tokens-per-s"] {
+            for axis in ["runtime-batch_size", "infer-max_new_tokens"] {
+                assert!(
+                    folder.path().join(format!("{FIGURES}/{name}-by-{axis}.svg")).is_file(),
+                    "{name} {axis}"
+                );
+            }
+        }
+        assert!(folder.path().join("figures/front.svg").is_file());
+        std::fs::remove_file(&page).unwrap();
+        assert_eq!(rewrite(folder.path(), None).unwrap(), Some(page));
+        assert_eq!((read("index.html"), read(NUMBERS), read("sweep.md")), (html, json, table));
+        assert_eq!(rewrite(&folder.path().join("0"), None).unwrap(), None);
+    }
+}

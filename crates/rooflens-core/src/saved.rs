@@ -1,0 +1,213 @@
+//! A run on disk: its tables, its findings, and what people read.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::Trace;
+use rooflens_report::run::RunFacts;
+use rooflens_report::{Extras, Page};
+use rooflens_schema::parquet_io::RunWriter;
+use rooflens_schema::tables::RunRow;
+use rooflens_schema::{Note, RankTables, RunDir, Severity, stable_id};
+
+use crate::document::{Document, FindingDocument};
+use crate::error::Error;
+
+/// The run directory at `folder`, if one may be written there: a new or empty folder, an older run,
+/// or what an interrupted one left.
+pub fn destination(folder: &Path) -> Result<RunDir, Error> {
+    if folder.exists() && !folder.is_dir() {
+        return Err(Error::NotAFolder { path: folder.to_owned() });
+    }
+    let names: Vec<OsString> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect();
+    let ours = ["tables", "findings", "report"];
+    let left_over =
+        folder.join("tables").is_dir() && names.iter().all(|name| ours.iter().any(|own| name == own));
+    if !names.is_empty() && !left_over && !RunDir::is_run(folder) {
+        return Err(Error::NotOurs { path: folder.to_owned() });
+    }
+    Ok(RunDir::new(folder))
+}
+
+/// Whether a report may be written to `folder`: a new or empty folder, or one that holds a report.
+pub fn report_destination(folder: &Path) -> Result<(), Error> {
+    if folder.exists() && !folder.is_dir() {
+        return Err(Error::NotAFolder { path: folder.to_owned() });
+    }
+    let empty = std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
+    let mut beginning = [0; REPORT_MARK.len()];
+    let report = File::open(folder.join(METRICS)).and_then(|mut file| file.read_exact(&mut beginning));
+    if empty || (report.is_ok() && beginning == REPORT_MARK) {
+        Ok(())
+    } else {
+        Err(Error::NotOurs { path: folder.to_owned() })
+    }
+}
+
+/// The numbers in a report's folder, and how they begin.
+pub(crate) const METRICS: &str = "metrics.json";
+const REPORT_MARK: [u8; 27] = *b"{\"schema\":{\"name\":\"rooflens";
+
+/// Whether two paths lead to the same folder.
+pub fn same_folder(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// Writes tables rank by rank. Nothing is touched on disk before there is a rank to write.
+pub struct SavedTables {
+    run: RunDir,
+    writer: Option<RunWriter>,
+    row: RunRow,
+    first_ns: i64,
+    last_ns: i64,
+    sources: Vec<String>,
+}
+
+/// How many sources `runs.source` names.
+const SOURCES: usize = 10;
+
+impl SavedTables {
+    /// For the run at `run`.
+    pub fn new(run: &RunDir) -> Self {
+        let row = RunRow {
+            run_id: 0,
+            kind: "trace".to_owned(),
+            source: String::new(),
+            format: String::new(),
+            base_unix_ns: None.into(),
+            span_ns: 0,
+            events: 0,
+            ranks: 0,
+            world_size: None.into(),
+            hardware: None,
+            status: String::new(),
+        };
+        SavedTables {
+            run: run.clone(),
+            writer: None,
+            row,
+            first_ns: i64::MAX,
+            last_ns: i64::MIN,
+            sources: vec![],
+        }
+    }
+
+    /// Writes one rank.
+    pub fn rank(&mut self, tables: &RankTables) -> Result<(), Error> {
+        let (meta, row) = (&tables.meta, &mut self.row);
+        if row.ranks == 0 {
+            row.format.clone_from(&meta.format);
+        }
+        if row.base_unix_ns.get().is_none() {
+            row.base_unix_ns = meta.base_unix_ns.into();
+        }
+        row.events += meta.events;
+        row.ranks += 1;
+        row.world_size = row.world_size.get().max(meta.world_size).into();
+        let named = || tables.devices.name.iter().find(|name| !name.is_empty()).cloned();
+        row.hardware = row.hardware.take().or_else(named);
+        self.first_ns = self.first_ns.min(meta.first_ns);
+        self.last_ns = self.last_ns.max(meta.last_ns);
+        self.sources.push(meta.source.clone());
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            None => self.writer.insert(RunWriter::create(&self.run).map_err(Error::UnwritableTables)?),
+        };
+        writer.rank(tables).map_err(Error::UnwritableTables)
+    }
+
+    /// Writes what belongs to the whole run, and marks it as whole.
+    pub fn finish(self, notes: &[Note]) -> Result<(), Error> {
+        let Some(writer) = self.writer else { return Ok(()) };
+        let mut row = self.row;
+        let base = row.base_unix_ns.get();
+        row.run_id = stable_id(&format!("{}@{base:?}", self.sources.join("\n")));
+        row.source = self.sources[..self.sources.len().min(SOURCES)].join(", ");
+        row.span_ns = self.last_ns.saturating_sub(self.first_ns);
+        let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
+        row.status = if lost { "incomplete" } else { "complete" }.to_owned();
+        writer.finish(row, notes).map_err(Error::UnwritableTables)
+    }
+}
+
+/// Writes each finding to its file, and removes those of an older run.
+pub fn write_findings(run: &RunDir, findings: &Findings) -> Result<(), Error> {
+    let folder = run.findings();
+    make(&folder)?;
+    for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            std::fs::remove_file(&path).map_err(|source| Error::Unwritable { path, source })?;
+        }
+    }
+    for (name, finding) in findings.iter() {
+        write_json(folder.join(format!("{name}.json")), &FindingDocument { name, finding })?;
+    }
+    Ok(())
+}
+
+/// Writes the report: a page to open, Markdown, and the numbers. Answers where the page is.
+pub fn write_report(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<PathBuf, Error> {
+    make(folder)?;
+    let page = write_page(folder, findings, extras)?;
+    write_markdown(folder, findings, extras)?;
+    write_json(folder.join(METRICS), &Document(findings))?;
+    Ok(page)
+}
+
+/// Writes the page to open, and answers where it is.
+pub fn write_page(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<PathBuf, Error> {
+    let page = folder.join("index.html");
+    write(page.clone(), rooflens_report::html_with(findings, &title(findings), extras).as_bytes())?;
+    Ok(page)
+}
+
+/// Writes the report as Markdown.
+pub fn write_markdown(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<(), Error> {
+    for markdown in Page::ALL {
+        let text = rooflens_report::markdown_with(findings, *markdown, extras);
+        write(folder.join(markdown.file_name()), text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// What the report is about: the run, or the source, or the first of them.
+fn title(findings: &Findings) -> String {
+    if let Some(run) = findings.get::<RunFacts>() {
+        return run.title.clone();
+    }
+    let sources = findings.get::<Trace>().map(|trace| (trace.sources.as_slice(), trace.ranks));
+    match sources {
+        Some(([source], _)) => source.clone(),
+        Some(([first, ..], ranks)) => format!("{first} and {} more", ranks.saturating_sub(1)),
+        _ => "run".to_owned(),
+    }
+}
+
+/// Makes a folder, where there is none.
+pub fn make(folder: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(|source| Error::Unwritable { path: folder.to_owned(), source })
+}
+
+/// Writes a file.
+pub fn write(path: PathBuf, bytes: &[u8]) -> Result<(), Error> {
+    std::fs::write(&path, bytes).map_err(|source| Error::Unwritable { path, source })
+}
+
+/// Writes a JSON document.
+pub fn write_json(path: PathBuf, document: &impl serde::Serialize) -> Result<(), Error> {
+    let written = File::create(&path).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        serde_json::to_writer(&mut file, document).map_err(std::io::Error::from)?;
+        file.write_all(b"\n")?;
+        file.flush()
+    });
+    written.map_err(|source| Error::Unwritable { path, source })
+}

@@ -1,0 +1,104 @@
+//! Since when is a number different? A value a run, or a column of a file.
+
+use std::path::{Path, PathBuf};
+
+use rooflens_compare::headline::{self, Sample};
+use rooflens_compare::trend::{ChangePoint, Options, change_points};
+use rooflens_report::Part;
+use rooflens_report::trend::parts;
+use serde::Serialize;
+
+use crate::compare;
+use crate::document::{SchemaTag, schema};
+use crate::error::{CompareError, Error};
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct TrendRequest {
+    /// Runs, oldest first.
+    pub runs: Vec<PathBuf>,
+    /// A file of values instead.
+    pub csv: Option<PathBuf>,
+    /// Which metric, or which column.
+    pub key: String,
+    /// How changes are looked for.
+    pub options: Options,
+}
+
+/// The values of a metric in the order of time, and where they change. It is its JSON document, too.
+#[derive(Debug, Clone, Serialize)]
+pub struct Trend {
+    schema: SchemaTag,
+    /// The metric or column.
+    pub key: String,
+    /// How changes were looked for.
+    pub options: Options,
+    /// The values that there are.
+    pub values: Vec<f64>,
+    /// The run of each value; null where they come from a file.
+    pub runs: Option<Vec<String>>,
+    /// Where the values change.
+    pub change_points: Vec<ChangePoint>,
+    /// Places without a value: they take no part.
+    pub missing: Vec<usize>,
+}
+
+impl Trend {
+    /// For people.
+    pub fn parts(&self) -> Vec<Part> {
+        parts(&self.key, &self.values, self.runs.as_deref(), &self.change_points)
+    }
+}
+
+/// Finds where a metric changed.
+pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
+    let (key, found) = match &request.csv {
+        Some(path) => (request.key.clone(), column(path, &request.key)?),
+        None => {
+            let metric = headline::find(&request.key).ok_or_else(|| CompareError::metric(&request.key))?;
+            let value = |run: &PathBuf| compare::sample(run, metric).as_ref().map(Sample::value);
+            (metric.key.to_owned(), request.runs.iter().map(value).collect())
+        }
+    };
+    let missing: Vec<usize> = (0..found.len()).filter(|&i| found[i].is_none()).collect();
+    let values: Vec<f64> = found.into_iter().flatten().collect();
+    if values.is_empty() {
+        let path = request.csv.as_ref().or(request.runs.first()).cloned().unwrap_or_default();
+        return Err(CompareError::Values { path, why: format!("it has no value of {key}") }.into());
+    }
+    let change_points = change_points(&values, &request.options);
+    let runs = request.csv.is_none().then(|| names(&request.runs, &missing));
+    let options = request.options;
+    Ok(Trend { schema: schema("trend"), key, options, values, runs, change_points, missing })
+}
+
+/// The runs that have a value, by the end of their paths that tells them apart.
+fn names(runs: &[PathBuf], missing: &[usize]) -> Vec<String> {
+    let end = |run: &Path, parts: usize| {
+        let all: Vec<String> =
+            run.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+        all[all.len().saturating_sub(parts)..].join("/")
+    };
+    let is_unique = |parts: &usize| {
+        let ends: std::collections::BTreeSet<String> = runs.iter().map(|run| end(run, *parts)).collect();
+        ends.len() == runs.len()
+    };
+    let parts = (1..=4).find(is_unique).unwrap_or(usize::MAX);
+    let known = runs.iter().enumerate().filter(|(at, _)| !missing.contains(at));
+    known.map(|(_, run)| end(run, parts)).collect()
+}
+
+/// A column of a file with a line of names; cells without a finite number have no value.
+fn column(path: &Path, name: &str) -> Result<Vec<Option<f64>>, CompareError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| CompareError::Values { path: path.to_owned(), why: error.to_string() })?;
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let cells =
+        |line: &str| line.split(',').map(|cell| cell.trim().trim_matches('"').to_owned()).collect::<Vec<_>>();
+    let head = cells(lines.next().unwrap_or_default());
+    let Some(at) = head.iter().position(|known| known == name) else {
+        return Err(CompareError::Column { path: path.to_owned(), name: name.to_owned(), columns: head });
+    };
+    let value = |line: &str| cells(line).get(at)?.parse::<f64>().ok().filter(|value| value.is_finite());
+    Ok(lines.map(value).collect())
+}

@@ -1,0 +1,142 @@
+//! What may be typed, resolved into a command and a console. No clap type goes further than this file
+//! and the head of each command.
+
+pub mod format;
+mod groups;
+pub mod model;
+pub mod reading;
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use rooflens_core::exit::Exit;
+
+use crate::commands::Command;
+use crate::console::{self, Color, Console, Verbosity};
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens analyze trace.json.gz              where device time goes, on one screen
+  rooflens analyze traces/ -o runs/first      all ranks of a job, saved with an HTML report
+  rooflens explain devices.busy_ns            what a number means and how it is computed
+
+Exit codes: rooflens explain exit-codes";
+
+/// Help is no wider than this.
+const MAX_WIDTH: usize = 100;
+
+/// Where every microsecond of LLM inference goes.
+#[derive(Parser)]
+#[command(name = "rooflens", version, after_help = EXAMPLES, max_term_width = MAX_WIDTH)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+/// Flags of every command.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Logging")]
+struct Shared {
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: ColorArg,
+    /// Only print errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print how long each step takes
+    #[arg(short, long, global = true)]
+    verbose: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ColorArg {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Flags that other programs have for what a command does here: the command, the flag, ours, and whether to say so.
+const OTHER_FLAGS: &[(&str, &str, &str, bool)] = &[
+    // Hydra's own short names, of several letters.
+    ("run", "-cn", "--config-name", false),
+    ("run", "-cp", "--config-path", false),
+    ("run", "-cd", "--config-dir", false),
+    ("config", "-cn", "--config-name", false),
+    ("config", "-cp", "--config-path", false),
+    ("config", "-cd", "--config-dir", false),
+    // Those of llm-perf-opt's scripts.
+    ("kernels top", "--topk", "--k", true),
+    ("kernels profile", "--config", "--from", true),
+    ("kernels profile", "--output-dir", "--output", true),
+    ("kernels analyze", "--output-dir", "--output", true),
+];
+
+/// What was typed, in our own flags, and what to say about those of others.
+fn typed() -> (Vec<OsString>, Vec<String>) {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let mut notes = Vec::new();
+    let plain = words.iter().skip(1).map(|word| word.to_string_lossy()).filter(|word| !word.starts_with('-'));
+    let named: Vec<String> = plain.take(2).map(|word| word.into_owned()).collect();
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let is_of = |of: &str| named.join(" ") == of || named.first().is_some_and(|command| command == of);
+    let known = OTHER_FLAGS.iter().filter(|(of, ..)| is_of(of));
+    for (_, theirs, ours, said) in known {
+        for word in &mut words[..end] {
+            let text = word.to_string_lossy().into_owned();
+            let rest = text.strip_prefix(theirs).filter(|rest| rest.is_empty() || rest.starts_with('='));
+            if let Some(rest) = rest {
+                *word = OsString::from(format!("{ours}{rest}"));
+                notes.extend(said.then(|| format!("note: {theirs} is called {ours} in Rooflens")));
+            }
+        }
+    }
+    (words, notes)
+}
+
+/// The command to run, or how the program ended already: wrong usage, help, version.
+pub fn parse() -> Result<(Command, Console), Exit> {
+    let (words, notes) = typed();
+    let width = console::width().min(MAX_WIDTH);
+    let command = groups::grouped(Cli::command(), width);
+    let parsed = command.try_get_matches_from(words).and_then(|found| Cli::from_arg_matches(&found));
+    let cli = parsed.map_err(|error| {
+        // A closed pipe is the reader's right.
+        let _ = error.print();
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Fine,
+            _ => Exit::Usage,
+        }
+    })?;
+    let console = cli.shared.resolve();
+    notes.iter().for_each(|note| console.say(note));
+    match cli.command {
+        Some(command) => Ok((command, console)),
+        None => {
+            let help = groups::grouped(Cli::command(), width).render_help();
+            let text = if console.screen(0).color { help.ansi().to_string() } else { help.to_string() };
+            output::text(&text).map_err(|error| error.exit())?;
+            Err(Exit::Fine)
+        }
+    }
+}
+
+impl Shared {
+    fn resolve(&self) -> Console {
+        Console {
+            verbosity: match (self.quiet, self.verbose) {
+                (true, _) => Verbosity::Quiet,
+                (false, true) => Verbosity::Verbose,
+                (false, false) => Verbosity::Normal,
+            },
+            color: match self.color {
+                ColorArg::Auto => Color::Auto,
+                ColorArg::Always => Color::Always,
+                ColorArg::Never => Color::Never,
+            },
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Progress of reading traces: bytes of so many, and what is done to which rank.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget};
+use rooflens_core::environment;
+use rooflens_core::observer::Activity;
+
+use super::{BAR_AFTER, LINE_AFTER, LINE_EVERY, TICK, style};
+use crate::console::{Console, Verbosity};
+
+/// Where the end is known.
+const BAR: &str = "{wide_msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {elapsed}";
+/// Where it is not.
+const SPINNER: &str = "{spinner} {wide_msg} {decimal_bytes} {elapsed}";
+
+/// Follows bytes.
+pub struct Reading {
+    console: Console,
+    is_wanted: bool,
+    /// What is done with bytes.
+    done: &'static str,
+    bytes: AtomicU64,
+    bar: ProgressBar,
+    state: Mutex<State>,
+}
+
+struct State {
+    start: Instant,
+    shown: bool,
+    next_line: Instant,
+    total_bytes: Option<u64>,
+    step: Option<(String, Instant)>,
+}
+
+impl Reading {
+    /// Of bytes that are read.
+    pub fn new(console: &Console) -> Self {
+        Self::of(console, "read")
+    }
+
+    /// Of bytes that are `done`.
+    pub fn of(console: &Console, done: &'static str) -> Self {
+        let start = Instant::now();
+        let state =
+            State { start, shown: false, next_line: start + LINE_AFTER, total_bytes: None, step: None };
+        Reading {
+            console: *console,
+            is_wanted: environment::wants_progress() && console.verbosity > Verbosity::Quiet,
+            done,
+            bytes: AtomicU64::new(0),
+            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// The bar.
+    pub fn bar(&self) -> &ProgressBar {
+        &self.bar
+    }
+
+    /// Another input is read.
+    pub fn begin(&self, total_bytes: Option<u64>) {
+        let now = Instant::now();
+        let mut state = self.lock();
+        *state = State { start: now, shown: false, next_line: now + LINE_AFTER, total_bytes, step: None };
+        self.bytes.store(0, Ordering::Relaxed);
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
+        self.bar.reset();
+        if let Some(total) = total_bytes {
+            self.bar.set_length(total);
+        }
+    }
+
+    /// Something begins.
+    pub fn step(&self, activity: Activity, source: &str) {
+        let verb = match activity {
+            Activity::Reading => "reading",
+            Activity::Deriving => "deriving columns of",
+            Activity::Analyzing => "analysing",
+            Activity::Writing => "writing tables of",
+        };
+        self.name(format!("{verb} {source}"));
+    }
+
+    /// What is done has another name from now on.
+    pub fn name(&self, step: String) {
+        let mut state = self.lock();
+        self.end_step(&mut state);
+        self.bar.set_message(step.clone());
+        state.step = Some((step, Instant::now()));
+        self.show(&mut state);
+    }
+
+    /// More bytes are done.
+    pub fn add(&self, count: u64) {
+        self.bytes.fetch_add(count, Ordering::Relaxed);
+        self.show(&mut self.lock());
+    }
+
+    /// So many bytes are done, of so many.
+    pub fn set(&self, bytes: u64, total_bytes: Option<u64>) {
+        self.bytes.store(bytes, Ordering::Relaxed);
+        let mut state = self.lock();
+        state.total_bytes = total_bytes;
+        if let Some(total) = total_bytes {
+            self.bar.set_length(total);
+        }
+        self.show(&mut state);
+    }
+
+    /// The work is done: takes the bar away and tells how long the last step took.
+    pub fn finish(&self) {
+        self.bar.disable_steady_tick();
+        self.bar.finish_and_clear();
+        self.end_step(&mut self.lock());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end_step(&self, state: &mut State) {
+        if let Some((step, since)) = state.step.take() {
+            let line = format!("{step}: {:.2?}", since.elapsed());
+            self.bar.suspend(|| self.console.detail(&line));
+        }
+    }
+
+    fn show(&self, state: &mut State) {
+        let now = Instant::now();
+        if !self.is_wanted || now < state.start + BAR_AFTER {
+            return;
+        }
+        if std::io::stderr().is_terminal() {
+            if !state.shown {
+                state.shown = true;
+                self.bar.set_style(style(if state.total_bytes.is_some() { BAR } else { SPINNER }));
+                self.bar.set_draw_target(ProgressDrawTarget::stderr());
+                self.bar.enable_steady_tick(TICK);
+            }
+            self.bar.set_position(self.bytes.load(Ordering::Relaxed));
+        } else if now >= state.next_line {
+            state.next_line = now + LINE_EVERY;
+            self.console.say(&self.line(state));
+        }
+    }
+
+    fn line(&self, state: &State) -> String {
+        let what = state.step.as_ref().map_or("working", |(step, _)| step);
+        let bytes = DecimalBytes(self.bytes.load(Ordering::Relaxed));
+        let of = state.total_bytes.map(|total| format!(" of {}", DecimalBytes(total))).unwrap_or_default();
+        format!("{what} ({bytes}{of} {})", self.done)
+    }
+}
