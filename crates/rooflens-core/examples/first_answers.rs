@@ -2,6 +2,8 @@
 //!
 //! `cargo run --example first_answers -- fixtures/kineto/decode.json fixtures/kineto/two_ranks`
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program may print")]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

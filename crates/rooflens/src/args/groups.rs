@@ -33,7 +33,7 @@ pub fn grouped(command: Command, width: usize) -> Command {
     text.push('\n');
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{{options}}{{after-help}}",
-        text.replace('{', "").replace('}', "")
+        text.replace(['{', '}'], "")
     );
     command.help_template(StyledStr::from(template))
 }
