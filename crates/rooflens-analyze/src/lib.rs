@@ -17,6 +17,7 @@ pub mod by_range;
 pub mod choose;
 mod collectives;
 pub mod compare;
+pub mod document;
 pub mod facts;
 pub mod finding;
 pub mod headline;
