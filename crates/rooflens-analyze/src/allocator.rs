@@ -1,14 +1,16 @@
 //! The account of PyTorch's CUDA allocator at the end of a pass: `torch.cuda.memory_stats()`, as the workload
 //! leaves it in `memory_stats.json`. Pure.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What the allocator says at the end of a pass, from the start of the process on. Null is "not known", and
 /// [`PassAllocator::not_computed`] says why.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PassAllocator {
     /// The step, as `measure`.
     pub step: String,
@@ -34,7 +36,7 @@ pub struct PassAllocator {
     /// How often an allocation failed for want of memory.
     pub num_ooms: Option<u64>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<&'static str, String>,
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 const NOT_TOLD: &str = "torch.cuda.memory_stats() of this version or backend does not tell it";
@@ -80,9 +82,9 @@ impl PassAllocator {
             ("num_ooms", pass.num_ooms.is_none()),
         ];
         let nulls = nulls.into_iter().filter(|(_, is_null)| *is_null);
-        pass.not_computed = nulls.map(|(name, _)| (name, reason.clone())).collect();
+        pass.not_computed = nulls.map(|(name, _)| (name.into(), reason.clone())).collect();
         if pass.fragmentation.is_none() && reserved == Some(0) {
-            pass.not_computed.insert("fragmentation", "nothing was reserved".to_owned());
+            pass.not_computed.insert("fragmentation".into(), "nothing was reserved".to_owned());
         }
         pass
     }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use rooflens_schema::tables::{ActivityKind, PhaseKind, RangeStyle};
 use rooflens_schema::{NameId, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::facts::by_correlation;
 use crate::kernel_catalog::{self, ActivityHint};
@@ -13,7 +14,7 @@ use crate::short_names;
 use crate::top::{Summary, phase_of};
 
 /// A kernel inside the ranges of one name on one thread.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RangeKernel {
     /// Text of the ranges, behind their domain; null for what was launched outside of all.
     pub range: Option<String>,

@@ -1,25 +1,28 @@
-//! What an analysis found: a typed value that also is JSON.
+//! What an analysis found: a typed value that can be written as JSON and read back.
 
 use std::any::Any;
 
 use rooflens_schema::Note;
-use serde::Serialize;
-use serde_json::Value;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// The result of one analysis. Implemented for everything that serialises.
-pub trait Finding: Any + Send {
-    /// The finding as JSON.
-    fn to_json(&self) -> Value;
+pub trait Finding: Any + Send + Sync {
+    /// The finding as JSON text, with its keys in the order in which the type declares them. Text and
+    /// not a `Value`, whose order of keys depends on the features that other crates enable.
+    fn to_json(&self) -> Box<RawValue>;
     /// For [`Findings::get`].
     fn as_any(&self) -> &dyn Any;
     /// For [`Findings::get_mut`].
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
-impl<T: Serialize + Any + Send> Finding for T {
-    fn to_json(&self) -> Value {
+impl<T: Serialize + Any + Send + Sync> Finding for T {
+    fn to_json(&self) -> Box<RawValue> {
         // Findings are plain structs with string keys: serialising them cannot fail.
-        serde_json::to_value(self).unwrap_or(Value::Null)
+        serde_json::value::to_raw_value(self).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -29,13 +32,67 @@ impl<T: Serialize + Any + Send> Finding for T {
     }
 }
 
+/// The type of an analysis' finding: how it is read back, and its JSON Schema.
+#[derive(Clone, Copy)]
+pub struct FindingType {
+    read: fn(&str) -> serde_json::Result<Box<dyn Finding>>,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+    is_list: bool,
+}
+
+impl FindingType {
+    /// A finding that is an object.
+    #[must_use]
+    pub const fn object<T: Finding + DeserializeOwned + JsonSchema>() -> Self {
+        FindingType {
+            read: |json| Ok(Box::new(serde_json::from_str::<T>(json)?)),
+            schema: |generator| generator.subschema_for::<T>(),
+            is_list: false,
+        }
+    }
+
+    /// A finding that is a list: in a document it is `[]` and not `null` where it was not computed.
+    #[must_use]
+    pub const fn list<T: Finding + DeserializeOwned + JsonSchema>() -> Self {
+        FindingType { is_list: true, ..Self::object::<T>() }
+    }
+
+    /// Whether the finding is a list.
+    #[must_use]
+    pub fn is_list(&self) -> bool {
+        self.is_list
+    }
+
+    /// Reads a finding from its JSON text.
+    pub fn read(&self, json: &str) -> serde_json::Result<Box<dyn Finding>> {
+        (self.read)(json)
+    }
+
+    /// The JSON Schema of the finding.
+    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        (self.schema)(generator)
+    }
+}
+
 /// An analysis that could not run, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotComputed {
     /// Name of the analysis.
     pub analysis: String,
     /// What is missing, in a sentence.
     pub reason: String,
+}
+
+/// A finding of a document that this version has no type for: of an analysis that it does not know, or
+/// with values that only a newer version writes. Kept as it was written.
+#[derive(Debug, Clone)]
+pub struct UnreadFinding {
+    /// Name of the analysis.
+    pub analysis: String,
+    /// Why it could not be read into a type.
+    pub reason: String,
+    /// The finding.
+    pub json: Box<RawValue>,
 }
 
 /// Everything found about a job, in the order of [`crate::analyses::ALL`].
@@ -46,6 +103,8 @@ pub struct Findings {
     pub not_computed: Vec<NotComputed>,
     /// Problems met on the way, worst first.
     pub notes: Vec<Note>,
+    /// What was read from a document and has no type here.
+    pub unread: Vec<UnreadFinding>,
 }
 
 impl Findings {

@@ -13,6 +13,7 @@ pub mod analyses;
 mod by_name;
 pub mod by_range;
 mod collectives;
+pub mod document;
 pub mod facts;
 pub mod finding;
 pub mod host_kind;

@@ -43,7 +43,7 @@ impl StepModel for FixedModel {
 /// The source of such floors.
 pub(crate) fn floor_source() -> FloorSource {
     let reachable = Reachable { gemm: 0.8, attention: 0.6, bandwidth: 0.8 };
-    FloorSource { model: "m".to_owned(), family: "llama", device: "d".to_owned(), reachable }
+    FloorSource { model: "m".to_owned(), family: "llama".into(), device: "d".to_owned(), reachable }
 }
 
 /// A tiny deterministic generator (Knuth's MMIX constants), so that a failure repeats.
@@ -407,4 +407,42 @@ impl Sample {
         });
         self
     }
+}
+
+/// A rank with some of everything. `shift` moves every name id.
+pub fn some_of_everything(number: i32, shift: usize) -> RankTables {
+    let mut random = Random(number as u64 + 1);
+    let mut sample = Sample::new(number);
+    for i in 0..shift {
+        sample.tables.names.add(&format!("unused {i}"));
+    }
+    let names = ["gemm", "norm", "attention", "ncclKernel"];
+    for step in 0..10 {
+        let ts = step * 10_000;
+        sample.phase(ts, 9_000, &format!("ProfilerStep#{step}"), PhaseKind::Step, PhaseSource::ProfilerStep);
+        sample.work(random.below(9_000), 4, 4);
+        sample.frame(1, ts, 9_000, "main").frame(1, ts + 100, 5_000, names[random.below(4) as usize]);
+        sample.op((1, ts + 200, 1_000), names[random.below(4) as usize], None, (1_000, 500), Some("[[1]]"));
+        sample.op((1, ts + 1_300, 10), "aten::mm", None, (0, 0), Some("[[2, 3], [3, 4]]"));
+        if let Some(phase) = sample.tables.ops.phase_id.last_mut() {
+            *phase = Opt::some(step as i32);
+        }
+        sample.api(1, ts + 300, 50, "cudaLaunchKernel", ApiKind::Launch, Some(step));
+        sample.memory(ts, 0, 100, 100 * step, 5_000);
+        sample.gemm(8, 8, 8);
+        sample.engine_layer("layer", "Conv", Some(10));
+        sample.inference(ts, 10);
+        sample.metric(0, None, "nv_inference_request_success", 1.0);
+        sample.comm_call("allreduce", 8, 1_000, Some(100), None);
+        let name = names[random.below(4) as usize];
+        let class = if name == "ncclKernel" { "communication" } else { name };
+        sample.kernel(0, 7, ts + 400, 500 + random.below(3), name, class).launched(step, 100, 1);
+        sample
+            .within(Some(step as i32), Some(step as i32 % 3), Some("Model_0/Layer_1"))
+            .in_phase(step as i32);
+        if step > 0 {
+            sample.idle(9_000, GapCause::CpuBound);
+        }
+    }
+    sample.tables
 }

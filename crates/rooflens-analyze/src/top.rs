@@ -3,7 +3,8 @@
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::{ActivityKind, ApiKind, PhaseKind};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::by_name::ByName;
 use crate::kernel_catalog::{self, ActivityHint};
@@ -11,7 +12,7 @@ use crate::short_names;
 use crate::statistics::median_of;
 
 /// A kernel by name.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TopKernel {
     /// Full name.
     pub name: String,
@@ -51,7 +52,7 @@ pub const TYPICAL_WITHIN: f64 = 0.05;
 const MOST_TYPICAL: usize = 256;
 
 /// Durations of the launches of a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Sum.
     pub total_ns: f64,

@@ -1,9 +1,11 @@
 //! Where the time of both sides went: wall time is busy time and idle time, busy time is that of kernel classes or of
 //! operators, idle time is that of its causes. Every table adds up to the row above it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::false_discovery::adjusted;
 use super::lines::{LEAST_CHANGE, LEVEL, mean, typical};
@@ -12,7 +14,7 @@ use super::ratio::{FEWEST, Ratio, ratio};
 use super::timeline::{Item, LAYER, MODULE, Timeline, WHOLE};
 
 /// What a row of an account is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
     /// From the first to the last activity: busy and idle.
@@ -30,7 +32,7 @@ pub enum Entry {
 }
 
 /// A row of an account.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AccountRow {
     /// What it is.
     pub entry: Entry,
@@ -59,12 +61,12 @@ pub struct AccountRow {
 }
 
 /// The time of both sides, in the whole trace or in a phase.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Account {
     /// The phase, or `trace`.
-    pub scope: &'static str,
+    pub scope: Cow<'static, str>,
     /// Times are totals of a `trace`, or per `step`: the mean over the typical steps of each side.
-    pub per: &'static str,
+    pub per: Cow<'static, str>,
     /// Steps of A; all of them for a trace.
     pub a_steps: usize,
     /// Steps of B.
@@ -244,7 +246,7 @@ fn account(
         all.into_iter().partition(|row| row.entry == Entry::Operator);
     let is_known = operators.iter().any(|row| row.name != NO_OPERATOR);
     let operators = if is_known { operators } else { Vec::new() };
-    Account { scope, per, a_steps: a.len(), b_steps: b.len(), rows, operators }
+    Account { scope: scope.into(), per: per.into(), a_steps: a.len(), b_steps: b.len(), rows, operators }
 }
 
 /// Corrects for the number of rows and says which changed.

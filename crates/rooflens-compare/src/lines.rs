@@ -1,8 +1,10 @@
 //! What changed in a phase, a line each, with the largest change first.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::account::{self, Account};
 use super::false_discovery::adjusted;
@@ -23,7 +25,7 @@ const SHOWN: usize = 2;
 const LETTERS: usize = 26;
 
 /// What became of a piece of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
     /// It is there on both sides.
@@ -43,16 +45,17 @@ pub enum How {
 }
 
 /// One line: work, or the wait before it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
     /// The phase.
-    pub phase: &'static str,
+    pub phase: Cow<'static, str>,
     /// `work`, or `wait`: time in which nothing ran, before that work.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// What became of it.
     pub how: How,
     /// Its kernel class: on the side where it takes longer.
-    pub class: &'static str,
+    #[serde(default)]
+    pub class: Cow<'static, str>,
     /// The operator, module or layer that encloses it on both sides, where that is what it was matched by.
     pub inside: Option<String>,
     /// Names in A.
@@ -83,14 +86,14 @@ pub struct Line {
     /// Whether it is a change.
     pub is_change: bool,
     /// Why it was not judged, where it was not.
-    pub not_judged: Option<&'static str>,
+    pub not_judged: Option<Cow<'static, str>>,
 }
 
 /// A phase of both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseChange {
     /// The phase.
-    pub phase: &'static str,
+    pub phase: Cow<'static, str>,
     /// Steps in A.
     pub a_steps: usize,
     /// Steps in B.
@@ -115,22 +118,23 @@ impl PhaseChange {
 }
 
 /// What changed between two timelines.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineChange {
     /// Phases of both.
     pub phases: Vec<PhaseChange>,
     /// Where the time went on both sides: the whole trace, where both have as many steps, and each phase.
+    #[serde(default)]
     pub accounts: Vec<Account>,
     /// Lines: changes first, largest first, then the rest.
     pub lines: Vec<Line>,
     /// Phases that only A has.
-    pub only_a: Vec<&'static str>,
+    pub only_a: Vec<Cow<'static, str>>,
     /// Phases that only B has.
-    pub only_b: Vec<&'static str>,
+    pub only_b: Vec<Cow<'static, str>>,
 }
 
 /// What changed in one place of a job.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlaceChange {
     /// The rank, in their order.
     pub rank: usize,
@@ -193,7 +197,7 @@ fn unjudged(a: &Timeline, b: &Timeline) -> TimelineChange {
     let mut change = TimelineChange::default();
     for (phase, steps) in &a.phases {
         let Some(others) = b.phases.get(phase) else {
-            change.only_a.push(phase);
+            change.only_a.push(Cow::Borrowed(*phase));
             continue;
         };
         let mut lines = lines(phase, steps, others, a.on_device);
@@ -202,7 +206,9 @@ fn unjudged(a: &Timeline, b: &Timeline) -> TimelineChange {
         change.phases.push(PhaseChange { common_ratio: common, ..of_phase(phase, steps, others) });
         change.lines.extend(lines);
     }
-    change.only_b.extend(b.phases.keys().filter(|phase| !a.phases.contains_key(*phase)));
+    change.only_b.extend(
+        b.phases.keys().filter(|phase| !a.phases.contains_key(*phase)).map(|phase| Cow::Borrowed(*phase)),
+    );
     change.accounts = account::accounts(a, b);
     change
 }
@@ -211,7 +217,7 @@ fn of_phase(phase: &'static str, a: &[Step], b: &[Step]) -> PhaseChange {
     let durations = |steps: &[Step]| steps.iter().map(|step| step.dur_ns() as f64).collect::<Vec<f64>>();
     let (in_a, in_b) = (durations(a), durations(b));
     PhaseChange {
-        phase,
+        phase: phase.into(),
         a_steps: a.len(),
         b_steps: b.len(),
         a_ns: mean(&in_a, &typical_steps(a)),
@@ -330,10 +336,10 @@ fn line(
     let types = main_type(a).zip(main_type(b)).filter(|(a, b)| is_work && a != b);
     let class = a.classes.iter().chain(&b.classes).max_by_key(|(_, ns)| **ns);
     Line {
-        phase,
-        what,
+        phase: phase.into(),
+        what: what.into(),
         how,
-        class: class.map_or("other", |(class, _)| class),
+        class: class.map_or("other", |(class, _)| class).into(),
         inside: proof.map(str::to_owned),
         label: label(what, how, a, b, on_device),
         a_names: by_time(a),
@@ -353,7 +359,7 @@ fn line(
         },
         ratio,
         is_change: false,
-        not_judged: too_few.then_some("fewer than four steps per side"),
+        not_judged: too_few.then_some("fewer than four steps per side".into()),
     }
 }
 

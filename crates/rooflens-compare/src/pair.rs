@@ -1,6 +1,9 @@
 //! A comparison as a whole: what was asked before numbers are believed, the numbers, and where they come from.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::account::Account;
 use super::false_discovery::adjusted;
@@ -9,10 +12,10 @@ use super::ratio::{FEWEST, Ratio, ratio_of};
 use crate::headline::Sample;
 
 /// A number of both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {
     /// Its name, with the unit.
-    pub metric: &'static str,
+    pub metric: Cow<'static, str>,
     /// Whether more is better.
     pub more_is_better: bool,
     /// Its value in A, over all measured requests as in `metrics.json`; null where it was not measured.
@@ -46,7 +49,7 @@ impl Headline {
             )
         };
         let mut headline = Headline {
-            metric,
+            metric: metric.into(),
             more_is_better,
             a: a.map(Sample::value),
             b: b.map(Sample::value),
@@ -73,7 +76,7 @@ pub fn judge(all: &mut [Headline]) {
 }
 
 /// Whether something is alike on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// What.
     pub what: String,
@@ -86,7 +89,7 @@ pub struct Check {
 }
 
 /// What a check comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckVerdict {
     /// Alike.
@@ -115,7 +118,7 @@ impl CheckVerdict {
 }
 
 /// A key of the config that differs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// The key.
     pub key: String,
@@ -126,7 +129,7 @@ pub struct Difference {
 }
 
 /// Two sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
     /// The baseline.
     pub a: String,
@@ -136,6 +139,7 @@ pub struct Pair {
     pub is_valid: bool,
     /// Whether device, workload and model are the same, so that a difference is a regression or a gain. Gates ask
     /// for that.
+    #[serde(default)]
     pub is_like_for_like: bool,
     /// The checks.
     pub checks: Vec<Check>,
@@ -144,6 +148,7 @@ pub struct Pair {
     /// Headline metrics.
     pub headline: Vec<Headline>,
     /// Where the time of all ranks and devices that both sides have went: the mean per device, or per step.
+    #[serde(default)]
     pub accounts: Vec<Account>,
     /// Steps and what they are made of, by rank and device that both sides have: the one with the largest change
     /// first.

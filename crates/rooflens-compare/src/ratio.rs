@@ -5,7 +5,8 @@
 //! equal samples different where they are small, so a change must also pass two tests: of ranks, which holds its
 //! level for any distribution, and of [`blocks`], which holds it where neighbours are alike.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::blocks;
 use super::random::Random;
@@ -24,7 +25,7 @@ const MOST_WORK: usize = 20_000_000;
 const CONFIDENCE: f64 = 0.95;
 
 /// The ratio B / A of medians.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratio {
     /// B / A.
     pub ratio: f64,

@@ -57,7 +57,7 @@ fn the_same_has_no_change() {
 fn a_sleep_is_a_wait_before_what_follows() {
     let lines = changed(|work| work[8].2 += 5_000_000);
     let line = one(&lines);
-    assert_eq!((line.what, line.label.as_str(), line.how), ("wait", "idle before argmax", How::Same));
+    assert_eq!((&*line.what, line.label.as_str(), line.how), ("wait", "idle before argmax", How::Same));
     assert!((line.delta_ns - 5e6).abs() < 1e5, "{line:?}");
 }
 
@@ -218,8 +218,11 @@ fn expert_26_tables_add_up_to_the_row_above() {
         assert!(near(sum(&mut account.operators.iter()), of(Entry::Busy)));
     }
     // One for the trace, in all; one per step.
-    let walls: Vec<(&str, f64)> =
-        change.accounts.iter().map(|account| (account.per, account.row(Entry::Wall).unwrap().a_ns)).collect();
+    let walls: Vec<(&str, f64)> = change
+        .accounts
+        .iter()
+        .map(|account| (&*account.per, account.row(Entry::Wall).unwrap().a_ns))
+        .collect();
     assert_eq!(walls.iter().map(|(per, _)| *per).collect::<Vec<_>>(), ["trace", "step"]);
     assert!((walls[0].1 / walls[1].1 - 30.0).abs() < 0.1, "{walls:?}");
     // The lines of a phase are its step too.

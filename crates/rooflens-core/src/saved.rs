@@ -13,7 +13,7 @@ use rooflens_schema::parquet_io::RunWriter;
 use rooflens_schema::tables::RunRow;
 use rooflens_schema::{Note, RankTables, RunDir, Severity, stable_id};
 
-use crate::document::{Document, FindingDocument};
+use crate::document::{AnalysisDocument, FindingDocument};
 use crate::error::Error;
 
 /// The run directory at `folder`, if one may be written there: a new or empty folder, an older run,
@@ -158,7 +158,7 @@ pub fn write_report(folder: &Path, findings: &Findings, extras: Extras<'_>) -> R
     make(folder)?;
     let page = write_page(folder, findings, extras)?;
     write_markdown(folder, findings, extras)?;
-    write_json(folder.join(METRICS), &Document(findings))?;
+    write_json(folder.join(METRICS), &AnalysisDocument(findings))?;
     Ok(page)
 }
 

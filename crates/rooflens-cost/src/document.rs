@@ -1,8 +1,12 @@
 //! An estimate as a document: every number of it, for programs.
 
+mod flat;
+
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::crossover::Crossovers;
 use crate::encoder::EncoderPart;
@@ -22,7 +26,7 @@ use crate::workload::Workload;
 
 /// What a workload costs, and all it rests on. Work and times are those of the busiest device of each
 /// stage, all stages together; parameters and `kv` are the whole model's.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     /// What was read.
     pub model: ModelFacts,
@@ -47,10 +51,13 @@ pub struct Document {
     /// What it takes to meet the targets that were given.
     pub needs: Vec<Needs>,
     /// Why engines refuse to shard the model so; empty where they do not.
+    #[serde(default)]
     pub refused: Vec<Refusal>,
     /// Tokens that the images of each sequence add to its prompt.
+    #[serde(default)]
     pub image_tokens: u64,
     /// Positions of the encoder that the decoder attends to; 0 without an encoder.
+    #[serde(default)]
     pub encoder_tokens: u64,
     /// The estimate's assumptions; null without a device.
     pub estimate_assumptions: Option<Assumed>,
@@ -59,10 +66,10 @@ pub struct Document {
 }
 
 /// What was read of a model.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ModelFacts {
     /// The family that read it.
-    pub family: &'static str,
+    pub family: Cow<'static, str>,
     /// Its architecture, as the config names it.
     pub architecture: String,
     /// Layers of the decoder.
@@ -74,26 +81,26 @@ pub struct ModelFacts {
     /// Rows of the embedding.
     pub vocab_size: u64,
     /// Format of weights that are not quantised.
-    pub dtype: &'static str,
+    pub dtype: Cow<'static, str>,
     /// What is quantised.
     pub quantisation: Option<String>,
     /// What turns images into tokens.
-    pub vision: Option<&'static str>,
+    pub vision: Option<Cow<'static, str>>,
     /// What reads the input of an encoder-decoder model; null for a decoder alone.
     pub encoder: Option<EncoderFacts>,
 }
 
 /// What was read of an encoder.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct EncoderFacts {
     /// What it reads: `text` or `audio`.
-    pub input: &'static str,
+    pub input: Cow<'static, str>,
     /// Its layers.
     pub layers: u32,
 }
 
 /// Layers that are alike.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LayerFacts {
     /// Which, as `0-2, 5`.
     pub layers: String,
@@ -104,7 +111,7 @@ pub struct LayerFacts {
 }
 
 /// Parameters.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct Params {
     /// Of the class that generates text, as Transformers has it: without layers that draft.
     pub total: u128,
@@ -117,6 +124,7 @@ pub struct Params {
     /// In the vision tower.
     pub vision: u128,
     /// In the encoder of an encoder-decoder model; a table of tokens that both use is the decoder's.
+    #[serde(default)]
     pub encoder: u128,
     /// In layers that draft.
     pub draft: u128,
@@ -125,19 +133,21 @@ pub struct Params {
 }
 
 /// What is kept for each sequence.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "flat::KvFacts")]
 pub struct KvFacts {
     /// Its format.
-    pub dtype: &'static str,
+    pub dtype: Cow<'static, str>,
     /// Format of recurrent states.
-    pub state_dtype: &'static str,
+    #[serde(default)]
+    pub state_dtype: Cow<'static, str>,
     /// What is kept.
     #[serde(flatten)]
     pub cache: Cache,
 }
 
 /// Work added up.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// Operations of the matrix units.
     pub flops: Flops,
@@ -148,6 +158,7 @@ pub struct Totals {
     /// Bytes sent to other devices of the node.
     pub link_bytes: u128,
     /// Bytes sent to other nodes.
+    #[serde(default)]
     pub inter_node_bytes: u128,
     /// Useful operations for each byte.
     pub intensity: Option<f64>,
@@ -156,11 +167,12 @@ pub struct Totals {
     /// The time under the estimate's assumptions; null without a device.
     pub estimate_s: Option<f64>,
     /// By class of operator.
-    pub classes: BTreeMap<&'static str, ClassTotals>,
+    pub classes: BTreeMap<Cow<'static, str>, ClassTotals>,
 }
 
 /// Bytes with their sum.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "flat::AllBytes")]
 pub struct AllBytes {
     /// By what they are.
     #[serde(flatten)]
@@ -170,7 +182,7 @@ pub struct AllBytes {
 }
 
 /// The work of a class of operators.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ClassTotals {
     /// Operations of the matrix units.
     pub flops: Flops,
@@ -194,7 +206,8 @@ pub struct ClassTotals {
 }
 
 /// A phase.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "flat::PhaseFacts")]
 pub struct PhaseFacts {
     /// What it does.
     pub phase: Phase,
@@ -218,10 +231,10 @@ pub struct PhaseFacts {
 }
 
 /// What an encoder or a projector costs, all of its layers.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StageCost {
     /// Its name, as `clip`.
-    pub stage: &'static str,
+    pub stage: Cow<'static, str>,
     /// Operations of the matrix units.
     pub flops: Flops,
     /// Bytes that must move.
@@ -231,7 +244,7 @@ pub struct StageCost {
 }
 
 /// What one layer of a kind costs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LayerCost {
     /// Which layers.
     pub layers: String,
@@ -246,7 +259,7 @@ pub struct LayerCost {
 }
 
 /// An operator; numbers are those of one layer.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorFacts {
     /// Which layers have it.
     pub layers: String,
@@ -256,13 +269,13 @@ pub struct OperatorFacts {
     #[serde(skip)]
     pub at: Vec<u32>,
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its class.
-    pub class: &'static str,
+    pub class: Cow<'static, str>,
     /// How its weights are stored.
     pub storage: String,
     /// What is multiplied.
-    pub dtype: &'static str,
+    pub dtype: Cow<'static, str>,
     /// Operations of the matrix units.
     pub flops: Flops,
     /// Operations of the vector units.
@@ -280,7 +293,7 @@ pub struct OperatorFacts {
     /// Its lower bound as a part of the phase's, all its layers together.
     pub share: Option<f64>,
     /// How its useful operations are counted.
-    pub formula: &'static str,
+    pub formula: Cow<'static, str>,
 }
 
 impl Params {
@@ -327,8 +340,8 @@ impl Document {
             totals: totals(rows(), estimated(), estimate.work(), (estimate.seconds(), estimate.estimate_s())),
             phases: estimate.phases.iter().map(|phase| phase_facts(model, phase, roof.as_ref())).collect(),
             kv: KvFacts {
-                dtype: setup.kv(model).as_str(),
-                state_dtype: setup.state(model).as_str(),
+                dtype: setup.kv(model).as_str().into(),
+                state_dtype: setup.state(model).as_str().into(),
                 cache: estimate.cache.clone(),
             },
             memory: estimate.memory.clone(),
@@ -345,7 +358,7 @@ impl Document {
 
 fn model_facts(model: &Model) -> ModelFacts {
     ModelFacts {
-        family: model.family,
+        family: model.family.into(),
         architecture: model.architecture.clone(),
         layers: model.depth,
         layer_kinds: model
@@ -359,11 +372,11 @@ fn model_facts(model: &Model) -> ModelFacts {
             .collect(),
         hidden_size: model.hidden,
         vocab_size: model.vocab,
-        dtype: model.dtype.as_str(),
+        dtype: model.dtype.as_str().into(),
         quantisation: model.quantisation.clone(),
-        vision: model.vision.as_ref().map(|tower| tower.name),
+        vision: model.vision.as_ref().map(|tower| tower.name.into()),
         encoder: model.encoder.as_ref().map(|encoder| EncoderFacts {
-            input: if encoder.reads_prompt() { "text" } else { "audio" },
+            input: if encoder.reads_prompt() { "text".into() } else { "audio".into() },
             layers: encoder.depth,
         }),
     }
@@ -414,7 +427,7 @@ fn totals<'a>(
         intensity: intensity(&work),
         seconds,
         estimate_s,
-        classes: sums.into_iter().map(|(name, sum)| (name, class(name, sum))).collect(),
+        classes: sums.into_iter().map(|(name, sum)| (name.into(), class(name, sum))).collect(),
     }
 }
 
@@ -461,7 +474,7 @@ fn stage_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<StageCost> {
         }
     }
     let cost = |(stage, work, bound_s): (&'static str, Work, f64)| StageCost {
-        stage,
+        stage: stage.into(),
         flops: work.flops,
         bytes: work.bytes.total(),
         seconds: timed.then_some(bound_s),
@@ -501,10 +514,10 @@ fn operator_facts(model: &Model, row: &Row, roof: Option<&Roof>, seconds: Option
             Place::Encoder(part) => encoder_part(model, part).map_or_else(Vec::new, |part| part.at.clone()),
             _ => Vec::new(),
         },
-        name: row.operator.name,
-        class: row.operator.class,
+        name: row.operator.name.into(),
+        class: row.operator.class.into(),
         storage: storage.to_string(),
-        dtype: roof.map_or(storage.compute, |roof| roof.compute_format(storage)).as_str(),
+        dtype: roof.map_or(storage.compute, |roof| roof.compute_format(storage)).as_str().into(),
         flops: work.flops,
         vector_flops: work.vector_flops,
         bytes: all(work.bytes),
@@ -513,7 +526,7 @@ fn operator_facts(model: &Model, row: &Row, roof: Option<&Roof>, seconds: Option
         seconds: seconds.map(|_| row.seconds),
         limit: seconds.map(|_| row.seconds.limit()),
         share: seconds.filter(|all| *all > 0.0).map(|all| row.seconds.bound * row.layers as f64 / all),
-        formula: row.operator.formula,
+        formula: row.operator.formula.into(),
     }
 }
 

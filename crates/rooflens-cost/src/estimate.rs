@@ -1,6 +1,7 @@
 //! The answer: what a workload costs on a device, with everything it rests on.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::encoder::{Asked, Encoder};
 use crate::figures::{Figure, Figures};
@@ -94,12 +95,13 @@ pub struct PhaseCost {
 }
 
 /// Times of a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseTime {
     /// The lower bound from the first operator to the last, by how experts may be chosen: no implementation
     /// is faster.
     pub seconds: f64,
     /// What an implementation takes under the stated assumptions.
+    #[serde(default)]
     pub estimate_s: f64,
     /// The bound if all tokens choose the same experts, and if all choose as differently as can be.
     pub band: Band,
@@ -114,6 +116,7 @@ pub struct PhaseTime {
     /// New tokens a second of all replicas at the bound, one batch at a time: no run makes more.
     pub tokens_per_s: f64,
     /// New tokens a second of all replicas under the stated assumptions, one batch at a time.
+    #[serde(default)]
     pub estimate_tokens_per_s: f64,
     /// The energy that all devices take for a new token in the estimated time, if each draws its TDP.
     pub joules_per_token: Option<f64>,

@@ -1,6 +1,9 @@
 //! Layouts that engines refuse: what tensor and expert parallelism would cut where it cannot be cut.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
 use crate::precision::{Dtype, Storage};
@@ -8,10 +11,10 @@ use crate::setup::{Setup, VisionSharding};
 use crate::units::{Dim, Unit};
 
 /// Why engines refuse to shard a model so.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
     /// What does not come out even, as `attention heads`.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// Why, with the numbers.
     pub reason: String,
 }
@@ -77,7 +80,7 @@ struct Found {
 impl Found {
     /// Each reason once, however many layers have it.
     fn add(&mut self, what: &'static str, reason: String) {
-        let refusal = Refusal { what, reason };
+        let refusal = Refusal { what: what.into(), reason };
         if !self.refusals.contains(&refusal) {
             self.refusals.push(refusal);
         }

@@ -1,6 +1,7 @@
 //! What a device must hold: weights, cache, activations.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::encoder::Encoder;
 use crate::estimate::vision_setup;
@@ -16,7 +17,7 @@ use crate::vision::Stage;
 use crate::workload::Workload;
 
 /// What is kept for each sequence between steps.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Cache {
     /// Bytes that each token adds, however many there are.
     pub bytes_per_token: u128,
@@ -29,7 +30,7 @@ pub struct Cache {
 }
 
 /// Layers that keep the last tokens only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// How many tokens.
     pub tokens: u64,
@@ -70,7 +71,7 @@ impl Cache {
 }
 
 /// What the fullest device holds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// Weights.
     pub weights_bytes: u128,
@@ -89,6 +90,7 @@ pub struct Memory {
     /// sequences decode together.
     pub largest_batch: Option<u64>,
     /// Tokens of the prefill step whose activations `largest_batch` leaves room for.
+    #[serde(default)]
     pub prefill_step_tokens: u64,
 }
 

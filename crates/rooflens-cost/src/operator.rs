@@ -2,12 +2,13 @@
 
 use std::ops::{Add, AddAssign, Mul};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::precision::Storage;
 
 /// Floating-point operations of the matrix units, a multiplication and an addition counting as two.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flops {
     /// As `torch.utils.flop_counter` counts the eager Transformers model: nothing masked, logits of all
     /// tokens.
@@ -28,7 +29,7 @@ impl Flops {
 }
 
 /// Bytes that move between memory and chip.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bytes {
     /// Weights read, scales included.
     pub weights: u128,

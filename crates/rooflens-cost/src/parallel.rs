@@ -1,12 +1,13 @@
 //! How a model is sharded over devices.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::units::Slice;
 
 /// Ways of dealing out. Devices in all: `tp · pp · dp`; experts lie on `ep` of the `tp · dp` devices of
 /// a stage, each shared by `tp · dp / ep`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Parallel {
     /// Tensor parallelism: heads and columns.
     pub tp: u64,

@@ -7,7 +7,9 @@ use crate::step::Step;
 use crate::units::Slice;
 
 /// In which order latent attention multiplies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum LatentOrder {
     /// Absorbed when decoding, expanded else: what engines do.

@@ -1,13 +1,14 @@
 //! What an implementation is taken to do: the best that is known for a bound, stated assumptions for an
 //! estimate.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::hardware::Device;
 use crate::precision::Dtype;
 
 /// How devices work together, as far as it changes what each of them computes and sends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Practice {
     /// Whether work that tensor parallelism would replicate (norms, routers) is split by token instead.
     pub sequence_parallel: bool,
@@ -30,7 +31,7 @@ impl Practice {
 }
 
 /// What a user sets of the estimate's assumptions; the rest is by default.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assume {
     gemm: Option<f64>,
     attention: Option<f64>,
@@ -46,7 +47,7 @@ pub struct Assume {
 }
 
 /// How all-reduces are done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AllReduce {
     /// By a ring: `2·(n-1)/n` of the message per device.
@@ -56,7 +57,7 @@ pub enum AllReduce {
 }
 
 /// What activations are multiplied in where the checkpoint quantises only its weights, to 4 bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Activations {
     /// 16 bits, as the checkpoint says.
@@ -66,7 +67,7 @@ pub enum Activations {
 }
 
 /// The assumptions of an estimate, each with its value. Shares are of the device's peaks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assumed {
     /// Share of the matrix peak that GEMMs reach.
     pub gemm: f64,

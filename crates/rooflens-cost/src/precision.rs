@@ -1,9 +1,10 @@
 //! Number formats: what multiplies, and what is stored.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A number format that a device multiplies or a tensor holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
     /// IEEE single precision.

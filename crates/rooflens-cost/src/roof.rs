@@ -2,6 +2,7 @@
 
 use std::ops::AddAssign;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hardware::Device;
@@ -11,7 +12,7 @@ use crate::precision::{Dtype, Storage};
 use crate::setup::Setup;
 
 /// What limits an operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The matrix units.
@@ -38,7 +39,7 @@ impl Limit {
 }
 
 /// Times of an operator, by what it waits for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Seconds {
     /// On the matrix units.
     pub compute: f64,

@@ -1,9 +1,10 @@
 //! How tokens choose experts, and so how many experts a batch touches.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A distribution of tokens over experts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Routing {
     /// Every expert as often as every other, by turns: the most that can be touched.
@@ -23,7 +24,7 @@ pub enum Routing {
 }
 
 /// Which end of a band.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Touch {
     /// All tokens choose the same experts.
@@ -35,7 +36,7 @@ pub enum Touch {
 }
 
 /// A number that depends on the routing: least, expected and most.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Band {
     /// All tokens choose alike.
     pub min: f64,

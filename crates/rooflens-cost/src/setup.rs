@@ -1,6 +1,7 @@
 //! How a model is run: devices, nodes, formats, routing, orders of products.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
 use crate::parallel::Parallel;
@@ -11,13 +12,15 @@ use crate::routing::{Routing, Touch};
 use crate::step::Step;
 
 /// How a model is run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
     /// How it is sharded.
     pub parallel: Parallel,
     /// How devices are grouped into nodes.
+    #[serde(default)]
     pub nodes: Nodes,
     /// How the vision tower is sharded over the devices of tensor parallelism.
+    #[serde(default)]
     pub vision: VisionSharding,
     /// Format of activations; none takes the model's.
     pub activation: Option<Dtype>,
@@ -32,6 +35,7 @@ pub struct Setup {
     /// The part of a device's memory that may be used.
     pub usable: f64,
     /// What is set of the estimate's assumptions.
+    #[serde(default)]
     pub assume: Assume,
     /// What devices do together.
     #[serde(skip)]
@@ -39,7 +43,7 @@ pub struct Setup {
 }
 
 /// How devices are grouped into nodes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Nodes {
     /// Devices of a node; null is what the catalog says of the device.
     pub size: Option<u64>,
@@ -59,7 +63,7 @@ impl Nodes {
 }
 
 /// How a vision tower is sharded over the devices of tensor parallelism.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum VisionSharding {
     /// Heads and columns, as the language model: vLLM's default.

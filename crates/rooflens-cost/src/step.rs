@@ -1,9 +1,10 @@
 //! One pass through the model: how many sequences, how many new tokens, how much context.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What a pass does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// Reads many new tokens of each sequence at once.
@@ -30,7 +31,7 @@ impl Phase {
 }
 
 /// One pass of a batch through a stack of layers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// What it does.
     pub phase: Phase,

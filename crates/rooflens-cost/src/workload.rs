@@ -1,12 +1,13 @@
 //! What is asked of a model: prompts read, tokens made, images looked at.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::step::{Phase, Step};
 use crate::vision::Images;
 
 /// What one batch does, phase by phase.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// Sequences in all replicas.
     pub batch: u64,
@@ -26,7 +27,7 @@ pub struct Workload {
 }
 
 /// Reading prompts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Prefill {
     /// New tokens of each sequence.
     pub tokens: u64,
@@ -37,7 +38,7 @@ pub struct Prefill {
 }
 
 /// Making tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decode {
     /// Tokens of each sequence that stand in the cache before the first step.
     pub context: u64,

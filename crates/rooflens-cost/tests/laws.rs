@@ -559,7 +559,7 @@ fn crossovers_are_the_first() {
             });
             (compute > 0.0 && compute >= memory, kv >= weights)
         };
-        let classes = found.classes.iter().map(|(class, batch)| (Some(*class), *batch));
+        let classes = found.classes.iter().map(|(class, batch)| (Some(&**class), *batch));
         for (class, first) in classes.chain([(None, found.compute_bound_batch)]) {
             let Some(first) = first else { continue };
             assert!(sums(first, context, class).0, "{name}: {class:?} from {first}");

@@ -1,6 +1,7 @@
 //! Metrics that somebody asked for by name.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Launch, Profile};
 
@@ -8,7 +9,7 @@ use super::{Launch, Profile};
 pub const MOST_ASKED: usize = 50;
 
 /// A metric of a launch.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// The number, in base units; null for a text.
     pub value: Option<f64>,

@@ -1,6 +1,7 @@
 //! What holds a launch back.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Kernel, Peaks};
 use rooflens_analyze::kernel_catalog::KernelClass;
@@ -18,7 +19,7 @@ pub const BALANCED_WITHIN_PCT: f64 = 10.0;
 pub const RULE: &str = "compute is the busier of the profiler's figure and of FLOP/s against the peak at the clock of the launch; latency: neither compute nor memory reaches 60 % of its peak; launch: the same, and the grid fills less than one wave of the device; else the busier of the two, or balanced where they are within 10 points; a kernel that only moves data (copies, fills, casts without FLOPs) is never compute or balanced";
 
 /// What holds a launch back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// A part of the memory system.

@@ -1,6 +1,7 @@
 //! Counters of Nsight Compute that say how well the schedulers, pipes and memory of a multiprocessor are used.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::Launch;
 
@@ -8,7 +9,7 @@ use super::Launch;
 const WARP: f64 = 32.0;
 
 /// How well a launch uses a multiprocessor. What was not collected is null.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// Cycles in which tensor pipes were active, percent of active cycles.
     pub tensor_pipe_pct: Option<f64>,

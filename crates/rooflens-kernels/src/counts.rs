@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::Launch;
 use rooflens_analyze::kernel_catalog::KernelClass;
@@ -11,7 +12,7 @@ use rooflens_analyze::kernel_catalog::KernelClass;
 const SECTOR_BYTES: f64 = 32.0;
 
 /// Floating-point operations, a fused multiply-add counted as two.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flops {
     /// By precision; those of tensor cores by the type of their factors, as `tensor_bf16`. Only what was
     /// measured.
@@ -34,7 +35,7 @@ impl Flops {
 }
 
 /// Bytes that moved at each level.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bytes {
     /// Of device memory, read and written.
     pub dram: Option<f64>,

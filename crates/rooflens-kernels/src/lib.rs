@@ -31,9 +31,11 @@ mod shares;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use rooflens_analyze::kernel_catalog::{self, ActivityHint};
 
@@ -48,7 +50,7 @@ pub use rules::Suggestion;
 pub use shares::{Shares, shares};
 
 /// The tool that profiled launches.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Profiler {
     /// Nsight Compute.
@@ -109,7 +111,7 @@ impl Launch {
 }
 
 /// What a rule of the profiler advises.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Advice {
     /// The rule.
     pub rule: String,
@@ -122,7 +124,7 @@ pub struct Advice {
 }
 
 /// A launch, measured. What was not measured is null, with the reason in `not_computed`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Kernel {
     /// Place in the input, 0 upwards.
     pub launch: usize,
@@ -171,8 +173,10 @@ pub struct Kernel {
     /// What warps wait for, the most first.
     pub stalls: Vec<Stall>,
     /// How well it uses schedulers, pipes and memory.
+    #[serde(default)]
     pub counters: Counters,
     /// Metrics that were asked for by name.
+    #[serde(default)]
     pub metrics: BTreeMap<String, Asked>,
     /// What holds it back.
     pub bound: Option<Bound>,
@@ -183,11 +187,11 @@ pub struct Kernel {
     /// The profiler's own advice, the largest speedup first.
     pub advice: Vec<Advice>,
     /// Why a number is null.
-    pub not_computed: BTreeMap<&'static str, String>,
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// A number for each level of memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Levels {
     /// Device memory.
     pub dram: Option<f64>,
@@ -198,14 +202,14 @@ pub struct Levels {
 }
 
 /// All launches, and the device.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
     /// What profiled the launches.
     pub profiler: Profiler,
     /// What the device can do.
     pub device: Peaks,
     /// How launches are classed.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// The launches, most time first.
     pub kernels: Vec<Kernel>,
     /// Metrics that were asked for by name.
@@ -214,6 +218,7 @@ pub struct Profile {
     /// The launches by what holds them back.
     pub shares: Vec<Shares>,
     /// What to change, by the counters: most time first.
+    #[serde(default)]
     pub suggestions: Vec<Suggestion>,
     /// Part of the timeline's device time whose kernels were profiled, 0 to 1; null without a timeline.
     pub timeline_share_profiled: Option<f64>,
@@ -222,7 +227,7 @@ pub struct Profile {
 }
 
 /// A kernel of the timeline that was not profiled.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Unprofiled {
     /// Its name, as the timeline has it.
     pub name: String,
@@ -279,7 +284,7 @@ pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Tim
     Profile {
         profiler,
         device,
-        rule: RULE,
+        rule: RULE.into(),
         kernels,
         asked: Vec::new(),
         shares,
@@ -377,7 +382,7 @@ fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_tim
             Profiler::NsightCompute => counter.missing,
             Profiler::RocprofCompute => "a counter of Nsight Compute",
         };
-        kernel.not_computed.insert(counter.name, why.to_owned());
+        kernel.not_computed.insert(counter.name.into(), why.to_owned());
     }
     kernel
 }
@@ -451,12 +456,12 @@ fn note_missing(kernel: &mut Kernel, reasons: BTreeMap<&'static str, String>, ha
             _ => false,
         };
         if !told {
-            kernel.not_computed.insert(what, why);
+            kernel.not_computed.insert(what.into(), why);
         }
     }
     let mut say = |absent: bool, what: &'static str, why: &str| {
         if absent {
-            kernel.not_computed.entry(what).or_insert_with(|| why.to_owned());
+            kernel.not_computed.entry(what.into()).or_insert_with(|| why.to_owned());
         }
     };
     say(kernel.bound.is_none(), "bound", "percent of peak of compute or memory was not collected");

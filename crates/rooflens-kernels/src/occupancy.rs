@@ -1,26 +1,28 @@
 //! How full a launch makes the device, what limits that, and what its warps wait for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::Launch;
 
 /// How full the multiprocessors are.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Occupancy {
     /// Active warps, percent of the most that a multiprocessor holds.
     pub achieved_pct: Option<f64>,
     /// The most that this launch's blocks allow.
     pub theoretical_pct: Option<f64>,
     /// What allows no more blocks: `registers`, `shared_memory`, `warps`, `blocks`, `barriers`.
-    pub limited_by: Vec<&'static str>,
+    pub limited_by: Vec<Cow<'static, str>>,
     /// Blocks of a multiprocessor that each limit allows; only what was told.
-    pub limits: BTreeMap<&'static str, f64>,
+    pub limits: BTreeMap<Cow<'static, str>, f64>,
 }
 
 /// What warps wait for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
     /// The reason, in the profiler's word: `long_scoreboard`.
     pub reason: String,
@@ -42,10 +44,12 @@ pub fn occupancy(launch: &Launch) -> Occupancy {
     Occupancy {
         achieved_pct: launch.number("sm__warps_active.avg.pct_of_peak_sustained_active"),
         theoretical_pct: launch.number("sm__maximum_warps_per_active_cycle_pct"),
-        limited_by: limited_by.map(|(name, _)| *name).collect(),
+        limited_by: limited_by.map(|(name, _)| Cow::Borrowed(*name)).collect(),
         limits: LIMITS
             .iter()
-            .filter_map(|(name, metric)| Some((*name, launch.number(metric).filter(|limit| *limit > 0.0)?)))
+            .filter_map(|(name, metric)| {
+                Some((Cow::Borrowed(*name), launch.number(metric).filter(|limit| *limit > 0.0)?))
+            })
             .collect(),
     }
 }

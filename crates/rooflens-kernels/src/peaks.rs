@@ -1,8 +1,10 @@
 //! What the device can do, from the counters of its launches; a catalog fills what they do not tell.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Launch, Profiler, rocm};
 
@@ -21,12 +23,12 @@ fn fp32_lanes(capability: (u64, u64)) -> Option<f64> {
 }
 
 /// A peak and where it comes from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Peak {
     /// FLOP/s or B/s.
     pub per_s: f64,
     /// `counters`; `benchmark` where rocprof-compute measured it, `sysinfo` where it computed it; `catalog`.
-    pub source: &'static str,
+    pub source: Cow<'static, str>,
 }
 
 /// What a catalog says of a device.
@@ -41,7 +43,7 @@ pub struct Known {
 }
 
 /// What the device can do at most.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Peaks {
     /// Name that the report or the catalog has.
     pub name: Option<String>,
@@ -63,7 +65,7 @@ pub struct Peaks {
     #[serde(skip)]
     pub clocks: (Option<f64>, Option<f64>),
     /// Why a peak is absent.
-    pub not_computed: BTreeMap<&'static str, String>,
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 impl Peaks {
@@ -133,11 +135,11 @@ pub fn peaks(launches: &[Launch], known: Option<&Known>) -> Peaks {
     peaks.clocks = (highest, known.and_then(|known| boost(known, &hint)));
     if let Some(known) = known {
         for (precision, per_s) in &known.flops_per_s {
-            let peak = Peak { per_s: *per_s, source: "catalog" };
+            let peak = Peak { per_s: *per_s, source: "catalog".into() };
             peaks.flops_per_s.entry(precision.clone()).or_insert(peak);
         }
         if let (None, Some(per_s)) = (&peaks.dram, known.bytes_per_s) {
-            peaks.dram = Some(Peak { per_s, source: "catalog" });
+            peaks.dram = Some(Peak { per_s, source: "catalog".into() });
             peaks.not_computed.remove("dram");
         }
     }
@@ -162,7 +164,7 @@ fn counted(launches: &[Launch]) -> Peaks {
     let hint = hint(launches);
     let highest = |of: &dyn Fn(&Launch) -> Option<f64>| {
         let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
-        all.max_by(f64::total_cmp).map(|per_s| Peak { per_s, source: "counters" })
+        all.max_by(f64::total_cmp).map(|per_s| Peak { per_s, source: "counters".into() })
     };
     let mut peaks = Peaks {
         compute_capability: hint.capability.map(|(major, minor)| format!("{major}.{minor}")),
@@ -188,7 +190,7 @@ fn counted(launches: &[Launch]) -> Peaks {
         ("shared", &peaks.shared, "shared memory was"),
     ] {
         if peak.is_none() {
-            peaks.not_computed.insert(key, format!("{metric} not collected"));
+            peaks.not_computed.insert(key.into(), format!("{metric} not collected"));
         }
     }
     peaks

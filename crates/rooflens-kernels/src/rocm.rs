@@ -266,7 +266,7 @@ fn stalls(launch: &Launch) -> Vec<Stall> {
 pub fn peaks(launches: &[Launch]) -> Peaks {
     let highest = |of: &dyn Fn(&Launch) -> Option<f64>, source: &'static str| {
         let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
-        all.max_by(f64::total_cmp).map(|per_s| Peak { per_s, source })
+        all.max_by(f64::total_cmp).map(|per_s| Peak { per_s, source: source.into() })
     };
     // GB/s and GFLOP/s.
     let benchmark =
@@ -296,7 +296,7 @@ pub fn peaks(launches: &[Launch]) -> Peaks {
     {
         if peak.is_none() {
             let why = "neither roofline.csv nor sysinfo.csv tells it";
-            peaks.not_computed.insert(key, why.to_owned());
+            peaks.not_computed.insert(key.into(), why.to_owned());
         }
     }
     peaks

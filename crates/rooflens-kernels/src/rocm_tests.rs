@@ -82,9 +82,9 @@ fn a_product_by_hand() {
     assert!(close(kernel.compute_pct, 64.0), "{:?}", kernel.compute_pct);
     assert_eq!(kernel.bound, Some(Bound::Memory));
     assert!(close(kernel.floor_ns, 8640.0));
-    assert_eq!(found.device.dram, Some(Peak { per_s: 1e12, source: "benchmark" }));
+    assert_eq!(found.device.dram, Some(Peak { per_s: 1e12, source: "benchmark".into() }));
     // 104 × 1.7 GHz × 32 banks of 4 bytes, as no benchmark tells it.
-    assert_eq!(found.device.shared, Some(Peak { per_s: 104.0 * 1.7e9 * 128.0, source: "sysinfo" }));
+    assert_eq!(found.device.shared, Some(Peak { per_s: 104.0 * 1.7e9 * 128.0, source: "sysinfo".into() }));
     assert_eq!(found.profiler, Profiler::RocprofCompute);
 }
 

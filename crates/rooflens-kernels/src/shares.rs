@@ -1,11 +1,12 @@
 //! Launches by what holds them back: counted, weighed by their own time, and by the timeline's.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Bound, Kernel};
 
 /// Launches that one thing holds back.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shares {
     /// What holds them back.
     pub bound: Bound,

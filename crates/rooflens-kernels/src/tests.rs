@@ -78,7 +78,7 @@ fn a_launch_stands_under_the_ceiling_of_its_leading_precision() {
     let kernel = &found.kernels[0];
     assert_eq!(kernel.flops.leading.as_deref(), Some("tensor_bf16"));
     assert!((kernel.intensity.dram.unwrap() - 380.617_437).abs() < 1e-5);
-    assert_eq!(found.device.flops_per_s["tensor_bf16"], Peak { per_s: 209.5e12, source: "catalog" });
+    assert_eq!(found.device.flops_per_s["tensor_bf16"], Peak { per_s: 209.5e12, source: "catalog".into() });
 }
 
 #[test]

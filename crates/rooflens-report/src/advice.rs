@@ -1,10 +1,13 @@
 //! Advice as an answer of its own, and a changed model beside the one that ran.
 
+use std::borrow::Cow;
+
 use rooflens_analyze::Findings;
 use rooflens_analyze::advice::{AdviceList, Range};
 use rooflens_analyze::analyses::{Ledger, Verdict};
 use rooflens_analyze::ledger::kernels_floor_ns;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{Block, Cell, Column, Field, Level, Table};
 use crate::format;
@@ -12,12 +15,12 @@ use crate::render::Part;
 use crate::sections::{self, Detail};
 
 /// The ledger of a phase, and what a change of the model makes of it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// The change, as it was typed.
     pub change: String,
     /// The phase.
-    pub phase: &'static str,
+    pub phase: Cow<'static, str>,
     /// Steps.
     pub steps: usize,
     /// The lines, before and after.
@@ -29,10 +32,10 @@ pub struct WhatIf {
 }
 
 /// A line before and after.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedLine {
     /// The line.
-    pub line: &'static str,
+    pub line: Cow<'static, str>,
     /// Time as it ran.
     pub old_ns: i64,
     /// Time after the change.
@@ -40,7 +43,7 @@ pub struct ChangedLine {
 }
 
 /// A class of the static model before and after; null where it has no such class.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedClass {
     /// The class.
     pub class: String,
@@ -130,7 +133,7 @@ fn title(line: &str) -> &str {
 }
 
 const LINES: &[Field<ChangedLine>] = &[
-    (Column::text("line", "line"), |line| Cell::word(title(line.line))),
+    (Column::text("line", "line"), |line| Cell::word(title(&line.line))),
     (Column::number("old_ns", "as it ran"), |line| Cell::Time(line.old_ns)),
     (Column::number("new_ns", "after"), |line| Cell::Time(line.new_ns)),
 ];

@@ -201,7 +201,7 @@ pub fn raw(cell: &Cell) -> String {
 }
 
 /// A value on an axis.
-pub fn tick(value: f64, unit: Unit) -> String {
+pub fn tick(value: f64, unit: &Unit) -> String {
     let text = match unit {
         Unit::Time => time(value),
         Unit::Bytes => bytes(value),
@@ -219,7 +219,7 @@ pub fn tick(value: f64, unit: Unit) -> String {
 }
 
 /// A value of a chart where the pointer is.
-pub fn value(value: f64, unit: Unit) -> String {
+pub fn value(value: f64, unit: &Unit) -> String {
     match unit {
         Unit::Time => time(value),
         Unit::Bytes => bytes(value),
@@ -244,8 +244,8 @@ pub fn hollow(table: &Table) -> Option<String> {
     {
         let Some(reason) = table.hollow(index) else { continue };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, titles)) => titles.push(column.title),
-            None => reasons.push((reason, vec![column.title])),
+            Some((_, titles)) => titles.push(&column.title),
+            None => reasons.push((reason, vec![&*column.title])),
         }
     }
     let sentences: Vec<String> =
@@ -317,8 +317,8 @@ mod tests {
 
     #[test]
     fn ticks_are_short() {
-        assert_eq!(tick(2_500_000.0, Unit::Time), "2.5 ms");
-        assert_eq!(tick(200_000.0, Unit::Time), "200 µs");
-        assert_eq!(tick(0.5, Unit::Share), "50%");
+        assert_eq!(tick(2_500_000.0, &Unit::Time), "2.5 ms");
+        assert_eq!(tick(200_000.0, &Unit::Time), "200 µs");
+        assert_eq!(tick(0.5, &Unit::Share), "50%");
     }
 }

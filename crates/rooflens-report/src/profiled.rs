@@ -80,7 +80,7 @@ fn pct(value: Option<f64>) -> Cell {
 }
 
 fn amount(value: Option<f64>, unit: &'static str) -> Cell {
-    Cell::or(value, |value| Cell::Amount(value, unit), MISSING)
+    Cell::or(value, |value| Cell::amount(value, unit), MISSING)
 }
 
 fn size(value: Option<[u64; 3]>) -> Cell {
@@ -126,7 +126,7 @@ const FIELDS: Fields = &[
     }),
     (Column::text("occupancy_limited_by", "Limited by").at(Level::Page), |k| {
         if k.occupancy.limited_by.is_empty() {
-            return Cell::Missing(MISSING);
+            return Cell::missing(MISSING);
         }
         Cell::text(k.occupancy.limited_by.join(" "))
     }),
@@ -157,7 +157,7 @@ const FIELDS: Fields = &[
         Some(stall) => {
             Cell::text(format!("{} {}", stall.reason.replace('_', " "), format::share(stall.share)))
         }
-        None => Cell::Missing(MISSING),
+        None => Cell::missing(MISSING),
     }),
     (
         Column::number("tensor_pipe_share", "Tensor pipes").at(Level::Page).help("active, of active cycles"),
@@ -227,13 +227,13 @@ fn table(profile: &Profile, limit: usize) -> Block {
     let mut table = Table::new("kernels", FIELDS, &profile.kernels, limit);
     for name in &profile.asked {
         // Asked for by name: shown at any width.
-        table.columns.push(Column::number(name, name).at(Level::Essential));
+        table.columns.push(Column::number(name, name).at(Level::Essential).into());
         for (row, kernel) in table.rows.iter_mut().zip(&profile.kernels) {
             let asked = kernel.metrics.get(*name);
             let cell = match asked.map(|asked| (asked.value, &asked.text)) {
                 Some((Some(value), _)) => Cell::Mean(value),
                 Some((None, Some(words))) => Cell::text(text::clip(&text::clean(words), LONGEST)),
-                _ => Cell::Missing(NOT_ASKED),
+                _ => Cell::missing(NOT_ASKED),
             };
             row.cells.push(cell);
         }
@@ -299,7 +299,7 @@ fn device(profile: &Profile) -> Vec<Fact> {
         let amount = format::amount(peak.per_s, unit);
         Cell::text(format!(
             "{amount}, from {}",
-            match peak.source {
+            match &*peak.source {
                 "counters" => "the counters",
                 "benchmark" => "rocprof-compute's benchmark",
                 "sysinfo" => "clocks and widths",
@@ -324,7 +324,7 @@ fn ceilings(profile: &Profile) -> Vec<(&str, &Peak)> {
     let is_used =
         |name: &str| profile.kernels.iter().any(|kernel| kernel.flops.leading.as_deref() == Some(name));
     let all = profile.device.flops_per_s.iter().map(|(name, peak)| (name.as_str(), peak));
-    all.filter(|(name, peak)| matches!(peak.source, "counters" | "benchmark") || is_used(name)).collect()
+    all.filter(|(name, peak)| matches!(&*peak.source, "counters" | "benchmark") || is_used(name)).collect()
 }
 
 fn advice(profile: &Profile, limit: usize) -> Vec<String> {

@@ -66,7 +66,7 @@ pub fn csv(lines: &[Line]) -> String {
         ])
     };
     let rows = lines.iter().map(row).collect();
-    render::csv::table(&Table { name: "metrics", columns, rows, left_out: None })
+    render::csv::table(&Table::of_rows("metrics", columns, rows))
 }
 
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! What a report tells of a run beside its trace: the measured numbers, and what the model must cost.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rooflens_analyze::allocator::PassAllocator;
+use rooflens_analyze::finding::FindingType;
 use rooflens_cost::measured::{Efficiency, FlopsCheck, Matches, StaticVsMeasured};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A run, as its report opens with it. Kept among the findings.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RunFacts {
     /// The model and the run, as a title.
     pub title: String,
@@ -28,6 +31,7 @@ pub struct RunFacts {
     /// Warm-up rounds, and how long they took together.
     pub warmup: Option<(usize, u64)>,
     /// The CUDA allocator's account, by pass.
+    #[serde(default)]
     pub allocator: Vec<PassAllocator>,
     /// MFU and MBU.
     pub efficiency: Option<Efficiency>,
@@ -41,11 +45,14 @@ pub struct RunFacts {
     pub reasons: BTreeMap<String, String>,
 }
 
+/// How the finding `run` is read back: it belongs to no analysis.
+pub const FINDING: FindingType = FindingType::object::<RunFacts>();
+
 /// A measured time, over all sequences.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Times {
     /// What it is.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// Median.
     pub p50_ns: Option<f64>,
     /// 90th percentile.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rooflens_analyze::analyses::{OperatorStat, Operators};
 use rooflens_analyze::top::TopKernel;
 
-use crate::block::{Cell, Column, Field, Table};
+use crate::block::{Cell, Column, Field, Table, TableColumn};
 use crate::render::csv;
 use crate::sections::shapes_of;
 
@@ -20,7 +20,7 @@ pub fn operators(found: &Operators, has_device: bool) -> String {
     let rows: Vec<OperatorRow> = found.0.iter().map(row).collect();
     let table = Table::new("ops", OPERATORS, &rows, usize::MAX);
     let is_device =
-        |column: &Column| ["device_time", "device_share"].iter().any(|it| column.key.contains(it));
+        |column: &TableColumn| ["device_time", "device_share"].iter().any(|it| column.key.contains(it));
     let reason = "the trace has no device activity";
     csv::table(&if has_device { table } else { table.without(is_device, reason) })
 }
@@ -45,7 +45,7 @@ const OPERATORS: &[Field<OperatorRow>] = &[
     (Column::number("self_device_memory_usage_bytes", ""), |row| bytes(row.of.self_device_memory_bytes)),
     (Column::number("self_cpu_share", ""), |row| Cell::Share(row.of.share)),
     (Column::number("self_device_share", ""), |row| match row.device_ns {
-        0 => Cell::Missing("no operator launched anything"),
+        0 => Cell::missing("no operator launched anything"),
         all => Cell::Share(row.of.self_device_ns as f64 / all as f64),
     }),
 ];

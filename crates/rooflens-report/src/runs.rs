@@ -116,12 +116,7 @@ fn table(runs: &Runs) -> Table {
             .at(Level::Page)
             .help("Whether no other job has both more tokens per second and less time per token."),
     );
-    Table {
-        name: "jobs",
-        columns,
-        rows: runs.jobs.iter().map(|job| row(runs, job)).collect(),
-        left_out: None,
-    }
+    Table::of_rows("jobs", columns, runs.jobs.iter().map(|job| row(runs, job)).collect())
 }
 
 fn row(runs: &Runs, job: &Job) -> Row {
@@ -132,7 +127,7 @@ fn row(runs: &Runs, job: &Job) -> Row {
     }];
     for (axis, at) in runs.axes.iter().zip(&job.at) {
         cells.push(match at {
-            None => Cell::Missing(AS_IT_IS),
+            None => Cell::missing(AS_IT_IS),
             Some(value) if axis.is_number => Cell::text(value),
             Some(value) => Cell::code(value),
         });
@@ -147,7 +142,7 @@ fn row(runs: &Runs, job: &Job) -> Row {
     cells.push(match job.is_front {
         Some(true) => Cell::word("yes"),
         Some(false) => Cell::word("no"),
-        None => Cell::Missing(NOT_MEASURED),
+        None => Cell::missing(NOT_MEASURED),
     });
     Row::new(cells)
 }

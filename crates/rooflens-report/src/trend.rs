@@ -21,8 +21,8 @@ const TIMES: &[Field<Point>] = &[
 const PLAIN: &[Field<Point>] = &[
     (Column::text("at", "Since"), |(_, at)| Cell::code(at.clone())),
     (Column::number("index", "Index"), |(point, _)| Cell::count(point.index)),
-    (Column::number("before", "Before"), |(point, _)| Cell::Amount(point.before, "")),
-    (Column::number("after", "After"), |(point, _)| Cell::Amount(point.after, "")),
+    (Column::number("before", "Before"), |(point, _)| Cell::amount(point.before, "")),
+    (Column::number("after", "After"), |(point, _)| Cell::amount(point.after, "")),
     (Column::number("change", "Change"), change),
     (Column::number("p", "p"), p),
 ];
@@ -61,8 +61,8 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
     };
     let chart = Chart {
         title: key.to_owned(),
-        x: ("by index", Unit::Index),
-        y: ("value", if is_time { Unit::Time } else { Unit::Amount("") }),
+        x: ("by index".into(), Unit::Index),
+        y: ("value".into(), if is_time { Unit::Time } else { Unit::Amount("".into()) }),
         mark: Mark::Levels,
         series: vec![Series {
             label: key.to_owned(),

@@ -14,6 +14,7 @@
 //! Parquet. Times are `i64` nanoseconds since the run's clock base; a missing value is an [`Opt`].
 
 pub mod cell;
+pub mod document;
 pub mod error;
 pub mod names;
 pub mod note;
@@ -23,6 +24,7 @@ pub mod table;
 pub mod tables;
 
 pub use cell::Opt;
+pub use document::{DocumentSchema, SchemaTag};
 pub use error::SchemaError;
 pub use names::{Interner, NameId, Names, stable_id};
 pub use note::{Note, Notes, Severity, Stage};

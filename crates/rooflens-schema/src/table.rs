@@ -57,6 +57,7 @@ macro_rules! column_enum {
         $(#[doc = $doc])+
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+            schemars::JsonSchema,
         )]
         #[repr(u8)]
         pub enum $name {

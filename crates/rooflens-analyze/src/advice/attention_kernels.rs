@@ -53,7 +53,7 @@ fn change(case: &Case<'_>) -> String {
             (Engine::Pytorch, "attn_implementation=\"flash_attention_2\", or scaled_dot_product_attention"),
         ]),
     };
-    let split = match case.phase.phase {
+    let split = match &*case.phase.phase {
         "decode" => {
             ". Few sequences with long contexts need a kernel that splits the context over all multiprocessors \
                      (split-KV, 3D)"

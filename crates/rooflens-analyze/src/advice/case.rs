@@ -164,13 +164,13 @@ impl<'a> Case<'a> {
 
     /// A step with and without the profiler, where both are known.
     pub(super) fn slowdown(&self) -> Option<Slowdown> {
-        let phase = self.phase.phase;
-        let found = self.around.unprofiled.iter().find(|one| one.phase == phase)?;
+        let phase = &self.phase.phase;
+        let found = self.around.unprofiled.iter().find(|one| one.phase == *phase)?;
         let (profiled_step_ns, unprofiled_step_ns) =
             (self.phase.wall_ns as f64 / self.phase.steps.max(1) as f64, found.step_ns);
         let ratio = profiled_step_ns / unprofiled_step_ns;
         let is_sound = self.phase.steps > 0 && ratio.is_finite() && ratio > 0.0;
-        is_sound.then_some(Slowdown { phase, profiled_step_ns, unprofiled_step_ns, ratio })
+        is_sound.then(|| Slowdown { phase: phase.clone(), profiled_step_ns, unprofiled_step_ns, ratio })
     }
 
     /// What numbers are of: ` per step`, or nothing where there are no steps.
@@ -202,7 +202,7 @@ impl<'a> Case<'a> {
 
     /// Steps in words: `decode step`.
     pub(super) fn step_word(&self) -> String {
-        match self.phase.phase {
+        match &*self.phase.phase {
             OUTSIDE => "stretch outside of steps".to_owned(),
             "step" => "step".to_owned(),
             phase => format!("{phase} step"),
@@ -224,9 +224,9 @@ impl<'a> Case<'a> {
             let reason = self.ledger.not_computed.get("floor").cloned();
             return Err(reason.unwrap_or_else(|| format!("the {} steps have no floor", self.phase.phase)));
         }
-        let phase = self.phase.phase;
+        let phase = &self.phase.phase;
         let all = self.around.alternatives.iter();
-        Ok(all.filter(move |found| found.rule == rule && found.phase == phase))
+        Ok(all.filter(move |found| found.rule == rule && found.phase == *phase))
     }
 
     /// Advice to change the model as `other` has it; nothing where its least time does not shrink.

@@ -144,7 +144,7 @@ mod tests {
         );
         // Two chunks, each with a decode step of 100 µs.
         // Whether they save anything is not known: a range from nothing is no number.
-        assert_eq!((found.phase, found.gain_ns, found.acts_on_ns), ("decode", None, 200_000.0));
+        assert_eq!((&*found.phase, found.gain_ns, found.acts_on_ns), ("decode", None, 200_000.0));
         assert!(found.same_work);
         assert!(found.evidence[0].starts_with("the longest wait: 4 sequences at least waited 1.70 ms"));
         assert_eq!(

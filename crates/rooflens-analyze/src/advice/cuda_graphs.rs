@@ -111,7 +111,7 @@ fn capture(case: &Case<'_>) -> String {
     let largest = case.phase.shapes.iter().map(tokens).max().unwrap_or(0);
     let is_gpt_oss = case.ledger.floor_of.as_ref().is_some_and(|floor| floor.family == "gpt_oss");
     let captured = if is_gpt_oss { VLLM_LARGEST_GPT_OSS } else { VLLM_LARGEST };
-    let has_prompts = matches!(case.phase.phase, "prefill" | "mixed") || largest > captured;
+    let has_prompts = matches!(&*case.phase.phase, "prefill" | "mixed") || largest > captured;
     let vllm = match (has_prompts, largest > captured) {
         (_, true) => format!(
             "drop --enforce-eager; steps with prompts are captured piecewise, and only up to {} tokens by default, while \
@@ -135,7 +135,7 @@ fn capture(case: &Case<'_>) -> String {
         }
         false => "drop --disable-cuda-graph; --cuda-graph-max-bs must be at least the batch",
     };
-    let pytorch = match case.phase.phase {
+    let pytorch = match &*case.phase.phase {
         "prefill" | "decode" | "mixed" => {
             "torch.compile(model, mode=\"reduce-overhead\") with a static cache"
         }

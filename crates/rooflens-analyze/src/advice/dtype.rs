@@ -47,7 +47,7 @@ impl Rule for Dtype {
             return Ok(None);
         }
         let is_tf32 = is_tf32(&evidence);
-        let (low, high) = match case.phase.phase {
+        let (low, high) = match &*case.phase.phase {
             _ if is_tf32 => FROM_TF32,
             "decode" if case.is_device() => FEW_ROWS,
             "decode" => FEW_ROWS_ON_HOST,

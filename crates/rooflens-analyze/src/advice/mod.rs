@@ -50,10 +50,12 @@ mod weight_quantisation;
 
 pub use case::{Alternative, Case, Padding, RunContext, Tiles, Unprofiled};
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Launches, Ledger, PhaseLedger, Trace};
 use crate::finding::Findings;
@@ -68,21 +70,22 @@ const SLOWED_DOWN: f64 = 1.5;
 /// All advice, in the order in which it should be read: recordings that hide the run, then changes to the
 /// deployment and to kernels that leave the work as it is, then those that change it, other recordings, and
 /// last changes to the model's design; within each the most gain first.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AdviceList {
     /// The advice.
     pub items: Vec<Advice>,
     /// Phases whose steps were also measured without a profiler. Gains are in that time.
+    #[serde(default)]
     pub unprofiled: Vec<Slowdown>,
     /// Rules that could not judge, and what they lack.
-    pub not_computed: BTreeMap<&'static str, String>,
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// Steps of a phase with and without the profiler.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slowdown {
     /// The phase.
-    pub phase: &'static str,
+    pub phase: Cow<'static, str>,
     /// A step in the trace, mean.
     pub profiled_step_ns: f64,
     /// A step without a profiler, median.
@@ -92,12 +95,13 @@ pub struct Slowdown {
 }
 
 /// What is to be changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AdviceKind {
     /// How the trace is recorded: the run itself does not gain.
     Recording,
     /// How the model is run: flags, sizes, formats, the code around it.
+    #[default]
     Deployment,
     /// Which kernels run, and how they are tuned.
     Kernel,
@@ -106,18 +110,19 @@ pub enum AdviceKind {
 }
 
 /// One thing to change.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Advice {
     /// The rule that says so.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// What is to be changed.
+    #[serde(default)]
     pub kind: AdviceKind,
     /// What to do, in a sentence.
     pub title: String,
     /// Whether the same work by the same model is done by the same devices. What changes these comes after.
     pub same_work: bool,
     /// The phase that gains.
-    pub phase: &'static str,
+    pub phase: Cow<'static, str>,
     /// Time that would be saved over all steps of the phase; null where it is not known.
     pub gain_ns: Option<Range>,
     /// The same as a share of the phase's time, 0 to 1.
@@ -125,6 +130,7 @@ pub struct Advice {
     /// The same for one step, mean; null outside of steps.
     pub step_gain_ns: Option<Range>,
     /// Time that the change acts on, over all steps of the phase: no gain is larger.
+    #[serde(default)]
     pub acts_on_ns: f64,
     /// What it rests on: rows and numbers.
     pub evidence: Vec<String>,
@@ -143,7 +149,7 @@ pub struct Advice {
 }
 
 /// A least and a most.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Range {
     /// The least.
     pub low: f64,
@@ -269,7 +275,7 @@ pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
                 Ok(Some(draft)) => list.items.extend(advice(*rule, draft, &case)),
                 Ok(None) => {}
                 Err(reason) => {
-                    list.not_computed.entry(rule.name()).or_insert(reason);
+                    list.not_computed.entry(rule.name().into()).or_insert(reason);
                 }
             }
         }
@@ -287,7 +293,7 @@ fn is_judged(phase: &PhaseLedger) -> bool {
 
 fn in_order(a: &Advice, b: &Advice) -> Ordering {
     let gain = b.expected_ns.total_cmp(&a.expected_ns);
-    group(a).cmp(&group(b)).then(gain).then_with(|| (a.rule, a.phase).cmp(&(b.rule, b.phase)))
+    group(a).cmp(&group(b)).then(gain).then_with(|| (&a.rule, &a.phase).cmp(&(&b.rule, &b.phase)))
 }
 
 fn group(advice: &Advice) -> u8 {
@@ -315,11 +321,11 @@ fn advice(rule: &dyn Rule, draft: Draft, case: &Case<'_>) -> Option<Advice> {
     let unprofiled = case.slowdown().map_or(1.0, |slowdown| 1.0 / slowdown.ratio);
     let gain_ns = told.map(|gain| gain.times(unprofiled));
     Some(Advice {
-        rule: rule.name(),
+        rule: rule.name().into(),
         kind: rule.kind(),
         title: draft.title,
         same_work: rule.same_work(),
-        phase: case.phase.phase,
+        phase: case.phase.phase.clone(),
         gain_ns,
         gain_share: told.map(|gain| gain.times(1.0 / wall)),
         step_gain_ns: gain_ns.filter(|_| steps > 0).map(|gain| gain.times(1.0 / steps as f64)),

@@ -45,7 +45,7 @@ fn expert_11_the_largest_line_has_advice_with_its_rate() {
     // 150 µs at 1 GB/s in 700: 21 %.
     let list = advise(&with_work(steps(), vec![("moe.routed", 150_000.0)]), &RunContext::default());
     let first = &list.items[0];
-    assert_eq!((first.rule, first.kind), ("moe_kernels", AdviceKind::Kernel));
+    assert_eq!((&*first.rule, first.kind), ("moe_kernels", AdviceKind::Kernel));
     assert_eq!(
         first.title,
         "MoE kernels reach 21% of HBM bandwidth (214 MB/s of 1.00 GB/s): 550 µs of 750 µs per step is above their lower \
@@ -135,7 +135,7 @@ fn expert_14_time_inside_eager_operators_is_for_graphs() {
     let mut found = findings(&[eager_steps().tables]);
     let list = advise(&found, &RunContext::default());
     let first = &list.items[0];
-    assert_eq!((first.rule, first.phase), ("cuda_graphs", "prefill"));
+    assert_eq!((&*first.rule, &*first.phase), ("cuda_graphs", "prefill"));
     // 9 gaps: 60 of 75 µs inside operators; 10 activities at 2 and at 0.5 µs.
     assert_eq!(first.gain_ns, range(540_000.0 - 20_000.0, 675_000.0 - 5_000.0));
     assert!(
@@ -158,7 +158,7 @@ fn newcomer_09_gains_are_in_the_time_without_the_profiler() {
     let list = advise(&found, &around);
     assert_eq!((list.unprofiled.len(), list.unprofiled[0].ratio), (1, 10.0));
     let first = &list.items[0];
-    assert_eq!((first.rule, first.kind, first.gain_ns), ("profiler_overhead", AdviceKind::Recording, None));
+    assert_eq!((&*first.rule, first.kind, first.gain_ns), ("profiler_overhead", AdviceKind::Recording, None));
     assert_eq!(first.title, "Record with less: the profiler made a prefill step take 10.0 times as long");
     let graphs = find(&list, "cuda_graphs").expect("idle time");
     assert_eq!(graphs.gain_share, range(520.0 / 925.0, 670.0 / 925.0));
@@ -181,7 +181,7 @@ fn expert_17_python_stacks_are_the_first_thing_to_remove() {
     }
     let list = advise(&findings(&[sample.tables]), &RunContext::default());
     let first = &list.items[0];
-    assert_eq!((first.rule, first.gain_ns, first.acts_on_ns), ("profiler_overhead", None, 400_000.0));
+    assert_eq!((&*first.rule, first.gain_ns, first.acts_on_ns), ("profiler_overhead", None, 400_000.0));
     assert!(first.change.contains("with_stack=False"));
 }
 
@@ -190,7 +190,7 @@ fn expert_17_a_warm_up_is_recorded() {
     let mut sample = eager_steps();
     sample.api(2, 0, 600_000, "cuModuleLoadData", ApiKind::Other, None);
     let list = advise(&findings(&[sample.tables]), &RunContext::default());
-    assert_eq!((list.items[0].rule, list.items[0].kind), ("warmup_step", AdviceKind::Recording));
+    assert_eq!((&*list.items[0].rule, list.items[0].kind), ("warmup_step", AdviceKind::Recording));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn expert_17_compilation_is_the_recordings_and_not_the_hosts_own_code() {
         share: 600.0 / 675.0,
     }];
     let list = advise(&found, &RunContext::default());
-    assert_eq!((list.items[0].rule, list.items[0].acts_on_ns), ("warmup_step", 600_000.0));
+    assert_eq!((&*list.items[0].rule, list.items[0].acts_on_ns), ("warmup_step", 600_000.0));
     // What is left: 75 µs, less the launches inside.
     let own = find(&list, "host_code").expect("the rest");
     assert!(own.acts_on_ns <= 75_000.0, "{}", own.acts_on_ns);

@@ -30,7 +30,7 @@ pub(super) struct Far<'a> {
     flops: f64,
     bytes: f64,
     /// Of the class as a whole: what limits it, and the peaks.
-    class: Achieved,
+    class: &'a Achieved,
     /// The share of the roof that good kernels reach on this device.
     reachable: f64,
 }
@@ -91,7 +91,8 @@ pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option
     if rows.is_empty() {
         return Ok(None);
     }
-    let Some(class) = rows.iter().filter_map(|row| row.achieved).max_by(|a, b| a.lost_ns.cmp(&b.lost_ns))
+    let Some(class) =
+        rows.iter().filter_map(|row| row.achieved.as_ref()).max_by(|a, b| a.lost_ns.cmp(&b.lost_ns))
     else {
         let reason = case.ledger.not_computed.get("floor").cloned();
         return reason.map_or(Ok(None), Err);
@@ -106,7 +107,7 @@ pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option
         kernels.iter().filter_map(|kernel| kernel.achieved.as_ref()).map(value).sum()
     };
     let Some(source) = &case.ledger.floor_of else { return Ok(None) };
-    let reachable = match class.limit {
+    let reachable = match &*class.limit {
         "memory" => source.reachable.bandwidth,
         _ if is_one(KernelClass::Attention) => source.reachable.attention,
         _ => source.reachable.gemm,

@@ -51,7 +51,7 @@ fn change(cause: Option<&Excess>) -> String {
             .to_owned();
     };
     let more = cause.own_count > cause.others_count;
-    match (cause.what, cause.class) {
+    match (&*cause.what, cause.class) {
         ("idle", _) => {
             "Look at that rank's host: other processes on its cores, cores of another socket than the device (numactl \
              --cpunodebind, taskset), garbage collection, logging, scheduling or detokenising that only this rank does"

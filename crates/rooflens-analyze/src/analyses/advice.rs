@@ -2,9 +2,9 @@
 
 use rooflens_schema::RankTables;
 
-use crate::advice::{RunContext, advise};
+use crate::advice::{AdviceList, RunContext, advise};
 use crate::analyses::{Analysis, Fold, Ledger};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 
 const EXPLAIN: &str = "\
 Rules over the time ledger and the other findings; `rooflens list rules` names them. Each advice has the phase that
@@ -41,6 +41,10 @@ impl Analysis for AdviceAnalysis {
     fn needs(&self) -> &'static str {
         "device activity or operators"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<AdviceList>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State)
     }

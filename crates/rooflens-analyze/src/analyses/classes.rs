@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use rooflens_schema::RankTables;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold, KernelStat, Kernels};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::role::UNKNOWN_CLASS;
 use crate::statistics::share;
 
 /// Device time by class and by library, most time first.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Classes {
     /// By class: gemm, attention, communication …
     pub by_class: Vec<ClassStat>,
@@ -22,7 +23,7 @@ pub struct Classes {
 }
 
 /// The activities of one class or library.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ClassStat {
     /// Class or library.
     pub name: String,
@@ -64,6 +65,10 @@ impl Analysis for ClassesAnalysis {
     fn needs(&self) -> &'static str {
         "device activity"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<Classes>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State)
     }

@@ -1,16 +1,18 @@
 //! Which collectives was NCCL asked for, and how fast were they?
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rooflens_schema::RankTables;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::statistics::{Durations, Summary};
 
 /// Collectives by kind, ranks and size, most time first, then most bytes.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CommCalls {
     /// Calls, all files together.
     pub calls: usize,
@@ -29,11 +31,11 @@ pub struct CommCalls {
     /// Every collective, group size and message size.
     pub sizes: Vec<CommSize>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<&'static str, &'static str>,
+    pub not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
 }
 
 /// Calls of one collective with one size.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CommSize {
     /// Collective.
     pub collective: String,
@@ -91,6 +93,10 @@ impl Analysis for CommCallsAnalysis {
     fn is_special(&self) -> bool {
         true
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<CommCalls>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -184,7 +190,9 @@ impl Fold for State {
         found.total_ns = (found.timed_calls > 0).then_some(total_ns);
         if found.timed_calls == 0 {
             let why = "a debug log holds no times; the NCCL Inspector does";
-            found.not_computed.extend([("total_ns", why), ("alg_gb_per_s", why), ("bus_gb_per_s", why)]);
+            for key in ["total_ns", "alg_gb_per_s", "bus_gb_per_s"] {
+                found.not_computed.insert(key.into(), why.into());
+            }
         }
         Some(Box::new(found))
     }

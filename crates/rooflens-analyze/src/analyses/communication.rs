@@ -1,18 +1,20 @@
 //! What do collectives cost, and who waits for whom?
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::RankTables;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::{ByName, compact_if_many};
 use crate::collectives::{Algorithm, Call, Matching, Waiting, bus_factor, link_factor};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::statistics::{Durations, Summary};
 
 /// What collectives cost, and who waits for whom.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Communication {
     /// Communication kernels.
     pub count: usize,
@@ -27,14 +29,15 @@ pub struct Communication {
     /// The link that bandwidths are compared with; null where the device is not known.
     pub link: Option<Link>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<&'static str, String>,
+    #[serde(default)]
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
     /// By kernel: what the ledger and the search for stragglers look at.
     #[serde(skip)]
     pub(crate) waiting: Waiting,
 }
 
 /// All calls of one collective with the same type, size, group and algorithm.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CollectiveStat {
     /// Collective, or the kernel's short name where the trace does not tell.
     pub name: String,
@@ -68,12 +71,12 @@ pub struct CollectiveStat {
 }
 
 /// A device's links to the others.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {
     /// The device.
     pub device: String,
     /// `scale_up` (NVLink, xGMI), or `host` (PCIe) where the device has no other.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// All links of the device together, one direction.
     pub gb_per_s: f64,
     /// Links that each lead to one other device, where no switch connects them.
@@ -82,20 +85,23 @@ pub struct Link {
 }
 
 /// One rank's waiting.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RankWait {
     /// Rank.
     pub rank: i32,
     /// Device, as the rank's trace numbers it.
+    #[serde(default)]
     pub device: i32,
     /// Sum over matched collectives of its duration less the shortest duration among the ranks: the
     /// rank that arrives last has the shortest.
     pub wait_ns: i64,
     /// Matched collectives that it took part in.
+    #[serde(default)]
     pub collectives: usize,
     /// Collectives in which it was the last to arrive.
     pub last_to_arrive: usize,
     /// Time that the other ranks waited in those, added up.
+    #[serde(default)]
     pub lost_to_it_ns: i64,
 }
 
@@ -141,6 +147,10 @@ impl Analysis for CommunicationAnalysis {
     fn needs(&self) -> &'static str {
         "communication kernels"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<Communication>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -203,9 +213,9 @@ impl Fold for State {
             })
             .collect();
         waits.sort_by_key(|wait| (wait.rank, wait.device));
-        let mut not_computed = BTreeMap::from([("link_share", NO_LINK.to_owned())]);
+        let mut not_computed = BTreeMap::from([("link_share".into(), NO_LINK.to_owned())]);
         if waits.is_empty() {
-            not_computed.insert("waits", if several { UNMATCHED } else { ONE_RANK }.to_owned());
+            not_computed.insert("waits".into(), if several { UNMATCHED } else { ONE_RANK }.to_owned());
         }
         Some(Box::new(Communication {
             count: self.count,
@@ -244,7 +254,7 @@ impl Communication {
 
     /// Says why bandwidths are not compared with a link.
     pub fn without_link(&mut self, reason: String) {
-        self.not_computed.insert("link_share", reason);
+        self.not_computed.insert("link_share".into(), reason);
     }
 }
 
@@ -326,7 +336,8 @@ mod tests {
         assert_eq!(lost, [20, 50, 0]);
         let mut found = found.clone();
         assert_eq!(found.collectives[0].link_share, None);
-        let link = Link { device: "d".to_owned(), kind: "scale_up", gb_per_s: 600.0, direct_links: None };
+        let link =
+            Link { device: "d".to_owned(), kind: "scale_up".into(), gb_per_s: 600.0, direct_links: None };
         found.compare_with(link, |_| 600.0);
         assert_eq!(found.collectives[0].link_share, Some(0.5));
     }

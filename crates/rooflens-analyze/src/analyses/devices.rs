@@ -4,21 +4,22 @@ use std::ops::Range;
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::{self, DeviceRow};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::interval::{self, Interval};
 use crate::role::{Role, Roles};
 use crate::statistics::share;
 
 /// Where each device's time goes: one row for each rank and device with activity.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Devices(pub Vec<DeviceTime>);
 
 /// One device's time between its first and last activity.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceTime {
     /// Rank.
     pub rank: i32,
@@ -61,7 +62,7 @@ pub struct DeviceTime {
 }
 
 /// A device that was recognised without a name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Recognised {
     /// Its name in the catalog.
     pub device: String,
@@ -70,18 +71,29 @@ pub struct Recognised {
 }
 
 /// Shares of equal slices of the device's span.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Timeline {
     /// Start of the first slice.
     pub start_ns: i64,
     /// Length of a slice.
     pub slice_ns: i64,
     /// Share of each slice with compute running, 0 to 1.
+    #[serde(serialize_with = "in_full")]
+    #[schemars(with = "Vec<f64>")]
     pub compute: Vec<f32>,
     /// Share with communication and no compute.
+    #[serde(serialize_with = "in_full")]
+    #[schemars(with = "Vec<f64>")]
     pub communication: Vec<f32>,
     /// Share with copies and neither.
+    #[serde(serialize_with = "in_full")]
+    #[schemars(with = "Vec<f64>")]
     pub copy: Vec<f32>,
+}
+
+/// Writes shares with the digits of a 64-bit float, as the documents of schema 1.0 always had them.
+fn in_full<S: Serializer>(shares: &[f32], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(shares.iter().map(|share| f64::from(*share)))
 }
 
 const EXPLAIN: &str = "\
@@ -120,6 +132,10 @@ impl Analysis for DevicesAnalysis {
     fn needs(&self) -> &'static str {
         "device activity"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<Devices>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }

@@ -1,16 +1,18 @@
 //! Which layers of a compiled engine take the time?
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_schema::{NameId, Opt, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 
 /// Layers of an engine, most time first.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct EngineLayers {
     /// Runs that were timed; `None` where none was, or engines differ.
     pub runs: Option<i64>,
@@ -23,11 +25,11 @@ pub struct EngineLayers {
     /// By element type of the output, most time first.
     pub by_dtype: Vec<LayerGroup>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<&'static str, &'static str>,
+    pub not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
 }
 
 /// A layer.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct EngineLayer {
     /// Name.
     pub name: String,
@@ -53,7 +55,7 @@ pub struct EngineLayer {
 }
 
 /// Layers that have something in common.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerGroup {
     /// What they have in common; `None` where it is not told.
     pub name: Option<String>,
@@ -95,6 +97,10 @@ impl Analysis for EngineLayersAnalysis {
     fn is_special(&self) -> bool {
         true
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<EngineLayers>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -162,11 +168,15 @@ impl Fold for State {
         found.layers.sort_by(|a, b| longer(b.mean_ns, a.mean_ns));
         if found.run_ns.is_none() {
             let why = "no layer was timed: add the file of trtexec --exportProfile";
-            found.not_computed.extend([("run_ns", why), ("share", why)]);
+            for key in ["run_ns", "share"] {
+                found.not_computed.insert(key.into(), why.into());
+            }
         }
         if found.layers.iter().all(|layer| layer.kind.is_none()) {
             let why = "the kinds of layers are not told: add the file of trtexec --exportLayerInfo";
-            found.not_computed.extend([("type", why), ("dtype", why), ("tactic", why)]);
+            for key in ["type", "dtype", "tactic"] {
+                found.not_computed.insert(key.into(), why.into());
+            }
         }
         Some(Box::new(found))
     }

@@ -5,20 +5,21 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use rooflens_schema::RankTables;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::launches::launching;
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::ByName;
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 
 /// Python functions by self time, most first; at most 100.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Frames(pub Vec<FrameStat>);
 
 /// All calls of one function.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct FrameStat {
     /// `file.py(line): function`, or the module's name.
     pub name: String,
@@ -61,6 +62,10 @@ impl Analysis for FramesAnalysis {
     fn needs(&self) -> &'static str {
         "Python frames"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<Frames>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }

@@ -1,34 +1,36 @@
 //! Why were devices idle?
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::tables::GapCause;
 use rooflens_schema::{NameId, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::frames::without_address;
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::compact_if_many;
 use crate::facts::by_correlation;
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::host_kind::HostKind;
 use crate::host_thread::{Cover, HostThreads};
 use crate::interval::{self, Interval};
 use crate::statistics::{Durations, share};
 
 /// Why devices were idle, by cause, most time first.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Gaps(pub Vec<GapStat>);
 
 /// All gaps of one cause, over all devices.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct GapStat {
     /// The cause.
     pub cause: GapCause,
     /// What the cause means.
-    pub meaning: &'static str,
+    pub meaning: Cow<'static, str>,
     /// Gaps.
     pub count: usize,
     /// Time the whole device was idle.
@@ -40,13 +42,14 @@ pub struct GapStat {
     /// Longest gap.
     pub max_ns: i64,
     /// What the host did meanwhile, most idle time first, where the cause is the host's; adds up to `total_ns`.
+    #[serde(default)]
     pub hosts: Vec<GapHost>,
     /// The longest gaps, at most three.
     pub examples: Vec<GapExample>,
 }
 
 /// One gap.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GapExample {
     /// Rank.
     pub rank: i32,
@@ -74,7 +77,7 @@ pub struct GapExample {
 }
 
 /// What the host did during gaps of one cause.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct GapHost {
     /// What covers most of each of these gaps; null where nothing does, and for the rest of a long list.
     pub name: Option<String>,
@@ -122,6 +125,10 @@ impl Analysis for GapsAnalysis {
     fn needs(&self) -> &'static str {
         "device activity"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<Gaps>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -231,7 +238,7 @@ impl Fold for State {
             let [p50_ns] = summary.percentiles;
             found.push(GapStat {
                 cause,
-                meaning: cause.doc(),
+                meaning: cause.doc().into(),
                 count,
                 total_ns,
                 share_of_idle: (cause != GapCause::Tail).then(|| share(total_ns, idle_ns)),

@@ -1,16 +1,18 @@
 //! Which matrix products was a library asked for?
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_schema::{NameId, Opt, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
 use crate::facts::gemm_calls;
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 
 /// Matrix products by shape, most operations first.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Gemms {
     /// Calls.
     pub calls: usize,
@@ -25,11 +27,11 @@ pub struct Gemms {
     /// Every shape.
     pub shapes: Vec<GemmShape>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<&'static str, String>,
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// All calls with one shape.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct GemmShape {
     /// Library.
     pub library: String,
@@ -108,6 +110,10 @@ impl Analysis for GemmsAnalysis {
     fn is_special(&self) -> bool {
         true
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<Gemms>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -233,7 +239,8 @@ impl Fold for State {
             found.flop_per_s = rate(joined_flops, joined_ns);
         } else {
             let reason = self.reason.unwrap_or_else(|| "no call has a kernel".to_owned());
-            found.not_computed = BTreeMap::from([("kernel_ns", reason.clone()), ("flop_per_s", reason)]);
+            found.not_computed =
+                BTreeMap::from([("kernel_ns".into(), reason.clone()), ("flop_per_s".into(), reason)]);
         }
         Some(Box::new(found))
     }

@@ -1,27 +1,30 @@
 //! Can this trace be trusted?
 
+use std::borrow::Cow;
+
 use rooflens_schema::tables::ApiKind;
 use rooflens_schema::{Note, RankTables, Severity};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
 use crate::collectives;
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::interval;
 use crate::recording;
 use crate::sentence::{count, percent, time};
 use crate::statistics::share;
 
 /// Can this trace be trusted? One row a check.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Health(pub Vec<Check>);
 
 /// One check.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// Stable word.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Whether it is as it should be.
     pub ok: bool,
     /// What was counted.
@@ -82,6 +85,10 @@ impl Analysis for HealthAnalysis {
     fn needs(&self) -> &'static str {
         "records"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<Health>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -319,7 +326,7 @@ impl State {
         if self.waits > 0 {
             let waited = time(self.waits_without_work_ns as f64);
             checks.push(Check {
-                name: "waits_without_work",
+                name: "waits_without_work".into(),
                 ok: share(self.waits_without_work_ns, self.span_ns) < UNRECORDED_SHARE,
                 count: self.waits_without_work as i64,
                 of: Some(self.waits as i64),
@@ -365,7 +372,7 @@ impl State {
         if self.overhead_records > 0 {
             let share = share(self.overhead_ns, self.span_ns);
             checks.push(Check {
-                name: "profiler_overhead",
+                name: "profiler_overhead".into(),
                 ok: share < OVERHEAD_SHARE,
                 count: self.overhead_records as i64,
                 of: None,
@@ -388,7 +395,7 @@ fn check(
         0 => fine.to_owned(),
         _ => otherwise(&count(found), &of.map(count).unwrap_or_default()),
     };
-    Check { name, ok: found == 0, count: found, of, message }
+    Check { name: name.into(), ok: found == 0, count: found, of, message }
 }
 
 /// Sorted; the ids of a stream or thread mostly are, so a stable sort has little to do.
@@ -433,9 +440,9 @@ mod tests {
     use crate::analyses::Job;
     use crate::sample::{Sample, findings};
 
-    fn failed(found: &Findings) -> Vec<(&'static str, i64)> {
+    fn failed(found: &Findings) -> Vec<(&str, i64)> {
         let checks = &found.get::<Health>().expect("a rank").0;
-        checks.iter().filter(|check| !check.ok).map(|check| (check.name, check.count)).collect()
+        checks.iter().filter(|check| !check.ok).map(|check| (&*check.name, check.count)).collect()
     }
 
     #[test]

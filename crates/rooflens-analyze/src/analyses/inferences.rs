@@ -1,14 +1,15 @@
 //! How long does a run of a compiled engine take?
 
 use rooflens_schema::RankTables;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::statistics::{Durations, Summary};
 
 /// Runs of an engine.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Inferences {
     /// Runs.
     pub runs: usize,
@@ -29,7 +30,7 @@ pub struct Inferences {
 }
 
 /// Durations of one kind.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// Shortest.
     pub min_ns: i64,
@@ -77,6 +78,10 @@ impl Analysis for InferencesAnalysis {
     fn is_special(&self) -> bool {
         true
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<Inferences>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }

@@ -2,22 +2,23 @@
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::ActivityKind;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::{ByName, compact_if_many};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::role::UNKNOWN_CLASS;
 use crate::short_names;
 use crate::statistics::{Durations, Summary, share};
 
 /// Device activities by name, most time first. Every name is here: nothing is cut.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Kernels(pub Vec<KernelStat>);
 
 /// All activities of one name.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct KernelStat {
     /// Full name.
     pub name: String,
@@ -79,6 +80,10 @@ impl Analysis for KernelsAnalysis {
     fn needs(&self) -> &'static str {
         "device activity"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<Kernels>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }

@@ -1,27 +1,29 @@
 //! What did the host do while devices waited for it?
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::{GapCause, PhaseKind};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::launches::launching;
 use crate::analyses::{Analysis, Fold, OUTSIDE};
 use crate::facts::SLOW_LAUNCH_NS;
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::interval::{self, Interval, merge, span};
 
 /// What the launching threads did in launch-bound and CPU-bound idle time, by phase, most idle time first.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct LateHost(pub Vec<LatePhase>);
 
 /// The same in one phase.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatePhase {
     /// What its steps do; `outside` is what belongs to no step.
-    pub phase: &'static str,
+    pub phase: Cow<'static, str>,
     /// Launch-bound idle time.
     pub launch_bound_ns: i64,
     /// The part of it in which the launching thread was in a framework operator or a launching call.
@@ -70,6 +72,10 @@ impl Analysis for LateHostAnalysis {
     fn is_special(&self) -> bool {
         true
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<LateHost>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -126,7 +132,7 @@ impl Fold for State {
 
     fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
         let row = |(kind, sum): (Option<PhaseKind>, Sum)| LatePhase {
-            phase: kind.map_or(OUTSIDE, |kind| kind.as_str()),
+            phase: kind.map_or(OUTSIDE, |kind| kind.as_str()).into(),
             launch_bound_ns: sum.launch_bound[0],
             launch_bound_in_operators_ns: sum.launch_bound[1],
             cpu_bound_ns: sum.cpu_bound[0],
@@ -240,7 +246,7 @@ mod tests {
         assert_eq!(
             rows,
             &[LatePhase {
-                phase: "prefill",
+                phase: "prefill".into(),
                 launch_bound_ns: 0,
                 launch_bound_in_operators_ns: 0,
                 cpu_bound_ns: 100_000,

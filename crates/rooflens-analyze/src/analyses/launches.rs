@@ -2,20 +2,22 @@
 
 use rooflens_schema::tables::{ActivityKind, ApiKind};
 use rooflens_schema::{Opt, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold, Phases};
 use crate::by_name::{ByName, compact_if_many};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::recording;
 use crate::statistics::{Durations, mean, share};
 
 /// How work gets to the device.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Launches {
     /// Kernel launches.
     pub launches: usize,
     /// Those of them that were captured into a graph: they ran nothing.
+    #[serde(default)]
     pub captured_launches: usize,
     /// Graph launches.
     pub graph_launches: usize,
@@ -55,7 +57,7 @@ impl Launches {
 }
 
 /// All runtime calls of one name.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ApiStat {
     /// Name.
     pub name: String,
@@ -103,6 +105,10 @@ impl Analysis for LaunchesAnalysis {
     fn needs(&self) -> &'static str {
         "runtime calls"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<Launches>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }

@@ -10,7 +10,7 @@ use rooflens_schema::tables::{PhaseKind, Phases};
 
 use crate::analyses::{Analysis, Communication, Fold, Trace};
 use crate::collectives::{self, Spent, Waiting};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::sequences::{self, Ran};
 use crate::ledger::{self, Exchange, KernelNames, Line, Sequences, Stalls, StepAsked, is_needed, waits};
@@ -77,6 +77,10 @@ impl Analysis for LedgerAnalysis {
     fn needs(&self) -> &'static str {
         "device activity, or operators of a run on the host"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<Ledger>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -334,7 +338,7 @@ impl Timelines {
         phases.sort_by_key(|phase| std::cmp::Reverse(phase.wall_ns));
         let reason = "no model was given: --model CONFIG gives the kernels their lower bound";
         Ledger {
-            timeline,
+            timeline: timeline.into(),
             timelines: self.count,
             wall_ns,
             lines: lines(&times),
@@ -395,14 +399,14 @@ impl Phase {
             idle_ns,
         };
         let stage = |(stage, (wall_ns, activities)): (Option<&'static str>, (i64, usize))| StageLedger {
-            stage: stage.unwrap_or(DECODER),
+            stage: stage.unwrap_or(DECODER).into(),
             activities,
             wall_ns,
         };
         let has_stages = self.stages.keys().any(Option::is_some);
         let stages = self.stages.into_iter().filter(|_| has_stages).map(stage);
         PhaseLedger {
-            phase: kind.map_or(OUTSIDE, |kind| kind.as_str()),
+            phase: kind.map_or(OUTSIDE, |kind| kind.as_str()).into(),
             steps,
             flawed,
             activities: self.activities,

@@ -4,18 +4,19 @@ use std::collections::HashMap;
 
 use rooflens_schema::tables::BlockState;
 use rooflens_schema::{NameId, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 
 /// The allocator's memory over time, one row for each rank and device.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Memory(pub Vec<DeviceMemory>);
 
 /// One device's memory.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceMemory {
     /// Rank.
     pub rank: i32,
@@ -43,7 +44,7 @@ pub struct DeviceMemory {
 }
 
 /// What one place in the program holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SiteMemory {
     /// The innermost frame of the user's own code, as `file.py(line): function`.
     pub site: String,
@@ -54,7 +55,7 @@ pub struct SiteMemory {
 }
 
 /// The allocator's blocks at the end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryAtEnd {
     /// Reserved from the device: all blocks.
     pub reserved_bytes: i64,
@@ -112,6 +113,10 @@ impl Analysis for MemoryAnalysis {
     fn needs(&self) -> &'static str {
         "allocator events"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<Memory>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }

@@ -60,7 +60,7 @@ pub use verdict::{Claim, Verdict};
 use rooflens_schema::{Note, RankTables};
 
 pub use crate::collectives::Algorithm;
-use crate::finding::{Finding, Findings, NotComputed};
+use crate::finding::{Finding, FindingType, Findings, NotComputed};
 
 /// A question and how to answer it.
 pub trait Analysis: Sync {
@@ -76,6 +76,8 @@ pub trait Analysis: Sync {
     fn is_special(&self) -> bool {
         false
     }
+    /// The type of what it finds.
+    fn finding(&self) -> FindingType;
     /// A fold over the ranks.
     fn start(&self) -> Box<dyn Fold>;
 }
@@ -169,11 +171,8 @@ pub fn analyze(ranks: &mut [RankTables], notes: Vec<Note>) -> Findings {
 mod tests {
     use std::collections::BTreeSet;
 
-    use rooflens_schema::Opt;
-    use rooflens_schema::tables::{ApiKind, GapCause, PhaseKind, PhaseSource};
-
     use super::*;
-    use crate::sample::{Random, Sample, findings};
+    use crate::sample::{findings, some_of_everything};
 
     #[test]
     fn every_file_is_in_the_registry() {
@@ -198,63 +197,13 @@ mod tests {
         }
     }
 
-    /// A rank with some of everything. `shift` moves every name id.
-    fn rank(number: i32, shift: usize) -> RankTables {
-        let mut random = Random(number as u64 + 1);
-        let mut sample = Sample::new(number);
-        for i in 0..shift {
-            sample.tables.names.add(&format!("unused {i}"));
-        }
-        let names = ["gemm", "norm", "attention", "ncclKernel"];
-        for step in 0..10 {
-            let ts = step * 10_000;
-            sample.phase(
-                ts,
-                9_000,
-                &format!("ProfilerStep#{step}"),
-                PhaseKind::Step,
-                PhaseSource::ProfilerStep,
-            );
-            sample.work(random.below(9_000), 4, 4);
-            sample.frame(1, ts, 9_000, "main").frame(1, ts + 100, 5_000, names[random.below(4) as usize]);
-            sample.op(
-                (1, ts + 200, 1_000),
-                names[random.below(4) as usize],
-                None,
-                (1_000, 500),
-                Some("[[1]]"),
-            );
-            sample.op((1, ts + 1_300, 10), "aten::mm", None, (0, 0), Some("[[2, 3], [3, 4]]"));
-            if let Some(phase) = sample.tables.ops.phase_id.last_mut() {
-                *phase = Opt::some(step as i32);
-            }
-            sample.api(1, ts + 300, 50, "cudaLaunchKernel", ApiKind::Launch, Some(step));
-            sample.memory(ts, 0, 100, 100 * step, 5_000);
-            sample.gemm(8, 8, 8);
-            sample.engine_layer("layer", "Conv", Some(10));
-            sample.inference(ts, 10);
-            sample.metric(0, None, "nv_inference_request_success", 1.0);
-            sample.comm_call("allreduce", 8, 1_000, Some(100), None);
-            let name = names[random.below(4) as usize];
-            let class = if name == "ncclKernel" { "communication" } else { name };
-            sample.kernel(0, 7, ts + 400, 500 + random.below(3), name, class).launched(step, 100, 1);
-            sample
-                .within(Some(step as i32), Some(step as i32 % 3), Some("Model_0/Layer_1"))
-                .in_phase(step as i32);
-            if step > 0 {
-                sample.idle(9_000, GapCause::CpuBound);
-            }
-        }
-        sample.tables
-    }
-
     fn as_json(findings: &Findings) -> Vec<(&'static str, String)> {
         findings.iter().map(|(name, finding)| (name, finding.to_json().to_string())).collect()
     }
 
     #[test]
     fn answers_do_not_depend_on_the_order_of_ids() {
-        let ranks = |shifts: [usize; 3]| [rank(0, shifts[0]), rank(1, shifts[1]), rank(2, shifts[2])];
+        let ranks = |shifts: [usize; 3]| [0, 1, 2].map(|rank| some_of_everything(rank as i32, shifts[rank]));
         let found = findings(&ranks([0, 0, 0]));
         assert_eq!(found.not_computed, []);
         assert_eq!(as_json(&found), as_json(&findings(&ranks([5, 0, 17]))));

@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rooflens_schema::{NameId, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::ByName;
 use crate::facts::layer_in;
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::statistics::share;
 
 /// Device time by layer and by module of the model.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Modules {
     /// By layer index.
     pub layers: Vec<LayerStat>,
@@ -31,7 +32,7 @@ pub struct Modules {
 }
 
 /// One layer.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LayerStat {
     /// Layer index.
     pub layer: i32,
@@ -42,7 +43,7 @@ pub struct LayerStat {
 }
 
 /// One kind of module.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ModuleStat {
     /// Path, indices taken out.
     pub module: String,
@@ -87,6 +88,10 @@ impl Analysis for ModulesAnalysis {
     fn needs(&self) -> &'static str {
         "device activity with module or layer names"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<Modules>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }

@@ -5,21 +5,22 @@ mod memory;
 use std::collections::HashMap;
 
 use rooflens_schema::{NameId, Opt, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use self::memory::Bytes;
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::{ByName, compact_if_many};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::statistics::{Durations, Summary, share};
 
 /// Framework operators by name, most self time first. Every name is here.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Operators(pub Vec<OperatorStat>);
 
 /// All calls of one operator.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorStat {
     /// Name.
     pub name: String,
@@ -55,7 +56,7 @@ pub struct OperatorStat {
 }
 
 /// The calls of one operator with the same input shapes and types.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ShapeStat {
     /// Input shapes as the trace has them.
     pub shapes: String,
@@ -101,6 +102,10 @@ impl Analysis for OperatorsAnalysis {
     fn needs(&self) -> &'static str {
         "framework operators"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<Operators>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }

@@ -1,22 +1,24 @@
 //! Which parts of the model take the time of each phase?
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::PhaseKind;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::part::PartsByName;
 
 /// Time by phase and part of the model, the phase with the most host time first.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Parts(pub Vec<PartsOfPhase>);
 
 /// The time of all phases of a kind.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PartsOfPhase {
     /// What the phases do.
     pub phase: PhaseKind,
@@ -33,10 +35,10 @@ pub struct PartsOfPhase {
 }
 
 /// The time of a part of the model.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PartStat {
     /// The part, as `attention.core`.
-    pub part: &'static str,
+    pub part: Cow<'static, str>,
     /// Operators in its modules.
     pub operators: usize,
     /// Their host time, each less what is inside.
@@ -75,6 +77,10 @@ impl Analysis for PartsAnalysis {
     fn needs(&self) -> &'static str {
         "operators or device activity inside phases"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<Parts>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -132,7 +138,7 @@ impl Fold for State {
             last.self_ns = last.self_ns.saturating_add(self_ns);
             last.activities += activities;
             last.device_ns = last.device_ns.saturating_add(device_ns);
-            last.parts.push(PartStat { part, operators, self_ns, activities, device_ns });
+            last.parts.push(PartStat { part: part.into(), operators, self_ns, activities, device_ns });
         }
         // Stable, and the map was in order: ties stay by name.
         let most = |self_ns: i64, device_ns: i64| (std::cmp::Reverse(self_ns), std::cmp::Reverse(device_ns));
@@ -189,7 +195,7 @@ mod tests {
         let Parts(phases) = found.as_any().downcast_ref::<Parts>().unwrap();
         let prefill = &phases[0];
         let rows: Vec<_> =
-            prefill.parts.iter().map(|part| (part.part, part.operators, part.self_ns)).collect();
+            prefill.parts.iter().map(|part| (&*part.part, part.operators, part.self_ns)).collect();
         // 20 of the grouped product itself, 60 inside it, and 30 in the block that has experts.
         assert_eq!(rows, [("moe", 3, 110), ("embedding", 1, 40), (OTHER, 1, 7)]);
         assert_eq!((prefill.phase, prefill.self_ns), (PhaseKind::Prefill, 157));

@@ -1,32 +1,36 @@
 //! How long do steps and phases take, and which are slow?
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use rooflens_schema::tables::{PhaseKind, PhaseSource, Phases as Table};
 use rooflens_schema::{NameId, Opt, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::launches::launching;
 use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::interval;
 use crate::statistics::{mean, percentile, rise, share};
 
 /// Steps, phases and annotated ranges, grouped by what they are.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Phases(pub Vec<PhaseStat>);
 
 /// A group of like ranges: all `ProfilerStep#n`, all decode steps of an engine …
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseStat {
     /// Common name, numbers taken out: `ProfilerStep#*`. Of several names of a step, the engine's.
     pub name: String,
     /// The other names of the same steps.
+    #[serde(default)]
     pub also_named: Vec<String>,
     /// Whether the ranges are steps.
+    #[serde(default)]
     pub role: PhaseRole,
     /// What the ranges do.
     pub kind: PhaseKind,
@@ -35,6 +39,7 @@ pub struct PhaseStat {
     /// How many ranges.
     pub count: usize,
     /// Ranges whose time is not a step's, by reason. Left out of every statistic here, unless all are flawed.
+    #[serde(default)]
     pub flawed: Vec<FlawedSteps>,
     /// From beginning to end on the host; null for ranges of a device.
     pub host: Option<Extent>,
@@ -43,7 +48,8 @@ pub struct PhaseStat {
     /// Union of the activities; null where there is none.
     pub device_busy: Option<Extent>,
     /// Whose durations `drift`, `slowest` and `durations_ns` are of: `device` (`device_span`) or `host`.
-    pub timeline: &'static str,
+    #[serde(default)]
+    pub timeline: Cow<'static, str>,
     /// Change of duration from first to last range by a straight line through all, as a share of
     /// the mean; `None` for fewer than eight ranges.
     pub drift: Option<f64>,
@@ -68,7 +74,7 @@ pub struct PhaseStat {
 }
 
 /// What a range is to the steps of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseRole {
     /// It is a step.
@@ -76,6 +82,7 @@ pub enum PhaseRole {
     /// It holds steps that say more, as `ProfilerStep#3` around steps of an engine.
     HoldsSteps,
     /// Any other annotated range.
+    #[default]
     Range,
 }
 
@@ -92,7 +99,7 @@ impl PhaseRole {
 }
 
 /// Steps whose time is not a step's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlawedSteps {
     /// `cut`, `profiler` or `unrecorded_work`.
     pub reason: String,
@@ -101,7 +108,7 @@ pub struct FlawedSteps {
 }
 
 /// Durations of ranges on one timeline.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Extent {
     /// Sum.
     pub total_ns: i64,
@@ -133,7 +140,7 @@ impl Extent {
 }
 
 /// One range.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseExample {
     /// Full name.
     pub name: String,
@@ -192,6 +199,10 @@ impl Analysis for PhasesAnalysis {
     fn needs(&self) -> &'static str {
         "steps or annotations, and no repeating pattern"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<Phases>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -327,7 +338,7 @@ impl PhaseStat {
 
     /// How long they take, on the timeline that tells best.
     pub fn extent(&self) -> Option<&Extent> {
-        match self.timeline {
+        match &*self.timeline {
             DEVICE => self.device_span.as_ref(),
             _ => self.host.as_ref(),
         }
@@ -502,7 +513,7 @@ impl Group {
             host,
             device_span,
             device_busy,
-            timeline: if is_on_device { DEVICE } else { HOST },
+            timeline: if is_on_device { DEVICE } else { HOST }.into(),
             drift,
             device_busy_share,
             activities: mean_of(&self.ranges, |range| range.activities),

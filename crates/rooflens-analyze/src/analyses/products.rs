@@ -1,23 +1,25 @@
 //! Which products does each module make, and how long do they take?
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::tables::PhaseKind;
 use rooflens_schema::{NameId, Opt, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::part::PartsByName;
 use crate::product::{Product, product};
 
 /// Products by phase, layer, module and operator, in the order in which they were first made.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Products(pub Vec<ProductStat>);
 
 /// The calls of an operator in a module of a layer, with matrices of one size.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ProductStat {
     /// What the phases do.
     pub phase: PhaseKind,
@@ -26,7 +28,7 @@ pub struct ProductStat {
     /// Path of the module; null where the trace does not tell.
     pub module: Option<String>,
     /// The part of the model, as `attention.core`.
-    pub part: &'static str,
+    pub part: Cow<'static, str>,
     /// The outermost operator that is a product.
     pub operator: String,
     /// Rows and columns of the matrix; null where both sides change from call to call.
@@ -77,6 +79,10 @@ impl Analysis for ProductsAnalysis {
     fn needs(&self) -> &'static str {
         "operators with the shapes of their inputs, inside phases"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::list::<Products>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -170,7 +176,7 @@ impl State {
                 phase,
                 layer,
                 module,
-                part,
+                part: part.into(),
                 operator,
                 matrix,
                 heads: sum.heads,
@@ -220,7 +226,7 @@ mod tests {
         let mut state = State::default();
         state.rank(&tables);
         let [row] = state.rows.as_slice() else { panic!("{:?}", state.rows) };
-        assert_eq!((row.phase, row.layer, row.part), (PhaseKind::Decode, Some(0), "attention.projections"));
+        assert_eq!((row.phase, row.layer, &*row.part), (PhaseKind::Decode, Some(0), "attention.projections"));
         assert_eq!((row.operator.as_str(), row.matrix), ("aten::linear", Some((8, 4))));
         assert_eq!((row.count, row.flops, row.host_ns), (2, Some(2 * (1 + 3) * 8 * 4), 60));
     }

@@ -4,17 +4,19 @@ mod fields;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rooflens_schema::RankTables;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use fields::{Field, field};
 
 /// Metrics of servers and devices.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ServerMetrics {
     /// Pages of metrics, all files together.
     pub snapshots: usize,
@@ -25,11 +27,11 @@ pub struct ServerMetrics {
     /// Devices, in order.
     pub devices: Vec<DeviceMetrics>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<&'static str, &'static str>,
+    pub not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
 }
 
 /// What a counter is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
     /// All since the server was started: there is one page.
@@ -39,7 +41,7 @@ pub enum Over {
 }
 
 /// A model of a server.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ModelMetrics {
     /// File, from 0.
     pub file: usize,
@@ -76,11 +78,11 @@ pub struct ModelMetrics {
     /// Inferences a second.
     pub inferences_per_s: Option<f64>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<&'static str, &'static str>,
+    pub not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
 }
 
 /// A device, or an instance of a partitioned one.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceMetrics {
     /// File, from 0.
     pub file: usize,
@@ -89,7 +91,7 @@ pub struct DeviceMetrics {
     /// Instance of a partitioned device.
     pub instance: Option<i32>,
     /// Values whose unit is known, in the unit of their name.
-    pub values: BTreeMap<&'static str, Gauge>,
+    pub values: BTreeMap<Cow<'static, str>, Gauge>,
     /// Energy from the first page to the last; null with one page.
     pub energy_j: Option<f64>,
     /// That energy by the time.
@@ -97,11 +99,11 @@ pub struct DeviceMetrics {
     /// Last values of metrics whose unit is not known or differs from version to version, as they stand.
     pub unit_unknown: BTreeMap<String, f64>,
     /// What is null or has no unit, and why.
-    pub not_computed: BTreeMap<&'static str, &'static str>,
+    pub not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
 }
 
 /// A value over the pages.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gauge {
     /// On the last page that has it.
     pub last: f64,
@@ -148,6 +150,10 @@ impl Analysis for ServerMetricsAnalysis {
     fn is_special(&self) -> bool {
         true
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<ServerMetrics>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -205,7 +211,7 @@ impl Fold for State {
         }
         found.models.sort_by(|a, b| b.requests.unwrap_or(-1.0).total_cmp(&a.requests.unwrap_or(-1.0)));
         if found.span_ns.is_none() {
-            found.not_computed.insert("span_ns", NO_SPAN);
+            found.not_computed.insert("span_ns".into(), NO_SPAN.into());
         }
         Some(Box::new(found))
     }
@@ -281,7 +287,7 @@ impl Pages {
             ("inferences_per_s", found.inferences_per_s, if self.span_ns.is_none() { NO_SPAN } else { why }),
         ] {
             if value.is_none() {
-                found.not_computed.insert(key, why);
+                found.not_computed.insert(key.into(), why.into());
             }
         }
         found
@@ -305,7 +311,7 @@ impl Pages {
                     let mean = pages.values().sum::<f64>() / pages.len() as f64;
                     let max = pages.values().copied().fold(f64::NEG_INFINITY, f64::max);
                     let gauge = Gauge { last: last * factor, mean: mean * factor, max: max * factor };
-                    found.values.insert(name, gauge);
+                    found.values.insert(name.into(), gauge);
                 }
                 Field::Energy(factor) if self.last > 0 => {
                     found.energy_j = self.count(series, metric).map(|energy| energy * factor);
@@ -320,16 +326,17 @@ impl Pages {
         found.mean_power_w = self.a_second(found.energy_j);
         if found.energy_j.is_none() {
             let why = "there is one page of metrics, or energy is not on every page, or fell";
-            found.not_computed.insert("energy_j", why);
+            found.not_computed.insert("energy_j".into(), why.into());
         }
         if found.mean_power_w.is_none() {
             let why = if self.span_ns.is_none() { NO_SPAN } else { "energy is not known" };
-            found.not_computed.insert("mean_power_w", why);
+            found.not_computed.insert("mean_power_w".into(), why.into());
         }
         if !found.unit_unknown.is_empty() {
-            found
-                .not_computed
-                .insert("unit_unknown", "the unit differs from version to version, or is not known");
+            found.not_computed.insert(
+                "unit_unknown".into(),
+                "the unit differs from version to version, or is not known".into(),
+            );
         }
         found
     }

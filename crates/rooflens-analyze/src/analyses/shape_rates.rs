@@ -2,14 +2,16 @@
 
 mod rate;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::{NameId, Opt, RankTables};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
 use crate::facts::gemm_calls;
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::kernel_catalog::{ActivityHint, describe};
 use crate::ledger::{Classes, is_needed};
 use crate::product::{element, is_product, product, sizes};
@@ -19,7 +21,7 @@ pub use rate::{DevicePeaks, Rate};
 
 /// Achieved rates of matmuls, attention and convolutions, by what the shapes of their inputs tell. No model is
 /// asked: the work is that of each operator alone.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ShapeRates {
     /// The device whose peaks `roof_share` is of; null where they are not known.
     pub device: Option<String>,
@@ -30,11 +32,11 @@ pub struct ShapeRates {
     /// By kernel, most device time first.
     pub kernels: Vec<ShapeKernelRate>,
     /// What is null in every row, and why.
-    pub not_computed: BTreeMap<&'static str, String>,
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// The calls of an operator with inputs of the same shapes and types.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ShapeRate {
     /// The operator that launched the kernels, as `aten::mm`.
     pub operator: String,
@@ -45,7 +47,7 @@ pub struct ShapeRate {
     /// Types of all inputs, as the trace has them.
     pub dtypes: String,
     /// The format that is multiplied, as `bf16`; null where the trace does not tell.
-    pub format: Option<&'static str>,
+    pub format: Option<Cow<'static, str>>,
     /// Calls whose kernels are in the trace.
     pub count: usize,
     /// Device time of everything that they launched.
@@ -58,7 +60,7 @@ pub struct ShapeRate {
 }
 
 /// A kernel that did the work of some calls.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShapeKernel {
     /// Full name.
     pub name: String,
@@ -71,7 +73,7 @@ pub struct ShapeKernel {
 }
 
 /// A kernel over all shapes whose work it did.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ShapeKernelRate {
     /// Full name.
     pub name: String,
@@ -128,6 +130,10 @@ impl Analysis for ShapeRatesAnalysis {
     fn is_special(&self) -> bool {
         true
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<ShapeRates>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -298,7 +304,7 @@ fn shape(key: Key, row: Row) -> ShapeRate {
         operator: key.operator,
         shapes: key.shapes,
         dtypes: key.dtypes,
-        format: key.format,
+        format: key.format.map(Cow::Borrowed),
         count: row.count,
         ns: row.ns,
         kernels,
@@ -309,7 +315,7 @@ impl ShapeRates {
     /// Compares every row with what the device can do.
     pub fn compare_with(&mut self, peaks: &DevicePeaks) {
         for row in &mut self.shapes {
-            row.rate.compare(row.ns, row.format, peaks);
+            row.rate.compare(row.ns, row.format.as_deref(), peaks);
         }
         self.kernels = rate::by_kernel(&self.shapes, Some(peaks));
         self.device = Some(peaks.device.clone());
@@ -318,7 +324,7 @@ impl ShapeRates {
 
     /// Says why rows are not compared with what a device can do.
     pub fn without_peaks(&mut self, reason: String) {
-        self.not_computed.insert("roof_share", reason);
+        self.not_computed.insert("roof_share".into(), reason);
     }
 }
 

@@ -1,21 +1,23 @@
 //! Which rank do the others wait for, and what makes it late?
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use rooflens_schema::RankTables;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Communication, Fold, Ledger};
 use crate::collectives::{Lateness, Spent};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::Line;
 use crate::sentence::{count, percent, time};
 use crate::statistics::share;
 
 /// Ranks that the others wait for.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stragglers {
     /// Devices whose collectives could be matched.
     pub devices: usize,
@@ -26,11 +28,11 @@ pub struct Stragglers {
     /// Ranks that are systematically late, the one with the most time lost to it first.
     pub rows: Vec<Straggler>,
     /// What is empty, and why.
-    pub not_computed: BTreeMap<&'static str, String>,
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// A rank that the others wait for.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Straggler {
     /// Its rank.
     pub rank: i32,
@@ -56,10 +58,10 @@ pub struct Straggler {
 }
 
 /// What a straggler spent more time on than the others, between the first and the last collective.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Excess {
     /// `kernels`, `all_kernels` where every class is slower by the same factor, or `idle`.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// The class of kernels.
     pub class: Option<KernelClass>,
     /// The line of the ledger that idle time stands on: its cause.
@@ -111,6 +113,10 @@ impl Analysis for StragglersAnalysis {
     fn is_special(&self) -> bool {
         true
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<Stragglers>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State)
     }
@@ -131,7 +137,7 @@ impl Fold for State {
         let mut rows: Vec<Straggler> =
             known.iter().filter(late).map(|row| straggler(row, known, ledger)).collect();
         rows.sort_by_key(|row| (Reverse(row.lost_ns), row.rank, row.device));
-        let reason = communication.not_computed.get("waits").map(|reason| ("rows", reason.clone()));
+        let reason = communication.not_computed.get("waits").map(|reason| ("rows".into(), reason.clone()));
         Some(Box::new(Stragglers {
             devices: known.len(),
             collectives: communication.matched,
@@ -181,7 +187,7 @@ fn causes(own: &Spent, others: &[&Spent]) -> Vec<Excess> {
         let (own_ns, own_count) = own.kernels.get(&class).copied().unwrap_or_default();
         let of = move |spent: &Spent| spent.kernels.get(&class).copied().unwrap_or_default();
         Excess {
-            what: "kernels",
+            what: "kernels".into(),
             class: Some(class),
             idle: None,
             own_ns,
@@ -194,7 +200,7 @@ fn causes(own: &Spent, others: &[&Spent]) -> Vec<Excess> {
     let of_idle = |(line, ns): (&Line, &i64)| {
         let line = *line;
         Excess {
-            what: "idle",
+            what: "idle".into(),
             class: None,
             idle: Some(line),
             own_ns: *ns,
@@ -232,7 +238,7 @@ fn join_alike(kernels: &mut Vec<Excess>) {
         return;
     }
     let all = Excess {
-        what: "all_kernels",
+        what: "all_kernels".into(),
         class: None,
         idle: None,
         own_ns: sum(&alike, |row| row.own_ns),
@@ -262,7 +268,7 @@ impl Straggler {
         let factor = share(main.own_ns, main.others_ns);
         let counts = main.own_count.zip(main.others_count).unwrap_or_default();
         let class = main.class.map_or_else(String::new, class_word);
-        Some(match main.what {
+        Some(match &*main.what {
             "idle" => {
                 let cause = main.idle.map_or("idle", idle_words);
                 format!("its device idles longer, {times}: {cause}")
@@ -361,7 +367,7 @@ mod tests {
         assert_eq!((row.rank, row.last_to_arrive, row.collectives), (2, 40, 40));
         assert_eq!((row.lost_ns, found.wait_ns), (1_200_000, 1_200_000));
         assert_eq!((row.gain_low_ns, row.gain_high_ns), (400_000, 400_000));
-        assert_eq!((row.causes[0].what, row.causes[0].class), ("kernels", Some(KernelClass::Gemm)));
+        assert_eq!((&*row.causes[0].what, row.causes[0].class), ("kernels", Some(KernelClass::Gemm)));
         // 39 of the 40 products are between the first and the last collective.
         assert_eq!((row.causes[0].own_ns, row.causes[0].others_ns), (39 * 50_000, 39 * 40_000));
         // 1.2 ms of 4 * 40 * 65 µs.
@@ -381,7 +387,7 @@ mod tests {
             found.rows[0].sentence.ends_with("on the other ranks: its host is busy with something else.")
         );
         let found = job(2, 30, |rank| if rank == 1 { (48_000, 12_000, 0) } else { (40_000, 10_000, 0) });
-        assert_eq!((found.rows[0].rank, found.rows[0].causes[0].what), (1, "all_kernels"));
+        assert_eq!((found.rows[0].rank, &*found.rows[0].causes[0].what), (1, "all_kernels"));
     }
 
     #[test]

@@ -1,17 +1,19 @@
 //! What was read?
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::ApiKind;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::interval::length;
 
 /// What was read.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Trace {
     /// File names, without folders; at most ten.
     pub sources: Vec<String>,
@@ -26,8 +28,10 @@ pub struct Trace {
     /// Devices with activity.
     pub devices: usize,
     /// Devices that the files list, with activity or without.
+    #[serde(default)]
     pub devices_listed: usize,
     /// Calls that launch kernels or graphs, in ranks without device activity.
+    #[serde(default)]
     pub launches_without_device: usize,
     /// From the earliest record to the end of the latest.
     pub span_ns: i64,
@@ -36,7 +40,7 @@ pub struct Trace {
     /// Device names, each once.
     pub hardware: Vec<String>,
     /// Rows by table: operators, runtime calls, device activities, Python frames …
-    pub rows: BTreeMap<&'static str, usize>,
+    pub rows: BTreeMap<Cow<'static, str>, usize>,
     /// Whether times were recorded in whole microseconds.
     pub microsecond_clock: bool,
     /// Versions and switches of the first rank's source, by name.
@@ -79,6 +83,10 @@ impl Analysis for TraceAnalysis {
     fn needs(&self) -> &'static str {
         "records"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<Trace>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }
@@ -135,7 +143,7 @@ impl Fold for State {
             ("ops", tables.ops.len()),
             ("phases", tables.phases.len()),
         ] {
-            *found.rows.entry(table).or_default() += rows;
+            *found.rows.entry(table.into()).or_default() += rows;
         }
         let bounds = (meta.first_ns, meta.last_ns);
         widen(&mut self.own, bounds);

@@ -10,20 +10,21 @@ pub use claim::Claim;
 use claim::{Amount, Said};
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::{GapCause, PhaseKind};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analyses::{
     Analysis, Check, ClassStat, Classes, Communication, DeviceMemory, DeviceTime, Devices, Fold, FrameStat,
     Frames, GapStat, Gaps, Health, KernelStat, Kernels, Launches, Ledger, Memory, OperatorStat, Operators,
     PhaseStat, Phases, Trace,
 };
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, FindingType, Findings};
 use crate::role::UNKNOWN_CLASS;
 use crate::sentence::{count, things, whole_percent};
 use crate::statistics::share;
 
 /// The answer in a sentence, and what stands behind it.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The sentence the report begins with.
     pub sentence: String,
@@ -32,6 +33,7 @@ pub struct Verdict {
     /// What to look at next, at most three sentences.
     pub next: Vec<String>,
     /// Every share and time in these sentences, and where the findings have it.
+    #[serde(default)]
     pub claims: Vec<Claim>,
 }
 
@@ -72,6 +74,10 @@ impl Analysis for VerdictAnalysis {
     fn needs(&self) -> &'static str {
         "records"
     }
+    fn finding(&self) -> FindingType {
+        FindingType::object::<Verdict>()
+    }
+
     fn start(&self) -> Box<dyn Fold> {
         Box::new(State::default())
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! vocabulary {
     ($(#[$attribute:meta])* $name:ident { $(#[doc = $doc:literal] $variant:ident = $text:literal,)+ }) => {
         $(#[$attribute])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
         pub enum $name {
             $(#[doc = $doc] #[serde(rename = $text)] $variant,)+
         }

@@ -8,6 +8,7 @@ use super::class::vocabulary;
 use super::patterns::Patterns;
 use super::rules::{Rule, RuleText};
 use super::{Found, short_name::Name};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 vocabulary! {
@@ -36,7 +37,7 @@ impl Compiler {
 }
 
 /// What a kernel's name tells of how it was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Making {
     /// The compiler that generated it; absent for kernels that people wrote.
     pub compiler: Option<Compiler>,

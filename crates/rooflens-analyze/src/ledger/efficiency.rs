@@ -1,8 +1,10 @@
 //! How near the kernels of a phase came to their roof: by class, layer, operator of the model and kernel.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::align::{Group, StepKernel, align};
 use super::fit::{Coverage, disagreements};
@@ -11,14 +13,14 @@ use super::sequences::{Alike, KernelNames, Sequences};
 use crate::kernel_catalog::{ActivityHint, KernelClass, describe};
 
 /// What kernels had to do, and how near they came to what the device can do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Achieved {
     /// FLOPs that the results need.
     pub flops: f64,
     /// Bytes that must move.
     pub bytes: f64,
     /// What limits it on this device: `compute` or `memory`.
-    pub limit: &'static str,
+    pub limit: Cow<'static, str>,
     /// The device's rate for these FLOPs, in their formats; null where there are none.
     pub peak_flops_per_s: Option<f64>,
     /// The device's memory bandwidth; null where no bytes move.
@@ -34,12 +36,12 @@ pub struct Achieved {
 }
 
 /// An operator of the model over all layers and steps of a phase.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorTime {
     /// Its name; several that one kernel does stand together.
     pub operator: String,
     /// Class of the static model.
-    pub class: &'static str,
+    pub class: Cow<'static, str>,
     /// How often it ran: layers times steps.
     pub count: usize,
     /// The kernels that do it, the one with the most time first; at most three.
@@ -54,7 +56,7 @@ pub struct OperatorTime {
 }
 
 /// A kernel in a phase.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelTime {
     /// Full name.
     pub name: String,
@@ -109,7 +111,7 @@ impl Sum {
         Some(Achieved {
             flops: self.flops,
             bytes: self.bytes,
-            limit: if self.compute_ns > self.memory_ns { "compute" } else { "memory" },
+            limit: if self.compute_ns > self.memory_ns { "compute".into() } else { "memory".into() },
             peak_flops_per_s: peak(self.flops, self.compute_ns),
             peak_bytes_per_s: peak(self.bytes, self.memory_ns),
             flops_per_s: rate(self.flops, self.ns as f64),
@@ -352,7 +354,7 @@ impl Folding {
                 fold.order,
                 OperatorTime {
                     operator: words.join(" + "),
-                    class: fold.class,
+                    class: fold.class.into(),
                     count: fold.sum.count,
                     kernels: kernels.into_iter().take(3).map(|kernel| short(kernel.0)).collect(),
                     ns: fold.sum.ns,

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::collectives::Waiting;
 use crate::interval::{self, Interval};
@@ -17,7 +18,7 @@ use crate::statistics::Durations;
 pub const LATENCY_BOUND_NS: i64 = 50_000;
 
 /// Exposed communication without waiting, by what limits it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Transfers {
     /// In collectives whose transfer takes less than 50 µs.
     pub latency_bound: ExposedTransfers,
@@ -26,7 +27,7 @@ pub struct Transfers {
 }
 
 /// Exposed communication of some collectives.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExposedTransfers {
     /// Kernels that are exposed at least in part.
     pub calls: usize,

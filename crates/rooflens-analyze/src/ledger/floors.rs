@@ -1,9 +1,10 @@
 //! Lower bounds by class of the static model.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The lower bound of a class of operators.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Floor {
     /// Class of the static model, as `attn.qkv`.
     pub class: String,

@@ -39,13 +39,14 @@ pub(crate) use host::moments;
 pub(crate) use sequences::{KernelNames, Sequences};
 
 use rooflens_schema::tables::GapCause;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::kernel_catalog::KernelClass;
 use crate::role::Role;
 
 /// A line of the ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
     /// What physics demands: the least time of the model's work on the device.

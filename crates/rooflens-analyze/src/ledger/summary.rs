@@ -135,7 +135,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
     let mut names = KernelNames::default();
     let sequences = sequences(kernels, StepShape { steps: 1, ..shape }, known.steps, &mut names);
     let phase = PhaseLedger {
-        phase: "decode",
+        phase: "decode".into(),
         steps: known.steps,
         flawed: Vec::new(),
         activities: number,
@@ -161,7 +161,7 @@ fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
     let reason = "no model was given: --model CONFIG and --hardware NAME give the kernels their lower bound";
     let single = "a table of kernels has no single steps";
     Ledger {
-        timeline: "device",
+        timeline: "device".into(),
         timelines: 1,
         wall_ns,
         lines,

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::{NameId, Names};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::facts::LAUNCHING_PACE_NS;
 
@@ -11,7 +12,7 @@ use crate::facts::LAUNCHING_PACE_NS;
 const MOST: usize = 5;
 
 /// The host's own code.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Waits {
     /// Time in gaps of 100 us and more.
     pub long_ns: i64,
@@ -20,7 +21,7 @@ pub struct Waits {
 }
 
 /// The host's own code before an operator.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wait {
     /// The operator that follows.
     pub before: String,

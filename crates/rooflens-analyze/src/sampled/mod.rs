@@ -9,10 +9,12 @@
 mod columns;
 mod growth;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rooflens_schema::tables::{CounterRow, CounterSource, CounterStep, Counters};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use self::growth::Growth;
 
@@ -71,7 +73,7 @@ pub struct Part {
 }
 
 /// What was sampled in a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sampled {
     /// From one sample to the next.
     pub interval_ns: i64,
@@ -84,7 +86,7 @@ pub struct Sampled {
 }
 
 /// What was sampled in a step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepSampled {
     /// The step.
     pub step: CounterStep,
@@ -93,7 +95,7 @@ pub struct StepSampled {
 }
 
 /// What was sampled in a part of a step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartSampled {
     /// `all` for the whole step, `rounds` for what counts of it, or a phase.
     pub part: String,
@@ -106,7 +108,7 @@ pub struct PartSampled {
 }
 
 /// What was sampled of the host or of a device.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SubjectSampled {
     /// The machine, or a device of it.
     pub source: CounterSource,
@@ -117,13 +119,13 @@ pub struct SubjectSampled {
     /// Samples that fell into the part.
     pub samples: usize,
     /// Levels by column of `counters`.
-    pub levels: BTreeMap<&'static str, Option<Level>>,
+    pub levels: BTreeMap<Cow<'static, str>, Option<Level>>,
     /// What counts grew by, by column of `counters`.
-    pub totals: BTreeMap<&'static str, Option<f64>>,
+    pub totals: BTreeMap<Cow<'static, str>, Option<f64>>,
     /// Energy of a device.
     pub energy_j: Option<f64>,
     /// `counter`, or `power` where it is the integral of that.
-    pub energy_from: Option<&'static str>,
+    pub energy_from: Option<Cow<'static, str>>,
     /// Energy of this device / tokens that were made. Where several devices work together, add them up.
     pub energy_j_per_output_token: Option<f64>,
     /// Why a device's clocks were low, and in which part of the samples that tell.
@@ -134,14 +136,14 @@ pub struct SubjectSampled {
     /// one.
     pub busy_pstates: Option<BusyStates>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<&'static str, String>,
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
     /// Each level over the whole step: of the whole only, for charts.
     #[serde(skip)]
     pub series: BTreeMap<&'static str, Vec<(i64, f64)>>,
 }
 
 /// A level over the samples that tell it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// How many.
     pub samples: usize,
@@ -154,7 +156,7 @@ pub struct Level {
 }
 
 /// A reason for low clocks.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throttled {
     /// Its word.
     pub reason: String,
@@ -163,7 +165,7 @@ pub struct Throttled {
 }
 
 /// A performance state.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StateShare {
     /// The state, as `P0`.
     pub state: String,
@@ -172,7 +174,7 @@ pub struct StateShare {
 }
 
 /// Performance states of samples in which a device was busy.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusyStates {
     /// Samples in which it was busy and told its state.
     pub samples: usize,
@@ -274,12 +276,12 @@ fn subject_sampled(
         let level = level(inside.iter().filter_map(|row| (column.of)(row)));
         if level.is_none() {
             let is_ever = rows.iter().any(|row| (column.of)(row).is_some());
-            sums.not_computed.insert(column.name, reason(column.name, is_ever, NO_SAMPLE));
+            sums.not_computed.insert(column.name.into(), reason(column.name, is_ever, NO_SAMPLE));
         }
         if is_whole && level.is_some() {
             sums.series.insert(column.name, points(column.of));
         }
-        sums.levels.insert(column.name, level);
+        sums.levels.insert(column.name.into(), level);
     }
     // A mean stretch that falls between two samples shares its growth with what is around it.
     let is_long = is_whole
@@ -296,9 +298,9 @@ fn subject_sampled(
         let is_ever = !points.is_empty();
         let total = grown(&Growth::of_count(points));
         if let Err(why) = total {
-            sums.not_computed.insert(column.name, reason(column.name, is_ever, why));
+            sums.not_computed.insert(column.name.into(), reason(column.name, is_ever, why));
         }
-        sums.totals.insert(column.name, total.ok());
+        sums.totals.insert(column.name.into(), total.ok());
     }
     if subject.source == CounterSource::Device {
         let counted = points(|row| row.energy_mj.get().map(|energy| energy as f64 / 1e3));
@@ -309,10 +311,10 @@ fn subject_sampled(
         };
         let energy = grown(&growth);
         sums.energy_j = energy.ok();
-        sums.energy_from = sums.energy_j.map(|_| from);
+        sums.energy_from = sums.energy_j.map(|_| from.into());
         if let Err(why) = energy {
             let why = reason("energy_mj", from == "counter" || !power.is_empty(), why);
-            sums.not_computed.insert("energy_j", why);
+            sums.not_computed.insert("energy_j".into(), why);
         }
         let tokens = part.output_tokens.filter(|tokens| *tokens > 0);
         sums.energy_j_per_output_token =
@@ -320,25 +322,25 @@ fn subject_sampled(
         if sums.energy_j_per_output_token.is_none() {
             let why = sums.not_computed.get("energy_j").cloned();
             sums.not_computed
-                .insert("energy_j_per_output_token", why.unwrap_or_else(|| NO_TOKENS.to_owned()));
+                .insert("energy_j_per_output_token".into(), why.unwrap_or_else(|| NO_TOKENS.to_owned()));
         }
         sums.throttle = throttled(&inside, question.throttle);
         if sums.throttle.is_none() {
             let is_ever = rows.iter().any(|row| row.throttle_reasons.is_some());
-            sums.not_computed.insert("throttle", reason("throttle_reasons", is_ever, NO_SAMPLE));
+            sums.not_computed.insert("throttle".into(), reason("throttle_reasons", is_ever, NO_SAMPLE));
         }
         sums.pstates = states(&inside);
         sums.busy_pstates = busy_states(&inside, question.interval_ns);
         let is_ever = rows.iter().any(|row| row.pstate.is_some());
         if sums.pstates.is_none() {
-            sums.not_computed.insert("pstates", reason("pstate", is_ever, NO_SAMPLE));
+            sums.not_computed.insert("pstates".into(), reason("pstate", is_ever, NO_SAMPLE));
         }
         if sums.busy_pstates.is_none() {
-            sums.not_computed.insert("busy_pstates", reason("pstate", is_ever, NOT_BUSY));
+            sums.not_computed.insert("busy_pstates".into(), reason("pstate", is_ever, NOT_BUSY));
         }
     } else {
         for name in ["energy_j", "energy_j_per_output_token", "throttle", "pstates", "busy_pstates"] {
-            sums.not_computed.insert(name, NOT_OF_HOSTS.to_owned());
+            sums.not_computed.insert(name.into(), NOT_OF_HOSTS.to_owned());
         }
     }
     sums

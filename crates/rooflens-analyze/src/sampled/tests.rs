@@ -82,7 +82,7 @@ fn a_whole_step_by_hand() {
     let power = device.levels["power_mw"].unwrap();
     assert_eq!((power.mean, power.max, power.samples), (220_000.0, 300_000.0, 5));
     // The counter: 805 - 5 J.
-    assert_eq!((device.energy_j, device.energy_from), (Some(800.0), Some("counter")));
+    assert_eq!((device.energy_j, device.energy_from.as_deref()), (Some(800.0), Some("counter")));
     assert_eq!(device.not_computed["temperature_c"], "not supported");
     assert_eq!(device.not_computed["energy_j_per_output_token"], NO_TOKENS);
     let throttle: Vec<(&str, f64)> =
@@ -126,7 +126,7 @@ fn parity_127_states_below_p0_count_while_the_device_is_busy() {
 fn power_stands_in_for_a_counter() {
     let device = &asked(&counters(false), vec![]).parts[0].subjects[1];
     // 100 J + 200 J (rising) + 300 J + 300 J.
-    assert_eq!((device.energy_j, device.energy_from), (Some(900.0), Some("power")));
+    assert_eq!((device.energy_j, device.energy_from.as_deref()), (Some(900.0), Some("power")));
 }
 
 #[test]

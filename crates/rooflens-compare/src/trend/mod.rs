@@ -10,13 +10,14 @@ pub(crate) mod student;
 
 use std::ops::Range;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use self::divisive::Distances;
 use self::student::{Moments, p_value};
 
 /// How change points are looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Options {
     /// Values looked at together; at least 2.
     pub window: usize,
@@ -33,7 +34,7 @@ impl Default for Options {
 }
 
 /// A place where the mean changes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangePoint {
     /// The first value that is different, counted from 0.
     pub index: usize,

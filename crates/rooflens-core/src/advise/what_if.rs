@@ -38,14 +38,14 @@ fn of_phase(change: String, phase: &PhaseLedger, new: &[Floor]) -> WhatIf {
         _ => ns,
     };
     let lines = phase.lines.iter().map(|line| ChangedLine {
-        line: line.line.as_str(),
+        line: line.line.as_str().into(),
         old_ns: line.ns,
         new_ns: after(line.line, line.ns),
     });
     let (floor, lost) = (phase.on(Line::Floor) as f64, phase.on(Line::Inefficiency) as f64);
     WhatIf {
         change,
-        phase: phase.phase,
+        phase: phase.phase.clone(),
         steps: phase.steps,
         lines: lines.collect(),
         classes: classes(&phase.floors, new),

@@ -62,8 +62,8 @@ fn row(phase: &str, operator: &OperatorFacts, layer: Option<u32>) -> ModelOpRow 
         phase: phase.to_owned(),
         layer: layer.and_then(|layer| i32::try_from(layer).ok()).into(),
         part: part.to_owned(),
-        name: operator.name.to_owned(),
-        class: operator.class.to_owned(),
+        name: operator.name.to_string(),
+        class: operator.class.to_string(),
         flops_as_counted: whole(operator.flops.as_counted),
         flops_useful: whole(operator.flops.useful),
         flops_issued: whole(operator.flops.issued),
@@ -74,8 +74,8 @@ fn row(phase: &str, operator: &OperatorFacts, layer: Option<u32>) -> ModelOpRow 
         activation_bytes: whole(operator.bytes.parts.activations),
         link_bytes: whole(operator.link_bytes),
         floor_ns: operator.seconds.map(|seconds| seconds.bound * 1e9),
-        dtype: operator.dtype.to_owned(),
+        dtype: operator.dtype.to_string(),
         storage: operator.storage.clone(),
-        formula: operator.formula.to_owned(),
+        formula: operator.formula.to_string(),
     }
 }

@@ -40,5 +40,5 @@ fn link_of(device: &Device) -> Result<Link, String> {
     let (kind, rate) =
         found.ok_or_else(|| format!("the rates of the links of {} are not known", device.name))?;
     let direct_links = device.direct_links.filter(|_| kind == SCALE_UP);
-    Ok(Link { device: device.name.clone(), kind, gb_per_s: rate / GB, direct_links })
+    Ok(Link { device: device.name.clone(), kind: kind.into(), gb_per_s: rate / GB, direct_links })
 }

@@ -233,7 +233,7 @@ impl ModelContext {
         let assumed = Assume::default().on(&self.known.device);
         let reachable =
             Reachable { gemm: assumed.gemm, attention: assumed.attention, bandwidth: assumed.bandwidth };
-        ledger.join(FloorSource { model, family, device, reachable }, self)
+        ledger.join(FloorSource { model, family: family.into(), device, reachable }, self)
     }
 
     /// What went through the model in a step.
@@ -300,7 +300,7 @@ fn floor(class: measured::ClassFloor) -> Floor {
 
 /// What a phase of a trace is to the cost model.
 fn phase_of(phase: &PhaseLedger) -> Option<(PhaseKind, RunPhase)> {
-    let kind = kind_of(phase.phase)?;
+    let kind = kind_of(&phase.phase)?;
     Some((kind, RunPhase::named(kind.as_str())?))
 }
 

@@ -65,7 +65,7 @@ pub fn floor_shares(ledger: &Ledger) -> FloorShares {
     for phase in &ledger.phases {
         for class in phase.classes.iter().filter(|class| class.ns > 0) {
             if let Some(floor) = class.floor_ns {
-                let key = (phase.phase.to_owned(), class.class.as_str().to_owned());
+                let key = (phase.phase.to_string(), class.class.as_str().to_owned());
                 shares.insert(key, floor as f64 / class.ns as f64);
             }
         }

@@ -12,7 +12,7 @@ use crate::text::{counted, printable};
 pub fn facts(document: &RunDocument) -> RunFacts {
     let measured = document.measured.as_ref();
     let times = |of: &headline::Times, pick: fn(&Measured) -> Option<&Spread>| Times {
-        title: of.title,
+        title: of.title.into(),
         p50_ns: measured.and_then(pick).map(|spread| spread.p50),
         p90_ns: measured.and_then(pick).map(|spread| spread.p90),
         p99_ns: measured.and_then(pick).map(|spread| spread.p99),

@@ -2,10 +2,11 @@
 
 use super::peaks::{Peak, Peaks};
 use crate::precision::Dtype;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A device, in base units. What is not known is absent, never zero.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
     /// Name for people, as in `H100 SXM5 80GB`.
     pub name: String,
@@ -46,6 +47,7 @@ pub struct Device {
     pub direct_links: Option<u32>,
     /// Whether the switch of the scale-up link reduces and multicasts (NVLink SHARP), so that an all-reduce
     /// sends each byte once.
+    #[serde(default)]
     pub link_multicast: bool,
     /// Link to the host, one direction.
     pub host_link_bytes_per_s: Option<f64>,
@@ -93,7 +95,7 @@ impl Device {
 }
 
 /// What sort of device it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A graphics processor with memory of its own.
@@ -107,7 +109,7 @@ pub enum Kind {
 }
 
 /// Where each group of a device's figures comes from; absent for a group without figures.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenances {
     /// Of the peaks and the measured rate.
     pub compute: Option<Provenance>,
@@ -118,7 +120,7 @@ pub struct Provenances {
 }
 
 /// Where figures come from and how far to trust them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// The documents.
     pub source: String,
@@ -127,7 +129,7 @@ pub struct Provenance {
 }
 
 /// How far a source can be trusted, the best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
     /// The vendor's own text.

@@ -1,10 +1,11 @@
 //! How fast a device multiplies matrices, by number format.
 
 use crate::precision::Dtype;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A dense matrix rate of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
     /// Format of the factors.
     pub dtype: Dtype,
@@ -15,14 +16,14 @@ pub struct Rate {
 }
 
 /// The dense matrix rates of a device. Sparse figures never stand here.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Peaks {
     rates: Vec<Rate>,
 }
 
 /// The rate that bounds a multiplication.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Peak {
     /// Operations per second, a multiply and an add counted as two.
     pub flops_per_s: f64,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::work::{RanWork, by_phase};
@@ -13,7 +14,7 @@ use crate::roof::{Limit, Roof};
 use crate::setup::Setup;
 
 /// What was reached of what the device can do.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Efficiency {
     /// The device whose peaks are used; null where none is known.
     pub device: Option<String>,
@@ -32,7 +33,7 @@ pub struct Efficiency {
 }
 
 /// What was reached in a phase.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseEfficiency {
     /// Forward passes.
     pub steps: u64,
@@ -71,7 +72,7 @@ pub struct PhaseEfficiency {
 }
 
 /// Operations of the matrix units, in three counts.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct RanFlops {
     /// What the result needs: no padding, pairs that the mask leaves, logits of sampled rows.
     pub useful: u128,
@@ -82,7 +83,7 @@ pub struct RanFlops {
 }
 
 /// Bytes that had to move between memory and chip.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct RanBytes {
     /// Weights read, scales included.
     pub weights: u128,

@@ -11,6 +11,7 @@ mod parts;
 mod torch_flops;
 mod work;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use efficiency::{Efficiency, PhaseEfficiency, RanBytes, RanFlops, efficiency};
@@ -29,7 +30,7 @@ use crate::step::{Phase, Step};
 use crate::vision::View;
 
 /// What the steps of a run do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunPhase {
     /// Prompts are read.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::work::{ClassWork, RanWork, by_phase};
@@ -12,7 +13,7 @@ use crate::roof::Roof;
 use crate::setup::Setup;
 
 /// On which side the time was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Timeline {
     /// Sums of the durations of device activities.
@@ -46,7 +47,7 @@ pub struct MeasuredPart {
 }
 
 /// Each part of the model, in each phase of the profiled round.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StaticVsMeasured {
     /// The device whose peaks are used; null where none is known.
     pub device: Option<String>,
@@ -59,7 +60,7 @@ pub struct StaticVsMeasured {
 }
 
 /// Each part of the model in a phase.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseParts {
     /// Forward passes of the profiled round.
     pub steps: u64,
@@ -74,7 +75,7 @@ pub struct PhaseParts {
 }
 
 /// A part of the model in a phase.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PartRow {
     /// The part, as `attention.core`; `other` is what belongs to none.
     pub part: String,

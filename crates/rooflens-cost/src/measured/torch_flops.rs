@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::work::{RanWork, by_phase};
@@ -33,7 +34,7 @@ pub struct TorchRow {
 }
 
 /// The comparison.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct FlopsCheck {
     /// Each phase of the profiled round.
     pub phases: BTreeMap<RunPhase, PhaseCheck>,
@@ -46,7 +47,7 @@ pub struct FlopsCheck {
 }
 
 /// The comparison of a phase.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseCheck {
     /// Forward passes.
     pub steps: u64,
@@ -69,7 +70,7 @@ pub struct PhaseCheck {
 }
 
 /// Operations of a class.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ClassFlops {
     /// The class, as `attn.qkv`.
     pub class: String,
@@ -78,7 +79,7 @@ pub struct ClassFlops {
 }
 
 /// A class that torch does not count.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// The class.
     pub class: String,
@@ -89,7 +90,7 @@ pub struct LeftOut {
 }
 
 /// An operator of torch's that is no matrix product.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TorchLeftOut {
     /// The operator.
     pub name: String,

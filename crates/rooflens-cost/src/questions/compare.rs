@@ -1,12 +1,15 @@
 //! Two designs side by side: what changes, operator by operator.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, OperatorFacts, Totals};
 use crate::step::Phase;
 
 /// What differs between two designs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Differences {
     /// Whole numbers of the design and the workload.
     pub totals: Vec<Difference>,
@@ -15,21 +18,21 @@ pub struct Differences {
 }
 
 /// A number of two designs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// Which number, as `params.total`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Of which phase; null for the design itself and for all phases together.
     pub phase: Option<Phase>,
     /// Its unit.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// Its values.
     #[serde(flatten)]
     pub values: Change,
 }
 
 /// A number before and after.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// In the design that is compared with.
     pub base: f64,
@@ -51,14 +54,14 @@ impl Change {
 }
 
 /// An operator of two designs, all its layers together.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorDifference {
     /// In which phase.
     pub phase: Phase,
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its class.
-    pub class: &'static str,
+    pub class: Cow<'static, str>,
     /// Useful operations.
     pub flops: Change,
     /// Bytes between memory and chip.
@@ -71,9 +74,14 @@ pub struct OperatorDifference {
 #[must_use]
 pub fn differences(base: &Document, document: &Document) -> Differences {
     let mut totals = Vec::new();
-    let mut add = |phase, name, unit, base: Option<f64>, value: Option<f64>| {
+    let mut add = |phase, name: &'static str, unit: &'static str, base: Option<f64>, value: Option<f64>| {
         if let (Some(base), Some(value)) = (base, value) {
-            totals.push(Difference { name, phase, unit, values: Change::new(base, value) });
+            totals.push(Difference {
+                name: name.into(),
+                phase,
+                unit: unit.into(),
+                values: Change::new(base, value),
+            });
         }
     };
     let number = |value: u128| Some(value as f64);
@@ -104,22 +112,22 @@ struct Sum {
     seconds: Option<f64>,
 }
 
-type Key = (Phase, &'static str, &'static str);
+type Key<'a> = (Phase, &'a Cow<'static, str>, &'a Cow<'static, str>);
 
 fn operators(base: &Document, document: &Document) -> Vec<OperatorDifference> {
     // In the order of execution: those of the new design, then those that it no longer has.
     let (base, new) = (sums(base), sums(document));
-    let find = |sums: &[(Key, Sum)], key: &Key| {
+    let find = |sums: &[(Key<'_>, Sum)], key: &Key<'_>| {
         sums.iter().find(|(known, _)| known == key).map(|(_, sum)| *sum).unwrap_or_default()
     };
     let gone = base.iter().filter(|(key, _)| !new.iter().any(|(known, _)| known == key));
     let keys = new.iter().chain(gone).map(|(key, _)| *key);
-    let difference = |key: Key| {
+    let difference = |key: Key<'_>| {
         let (before, after) = (find(&base, &key), find(&new, &key));
         OperatorDifference {
             phase: key.0,
-            class: key.1,
-            name: key.2,
+            class: key.1.clone(),
+            name: key.2.clone(),
             flops: Change::new(before.flops, after.flops),
             bytes: Change::new(before.bytes, after.bytes),
             seconds: before
@@ -131,14 +139,14 @@ fn operators(base: &Document, document: &Document) -> Vec<OperatorDifference> {
     keys.map(difference).collect()
 }
 
-fn sums(document: &Document) -> Vec<(Key, Sum)> {
-    let mut sums: Vec<(Key, Sum)> = Vec::new();
+fn sums(document: &Document) -> Vec<(Key<'_>, Sum)> {
+    let mut sums: Vec<(Key<'_>, Sum)> = Vec::new();
     let all = document
         .phases
         .iter()
         .flat_map(|phase| phase.operators.iter().map(move |operator| (phase.phase, operator)));
     for (phase, operator) in all {
-        let key = (phase, operator.class, operator.name);
+        let key = (phase, &operator.class, &operator.name);
         let OperatorFacts { count, flops, bytes, seconds, .. } = operator;
         let layers = *count as f64;
         let index = sums.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {

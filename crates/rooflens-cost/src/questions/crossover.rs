@@ -1,9 +1,11 @@
 //! Where a design changes its nature: the batch from which it is bound by compute, the context from which
 //! the cache weighs more than the weights.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
 use crate::operator::Operator;
@@ -18,13 +20,13 @@ const MOST_BATCH: u64 = 1 << 17;
 const MOST_CONTEXT: u64 = 1 << 24;
 
 /// Where decoding changes its nature.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Crossovers {
     /// The smallest batch at which a step takes longer on the matrix units than moving bytes, at this
     /// context; none up to 131,072.
     pub compute_bound_batch: Option<u64>,
     /// The same for each class of operators with matrix products.
-    pub classes: BTreeMap<&'static str, Option<u64>>,
+    pub classes: BTreeMap<Cow<'static, str>, Option<u64>>,
     /// The smallest context at which a step reads more of the cache than of the weights, at this batch;
     /// none up to 16,777,216, or to the last position where positions are a table.
     pub kv_bound_context: Option<u64>,
@@ -60,8 +62,9 @@ pub fn crossovers(
             names.push(operator.class);
         }
     });
-    let classes =
-        names.iter().map(|class| (*class, first(1, MOST_BATCH, |batch| of_class(Some(class), batch))));
+    let classes = names
+        .iter()
+        .map(|class| (Cow::Borrowed(*class), first(1, MOST_BATCH, |batch| of_class(Some(class), batch))));
     let classes = classes.collect();
     let mut buffer = Vec::new();
     let most = model.encoder.as_ref().and_then(|encoder| encoder.most_decoded);

@@ -1,6 +1,7 @@
 //! Changing one thing and holding another: the key that makes up for a change.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::blueprint::Blueprint;
 use crate::config::ConfigError;
@@ -11,7 +12,7 @@ use crate::step::Step;
 use crate::tally::Tally;
 
 /// What is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Held {
     /// All parameters.
@@ -76,7 +77,7 @@ impl Held {
 }
 
 /// How a change was made up for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Balance {
     /// What was held.
     pub held: Held,

@@ -3,7 +3,8 @@
 //! A bound can rule a target out, never promise it: whether a target is met, and what it takes to meet it,
 //! goes by the estimate.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::crossover::first;
 use crate::estimate::{Estimate, EstimateError, PhaseCost};
@@ -16,7 +17,7 @@ use crate::step::Phase;
 use crate::workload::{Decode, Prefill, Workload};
 
 /// What is wanted of a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// Which time: of the whole prompt (TTFT), or of a decoding step (TPOT).
     pub phase: Phase,
@@ -25,7 +26,7 @@ pub struct Target {
 }
 
 /// What it takes to meet a target. Each answer holds the rest of the question as it is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Needs {
     /// The target.
     pub target: Target,
@@ -51,7 +52,7 @@ pub struct Needs {
 }
 
 /// Whether a point of a sweep meets a target.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Met {
     /// The target.
     pub target: Target,

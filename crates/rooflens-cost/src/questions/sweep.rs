@@ -1,6 +1,7 @@
 //! Many points quickly: one number of each kind for a workload, without the operators.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::encoder::Asked;
 use crate::estimate::{Estimate, EstimateError, PhaseCost, PhaseTime, crossing};
@@ -16,7 +17,7 @@ use crate::tally::{Place, Spent, visit, visit_drafts};
 use crate::workload::Workload;
 
 /// What a workload costs, in a line: on the busiest device of each stage, all stages together.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Useful operations of the matrix units.
     pub flops: u128,
@@ -49,7 +50,7 @@ pub struct Summary {
 }
 
 /// A phase of a workload, in a line.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseSummary {
     /// Which.
     pub phase: Phase,

@@ -31,7 +31,8 @@ pub use span::Span;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::step::Step;
 use crate::units::Unit;
@@ -79,7 +80,7 @@ impl Stage {
 }
 
 /// The images of one sequence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Images {
     /// How many.
     pub count: u64,

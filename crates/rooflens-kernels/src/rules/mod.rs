@@ -18,9 +18,11 @@ mod tensor_idle;
 mod tests;
 mod uncoalesced;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Bound, Kernel};
 use rooflens_analyze::kernel_catalog::KernelClass;
@@ -57,10 +59,10 @@ pub const ALL: &[&dyn Rule] = &[
 ];
 
 /// What a rule says of the launches of a kernel.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Suggestion {
     /// The rule.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// The kernel.
     pub name: String,
     /// Readable short form.
@@ -100,7 +102,7 @@ pub fn suggestions(kernels: &[Kernel]) -> Vec<Suggestion> {
             let of: Vec<&Kernel> = spoken.iter().map(|(kernel, _)| *kernel).collect();
             let Some((first, remark)) = spoken.into_iter().next() else { continue };
             found.push(Suggestion {
-                rule: rule.name(),
+                rule: rule.name().into(),
                 name: first.name.clone(),
                 short_name: first.short_name.clone(),
                 launches: of.iter().map(|kernel| kernel.launch).collect(),

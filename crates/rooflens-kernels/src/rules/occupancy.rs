@@ -29,7 +29,7 @@ impl Rule for LowOccupancy {
         if !is_latency_bound(kernel) || uses_tensor_cores(kernel) || occupancy.limited_by.is_empty() {
             return None;
         }
-        let change = match occupancy.limited_by.first().copied() {
+        let change = match occupancy.limited_by.first().map(|limit| &**limit) {
             Some("registers") => "fewer registers (__launch_bounds__, smaller tiles), if that spills none",
             Some("shared_memory") => "less shared memory per block: smaller tiles, fewer stages",
             Some("barriers") => "fewer barriers per block",

@@ -1,5 +1,7 @@
 //! Each rule on planted values: where it speaks, and where it must not.
 
+use std::borrow::Cow;
+
 use crate::{Launch, Timeline, profile};
 
 const TIME: &str = "gpu__time_duration.sum";
@@ -30,13 +32,13 @@ fn waiting(more: &[(&str, f64)]) -> Launch {
 }
 
 /// What is said: rule and measured.
-fn said(launches: &[Launch]) -> Vec<(&'static str, String)> {
+fn said(launches: &[Launch]) -> Vec<(Cow<'static, str>, String)> {
     profile(launches, None, None).suggestions.into_iter().map(|row| (row.rule, row.measured)).collect()
 }
 
 fn only(launch: Launch, rule: &str) -> String {
     let found = said(&[launch]);
-    assert_eq!(found.iter().map(|row| row.0).collect::<Vec<_>>(), [rule], "{found:?}");
+    assert_eq!(found.iter().map(|row| &*row.0).collect::<Vec<_>>(), [rule], "{found:?}");
     found[0].1.clone()
 }
 
@@ -115,7 +117,7 @@ fn parity_117_occupancy_names_its_limiter() {
     small.numbers.insert(WAVES.to_owned(), 0.5);
     let found = said(&[small]);
     assert_eq!(
-        found.iter().map(|row| row.0).collect::<Vec<_>>(),
+        found.iter().map(|row| &*row.0).collect::<Vec<_>>(),
         ["small_grid"],
         "the grid, not the registers"
     );

@@ -5,12 +5,23 @@ mod picture;
 mod table;
 
 pub use picture::{Chart, Drawing, Mark, Series, Stack, StackBar, Tone, Unit};
-pub use table::{Column, Field, LeftOut, Level, Row, Table};
+pub use table::{Column, Field, LeftOut, Level, Row, Table, TableColumn};
+
+use std::borrow::Cow;
+
+use rooflens_schema::DocumentSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::format;
 
+/// The documents whose types this crate defines.
+pub const DOCUMENTS: &[DocumentSchema] =
+    &[DocumentSchema::of::<Vec<Block>>("blocks", "the blocks of a section of a report, as JSON")];
+
 /// A piece of a section.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Block {
     /// The sentence everything begins with.
     Lead(String),
@@ -44,20 +55,20 @@ pub enum Block {
 }
 
 /// A named value.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Fact {
     /// What it is; empty where the value says it.
     pub label: String,
     /// How much.
     pub value: Cell,
     /// What it means; may be empty.
-    pub help: &'static str,
+    pub help: Cow<'static, str>,
 }
 
 impl Fact {
     /// A fact whose label explains itself.
     pub fn new(label: impl Into<String>, value: Cell) -> Self {
-        Fact { label: label.into(), value, help: "" }
+        Fact { label: label.into(), value, help: "".into() }
     }
 
     /// A fact that needs no label.
@@ -67,22 +78,23 @@ impl Fact {
 
     /// Adds what it means.
     pub fn help(mut self, help: &'static str) -> Self {
-        self.help = help;
+        self.help = help.into();
         self
     }
 }
 
 /// A value with its unit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Cell {
     /// Not measured, and why.
-    Missing(&'static str),
+    Missing(Cow<'static, str>),
     /// A duration in nanoseconds.
     Time(i64),
     /// A mean duration in nanoseconds.
-    MeanTime(f64),
+    MeanTime(#[serde(deserialize_with = "number")] f64),
     /// A duration in seconds.
-    Seconds(f64),
+    Seconds(#[serde(deserialize_with = "number")] f64),
     /// A moment in nanoseconds since the run's clock base, shown precisely enough to find it.
     At(i64),
     /// Bytes.
@@ -90,17 +102,17 @@ pub enum Cell {
     /// A number of things.
     Count(i64),
     /// A mean number of things.
-    Mean(f64),
+    Mean(#[serde(deserialize_with = "number")] f64),
     /// A part of a whole, 0 to 1.
-    Share(f64),
+    Share(#[serde(deserialize_with = "number")] f64),
     /// A signed change relative to a whole, as 0.03 for three percent more.
-    Change(f64),
+    Change(#[serde(deserialize_with = "number")] f64),
     /// GB/s.
-    Rate(f64),
+    Rate(#[serde(deserialize_with = "number")] f64),
     /// A number in a base unit that takes decimal prefixes: FLOP, FLOP/B, B, tokens/s.
-    Amount(f64, &'static str),
+    Amount(#[serde(deserialize_with = "number")] f64, Cow<'static, str>),
     /// Parameters, in the words of the field: 8.03 B.
-    Params(f64),
+    Params(#[serde(deserialize_with = "number")] f64),
     /// A word for programs, shown without its underscores.
     Word(String),
     /// Words.
@@ -123,10 +135,29 @@ pub enum Cell {
     },
 }
 
+/// Reads a number as JSON has it, where one that is not finite is null.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
 impl Cell {
     /// The value, or a dash with the reason.
-    pub fn or<T>(value: Option<T>, cell: impl FnOnce(T) -> Cell, reason: &'static str) -> Cell {
-        value.map_or(Cell::Missing(reason), cell)
+    pub fn or<T>(
+        value: Option<T>,
+        cell: impl FnOnce(T) -> Cell,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Cell {
+        value.map_or_else(|| Cell::missing(reason), cell)
+    }
+
+    /// Not measured, and why.
+    pub fn missing(reason: impl Into<Cow<'static, str>>) -> Cell {
+        Cell::Missing(reason.into())
+    }
+
+    /// A number in a base unit that takes decimal prefixes.
+    pub fn amount(value: f64, unit: impl Into<Cow<'static, str>>) -> Cell {
+        Cell::Amount(value, unit.into())
     }
 
     /// A count of things in memory.
@@ -157,7 +188,8 @@ impl Cell {
 }
 
 /// How good or bad a remark is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Grade {
     /// As it should be.
     Ok,
@@ -182,7 +214,7 @@ impl Grade {
 }
 
 /// A problem or a check.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Remark {
     /// How bad.
     pub grade: Grade,

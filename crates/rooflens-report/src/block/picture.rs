@@ -1,7 +1,13 @@
 //! Bars and charts.
 
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
 /// What a part of a bar or chart stands for: the renderers give each its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Tone {
     /// Compute kernels.
     Compute,
@@ -50,7 +56,7 @@ impl Tone {
 }
 
 /// Bars that each show the parts of a whole, in nanoseconds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Stack {
     /// What the parts are, in order.
     pub parts: Vec<(Tone, String)>,
@@ -59,7 +65,7 @@ pub struct Stack {
 }
 
 /// One bar.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StackBar {
     /// What the whole is.
     pub label: String,
@@ -78,7 +84,8 @@ impl StackBar {
 }
 
 /// How the values of a chart are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// Filled, each series upon the one before.
     Areas,
@@ -93,7 +100,8 @@ pub enum Mark {
 }
 
 /// What the numbers on an axis are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Nanoseconds.
     Time,
@@ -104,11 +112,11 @@ pub enum Unit {
     /// An index.
     Index,
     /// A number in a base unit that takes decimal prefixes: W, Hz.
-    Amount(&'static str),
+    Amount(Cow<'static, str>),
 }
 
 /// A figure that has a file of its own: a page holds it, Markdown refers to it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Drawing {
     /// What it shows, for those who cannot see it.
     pub title: String,
@@ -119,29 +127,36 @@ pub struct Drawing {
 }
 
 /// Values over time or in order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Chart {
     /// What it shows.
     pub title: String,
     /// The horizontal axis: how values lie along it, as `over time`, and its unit.
-    pub x: (&'static str, Unit),
+    pub x: (Cow<'static, str>, Unit),
     /// The vertical axis: what the values are, and their unit.
-    pub y: (&'static str, Unit),
+    pub y: (Cow<'static, str>, Unit),
     /// How it is drawn.
     pub mark: Mark,
     /// The values.
     pub series: Vec<Series>,
     /// Values worth a line across the chart.
-    pub rules: Vec<(&'static str, f64)>,
+    pub rules: Vec<(Cow<'static, str>, f64)>,
 }
 
 /// One set of values.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// What they are.
     pub label: String,
     /// What they stand for.
     pub tone: Tone,
     /// `(x, y)`, by x.
+    #[serde(deserialize_with = "points")]
     pub points: Vec<(f64, f64)>,
+}
+
+/// Reads points as JSON has them, where a number that is not finite is null.
+fn points<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(f64, f64)>, D::Error> {
+    let points: Vec<(Option<f64>, Option<f64>)> = Vec::deserialize(deserializer)?;
+    Ok(points.into_iter().map(|(x, y)| (x.unwrap_or(f64::NAN), y.unwrap_or(f64::NAN))).collect())
 }

@@ -1,11 +1,15 @@
 //! Rows and columns.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{Cell, Tone};
 
 /// Where a column appears.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Everywhere.
     Essential,
@@ -17,7 +21,7 @@ pub enum Level {
     Raw,
 }
 
-/// A column of a table.
+/// A column as a section declares it.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     /// Name for programs, with the unit: the header in CSV.
@@ -63,16 +67,40 @@ impl Column {
     }
 }
 
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TableColumn {
+    /// Name for programs, with the unit: the header in CSV.
+    pub key: Cow<'static, str>,
+    /// Name for people.
+    pub title: Cow<'static, str>,
+    /// What it means; may be empty.
+    pub help: Cow<'static, str>,
+    /// Whether it holds numbers: these are aligned right and sort largest first.
+    pub number: bool,
+    /// Where it appears.
+    pub level: Level,
+    /// Whether a bar is drawn beside each value, which then is a share.
+    pub bar: bool,
+}
+
+impl From<Column> for TableColumn {
+    fn from(column: Column) -> Self {
+        let Column { key, title, help, number, level, bar } = column;
+        TableColumn { key: key.into(), title: title.into(), help: help.into(), number, level, bar }
+    }
+}
+
 /// A column and how its cell is made from an item, on one line of a section.
 pub type Field<T> = (Column, fn(&T) -> Cell);
 
 /// Rows and columns.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// Name for programs, unique in the report.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     /// The rows.
     pub rows: Vec<Row>,
     /// What is not shown.
@@ -80,7 +108,7 @@ pub struct Table {
 }
 
 /// A row, and the rows it is made of.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// A cell for each column.
     pub cells: Vec<Cell>,
@@ -98,14 +126,14 @@ impl Row {
 }
 
 /// Rows that are not shown.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// How many.
     pub rows: usize,
     /// What share of the whole they make up, where that has a meaning.
     pub share: Option<f64>,
     /// Where they are.
-    pub place: &'static str,
+    pub place: Cow<'static, str>,
 }
 
 impl Table {
@@ -120,26 +148,37 @@ impl Table {
         let left_out = (items.len() > shown).then(|| LeftOut {
             rows: items.len() - shown,
             share: None,
-            place: "the JSON findings",
+            place: "the JSON findings".into(),
         });
-        Table { name, columns: fields.iter().map(|(column, _)| *column).collect(), rows, left_out }
+        Table {
+            name: name.into(),
+            columns: fields.iter().map(|(column, _)| (*column).into()).collect(),
+            rows,
+            left_out,
+        }
+    }
+
+    /// A table whose rows are made already.
+    pub fn of_rows(name: &'static str, columns: Vec<Column>, rows: Vec<Row>) -> Self {
+        let columns = columns.into_iter().map(TableColumn::from).collect();
+        Table { name: name.into(), columns, rows, left_out: None }
     }
 
     /// Says where the rows left out are, and what they make up in all.
     pub fn rest<T>(mut self, place: &'static str, items: &[T], share: impl Fn(&T) -> f64) -> Self {
         if let Some(left_out) = &mut self.left_out {
-            left_out.place = place;
+            left_out.place = place.into();
             left_out.share = Some(items[self.rows.len()..].iter().map(share).sum());
         }
         self
     }
 
     /// Marks columns whose numbers were not measured, and why.
-    pub fn without(mut self, column: impl Fn(&Column) -> bool, reason: &'static str) -> Self {
+    pub fn without(mut self, column: impl Fn(&TableColumn) -> bool, reason: &'static str) -> Self {
         for (index, _) in self.columns.iter().enumerate().filter(|(_, found)| column(found)) {
             for row in &mut self.rows {
-                row.cells[index] = Cell::Missing(reason);
-                row.children.iter_mut().for_each(|child| child.cells[index] = Cell::Missing(reason));
+                row.cells[index] = Cell::missing(reason);
+                row.children.iter_mut().for_each(|child| child.cells[index] = Cell::missing(reason));
             }
         }
         self
@@ -152,11 +191,12 @@ impl Table {
     }
 
     /// Why a column has no value in any row.
-    pub fn hollow(&self, index: usize) -> Option<&'static str> {
-        let reason =
-            |row: &Row| if let Cell::Missing(reason) = row.cells[index] { Some(reason) } else { None };
-        let first = self.rows.first().and_then(reason)?;
-        self.rows.iter().all(|row| reason(row).is_some()).then_some(first)
+    pub fn hollow(&self, index: usize) -> Option<&str> {
+        fn reason(row: &Row, index: usize) -> Option<&str> {
+            if let Cell::Missing(reason) = &row.cells[index] { Some(reason) } else { None }
+        }
+        let first = self.rows.first().and_then(|row| reason(row, index))?;
+        self.rows.iter().all(|row| reason(row, index).is_some()).then_some(first)
     }
 
     /// Says what each row's bar stands for.

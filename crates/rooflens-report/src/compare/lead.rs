@@ -54,7 +54,7 @@ pub(super) fn shown_account(pair: &Pair) -> Option<&Account> {
 
 /// As `Per decode step`.
 pub(super) fn scope(account: &Account) -> String {
-    match (account.per, account.scope) {
+    match (&*account.per, &*account.scope) {
         ("step", "step") => "Per step".to_owned(),
         ("step", phase) => format!("Per {phase} step"),
         _ => "Whole trace".to_owned(),

@@ -25,15 +25,15 @@ pub(super) fn overview(pairs: &[Pair]) -> Part {
         if !rows.is_empty() {
             let rows = rows.into_iter().map(TableRow::new).collect();
             blocks.push(Block::Heading(title.to_owned()));
-            blocks.push(Block::Table(Table { name, columns: columns(first), rows, left_out: None }));
+            blocks.push(Block::Table(Table::of_rows(name, columns(first), rows)));
         }
     };
     let Some(first) = pairs.first() else { return Part { name: "overview", title: "Overview", blocks } };
     let rounds = first.headline.iter().map(|row| {
-        let mut cells = vec![Cell::code(row.metric), value(row.metric, row.a)];
+        let mut cells = vec![Cell::code(&*row.metric), value(&row.metric, row.a)];
         for pair in pairs {
             let found = pair.headline.iter().find(|found| found.metric == row.metric);
-            cells.push(value(row.metric, found.and_then(|found| found.b)));
+            cells.push(value(&row.metric, found.and_then(|found| found.b)));
             cells.push(sure(
                 found.and_then(|found| found.ratio.as_ref()),
                 found.is_some_and(|found| found.is_change),
@@ -51,7 +51,7 @@ pub(super) fn overview(pairs: &[Pair]) -> Part {
     };
     let of_first = phases_of(first);
     let steps = of_first.iter().map(|row| {
-        let mut cells = vec![Cell::word(row.phase), Cell::MeanTime(row.a_ns)];
+        let mut cells = vec![Cell::word(&*row.phase), Cell::MeanTime(row.a_ns)];
         for pair in pairs {
             let found = phases_of(pair).into_iter().find(|found| found.phase == row.phase);
             cells.push(Cell::or(found.as_ref().map(|found| found.b_ns), Cell::MeanTime, NO_PHASE));

@@ -10,14 +10,14 @@ use crate::format;
 
 pub(super) const LINES: &[Field<Line>] = &[
     (Column::text("label", "Kernel"), |line| Cell::code(named(line))),
-    (Column::text("class", "Class").at(Level::Page), |line| Cell::word(line.class)),
+    (Column::text("class", "Class").at(Level::Page), |line| Cell::word(&*line.class)),
     (Column::text("how", "How"), |line| Cell::word(how(line))),
     (Column::number("a_count", "Calls A").at(Level::Screen), |line| Cell::Mean(line.a_count)),
     (Column::number("b_count", "Calls B").at(Level::Screen), |line| Cell::Mean(line.b_count)),
     (Column::number("a_ns", "A"), |line| Cell::MeanTime(line.a_ns)),
     (Column::number("b_ns", "B"), |line| Cell::MeanTime(line.b_ns)),
     (Column::number("delta_ns", "Change"), |line| Cell::text(signed(line.delta_ns))),
-    (Column::text("phase", "Phase").at(Level::Screen), |line| Cell::word(line.phase)),
+    (Column::text("phase", "Phase").at(Level::Screen), |line| Cell::word(&*line.phase)),
     (
         Column::text("inside", "Within")
             .at(Level::Page)
@@ -62,9 +62,9 @@ pub(super) const OPERATORS: &[Field<AccountRow>] = &[
 pub(super) type Row = (Headline, bool);
 
 pub(super) const HEADLINE: &[Field<Row>] = &[
-    (Column::text("metric", "Metric"), |(row, _)| Cell::code(row.metric)),
-    (Column::number("a", "A"), |(row, _)| value(row.metric, row.a)),
-    (Column::number("b", "B"), |(row, _)| value(row.metric, row.b)),
+    (Column::text("metric", "Metric"), |(row, _)| Cell::code(&*row.metric)),
+    (Column::number("a", "A"), |(row, _)| value(&row.metric, row.a)),
+    (Column::number("b", "B"), |(row, _)| value(&row.metric, row.b)),
     (Column::number("change", "Change"), |(row, _)| {
         let ratio = row.a.zip(row.b).filter(|(a, _)| *a > 0.0);
         Cell::or(ratio.map(|(a, b)| b / a - 1.0), Cell::Change, "not measured on both sides")
@@ -83,7 +83,7 @@ pub(super) const HEADLINE: &[Field<Row>] = &[
 ];
 
 pub(super) const PHASES: &[Field<PhaseChange>] = &[
-    (Column::text("phase", "Phase"), |row| Cell::word(row.phase)),
+    (Column::text("phase", "Phase"), |row| Cell::word(&*row.phase)),
     (Column::number("a_steps", "Steps A"), |row| Cell::count(row.a_steps)),
     (Column::number("b_steps", "Steps B"), |row| Cell::count(row.b_steps)),
     (
@@ -113,7 +113,7 @@ pub(super) const DIFFERENCES: &[Field<Difference>] = &[
 pub(super) const PLACES: &[Field<PlaceChange>] = &[
     (Column::text("place", "Place"), |row| Cell::text(place(row))),
     (Column::text("scope", "Scope"), |row| {
-        Cell::or(row.change.accounts.first(), |account| Cell::word(account.scope), NO_PHASE)
+        Cell::or(row.change.accounts.first(), |account| Cell::word(&*account.scope), NO_PHASE)
     }),
     (Column::number("a_ns", "Wall A"), |row| of_entry(row, Entry::Wall, |row| Cell::MeanTime(row.a_ns))),
     (Column::number("b_ns", "Wall B"), |row| of_entry(row, Entry::Wall, |row| Cell::MeanTime(row.b_ns))),
@@ -127,7 +127,7 @@ pub(super) const PLACES: &[Field<PlaceChange>] = &[
 pub(super) const NO_PHASE: &str = "no phase is on both sides";
 
 fn of_entry(row: &PlaceChange, entry: Entry, cell: fn(&AccountRow) -> Cell) -> Cell {
-    row.change.accounts.first().and_then(|account| account.row(entry)).map_or(Cell::Missing(NO_PHASE), cell)
+    row.change.accounts.first().and_then(|account| account.row(entry)).map_or(Cell::missing(NO_PHASE), cell)
 }
 
 /// What a row of an account is called; parts are indented below what they add up to.
@@ -165,7 +165,7 @@ fn row_verdict(row: &AccountRow) -> &'static str {
 
 /// As "tpot_p50 9.02 ms → 9.10 ms (+0.9%)".
 pub(super) fn told(row: &Headline) -> String {
-    let name = headline::find(row.metric).map_or(row.metric, headline::Metric::name);
+    let name = headline::find(&row.metric).map_or(&*row.metric, |metric| metric.name());
     let words = |value: Option<f64>| match value {
         Some(value) if row.metric.ends_with("_ns") => format::time(value),
         Some(value) => format!("{value:.1}"),
@@ -240,7 +240,7 @@ fn p(p: Option<f64>) -> Cell {
 
 pub(super) fn value(metric: &str, value: Option<f64>) -> Cell {
     let is_time = metric.ends_with("_ns");
-    let cell = |value| if is_time { Cell::MeanTime(value) } else { Cell::Amount(value, "tokens/s") };
+    let cell = |value| if is_time { Cell::MeanTime(value) } else { Cell::amount(value, "tokens/s") };
     Cell::or(value, cell, "not measured")
 }
 

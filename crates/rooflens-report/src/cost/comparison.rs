@@ -28,7 +28,7 @@ pub fn compared(
     blocks.extend(balance.map(|balance| Block::Text(balance_sentence(balance))));
     // Prompts and single steps have little in common: their sum tells nothing.
     let apart = document.phases.len() > 1;
-    let is_shown = |row: &&Difference| match row.name {
+    let is_shown = |row: &&Difference| match &*row.name {
         "params.active" => document.params.experts > 0,
         "flops.useful" | "bytes.total" | "seconds" => row.phase.is_some() == apart,
         _ => true,
@@ -59,7 +59,7 @@ fn operators(differences: &Differences, rows: usize) -> Vec<Block> {
     }
     let mut table = Table::new("differences", OPERATORS, &changed, rows);
     if let Some(left_out) = &mut table.left_out {
-        left_out.place = "--format csv and --format json";
+        left_out.place = "--format csv and --format json".into();
     }
     vec![Block::Heading("Changed operators".to_owned()), Block::Table(table)]
 }
@@ -100,8 +100,8 @@ fn signed(change: f64) -> String {
 fn in_unit(value: f64, unit: &str) -> Cell {
     match unit {
         "s" => seconds(value),
-        "B" => Cell::Amount(value, "B"),
-        "FLOP" => Cell::Amount(value, "FLOP"),
+        "B" => Cell::amount(value, "B"),
+        "FLOP" => Cell::amount(value, "FLOP"),
         _ => Cell::Params(value),
     }
 }
@@ -112,7 +112,7 @@ fn change(change: &Change) -> Cell {
 
 /// What a number is called.
 fn words(row: &Difference) -> String {
-    let words = match row.name {
+    let words = match &*row.name {
         "params.total" => "parameters",
         "params.active" => "active parameters",
         "kv.bytes_per_token" => "KV cache per token",
@@ -131,32 +131,32 @@ fn words(row: &Difference) -> String {
 /// The time of an operator in one of the designs, where it has the operator.
 fn time(row: &OperatorDifference, of: fn(&Change) -> f64) -> Cell {
     match &row.seconds {
-        None => Cell::Missing(NO_DEVICE),
-        Some(time) if of(time) == 0.0 && of(&row.bytes) == 0.0 => Cell::Missing("the design has none"),
+        None => Cell::missing(NO_DEVICE),
+        Some(time) if of(time) == 0.0 && of(&row.bytes) == 0.0 => Cell::missing("the design has none"),
         Some(time) => seconds(of(time)),
     }
 }
 
 const TOTALS: &[Field<Difference>] = &[
     (Column::text("name", "number"), |row| Cell::text(words(row))),
-    (Column::number("base", "base"), |row| in_unit(row.values.base, row.unit)),
-    (Column::number("value", "changed"), |row| in_unit(row.values.value, row.unit)),
+    (Column::number("base", "base"), |row| in_unit(row.values.base, &row.unit)),
+    (Column::number("value", "changed"), |row| in_unit(row.values.value, &row.unit)),
     (Column::number("change", "change"), |row| change(&row.values)),
 ];
 
 const OPERATORS: &[Field<OperatorDifference>] = &[
-    (Column::text("name", "operator"), |row| Cell::code(row.name)),
+    (Column::text("name", "operator"), |row| Cell::code(&*row.name)),
     (Column::text("phase", "phase"), |row| Cell::word(row.phase.as_str())),
-    (Column::text("class", "class").at(Level::Page), |row| Cell::code(row.class)),
+    (Column::text("class", "class").at(Level::Page), |row| Cell::code(&*row.class)),
     (Column::number("seconds_base", "base time").at(Level::Screen), |row| time(row, |change| change.base)),
     (Column::number("seconds", "time"), |row| time(row, |change| change.value)),
     (Column::number("seconds_change", "change"), |row| {
-        row.seconds.as_ref().map_or(Cell::Missing(NO_DEVICE), change)
+        row.seconds.as_ref().map_or(Cell::missing(NO_DEVICE), change)
     }),
-    (Column::number("flops_base", "base FLOP").at(Level::Page), |row| Cell::Amount(row.flops.base, "FLOP")),
-    (Column::number("flops", "FLOP").at(Level::Page), |row| Cell::Amount(row.flops.value, "FLOP")),
+    (Column::number("flops_base", "base FLOP").at(Level::Page), |row| Cell::amount(row.flops.base, "FLOP")),
+    (Column::number("flops", "FLOP").at(Level::Page), |row| Cell::amount(row.flops.value, "FLOP")),
     (Column::number("flops_change", "FLOP change").at(Level::Screen), |row| change(&row.flops)),
-    (Column::number("bytes_base", "base moved").at(Level::Page), |row| Cell::Amount(row.bytes.base, "B")),
-    (Column::number("bytes", "moved").at(Level::Page), |row| Cell::Amount(row.bytes.value, "B")),
+    (Column::number("bytes_base", "base moved").at(Level::Page), |row| Cell::amount(row.bytes.base, "B")),
+    (Column::number("bytes", "moved").at(Level::Page), |row| Cell::amount(row.bytes.value, "B")),
     (Column::number("bytes_change", "moved change").at(Level::Screen), |row| change(&row.bytes)),
 ];

@@ -1,5 +1,7 @@
 //! One design.
 
+use std::borrow::Cow;
+
 use rooflens_cost::document::{ClassTotals, Document, PhaseFacts, StageCost};
 use rooflens_cost::step::Phase;
 
@@ -52,7 +54,7 @@ fn model(name: &str, document: &Document) -> Vec<Fact> {
         Fact::new("config", Cell::text(name)),
         Fact::new("architecture", Cell::text(&facts.architecture)),
     ];
-    match facts.encoder {
+    match &facts.encoder {
         None => found.push(Fact::new("layers", Cell::Count(facts.layers.into()))),
         Some(encoder) => {
             found.push(Fact::new("encoder layers", Cell::Count(encoder.layers.into())));
@@ -70,14 +72,14 @@ fn model(name: &str, document: &Document) -> Vec<Fact> {
     if document.params.draft > 0 {
         found.push(Fact::new("draft layers", Cell::Params(document.params.draft as f64)));
     }
-    if let Some(vision) = facts.vision {
-        found.push(Fact::new("vision tower", Cell::text(vision)));
+    if let Some(vision) = &facts.vision {
+        found.push(Fact::new("vision tower", Cell::text(&**vision)));
         found.push(Fact::new("its parameters", Cell::Params(document.params.vision as f64)));
     }
-    let weights = facts.quantisation.clone().unwrap_or_else(|| facts.dtype.to_owned());
+    let weights = facts.quantisation.clone().unwrap_or_else(|| facts.dtype.to_string());
     found.push(Fact::new("weights", Cell::text(weights)));
     let cache = &document.kv.cache;
-    found.push(Fact::new("KV cache per token", Cell::Amount(cache.bytes_per_token as f64, "B")));
+    found.push(Fact::new("KV cache per token", Cell::amount(cache.bytes_per_token as f64, "B")));
     if facts.encoder.is_some() {
         found.push(Fact::new("per encoder position", bytes(cache.bytes_per_media_token)));
     }
@@ -91,14 +93,15 @@ fn model(name: &str, document: &Document) -> Vec<Fact> {
     }
     if cache.bytes_per_sequence > 0 {
         found.push(Fact::new("states per sequence", bytes(cache.bytes_per_sequence)));
-        found.push(Fact::new("state format", Cell::text(document.kv.state_dtype)));
+        found.push(Fact::new("state format", Cell::text(&*document.kv.state_dtype)));
     }
     found
 }
 
 /// Whether what a phase reads is sound: positions, and no tokens.
 fn hears(document: &Document, phase: &PhaseFacts) -> bool {
-    phase.phase == Phase::Encoder && document.model.encoder.is_some_and(|encoder| encoder.input == "audio")
+    phase.phase == Phase::Encoder
+        && document.model.encoder.as_ref().is_some_and(|encoder| encoder.input == "audio")
 }
 
 fn phase_blocks(document: &Document, phase: &PhaseFacts, rows: usize) -> Vec<Block> {
@@ -125,7 +128,7 @@ fn phase_blocks(document: &Document, phase: &PhaseFacts, rows: usize) -> Vec<Blo
                 (true, true) => (joules * 1e3, "mJ/position"),
                 (false, true) => (joules, "J/position"),
             };
-            facts.push(Fact::new("estimated at TDP", Cell::Amount(energy.0, energy.1)));
+            facts.push(Fact::new("estimated at TDP", Cell::amount(energy.0, energy.1)));
         }
     }
     let totals = &phase.totals;
@@ -138,9 +141,10 @@ fn phase_blocks(document: &Document, phase: &PhaseFacts, rows: usize) -> Vec<Blo
     }
     facts.push(Fact::new("bytes moved", bytes(totals.bytes.total)));
     facts.push(Fact::new("FLOP/B", Cell::or(totals.intensity, Cell::Mean, "nothing moves")));
-    let mut classes: Vec<Class> = totals.classes.iter().map(|(name, class)| (*name, class.clone())).collect();
+    let mut classes: Vec<Class> =
+        totals.classes.iter().map(|(name, class)| (name.clone(), class.clone())).collect();
     let weight = |class: &ClassTotals| class.seconds.unwrap_or(class.flops.useful as f64);
-    classes.sort_by(|a, b| weight(&b.1).total_cmp(&weight(&a.1)).then_with(|| a.0.cmp(b.0)));
+    classes.sort_by(|a, b| weight(&b.1).total_cmp(&weight(&a.1)).then_with(|| a.0.cmp(&b.0)));
     let table = Table::new("classes", CLASSES, &classes, rows);
     let table = table.rest("--format json", &classes, |(_, class)| class.share.unwrap_or(0.0));
     let stages = (!phase.stages.is_empty())
@@ -149,16 +153,16 @@ fn phase_blocks(document: &Document, phase: &PhaseFacts, rows: usize) -> Vec<Blo
 }
 
 const STAGES: &[Field<StageCost>] = &[
-    (Column::text("stage", "stage"), |stage| Cell::code(stage.stage)),
+    (Column::text("stage", "stage"), |stage| Cell::code(&*stage.stage)),
     (Column::number("seconds", "lower bound ≥"), |stage| Cell::or(stage.seconds, seconds, NO_DEVICE)),
     (Column::number("flops_useful", "model FLOPs"), |stage| flops(stage.flops.useful)),
     (Column::number("bytes", "bytes moved"), |stage| bytes(stage.bytes)),
 ];
 
-type Class = (&'static str, ClassTotals);
+type Class = (Cow<'static, str>, ClassTotals);
 
 const CLASSES: &[Field<Class>] = &[
-    (Column::text("class", "class"), |class| Cell::code(class.0)),
+    (Column::text("class", "class"), |class| Cell::code(&*class.0)),
     (Column::number("seconds", "lower bound ≥"), |class| Cell::or(class.1.seconds, seconds, NO_DEVICE)),
     (Column::number("estimate_s", "estimate"), |class| Cell::or(class.1.estimate_s, seconds, NO_DEVICE)),
     (Column::bar("share", "share"), |class| Cell::or(class.1.share, Cell::Share, NO_DEVICE)),

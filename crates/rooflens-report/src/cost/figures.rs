@@ -68,7 +68,7 @@ fn roofline(
     let mut sums: BTreeMap<(&str, &str), (f64, f64, f64)> = BTreeMap::new();
     for operator in phase.operators.iter().filter(|operator| operator.flops.useful > 0) {
         let layers = operator.count as f64;
-        let sum = sums.entry((operator.class, operator.name)).or_default();
+        let sum = sums.entry((&*operator.class, &*operator.name)).or_default();
         sum.0 += operator.flops.useful as f64 * layers;
         sum.1 += operator.bytes.total as f64 * layers;
         sum.2 += operator.seconds.map_or(0.0, |seconds| seconds.bound) * layers;
@@ -86,7 +86,7 @@ fn roofline(
         }
     });
     let multiplying = phase.operators.iter().filter(|operator| operator.flops.useful > 0);
-    let mut formats: Vec<&str> = multiplying.map(|operator| operator.dtype).collect();
+    let mut formats: Vec<&str> = multiplying.map(|operator| &*operator.dtype).collect();
     formats.sort_unstable();
     formats.dedup();
     let peaks = Dtype::ALL.iter().filter(|dtype| formats.contains(&dtype.as_str()));
@@ -113,12 +113,12 @@ fn by_class(
     value: fn(&ClassTotals) -> f64,
 ) -> BarChart {
     let mut classes: Vec<(&str, f64)> =
-        document.totals.classes.iter().map(|(name, class)| (*name, value(class))).collect();
+        document.totals.classes.iter().map(|(name, class)| (&**name, value(class))).collect();
     classes.retain(|(_, value)| *value > 0.0);
     classes.sort_by(|a, b| b.1.total_cmp(&a.1));
     let (named, rest) = classes.split_at(classes.len().min(PARTS));
     let bar = |phase: &PhaseFacts| {
-        let of = |(name, _): &(&str, f64)| phase.totals.classes.get(name).map_or(0.0, value);
+        let of = |(name, _): &(&str, f64)| phase.totals.classes.get(*name).map_or(0.0, value);
         let others = (!rest.is_empty()).then(|| rest.iter().map(of).sum::<f64>());
         Bar::new(phase_title(phase.phase), named.iter().map(of).chain(others))
     };

@@ -113,7 +113,7 @@ fn what(document: &Document, phase: &PhaseFacts) -> String {
             format!("The vision tower over {}{each}", format::plural(images as i64, "image"))
         }
         Phase::Encoder => {
-            let read = match document.model.encoder.is_some_and(|encoder| encoder.input == "audio") {
+            let read = match document.model.encoder.as_ref().is_some_and(|encoder| encoder.input == "audio") {
                 true => "positions of audio",
                 false => "tokens",
             };

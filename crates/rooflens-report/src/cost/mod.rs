@@ -58,12 +58,12 @@ fn seconds(value: f64) -> Cell {
 
 /// Bytes of memory traffic and sizes, in the decimal units of data sheets.
 fn bytes(value: u128) -> Cell {
-    Cell::Amount(value as f64, "B")
+    Cell::amount(value as f64, "B")
 }
 
 /// Operations.
 fn flops(value: u128) -> Cell {
-    Cell::Amount(value as f64, "FLOP")
+    Cell::amount(value as f64, "FLOP")
 }
 
 /// What a phase is called.

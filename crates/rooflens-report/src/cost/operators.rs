@@ -40,12 +40,12 @@ fn titles(phase: Phase) -> (&'static str, &'static str) {
 }
 
 const FIELDS: &[Field<Row>] = &[
-    (Column::text("name", "operator"), |row| Cell::code(row.1.name)),
+    (Column::text("name", "operator"), |row| Cell::code(&*row.1.name)),
     (Column::text("phase", "phase").at(Level::Raw), |row| Cell::word(row.0.as_str())),
-    (Column::text("class", "class").at(Level::Page), |row| Cell::code(row.1.class)),
+    (Column::text("class", "class").at(Level::Page), |row| Cell::code(&*row.1.class)),
     (Column::text("layers", "layers"), |row| Cell::text(&row.1.layers)),
     (Column::number("count", "×"), |row| Cell::Count(row.1.count as i64)),
-    (Column::text("dtype", "type").at(Level::Page), |row| Cell::word(row.1.dtype)),
+    (Column::text("dtype", "type").at(Level::Page), |row| Cell::word(&*row.1.dtype)),
     (Column::text("storage", "stored").at(Level::Page), |row| Cell::text(&row.1.storage)),
     (Column::number("seconds", "lower bound ≥"), |row| {
         Cell::or(row.1.seconds, |time| seconds(time.bound), NO_DEVICE)
@@ -69,5 +69,5 @@ const FIELDS: &[Field<Row>] = &[
     (Column::number("intensity", "FLOP/B").at(Level::Screen), |row| {
         Cell::or(row.1.intensity, Cell::Mean, "nothing moves")
     }),
-    (Column::text("formula", "formula").at(Level::Page), |row| Cell::text(row.1.formula)),
+    (Column::text("formula", "formula").at(Level::Page), |row| Cell::text(&*row.1.formula)),
 ];

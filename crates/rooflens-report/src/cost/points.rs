@@ -63,13 +63,13 @@ pub fn points(sweep: &Points<'_>, rows: usize) -> Vec<Part> {
     let shown = sweep.points.len().min(rows);
     let row = |point: &Point<'_>| Row::new(fields.iter().map(|(_, cell)| cell(point)).collect());
     let table = Table {
-        name: "points",
-        columns: fields.iter().map(|(column, _)| *column).collect(),
+        name: "points".into(),
+        columns: fields.iter().map(|(column, _)| (*column).into()).collect(),
         rows: sweep.points[..shown].iter().map(row).collect(),
         left_out: (sweep.points.len() > shown).then(|| LeftOut {
             rows: sweep.points.len() - shown,
             share: None,
-            place: "--format csv and --format json",
+            place: "--format csv and --format json".into(),
         }),
     };
     let left_out = table.left_out.as_ref().map(format::left_out);
@@ -102,7 +102,7 @@ fn fields<'a>(sweep: &'a Points<'_>) -> Vec<PointField<'a>> {
             let of = move |point: &Point<'_>| point.phases.get(index).copied();
             let mut add = |column: Column, cell: fn(PhaseSummary) -> Cell| {
                 fields
-                    .push((column, Box::new(move |point| of(point).map_or(Cell::Missing(NO_DEVICE), cell))));
+                    .push((column, Box::new(move |point| of(point).map_or(Cell::missing(NO_DEVICE), cell))));
             };
             add(Column::number(time, phase_title(phase.phase)), |phase| {
                 Cell::or(phase.seconds, seconds, NO_DEVICE)
@@ -142,11 +142,11 @@ fn asked<'a>(first: &Point<'_>) -> Vec<PointField<'a>> {
         let words = |met: &Met| match (met.ruled_out, met.now_s) {
             (Some(true), Some(now)) if now <= met.target.seconds => Cell::word("does not fit"),
             (Some(_), _) => Cell::word(verdict(met.ruled_out, met.met)),
-            (None, _) => Cell::Missing(NO_DEVICE),
+            (None, _) => Cell::missing(NO_DEVICE),
         };
         fields.push((
             column,
-            Box::new(move |point| point.targets.get(index).map_or(Cell::Missing(NO_DEVICE), words)),
+            Box::new(move |point| point.targets.get(index).map_or(Cell::missing(NO_DEVICE), words)),
         ));
     }
     if first.balance.is_some() {
@@ -154,7 +154,7 @@ fn asked<'a>(first: &Point<'_>) -> Vec<PointField<'a>> {
             Column::text("made_up_by", "made up by"),
             Box::new(|point| match point.balance {
                 Some(balance) => Cell::text(format!("{}={}", balance.key, balance.after)),
-                None => Cell::Missing("nothing is held"),
+                None => Cell::missing("nothing is held"),
             }),
         ));
     }

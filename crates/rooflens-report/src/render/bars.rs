@@ -116,8 +116,8 @@ mod tests {
         let values = (0..20).map(|i| if i < 10 { 100.0 } else { 112.0 });
         let chart = Chart {
             title: String::new(),
-            x: ("", Unit::Index),
-            y: ("", Unit::Index),
+            x: ("".into(), Unit::Index),
+            y: ("".into(), Unit::Index),
             mark: Mark::Levels,
             series: vec![Series {
                 label: String::new(),

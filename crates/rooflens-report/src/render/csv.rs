@@ -8,7 +8,7 @@ use crate::format;
 /// A table with a header line.
 pub fn table(table: &Table) -> String {
     let mut out = String::new();
-    line(&mut out, table.columns.iter().map(|column| column.key.to_owned()));
+    line(&mut out, table.columns.iter().map(|column| column.key.to_string()));
     for row in &table.rows {
         line(&mut out, row.cells.iter().map(format::raw));
     }

@@ -105,7 +105,7 @@ fn draw(out: &mut String, block: &Block, full: bool) {
 
 fn draw_table(out: &mut String, table: &Table, full: bool) {
     let shown = table.shown(Level::Page);
-    header(out, shown.iter().map(|index| (table.columns[*index].title, table.columns[*index].number)));
+    header(out, shown.iter().map(|index| (&*table.columns[*index].title, table.columns[*index].number)));
     for row in &table.rows {
         line(out, shown.iter().map(|index| cell(&row.cells[*index])));
         for child in row.children.iter().filter(|_| full) {
@@ -178,7 +178,7 @@ fn shown(share: Option<f64>) -> String {
 
 fn draw_chart(out: &mut String, chart: &Chart) {
     let peak = bars::totals(chart).into_iter().fold(0.0, f64::max);
-    let peak = format::value(peak, chart.y.1);
+    let peak = format::value(peak, &chart.y.1);
     out.push_str(&format!("{}: {} {}, peak {peak}\n\n", escape(&chart.title), chart.y.0, chart.x.0));
     out.push_str(&format!("    {}\n", bars::sparkline(chart, WIDTH)));
 }

@@ -1,5 +1,7 @@
 //! Levels over time, a small chart each.
 
+use std::borrow::Cow;
+
 use rooflens_analyze::sampled::SubjectSampled;
 use rooflens_schema::tables::CounterSource;
 
@@ -27,11 +29,11 @@ const HOST: &[Drawn] = &[
 ];
 
 const DEVICE: &[Drawn] = &[
-    drawn("power_mw", "power", Unit::Amount("W"), 1e-3),
+    drawn("power_mw", "power", Unit::Amount(Cow::Borrowed("W")), 1e-3),
     drawn("gpu_util_pct", "busy", Unit::Share, 0.01),
-    drawn("sm_clock_mhz", "SM clock", Unit::Amount("Hz"), 1e6),
+    drawn("sm_clock_mhz", "SM clock", Unit::Amount(Cow::Borrowed("Hz")), 1e6),
     drawn("mem_used_bytes", "memory", Unit::Bytes, 1.0),
-    drawn("temperature_c", "temperature", Unit::Amount("°C"), 1.0),
+    drawn("temperature_c", "temperature", Unit::Amount(Cow::Borrowed("°C")), 1.0),
 ];
 
 /// The charts of the host or of a device; a level that was told once or never has none.
@@ -55,8 +57,8 @@ pub(super) fn of(subject: &SubjectSampled) -> Vec<Chart> {
             .collect();
         Some(Chart {
             title: whose.clone(),
-            x: ("over time", Unit::Time),
-            y: (drawn.title, drawn.unit),
+            x: ("over time".into(), Unit::Time),
+            y: (drawn.title.into(), drawn.unit.clone()),
             mark: Mark::Steps,
             series: vec![Series { label: drawn.title.to_owned(), tone: Tone::Plain, points }],
             rules: vec![],

@@ -144,7 +144,7 @@ fn bytes(value: Option<f64>) -> Cell {
 }
 
 fn amount(value: Option<f64>, unit: &'static str) -> Cell {
-    Cell::or(value, |value| Cell::Amount(value, unit), NOT_SAMPLED)
+    Cell::or(value, |value| Cell::amount(value, unit), NOT_SAMPLED)
 }
 
 /// Joules and watts below one have no prefix that people use.

@@ -81,7 +81,7 @@ fn narrow_items(list: &AdviceList, items: &[Advice], most: usize) -> Vec<Block> 
     }
     blocks.push(Block::Text(foreword(list)));
     for advice in items.iter().take(most) {
-        blocks.push(Block::Heading(words(advice.rule)));
+        blocks.push(Block::Heading(words(&advice.rule)));
         blocks.push(Block::Text(format!("{}: {}.", advice.title, gain(advice))));
         blocks.push(Block::Lines(reasons(advice)));
     }
@@ -155,7 +155,7 @@ fn phase(advice: &Advice) -> String {
     if advice.phase == "step" {
         return "all steps".to_owned();
     }
-    words(advice.phase)
+    words(&advice.phase)
 }
 
 fn span(range: Range, show: impl Fn(f64) -> String) -> String {
@@ -167,9 +167,9 @@ const NOT_KNOWN: &str = "the gain is not known";
 
 const FIELDS: &[Field<Advice>] = &[
     (Column::text("title", "what"), |advice| Cell::text(&advice.title)),
-    (Column::text("rule", "rule"), |advice| Cell::word(advice.rule)),
+    (Column::text("rule", "rule"), |advice| Cell::word(&*advice.rule)),
     (Column::text("kind", "kind"), |advice| Cell::word(kind(advice.kind))),
-    (Column::text("phase", "phase"), |advice| Cell::word(advice.phase)),
+    (Column::text("phase", "phase"), |advice| Cell::word(&*advice.phase)),
     (Column::number("gain_low_ns", "gain, at least"), |advice| {
         Cell::or(advice.gain_ns, |gain| Cell::MeanTime(gain.low), NOT_KNOWN)
     }),

@@ -77,8 +77,8 @@ fn waits(waits: &[RankWait]) -> Chart {
     let points = waits.iter().map(|wait| (f64::from(wait.rank), wait.wait_ns as f64)).collect();
     Chart {
         title: "Ranks".to_owned(),
-        x: ("by rank", Unit::Index),
-        y: ("time waited for the last to arrive", Unit::Time),
+        x: ("by rank".into(), Unit::Index),
+        y: ("time waited for the last to arrive".into(), Unit::Time),
         mark: Mark::Columns,
         series: vec![Series { label: "waited".to_owned(), tone: Tone::Communication, points }],
         rules: vec![],

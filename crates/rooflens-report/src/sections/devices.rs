@@ -140,8 +140,8 @@ fn timeline(label: String, timeline: &Timeline) -> Chart {
         parts.filter(|((tone, _), shares)| *tone == Tone::Compute || shares.iter().any(|share| *share > 0.0));
     Chart {
         title: label,
-        x: ("over time", Unit::Time),
-        y: ("busy share", Unit::Share),
+        x: ("over time".into(), Unit::Time),
+        y: ("busy share".into(), Unit::Share),
         mark: Mark::Areas,
         series: some.map(|((tone, name), shares)| series(*tone, name, shares)).collect(),
         rules: vec![],

@@ -27,7 +27,7 @@ impl Section for EngineLayersSection {
                 .help("All layers together; profiling keeps them apart, so a run takes longer than without."),
         ];
         let mut blocks = vec![Block::Facts(facts)];
-        let mut reasons: Vec<&str> = found.not_computed.values().copied().collect();
+        let mut reasons: Vec<&str> = found.not_computed.values().map(|reason| &**reason).collect();
         reasons.dedup();
         blocks.extend(reasons.into_iter().map(|reason| Block::Text(format!("Not computed: {reason}."))));
         let table = Table::new("engine_layers", LAYERS, &found.layers, detail.rows());

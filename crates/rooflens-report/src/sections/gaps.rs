@@ -66,7 +66,7 @@ const FIELDS: &[Field<GapStat>] = &[
             "the time after a device's last activity is not part of idle time",
         )
     }),
-    (Column::text("meaning", "what it means").at(Level::Page), |gap| Cell::text(gap.meaning)),
+    (Column::text("meaning", "what it means").at(Level::Page), |gap| Cell::text(&*gap.meaning)),
 ];
 
 const NOT_TOLD: &str = "the trace does not say";

@@ -45,11 +45,11 @@ impl Section for GemmsSection {
 }
 
 fn flop(value: i64) -> Cell {
-    Cell::Amount(value as f64, "FLOP")
+    Cell::amount(value as f64, "FLOP")
 }
 
 fn flop_per_s(value: f64) -> Cell {
-    Cell::Amount(value, "FLOP/s")
+    Cell::amount(value, "FLOP/s")
 }
 
 fn dtypes(shape: &GemmShape) -> String {
@@ -84,7 +84,7 @@ const FIELDS: &[Field<GemmShape>] = &[
             .at(Level::Page)
             .help("Id, tile, stages and cluster, in the library's words."),
         |shape| match shape.algorithms.is_empty() {
-            true => Cell::Missing("the log does not tell"),
+            true => Cell::missing("the log does not tell"),
             false => Cell::code(shape.algorithms.join(", ")),
         },
     ),
@@ -102,7 +102,7 @@ const FIELDS: &[Field<GemmShape>] = &[
     (Column::number("kernel_ns", "time"), |shape| Cell::or(shape.kernel_ns, Cell::Time, NO_TIMES)),
     (Column::number("flop_per_s", "achieved"), |shape| Cell::or(shape.flop_per_s, flop_per_s, NO_TIMES)),
     (Column::text("kernels", "kernels").at(Level::Page), |shape| match shape.kernels.is_empty() {
-        true => Cell::Missing(NO_TIMES),
+        true => Cell::missing(NO_TIMES),
         false => Cell::code(shape.kernels.join(", ")),
     }),
 ];

@@ -1,5 +1,7 @@
 //! Whether the trace can be trusted.
 
+use std::borrow::Cow;
+
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Check, Health, Trace};
 
@@ -26,7 +28,8 @@ impl Section for HealthSection {
             blocks.push(Block::Remarks(remarks));
         }
         if let (false, Some(trace)) = (detail.is_screen(), findings.get::<Trace>()) {
-            let rows: Vec<(&str, usize)> = trace.rows.iter().map(|(table, rows)| (*table, *rows)).collect();
+            let rows: Vec<(Cow<'static, str>, usize)> =
+                trace.rows.iter().map(|(table, rows)| (table.clone(), *rows)).collect();
             blocks.push(Block::Table(Table::new("trace_rows", ROWS, &rows, usize::MAX)));
             let properties = properties(trace);
             blocks.push(Block::Table(Table::new("trace_properties", PROPERTIES, &properties, 200)));
@@ -38,7 +41,7 @@ impl Section for HealthSection {
 fn remark(check: &Check) -> Remark {
     Remark {
         grade: if check.ok { Grade::Ok } else { Grade::Warning },
-        code: check.name.to_owned(),
+        code: check.name.to_string(),
         count: None,
         source: String::new(),
         message: check.message.clone(),
@@ -58,8 +61,8 @@ fn properties(trace: &Trace) -> Vec<(String, String)> {
     rows
 }
 
-const ROWS: &[Field<(&str, usize)>] = &[
-    (Column::text("table", "rows read into"), |row| Cell::word(row.0)),
+const ROWS: &[Field<(Cow<'static, str>, usize)>] = &[
+    (Column::text("table", "rows read into"), |row| Cell::word(&*row.0)),
     (Column::number("rows", "rows"), |row| Cell::count(row.1)),
 ];
 

@@ -86,7 +86,7 @@ fn whole(ledger: &Ledger) -> String {
 }
 
 fn head(phase: &PhaseLedger) -> String {
-    let (name, total) = (words(phase.phase), format::time(phase.wall_ns as f64));
+    let (name, total) = (words(&phase.phase), format::time(phase.wall_ns as f64));
     if phase.steps == 0 {
         return format!("{name} of steps: {total}");
     }
@@ -141,7 +141,7 @@ const CLASSES: &[Field<ClassLedger>] = &[
 ];
 
 const STAGES: &[Field<StageLedger>] = &[
-    (Column::text("stage", "stage"), |stage| Cell::word(stage.stage)),
+    (Column::text("stage", "stage"), |stage| Cell::word(&*stage.stage)),
     (Column::number("activities", "activities"), |stage| Cell::count(stage.activities)),
     (Column::number("ns", "time").help("Gaps among it; the stages add up to the phase."), |stage| {
         Cell::Time(stage.wall_ns)
@@ -156,7 +156,7 @@ fn stack(phases: &[&PhaseLedger]) -> Stack {
         bars: phases
             .iter()
             .map(|phase| StackBar {
-                label: words(phase.phase),
+                label: words(&phase.phase),
                 parts_ns: used.iter().map(|line| phase.on(*line)).collect(),
                 whole_ns: phase.wall_ns,
             })

@@ -116,8 +116,8 @@ fn chart(label: String, device: &DeviceMemory) -> Chart {
     let points = device.timeline.iter().map(|(ts, bytes)| (*ts as f64, *bytes as f64)).collect();
     Chart {
         title: label,
-        x: ("over time", Unit::Time),
-        y: ("allocated", Unit::Bytes),
+        x: ("over time".into(), Unit::Time),
+        y: ("allocated".into(), Unit::Bytes),
         mark: Mark::Steps,
         series: vec![Series { label: "allocated".to_owned(), tone: Tone::Plain, points }],
         rules: vec![],

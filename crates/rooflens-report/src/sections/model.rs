@@ -144,10 +144,10 @@ const NO_TIME: &str = "nothing was attributed to it";
 const PARTS: &[Field<PartRow>] = &[
     (Column::text("part", "part"), |row| Cell::text(row.part.replace('.', " "))),
     (Column::number("flops", "useful").help("Useful operations of the matrix units."), |row| {
-        Cell::or(row.flops, |flops| Cell::Amount(flops as f64, "FLOP"), NO_COST)
+        Cell::or(row.flops, |flops| Cell::amount(flops as f64, "FLOP"), NO_COST)
     }),
     (Column::number("bytes", "bytes").help("Bytes that had to move."), |row| {
-        Cell::or(row.bytes, |bytes| Cell::Amount(bytes as f64, "B"), NO_COST)
+        Cell::or(row.bytes, |bytes| Cell::amount(bytes as f64, "B"), NO_COST)
     }),
     (Column::number("floor_ns", "least time").help("On the device, at its peaks."), |row| {
         Cell::or(row.floor_ns, Cell::MeanTime, NO_PEAKS)
@@ -174,7 +174,7 @@ const OPERATORS: &[Field<OperatorMatch>] = &[
     (Column::text("modules", "modules"), |row| {
         Cell::text(row.modules.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
     }),
-    (Column::number("flops", "operations"), |row| Cell::Amount(row.flops as f64, "FLOP")),
+    (Column::number("flops", "operations"), |row| Cell::amount(row.flops as f64, "FLOP")),
     (Column::number("floor_ns", "least time"), |row| Cell::or(row.floor_ns, Cell::MeanTime, NO_PEAKS)),
     (Column::number("measured_ns", "measured"), |row| Cell::or(row.measured_ns, Cell::Time, NOT_ALONE)),
     (Column::number("floor_share", "least / measured"), |row| {
@@ -191,7 +191,7 @@ const UNMATCHED: &[Field<Unmatched>] = &[
     (Column::text("operator", "operator"), |row| Cell::code(row.operator.clone())),
     (Column::number("calls", "calls"), |row| whole(row.calls)),
     (Column::number("flops", "operations"), |row| {
-        Cell::or(row.flops, |flops| Cell::Amount(flops as f64, "FLOP"), "shapes do not tell")
+        Cell::or(row.flops, |flops| Cell::amount(flops as f64, "FLOP"), "shapes do not tell")
     }),
     (Column::number("ns", "measured"), |row| Cell::Time(row.ns)),
 ];
@@ -214,5 +214,5 @@ const CHECKS: &[Field<Checked>] = &[
 
 /// To the operation: the point is that nothing is missing.
 fn exact(flops: u128) -> Cell {
-    i64::try_from(flops).map_or(Cell::Amount(flops as f64, "FLOP"), Cell::Count)
+    i64::try_from(flops).map_or(Cell::amount(flops as f64, "FLOP"), Cell::Count)
 }

@@ -50,8 +50,8 @@ fn layers(layers: &[LayerStat]) -> Chart {
     let points = layers.iter().map(|layer| (f64::from(layer.layer), layer.device_ns as f64)).collect();
     Chart {
         title: "Layers".to_owned(),
-        x: ("by layer", Unit::Index),
-        y: ("device time", Unit::Time),
+        x: ("by layer".into(), Unit::Index),
+        y: ("device time".into(), Unit::Time),
         mark: Mark::Columns,
         series: vec![Series { label: "device time".to_owned(), tone: Tone::Plain, points }],
         rules: vec![],

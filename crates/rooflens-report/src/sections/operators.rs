@@ -3,7 +3,7 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Kernels, OperatorStat, Operators, ShapeStat};
 
-use crate::block::{Block, Cell, Column, Field, Level, Table};
+use crate::block::{Block, Cell, Column, Field, Level, Table, TableColumn};
 use crate::sections::{Detail, Section};
 
 pub(super) struct OperatorsSection;
@@ -24,7 +24,7 @@ impl Section for OperatorsSection {
         let table = Table::new("operators", FIELDS, operators, detail.rows())
             .rest("operators.md and the JSON findings", operators, |operator| operator.share)
             .children(operators, |operator| operator.shapes.iter().map(shape).collect());
-        let is_device = |column: &Column| column.key.ends_with("device_ns");
+        let is_device = |column: &TableColumn| column.key.ends_with("device_ns");
         vec![Block::Table(if kernels {
             table
         } else {
@@ -97,7 +97,7 @@ pub(crate) fn shapes(operator: &OperatorStat) -> String {
 
 /// A shape in the columns of its operator.
 fn shape(shape: &ShapeStat) -> Vec<Cell> {
-    let none = || Cell::Missing("not kept for each shape");
+    let none = || Cell::missing("not kept for each shape");
     vec![
         Cell::code(format!("{} {}", shape.shapes, shape.dtypes).trim()),
         Cell::count(shape.count),

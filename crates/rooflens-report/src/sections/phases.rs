@@ -90,13 +90,13 @@ fn durations(phase: &PhaseStat) -> Chart {
     let picked = phase.durations_ns.len() + flawed < phase.count;
     let x = if picked { "in order of start, evenly picked" } else { "in order of start" };
     let y = if phase.timeline == "device" { "device span" } else { "host duration" };
-    let rules = phase
-        .extent()
-        .map_or(vec![], |extent| vec![("p50", extent.p50_ns as f64), ("p99", extent.p99_ns as f64)]);
+    let rules = phase.extent().map_or(vec![], |extent| {
+        vec![("p50".into(), extent.p50_ns as f64), ("p99".into(), extent.p99_ns as f64)]
+    });
     Chart {
         title: phase.name.clone(),
-        x: (x, Unit::Index),
-        y: (y, Unit::Time),
+        x: (x.into(), Unit::Index),
+        y: (y.into(), Unit::Time),
         mark: Mark::Points,
         series: vec![Series { label: y.to_owned(), tone: Tone::Plain, points }],
         rules,

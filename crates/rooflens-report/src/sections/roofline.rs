@@ -1,6 +1,8 @@
 //! How near kernels came to what the device can do: by class, operator of the model, kernel and layer; and by the
 //! recorded shapes of the trace's own operators, where no model was given.
 
+use std::borrow::Cow;
+
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{
     ClassLedger, LayerTime, Ledger, PhaseLedger, Rate, ShapeKernelRate, ShapeRate, ShapeRates,
@@ -39,7 +41,7 @@ fn of_model(findings: &Findings, detail: Detail) -> Vec<Block> {
     if detail.is_screen() {
         // The phase with the most time stands for all; the page has the others.
         return vec![
-            Block::Text(format!("{} of {} on {}", words(phases[0].phase), source.model, source.device)),
+            Block::Text(format!("{} of {} on {}", words(&phases[0].phase), source.model, source.device)),
             Block::Table(classes(phases[0], detail.rows())),
         ];
     }
@@ -51,7 +53,7 @@ fn of_model(findings: &Findings, detail: Detail) -> Vec<Block> {
     for phase in phases {
         blocks.push(Block::Heading(format!(
             "{}: {}",
-            words(phase.phase),
+            words(&phase.phase),
             format::plural(phase.steps as i64, "step")
         )));
         blocks.push(Block::Table(classes(phase, detail.rows())));
@@ -113,7 +115,7 @@ const NO_WORK: &str = "no operator of the model asks for it";
 
 fn tera(achieved: Option<&Achieved>) -> Cell {
     let rate = achieved.map(|achieved| achieved.flops_per_s).filter(|rate| *rate > 0.0);
-    Cell::or(rate, |rate| Cell::Amount(rate, "FLOP/s"), "it needs no matrix units")
+    Cell::or(rate, |rate| Cell::amount(rate, "FLOP/s"), "it needs no matrix units")
 }
 
 fn bandwidth(achieved: Option<&Achieved>) -> Cell {
@@ -129,15 +131,15 @@ fn lost(achieved: Option<&Achieved>) -> Cell {
 }
 
 fn limit(achieved: Option<&Achieved>) -> Cell {
-    Cell::or(achieved.map(|achieved| achieved.limit), Cell::word, NO_WORK)
+    Cell::or(achieved.map(|achieved| &*achieved.limit), Cell::word, NO_WORK)
 }
 
 fn flops(achieved: Option<&Achieved>) -> Cell {
-    Cell::or(achieved.map(|achieved| achieved.flops), |flops| Cell::Amount(flops, "FLOP"), NO_WORK)
+    Cell::or(achieved.map(|achieved| achieved.flops), |flops| Cell::amount(flops, "FLOP"), NO_WORK)
 }
 
 fn bytes(achieved: Option<&Achieved>) -> Cell {
-    Cell::or(achieved.map(|achieved| achieved.bytes), |bytes| Cell::Amount(bytes, "B"), NO_WORK)
+    Cell::or(achieved.map(|achieved| achieved.bytes), |bytes| Cell::amount(bytes, "B"), NO_WORK)
 }
 
 const TIME: Column = Column::number("ns", "time").help("Over all steps of the phase.");
@@ -166,7 +168,7 @@ const CLASSES: &[Field<ClassLedger>] = &[
 
 const OPERATORS: &[Field<OperatorTime>] = &[
     (Column::text("operator", "operator of the model"), |row| Cell::code(row.operator.clone())),
-    (Column::text("class", "class").at(Level::Page), |row| Cell::code(row.class)),
+    (Column::text("class", "class").at(Level::Page), |row| Cell::code(&*row.class)),
     (Column::number("count", "times").help("Layers times steps."), |row| Cell::count(row.count)),
     (TIME, |row| Cell::Time(row.ns)),
     (BOUND, |row| Cell::Time(row.floor_ns)),
@@ -212,12 +214,12 @@ const LAYERS: &[Field<LayerTime>] = &[
 ];
 
 /// Why a cell of a shape has no value.
-fn untold(rate: &Rate) -> &'static str {
-    rate.no_roof.unwrap_or("it took no time")
+fn untold(rate: &Rate) -> Cow<'static, str> {
+    rate.no_roof.clone().unwrap_or(Cow::Borrowed("it took no time"))
 }
 
 fn shape_flops_per_s(rate: &Rate) -> Cell {
-    Cell::or(rate.flops_per_s, |rate| Cell::Amount(rate, "FLOP/s"), untold(rate))
+    Cell::or(rate.flops_per_s, |rate| Cell::amount(rate, "FLOP/s"), untold(rate))
 }
 
 fn shape_bandwidth(rate: &Rate) -> Cell {
@@ -225,15 +227,15 @@ fn shape_bandwidth(rate: &Rate) -> Cell {
 }
 
 fn shape_flops(rate: &Rate) -> Cell {
-    Cell::or(rate.flops, |flops| Cell::Amount(flops, "FLOP"), untold(rate))
+    Cell::or(rate.flops, |flops| Cell::amount(flops, "FLOP"), untold(rate))
 }
 
 fn shape_bytes(rate: &Rate) -> Cell {
-    Cell::or(rate.bytes, |bytes| Cell::Amount(bytes, "B"), untold(rate))
+    Cell::or(rate.bytes, |bytes| Cell::amount(bytes, "B"), untold(rate))
 }
 
 fn no_roof(rate: &Rate) -> Cell {
-    Cell::or(rate.no_roof, Cell::text, "it has a share")
+    Cell::or(rate.no_roof.as_deref(), Cell::text, "it has a share")
 }
 
 const DEVICE_TIME: Column =
@@ -248,7 +250,7 @@ const SHAPES: &[Field<ShapeRate>] = &[
     (Column::text("call", "operator and shape"), |row| Cell::code(format!("{} {}", row.operator, row.sizes))),
     (
         Column::text("format", "format").help("The number format that is multiplied.").at(Level::Screen),
-        |row| Cell::or(row.format, Cell::word, "the trace does not tell it"),
+        |row| Cell::or(row.format.as_deref(), Cell::word, "the trace does not tell it"),
     ),
     (Column::number("count", "calls").at(Level::Screen), |row| Cell::count(row.count)),
     (DEVICE_TIME, |row| Cell::Time(row.ns)),
@@ -257,7 +259,7 @@ const SHAPES: &[Field<ShapeRate>] = &[
     (TERA, |row| shape_flops_per_s(&row.rate)),
     (BANDWIDTH, |row| shape_bandwidth(&row.rate)),
     (ROOF, |row| Cell::or(row.rate.roof_share, Cell::Share, untold(&row.rate))),
-    (LIMIT, |row| Cell::or(row.rate.limit, Cell::word, untold(&row.rate))),
+    (LIMIT, |row| Cell::or(row.rate.limit.as_deref(), Cell::word, untold(&row.rate))),
     // A page of 1,400 pixels has no room for them beside the names of kernels.
     (FLOPS.at(Level::Raw), |row| shape_flops(&row.rate)),
     (BYTES.at(Level::Raw), |row| shape_bytes(&row.rate)),
@@ -281,7 +283,7 @@ const SHAPE_KERNELS: &[Field<ShapeKernelRate>] = &[
     (TERA, |row| shape_flops_per_s(&row.rate)),
     (BANDWIDTH, |row| shape_bandwidth(&row.rate)),
     (ROOF, |row| Cell::or(row.rate.roof_share, Cell::Share, untold(&row.rate))),
-    (LIMIT, |row| Cell::or(row.rate.limit, Cell::word, untold(&row.rate))),
+    (LIMIT, |row| Cell::or(row.rate.limit.as_deref(), Cell::word, untold(&row.rate))),
     (FLOPS, |row| shape_flops(&row.rate)),
     (BYTES, |row| shape_bytes(&row.rate)),
     (Column::text("operators", "operators and shapes").at(Level::Page), |row| {

@@ -139,7 +139,7 @@ fn headline(run: &RunFacts) -> Vec<Fact> {
         Fact::new(format!("{title} p50"), Cell::or(of.and_then(|of| of.p50_ns), Cell::MeanTime, NOT_MEASURED))
     };
     let rate = |label: &'static str, value: Option<f64>| {
-        Fact::new(label, Cell::or(value, |rate| Cell::Amount(rate, "tokens/s"), NOT_MEASURED))
+        Fact::new(label, Cell::or(value, |rate| Cell::amount(rate, "tokens/s"), NOT_MEASURED))
     };
     let mut facts = vec![
         time("TTFT"),
@@ -161,7 +161,7 @@ const NOT_MEASURED: &str = "it was not measured";
 const NO_PEAKS: &str = "no peaks of the device are known";
 
 const TIMES: &[Field<Times>] = &[
-    (Column::text("what", "time"), |times| Cell::text(times.title)),
+    (Column::text("what", "time"), |times| Cell::text(&*times.title)),
     (Column::number("p50_ns", "p50"), |times| Cell::or(times.p50_ns, Cell::MeanTime, NOT_MEASURED)),
     (Column::number("p90_ns", "p90"), |times| Cell::or(times.p90_ns, Cell::MeanTime, NOT_MEASURED)),
     (Column::number("p99_ns", "p99"), |times| Cell::or(times.p99_ns, Cell::MeanTime, NOT_MEASURED)),
@@ -176,16 +176,16 @@ const EFFICIENCY: &[Field<Row>] = &[
     (Column::number("tokens", "tokens").help("Padding not counted."), |row| Cell::Count(count(row.1.tokens))),
     (Column::number("measured_ns", "measured"), |row| Cell::MeanTime(row.1.measured_ns as f64)),
     (Column::number("flops", "useful").help("Useful operations of the matrix units."), |row| {
-        Cell::Amount(row.1.flops.useful as f64, "FLOP")
+        Cell::amount(row.1.flops.useful as f64, "FLOP")
     }),
     (Column::number("bytes", "bytes").help("Bytes that had to move."), |row| {
-        Cell::Amount(row.1.bytes.total as f64, "B")
+        Cell::amount(row.1.bytes.total as f64, "B")
     }),
     (Column::number("flops_per_s", "rate"), |row| {
-        Cell::or(row.1.flops_per_s, |rate| Cell::Amount(rate, "FLOP/s"), NOT_MEASURED)
+        Cell::or(row.1.flops_per_s, |rate| Cell::amount(rate, "FLOP/s"), NOT_MEASURED)
     }),
     (Column::number("bytes_per_s", "bandwidth"), |row| {
-        Cell::or(row.1.bytes_per_s, |rate| Cell::Amount(rate, "B/s"), NOT_MEASURED)
+        Cell::or(row.1.bytes_per_s, |rate| Cell::amount(rate, "B/s"), NOT_MEASURED)
     }),
     (Column::number("mfu", "MFU"), |row| Cell::or(row.1.mfu, Cell::Share, NO_PEAKS)),
     (Column::number("mbu", "MBU"), |row| Cell::or(row.1.mbu, Cell::Share, NO_PEAKS)),

@@ -92,7 +92,7 @@ fn share(row: &DeviceMetrics, name: &str) -> Cell {
 }
 
 fn amount(value: Option<f64>, unit: &'static str) -> Cell {
-    Cell::or(value, |value| Cell::Amount(value, unit), MISSING)
+    Cell::or(value, |value| Cell::amount(value, unit), MISSING)
 }
 
 const DEVICES: &[Field<DeviceMetrics>] = &[

@@ -206,8 +206,8 @@ fn rank_wait(rank: i32, wait_ns: i64, last_to_arrive: usize) -> RankWait {
 }
 
 pub fn health() -> Health {
-    let check = |name, ok, count, message: &str| Check {
-        name,
+    let check = |name: &'static str, ok, count, message: &str| Check {
+        name: name.into(),
         ok,
         count,
         of: Some(131_072),

@@ -55,7 +55,7 @@ fn ledger() -> Ledger {
     let wall_ns = times.iter().map(|(_, ns)| ns).sum::<i64>();
     let line = |(line, ns): (Line, i64)| LedgerLine { line, ns, share: ns as f64 / wall_ns as f64 };
     let mut ledger = Ledger::default();
-    (ledger.timeline, ledger.timelines, ledger.wall_ns) = ("device", 2, wall_ns);
+    (ledger.timeline, ledger.timelines, ledger.wall_ns) = ("device".into(), 2, wall_ns);
     ledger.lines = times.map(line).to_vec();
     ledger
 }

@@ -20,7 +20,9 @@ pub fn trace() -> Trace {
         span_ns: SPAN + 31_000_000,
         start_unix_ns: Some(1_709_210_096_000_000_000),
         hardware: vec!["NVIDIA H100 80GB HBM3".to_owned()],
-        rows: [("ops", 512_331), ("api", 221_904), ("kernels", 131_072), ("frames", 301_118)].into(),
+        rows: [("ops", 512_331), ("api", 221_904), ("kernels", 131_072), ("frames", 301_118)]
+            .map(|(table, rows)| (table.into(), rows))
+            .into(),
         microsecond_clock: false,
         properties: properties.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
     }
@@ -218,9 +220,9 @@ pub fn gaps() -> Gaps {
     let stat = |(cause, count, total_ns, max_ns): (GapCause, usize, i64, i64)| GapStat {
         cause,
         meaning: if cause == GapCause::Tail {
-            "Nothing follows."
+            "Nothing follows.".into()
         } else {
-            "The host, or the device, was late."
+            "The host, or the device, was late.".into()
         },
         count,
         total_ns,
@@ -273,7 +275,7 @@ fn phase(name: &str, kind: PhaseKind, source: PhaseSource, durations_ns: Vec<i64
         host: extent(1.0),
         device_span: extent(0.9),
         device_busy: extent(0.36),
-        timeline: "device",
+        timeline: "device".into(),
         drift: (durations_ns.len() >= 8).then_some(0.083),
         device_busy_share: Some(0.36),
         activities: Some(409.6),
@@ -305,7 +307,7 @@ pub fn host_phases() -> Phases {
     let mut phases = phases();
     for phase in &mut phases.0 {
         (phase.device_busy, phase.device_busy_share) = (None, None);
-        (phase.device_span, phase.timeline) = (None, "host");
+        (phase.device_span, phase.timeline) = (None, "host".into());
         (phase.activities, phase.launches) = (None, None);
     }
     phases
@@ -320,7 +322,7 @@ pub fn shape_rates() -> ShapeRates {
         bytes: Some(5.3e12),
         flops_per_s: Some(164.9e12 / 0.412),
         bytes_per_s: Some(5.3e12 / 0.412 / 8.0),
-        limit: Some("memory"),
+        limit: Some("memory".into()),
         peak_flops_per_s: Some(989.4e12),
         peak_bytes_per_s: Some(3350e9),
         floor_ns: Some(198_000_000),
@@ -332,7 +334,7 @@ pub fn shape_rates() -> ShapeRates {
         flops: Some(2.1e12),
         bytes: Some(0.2e12),
         bytes_per_s: Some(0.2e12 / 0.295),
-        no_roof: Some("the shapes do not tell what is masked: FLOPs are an upper bound"),
+        no_roof: Some("the shapes do not tell what is masked: FLOPs are an upper bound".into()),
         ..Rate::default()
     };
     let row = |operator: &str, sizes: &str, ns, name, rate| ShapeRate {
@@ -340,7 +342,7 @@ pub fn shape_rates() -> ShapeRates {
         sizes: sizes.to_owned(),
         shapes: "[[32, 8192], [8192, 10240]]".to_owned(),
         dtypes: "[c10::BFloat16, c10::BFloat16]".to_owned(),
-        format: Some("bf16"),
+        format: Some("bf16".into()),
         count: 30_720,
         ns,
         kernels: vec![kernel(name, 30_720, ns)],
@@ -352,7 +354,7 @@ pub fn shape_rates() -> ShapeRates {
         device: Some("H100 SXM5 80GB".to_owned()),
         ns: 707_000_000,
         shapes: vec![
-            row(mm, "[32,8192]x[8192,10240]", 412_000_000, "nvjet_tst_64x8", matmul),
+            row(mm, "[32,8192]x[8192,10240]", 412_000_000, "nvjet_tst_64x8", matmul.clone()),
             row(flash, heads, 295_000_000, "flash_fwd_splitkv_kernel", attention),
         ],
         kernels: vec![ShapeKernelRate {

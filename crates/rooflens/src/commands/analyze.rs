@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rooflens_analyze::Findings;
 use rooflens_core::analysis::analyze;
-use rooflens_core::document::Document;
+use rooflens_core::document::AnalysisDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::input::{Input, open_input};
 use rooflens_core::{report, saved};
@@ -99,7 +99,7 @@ fn show(
         Format::Md => output::text(&rooflens_report::markdown(findings, Page::Report)),
         Format::Json => {
             console.warn_of_loss(&findings.notes);
-            output::json(&Document(findings), console.is_read_by_people())
+            output::json(&AnalysisDocument(findings), console.is_read_by_people())
         }
         Format::Csv => {
             console.warn_of_loss(&findings.notes);

@@ -1,8 +1,10 @@
 //! The ledger as it is told: lines, phases, classes, and what the model adds to them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Times, lines};
 use crate::analyses::FlawedSteps;
@@ -14,10 +16,10 @@ use crate::ledger::{
 };
 
 /// The time ledger: every nanosecond of every timeline on one line.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
     /// Whose time it is: `device`, or `host` where the trace has no device activity.
-    pub timeline: &'static str,
+    pub timeline: Cow<'static, str>,
     /// Devices, or threads, one a rank.
     pub timelines: usize,
     /// Their spans, added up: the sum of the lines.
@@ -43,7 +45,7 @@ pub struct Ledger {
 }
 
 /// A line with its time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerLine {
     /// The line.
     pub line: Line,
@@ -54,20 +56,22 @@ pub struct LedgerLine {
 }
 
 /// What the least times are of.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FloorSource {
     /// The model.
     pub model: String,
     /// The family of models that it is of: see `rooflens list families`.
-    pub family: &'static str,
+    #[serde(default)]
+    pub family: Cow<'static, str>,
     /// The device whose peaks they rest on.
     pub device: String,
     /// What good kernels reach of them on it.
+    #[serde(default)]
     pub reachable: Reachable,
 }
 
 /// The shares of a device's peaks that good kernels reach.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reachable {
     /// Large GEMMs, of the matrix peak.
     pub gemm: f64,
@@ -78,13 +82,14 @@ pub struct Reachable {
 }
 
 /// The ledger of a phase.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseLedger {
     /// What its steps do; `outside` is what belongs to no step.
-    pub phase: &'static str,
+    pub phase: Cow<'static, str>,
     /// Steps that have time.
     pub steps: usize,
     /// Those of them that `step` and `line_steps` leave out, unless all are, by reason: see `phases`.
+    #[serde(default)]
     pub flawed: Vec<FlawedSteps>,
     /// Activities, or operators on the host.
     pub activities: usize,
@@ -105,21 +110,26 @@ pub struct PhaseLedger {
     /// By layer, where layers are known.
     pub layers: Vec<LayerLedger>,
     /// By stage of a model that sees, adding up to the phase; empty where nothing of it is an encoder's.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageLedger>,
     /// Lower bounds by class of the static model; empty without one.
     pub floors: Vec<Floor>,
     /// Lower bound that no kernel had room for: above zero the model, the device or the shapes do not fit.
     pub unspent_floor_ns: f64,
     /// Lower bound of operators for which no kernel was found.
+    #[serde(default)]
     pub missing_floor_ns: f64,
     /// Exposed communication without waiting, by what limits it.
+    #[serde(default)]
     pub transfers: Transfers,
     /// The operators of the model with the kernels that do them, in the order of execution; empty without a model.
+    #[serde(default)]
     pub operators: Vec<OperatorTime>,
     /// Kernels with what they achieved, most time first; empty without a model.
+    #[serde(default)]
     pub kernels: Vec<KernelTime>,
     /// Layers of the model with what their kernels achieved; empty without a model.
+    #[serde(default)]
     pub model_layers: Vec<LayerTime>,
     /// The kernels of its steps in the order they ran.
     #[serde(skip)]
@@ -129,10 +139,10 @@ pub struct PhaseLedger {
 }
 
 /// The time of a stage of a model that sees.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StageLedger {
     /// `sam`, `clip`, `vision`, `projector`; `decoder` is the rest.
-    pub stage: &'static str,
+    pub stage: Cow<'static, str>,
     /// Activities, or operators on the host.
     pub activities: usize,
     /// Its time, gaps among it.
@@ -140,7 +150,7 @@ pub struct StageLedger {
 }
 
 /// How long steps take.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTime {
     /// Median.
     pub p50_ns: i64,
@@ -153,7 +163,7 @@ pub struct StepTime {
 }
 
 /// What goes through the model in a step. Null is what the trace does not tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct StepShape {
     /// How many steps are like this.
     pub steps: usize,
@@ -168,7 +178,7 @@ pub struct StepShape {
 }
 
 /// A line's time in the steps of a phase.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LineStep {
     /// The line; `floor` and `inefficiency` stand together as `kernels`.
     pub line: Line,
@@ -179,7 +189,7 @@ pub struct LineStep {
 }
 
 /// The time of a class of kernels in a phase.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ClassLedger {
     /// The class.
     pub class: KernelClass,
@@ -196,7 +206,7 @@ pub struct ClassLedger {
 }
 
 /// A layer of the model in a phase, over all steps.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerTime {
     /// The layer, as the model numbers it.
     pub layer: i32,
@@ -210,7 +220,7 @@ pub struct LayerTime {
 }
 
 /// The time of a layer in a phase.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LayerLedger {
     /// The layer.
     pub layer: i32,

@@ -24,7 +24,7 @@ fn step() -> Sample {
 fn every_nanosecond_stands_on_one_line() {
     let found = findings(&[step().tables]);
     let ledger = found.get::<Ledger>().expect("activity");
-    assert_eq!((ledger.timeline, ledger.timelines, ledger.wall_ns), ("device", 1, 75));
+    assert_eq!((&*ledger.timeline, ledger.timelines, ledger.wall_ns), ("device", 1, 75));
     let expected =
         [(Line::Kernels, 40), (Line::Unneeded, 10), (Line::Communication, 15), (Line::LaunchBound, 10)];
     assert_eq!(times(&ledger.lines), expected);
@@ -32,7 +32,7 @@ fn every_nanosecond_stands_on_one_line() {
     assert_eq!((ledger.phases[0].steps, ledger.phases[0].wall_ns), (1, 75));
     assert_eq!(ledger.phases[0].layers[0].kernels_ns, 40);
     // The hidden copy has no time, and belongs to no step.
-    assert_eq!((ledger.phases[1].phase, ledger.phases[1].wall_ns), (OUTSIDE, 0));
+    assert_eq!((&*ledger.phases[1].phase, ledger.phases[1].wall_ns), (OUTSIDE, 0));
 }
 
 #[test]
@@ -52,8 +52,8 @@ fn the_lower_bound_is_taken_off_the_kernels() {
     assert_eq!(times(&ledger.phases[0].lines), expected);
     // 25 bytes in 40 ns, of 1 byte a nanosecond.
     let gemm = ledger.phases[0].classes.iter().find(|class| class.class == KernelClass::Gemm);
-    let achieved = gemm.and_then(|gemm| gemm.achieved).expect("work");
-    assert_eq!((achieved.limit, achieved.roof_share, achieved.lost_ns), ("memory", 0.625, 15));
+    let achieved = gemm.and_then(|gemm| gemm.achieved.clone()).expect("work");
+    assert_eq!((&*achieved.limit, achieved.roof_share, achieved.lost_ns), ("memory", 0.625, 15));
     assert_eq!((achieved.bytes_per_s, achieved.peak_bytes_per_s), (0.625e9, Some(1e9)));
     // Of one rank nobody can tell whether it waited.
     let lacking: Vec<_> = ledger.not_computed.keys().collect();
@@ -69,7 +69,7 @@ fn a_host_alone_has_a_ledger_too() {
     sample.op((1, 50, 10), "aten::copy_", None, (10, 0), None);
     let found = findings(&[sample.tables]);
     let ledger = found.get::<Ledger>().expect("operators");
-    assert_eq!((ledger.timeline, ledger.wall_ns), ("host", 60));
+    assert_eq!((&*ledger.timeline, ledger.wall_ns), ("host", 60));
     assert_eq!(times(&ledger.lines), [(Line::Kernels, 30), (Line::Unneeded, 10), (Line::CpuBound, 20)]);
 }
 

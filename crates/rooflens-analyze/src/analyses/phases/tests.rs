@@ -26,7 +26,7 @@ fn steps_are_grouped_and_described() {
     let rows = &found.get::<Phases>().expect("phases").0;
     assert_eq!(rows.len(), 2);
     let step = &rows[0];
-    assert_eq!((step.name.as_str(), step.count, step.timeline), ("step[DECODE bs=*]", 10, "host"));
+    assert_eq!((step.name.as_str(), step.count, &*step.timeline), ("step[DECODE bs=*]", 10, "host"));
     let host = step.host.as_ref().expect("on the host");
     assert_eq!((host.total_ns, host.mean_ns), (1450, 145.0));
     assert_eq!((host.min_ns, host.p50_ns, host.p90_ns, host.p99_ns, host.max_ns), (100, 140, 180, 190, 190));

@@ -1,8 +1,10 @@
 //! What a product's shapes need, by the time that it took, and by what the device can do.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{ShapeKernelRate, ShapeRate};
 use crate::ledger::{Achieved, Sum};
@@ -20,7 +22,7 @@ pub struct DevicePeaks {
 }
 
 /// Work by time, and against the roof.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
     /// FLOPs of all calls; null where shapes do not tell.
     pub flops: Option<f64>,
@@ -31,7 +33,7 @@ pub struct Rate {
     /// Bytes by the time.
     pub bytes_per_s: Option<f64>,
     /// What limits it on this device: `compute` or `memory`.
-    pub limit: Option<&'static str>,
+    pub limit: Option<Cow<'static, str>>,
     /// The device's dense peak for the format.
     pub peak_flops_per_s: Option<f64>,
     /// The device's memory bandwidth.
@@ -43,7 +45,7 @@ pub struct Rate {
     /// Time above the lower bound.
     pub lost_ns: Option<i64>,
     /// Why there is no share of the roof.
-    pub no_roof: Option<&'static str>,
+    pub no_roof: Option<Cow<'static, str>>,
 }
 
 const NO_FLOPS: &str = "the shapes do not tell the FLOPs";
@@ -121,24 +123,24 @@ impl Rate {
             bytes,
             flops_per_s: by_time(flops).filter(|_| !work.is_masked),
             bytes_per_s: by_time(bytes),
-            no_roof: work.untold().or(Some(NO_DEVICE)),
+            no_roof: Some(work.untold().unwrap_or(NO_DEVICE).into()),
             ..Rate::default()
         }
     }
 
     /// Holds it against what the device can do.
-    pub(super) fn compare(&mut self, ns: i64, format: Option<&'static str>, peaks: &DevicePeaks) {
-        if self.no_roof != Some(NO_DEVICE) {
+    pub(super) fn compare(&mut self, ns: i64, format: Option<&str>, peaks: &DevicePeaks) {
+        if self.no_roof.as_deref() != Some(NO_DEVICE) {
             return;
         }
         match self.bound(ns, format, peaks).and_then(|sum| within_roof(&sum)) {
             Ok(achieved) => self.set(&achieved, ns),
-            Err(reason) => self.no_roof = Some(reason),
+            Err(reason) => self.no_roof = Some(reason.into()),
         }
     }
 
     /// The work with its time at the device's peaks.
-    fn bound(&self, ns: i64, format: Option<&'static str>, peaks: &DevicePeaks) -> Result<Sum, &'static str> {
+    fn bound(&self, ns: i64, format: Option<&str>, peaks: &DevicePeaks) -> Result<Sum, &'static str> {
         let (flops, bytes) = (self.flops.ok_or(NO_FLOPS)?, self.bytes.ok_or(NO_BYTES)?);
         let peak = peaks.flops_per_s.get(format.ok_or(NO_FORMAT)?).ok_or(NO_PEAK)?;
         let bandwidth = peaks.bytes_per_s.ok_or(NO_BANDWIDTH)?;
@@ -148,7 +150,7 @@ impl Rate {
     }
 
     fn set(&mut self, achieved: &Achieved, ns: i64) {
-        self.limit = Some(achieved.limit);
+        self.limit = Some(achieved.limit.clone());
         self.peak_flops_per_s = achieved.peak_flops_per_s;
         self.peak_bytes_per_s = achieved.peak_bytes_per_s;
         self.floor_ns = Some(ns - achieved.lost_ns);
@@ -196,7 +198,7 @@ struct Folded<'a> {
     work: Option<Work>,
     sum: Sum,
     /// Why one of its shapes has no share of the roof.
-    no_roof: Option<&'static str>,
+    no_roof: Option<Cow<'static, str>>,
 }
 
 impl Folded<'_> {
@@ -206,11 +208,13 @@ impl Folded<'_> {
         let own = Work {
             flops: rate.flops.map(|flops| flops * part),
             bytes: rate.bytes.map(|bytes| bytes * part),
-            is_masked: rate.no_roof == Some(MASKED),
+            is_masked: rate.no_roof.as_deref() == Some(MASKED),
             has_format: shape.format.is_some(),
         };
         self.work = Some(self.work.map_or(own, |sum| sum.plus(&own)));
-        let bound = peaks.filter(|_| rate.no_roof.is_none()).map(|peaks| rate.bound(0, shape.format, peaks));
+        let bound = peaks
+            .filter(|_| rate.no_roof.is_none())
+            .map(|peaks| rate.bound(0, shape.format.as_deref(), peaks));
         match bound {
             Some(Ok(bound)) => {
                 self.sum.flops += bound.flops * part;
@@ -219,8 +223,8 @@ impl Folded<'_> {
                 self.sum.memory_ns += bound.memory_ns * part;
                 self.sum.floor_ns += bound.floor_ns * part;
             }
-            Some(Err(reason)) => self.no_roof = self.no_roof.or(Some(reason)),
-            None => self.no_roof = self.no_roof.or(rate.no_roof),
+            Some(Err(reason)) => self.no_roof = self.no_roof.take().or(Some(reason.into())),
+            None => self.no_roof = self.no_roof.take().or_else(|| rate.no_roof.clone()),
         }
     }
 
@@ -228,7 +232,7 @@ impl Folded<'_> {
         // The work is of all its calls already.
         let mut rate = Rate::of(&self.work.unwrap_or_default(), 1, self.ns);
         self.sum.ns = self.ns;
-        match self.no_roof.map_or_else(|| within_roof(&self.sum), Err) {
+        match self.no_roof.take().map_or_else(|| within_roof(&self.sum).map_err(Cow::Borrowed), Err) {
             Ok(achieved) => rate.set(&achieved, self.ns),
             Err(reason) => rate.no_roof = Some(reason),
         }

@@ -1,17 +1,20 @@
 //! Sentences that carry the numbers they are made of.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::sentence::{percent, time};
 use crate::statistics::share;
 
 /// A number in a sentence, and where the findings have it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// As it is printed: `56.1%`, `352 ms`.
     pub text: String,
     /// Whether it stands in the `sentence` or in `next`.
-    pub place: &'static str,
+    pub place: Cow<'static, str>,
     /// What it is the time or share of, as `idle` or `cpu_bound`.
     pub what: String,
     /// The time; null for a share that is no time.
@@ -117,7 +120,7 @@ impl Said {
 
     /// The claims, told where they stand.
     pub fn claims_in(self, place: &'static str) -> impl Iterator<Item = Claim> {
-        self.claims.into_iter().map(move |claim| Claim { place, ..claim })
+        self.claims.into_iter().map(move |claim| Claim { place: place.into(), ..claim })
     }
 }
 
@@ -129,7 +132,7 @@ fn shown(share: f64) -> String {
 fn claim(what: &str, text: String, from: Vec<String>) -> Claim {
     Claim {
         text,
-        place: "sentence",
+        place: "sentence".into(),
         what: what.to_owned(),
         ns: None,
         share: None,

@@ -35,7 +35,7 @@ impl Known<'_> {
     /// What to look at, each with its weight as a share of the time; the heaviest three.
     pub(super) fn next(&self) -> Vec<Said> {
         let mut looks: Vec<(f64, Said)> = Vec::new();
-        for check in self.checks.iter().filter(|check| !check.ok && DOUBTS.contains(&check.name)) {
+        for check in self.checks.iter().filter(|check| !check.ok && DOUBTS.contains(&&*check.name)) {
             // A few of many do not change the picture.
             if check.of.is_none_or(|of| share(check.count, of) >= DOUBTFUL) {
                 let text = format!("Before anything else, see `health`: {}", check.message);

@@ -134,7 +134,7 @@ fn peaks(cost: &Json) -> Vec<Block> {
         let Some(value) = value else { return };
         let cells = vec![
             Cell::text(what),
-            Cell::Amount(value, unit),
+            Cell::amount(value, unit),
             source(group, "confidence"),
             source(group, "source"),
         ];
@@ -154,7 +154,7 @@ fn peaks(cost: &Json) -> Vec<Block> {
     ];
     let mut blocks = vec![
         Block::Text(format!("Times and shares are held against {name}.")),
-        Block::Table(Table { name: "peaks", columns, rows, left_out: None }),
+        Block::Table(Table::of_rows("peaks", columns, rows)),
     ];
     let words =
         ["notes", "conflicts"].into_iter().flat_map(|key| device[key].as_array().into_iter().flatten());

@@ -134,7 +134,7 @@ fn numbers(metrics: &Json) -> Vec<Block> {
         Column::number("p99_ns", "p99"),
         Column::number("mean_ns", "mean"),
     ];
-    let mut blocks = vec![Block::Table(Table { name: "numbers", columns, rows, left_out: None })];
+    let mut blocks = vec![Block::Table(Table::of_rows("numbers", columns, rows))];
     let rates = [("output_tokens_per_s", "tokens/s in total"), ("decode_tokens_per_s", "tokens/s in decode")];
     let rates =
         rates.iter().filter_map(|(key, label)| Some(Fact::new(*label, Cell::Mean(measured[*key].as_f64()?))));

@@ -272,7 +272,10 @@ fn measured_parts(phases: &[PartsOfPhase]) -> Vec<MeasuredPhase> {
             parts: parts
                 // What has only host time has no time on the device.
                 .filter(|part| !on_device || part.activities > 0)
-                .map(|part| MeasuredPart { part: part.part.to_owned(), ns: ns(part.self_ns, part.device_ns) })
+                .map(|part| MeasuredPart {
+                    part: part.part.to_string(),
+                    ns: ns(part.self_ns, part.device_ns),
+                })
                 .collect(),
         }
     };

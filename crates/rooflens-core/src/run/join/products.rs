@@ -14,7 +14,7 @@ pub fn traced(products: &[ProductStat]) -> (Vec<Traced>, Timeline) {
         Some(Traced {
             phase: run_phase(row.phase)?,
             layer: row.layer.and_then(|layer| u32::try_from(layer).ok()),
-            part: row.part.to_owned(),
+            part: row.part.to_string(),
             module: row.module.clone().unwrap_or_default(),
             operator: row.operator.clone(),
             count: row.count as u64,

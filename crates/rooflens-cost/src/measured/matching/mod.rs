@@ -11,6 +11,7 @@ mod variants;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::reading::{Expected, Readings};
@@ -51,7 +52,7 @@ pub struct Traced {
 }
 
 /// The products of a run beside the operators of its model.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Matches {
     /// Each phase of the profiled round.
     pub phases: BTreeMap<RunPhase, PhaseMatches>,
@@ -64,7 +65,7 @@ pub struct Matches {
 }
 
 /// The same of a phase.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseMatches {
     /// Forward passes.
     pub steps: u64,
@@ -85,7 +86,7 @@ pub struct PhaseMatches {
 }
 
 /// An operator of the static model, all layers that have it together.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorMatch {
     /// Its name, as `qkv_proj`.
     pub name: String,
@@ -114,7 +115,7 @@ pub struct OperatorMatch {
 }
 
 /// A product of the trace that is no operator of the static model.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Unmatched {
     /// Layer; null outside of layers.
     pub layer: Option<u32>,

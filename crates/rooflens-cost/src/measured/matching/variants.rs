@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reading::{Readings, Way};
@@ -12,7 +13,7 @@ use crate::precision::Dtype;
 use crate::units::Unit;
 
 /// Something that was done in another way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {
     /// `padded`, `ragged`, `absorbed`, `window_not_applied`, `kv_expanded` or `fp32`.
     pub variant: String,

@@ -19,7 +19,7 @@ pub struct Axis {
 
 impl Axis {
     /// From `low` to `high`, both shown; `ticks` is how many names there is room for.
-    pub fn exact(low: f64, high: f64, (from, to): (f64, f64), unit: Unit, ticks: usize) -> Self {
+    pub fn exact(low: f64, high: f64, (from, to): (f64, f64), unit: &Unit, ticks: usize) -> Self {
         let high = if high > low { high } else { low + 1.0 };
         let step = step((high - low) / ticks.max(1) as f64, unit);
         let first = (low / step).ceil();
@@ -29,13 +29,13 @@ impl Axis {
     }
 
     /// From nothing to a round number above `high`.
-    pub fn upward(high: f64, pixels: (f64, f64), unit: Unit, ticks: usize) -> Self {
+    pub fn upward(high: f64, pixels: (f64, f64), unit: &Unit, ticks: usize) -> Self {
         let step = step(high.max(f64::MIN_POSITIVE) / ticks.max(1) as f64, unit);
         Axis::exact(0.0, ((high / step).ceil() * step).max(step), pixels, unit, ticks)
     }
 
     /// From about `low` to about `high`: logarithmic where some values would vanish beside others.
-    pub fn fitting(low: f64, high: f64, pixels: (f64, f64), unit: Unit, ticks: usize) -> Self {
+    pub fn fitting(low: f64, high: f64, pixels: (f64, f64), unit: &Unit, ticks: usize) -> Self {
         if low.is_nan() || low <= 0.0 {
             return Axis::upward(high, pixels, unit, ticks);
         }
@@ -72,7 +72,7 @@ impl Axis {
 }
 
 /// A round number of at least `rough`.
-fn step(rough: f64, unit: Unit) -> f64 {
+fn step(rough: f64, unit: &Unit) -> f64 {
     let rough = if rough.is_finite() && rough > 0.0 { rough } else { 1.0 };
     match unit {
         Unit::Bytes => 2_f64.powf(rough.log2().ceil()),
@@ -80,7 +80,7 @@ fn step(rough: f64, unit: Unit) -> f64 {
             let power = 10_f64.powf(rough.log10().floor());
             let round = [1.0, 2.0, 5.0, 10.0].into_iter().find(|round| round * power >= rough * 0.999);
             let step = round.unwrap_or(10.0) * power;
-            if unit == Unit::Index { step.max(1.0) } else { step }
+            if *unit == Unit::Index { step.max(1.0) } else { step }
         }
     }
 }
@@ -91,11 +91,11 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        let axis = Axis::upward(21.3e6, (100.0, 0.0), Unit::Time, 4);
+        let axis = Axis::upward(21.3e6, (100.0, 0.0), &Unit::Time, 4);
         assert_eq!(axis.ticks, [0.0, 10e6, 20e6, 30e6]);
         assert_eq!((axis.at(0.0), axis.at(30e6), axis.at(15e6)), (100.0, 0.0, 50.0));
         assert_eq!(
-            Axis::upward(3.0 * 1024.0, (0.0, 1.0), Unit::Bytes, 3).ticks,
+            Axis::upward(3.0 * 1024.0, (0.0, 1.0), &Unit::Bytes, 3).ticks,
             [0.0, 1024.0, 2048.0, 3072.0]
         );
     }
@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn nothing_has_an_axis_too() {
         for axis in [
-            Axis::upward(0.0, (0.0, 1.0), Unit::Time, 4),
-            Axis::exact(5.0, 5.0, (0.0, 1.0), Unit::Index, 4),
-            Axis::upward(f64::NAN, (0.0, 1.0), Unit::Time, 4),
+            Axis::upward(0.0, (0.0, 1.0), &Unit::Time, 4),
+            Axis::exact(5.0, 5.0, (0.0, 1.0), &Unit::Index, 4),
+            Axis::upward(f64::NAN, (0.0, 1.0), &Unit::Time, 4),
         ] {
             assert!(axis.at(5.0).is_finite() && axis.at(f64::NAN).is_finite());
         }
@@ -113,10 +113,10 @@ mod tests {
 
     #[test]
     fn an_outlier_makes_it_logarithmic() {
-        let axis = Axis::fitting(7.0, 70.0, (0.0, 90.0), Unit::Time, 4);
+        let axis = Axis::fitting(7.0, 70.0, (0.0, 90.0), &Unit::Time, 4);
         assert_eq!(axis.ticks, [10.0, 20.0, 50.0]);
         let middle = (axis.at(7.0) + axis.at(70.0)) / 2.0;
         assert_eq!(axis.at(70.0_f64.sqrt() * 7.0_f64.sqrt()).round(), middle.round());
-        assert_eq!(Axis::fitting(100.0, 110.0, (0.0, 1.0), Unit::Time, 2).ticks, [100.0, 110.0]);
+        assert_eq!(Axis::fitting(100.0, 110.0, (0.0, 1.0), &Unit::Time, 2).ticks, [100.0, 110.0]);
     }
 }

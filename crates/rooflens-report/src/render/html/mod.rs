@@ -137,7 +137,7 @@ fn draw(block: &Block, size: Size) -> String {
         }
         Block::Facts(facts) => {
             let fact = |fact: &Fact| {
-                let help = title_attribute(fact.help);
+                let help = title_attribute(&fact.help);
                 let class = if matches!(fact.value, Cell::Text(_)) { " class=\"text\"" } else { "" };
                 let (label, value) = (prose(&fact.label), table::value(&fact.value));
                 format!("<div{help}><dt>{label}</dt><dd{class}>{value}</dd></div>\n")
@@ -212,7 +212,7 @@ fn draw_chart(chart: &Chart, size: Size) -> String {
         };
         chart.series.iter().map(entry).collect()
     } else {
-        format!("<span>{}, {}</span>", escape(chart.y.0), escape(chart.x.0))
+        format!("<span>{}, {}</span>", escape(&chart.y.0), escape(&chart.x.0))
     };
     let title = escape(&text::elide(&text::clean(&chart.title), 80));
     let drawn = svg::chart(chart, if size == Size::Half { 520.0 } else { 1060.0 });

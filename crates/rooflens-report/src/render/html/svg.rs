@@ -100,7 +100,7 @@ fn frame(chart: &Chart, points: &[(f64, f64)], width: f64) -> Frame {
     let step = if count > 1 { (last - first) / (count - 1) as f64 } else { 1.0 };
     let pixels = (LEFT, right);
     let x_ticks = (width / 110.0) as usize;
-    let (unit_x, unit_y) = (chart.x.1, chart.y.1);
+    let (unit_x, unit_y) = (&chart.x.1, &chart.y.1);
     let (x, y) = match chart.mark {
         Mark::Areas => (
             Axis::exact(first, last + step, pixels, unit_x, x_ticks),
@@ -131,7 +131,7 @@ fn grid(chart: &Chart, frame: &Frame) -> String {
             frame.right,
             LEFT - 6.0,
             y + 3.5,
-            escape(&format::tick(*tick, chart.y.1))
+            escape(&format::tick(*tick, &chart.y.1))
         ));
     }
     for tick in &frame.x.ticks {
@@ -141,7 +141,7 @@ fn grid(chart: &Chart, frame: &Frame) -> String {
         out.push_str(&format!(
             "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             frame.height - 6.0,
-            escape(&format::tick(*tick, chart.x.1))
+            escape(&format::tick(*tick, &chart.x.1))
         ));
     }
     out
@@ -243,7 +243,7 @@ fn rules(chart: &Chart, frame: &Frame) -> String {
         let y = frame.y.at(*value);
         // The lowest has its name below it, so that near lines do not hide each other's.
         let name_y = if index == 0 { (y + 12.0).min(frame.bottom - 3.0) } else { (y - 5.0).max(TOP + 6.0) };
-        let word = format!("{name} {}", format::value(*value, chart.y.1));
+        let word = format!("{name} {}", format::value(*value, &chart.y.1));
         out.push_str(&format!(
             "<line class=\"rule\" x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
              <text class=\"rule\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
@@ -269,7 +269,7 @@ fn hover(chart: &Chart, frame: &Frame) -> (String, String) {
         let at = if chart.x.1 == Unit::Time { format::moment(x as i64) } else { format!("#{x:.0}") };
         let values = chart.series.iter().filter_map(|series| {
             let y = series.points.get(index)?.1;
-            Some(format!("{} {}", series.label, format::value(y, chart.y.1)))
+            Some(format!("{} {}", series.label, format::value(y, &chart.y.1)))
         });
         std::iter::once(at).chain(values).collect::<Vec<String>>().join(" · ")
     };
@@ -287,6 +287,6 @@ fn describe(chart: &Chart, points: &[(f64, f64)]) -> String {
     let (low, high) = points
         .iter()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| (low.min(point.1), high.max(point.1)));
-    let (low, high) = (format::value(low, chart.y.1), format::value(high, chart.y.1));
+    let (low, high) = (format::value(low, &chart.y.1), format::value(high, &chart.y.1));
     format!("{}: {} {}, from {low} to {high}", chart.title, chart.y.0, chart.x.0)
 }

@@ -1,6 +1,6 @@
 //! Tables: a body for each row, so that sorting and folding need no bookkeeping.
 
-use crate::block::{Cell, Column, Level, Row, Table, Tone};
+use crate::block::{Cell, Level, Row, Table, TableColumn, Tone};
 use crate::format;
 use crate::render::html::{FEW_COLUMNS, escape, title_attribute};
 use crate::render::url_path;
@@ -43,9 +43,9 @@ pub fn has_prose(table: &Table) -> bool {
     table.rows.iter().any(|row| shown.iter().any(|index| is_prose(&row.cells[*index])))
 }
 
-fn header(column: &Column) -> String {
+fn header(column: &TableColumn) -> String {
     let class = if column.number { " class=\"n\"" } else { "" };
-    format!("<th scope=\"col\"{class}{}>{}</th>", title_attribute(column.help), escape(column.title))
+    format!("<th scope=\"col\"{class}{}>{}</th>", title_attribute(&column.help), escape(&column.title))
 }
 
 fn body(table: &Table, row: &Row, shown: &[usize]) -> String {
@@ -88,7 +88,7 @@ fn more(row: &Row, shown: &[usize]) -> String {
     out
 }
 
-fn cell(column: &Column, cell: &Cell, tone: Tone, opens: bool) -> String {
+fn cell(column: &TableColumn, cell: &Cell, tone: Tone, opens: bool) -> String {
     let button = if opens { "<button aria-expanded=\"false\" aria-label=\"More\"></button>" } else { "" };
     let class = match (column.bar, column.number, opens) {
         (true, _, _) => " class=\"n bar\"",

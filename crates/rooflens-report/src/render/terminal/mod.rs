@@ -218,7 +218,7 @@ fn table_grid(title: &str, table: &Table, width: usize) -> Grid {
                 format!("{title} · {} of {}", table.rows.len(), format::count(all))
             }
             (None, true) => title.to_owned(),
-            _ => column.title.to_owned(),
+            _ => column.title.to_string(),
         };
         let ink = if first && !title.is_empty() { Ink::Strong } else { Ink::Faint };
         let fit = if column.number { Fit::Number } else { Fit::Name };
