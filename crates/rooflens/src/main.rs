@@ -32,6 +32,7 @@ mod floors;
 mod gemm_log;
 mod glossary;
 mod hardware;
+mod in_order;
 mod inputs;
 mod interrupt;
 mod job;
