@@ -12,6 +12,7 @@ pub mod error;
 pub mod exit;
 pub mod glossary;
 pub mod hardware;
+mod in_order;
 pub mod input;
 pub mod job;
 pub mod kernels;

@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io::{Cursor, Read};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use flate2::read::MultiGzDecoder;
 
@@ -31,6 +33,7 @@ pub struct Artefact {
     file: Option<PathBuf>,
     gzip: bool,
     progress: Progress,
+    threads: Option<NonZeroUsize>,
     reader: Box<dyn Read + Send>,
 }
 
@@ -109,8 +112,21 @@ impl Artefact {
             file,
             gzip,
             progress,
+            threads: None,
             reader,
         })
+    }
+
+    /// The same, to be read on at most so many threads: for inputs that are read at the same time as others.
+    pub fn with_threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// How many threads may turn its bytes into rows: all cores by default.
+    pub fn threads(&self) -> usize {
+        let all = || thread::available_parallelism().map_or(2, usize::from);
+        self.threads.map_or_else(all, usize::from)
     }
 
     /// File name, without its folder.

@@ -1,5 +1,6 @@
 //! What a column can hold, and how it becomes an Arrow array.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::types::Int8Type;
@@ -60,13 +61,51 @@ impl<T: Sentinel> From<Option<T>> for Opt<T> {
     }
 }
 
-/// Finds the dense id of a stored name.
-pub type NameLookup = std::collections::HashMap<i64, NameId, foldhash::fast::RandomState>;
+/// The names of a run by the ids that they have on disk.
+pub type StoredNames = HashMap<i64, Arc<str>, foldhash::fast::RandomState>;
+
+/// Gives stored names their dense ids, in the order in which a rank's columns first use them: a rank holds the
+/// names that it needs, not those of the whole job.
+#[derive(Debug, Default)]
+pub struct NameLookup {
+    stored: Arc<StoredNames>,
+    ids: HashMap<i64, NameId, foldhash::fast::RandomState>,
+    names: Names,
+}
+
+impl NameLookup {
+    /// For one rank of a run with these names.
+    pub fn new(stored: &Arc<StoredNames>) -> Self {
+        NameLookup { stored: Arc::clone(stored), ..NameLookup::default() }
+    }
+
+    /// The dense id of a stored name; `None` for one that the run does not hold.
+    pub fn dense(&mut self, id: i64) -> Option<NameId> {
+        if let Some(&known) = self.ids.get(&id) {
+            return Some(known);
+        }
+        let dense = self.names.add_shared(self.stored.get(&id)?);
+        self.ids.insert(id, dense);
+        Some(dense)
+    }
+
+    /// The stored ids that were asked for, in no order.
+    pub fn used(&self) -> impl Iterator<Item = i64> {
+        self.ids.keys().copied()
+    }
+
+    /// The names that were asked for.
+    pub fn into_names(self) -> Names {
+        self.names
+    }
+}
 
 /// A type that can be a column.
 pub trait Cell: Clone {
     /// Whether the column may hold nulls.
     const NULLABLE: bool;
+    /// Every word that the column may hold; empty where it holds no words of a closed set.
+    const WORDS: &'static [&'static str] = &[];
     /// What stands in for a column that an older file does not have; `None` where it must be there.
     fn missing() -> Option<Self> {
         None
@@ -76,9 +115,11 @@ pub trait Cell: Clone {
     /// The column as an array.
     fn encode(column: &[Self], names: &Names) -> ArrayRef;
     /// The array as a column; `None` where its type is another.
-    fn decode(array: &dyn Array, names: &NameLookup) -> Option<Vec<Self>>;
+    fn decode(array: &dyn Array, names: &mut NameLookup) -> Option<Vec<Self>>;
     /// Puts other words in place of those the column holds. Most columns hold none.
     fn reword(_column: &mut [Self], _rewording: &Rewording<'_>) {}
+    /// Moves the times that the column holds. Only columns of `i64` can hold any.
+    fn shift(_column: &mut [Self], _delta_ns: i64) {}
 }
 
 /// Other words for those in tables.
@@ -90,30 +131,39 @@ pub struct Rewording<'a> {
 }
 
 macro_rules! plain_cell {
-    ($type:ty, $array:ty, $data_type:expr) => {
+    ($type:ty, $array:ty, $data_type:expr $(, $shift:item)?) => {
         impl Cell for $type {
             const NULLABLE: bool = false;
+            $($shift)?
             fn data_type() -> DataType {
                 $data_type
             }
             fn encode(column: &[Self], _: &Names) -> ArrayRef {
                 Arc::new(<$array>::from(column.to_vec()))
             }
-            fn decode(array: &dyn Array, _: &NameLookup) -> Option<Vec<Self>> {
+            fn decode(array: &dyn Array, _: &mut NameLookup) -> Option<Vec<Self>> {
                 let array = array.as_any().downcast_ref::<$array>()?;
                 Some((0..array.len()).map(|i| array.value(i)).collect())
             }
         }
     };
 }
-plain_cell!(i64, Int64Array, DataType::Int64);
+plain_cell!(
+    i64,
+    Int64Array,
+    DataType::Int64,
+    fn shift(column: &mut [Self], delta_ns: i64) {
+        column.iter_mut().for_each(|ts| *ts = ts.saturating_add(delta_ns));
+    }
+);
 plain_cell!(i32, Int32Array, DataType::Int32);
 plain_cell!(bool, BooleanArray, DataType::Boolean);
 
 macro_rules! opt_cell {
-    ($type:ty, $array:ty, $data_type:expr) => {
+    ($type:ty, $array:ty, $data_type:expr $(, $shift:item)?) => {
         impl Cell for Opt<$type> {
             const NULLABLE: bool = true;
+            $($shift)?
             fn missing() -> Option<Self> {
                 Some(Opt::NONE)
             }
@@ -123,14 +173,23 @@ macro_rules! opt_cell {
             fn encode(column: &[Self], _: &Names) -> ArrayRef {
                 Arc::new(column.iter().map(|cell| cell.get()).collect::<$array>())
             }
-            fn decode(array: &dyn Array, _: &NameLookup) -> Option<Vec<Self>> {
+            fn decode(array: &dyn Array, _: &mut NameLookup) -> Option<Vec<Self>> {
                 let array = array.as_any().downcast_ref::<$array>()?;
                 Some(array.iter().map(Opt::from).collect())
             }
         }
     };
 }
-opt_cell!(i64, Int64Array, DataType::Int64);
+opt_cell!(
+    i64,
+    Int64Array,
+    DataType::Int64,
+    fn shift(column: &mut [Self], delta_ns: i64) {
+        for ts in column {
+            *ts = ts.get().map(|ts| ts.saturating_add(delta_ns)).into();
+        }
+    }
+);
 opt_cell!(i32, Int32Array, DataType::Int32);
 
 impl Cell for Option<f64> {
@@ -144,7 +203,7 @@ impl Cell for Option<f64> {
     fn encode(column: &[Self], _: &Names) -> ArrayRef {
         Arc::new(Float64Array::from(column.to_vec()))
     }
-    fn decode(array: &dyn Array, _: &NameLookup) -> Option<Vec<Self>> {
+    fn decode(array: &dyn Array, _: &mut NameLookup) -> Option<Vec<Self>> {
         Some(array.as_any().downcast_ref::<Float64Array>()?.iter().collect())
     }
 }
@@ -155,14 +214,13 @@ impl Cell for NameId {
         DataType::Int64
     }
     fn encode(column: &[Self], names: &Names) -> ArrayRef {
-        let stable: Vec<i64> = names.iter().map(|(_, text)| stable_id(text)).collect();
+        let stable = names.stable_ids();
         let id = |cell: &NameId| stable.get(cell.index()).copied().unwrap_or_else(|| stable_id(""));
-        Arc::new(column.iter().map(id).collect::<Vec<i64>>().into_iter().collect::<Int64Array>())
+        Arc::new(Int64Array::from(column.iter().map(id).collect::<Vec<i64>>()))
     }
-    fn decode(array: &dyn Array, names: &NameLookup) -> Option<Vec<Self>> {
+    fn decode(array: &dyn Array, names: &mut NameLookup) -> Option<Vec<Self>> {
         let array = array.as_any().downcast_ref::<Int64Array>()?;
-        let dense = |id: &i64| names.get(id).copied().unwrap_or(NameId::EMPTY);
-        Some(array.values().iter().map(dense).collect())
+        Some(array.values().iter().map(|id| names.dense(*id).unwrap_or(NameId::EMPTY)).collect())
     }
     fn reword(column: &mut [Self], rewording: &Rewording<'_>) {
         for cell in column.iter_mut().filter(|_| !rewording.names.is_empty()) {
@@ -180,13 +238,13 @@ impl Cell for Opt<NameId> {
         DataType::Int64
     }
     fn encode(column: &[Self], names: &Names) -> ArrayRef {
-        let stable: Vec<i64> = names.iter().map(|(_, text)| stable_id(text)).collect();
+        let stable = names.stable_ids();
         let id = |cell: &Opt<NameId>| cell.get().and_then(|name| stable.get(name.index()).copied());
         Arc::new(column.iter().map(id).collect::<Int64Array>())
     }
-    fn decode(array: &dyn Array, names: &NameLookup) -> Option<Vec<Self>> {
+    fn decode(array: &dyn Array, names: &mut NameLookup) -> Option<Vec<Self>> {
         let array = array.as_any().downcast_ref::<Int64Array>()?;
-        Some(array.iter().map(|id| id.and_then(|id| names.get(&id).copied()).into()).collect())
+        Some(array.iter().map(|id| id.and_then(|id| names.dense(id)).into()).collect())
     }
     fn reword(column: &mut [Self], rewording: &Rewording<'_>) {
         for cell in column.iter_mut().filter(|_| !rewording.names.is_empty()) {
@@ -203,7 +261,7 @@ impl Cell for String {
     fn encode(column: &[Self], _: &Names) -> ArrayRef {
         Arc::new(StringArray::from_iter_values(column))
     }
-    fn decode(array: &dyn Array, _: &NameLookup) -> Option<Vec<Self>> {
+    fn decode(array: &dyn Array, _: &mut NameLookup) -> Option<Vec<Self>> {
         let array = array.as_any().downcast_ref::<StringArray>()?;
         Some(array.iter().map(|text| text.unwrap_or("").to_owned()).collect())
     }
@@ -227,7 +285,7 @@ impl Cell for Option<String> {
     fn encode(column: &[Self], _: &Names) -> ArrayRef {
         Arc::new(column.iter().map(|text| text.as_deref()).collect::<StringArray>())
     }
-    fn decode(array: &dyn Array, _: &NameLookup) -> Option<Vec<Self>> {
+    fn decode(array: &dyn Array, _: &mut NameLookup) -> Option<Vec<Self>> {
         let array = array.as_any().downcast_ref::<StringArray>()?;
         Some(array.iter().map(|text| text.map(str::to_owned)).collect())
     }

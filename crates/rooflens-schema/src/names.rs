@@ -5,7 +5,7 @@
 //! same in every run, so that a fleet can be grouped without a join.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A dense id into one rank's [`Names`]. Meaningless without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,7 +70,7 @@ impl Interner {
     /// Ends filling.
     pub fn freeze(self) -> Names {
         let pool = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Names { text: pool.text, ids: pool.ids }
+        Names { text: pool.text, ids: pool.ids, stable: OnceLock::new() }
     }
 }
 
@@ -79,6 +79,8 @@ impl Interner {
 pub struct Names {
     text: Vec<Arc<str>>,
     ids: HashMap<Arc<str>, NameId, foldhash::fast::RandomState>,
+    /// The id of each name on disk, once it was asked for: every column of names needs all of them.
+    stable: OnceLock<Vec<i64>>,
 }
 
 impl Default for Names {
@@ -100,14 +102,36 @@ impl Names {
 
     /// Adds a name that a pass derived (a module path, say).
     pub fn add(&mut self, name: &str) -> NameId {
-        if let Some(&id) = self.ids.get(name) {
-            return id;
+        match self.ids.get(name) {
+            Some(&id) => id,
+            None => self.add_new(Arc::from(name)),
         }
+    }
+
+    /// Adds a name that other pools hold as well, without a copy of its text.
+    pub(crate) fn add_shared(&mut self, name: &Arc<str>) -> NameId {
+        match self.ids.get(name) {
+            Some(&id) => id,
+            None => self.add_new(Arc::clone(name)),
+        }
+    }
+
+    fn add_new(&mut self, text: Arc<str>) -> NameId {
         let id = NameId(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
-        let text: Arc<str> = Arc::from(name);
         self.text.push(Arc::clone(&text));
         self.ids.insert(text, id);
+        self.stable.take();
         id
+    }
+
+    /// The id that each name has on disk, in id order.
+    pub(crate) fn stable_ids(&self) -> &[i64] {
+        self.stable.get_or_init(|| self.text.iter().map(|text| stable_id(text)).collect())
+    }
+
+    /// The texts in id order.
+    pub(crate) fn texts(&self) -> &[Arc<str>] {
+        &self.text
     }
 
     /// The names with other texts where `text` answers one, and for each name of this pool, by its

@@ -88,6 +88,13 @@ impl Notes {
             });
     }
 
+    /// Counts all that `other` has, as if it had been counted here now.
+    pub fn absorb(&self, other: Notes) {
+        for note in other.rows.into_inner().unwrap_or_else(PoisonError::into_inner).into_values() {
+            self.add_many(note.stage, note.severity, &note.code, &note.source, note.count, note.message);
+        }
+    }
+
     /// All rows so far, worst first.
     pub fn rows(&self) -> Vec<Note> {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,6 +12,15 @@ pub enum Encoding {
     Dictionary,
 }
 
+/// What the numbers of a column are, beyond their unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// A time on the run's clock: it moves when a rank is put onto the clock of another.
+    Time,
+    /// Anything else: durations, counts, ids, times on another clock.
+    Value,
+}
+
 /// A column: its name, type, unit and meaning.
 #[derive(Debug, Clone)]
 pub struct Column {
@@ -23,10 +32,14 @@ pub struct Column {
     pub nullable: bool,
     /// Unit of its values: `ns`, `bytes`, `count`, `id`, `text` …
     pub unit: &'static str,
+    /// Whether its values are times on the run's clock.
+    pub kind: ColumnKind,
     /// What it means.
     pub doc: &'static str,
     /// How it is encoded.
     pub encoding: Encoding,
+    /// Every word that it may hold; empty where these are not a closed set.
+    pub words: &'static [&'static str],
 }
 
 impl Column {
@@ -82,6 +95,7 @@ macro_rules! column_enum {
         }
         impl $crate::cell::Cell for $name {
             const NULLABLE: bool = false;
+            const WORDS: &'static [&'static str] = <$name as $crate::cell::Word>::WORDS;
             fn data_type() -> arrow_schema::DataType {
                 arrow_schema::DataType::Dictionary(
                     Box::new(arrow_schema::DataType::Int8),
@@ -91,7 +105,7 @@ macro_rules! column_enum {
             fn encode(column: &[Self], _: &$crate::names::Names) -> arrow_array::ArrayRef {
                 $crate::cell::encode_words(column)
             }
-            fn decode(array: &dyn arrow_array::Array, _: &$crate::cell::NameLookup) -> Option<Vec<Self>> {
+            fn decode(array: &dyn arrow_array::Array, _: &mut $crate::cell::NameLookup) -> Option<Vec<Self>> {
                 $crate::cell::decode_words(array)
             }
         }
@@ -99,12 +113,13 @@ macro_rules! column_enum {
 }
 pub(crate) use column_enum;
 
-/// Declares a table: `column: Type => "unit" Encoding,` with a doc comment on each.
+/// Declares a table: `column: Type => "unit" Encoding,` with a doc comment on each. A column of times on the run's
+/// clock ends in `Time`: `ts_ns: i64 => "ns" Delta Time,`. A duration does not, though its unit is the same.
 macro_rules! table {
     (
         $(#[doc = $doc:literal])+
         $table:ident($row:ident) = $name:literal, per_rank: $per_rank:literal {
-            $($(#[doc = $column_doc:literal])+ $column:ident: $type:ty => $unit:literal $encoding:ident,)+
+            $($(#[doc = $column_doc:literal])+ $column:ident: $type:ty => $unit:literal $encoding:ident $($kind:ident)?,)+
         }
     ) => {
         $(#[doc = $doc])+
@@ -132,8 +147,10 @@ macro_rules! table {
                         data_type: <$type as Cell>::data_type(),
                         nullable: <$type as Cell>::NULLABLE,
                         unit: $unit,
+                        kind: [$($crate::table::ColumnKind::$kind,)? $crate::table::ColumnKind::Value][0],
                         doc: concat!($($column_doc,)+).trim_ascii(),
                         encoding: $crate::table::Encoding::$encoding,
+                        words: <$type as Cell>::WORDS,
                     },)+],
                 }
             }
@@ -179,6 +196,16 @@ macro_rules! table {
                 $(<$type as $crate::cell::Cell>::reword(&mut self.$column, rewording);)+
             }
 
+            /// Moves every time on the run's clock by `delta_ns`.
+            pub fn shift(&mut self, delta_ns: i64) {
+                // Only columns with a kind are named here, and `Time` is the only kind they can have.
+                let _ = delta_ns;
+                $($(
+                    const { assert!(matches!($crate::table::ColumnKind::$kind, $crate::table::ColumnKind::Time)) };
+                    <$type as $crate::cell::Cell>::shift(&mut self.$column, delta_ns);
+                )?)+
+            }
+
             /// The rows re-ordered: row `i` becomes what row `order[i]` was.
             pub fn reorder(&mut self, order: &[u32]) {
                 $(self.$column = order.iter().map(|&i| self.$column[i as usize].clone()).collect();)+
@@ -186,11 +213,18 @@ macro_rules! table {
         }
 
         impl $crate::parquet_io::Columnar for $table {
+            const NAME: &'static str = $name;
             fn spec() -> $crate::table::TableSpec {
                 $table::spec()
             }
             fn rows(&self) -> usize {
                 self.len()
+            }
+            fn reword(&mut self, rewording: &$crate::cell::Rewording<'_>) {
+                $table::reword(self, rewording);
+            }
+            fn shift(&mut self, delta_ns: i64) {
+                $table::shift(self, delta_ns);
             }
             fn encode(
                 &self,
@@ -203,7 +237,7 @@ macro_rules! table {
                 &mut self,
                 rows: usize,
                 column: &mut dyn FnMut(&'static str) -> Option<arrow_array::ArrayRef>,
-                names: &$crate::cell::NameLookup,
+                names: &mut $crate::cell::NameLookup,
             ) -> Result<(), $crate::SchemaError> {
                 use $crate::cell::Cell;
                 $(

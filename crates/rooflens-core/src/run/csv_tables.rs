@@ -34,8 +34,8 @@ pub fn write(run: &RunDir, output: &Output, findings: Option<&Findings>) -> Resu
     if kernels.is_some() {
         let reader = RunReader::open(run).map_err(Error::UnreadableRun)?;
         let mut top = Top::default();
-        for rank in reader.ranks() {
-            top.rank(&reader.rank(*rank).map_err(Error::UnreadableRun)?, None);
+        for rank in reader.each_rank() {
+            top.rank(&rank.map_err(Error::UnreadableRun)?, None);
         }
         let text = run_tables::kernel_summary(top.finish());
         saved::write(folder.join(KERNELS), text.as_bytes())?;

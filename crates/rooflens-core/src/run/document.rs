@@ -17,7 +17,7 @@ use super::join::{self, ModelJoin};
 use super::metrics::{self, Measured, Rows};
 use super::page;
 use super::sampling;
-use crate::document::{Document, SchemaTag, schema};
+use crate::document::{AnalysisDocument, SchemaTag, schema};
 use crate::error::Error;
 use crate::saved;
 
@@ -171,13 +171,13 @@ fn allocator(run: &RunDir, steps: &[StepFacts]) -> Option<Vec<PassAllocator>> {
 struct Whole<'a> {
     #[serde(flatten)]
     run: &'a RunDocument,
-    analysis: Option<Document<'a>>,
+    analysis: Option<AnalysisDocument<'a>>,
 }
 
 /// Writes the numbers of a run.
 pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) -> Result<(), Error> {
     saved::make(&run.report())?;
-    let whole = Whole { run: document, analysis: findings.map(Document) };
+    let whole = Whole { run: document, analysis: findings.map(AnalysisDocument) };
     saved::write_json(run.report().join("metrics.json"), &whole)
 }
 

@@ -38,7 +38,7 @@ table! {
         /// Process, where the tool says so.
         pid: Opt<i64> => "id" Dictionary,
         /// Start, since the run's clock base.
-        ts_ns: i64 => "ns" Delta,
+        ts_ns: i64 => "ns" Delta Time,
         /// Duration.
         dur_ns: i64 => "ns" Delta,
         /// Name: joins `name_dim.name_id`.

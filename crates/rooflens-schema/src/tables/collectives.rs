@@ -10,7 +10,7 @@ table! {
         /// Device of the kernel.
         device: i32 => "id" Dictionary,
         /// Start of the kernel.
-        ts_ns: i64 => "ns" Delta,
+        ts_ns: i64 => "ns" Delta Time,
         /// Duration of the kernel.
         dur_ns: i64 => "ns" Delta,
         /// Correlation id: joins `kernels.corr_id`.

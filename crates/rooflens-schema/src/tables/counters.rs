@@ -37,7 +37,7 @@ table! {
     /// A sample of a device or of the host, taken on a fixed beat while something ran. What a device does not tell, or was not asked this time, is null.
     Counters(CounterRow) = "counters", per_rank: false {
         /// When the sample was begun, since the run's clock base, so before 0 in the steps before the one that was traced; since 1970 in a file of `rooflens monitor`.
-        ts_ns: i64 => "ns" Delta,
+        ts_ns: i64 => "ns" Delta Time,
         /// How long after the beat it was begun.
         late_ns: i64 => "ns" Delta,
         /// How long it took.

@@ -10,7 +10,7 @@ table! {
         /// Thread.
         tid: i64 => "id" Dictionary,
         /// Start, since the run's clock base.
-        ts_ns: i64 => "ns" Delta,
+        ts_ns: i64 => "ns" Delta Time,
         /// Duration.
         dur_ns: i64 => "ns" Delta,
         /// Name, as `file.py(line): function` or `nn.Module: Class_n`: joins `name_dim.name_id`.

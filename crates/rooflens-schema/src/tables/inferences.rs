@@ -6,13 +6,13 @@ table! {
     /// A run of a TensorRT engine, as `trtexec --exportTimes` tells it. In the order of the file.
     Inferences(InferenceRow) = "inferences", per_rank: true {
         /// When the host began to enqueue it, since the first moment in the file.
-        ts_ns: i64 => "ns" Delta,
+        ts_ns: i64 => "ns" Delta Time,
         /// Time in which the host enqueued it.
         enqueue_ns: i64 => "ns" Delta,
         /// Copies to the device.
         h2d_ns: i64 => "ns" Dictionary,
         /// When the device began to compute.
-        compute_ts_ns: i64 => "ns" Delta,
+        compute_ts_ns: i64 => "ns" Delta Time,
         /// Time in which the device computed.
         compute_ns: i64 => "ns" Delta,
         /// Copies from the device.
@@ -20,6 +20,6 @@ table! {
         /// From the start of the first copy to the end of the last.
         latency_ns: i64 => "ns" Delta,
         /// When the last copy ended.
-        end_ns: i64 => "ns" Delta,
+        end_ns: i64 => "ns" Delta Time,
     }
 }

@@ -52,7 +52,7 @@ table! {
         /// Stream (queue) on the device.
         stream: i32 => "id" Dictionary,
         /// Start, since the run's clock base.
-        ts_ns: i64 => "ns" Delta,
+        ts_ns: i64 => "ns" Delta Time,
         /// Duration.
         dur_ns: i64 => "ns" Delta,
         /// Name: joins `kernel_dim.kernel_id`.

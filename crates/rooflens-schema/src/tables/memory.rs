@@ -8,7 +8,7 @@ table! {
     /// An allocation or release by the framework's allocator. Sorted by start.
     Memory(MemoryRow) = "memory", per_rank: true {
         /// When, since the run's clock base.
-        ts_ns: i64 => "ns" Delta,
+        ts_ns: i64 => "ns" Delta Time,
         /// Bytes allocated, negative when released.
         bytes: i64 => "bytes" Dictionary,
         /// Bytes allocated afterwards, as the allocator counts.

@@ -1,21 +1,26 @@
-//! The tables, one file each. Adding one: a file here, a `mod` line, an entry in [`specs`], and, if
-//! its rows belong to a rank, a field of [`RankTables`] and a line in `parquet_io`.
+//! The tables, one file each.
+//!
+//! To add one: declare it in a file of this folder with `table!`, and list it below, in `mod` and in `tables!`.
+//! Everything else follows from the two: its file in a run, reading and writing, the reference page, moving its
+//! times onto another clock (columns declared as `Time`), removing private text from its names. A table whose rows
+//! belong to a rank has a field in [`RankTables`], which its entry names after `as`.
 
 mod api;
 mod collectives;
 mod comm_calls;
 mod counters;
 mod devices;
-mod dims;
 mod engine_layers;
 mod frames;
 mod gemms;
 mod inferences;
+mod kernel_dim;
 mod kernels;
 mod memory;
 mod memory_blocks;
 mod metric_samples;
 mod model_ops;
+mod name_dim;
 mod notes;
 mod ops;
 mod phases;
@@ -25,193 +30,116 @@ mod ranges;
 mod ranks;
 mod runs;
 
-pub use api::{Api, ApiKind, ApiRow};
-pub use collectives::{CollectiveRow, Collectives};
-pub use comm_calls::{CommCallRow, CommCalls};
-pub use counters::{CounterRow, CounterSource, CounterStep, Counters};
-pub use devices::{DeviceRow, Devices};
-pub use dims::{KernelDim, KernelDimRow, NameDim, NameDimRow};
-pub use engine_layers::{EngineLayerRow, EngineLayers};
-pub use frames::{FrameRow, Frames};
-pub use gemms::{GemmRow, Gemms, Transpose};
-pub use inferences::{InferenceRow, Inferences};
-pub use kernels::{ActivityKind, GapCause, KernelRow, Kernels};
-pub use memory::{Memory, MemoryRow};
-pub use memory_blocks::{BlockState, MemoryBlockRow, MemoryBlocks};
-pub use metric_samples::{MetricSampleRow, MetricSamples};
-pub use model_ops::{ModelOpRow, ModelOps};
-pub use notes::{NoteRow, NotesTable};
-pub use ops::{OpRow, Ops};
-pub use phases::{PhaseKind, PhaseRow, PhaseSource, Phases};
-pub use profiled_launches::{ProfiledLaunchRow, ProfiledLaunches};
-pub use profiled_metrics::{ProfiledMetricRow, ProfiledMetrics};
-pub use ranges::{RangeRow, RangeStyle, Ranges};
-pub use ranks::{RankRow, Ranks};
-pub use runs::{RunRow, Runs};
-
 use crate::cell::{Opt, Rewording};
+use crate::error::SchemaError;
 use crate::names::Names;
+use crate::parquet_io::Columnar;
 use crate::table::TableSpec;
 
-/// Every table, in the order of the reference documentation.
-pub fn specs() -> Vec<TableSpec> {
-    vec![
-        Runs::spec(),
-        Ranks::spec(),
-        Devices::spec(),
-        Kernels::spec(),
-        KernelDim::spec(),
-        Ops::spec(),
-        Api::spec(),
-        Frames::spec(),
-        Phases::spec(),
-        Ranges::spec(),
-        Memory::spec(),
-        MemoryBlocks::spec(),
-        Collectives::spec(),
-        CommCalls::spec(),
-        Gemms::spec(),
-        EngineLayers::spec(),
-        Inferences::spec(),
-        MetricSamples::spec(),
-        Counters::spec(),
-        ModelOps::spec(),
-        ProfiledLaunches::spec(),
-        ProfiledMetrics::spec(),
-        NameDim::spec(),
-        NotesTable::spec(),
-    ]
+/// Sees each table of a rank, whatever its type.
+pub trait TableVisitor {
+    /// Takes the next table.
+    fn table<T: Columnar>(&mut self, table: &T) -> Result<(), SchemaError>;
 }
 
-/// Everything read from one rank of a job, and, once the passes have run, what they derived.
-///
-/// A job of a thousand ranks is a thousand of these, one after another: memory grows with the
-/// largest rank, not with the job.
-#[derive(Debug, Clone, Default)]
-pub struct RankTables {
-    /// Which rank.
-    pub rank: i32,
-    /// What the trace says about itself.
-    pub meta: TraceMeta,
-    /// The names that the ids in the columns stand for.
-    pub names: Names,
-    /// What the kernels' names tell; filled by a pass.
-    pub kernel_dim: KernelDim,
-    /// Device properties.
-    pub devices: Devices,
-    /// Device activities.
-    pub kernels: Kernels,
-    /// Framework operators.
-    pub ops: Ops,
-    /// Driver and runtime calls.
-    pub api: Api,
-    /// Python frames.
-    pub frames: Frames,
-    /// Steps, annotations and phases.
-    pub phases: Phases,
-    /// Ranges as the program named them.
-    pub ranges: Ranges,
-    /// Allocator events.
-    pub memory: Memory,
-    /// What the allocator holds at the end.
-    pub memory_blocks: MemoryBlocks,
-    /// What is known of collectives beyond their kernel.
-    pub collectives: Collectives,
-    /// Matrix products as a library was asked for them.
-    pub gemms: Gemms,
-    /// Layers of a compiled engine.
-    pub engine_layers: EngineLayers,
-    /// Runs of a compiled engine.
-    pub inferences: Inferences,
-    /// Collectives as NCCL was asked for them.
-    pub comm_calls: CommCalls,
-    /// Metrics of servers and devices.
-    pub metric_samples: MetricSamples,
+/// Changes each table of a rank, whatever its type.
+pub trait TableVisitorMut {
+    /// Takes the next table.
+    fn table<T: Columnar>(&mut self, table: &mut T) -> Result<(), SchemaError>;
+}
+
+/// Declares [`specs`] and [`RankTables`] from one list.
+macro_rules! tables {
+    ($($module:ident::$table:ident $(as $field:ident)?,)+) => {
+        $(pub use $module::*;)+
+
+        /// Every table, in the order of the reference documentation.
+        pub fn specs() -> Vec<TableSpec> {
+            vec![$($table::spec(),)+]
+        }
+
+        /// Everything read from one rank of a job, and, once the passes have run, what they derived.
+        ///
+        /// A job of a thousand ranks is a thousand of these, a few at a time: memory grows with the largest
+        /// ranks, not with the job.
+        #[derive(Debug, Clone, Default)]
+        pub struct RankTables {
+            /// Which rank.
+            pub rank: i32,
+            /// What the trace says about itself; its row in [`Ranks`].
+            pub meta: TraceMeta,
+            /// The names that the ids in the columns stand for.
+            pub names: Names,
+            /// What the kernels' names tell; filled by a pass. On disk all ranks share it.
+            pub kernel_dim: KernelDim,
+            $($(
+                #[doc = concat!("Its rows of [`", stringify!($table), "`].")]
+                pub $field: $table,
+            )?)+
+        }
+
+        impl RankTables {
+            /// Shows each table whose rows belong to the rank alone, until one fails.
+            pub fn visit(&self, visitor: &mut impl TableVisitor) -> Result<(), SchemaError> {
+                $($(visitor.table(&self.$field)?;)?)+
+                Ok(())
+            }
+
+            /// The same, to change them.
+            pub fn visit_mut(&mut self, visitor: &mut impl TableVisitorMut) -> Result<(), SchemaError> {
+                $($(visitor.table(&mut self.$field)?;)?)+
+                Ok(())
+            }
+
+            /// Moves every time by `delta_ns`: onto the clock of the job's first rank.
+            pub fn shift(&mut self, delta_ns: i64) {
+                $($(self.$field.shift(delta_ns);)?)+
+                self.meta.shift(delta_ns);
+            }
+
+            /// Puts other words in place of those that `text` answers for, wherever they stand. Names that
+            /// become the same are one name from then on.
+            pub fn reword(&mut self, text: &dyn Fn(&str) -> Option<String>) {
+                let mut rewording = Rewording { names: Vec::new(), text };
+                if let Some((names, ids)) = self.names.reworded(text) {
+                    (self.names, rewording.names) = (names, ids);
+                }
+                self.kernel_dim.reword(&rewording);
+                $($(self.$field.reword(&rewording);)?)+
+                self.meta.reword(text);
+            }
+        }
+    };
+}
+
+tables! {
+    runs::Runs,
+    ranks::Ranks,
+    devices::Devices as devices,
+    kernels::Kernels as kernels,
+    kernel_dim::KernelDim,
+    ops::Ops as ops,
+    api::Api as api,
+    frames::Frames as frames,
+    phases::Phases as phases,
+    ranges::Ranges as ranges,
+    memory::Memory as memory,
+    memory_blocks::MemoryBlocks as memory_blocks,
+    collectives::Collectives as collectives,
+    comm_calls::CommCalls as comm_calls,
+    gemms::Gemms as gemms,
+    engine_layers::EngineLayers as engine_layers,
+    inferences::Inferences as inferences,
+    metric_samples::MetricSamples as metric_samples,
+    counters::Counters,
+    model_ops::ModelOps,
+    profiled_launches::ProfiledLaunches,
+    profiled_metrics::ProfiledMetrics,
+    name_dim::NameDim,
+    notes::NotesTable,
 }
 
 impl RankTables {
-    /// Moves every time by `delta_ns`: onto the clock of the job's first rank.
-    pub fn shift(&mut self, delta_ns: i64) {
-        let moved = |ts: &mut i64| *ts = ts.saturating_add(delta_ns);
-        for column in [
-            &mut self.kernels.ts_ns,
-            &mut self.ops.ts_ns,
-            &mut self.api.ts_ns,
-            &mut self.frames.ts_ns,
-            &mut self.phases.ts_ns,
-            &mut self.ranges.ts_ns,
-            &mut self.memory.ts_ns,
-            &mut self.collectives.ts_ns,
-            &mut self.inferences.ts_ns,
-            &mut self.inferences.compute_ts_ns,
-            &mut self.inferences.end_ns,
-        ] {
-            column.iter_mut().for_each(moved);
-        }
-        for column in [&mut self.phases.device_first_ns, &mut self.phases.device_last_ns] {
-            for ts in column.iter_mut() {
-                *ts = ts.get().map(|ts| ts.saturating_add(delta_ns)).into();
-            }
-        }
-        moved(&mut self.meta.first_ns);
-        moved(&mut self.meta.last_ns);
-        if let Some(base) = &mut self.meta.base_unix_ns {
-            *base = base.saturating_sub(delta_ns);
-        }
-    }
-
-    /// Puts other words in place of those that `text` answers for, wherever they stand. Names that
-    /// become the same are one name from then on.
-    pub fn reword(&mut self, text: &dyn Fn(&str) -> Option<String>) {
-        let mut rewording = Rewording { names: Vec::new(), text };
-        if let Some((names, ids)) = self.names.reworded(text) {
-            (self.names, rewording.names) = (names, ids);
-        }
-        // Every field by name: a table that is added cannot be forgotten here.
-        let RankTables {
-            rank: _,
-            names: _,
-            meta,
-            kernel_dim,
-            devices,
-            kernels,
-            ops,
-            api,
-            frames,
-            phases,
-            ranges,
-            memory,
-            memory_blocks,
-            collectives,
-            gemms,
-            engine_layers,
-            inferences,
-            comm_calls,
-            metric_samples,
-        } = self;
-        kernel_dim.reword(&rewording);
-        devices.reword(&rewording);
-        kernels.reword(&rewording);
-        ops.reword(&rewording);
-        api.reword(&rewording);
-        frames.reword(&rewording);
-        phases.reword(&rewording);
-        ranges.reword(&rewording);
-        memory.reword(&rewording);
-        memory_blocks.reword(&rewording);
-        collectives.reword(&rewording);
-        gemms.reword(&rewording);
-        engine_layers.reword(&rewording);
-        inferences.reword(&rewording);
-        comm_calls.reword(&rewording);
-        metric_samples.reword(&rewording);
-        for (_, value) in &mut meta.properties {
-            if let Some(other) = text(value) {
-                *value = other;
-            }
-        }
-    }
-
     /// What the phase of that id does; `None` for none, or one that is not there.
     pub fn phase_kind(&self, phase: Option<i32>) -> Option<PhaseKind> {
         self.phases.kind.get(usize::try_from(phase?).ok()?).copied()
@@ -257,6 +185,22 @@ pub struct TraceMeta {
 }
 
 impl TraceMeta {
+    fn shift(&mut self, delta_ns: i64) {
+        self.first_ns = self.first_ns.saturating_add(delta_ns);
+        self.last_ns = self.last_ns.saturating_add(delta_ns);
+        if let Some(base) = &mut self.base_unix_ns {
+            *base = base.saturating_sub(delta_ns);
+        }
+    }
+
+    fn reword(&mut self, text: &dyn Fn(&str) -> Option<String>) {
+        for (_, value) in &mut self.properties {
+            if let Some(other) = text(value) {
+                *value = other;
+            }
+        }
+    }
+
     /// As the one row of this rank in `ranks`.
     pub fn to_row(&self) -> RankRow {
         RankRow {

@@ -60,7 +60,7 @@ table! {
         /// Device of a device range.
         device: Opt<i32> => "id" Dictionary,
         /// Start, since the run's clock base.
-        ts_ns: i64 => "ns" Delta,
+        ts_ns: i64 => "ns" Delta Time,
         /// Duration.
         dur_ns: i64 => "ns" Delta,
         /// Number of the step.
@@ -76,9 +76,9 @@ table! {
         /// Device time inside: union of the activities that belong to it.
         device_busy_ns: Opt<i64> => "ns" Delta,
         /// Start of its first activity on the device.
-        device_first_ns: Opt<i64> => "ns" Delta,
+        device_first_ns: Opt<i64> => "ns" Delta Time,
         /// End of its last activity on the device.
-        device_last_ns: Opt<i64> => "ns" Delta,
+        device_last_ns: Opt<i64> => "ns" Delta Time,
         /// Device activities that belong to it.
         activities: Opt<i64> => "count" Dictionary,
         /// Launching calls made inside.

@@ -24,7 +24,7 @@ table! {
         /// Thread that opened it.
         tid: i64 => "id" Dictionary,
         /// Start, since the run's clock base.
-        ts_ns: i64 => "ns" Delta,
+        ts_ns: i64 => "ns" Delta Time,
         /// Duration; until the end of the recording where it was never closed.
         dur_ns: i64 => "ns" Delta,
         /// Text, behind its domain and a colon where it has one: joins `name_dim.name_id`.

@@ -19,9 +19,9 @@ table! {
         /// What `ts_ns` 0 is on the wall clock, since 1970.
         base_unix_ns: Opt<i64> => "ns" Dictionary,
         /// Start of the earliest record.
-        first_ns: i64 => "ns" Dictionary,
+        first_ns: i64 => "ns" Dictionary Time,
         /// End of the latest record.
-        last_ns: i64 => "ns" Dictionary,
+        last_ns: i64 => "ns" Dictionary Time,
         /// Whether times were recorded in whole microseconds.
         microsecond_clock: bool => "bool" Dictionary,
         /// Versions and switches of the source, as a JSON array of `[name, value]`.

@@ -73,6 +73,32 @@ fn a_run_gives_the_same_answers_as_its_trace() {
 }
 
 #[test]
+fn many_ranks_in_any_order_are_read_again() {
+    let folder = Folder::new();
+    let trace = std::fs::read_to_string(fixture("kineto/two_ranks/rank-1.json")).unwrap();
+    for i in 0..24 {
+        let rank = (i * 7 + 5) % 24;
+        let claim = format!("\"rank\": {rank}, \"world_size\": 24");
+        let of_rank = trace.replacen("\"rank\": 1, \"world_size\": 2", &claim, 1);
+        assert_ne!(of_rank, trace);
+        // Two of the same number, and one that cannot be read.
+        let of_rank =
+            if i == 11 { of_rank.replace(&claim, "\"rank\": 5, \"world_size\": 24") } else { of_rank };
+        let bytes = if i == 17 { &of_rank.as_bytes()[..900] } else { of_rank.as_bytes() };
+        folder.write(&format!("traces/{i:02}.json"), bytes);
+    }
+    let (traces, run_dir) = (folder.text("traces"), folder.text("run"));
+    let of_traces = run(&["analyze", &traces, "-o", &run_dir, "--format", "json"]).stdout;
+    let json: serde_json::Value = serde_json::from_str(&of_traces).unwrap();
+    assert_eq!(json["trace"]["ranks"], 23);
+    let codes: Vec<_> = json["notes"].as_array().unwrap().iter().map(|note| &note["code"]).collect();
+    assert!(codes.iter().any(|code| *code == "duplicate_rank"), "{codes:?}");
+    assert!(codes.iter().any(|code| *code == "unreadable_rank"), "{codes:?}");
+    assert_eq!(run(&["analyze", &run_dir, "--format", "json"]).stdout, of_traces);
+    assert_eq!(run(&["analyze", &traces, "--format", "json"]).stdout, of_traces, "it is always the same");
+}
+
+#[test]
 fn a_run_can_be_copied_and_analysed_into_itself() {
     let folder = Folder::new();
     let (first, second) = (folder.text("first"), folder.text("second"));

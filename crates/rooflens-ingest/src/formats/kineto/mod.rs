@@ -57,10 +57,12 @@ impl Format for Kineto {
         let interner = Interner::default();
         let no_records =
             |why: String| IngestError::NoRecords { source_name: source.clone(), format: "kineto", why };
-        let contents = pipeline::read(from.into_reader(), &interner).map_err(|error| match error {
-            NoEvents::Head(why) => no_records(why.to_owned()),
-            NoEvents::Io(error) => no_records(error.to_string()),
-        })?;
+        let threads = from.threads();
+        let contents =
+            pipeline::read(from.into_reader(), &interner, threads).map_err(|error| match error {
+                NoEvents::Head(why) => no_records(why.to_owned()),
+                NoEvents::Io(error) => no_records(error.to_string()),
+            })?;
         if let Some(export) = contents.head.export.as_ref().filter(|export| export.ranks > 1) {
             return Err(IngestError::SeveralRanks { source_name: source, ranks: export.ranks });
         }

@@ -58,8 +58,12 @@ struct Outcome {
     end: End,
 }
 
-/// Reads a whole trace.
-pub fn read(mut from: Box<dyn Read + Send>, interner: &Interner) -> Result<Contents, NoEvents> {
+/// Reads a whole trace, on so many threads beside the one that reads its bytes.
+pub fn read(
+    mut from: Box<dyn Read + Send>,
+    interner: &Interner,
+    workers: usize,
+) -> Result<Contents, NoEvents> {
     let mut head = Head::default();
     let (text, at, read_error) = find_events(&mut from, &mut head)?;
     let start = EventStart::learn(&text, at);
@@ -70,33 +74,13 @@ pub fn read(mut from: Box<dyn Read + Send>, interner: &Interner) -> Result<Conte
         carry: Vec::new(),
         tail: None,
     };
-    let workers = thread::available_parallelism().map_or(2, usize::from);
-    let (to_workers, blocks) = sync_channel::<Block>(workers);
-    let (to_merge, outcomes) = sync_channel::<Outcome>(workers * 2);
-    let (give_back, used) = channel::<Buffer>();
-    let blocks = Mutex::new(blocks);
-    let read_error = thread::scope(|scope| {
-        let cutter = scope.spawn({
-            let start = &start;
-            move || match read_error {
-                Some(error) => {
-                    let mut buffer = Buffer::default();
-                    buffer.replace(&text[at..]);
-                    let _ = to_workers.send(Block { sequence: 0, buffer });
-                    Some(error)
-                }
-                None => cut_blocks(&mut *from, &text[at..], start, &to_workers, &used),
-            }
-        });
-        for _ in 0..workers {
-            let (blocks, start, to_merge) = (&blocks, &start, to_merge.clone());
-            scope.spawn(move || work(blocks, start, interner, &to_merge));
-        }
-        drop(to_merge);
-        merge.run(&outcomes, &give_back);
-        // The cutter's thread cannot have panicked: it only moves bytes. If it did, the file is cut there.
-        cutter.join().unwrap_or_else(|_| Some(std::io::Error::other("the reader thread failed")))
-    });
+    // A job may have a thousand small traces: threads would take longer to start than their text to read.
+    let read_error = if text.len() < BLOCK {
+        merge.read_again(&text[at..], 0);
+        read_error
+    } else {
+        read_blocks(from, (text, at, read_error), (&start, interner, workers), &mut merge)
+    };
     let unclosed = merge.tail.is_none();
     merge.recover_rest();
     let damaged_tail = match &merge.tail {
@@ -104,6 +88,38 @@ pub fn read(mut from: Box<dyn Read + Send>, interner: &Interner) -> Result<Conte
         None => false,
     };
     Ok(Contents { head, rows: merge.rows, read_error, unclosed, damaged_tail })
+}
+
+/// Reads a trace block by block, on several threads.
+fn read_blocks(
+    mut from: Box<dyn Read + Send>,
+    (text, at, read_error): (Vec<u8>, usize, Option<std::io::Error>),
+    (start, interner, workers): (&EventStart, &Interner, usize),
+    merge: &mut Merge<'_>,
+) -> Option<std::io::Error> {
+    let (to_workers, blocks) = sync_channel::<Block>(workers);
+    let (to_merge, outcomes) = sync_channel::<Outcome>(workers * 2);
+    let (give_back, used) = channel::<Buffer>();
+    let blocks = Mutex::new(blocks);
+    thread::scope(|scope| {
+        let cutter = scope.spawn(move || match read_error {
+            Some(error) => {
+                let mut buffer = Buffer::default();
+                buffer.replace(&text[at..]);
+                let _ = to_workers.send(Block { sequence: 0, buffer });
+                Some(error)
+            }
+            None => cut_blocks(&mut *from, &text[at..], start, &to_workers, &used),
+        });
+        for _ in 0..workers {
+            let (blocks, to_merge) = (&blocks, to_merge.clone());
+            scope.spawn(move || work(blocks, start, interner, &to_merge));
+        }
+        drop(to_merge);
+        merge.run(&outcomes, &give_back);
+        // The cutter's thread cannot have panicked: it only moves bytes. If it did, the file is cut there.
+        cutter.join().unwrap_or_else(|_| Some(std::io::Error::other("the reader thread failed")))
+    })
 }
 
 /// Reads until the first byte inside the array of events.

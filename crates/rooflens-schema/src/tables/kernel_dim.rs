@@ -1,4 +1,4 @@
-//! The dimension tables: what the 64-bit name ids stand for.
+//! What the ids of kernels stand for.
 
 use crate::table::table;
 
@@ -17,15 +17,5 @@ table! {
         library: Option<String> => "word" Dictionary,
         /// Data type that its name tells.
         dtype: Option<String> => "word" Dictionary,
-    }
-}
-
-table! {
-    /// Any other name: operators, Python frames, annotations, module paths, shapes.
-    NameDim(NameDimRow) = "name_dim", per_rank: false {
-        /// 64-bit FNV-1a of the name, the same in every run.
-        name_id: i64 => "id" Dictionary,
-        /// The text.
-        name: String => "text" Dictionary,
     }
 }

@@ -1,0 +1,225 @@
+//! Writing the tables of a run.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+use arrow_schema::Schema;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding as ParquetEncoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::schema::types::ColumnPath;
+
+use super::{Columnar, ROW_GROUP, VERSION_KEY, arrow_schema};
+use crate::SCHEMA_VERSION;
+use crate::error::SchemaError;
+use crate::names::Names;
+use crate::note::Note;
+use crate::run_dir::RunDir;
+use crate::table::{Encoding, TableSpec};
+use crate::tables::{
+    KernelDim, KernelDimRow, NameDim, NameDimRow, NoteRow, NotesTable, RankTables, Ranks, RunRow, Runs,
+    TableVisitor,
+};
+
+/// Rows encoded at once: bounds the memory of writing.
+const BATCH: usize = 1 << 16;
+
+struct TableFile {
+    path: PathBuf,
+    schema: Arc<Schema>,
+    writer: ArrowWriter<File>,
+    per_rank: bool,
+}
+
+impl TableFile {
+    fn create(path: PathBuf, spec: &TableSpec) -> Result<Self, SchemaError> {
+        let schema = Arc::new(arrow_schema(spec));
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap_or_default()))
+            .set_writer_version(WriterVersion::PARQUET_1_0)
+            .set_max_row_group_row_count(Some(ROW_GROUP))
+            .set_key_value_metadata(Some(vec![KeyValue::new(
+                VERSION_KEY.to_owned(),
+                SCHEMA_VERSION.to_owned(),
+            )]));
+        for column in spec.columns.iter().filter(|column| column.encoding == Encoding::Delta) {
+            let path = ColumnPath::from(column.name);
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, ParquetEncoding::DELTA_BINARY_PACKED);
+        }
+        let file = File::create(&path).map_err(|source| SchemaError::Io {
+            action: "cannot write",
+            path: path.clone(),
+            source,
+        })?;
+        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties.build()))
+            .map_err(|source| SchemaError::Parquet { path: path.clone(), source })?;
+        Ok(TableFile { path, schema, writer, per_rank: spec.per_rank })
+    }
+
+    fn append<T: Columnar>(&mut self, table: &T, rank: i32, names: &Names) -> Result<(), SchemaError> {
+        let mut start = 0;
+        while start < table.rows() {
+            let end = (start + BATCH).min(table.rows());
+            let rank: Option<ArrayRef> =
+                self.per_rank.then(|| Arc::new(Int32Array::from(vec![rank; end - start])) as ArrayRef);
+            let columns = rank.into_iter().chain(table.encode(start..end, names)).collect();
+            let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(ParquetError::from);
+            batch.and_then(|batch| self.writer.write(&batch)).map_err(|source| self.error(source))?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn error(&self, source: ParquetError) -> SchemaError {
+        SchemaError::Parquet { path: self.path.clone(), source }
+    }
+
+    fn close(self) -> Result<(), SchemaError> {
+        let path = self.path;
+        self.writer.close().map(drop).map_err(|source| SchemaError::Parquet { path, source })
+    }
+}
+
+/// Writes the tables of a run, rank by rank.
+pub struct RunWriter {
+    run: RunDir,
+    files: BTreeMap<&'static str, TableFile>,
+    names: BTreeMap<i64, Arc<str>>,
+    kernels: BTreeMap<i64, KernelDimRow>,
+}
+
+impl RunWriter {
+    /// Makes the run's folders and, if an older run lies there, removes its tables.
+    pub fn create(run: &RunDir) -> Result<Self, SchemaError> {
+        run.create()?;
+        // First the file that marks a run as whole, then the rest.
+        for name in std::iter::once("runs").chain(crate::tables::specs().iter().map(|spec| spec.name)) {
+            let path = run.table(name);
+            if path.exists() {
+                std::fs::remove_file(&path).map_err(|source| SchemaError::Io {
+                    action: "cannot replace",
+                    path,
+                    source,
+                })?;
+            }
+        }
+        Ok(RunWriter {
+            run: run.clone(),
+            files: BTreeMap::new(),
+            names: BTreeMap::new(),
+            kernels: BTreeMap::new(),
+        })
+    }
+
+    /// Writes one rank.
+    pub fn rank(&mut self, tables: &RankTables) -> Result<(), SchemaError> {
+        for (id, text) in tables.names.stable_ids().iter().zip(tables.names.texts()) {
+            self.names.entry(*id).or_insert_with(|| Arc::clone(text));
+        }
+        for i in 0..tables.kernel_dim.len() {
+            if let Some(row) = tables.kernel_dim.row(i) {
+                self.kernels.entry(row.kernel_id).or_insert(row);
+            }
+        }
+        let mut ranks = Ranks::default();
+        ranks.push(tables.meta.to_row());
+        self.write(&ranks, tables)?;
+        tables.visit(&mut RankWriter { run: self, tables })
+    }
+
+    fn write<T: Columnar>(&mut self, table: &T, tables: &RankTables) -> Result<(), SchemaError> {
+        if table.rows() == 0 {
+            return Ok(());
+        }
+        let file = match self.files.entry(T::NAME) {
+            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                entry.insert(TableFile::create(self.run.table(T::NAME), &T::spec())?)
+            }
+        };
+        file.append(table, tables.rank, &tables.names)
+    }
+
+    /// Writes what belongs to the whole run, and last of all the row that marks it as whole.
+    pub fn finish(mut self, run: RunRow, notes: &[Note]) -> Result<(), SchemaError> {
+        for file in std::mem::take(&mut self.files).into_values() {
+            file.close()?;
+        }
+        let mut name_dim = NameDim::default();
+        for (&name_id, name) in &self.names {
+            name_dim.push(NameDimRow { name_id, name: name.to_string() });
+        }
+        let mut kernel_dim = KernelDim::default();
+        std::mem::take(&mut self.kernels).into_values().for_each(|row| kernel_dim.push(row));
+        let mut note_rows = NotesTable::default();
+        for note in notes.iter().cloned() {
+            let Note { stage, severity, code, source, count, message } = note;
+            note_rows.push(NoteRow { stage, severity, code, source, count, message });
+        }
+        let mut runs = Runs::default();
+        runs.push(run);
+        self.whole(&name_dim)?;
+        self.whole(&kernel_dim)?;
+        self.whole(&note_rows)?;
+        self.whole(&runs)
+    }
+
+    fn whole<T: Columnar>(&self, table: &T) -> Result<(), SchemaError> {
+        write_table(&self.run, table)
+    }
+}
+
+/// Writes each table of one rank.
+struct RankWriter<'a> {
+    run: &'a mut RunWriter,
+    tables: &'a RankTables,
+}
+
+impl TableVisitor for RankWriter<'_> {
+    fn table<T: Columnar>(&mut self, table: &T) -> Result<(), SchemaError> {
+        self.run.write(table, self.tables)
+    }
+}
+
+/// Writes a table that belongs to the whole run, and leaves the others as they are.
+pub fn write_table<T: Columnar>(run: &RunDir, table: &T) -> Result<(), SchemaError> {
+    let path = run.table(T::spec().name);
+    if let Some(folder) = path.parent() {
+        let io = |source| SchemaError::Io { action: "cannot make", path: folder.to_owned(), source };
+        std::fs::create_dir_all(folder).map_err(io)?;
+    }
+    let mut file = TableFile::create(path, &T::spec())?;
+    file.append(table, 0, &Names::default())?;
+    file.close()
+}
+
+/// Writes one table to a file of any name, part by part. The file can be read once it is closed.
+pub struct PartWriter<T> {
+    file: TableFile,
+    table: PhantomData<T>,
+}
+
+impl<T: Columnar> PartWriter<T> {
+    /// Makes the file, or empties the one that is there.
+    pub fn create(path: &Path) -> Result<Self, SchemaError> {
+        Ok(PartWriter { file: TableFile::create(path.to_owned(), &T::spec())?, table: PhantomData })
+    }
+
+    /// Writes further rows.
+    pub fn write(&mut self, rows: &T) -> Result<(), SchemaError> {
+        self.file.append(rows, 0, &Names::default())
+    }
+
+    /// Writes what makes the file readable.
+    pub fn close(self) -> Result<(), SchemaError> {
+        self.file.close()
+    }
+}
