@@ -54,7 +54,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     // Reads the registries that it documents.
-    ("xtask", &["rooflens-schema", "rooflens-analyze", "rooflens-cost"]),
+    ("xtask", &["rooflens-schema", "rooflens-analyze", "rooflens-cost", "rooflens-report"]),
 ];
 
 pub fn broken() -> Result<Vec<String>> {

@@ -8,6 +8,7 @@ mod families;
 mod hardware;
 mod kernel_classes;
 mod parity;
+mod schemas;
 mod screen;
 mod tables;
 mod verdicts;
@@ -58,24 +59,27 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let check = arguments.check;
     let mut stale = Vec::new();
-    let mut pages =
-        PAGES.iter().map(|(file, page)| Ok((*file, page(&program)?))).collect::<Result<Vec<_>>>()?;
+    let mut pages = PAGES
+        .iter()
+        .map(|(file, page)| Ok(((*file).to_owned(), page(&program)?)))
+        .collect::<Result<Vec<_>>>()?;
+    pages.extend(schemas::pages()?);
     match verdicts::page(&program)? {
-        Some(text) => pages.push((VERDICTS, reference(text)?)),
+        Some(text) => pages.push((VERDICTS.to_owned(), reference(text)?)),
         None => println!("left out {VERDICTS}: it needs the corpus, which ROOFLENS_CORPUS names"),
     }
     for (file, text) in pages {
-        if workspace::read(file).is_ok_and(|old| old == text) {
+        if workspace::read(&file).is_ok_and(|old| old == text) {
             continue;
         }
-        stale.push(file);
         if !check {
-            let path = workspace::root().join(file);
+            let path = workspace::root().join(&file);
             if let Some(folder) = path.parent() {
                 std::fs::create_dir_all(folder)?;
             }
             std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         }
+        stale.push(file);
     }
     match (stale.is_empty(), check) {
         (true, _) => println!("every page is up to date"),
