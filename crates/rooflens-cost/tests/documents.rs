@@ -39,7 +39,7 @@ fn documents_are_read_back_as_they_were() {
 #[test]
 fn large_numbers_keep_every_digit() {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/config/llama.json");
-    let workload = Workload::prefill(1 << 16, 1 << 17);
+    let workload = Workload::prefill(1 << 20, 1 << 20);
     let model = read(&config).unwrap();
     let setup = Setup::default();
     let estimate = Estimate::new(&model, &setup, &workload, None).unwrap();
