@@ -11,7 +11,7 @@ use rooflens_report::run::RunFacts;
 use rooflens_report::{Extras, Page};
 use rooflens_schema::parquet_io::RunWriter;
 use rooflens_schema::tables::RunRow;
-use rooflens_schema::{Note, RankTables, RunDir, Severity, stable_id};
+use rooflens_schema::{Note, RankTables, RunDir, Severity};
 
 use crate::document::{AnalysisDocument, FindingDocument};
 use crate::error::Error;
@@ -76,19 +76,8 @@ const SOURCES: usize = 10;
 impl SavedTables {
     /// For the run at `run`.
     pub fn new(run: &RunDir) -> Self {
-        let row = RunRow {
-            run_id: 0,
-            kind: "trace".to_owned(),
-            source: String::new(),
-            format: String::new(),
-            base_unix_ns: None.into(),
-            span_ns: 0,
-            events: 0,
-            ranks: 0,
-            world_size: None.into(),
-            hardware: None,
-            status: String::new(),
-        };
+        let version = Some(env!("CARGO_PKG_VERSION").to_owned());
+        let row = RunRow { rooflens_version: version, ..RunRow::new("trace") };
         SavedTables {
             run: run.clone(),
             writer: None,
@@ -113,6 +102,9 @@ impl SavedTables {
         row.world_size = row.world_size.get().max(meta.world_size).into();
         let named = || tables.devices.name.iter().find(|name| !name.is_empty()).cloned();
         row.hardware = row.hardware.take().or_else(named);
+        let property = |name: &str| meta.properties.iter().find(|(key, _)| key == name);
+        let driver = || property("cuda_driver_version").map(|(_, value)| value.clone());
+        row.driver = row.driver.take().or_else(driver);
         self.first_ns = self.first_ns.min(meta.first_ns);
         self.last_ns = self.last_ns.max(meta.last_ns);
         self.sources.push(meta.source.clone());
@@ -127,8 +119,9 @@ impl SavedTables {
     pub fn finish(self, notes: &[Note]) -> Result<(), Error> {
         let Some(writer) = self.writer else { return Ok(()) };
         let mut row = self.row;
-        let base = row.base_unix_ns.get();
-        row.run_id = stable_id(&format!("{}@{base:?}", self.sources.join("\n")));
+        // The same input gives the same bytes: no time of day, no randomness.
+        row.run_id = writer.content_id();
+        row.start_unix_ns = row.base_unix_ns.get().map(|base| base.saturating_add(self.first_ns)).into();
         row.source = self.sources[..self.sources.len().min(SOURCES)].join(", ");
         row.span_ns = self.last_ns.saturating_sub(self.first_ns);
         let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);

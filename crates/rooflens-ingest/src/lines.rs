@@ -8,11 +8,21 @@ const LONGEST: usize = 1 << 20;
 /// Gives each line, without its end, to `take`. What is no UTF-8 is replaced. The error where the text
 /// breaks off.
 pub(crate) fn each(from: impl Read, mut take: impl FnMut(&str)) -> Option<std::io::Error> {
+    each_up_to(from, LONGEST, |line, _| take(line))
+}
+
+/// The same, with lines of up to so many bytes. With each line comes whether it is whole: neither too long nor, as
+/// the last one of a text that was cut, without its end.
+pub(crate) fn each_up_to(
+    from: impl Read,
+    longest: usize,
+    mut take: impl FnMut(&str, bool),
+) -> Option<std::io::Error> {
     let mut reader = BufReader::with_capacity(1 << 16, from);
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = (&mut reader).take(LONGEST as u64).read_until(b'\n', &mut line);
+        let read = (&mut reader).take(longest as u64).read_until(b'\n', &mut line);
         let (ended, error) = match read {
             Ok(0) => return None,
             Ok(_) => (line.last() == Some(&b'\n'), None),
@@ -20,13 +30,13 @@ pub(crate) fn each(from: impl Read, mut take: impl FnMut(&str)) -> Option<std::i
         };
         if !line.is_empty() {
             let text = String::from_utf8_lossy(&line);
-            take(text.trim_end_matches(['\n', '\r']));
+            take(text.trim_end_matches(['\n', '\r']), line.last() == Some(&b'\n'));
         }
         if error.is_some() {
             return error;
         }
         if !ended
-            && line.len() == LONGEST
+            && line.len() == longest
             && let Err(error) = skip_line(&mut reader)
         {
             return Some(error);

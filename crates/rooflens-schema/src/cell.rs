@@ -104,8 +104,10 @@ impl NameLookup {
 pub trait Cell: Clone {
     /// Whether the column may hold nulls.
     const NULLABLE: bool;
-    /// Every word that the column may hold; empty where it holds no words of a closed set.
-    const WORDS: &'static [&'static str] = &[];
+    /// Every word that the column may hold, and what it means; empty where these are not a closed set.
+    fn words() -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
     /// What stands in for a column that an older file does not have; `None` where it must be there.
     fn missing() -> Option<Self> {
         None

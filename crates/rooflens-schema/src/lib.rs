@@ -8,6 +8,7 @@
 //!   documentation is generated from them.
 //! * [`Names`] and [`Interner`]: names stand once, columns hold ids.
 //! * [`Notes`]: every problem met on the way is a counted row with a severity.
+//! * [`RunId`]: what a run is called, wherever it is kept.
 //! * [`parquet_io`] and [`RunDir`]: the same tables as Parquet that any engine reads.
 //!
 //! A table in memory is a struct of plain `Vec` columns; Arrow arrays are made only at the edge to
@@ -20,6 +21,7 @@ pub mod names;
 pub mod note;
 pub mod parquet_io;
 pub mod run_dir;
+pub mod run_id;
 pub mod table;
 pub mod tables;
 
@@ -29,6 +31,7 @@ pub use error::SchemaError;
 pub use names::{Interner, NameId, Names, stable_id};
 pub use note::{Note, Notes, Severity, Stage};
 pub use run_dir::RunDir;
+pub use run_id::RunId;
 pub use tables::{RankTables, TraceMeta};
 
 /// Version of the tables and of every JSON document. Minor versions only add nullable columns or

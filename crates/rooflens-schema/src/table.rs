@@ -38,8 +38,8 @@ pub struct Column {
     pub doc: &'static str,
     /// How it is encoded.
     pub encoding: Encoding,
-    /// Every word that it may hold; empty where these are not a closed set.
-    pub words: &'static [&'static str],
+    /// Every word that it may hold, and what it means; empty where these are not a closed set.
+    pub words: Vec<(&'static str, &'static str)>,
 }
 
 impl Column {
@@ -95,7 +95,9 @@ macro_rules! column_enum {
         }
         impl $crate::cell::Cell for $name {
             const NULLABLE: bool = false;
-            const WORDS: &'static [&'static str] = <$name as $crate::cell::Word>::WORDS;
+            fn words() -> Vec<(&'static str, &'static str)> {
+                $name::ALL.iter().map(|word| (word.as_str(), word.doc())).collect()
+            }
             fn data_type() -> arrow_schema::DataType {
                 arrow_schema::DataType::Dictionary(
                     Box::new(arrow_schema::DataType::Int8),
@@ -150,7 +152,7 @@ macro_rules! table {
                         kind: [$($crate::table::ColumnKind::$kind,)? $crate::table::ColumnKind::Value][0],
                         doc: concat!($($column_doc,)+).trim_ascii(),
                         encoding: $crate::table::Encoding::$encoding,
-                        words: <$type as Cell>::WORDS,
+                        words: <$type as Cell>::words(),
                     },)+],
                 }
             }

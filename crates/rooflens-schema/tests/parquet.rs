@@ -15,11 +15,11 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use rooflens_schema::cell::{NameLookup, StoredNames};
-use rooflens_schema::parquet_io::{Columnar, RunReader, RunWriter, read_table, write_table};
+use rooflens_schema::parquet_io::{Columnar, RunReader, RunWriter, edit_run_row, read_table, write_table};
 use rooflens_schema::table::{Column, ColumnKind};
 use rooflens_schema::tables::{
-    Counters, KernelDimRow, Kernels, ModelOps, ProfiledLaunches, ProfiledMetrics, Ranks, RunRow, Runs,
-    TableVisitor, TableVisitorMut, specs,
+    Counters, KernelDimRow, Kernels, ModelOps, ProfiledLaunches, ProfiledMetrics, Ranks, Requests, RunRow,
+    Runs, Steps, TableVisitor, TableVisitorMut, Tokens, specs,
 };
 use rooflens_schema::{Names, Note, RankTables, RunDir, SchemaError, Severity, Stage, TraceMeta, stable_id};
 
@@ -62,7 +62,7 @@ impl Dice {
             DataType::Dictionary(..) => {
                 let mut words = StringDictionaryBuilder::<Int8Type>::new();
                 cells.all(|_| {
-                    words.append(column.words[self.below(column.words.len() as u64) as usize]).is_ok()
+                    words.append(column.words[self.below(column.words.len() as u64) as usize].0).is_ok()
                 });
                 Arc::new(words.finish())
             }
@@ -276,6 +276,9 @@ fn tables_of_no_rank_come_back() {
     check::<ModelOps>(&run);
     check::<ProfiledLaunches>(&run);
     check::<ProfiledMetrics>(&run);
+    check::<Requests>(&run);
+    check::<Tokens>(&run);
+    check::<Steps>(&run);
 }
 
 #[test]
@@ -445,6 +448,59 @@ fn the_same_ranks_give_the_same_bytes() {
         let bytes = |run: &RunDir| std::fs::read(run.table(spec.name)).unwrap_or_default();
         assert!(bytes(&one) == bytes(&two), "{}", spec.name);
     }
+}
+
+#[test]
+fn the_id_of_a_run_follows_from_its_rows() {
+    let id = |ranks: &[RankTables]| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = RunWriter::create(&RunDir::new(folder.path())).unwrap();
+        ranks.iter().for_each(|rank| writer.rank(rank).unwrap());
+        writer.content_id()
+    };
+    let ranks = [rank(0, |_| 5), rank(1, |_| 5)];
+    assert_eq!(id(&ranks), id(&ranks));
+    let mut renamed = ranks.clone();
+    renamed[0].meta.source = "copy.json".to_owned();
+    assert_eq!(id(&renamed), id(&ranks), "files may be renamed");
+    let mut other = ranks.clone();
+    other[1].kernels.dur_ns[3] += 1;
+    assert_ne!(id(&other), id(&ranks));
+    let known = ranks[1].kernels.queue_depth.iter().position(|depth| depth.is_some()).unwrap();
+    let mut other = ranks.clone();
+    other[1].kernels.queue_depth[known] = Default::default();
+    assert_ne!(id(&other), id(&ranks), "a value is not its absence");
+    let [first, second] = ranks.clone();
+    assert_ne!(id(&[second, first]), id(&ranks));
+}
+
+#[test]
+fn the_row_of_a_run_is_completed_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDir::new(folder.path());
+    assert!(!edit_run_row(&run, |_| ()).unwrap(), "there is no run");
+    write(folder.path(), &[rank(0, |_| 2)]);
+    assert!(edit_run_row(&run, |row| row.kind = "run".to_owned()).unwrap());
+    let row = RunReader::open(&run).unwrap().run_row().unwrap().unwrap();
+    assert_eq!((row.kind.as_str(), row.run_id), ("run", run_row().run_id));
+}
+
+#[test]
+fn runs_of_earlier_builds_have_an_id_of_64_bits_and_fewer_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = write(folder.path(), &[rank(0, |_| 2)]);
+    rewrite(&run.table(Runs::NAME), 10, "1.0", |batch| {
+        let kept =
+            ["model", "metrics", "start_unix_ns"].iter().fold(batch, |batch, name| without(&batch, name));
+        let mut fields: Vec<_> = kept.schema().fields().iter().cloned().collect();
+        fields[0] = Arc::new(Field::new("run_id", DataType::Int64, false));
+        let mut columns = kept.columns().to_vec();
+        columns[0] = Arc::new(Int64Array::from(vec![-2]));
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
+    });
+    let row = RunReader::open(&run).unwrap().run_row().unwrap().unwrap();
+    assert_eq!(row.run_id.as_str(), "fffffffffffffffe");
+    assert_eq!((row.model, row.start_unix_ns.get()), (None, None));
 }
 
 #[test]

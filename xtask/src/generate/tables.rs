@@ -2,13 +2,10 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use rooflens_schema::SCHEMA_VERSION;
 use rooflens_schema::table::{Encoding, TableSpec};
-use rooflens_schema::tables::{
-    ActivityKind, ApiKind, BlockState, CounterSource, CounterStep, GapCause, PhaseKind, PhaseSource,
-    RangeStyle, Transpose, specs,
-};
-use rooflens_schema::{SCHEMA_VERSION, Severity, Stage};
+use rooflens_schema::tables::specs;
 
 use super::cell;
 
@@ -50,11 +47,8 @@ fn table(page: &mut String, spec: &TableSpec) -> Result<()> {
         )?;
     }
     for column in spec.columns.iter().filter(|column| is_word(column)) {
-        let words = words(spec.name, column.name).with_context(|| {
-            format!("add the words of {}.{} to xtask/src/generate/tables.rs", spec.name, column.name)
-        })?;
         writeln!(page, "\n`{}` is one of:\n", column.name)?;
-        for (word, meaning) in words {
+        for (word, meaning) in &column.words {
             writeln!(page, "- `{word}`: {meaning}")?;
         }
     }
@@ -62,30 +56,5 @@ fn table(page: &mut String, spec: &TableSpec) -> Result<()> {
 }
 
 fn is_word(column: &rooflens_schema::table::Column) -> bool {
-    // Only closed sets of words are dictionaries in the schema itself.
-    column.data_type.to_string().starts_with("Dictionary")
-}
-
-/// The words of a column and what they mean.
-fn words(table: &str, column: &str) -> Option<Vec<(&'static str, &'static str)>> {
-    macro_rules! all {
-        ($words:ty) => {
-            <$words>::ALL.iter().map(|word| (word.as_str(), word.doc())).collect()
-        };
-    }
-    Some(match (table, column) {
-        ("kernels", "kind") => all!(ActivityKind),
-        ("kernels", "gap_cause") => all!(GapCause),
-        ("api", "kind") => all!(ApiKind),
-        ("ranges", "style") => all!(RangeStyle),
-        ("memory_blocks", "state") => all!(BlockState),
-        ("gemms", "trans_a" | "trans_b") => all!(Transpose),
-        ("counters", "source") => all!(CounterSource),
-        ("counters", "step") => all!(CounterStep),
-        ("phases", "kind") => all!(PhaseKind),
-        ("phases", "source") => all!(PhaseSource),
-        ("notes", "stage") => all!(Stage),
-        ("notes", "severity") => all!(Severity),
-        _ => return None,
-    })
+    !column.words.is_empty()
 }

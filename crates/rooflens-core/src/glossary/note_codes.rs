@@ -18,6 +18,19 @@ const CODES: &[(&str, &str)] = &[
     ("stopped", "Reading was stopped by Ctrl-C; the rest is missing."),
     ("unreadable_rank", "A trace of the job gave no record at all; its rank is missing from every number."),
     ("damaged_event", "Events that could not be read and were passed over."),
+    ("damaged_line", "Lines of a workload's records that are cut or damaged and were passed over."),
+    (
+        "token_times_differ",
+        "Requests whose records have another number of token times than of tokens: how many tokens came at each time is null.",
+    ),
+    (
+        "times_out_of_order",
+        "Requests whose records have a token before they were sent, or before an earlier token.",
+    ),
+    (
+        "unknown_phase",
+        "Steps whose record names a phase other than prefill, decode or mixed; they count as `step`.",
+    ),
     ("damaged_header", "Keys around the events that could not be understood, such as device properties."),
     ("event_without_time", "Events without a usable time or duration; they are in no table."),
     ("invalid_text", "Names that are not valid UTF-8; the bad bytes were replaced."),

@@ -16,6 +16,7 @@ use super::files;
 use super::join;
 use super::launch::PlannedJob;
 use super::page;
+use super::row;
 use super::sampling::Sampling;
 use super::static_cost;
 use crate::error::{Error, ErrorKind, Hint};
@@ -83,6 +84,7 @@ pub fn take(
     let joined = join::join(&run, job.plan.static_work(), &job.places, &rows, findings.as_ref());
     let document = RunDocument::new(&run, facts, &rows, reason, joined, &notes.rows());
     document::write(&run, &document, findings.as_ref())?;
+    row::complete(&run, &job.settings, &document, &rows)?;
     let has_trace = findings.is_some();
     let mut shown = findings.unwrap_or_default();
     shown.insert("run", Box::new(page::facts(&document)));

@@ -12,6 +12,7 @@ pub mod metrics;
 mod page;
 mod power;
 mod reserve;
+mod row;
 mod samples;
 mod sampling;
 mod saved;

@@ -11,6 +11,7 @@ mod rocpd;
 mod rocprofv3;
 mod tensorrt;
 mod torchmem;
+pub mod workload;
 
 use std::path::Path;
 

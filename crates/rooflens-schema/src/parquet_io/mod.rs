@@ -22,7 +22,7 @@ use crate::names::Names;
 use crate::table::TableSpec;
 
 pub use read::{RankStream, RunReader, read_table};
-pub use write::{PartWriter, RunWriter, write_table};
+pub use write::{PartWriter, RunWriter, edit_run_row, write_table};
 
 /// Rows per row group.
 const ROW_GROUP: usize = 1 << 20;

@@ -15,12 +15,13 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::schema::types::ColumnPath;
 
-use super::{Columnar, ROW_GROUP, VERSION_KEY, arrow_schema};
+use super::{Columnar, ROW_GROUP, VERSION_KEY, arrow_schema, read_table};
 use crate::SCHEMA_VERSION;
 use crate::error::SchemaError;
 use crate::names::Names;
 use crate::note::Note;
 use crate::run_dir::RunDir;
+use crate::run_id::{ContentHash, RunId};
 use crate::table::{Encoding, TableSpec};
 use crate::tables::{
     KernelDim, KernelDimRow, NameDim, NameDimRow, NoteRow, NotesTable, RankTables, Ranks, RunRow, Runs,
@@ -64,13 +65,23 @@ impl TableFile {
         Ok(TableFile { path, schema, writer, per_rank: spec.per_rank })
     }
 
-    fn append<T: Columnar>(&mut self, table: &T, rank: i32, names: &Names) -> Result<(), SchemaError> {
+    fn append<T: Columnar>(
+        &mut self,
+        table: &T,
+        rank: i32,
+        names: &Names,
+        mut content: Option<&mut ContentHash>,
+    ) -> Result<(), SchemaError> {
         let mut start = 0;
         while start < table.rows() {
             let end = (start + BATCH).min(table.rows());
             let rank: Option<ArrayRef> =
                 self.per_rank.then(|| Arc::new(Int32Array::from(vec![rank; end - start])) as ArrayRef);
-            let columns = rank.into_iter().chain(table.encode(start..end, names)).collect();
+            let columns = table.encode(start..end, names);
+            if let Some(content) = &mut content {
+                columns.iter().for_each(|column| content.array(column));
+            }
+            let columns = rank.into_iter().chain(columns).collect();
             let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(ParquetError::from);
             batch.and_then(|batch| self.writer.write(&batch)).map_err(|source| self.error(source))?;
             start = end;
@@ -94,6 +105,7 @@ pub struct RunWriter {
     files: BTreeMap<&'static str, TableFile>,
     names: BTreeMap<i64, Arc<str>>,
     kernels: BTreeMap<i64, KernelDimRow>,
+    content: ContentHash,
 }
 
 impl RunWriter {
@@ -116,6 +128,7 @@ impl RunWriter {
             files: BTreeMap::new(),
             names: BTreeMap::new(),
             kernels: BTreeMap::new(),
+            content: ContentHash::default(),
         })
     }
 
@@ -128,6 +141,11 @@ impl RunWriter {
             if let Some(row) = tables.kernel_dim.row(i) {
                 self.kernels.entry(row.kernel_id).or_insert(row);
             }
+        }
+        // What a file is called is not what it holds.
+        let meta = &tables.meta;
+        for number in [i64::from(tables.rank), meta.base_unix_ns.unwrap_or(i64::MIN), meta.events] {
+            self.content.number(number as u64);
         }
         let mut ranks = Ranks::default();
         ranks.push(tables.meta.to_row());
@@ -145,7 +163,16 @@ impl RunWriter {
                 entry.insert(TableFile::create(self.run.table(T::NAME), &T::spec())?)
             }
         };
-        file.append(table, tables.rank, &tables.names)
+        let mut content = (T::NAME != Ranks::NAME).then_some(&mut self.content);
+        if let Some(content) = &mut content {
+            content.bytes(T::NAME.as_bytes());
+        }
+        file.append(table, tables.rank, &tables.names, content)
+    }
+
+    /// An id that follows from the rows of the ranks written so far, whatever their files are called.
+    pub fn content_id(&self) -> RunId {
+        RunId::from_content(self.content.finish())
     }
 
     /// Writes what belongs to the whole run, and last of all the row that marks it as whole.
@@ -197,8 +224,29 @@ pub fn write_table<T: Columnar>(run: &RunDir, table: &T) -> Result<(), SchemaErr
         std::fs::create_dir_all(folder).map_err(io)?;
     }
     let mut file = TableFile::create(path, &T::spec())?;
-    file.append(table, 0, &Names::default())?;
+    file.append(table, 0, &Names::default(), None)?;
     file.close()
+}
+
+/// Changes the row of a run that is whole, once more is known of it. False where there is no such run.
+pub fn edit_run_row(run: &RunDir, edit: impl FnOnce(&mut RunRow)) -> Result<bool, SchemaError> {
+    let path = run.table(Runs::NAME);
+    let runs: Runs = read_table(&path)?;
+    let Some(mut row) = runs.row(0) else { return Ok(false) };
+    edit(&mut row);
+    let mut runs = Runs::default();
+    runs.push(row);
+    // Its file marks the run as whole: there is always one.
+    let part = path.with_extension("part");
+    let mut file = TableFile::create(part.clone(), &Runs::spec())?;
+    file.append(&runs, 0, &Names::default(), None)?;
+    file.close()?;
+    std::fs::rename(&part, &path).map_err(|source| SchemaError::Io {
+        action: "cannot replace",
+        path,
+        source,
+    })?;
+    Ok(true)
 }
 
 /// Writes one table to a file of any name, part by part. The file can be read once it is closed.
@@ -215,7 +263,7 @@ impl<T: Columnar> PartWriter<T> {
 
     /// Writes further rows.
     pub fn write(&mut self, rows: &T) -> Result<(), SchemaError> {
-        self.file.append(rows, 0, &Names::default())
+        self.file.append(rows, 0, &Names::default(), None)
     }
 
     /// Writes what makes the file readable.

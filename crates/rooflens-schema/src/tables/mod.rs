@@ -28,7 +28,10 @@ mod profiled_launches;
 mod profiled_metrics;
 mod ranges;
 mod ranks;
+mod requests;
 mod runs;
+mod steps;
+mod tokens;
 
 use crate::cell::{Opt, Rewording};
 use crate::error::SchemaError;
@@ -131,6 +134,9 @@ tables! {
     engine_layers::EngineLayers as engine_layers,
     inferences::Inferences as inferences,
     metric_samples::MetricSamples as metric_samples,
+    requests::Requests,
+    tokens::Tokens,
+    steps::Steps,
     counters::Counters,
     model_ops::ModelOps,
     profiled_launches::ProfiledLaunches,

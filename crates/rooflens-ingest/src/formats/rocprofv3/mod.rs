@@ -6,7 +6,7 @@
 //! * `set`: which files belong together.
 //! * `line`: a line to values.
 
-mod line;
+pub(super) mod line;
 mod set;
 #[cfg(test)]
 mod tests;
