@@ -20,6 +20,11 @@ const CODES: &[(&str, &str)] = &[
     ("damaged_event", "Events that could not be read and were passed over."),
     ("damaged_line", "Lines of a workload's records that are cut or damaged and were passed over."),
     (
+        "workload_clock_unknown",
+        "A step whose workload did not say how its clock relates to the time of day: its rows are not in the tables \
+         requests, tokens and steps.",
+    ),
+    (
         "token_times_differ",
         "Requests whose records have another number of token times than of tokens: how many tokens came at each time is null.",
     ),

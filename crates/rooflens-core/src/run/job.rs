@@ -19,6 +19,7 @@ use super::page;
 use super::row;
 use super::sampling::Sampling;
 use super::static_cost;
+use super::tables;
 use crate::error::{Error, ErrorKind, Hint};
 use crate::observer::{Event, SharedObserver, StepWatch};
 use crate::project::from_here;
@@ -67,6 +68,7 @@ pub fn take(
     // Behind the tables of the trace: writing those removes what an older run left, and their clock counts.
     if !outcomes.is_empty() {
         sampling.save(&run, &notes);
+        tables::write(&run, outcomes.iter().map(|outcome| outcome.step.as_str()), &notes)?;
     }
     let rows = document::measured_rows(&run);
     let reason = match job.plan.static_work() {

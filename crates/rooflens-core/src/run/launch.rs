@@ -79,7 +79,9 @@ fn planned(composed: Composed, project: &Path) -> Result<PlannedJob, Error> {
     let unusable = |error: SettingsError| Error::Plan(error.into());
     let dataset = Settings::read_dataset(&config).map_err(unusable)?;
     let config = samples::located(&config, &dataset, project).map_err(Error::Assets)?;
-    let (settings, made) = rooflens_collect::planned(&config).map_err(Error::Plan)?;
+    let (mut settings, made) = rooflens_collect::planned(&config).map_err(Error::Plan)?;
+    // The workload gets files; what the run records is the variant that was asked for.
+    settings.dataset = dataset;
     let places = Places {
         run: composed.folder.clone(),
         project: project.to_owned(),

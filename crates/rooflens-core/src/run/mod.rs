@@ -18,6 +18,7 @@ mod sampling;
 mod saved;
 mod static_cost;
 mod sweep;
+mod tables;
 
 use std::path::PathBuf;
 

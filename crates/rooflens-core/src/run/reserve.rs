@@ -40,11 +40,11 @@ pub fn reserve(request: &RunRequest, observer: &SharedObserver) -> Result<Planne
 
 /// Whether the name of the folder has the time in it.
 fn is_dated(planned: &Planned) -> bool {
-    let key = if planned.is_sweep { "sweep" } else { "run" };
-    let written = planned.jobs.first().and_then(|job| {
-        let package = format!("hydra.{key}.dir");
-        job.composed.composition.show(View::Hydra, Some(&package), false).ok()
-    });
+    let place = if planned.is_sweep { "hydra.sweep" } else { "hydra.run" };
+    let written = planned
+        .jobs
+        .first()
+        .and_then(|job| job.composed.composition.show(View::Hydra, Some(place), false).ok());
     written.is_some_and(|text| text.contains("${now:"))
 }
 

@@ -19,6 +19,7 @@ use rooflens_sample::{Outcome, Sampler, Settings, Source, Watched};
 use rooflens_schema::tables::{CounterStep, Counters};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
+pub use self::record::clock_base;
 use self::record::{Record, SampledStep};
 use crate::environment;
 

@@ -151,10 +151,14 @@ impl Record {
 /// The clock base of the trace; without one, the moment at which the measured pass said hello; without
 /// that, the first sample.
 fn base(run: &RunDir, rows: &Counters) -> i64 {
+    clock_base(run).or_else(|| rows.ts_ns.first().copied()).unwrap_or(0)
+}
+
+/// The clock base of the trace; without one, the moment at which the measured pass said hello.
+pub fn clock_base(run: &RunDir) -> Option<i64> {
     let runs = run.table("runs");
     let trace = runs.is_file().then(|| read_table::<Runs>(&runs).ok()?.row(0)?.base_unix_ns.get()).flatten();
-    let hello = || Some(Clock::of_step(&run.raw(Stage::Measure.name()))?.unix_ns);
-    trace.or_else(hello).or_else(|| rows.ts_ns.first().copied()).unwrap_or(0)
+    trace.or_else(|| Some(Clock::of_step(&run.raw(Stage::Measure.name()))?.unix_ns))
 }
 
 fn write_csv(run: &RunDir, rows: &Counters, base_unix_ns: i64) -> Result<(), Error> {
