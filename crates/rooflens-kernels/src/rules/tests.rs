@@ -170,7 +170,7 @@ fn parity_117_time_at_stake_is_that_of_the_launches() {
 
 #[test]
 fn every_file_is_a_rule() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/profiled/rules");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
     let files = std::fs::read_dir(folder).unwrap().count();
     assert_eq!(files - 2, super::ALL.len());
     for rule in super::ALL {
