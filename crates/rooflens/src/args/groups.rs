@@ -32,7 +32,7 @@ pub fn grouped(command: Command, width: usize) -> Command {
     }
     text.push('\n');
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{{options}}{{after-help}}",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{header}Options:{header:#}\n{{options}}{{after-help}}",
         text.replace(['{', '}'], "")
     );
     command.help_template(StyledStr::from(template))
