@@ -1,5 +1,5 @@
 //! What this machine has and lacks, a file for each kind of thing. To add one: a file here, a `mod` line
-//! and an entry in [`ALL`]. Files are looked at, NVIDIA's driver is asked for its devices, and a few
+//! and an entry in `ALL`. Files are looked at, NVIDIA's driver is asked for its devices, and a few
 //! programs for their version; nothing is changed or sent.
 
 mod clock;
