@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use rooflens_collect::ExecuteError;
 use rooflens_core::error::{CompareError, CostError, Error, Hint};
 use rooflens_core::exit::Exit;
 use rooflens_core::shell::word;
@@ -141,12 +140,6 @@ impl From<CompareError> for CliError {
 impl From<AssetError> for CliError {
     fn from(error: AssetError) -> Self {
         CliError::Core(Error::Assets(error))
-    }
-}
-
-impl From<ExecuteError> for CliError {
-    fn from(error: ExecuteError) -> Self {
-        CliError::Core(error.into())
     }
 }
 

@@ -2,10 +2,9 @@
 
 use indicatif::ProgressBar;
 
-use super::{TICK, bar, style};
+use super::{BAR, TICK, bar, style};
 use crate::console::Console;
 
-const BAR: &str = "{wide_msg} [{bar:24}] {pos}/{len} {elapsed}";
 /// Where there is no bar, at most so many lines are said.
 const LINES: u64 = 20;
 

@@ -34,6 +34,11 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 /// How often a bar moves by itself.
 const TICK: Duration = Duration::from_millis(120);
 
+/// Looks of work whose end is known.
+const BAR: &str = "{wide_msg} [{bar:24}] {pos}/{len} {elapsed}";
+/// Looks of work whose end is not known.
+const SPINNER: &str = "{spinner} {wide_msg} {elapsed}";
+
 /// What Ctrl-C means while traces are read.
 pub const READING: &str = "what was read until now is reported next";
 /// What Ctrl-C means while something is run.

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use indicatif::ProgressBar;
 use rooflens_core::environment;
 
-use super::{BAR_AFTER, TICK, has_bars, style};
+use super::{BAR_AFTER, SPINNER, TICK, has_bars, style};
 use crate::console::Console;
 
 /// Shows that something goes on, from a second after its start to its end.
@@ -43,7 +43,7 @@ fn show(console: &Console, what: &str, is_done: &Receiver<()>) {
     if !has_bars(console) {
         return console.say(what);
     }
-    let bar = ProgressBar::new_spinner().with_style(style("{spinner} {wide_msg} {elapsed}"));
+    let bar = ProgressBar::new_spinner().with_style(style(SPINNER));
     bar.set_message(what.to_owned());
     bar.enable_steady_tick(TICK);
     // Both an end and a panic of the work drop the other half.

@@ -8,11 +8,8 @@ use rooflens_collect::plan::Step;
 use rooflens_core::environment;
 
 use super::spinner::Spinner;
-use super::{LINE_EVERY, TICK, bar, style};
+use super::{BAR, LINE_EVERY, SPINNER, TICK, bar, style};
 use crate::console::Console;
-
-const BAR: &str = "{wide_msg} [{bar:24}] {pos}/{len} {elapsed}";
-const SPINNER: &str = "{spinner} {wide_msg} {elapsed}";
 
 /// Follows the steps of a run.
 pub struct Steps {
