@@ -109,9 +109,18 @@ fn origin(question: &RunRequest) -> Result<Origin, Error> {
 
 /// A repeated run stands beside the one that it repeats.
 fn folder_of_repetition(origin: &Origin, question: &RunRequest) -> Option<String> {
-    let beside = origin.repeated.as_ref()?.parent()?.to_string_lossy().into_owned();
-    let is_told =
-        question.overrides.iter().any(|text| text.trim_start_matches('+').starts_with("hydra.run.dir="));
-    let quoted = beside.replace('\\', "\\\\").replace('\'', "\\'");
-    (!is_told).then(|| format!("hydra.run.dir='{quoted}/${{now:%Y%m%d-%H%M%S}}'"))
+    let beside = origin.repeated.as_ref()?.parent()?;
+    let is_told = question.overrides.iter().any(|text| sets_folder(text, "run"));
+    (!is_told).then(|| folder_override("run", beside, "/${now:%Y%m%d-%H%M%S}"))
+}
+
+/// Whether an override sets the folder of a `run` or of a `sweep`.
+pub(super) fn sets_folder(text: &str, key: &str) -> bool {
+    text.trim_start_matches('+').starts_with(&format!("hydra.{key}.dir="))
+}
+
+/// The override that sets it: a folder, quoted, and what comes behind its name.
+pub(super) fn folder_override(key: &str, folder: &Path, end: &str) -> String {
+    let quoted = folder.to_string_lossy().replace('\\', "\\\\").replace('\'', "\\'");
+    format!("hydra.{key}.dir='{quoted}{end}'")
 }

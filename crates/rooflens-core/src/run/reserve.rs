@@ -54,10 +54,9 @@ fn numbered(request: &RunRequest, first: &Planned, number: usize) -> RunRequest 
         (Some((folder, _)), _) => ("sweep", folder.clone()),
         (None, job) => ("run", job.map(|job| job.places.run.clone()).unwrap_or_default()),
     };
-    let folder = folder.to_string_lossy().replace('\\', "\\\\").replace('\'', "\\'");
     let mut request = request.clone();
-    request.overrides.retain(|text| !text.trim_start_matches('+').starts_with(&format!("hydra.{key}.dir=")));
-    request.overrides.push(format!("hydra.{key}.dir='{folder}-{number}'"));
+    request.overrides.retain(|text| !launch::sets_folder(text, key));
+    request.overrides.push(launch::folder_override(key, &folder, &format!("-{number}")));
     request
 }
 
