@@ -25,7 +25,7 @@ struct Document<'a> {
     assets: &'a [AssetStatus],
 }
 
-/// Answers. What is missing is told, and is no failure: the code is 0.
+/// Answers. What is missing is reported, and is not a failure: the exit code is 0.
 pub fn answer(assets: &Assets, json: bool, console: &Console) -> Result<Exit, CliError> {
     let status = status(&assets.project, &assets.bootstrap, &assets.surroundings());
     if json {

@@ -17,19 +17,19 @@ pub fn of_kind(rows: &[StepRow], kind: &str) -> Result<Vec<Ran>, String> {
 }
 
 fn shape(row: &StepRow) -> Result<Shape, String> {
-    let missing = |column: &str| format!("steps.csv does not tell {column}");
-    let phase =
-        RunPhase::named(&row.phase).ok_or_else(|| format!("{:?} is no phase that is known", row.phase))?;
+    let missing = |column: &str| format!("steps.csv has no {column}");
+    let phase = RunPhase::named(&row.phase).ok_or_else(|| format!("{:?} is not a known phase", row.phase))?;
     let batch = row.batch.filter(|batch| *batch > 0).ok_or_else(|| missing("batch"))?;
     let context = row.kv_tokens.ok_or_else(|| missing("kv_tokens"))?;
     let prompts = prompts(row.prompts.as_deref().ok_or_else(|| missing("prompts"))?)?;
-    let going_on =
-        batch.checked_sub(prompts.len() as u64).ok_or("a step reads more prompts than it has sequences")?;
+    let going_on = batch
+        .checked_sub(prompts.len() as u64)
+        .ok_or("a step prefills more prompts than it has sequences")?;
     let of_prompts =
         prompts.iter().fold(0_u64, |sum, (new, past)| sum.saturating_add(*new).saturating_add(*past));
     if row.decode_tokens != going_on {
         return Err(
-            "sequences go on by more than a token in a step, and which by how many is not told".to_owned()
+            "sequences advance by more than one token per step, and how many each is not recorded".to_owned()
         );
     }
     let mut needed = reading(&prompts);
@@ -59,7 +59,7 @@ fn prompts(text: &str) -> Result<Vec<(u64, u64)>, String> {
         let (new, past) = word.split_once('@')?;
         Some((new.parse().ok()?, past.parse().ok()?))
     };
-    let wrong = |word: &str| format!("steps.csv: {word:?} is no prompt");
+    let wrong = |word: &str| format!("steps.csv: {word:?} is not a prompt");
     text.split_whitespace().map(|word| prompt(word).ok_or_else(|| wrong(word))).collect()
 }
 
@@ -73,7 +73,7 @@ fn pictures(row: &StepRow) -> Result<Option<Vec<View>>, String> {
         let (rows, columns) = word.split_once('x')?;
         Some(View { images: 1, rows: rows.parse().ok()?, columns: columns.parse().ok()? })
     };
-    let wrong = |word: &str| format!("steps.csv: {word:?} is no picture");
+    let wrong = |word: &str| format!("steps.csv: {word:?} is not an image");
     let views: Result<Vec<View>, String> =
         text.split_whitespace().map(|word| picture(word).ok_or_else(|| wrong(word))).collect();
     views.map(Some)
