@@ -127,12 +127,12 @@ mod tests {
             change(&mut row);
             shape(&row).unwrap_err()
         };
-        assert_eq!(told(|row| row.prompts = None), "steps.csv does not tell prompts");
-        assert_eq!(told(|row| row.batch = None), "steps.csv does not tell batch");
-        assert_eq!(told(|row| row.prompts = Some("8".into())), "steps.csv: \"8\" is no prompt");
-        assert_eq!(told(|row| row.pictures = Some("8".into())), "steps.csv: \"8\" is no picture");
-        assert_eq!(told(|row| row.phase = "idle".into()), "\"idle\" is no phase that is known");
-        assert!(told(|row| row.decode_tokens = 5).starts_with("sequences go on by more than a token"));
+        assert_eq!(told(|row| row.prompts = None), "steps.csv has no prompts");
+        assert_eq!(told(|row| row.batch = None), "steps.csv has no batch");
+        assert_eq!(told(|row| row.prompts = Some("8".into())), "steps.csv: \"8\" is not a prompt");
+        assert_eq!(told(|row| row.pictures = Some("8".into())), "steps.csv: \"8\" is not an image");
+        assert_eq!(told(|row| row.phase = "idle".into()), "\"idle\" is not a known phase");
+        assert!(told(|row| row.decode_tokens = 5).starts_with("sequences advance by more than one token"));
         assert_eq!(of_kind(&[row()], "profiled").unwrap_err(), "steps.csv has no step of kind profiled");
     }
 }
