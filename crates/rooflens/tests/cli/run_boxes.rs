@@ -49,7 +49,7 @@ fn parity_123_boxes_are_drawn_and_kept_in_pixels() {
     let small = std::fs::read_to_string(report.join("thumbnails.html")).unwrap();
     assert!(small.contains("href=\"predictions.html#s0\">a.png</a> · 2 boxes"), "{small}");
     assert!(
-        std::fs::read_to_string(report.join("predictions.md")).unwrap().contains("- 1 box: without any area")
+        std::fs::read_to_string(report.join("predictions.md")).unwrap().contains("- 1 box: empty")
     );
 }
 
