@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::headline::{self, Sample};
+use rooflens_compare::headline;
 use rooflens_compare::trend::{ChangePoint, Options, change_points};
 use rooflens_report::Part;
 use rooflens_report::trend::parts;
 use serde::Serialize;
 
-use crate::compare;
 use crate::document::{SchemaTag, schema};
 use crate::error::{CompareError, Error};
+use crate::run::Run;
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
         Some(path) => (request.key.clone(), column(path, &request.key)?),
         None => {
             let metric = headline::find(&request.key).ok_or_else(|| CompareError::metric(&request.key))?;
-            let value = |run: &PathBuf| compare::sample(run, metric).as_ref().map(Sample::value);
+            let value = |path: &PathBuf| Some(Run::open(path).ok()?.sample(metric)?.value());
             (metric.key.to_owned(), request.runs.iter().map(value).collect())
         }
     };

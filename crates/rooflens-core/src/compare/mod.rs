@@ -7,8 +7,6 @@ mod facts;
 mod gates;
 mod side;
 
-pub use self::side::sample;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -6,6 +6,7 @@ use rooflens_analyze::allocator::PassAllocator;
 use rooflens_analyze::sampled::Sampled;
 use rooflens_collect::Stage;
 use rooflens_collect::execute::{End, MANIFEST, Outcome};
+use rooflens_ingest::formats::workload::Workload;
 use rooflens_report::Part;
 use rooflens_schema::{Note, RunDir, Severity};
 use serde::{Deserialize, Serialize};
@@ -14,9 +15,10 @@ use serde_json::{Map, Value as Json};
 use super::files;
 use super::job::PLAN;
 use super::join::{self, ModelJoin};
-use super::metrics::{self, Measured, Rows};
+use super::metrics::{self, Measured};
 use super::page;
 use super::sampling;
+use super::workload;
 use crate::document::{AnalysisDocument, SchemaTag, schema};
 use crate::error::Error;
 use crate::saved;
@@ -89,17 +91,12 @@ fn end_word(end: End) -> String {
     serde_json::to_value(end).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// What the pass without profilers left.
-pub fn measured_rows(run: &RunDir) -> Rows {
-    Rows::read(&run.raw(Stage::Measure.name()))
-}
-
 impl RunDocument {
     /// Of what stands in a run.
     pub fn new(
         run: &RunDir,
         steps: Vec<StepFacts>,
-        rows: &Rows,
+        workload: &Workload,
         no_static: Option<String>,
         joined: ModelJoin,
         notes: &[Note],
@@ -107,7 +104,7 @@ impl RunDocument {
         let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
         let is_whole = !lost && steps.iter().all(|step| step.end == "done");
         let told = |event: &str| {
-            let mut fields = rows.told.get(event)?.as_object()?.clone();
+            let mut fields = workload.said.get(event)?.as_object()?.clone();
             fields.retain(|key, _| !["event", "t_ns", "path", "config_path", "pid"].contains(&key.as_str()));
             Some(Json::Object(fields))
         };
@@ -136,14 +133,14 @@ impl RunDocument {
             status: if is_whole { "complete" } else { "incomplete" },
             run: run.root().file_name().unwrap_or_default().to_string_lossy().into_owned(),
             model: told("model"),
-            runtime: rows.fact("hello", "runtime").cloned(),
-            versions: rows.fact("hello", "versions").cloned(),
+            runtime: workload.fact("hello", "runtime").cloned(),
+            versions: workload.fact("hello", "versions").cloned(),
             dataset: told("dataset"),
             memory: told("memory"),
             allocator,
             power_limit_w: files::settings(run).and_then(|settings| settings.hardware.power_limit_w),
             steps,
-            measured: was_run.then(|| metrics::measured(rows)),
+            measured: was_run.then(|| metrics::measured(workload)),
             sampled: sampled.ok(),
             joined,
             not_computed,
@@ -184,11 +181,11 @@ pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) 
 /// The document of a run that was made by `rooflens run`, from what it left; nothing for any other.
 fn read(run: &RunDir, notes: &[Note]) -> Option<RunDocument> {
     run.root().join(PLAN).is_file().then_some(())?;
-    let rows = measured_rows(run);
+    let workload = workload::measured(run);
     let no_static =
         !["static_compute.json", "cost_sweep.json"].iter().any(|name| run.report().join(name).is_file());
     let reason = no_static.then(|| "it was not computed when the run was made".to_owned());
-    Some(RunDocument::new(run, manifests(run), &rows, reason, join::kept(run), notes))
+    Some(RunDocument::new(run, manifests(run), &workload, reason, join::kept(run), notes))
 }
 
 /// Adds what the report of a run opens with to its findings, where it was made by `rooflens run`. Before

@@ -19,6 +19,7 @@ mod saved;
 mod static_cost;
 mod sweep;
 mod tables;
+pub(crate) mod workload;
 
 use std::path::PathBuf;
 
@@ -35,6 +36,7 @@ pub use self::launch::{Planned, PlannedJob, plan};
 pub use self::page::words;
 pub use self::reserve::reserve;
 pub use self::saved::Run;
+pub(crate) use self::saved::kept_sample;
 pub use self::sweep::{Sweep, rewrite as rewrite_sweep};
 use crate::config::folders;
 use crate::error::Error;

@@ -12,7 +12,7 @@ use rooflens_schema::RunDir;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::super::metrics::Rows;
+use super::super::workload;
 use super::python::{PythonEnvironment, python_environment, shown};
 use crate::document::{SchemaTag, schema};
 use crate::environment::nvml_library;
@@ -118,8 +118,8 @@ pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environ
     if container.is_none() {
         known("container", "there is no sign of one");
     }
-    let told = [Stage::Measure, Stage::DirectInference].map(|stage| Rows::read(&run.raw(stage.name())));
-    let told = |field: &str| told.iter().find_map(|rows| rows.fact("hello", field)).cloned();
+    let ran = [Stage::Measure, Stage::DirectInference].map(|stage| workload::of_stage(run, stage));
+    let told = |field: &str| ran.iter().find_map(|workload| workload.fact("hello", field)).cloned();
     let (runtime, python, versions) = (told("runtime"), told("python"), told("versions"));
     for (name, value) in [("runtime", &runtime), ("python", &python), ("versions", &versions)] {
         if value.is_none() {

@@ -15,6 +15,7 @@ use std::time::Duration;
 use rooflens_collect::execute::{Event, Watch, Wish};
 use rooflens_collect::plan::{Stage as RunStage, Step};
 use rooflens_collect::settings;
+use rooflens_ingest::formats::workload::ClockReading;
 use rooflens_sample::{Outcome, Sampler, Settings, Source, Watched};
 use rooflens_schema::tables::{CounterStep, Counters};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
@@ -102,7 +103,10 @@ impl Sampling {
         let mut record = self.record.borrow_mut();
         record.steps.push(SampledStep {
             step: step.name.clone(),
-            clock: timeline.anchor.into(),
+            clock: ClockReading {
+                monotonic_ns: timeline.anchor.monotonic_ns,
+                unix_ns: timeline.anchor.unix_ns,
+            },
             tally: tally.into(),
         });
         record.reasons = sources.iter().flat_map(|source| source.reasons()).map(Into::into).collect();

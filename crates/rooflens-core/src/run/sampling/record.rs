@@ -6,8 +6,7 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rooflens_collect::Stage;
-use rooflens_sample::clock::Anchor;
+use rooflens_ingest::formats::workload::ClockReading;
 use rooflens_sample::csv::{Columns, CsvWriter};
 use rooflens_sample::source::{Reason, Subject};
 use rooflens_sample::{Missing, Tally};
@@ -16,7 +15,7 @@ use rooflens_schema::parquet_io::{read_table, write_table};
 use rooflens_schema::tables::{CounterSource, Counters, Runs};
 use serde::{Deserialize, Serialize};
 
-use super::parts::Clock;
+use super::super::workload;
 use crate::error::Error;
 use crate::saved;
 
@@ -61,7 +60,7 @@ pub(super) struct NullColumn {
 pub(super) struct SampledStep {
     pub step: String,
     /// How the clock of the samples stood to the time of day.
-    pub clock: Clock,
+    pub clock: ClockReading,
     pub tally: StepTally,
 }
 
@@ -85,12 +84,6 @@ impl From<Subject> for SampledSubject {
 impl From<Reason> for NullColumn {
     fn from(Reason { device, column, reason }: Reason) -> Self {
         NullColumn { device, column: column.to_owned(), reason }
-    }
-}
-
-impl From<Anchor> for Clock {
-    fn from(anchor: Anchor) -> Self {
-        Clock { monotonic_ns: anchor.monotonic_ns, unix_ns: anchor.unix_ns }
     }
 }
 
@@ -158,7 +151,7 @@ fn base(run: &RunDir, rows: &Counters) -> i64 {
 pub fn clock_base(run: &RunDir) -> Option<i64> {
     let runs = run.table("runs");
     let trace = runs.is_file().then(|| read_table::<Runs>(&runs).ok()?.row(0)?.base_unix_ns.get()).flatten();
-    trace.or_else(|| Some(Clock::of_step(&run.raw(Stage::Measure.name()))?.unix_ns))
+    trace.or_else(|| Some(workload::measured(run).clock?.unix_ns))
 }
 
 fn write_csv(run: &RunDir, rows: &Counters, base_unix_ns: i64) -> Result<(), Error> {
