@@ -22,7 +22,7 @@ impl Run {
     pub fn open(path: &Path) -> Result<Run, Error> {
         let folder = RunDir::new(path);
         let has_metrics = folder.report().join(saved::METRICS).is_file();
-        match has_metrics || super::is_own(&folder) || RunDir::has_trace(path) {
+        match has_metrics || folder.raw("measure").is_dir() || RunDir::has_trace(path) {
             true => Ok(Run { folder }),
             false => RunDir::open(path).map(|folder| Run { folder }).map_err(Error::UnreadableRun),
         }
