@@ -21,7 +21,7 @@ pub fn complete(run: &RunDir, settings: &Settings, document: &RunDocument, rows:
     let edited = edit_run_row(run, |row| {
         row.run_id = RunId::new();
         row.kind = "run".to_owned();
-        row.status = document.status.to_owned();
+        row.status = document.status.to_string();
         row.start_unix_ns = begun.or(row.start_unix_ns.get()).into();
         row.model = Some(settings.label());
         row.runtime_version =

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use rooflens_analyze::sampled::{Part, WHOLE};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -15,9 +16,11 @@ const TOUCHING_NS: i64 = 1_000_000;
 const ROUNDS: &str = "rounds";
 
 /// One moment on the clock that only goes forward, and since 1970.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Clock {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Clock {
+    /// On the clock that only goes forward.
     pub monotonic_ns: i64,
+    /// Since 1970.
     pub unix_ns: i64,
 }
 
