@@ -1,6 +1,9 @@
 //! `report/metrics.json` of a run: what was run, how it ended, the measured numbers, and what the trace
 //! tells.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use rooflens_analyze::Findings;
 use rooflens_analyze::allocator::PassAllocator;
 use rooflens_analyze::sampled::Sampled;
@@ -9,7 +12,10 @@ use rooflens_collect::execute::{End, MANIFEST, Outcome};
 use rooflens_ingest::formats::workload::Workload;
 use rooflens_report::Part;
 use rooflens_schema::{Note, RunDir, Severity};
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
 use super::files;
@@ -19,27 +25,33 @@ use super::metrics::{self, Measured};
 use super::page;
 use super::sampling;
 use super::workload;
-use crate::document::{AnalysisDocument, SchemaTag, schema};
+use crate::document::{AnalysisDocument, SchemaTag, read_both};
 use crate::error::Error;
 use crate::saved;
 
 /// The numbers of a run.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunDocument {
-    schema: SchemaTag,
+    /// `rooflens.run`.
+    pub schema: SchemaTag,
     /// `complete`, or `incomplete` where a step did not end well or something was lost.
-    pub status: &'static str,
+    pub status: Cow<'static, str>,
     /// The folder's name.
     pub run: String,
     /// The model, as the workload found it.
+    #[schemars(with = "Option<BTreeMap<String, Json>>")]
     pub model: Option<Json>,
     /// The runtime, as in `pytorch`.
+    #[schemars(with = "Option<String>")]
     pub runtime: Option<Json>,
     /// Versions of what ran it.
+    #[schemars(with = "Option<BTreeMap<String, Option<String>>>")]
     pub versions: Option<Json>,
     /// The dataset, as the workload found it.
+    #[schemars(with = "Option<BTreeMap<String, Json>>")]
     pub dataset: Option<Json>,
     /// Memory at the end.
+    #[schemars(with = "Option<BTreeMap<String, Json>>")]
     pub memory: Option<Json>,
     /// The CUDA allocator's account by step, from `memory_stats.json`; null where no step left one.
     pub allocator: Option<Vec<PassAllocator>>,
@@ -56,11 +68,12 @@ pub struct RunDocument {
     #[serde(flatten)]
     pub joined: ModelJoin,
     /// What is not there, and why.
+    #[schemars(with = "BTreeMap<String, String>")]
     pub not_computed: Map<String, Json>,
 }
 
 /// How a step ended.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StepFacts {
     /// The step.
     pub step: String,
@@ -129,8 +142,8 @@ impl RunDocument {
             not_computed.insert((*name).to_owned(), reason.as_str().into());
         }
         RunDocument {
-            schema: schema("run"),
-            status: if is_whole { "complete" } else { "incomplete" },
+            schema: SchemaTag::new("run"),
+            status: if is_whole { "complete" } else { "incomplete" }.into(),
             run: run.root().file_name().unwrap_or_default().to_string_lossy().into_owned(),
             model: told("model"),
             runtime: workload.fact("hello", "runtime").cloned(),
@@ -164,18 +177,102 @@ fn allocator(run: &RunDir, steps: &[StepFacts]) -> Option<Vec<PassAllocator>> {
     (!passes.is_empty()).then_some(passes)
 }
 
-#[derive(Serialize)]
-struct Whole<'a> {
+impl<'de> Deserialize<'de> for RunDocument {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Beside {
+            schema: SchemaTag,
+            status: Cow<'static, str>,
+            run: String,
+            model: Option<Json>,
+            runtime: Option<Json>,
+            versions: Option<Json>,
+            dataset: Option<Json>,
+            memory: Option<Json>,
+            allocator: Option<Vec<PassAllocator>>,
+            power_limit_w: Option<f64>,
+            steps: Vec<StepFacts>,
+            measured: Option<Measured>,
+            sampled: Option<Sampled>,
+            not_computed: Map<String, Json>,
+        }
+        let (joined, beside): (ModelJoin, Beside) = read_both(deserializer)?;
+        Ok(RunDocument {
+            schema: beside.schema,
+            status: beside.status,
+            run: beside.run,
+            model: beside.model,
+            runtime: beside.runtime,
+            versions: beside.versions,
+            dataset: beside.dataset,
+            memory: beside.memory,
+            allocator: beside.allocator,
+            power_limit_w: beside.power_limit_w,
+            steps: beside.steps,
+            measured: beside.measured,
+            sampled: beside.sampled,
+            joined,
+            not_computed: beside.not_computed,
+        })
+    }
+}
+
+/// `report/metrics.json` of a run: its numbers and the findings of its trace.
+pub struct RunMetrics {
+    /// The numbers.
+    pub run: RunDocument,
+    /// What the trace tells; nothing where none was recorded.
+    pub analysis: Option<Findings>,
+}
+
+/// How [`RunMetrics`] is written. The numbers of a run and the findings of its trace.
+#[derive(Serialize, JsonSchema)]
+struct WrittenMetrics<'a> {
     #[serde(flatten)]
     run: &'a RunDocument,
+    /// What the trace tells; null where none was recorded.
     analysis: Option<AnalysisDocument<'a>>,
+}
+
+impl Serialize for RunMetrics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let analysis = self.analysis.as_ref().map(AnalysisDocument);
+        WrittenMetrics { run: &self.run, analysis }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RunMetrics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Beside {
+            analysis: Option<Box<RawValue>>,
+        }
+        let (run, beside): (_, Beside) = read_both(deserializer)?;
+        let findings = |json: Box<RawValue>| Findings::from_document(json.get()).map_err(D::Error::custom);
+        Ok(RunMetrics { run, analysis: beside.analysis.map(findings).transpose()? })
+    }
+}
+
+impl JsonSchema for RunMetrics {
+    fn schema_name() -> Cow<'static, str> {
+        "RunMetrics".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = WrittenMetrics::json_schema(generator);
+        // `rooflens run --format json` prints the numbers alone.
+        if let Some(Json::Array(required)) = schema.get_mut("required") {
+            required.retain(|key| key != "analysis");
+        }
+        schema
+    }
 }
 
 /// Writes the numbers of a run.
 pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) -> Result<(), Error> {
     saved::make(&run.report())?;
-    let whole = Whole { run: document, analysis: findings.map(AnalysisDocument) };
-    saved::write_json(run.report().join("metrics.json"), &whole)
+    let metrics = WrittenMetrics { run: document, analysis: findings.map(AnalysisDocument) };
+    saved::write_json(run.report().join("metrics.json"), &metrics)
 }
 
 /// The document of a run that was made by `rooflens run`, from what it left; nothing for any other.

@@ -38,7 +38,7 @@ pub fn complete(
         }
         row.run_id = RunId::new();
         row.kind = KIND.to_owned();
-        row.status = document.status.to_owned();
+        row.status = document.status.to_string();
         row.start_unix_ns = begun.or(row.start_unix_ns.get()).into();
         row.model = Some(settings.label());
         row.runtime_version = package.and_then(|package| of(&document.versions, package));

@@ -63,7 +63,7 @@ fn run(folder: &Path, answer: &str, more: &[&str]) -> RunOutcome {
 fn only_answers() {
     let folder = tempfile::tempdir().unwrap();
     let done = run(folder.path(), "</pre><script>alert(1)</script>", &[]);
-    assert_eq!((done.document.status, done.outcomes.len(), done.page.is_some()), ("complete", 2, true));
+    assert_eq!((&*done.document.status, done.outcomes.len(), done.page.is_some()), ("complete", 2, true));
     let report = done.folder.join("report");
     let read = |name: &str| std::fs::read_to_string(report.join(name)).unwrap();
     let page = read("predictions.html");

@@ -25,14 +25,15 @@ use rooflens_cost::{Model, Parallel, Setup};
 use rooflens_ingest::formats::workload::Workload;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::PhaseKind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::workload;
 use crate::model::files::{self, Devices};
 
-/// What the join comes to. What is null has its reason in [`ModelJoin::reasons`].
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+/// What the join comes to. What is null has its reason in `not_computed`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ModelJoin {
     /// MFU and MBU of each phase of the measured rounds.
     pub efficiency: Option<Efficiency>,

@@ -2,18 +2,20 @@
 
 mod statistics;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rooflens_compare::headline::{self, MEASURED, Times};
 use rooflens_ingest::formats::workload::Workload;
 use rooflens_schema::tables::{PhaseKind, StepRow};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use self::statistics::{RULE, Spread};
 use super::workload::steps_of;
 
 /// Measured times. Null is "not known", and [`Measured::not_computed`] says why.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Measured rounds.
     pub rounds: usize,
@@ -50,9 +52,9 @@ pub struct Measured {
     /// Rows that could not be read.
     pub lost_rows: usize,
     /// How percentiles are made.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<&'static str, String>,
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// The headline numbers of what a pass left.
@@ -85,7 +87,7 @@ pub fn measured(workload: &Workload) -> Measured {
         decode_tokens_per_s: rate(&decode),
         phases_ns: by_phase(&steps),
         lost_rows: usize::try_from(workload.lost_rows).unwrap_or(usize::MAX),
-        rule: RULE,
+        rule: RULE.into(),
         not_computed: BTreeMap::new(),
     };
     measured.not_computed = reasons(&measured);
@@ -107,12 +109,12 @@ fn by_phase(steps: &[StepRow]) -> BTreeMap<String, u64> {
     phases
 }
 
-fn reasons(of: &Measured) -> BTreeMap<&'static str, String> {
+fn reasons(of: &Measured) -> BTreeMap<Cow<'static, str>, String> {
     let none = "no measured request was completed";
     let single = "no request made more than one token";
     let no_decode = "no step only made tokens";
     let no_queue = "the runtime does not queue requests: a batch is given when its step begins";
-    let missing: [(&str, bool, &str); 9] = [
+    let missing: [(&'static str, bool, &str); 9] = [
         ("ttft_ns", of.ttft_ns.is_none(), none),
         ("latency_ns", of.latency_ns.is_none(), none),
         ("output_tokens_per_s", of.output_tokens_per_s.is_none(), none),
@@ -123,7 +125,7 @@ fn reasons(of: &Measured) -> BTreeMap<&'static str, String> {
         ("load_ns", of.load_ns.is_none(), "the workload did not say how long it took to load the model"),
         ("warmup_ns", of.warmup_ns.is_none(), "no warm-up round was run"),
     ];
-    missing.into_iter().filter(|(_, is, _)| *is).map(|(name, _, why)| (name, why.to_owned())).collect()
+    missing.into_iter().filter(|(_, is, _)| *is).map(|(name, _, why)| (name.into(), why.to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -187,10 +189,7 @@ mod tests {
         // 3 tokens in 50 + 60 + 40 ns.
         assert!((measured.decode_tokens_per_s.unwrap() - 3e9 / 150.0).abs() < 1e-3);
         assert_eq!(measured.phases_ns["prefill"], 400);
-        assert_eq!(
-            measured.not_computed.keys().copied().collect::<Vec<_>>(),
-            ["load_ns", "queued_ns", "warmup_ns"]
-        );
+        assert_eq!(measured.not_computed.keys().collect::<Vec<_>>(), ["load_ns", "queued_ns", "warmup_ns"]);
     }
 
     #[test]

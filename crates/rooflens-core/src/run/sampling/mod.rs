@@ -20,8 +20,8 @@ use rooflens_sample::{Outcome, Sampler, Settings, Source, Watched};
 use rooflens_schema::tables::{CounterStep, Counters};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
-pub use self::record::clock_base;
-use self::record::{Record, SampledStep};
+use self::record::SampledStep;
+pub use self::record::{SamplerRecord, clock_base};
 use crate::environment;
 
 pub use self::summary::of_run;
@@ -32,7 +32,7 @@ pub struct Sampling {
     watched: Watched,
     sources: RefCell<Vec<Box<dyn Source>>>,
     rows: RefCell<Counters>,
-    record: RefCell<Record>,
+    record: RefCell<SamplerRecord>,
 }
 
 impl Sampling {
@@ -40,7 +40,7 @@ impl Sampling {
     pub fn open(wanted: Option<settings::Sampler>) -> Self {
         let watched = Watched::default();
         let interval = Duration::from_millis(wanted.map_or(0, |wanted| wanted.interval_ms));
-        let mut record = Record::new(interval);
+        let mut record = SamplerRecord::new(interval);
         let mut sources = Vec::new();
         match wanted {
             None => record.off = Some("sampler.enable is false".to_owned()),

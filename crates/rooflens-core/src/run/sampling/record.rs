@@ -13,6 +13,7 @@ use rooflens_sample::{Missing, Tally};
 use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::{read_table, write_table};
 use rooflens_schema::tables::{CounterSource, Counters, Runs};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::workload;
@@ -20,8 +21,8 @@ use crate::error::Error;
 use crate::saved;
 
 /// `raw/sampler/sampler.json`: what the samples do not tell of themselves.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Record {
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SamplerRecord {
     /// Why nothing was sampled, where that was so.
     pub off: Option<String>,
     /// From one sample to the next.
@@ -39,37 +40,50 @@ pub(super) struct Record {
 }
 
 /// Something that was sampled.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct SampledSubject {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SampledSubject {
+    /// The machine, or a device of it.
     pub source: CounterSource,
+    /// Device index; null for the machine.
     pub device: Option<i32>,
+    /// What it is called.
     pub name: String,
+    /// The device's own id, the same after a restart.
     pub uuid: Option<String>,
 }
 
 /// A column that stayed null.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct NullColumn {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct NullColumn {
+    /// Device index; null for the machine.
     pub device: Option<i32>,
+    /// The column of `counters`.
     pub column: String,
+    /// What the driver or the system said.
     pub reason: String,
 }
 
 /// A step that was sampled.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct SampledStep {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SampledStep {
+    /// The step.
     pub step: String,
     /// How the clock of the samples stood to the time of day.
     pub clock: ClockReading,
+    /// How well the beat was kept.
     pub tally: StepTally,
 }
 
 /// How well the beat was kept.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct StepTally {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StepTally {
+    /// Beats on which samples were taken.
     pub taken: i64,
+    /// Beats that were given up since the machine slept or stood still.
     pub missed: i64,
+    /// Beats that began over half an interval late.
     pub late: i64,
+    /// Part of one core that sampling took.
     pub core_share: Option<f64>,
 }
 
@@ -83,7 +97,7 @@ impl From<Subject> for SampledSubject {
 
 impl From<Reason> for NullColumn {
     fn from(Reason { device, column, reason }: Reason) -> Self {
-        NullColumn { device, column: column.to_owned(), reason }
+        NullColumn { device, column: column.into_owned(), reason }
     }
 }
 
@@ -98,11 +112,11 @@ impl From<Tally> for StepTally {
     }
 }
 
-impl Record {
+impl SamplerRecord {
     /// Of a run that is to begin.
     pub fn new(interval: Duration) -> Self {
         let interval_ns = i64::try_from(interval.as_nanos()).unwrap_or(i64::MAX);
-        Record { interval_ns, ..Record::default() }
+        SamplerRecord { interval_ns, ..SamplerRecord::default() }
     }
 
     /// A source that is not there.

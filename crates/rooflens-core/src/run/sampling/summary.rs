@@ -8,11 +8,11 @@ use rooflens_schema::tables::{CounterStep, Counters};
 use rooflens_schema::{Notes, RunDir};
 
 use super::parts;
-use super::record::{Record, SampledSubject};
+use super::record::{SampledSubject, SamplerRecord};
 
 /// What was sampled in a run, or why nothing was.
 pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
-    let Some(record) = Record::read(run) else { return Err("nothing was sampled".to_owned()) };
+    let Some(record) = SamplerRecord::read(run) else { return Err("nothing was sampled".to_owned()) };
     if let Some(off) = record.off {
         return Err(off);
     }
@@ -38,7 +38,7 @@ pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
     }))
 }
 
-fn with_reasons(subject: &SampledSubject, record: &Record) -> Subject {
+fn with_reasons(subject: &SampledSubject, record: &SamplerRecord) -> Subject {
     let own = record.reasons.iter().filter(|reason| reason.device == subject.device);
     Subject {
         source: subject.source,
