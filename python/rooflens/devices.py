@@ -44,7 +44,7 @@ def pick(name: str, torch: Any, key: str = "runtime.device") -> Any:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise DeviceError(f"{key} is {name!r}, which is no device that torch knows", hint)
+        raise DeviceError(f"{key} is {name!r}, which is not a device that torch knows", hint)
     if device.type == "cpu":
         return device
     module = backend(torch, device.type)

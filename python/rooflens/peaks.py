@@ -47,7 +47,7 @@ def main() -> int:
     try:
         device = torch.device(name)
         if device.type not in ("cpu", "cuda"):
-            raise RuntimeError("peaks are measured on cpu and cuda alone")
+            raise RuntimeError("peaks can only be measured on cpu and cuda")
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).split("\n")[0]

@@ -33,13 +33,13 @@ pub struct PassAllocator {
     pub peak_inactive_split_bytes: Option<u64>,
     /// How often `cudaMalloc` failed and was tried again after the cache was emptied.
     pub num_alloc_retries: Option<u64>,
-    /// How often an allocation failed for want of memory.
+    /// Number of allocations that failed: out of memory.
     pub num_ooms: Option<u64>,
     /// What is null, and why.
     pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
-const NOT_TOLD: &str = "torch.cuda.memory_stats() of this version or backend does not tell it";
+const NOT_TOLD: &str = "torch.cuda.memory_stats() of this version or backend does not report it";
 const NOT_ON_CUDA: &str = "the model was not on a CUDA device";
 
 impl PassAllocator {

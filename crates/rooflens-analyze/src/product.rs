@@ -3,7 +3,8 @@
 /// What the shapes tell of a product.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Product {
-    /// A multiplication and an addition count as two, nothing is masked. None where shapes do not tell.
+    /// A multiplication and an addition count as two, nothing is masked. None where the shapes do not
+    /// determine them.
     pub flops: Option<u128>,
     /// Rows and columns of the matrix that all rows of a batch are multiplied with.
     pub matrix: Option<(u64, u64)>,
@@ -11,7 +12,7 @@ pub struct Product {
     pub heads: Option<(u64, u64)>,
     /// Of attention: elements of keys and values.
     pub kv_elements: u128,
-    /// What it must read and write; none where shapes do not tell.
+    /// What it must read and write; none where the shapes do not determine them.
     pub operands: Option<Operands>,
 }
 
@@ -347,7 +348,7 @@ mod tests {
         let formats = |dtypes: &str| [0, 1].map(|place| element(dtypes, place).map(|element| element.format));
         assert_eq!(formats(r#"["c10::Half","signed char"]"#), [Some("fp16"), Some("int8")]);
         assert_eq!(formats("[c10::Float8_e4m3fnuz, c10::Float8_e5m2]"), [Some("fp8"), Some("fp8")]);
-        // Two of these share a byte, so that shapes do not tell how many there are.
+        // Two of these share a byte, so the shapes do not show how many there are.
         assert_eq!(formats(r#"["c10::Float4_e2m1fn_x2",""]"#), [None, None]);
         assert_eq!(formats(""), [None, None]);
         assert!(is_fp32(r#"["float", "float", ""]"#));

@@ -47,7 +47,7 @@ pub struct Interpreter {
 const USUAL_VENV: &str = ".venv";
 
 impl Environment {
-    /// Reads `runtime.environment`; nothing where it is not there, or has no kind.
+    /// Reads `runtime.environment`; nothing if it is missing or has no kind.
     pub(crate) fn read(keys: Option<Section<'_>>) -> Result<Option<Self>, SettingsError> {
         let Some(mut keys) = keys else { return Ok(None) };
         let name = keys.optional_text("name")?.filter(|name| !name.trim().is_empty());
@@ -195,7 +195,7 @@ impl Environment {
         if !manifests.is_empty() && !manifests.iter().any(|name| places.project.join(name).is_file()) {
             return missing(
                 format!(
-                    "{tool} keeps environments of a project, and this one has no {}",
+                    "{tool} manages environments of a project, and this one has no {}",
                     manifests.join(" or ")
                 ),
                 format!("{tool} init; or a plain virtual environment: runtime.environment.kind=venv"),

@@ -23,13 +23,13 @@ pub struct SettingsError {
 #[allow(missing_docs, reason = "the fields are what the messages say they are")]
 pub enum SettingsProblem {
     /// Nobody reads it.
-    #[error("{key} is no setting")]
+    #[error("unknown setting {key}")]
     Unknown { key: String },
     /// It must be given.
     #[error("the config has no {key}")]
     Missing { key: String },
     /// It is `???`.
-    #[error("{key} must be given")]
+    #[error("{key} must be set")]
     Open { key: String },
     /// It has another kind of value.
     #[error("{key} is {is}, not {wanted}")]
@@ -41,7 +41,7 @@ pub enum SettingsProblem {
     #[error("{key} and {other} cannot both be set")]
     Conflict { key: String, other: String },
     /// It cannot be handed to a process.
-    #[error("{key} cannot be handed on: {why}")]
+    #[error("{key} cannot be passed on: {why}")]
     NotPlain { key: String, why: &'static str },
     /// It has something that cannot be taken as it is.
     #[error("{key} has '{is}': {why}")]
@@ -72,7 +72,7 @@ impl SettingsError {
         }
         match &*self.problem {
             SettingsProblem::Unknown { key } => {
-                format!("a key of your own begins with an underscore; to take it away: ~{key}")
+                format!("your own keys must begin with an underscore; to remove it: ~{key}")
             }
             SettingsProblem::Missing { key } => format!("add it: +{key}=…"),
             SettingsProblem::Open { key }
@@ -111,7 +111,7 @@ impl PlanError {
     pub fn hint(&self) -> String {
         match self {
             PlanError::Settings(error) => error.hint(),
-            PlanError::NothingToDo => "profiling=minimal switches the usual ones on".to_owned(),
+            PlanError::NothingToDo => "profiling=minimal enables the usual ones".to_owned(),
         }
     }
 }
@@ -163,11 +163,13 @@ impl ExecuteError {
     pub fn hint(&self) -> String {
         match self {
             ExecuteError::NoProgram { program, .. } if program.ends_with("nsys") => {
-                "install Nsight Systems, or name it: pipeline.nsys.program=PATH; rooflens doctor tells what is there"
+                "install Nsight Systems, or name it: pipeline.nsys.program=PATH; rooflens doctor shows what \
+                 is installed"
                     .to_owned()
             }
             ExecuteError::NoProgram { program, .. } if program.ends_with("ncu") => {
-                "install Nsight Compute, or name it: pipeline.ncu.program=PATH, --ncu PATH; rooflens doctor tells what is there"
+                "install Nsight Compute, or name it: pipeline.ncu.program=PATH, --ncu PATH; rooflens doctor \
+                 shows what is installed"
                     .to_owned()
             }
             ExecuteError::NoProgram { instead, .. } => match instead.first() {
@@ -177,7 +179,7 @@ impl ExecuteError {
             ExecuteError::NoEnvironment { hint, .. } => hint.clone(),
             ExecuteError::Unstartable { program, .. } => format!("ls -l {program}"),
             ExecuteError::Unwritable { .. } => {
-                "rooflens doctor tells whether this folder is writable; df -h . tells its free room"
+                "rooflens doctor checks whether this folder is writable; df -h . shows the free space"
                     .to_owned()
             }
         }

@@ -35,7 +35,7 @@ impl Export {
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The program is not there.
-    #[error("{report} needs nsys to be read, and {} is not there", .program.display())]
+    #[error("reading {report} needs nsys, and {} was not found", .program.display())]
     NoProgram {
         /// The report.
         report: PathBuf,
@@ -59,7 +59,7 @@ pub enum ExportError {
         why: String,
     },
     /// There is no room for the file.
-    #[error("cannot make a folder for the export of {report}: {source}")]
+    #[error("cannot create a folder for the export of {report}: {source}")]
     Folder {
         /// The report.
         report: PathBuf,
@@ -83,7 +83,7 @@ pub fn export(nsys: Option<OsString>, report: &Path) -> Result<Export, ExportErr
     let stem = report.file_stem().unwrap_or(OsStr::new("report"));
     let file = folder.path().join(stem).with_added_extension("sqlite");
     let (Some(from), Some(to)) = (report.to_str(), file.to_str()) else {
-        let why = "takes only names in UTF-8".to_owned();
+        let why = "only takes UTF-8 names".to_owned();
         return Err(ExportError::Failed { report: report.to_owned(), why });
     };
     let said = ask(

@@ -178,7 +178,7 @@ fn a_file_that_grows_too_large_is_a_structured_end() {
         r#"printf '{"event":"error","t_ns":1,"stage":"decode","class":"OSError","message":"[Errno 28] No space left on device","hint":null}\n' >&$ROOFLENS_EVENTS_FD; exit 1"#,
     );
     assert_eq!(outcome.verdict(), "failed at decode: OSError: [Errno 28] No space left on device");
-    assert_eq!(outcome.hint().unwrap(), "df -h . tells the free room");
+    assert_eq!(outcome.hint().unwrap(), "df -h . shows the free space");
 }
 
 #[test]

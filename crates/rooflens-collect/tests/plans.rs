@@ -319,7 +319,7 @@ fn nothing_to_do_is_an_error() {
     let off = ["profiling=none", "pipeline.measure.enable=false", "pipeline.static_analysis.enable=false"];
     let error = planned(&off).unwrap_err();
     assert_eq!(error, PlanError::NothingToDo);
-    assert_eq!(error.hint(), "profiling=minimal switches the usual ones on");
+    assert_eq!(error.hint(), "profiling=minimal enables the usual ones");
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn a_wrong_setting_is_told_with_its_place() {
     assert_eq!(error.place.unwrap().excerpt, "+runtime.bach_size=2");
 
     let error = wrong_setting(&["repeats=0"]);
-    assert_eq!(error.to_string(), "repeats is 0, not a whole number from 1 up");
+    assert_eq!(error.to_string(), "repeats is 0, not a whole number of at least 1");
 
     let error = wrong_setting(&["runtime=command"]);
     assert_eq!(error.to_string(), "runtime.argv must be given");
@@ -366,7 +366,7 @@ fn a_wrong_setting_is_told_with_its_place() {
     assert_eq!(error.to_string(), "the config has no infer.max_new_tokens");
 
     let error = wrong_setting(&["+model.preprocess.base_size=0"]);
-    assert_eq!(error.to_string(), "model.preprocess.base_size is 0, not a whole number from 1 up");
+    assert_eq!(error.to_string(), "model.preprocess.base_size is 0, not a whole number of at least 1");
 
     // Keys of one's own, for interpolations to share.
     planned(&["+_mine=3", "+runtime._mine=4"]).unwrap();

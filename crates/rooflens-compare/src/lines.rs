@@ -51,7 +51,7 @@ pub struct Line {
     pub phase: Cow<'static, str>,
     /// `work`, or `wait`: time in which nothing ran, before that work.
     pub what: Cow<'static, str>,
-    /// What became of it.
+    /// Outcome.
     pub how: How,
     /// Its kernel class: on the side where it takes longer.
     #[serde(default)]

@@ -122,7 +122,7 @@ impl CheckVerdict {
 pub struct Difference {
     /// The key.
     pub key: String,
-    /// In A; null where it is not there.
+    /// In A; null if it is missing.
     pub a: Option<String>,
     /// In B.
     pub b: Option<String>,

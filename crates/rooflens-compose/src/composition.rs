@@ -119,7 +119,7 @@ impl Composition {
     }
 
     /// The value at a path of the whole config, resolved, for whoever needs one value:
-    /// `hydra.run.dir`. Nothing where it is not there or left open.
+    /// `hydra.run.dir`. Nothing if it is missing or left open.
     ///
     /// # Errors
     /// Where an interpolation has no answer.

@@ -70,8 +70,8 @@ pub enum Fault {
     /// A search path of a kind that cannot be read here.
     #[error("'{path}': only folders can be searched, '{scheme}://' cannot")]
     SourceScheme { path: String, scheme: String },
-    /// `hydra.searchpath` is not a list of texts.
-    #[error("hydra.searchpath must be a list of texts, but is {found}")]
+    /// `hydra.searchpath` is not a list of strings.
+    #[error("hydra.searchpath must be a list of strings, but is {found}")]
     SearchPathKind { found: String },
     /// `hydra.searchpath` in a config that is not the primary one.
     #[error("in '{config}': only the primary config may set hydra.searchpath")]
@@ -104,10 +104,10 @@ pub enum Fault {
     #[error("in '{config}': {problem}")]
     DefaultsItem { config: String, problem: String },
     /// `_self_` twice.
-    #[error("in '{config}': _self_ stands twice in the defaults list")]
+    #[error("in '{config}': _self_ is listed twice in the defaults list")]
     DuplicateSelf { config: String },
     /// An `override` before something else.
-    #[error("in '{config}': the override of '{key}' must stand after all items that are not overrides")]
+    #[error("in '{config}': the override of '{key}' must come after all items that are not overrides")]
     OverrideNotLast { config: String, key: String },
     /// An `override` where choices are already made.
     #[error("in '{config}': the override of '{key}' comes too late: this config was chosen by an interpolation")]
@@ -128,7 +128,7 @@ pub enum Fault {
     #[error("'{key}' is chosen twice: '{first}' and '{second}'")]
     TwoChoices { key: String, first: String, second: String },
     /// A group chosen twice, alike.
-    #[error("'{key}' stands more than once in the final defaults list")]
+    #[error("'{key}' is listed more than once in the final defaults list")]
     RepeatedChoice { key: String },
     /// An override of a group that no defaults list has.
     #[error("{}there is no '{key}' in the defaults list to override{}", within(config.as_deref()), one_of(alternatives))]
@@ -152,7 +152,7 @@ pub enum Fault {
     #[error("'{input}': a config group cannot be added by force")]
     ForcedGroup { input: String },
     /// A choice that is neither text nor a list.
-    #[error("'{input}': the choice of a config group must be a text or a list of texts, not {found}")]
+    #[error("'{input}': the choice of a config group must be a string or a list of strings, not {found}")]
     ChoiceKind { input: String, found: &'static str },
     /// `key@package=value` of a key that is no group.
     #[error("'{input}' looks like the choice of a config group, but there is no group '{group}'")]
@@ -173,7 +173,7 @@ pub enum Fault {
     #[error("there is no key '{key}' to change")]
     NoKey { key: String, input: String },
     /// An addition of a key that is there.
-    #[error("'{key}' is already there and cannot be added")]
+    #[error("'{key}' already exists and cannot be added")]
     KeyExists { key: String, input: String },
     /// A deletion of a key that is not there.
     #[error("there is no '{key}' to delete")]
@@ -194,7 +194,7 @@ pub enum Fault {
     #[error("hydra.job.env_copy: the environment variable '{name}' is not set")]
     NoVariable { name: String },
     /// A sweep where one job is composed.
-    #[error("'{input}' stands for several values")]
+    #[error("'{input}' has several values")]
     SweepInRun { input: String, simple: bool },
     /// A sweep over the `hydra` node.
     #[error("'{input}': the hydra node cannot be swept over")]
@@ -251,8 +251,8 @@ impl ComposeError {
                 input.strip_prefix('+').unwrap_or(input)
             )),
             Fault::SweepInRun { simple: true, .. } => Some(
-                "for a list write key=[a,b]; for a text quote it: key='a,b'; to run all of them \
-                 add --multirun"
+                "for a list write key=[a,b]; for a string quote it: key='a,b'; to run all of them add \
+                 --multirun"
                     .to_owned(),
             ),
             Fault::SweepInRun { .. } => Some("to run all of them add --multirun".to_owned()),

@@ -55,7 +55,7 @@ fn append(root: &mut Node, path: &[&str], lines: &[String]) -> Result<(), Compos
     let Some(Value::List(items)) = root.get_mut(path).map(|node| &mut node.value) else {
         let key = path.join(".");
         let found = "something else".to_owned();
-        return Err(Fault::FieldKind { key, expected: "a list of texts", found }.into());
+        return Err(Fault::FieldKind { key, expected: "a list of strings", found }.into());
     };
     for line in lines {
         let node = Node::new(Value::Str(line.clone()));
@@ -91,7 +91,7 @@ fn environment_names(wanted: Option<Node>) -> Result<Vec<Node>, ComposeError> {
         Value::Str(text) => texts(text.chars().map(|char| Value::Str(char.into())).collect()),
         other => {
             let (key, found) = ("hydra.job.env_copy".to_owned(), python_repr(&other));
-            let fault = Fault::FieldKind { key, expected: "a list of texts", found };
+            let fault = Fault::FieldKind { key, expected: "a list of strings", found };
             Err(origin.map_or_else(
                 || ComposeError::from(fault.clone()),
                 |origin| ComposeError::at(fault.clone(), &origin),

@@ -76,9 +76,9 @@ pub(crate) fn convert(kind: Kind, value: &Value) -> Result<Option<Value>, &'stat
         Kind::TextList => match value {
             Value::List(items) => {
                 let texts = items.iter().map(|item| element(TEXT, item)).collect::<Result<_, _>>();
-                texts.map(|texts| Some(Value::List(texts))).map_err(|_| "a list of texts")
+                texts.map(|texts| Some(Value::List(texts))).map_err(|_| "a list of strings")
             }
-            _ => Err("a list of texts"),
+            _ => Err("a list of strings"),
         },
         Kind::TextMap { optional } => match value {
             Value::Null if optional => Ok(None),
@@ -86,9 +86,9 @@ pub(crate) fn convert(kind: Kind, value: &Value) -> Result<Option<Value>, &'stat
                 check_keys(map.keys())?;
                 let pairs = map.iter().map(|(key, it)| Ok((key.clone(), element(TEXT, it)?)));
                 let texts = pairs.collect::<Result<_, &'static str>>();
-                texts.map(|texts| Some(Value::Map(texts))).map_err(|_| "a mapping to texts")
+                texts.map(|texts| Some(Value::Map(texts))).map_err(|_| "a mapping to strings")
             }
-            _ => Err("a mapping to texts"),
+            _ => Err("a mapping to strings"),
         },
         Kind::AnyMap | Kind::Record(_) => match value {
             Value::Map(map) => check_keys(map.keys()).map(|()| None),
@@ -125,7 +125,7 @@ fn to_text(value: &Value, optional: bool) -> Result<Option<Value>, &'static str>
         Value::Null if optional => Ok(None),
         Value::Str(_) => Ok(None),
         Value::Bool(_) | Value::Int(_) | Value::Float(_) => Ok(Some(Value::Str(python_str(value)))),
-        _ if optional => Err("a text or null"),
+        _ if optional => Err("a string or null"),
         _ => Err("a text"),
     }
 }

@@ -8,13 +8,14 @@ use rooflens_compose::yaml;
 const REFUSED: &[(&str, &str, &str)] = &[
     (
         "a: 1\nfoo\nb: 2\n",
-        "2:1: not valid YAML: a key must stand here, but it has no ':'",
-        "a text that goes on from the line before is indented further; a key and its ': ' stand on one line",
+        "2:1: not valid YAML: expected a key, but it has no ':'",
+        "a string continued from the line before must be indented further; a key and its ': ' must be on one \
+         line",
     ),
     (
         "a: b: c\n",
-        "1:5: not valid YAML: no key may stand before this ':'",
-        "put a text with ': ' in it in quotes, and a mapping on lines of its own",
+        "1:5: not valid YAML: no key is allowed before this ':'",
+        "quote a string that contains ': ', and put a mapping on its own lines",
     ),
     (
         "a: - b\n",
@@ -30,12 +31,12 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("a: %x\n", "1:4: not valid YAML: '%' cannot begin a value", "put the value in quotes"),
     (
         "a:\tb\n",
-        "1:3: not valid YAML: a tab may only stand in quotes, block texts and comments",
+        "1:3: not valid YAML: a tab is only allowed in quotes, block scalars and comments",
         "use spaces",
     ),
     (
         "\ta: 1\n",
-        "1:1: not valid YAML: a tab may only stand in quotes, block texts and comments",
+        "1:1: not valid YAML: a tab is only allowed in quotes, block scalars and comments",
         "use spaces",
     ),
     ("a: 'x\nb: 2\n", "1:4: not valid YAML: the quote ' that opens here is never closed", ""),
@@ -58,17 +59,17 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "a:\n  b: 1\n c: 2\n",
         "3:2: not valid YAML: the mapping of line 1 must go on with a key, not the beginning of a mapping",
-        "all keys of a mapping begin in one column",
+        "all keys of a mapping must begin in the same column",
     ),
     (
         "- a\nb: 1\n",
         "2:1: not valid YAML: the list of line 1 must go on with '-', not a key",
-        "all items of a list have their '-' in one column",
+        "all items of a list must have their '-' in the same column",
     ),
     (
         "a:\n  - b\n  c: 1\n",
         "3:3: not valid YAML: the list of line 2 must go on with '-', not a key",
-        "all items of a list have their '-' in one column",
+        "all items of a list must have their '-' in the same column",
     ),
     ("%YAML 1.1\na: 1\n", "2:1: not valid YAML: after '%' lines comes '---', not a text", ""),
     ("%YAML 2.0\n---\na: 1\n", "1:1: not valid YAML: YAML of a version other than 1", ""),
@@ -76,33 +77,35 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "'a' 'b'\n",
         "1:5: not valid YAML: the document's value has ended, but here is a text",
-        "quotes and brackets hold the whole value: put all of it in quotes",
+        "quotes and brackets must enclose the whole value: quote all of it",
     ),
     (
         "[1] 2\n",
         "1:5: not valid YAML: the document's value has ended, but here is a text",
-        "quotes and brackets hold the whole value: put all of it in quotes",
+        "quotes and brackets must enclose the whole value: quote all of it",
     ),
     (
         "a: |x\n  b\n",
-        "1:5: not valid YAML: the first line of a block text must go on with '+', '-', an indentation of 1 to 9 or the end of the line, not 'x'",
+        "1:5: not valid YAML: the first line of a block scalar must go on with '+', '-', an indentation of 1 \
+         to 9 or the end of the line, not 'x'",
         "",
     ),
     (
         "a: |0\n  b\n",
-        "1:5: not valid YAML: the first line of a block text must go on with an indentation of 1 to 9, not '0'",
+        "1:5: not valid YAML: the first line of a block scalar must go on with an indentation of 1 to 9, not \
+         '0'",
         "",
     ),
     ("a: *x\n", "1:4: no anchor '&x' stands before this alias", ""),
     (
         "a: *\n",
         "1:5: not valid YAML: an alias must go on with a letter, a digit, '-' or '_', not the end of the line",
-        "put a text that begins with '*' in quotes",
+        "quote a string that begins with '*'",
     ),
     (
         "a: &é b\n",
         "1:5: not valid YAML: an anchor must go on with a letter, a digit, '-' or '_', not 'é'",
-        "put a text that begins with '&' in quotes",
+        "quote a string that begins with '&'",
     ),
     (
         "a: [!!str, b]\n",
@@ -118,7 +121,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "- - a\n - b\n",
         "2:2: not valid YAML: the list of line 1 must go on with '-', not the beginning of a list",
-        "all items of a list have their '-' in one column",
+        "all items of a list must have their '-' in the same column",
     ),
     ("a: [b, - c]\n", "1:8: not valid YAML: a value must stand here, not the '-' of a list item", ""),
     ("{a: 1, , b: 2}\n", "1:8: not valid YAML: a value must stand here, not ','", ""),
@@ -126,17 +129,17 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "a: 'b' c\n",
         "1:8: not valid YAML: the mapping of line 1 must go on with a key, not a text",
-        "quotes and brackets hold the whole value: put all of it in quotes",
+        "quotes and brackets must enclose the whole value: quote all of it",
     ),
     (
         "k: [a]b\n",
         "1:7: not valid YAML: the mapping of line 1 must go on with a key, not a text",
-        "quotes and brackets hold the whole value: put all of it in quotes",
+        "quotes and brackets must enclose the whole value: quote all of it",
     ),
     (
         "key: value\n  more: 1\n",
-        "2:7: not valid YAML: no key may stand before this ':'",
-        "put a text with ': ' in it in quotes, and a mapping on lines of its own",
+        "2:7: not valid YAML: no key is allowed before this ':'",
+        "quote a string that contains ': ', and put a mapping on its own lines",
     ),
     ("a: !<x b\n", "1:7: not valid YAML: a tag must go on with '>', not a space", ""),
     ("a: [|]\n", "1:5: not valid YAML: '|' cannot begin a value", "put the value in quotes"),

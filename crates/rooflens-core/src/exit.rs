@@ -55,14 +55,14 @@ impl Exit {
     /// What it means.
     pub fn meaning(self) -> &'static str {
         match self {
-            Exit::Fine => "everything asked for was done",
-            Exit::Gate => "a gate that was asked for failed",
+            Exit::Fine => "success",
+            Exit::Gate => "a gate failed",
             Exit::Usage => "the command line or the configuration is wrong",
-            Exit::Environment => "a tool, a permission or room on the disk is missing",
+            Exit::Environment => "a tool, a permission or disk space is missing",
             Exit::Workload => "the profiled or measured workload failed",
             Exit::Data => "the input is missing or cannot be read",
-            Exit::Bug => "Rooflens itself is wrong: please report it",
-            Exit::Interrupted => "interrupted; what was read until then was reported and saved",
+            Exit::Bug => "a bug in Rooflens: please report it",
+            Exit::Interrupted => "interrupted; what was read before was reported and saved",
         }
     }
 }

@@ -225,7 +225,7 @@ fn derive(tables: &mut RankTables, capture: Option<&Capture>, notes: &Notes, obs
     let derived = rooflens_analyze::facts::derive_with(tables, capture);
     let source = &tables.meta.source;
     let disagreeing = &derived.contradictions;
-    let message = format!("names of one step disagree on {}", disagreeing.first);
+    let message = format!("annotations of one step disagree on {}", disagreeing.first);
     let steps = disagreeing.steps as i64;
     notes.add_many(Stage::Analyze, Severity::Warning, "step_names_disagree", source, steps, message);
     if let Some(capture) = capture.filter(|_| derived.placed == 0) {

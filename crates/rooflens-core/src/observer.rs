@@ -54,6 +54,8 @@ pub enum Event<'a> {
         position: usize,
         /// How many there are.
         of: usize,
+        /// Its number in the sweep, from 0, as Hydra counts jobs; it names the job's folder.
+        number: Option<usize>,
         /// What it changes.
         overrides: &'a [String],
     },

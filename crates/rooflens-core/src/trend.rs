@@ -66,7 +66,7 @@ pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
     let values: Vec<f64> = found.into_iter().flatten().collect();
     if values.is_empty() {
         let path = request.csv.as_ref().or(request.runs.first()).cloned().unwrap_or_default();
-        return Err(CompareError::Values { path, why: format!("it has no value of {key}") }.into());
+        return Err(CompareError::Values { path, why: format!("it has no value for {key}") }.into());
     }
     let change_points = change_points(&values, &request.options);
     let runs = request.csv.is_none().then(|| names(&request.runs, &missing));

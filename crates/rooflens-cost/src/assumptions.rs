@@ -10,7 +10,8 @@ use crate::step::Mask;
 use crate::units::Unit;
 use crate::workload::Workload;
 
-/// The assumptions about `workload`; `positions` are those of the encoder, and `formats` are those that matrix products are made in.
+/// The assumptions about `workload`; `positions` are those of the encoder, and `formats` are those that
+/// matmuls are made in.
 pub(crate) fn of(
     model: &Model,
     setup: &Setup,
@@ -36,8 +37,10 @@ pub(crate) fn of(
     let units = || model.kinds.iter().flat_map(|kind| &kind.layer.units);
     if units().any(|unit| matches!(unit, Unit::Experts(_))) {
         lines.push(match &setup.routing {
-            Routing::Balanced => "routing balanced: as many experts activated as can be".to_owned(),
-            Routing::Uniform => "routing uniform: each token activates each expert with the same chance; skewed routers activate fewer".to_owned(),
+            Routing::Balanced => "routing balanced: as many experts activated as possible".to_owned(),
+            Routing::Uniform => "routing uniform: each token activates each expert with the same \
+                                 probability; skewed routers activate fewer"
+                .to_owned(),
             Routing::PowerLaw { alpha } => format!("power-law routing with exponent {alpha}"),
             Routing::Histogram { visits } => format!("routing as measured, {} experts", visits.len()),
         });
@@ -54,10 +57,14 @@ pub(crate) fn of(
     }
     if let Some(encoder) = &model.encoder {
         lines.push(match (encoder.reads_prompt(), workload.prefill) {
-            (false, _) => format!("the encoder always reads {positions} positions: audio is padded or cut"),
+            (false, _) => format!(
+                "the encoder always processes {positions} positions: audio is padded or \
+                                   truncated"
+            ),
             (true, Some(_)) => {
                 format!(
-                    "the encoder reads the prompt of {positions} tokens; the decoder starts with one token"
+                    "the encoder processes the prompt of {positions} tokens; the decoder starts with one \
+                     token"
                 )
             }
             (true, None) => {
@@ -68,7 +75,8 @@ pub(crate) fn of(
     if workload.decode.is_some_and(|decode| decode.draft > 0) {
         lines.push(match model.drafts.is_empty() {
             true => {
-                "every drafted token is accepted; the drafter is not counted, the model has no layer for it"
+                "every draft token is accepted; the draft model is not counted, since the model has no draft \
+                 layer"
                     .to_owned()
             }
             false => {
@@ -119,7 +127,7 @@ fn roofline(lines: &mut Vec<String>, setup: &Setup, device: &Device, formats: &[
         match device.matmul_peak(*dtype) {
             Some(peak) => lines.extend(peak.note),
             None => lines.push(format!(
-                "no {} rate of {} is known: its GEMMs take no time here",
+                "no {} peak of {} is known: its GEMMs take no time here",
                 dtype.as_str(),
                 device.name
             )),

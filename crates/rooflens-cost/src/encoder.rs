@@ -139,16 +139,17 @@ impl Encoder {
     fn positions(&self, workload: &Workload) -> Result<u64, String> {
         match self.input {
             Input::Audio { positions } => match workload.encoder_tokens {
-                Some(other) if other != positions => {
-                    Err(format!("it always has {positions} positions, not {other}: sound is padded or cut"))
-                }
+                Some(other) if other != positions => Err(format!(
+                    "it always has {positions} positions, not {other}: audio is padded or \
+                                 truncated"
+                )),
                 _ => Ok(positions),
             },
             Input::Text { most } => {
                 let prompt = workload.prefill.map(|prefill| prefill.tokens);
                 let positions = match (workload.encoder_tokens, prompt) {
                     (Some(tokens), Some(prompt)) if tokens != prompt => {
-                        return Err(format!("it reads the {prompt} tokens of the prefill, not {tokens}"));
+                        return Err(format!("it processes the {prompt} tokens of the prefill, not {tokens}"));
                     }
                     (Some(tokens), _) => tokens,
                     (None, Some(prompt)) => prompt,
@@ -156,7 +157,7 @@ impl Encoder {
                 };
                 match most {
                     Some(most) if positions > most => {
-                        Err(format!("{positions} tokens, and its table of positions has {most}"))
+                        Err(format!("{positions} tokens, more than its {most} positions"))
                     }
                     _ => Ok(positions),
                 }
@@ -169,14 +170,16 @@ impl Encoder {
         let mut decoder = Workload { encoder_tokens: None, ..workload.clone() };
         if let (Some(prefill), true) = (&mut decoder.prefill, self.reads_prompt()) {
             if prefill.prefix > 0 || prefill.chunk.is_some() {
-                return Err("it reads the prompt at once: there is neither prefix nor chunk".to_owned());
+                return Err("it processes the prompt in one step: there is neither prefix nor \
+                            chunk"
+                    .to_owned());
             }
             *prefill = Prefill { tokens: START, prefix: 0, chunk: None };
         }
         let read = decoder.prefill.map_or(0, |prefill| prefill.prefix.saturating_add(prefill.tokens));
         match self.most_decoded {
             Some(most) if read.max(decoder.final_context()) > most => Err(format!(
-                "{} tokens of the decoder, and its table of positions has {most}",
+                "{} tokens of the decoder, more than its {most} positions",
                 read.max(decoder.final_context())
             )),
             _ => Ok(decoder),

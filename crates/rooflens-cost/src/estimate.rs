@@ -32,7 +32,7 @@ pub enum EstimateError {
         /// Why.
         reason: String,
     },
-    /// The device has no bandwidth or no rate of matrix products.
+    /// The device has no bandwidth or no rate of matmuls.
     #[error("{device}: {missing} is not known, so there is no roofline")]
     NoRoof {
         /// The device.
@@ -120,7 +120,7 @@ pub struct PhaseTime {
     pub estimate_tokens_per_s: f64,
     /// The energy that all devices take for a new token in the estimated time, if each draws its TDP.
     pub joules_per_token: Option<f64>,
-    /// The share of a pipeline that waits while it fills and empties.
+    /// Pipeline bubble: the fraction of time that a pipeline is idle while it fills and drains.
     pub bubble: f64,
 }
 
@@ -237,7 +237,7 @@ fn with_images(model: &Model, workload: &Workload, media: u64) -> Result<(Worklo
     Ok((longer, 0))
 }
 
-/// Formats that matrix products are made in.
+/// Formats that matmuls are made in.
 fn formats(phases: &[PhaseCost], figures: &Figures) -> Vec<Dtype> {
     let mut formats: Vec<Dtype> = Vec::new();
     for row in phases.iter().flat_map(|phase| &phase.tally.rows) {

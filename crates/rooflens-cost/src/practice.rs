@@ -190,7 +190,7 @@ impl Assume {
             }
             _ => {
                 let known: Vec<&str> = Self::KEYS.iter().map(|(key, _)| *key).collect();
-                return Err(format!("no assumption is called {key:?}; there are {}", known.join(", ")));
+                return Err(format!("there is no assumption {key:?}; expected one of {}", known.join(", ")));
             }
         }
         Ok(())

@@ -124,7 +124,7 @@ pub struct Roof {
 }
 
 impl Roof {
-    /// The roof of a device: none without a bandwidth and any rate of matrix products.
+    /// The roof of a device: none without a bandwidth and any rate of matmuls.
     #[must_use]
     pub fn of(device: &Device) -> Option<Self> {
         let bandwidth = device.bandwidth_bytes_per_s?;
@@ -141,7 +141,7 @@ impl Roof {
             return None;
         }
         let vector = device.peak_flops(Dtype::Fp32).unwrap_or_else(|| {
-            notes.push(format!("{}: no fp32 rate known, vector operations take no time", device.name));
+            notes.push(format!("{}: no fp32 peak known, vector operations take no time", device.name));
             f64::INFINITY
         });
         let link = device.link_bytes_per_s.or(device.host_link_bytes_per_s).unwrap_or_else(|| {
@@ -175,7 +175,7 @@ impl Roof {
         {
             roof.link = rate;
             roof.notes.push(format!(
-                "{}: no switch, so that {group} devices use {} of its {links} links: {:.0} GB/s",
+                "{}: no switch, so {group} devices use {} of its {links} links: {:.0} GB/s",
                 device.name,
                 group - 1,
                 rate / 1e9

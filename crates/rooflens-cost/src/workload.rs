@@ -56,7 +56,7 @@ const MOST_STEPS: u64 = 1 << 16;
 
 /// A workload that is out of bounds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} is {value}; it may be {least} to {most}")]
+#[error("{what} is {value}; expected {least} to {most}")]
 pub struct WorkloadError {
     /// What is out of bounds.
     pub what: &'static str,

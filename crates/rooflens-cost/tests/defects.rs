@@ -71,7 +71,7 @@ fn genz_bandwidth_is_in_powers_of_ten() {
     assert_eq!(bytes.kv_read, 2048 * 131_072);
 }
 
-/// GenZ models the input embedding as a matrix product: 2.15 TFLOP of a prompt of 2048 tokens.
+/// GenZ models the input embedding as a matmul: 2.15 TFLOP of a prompt of 2048 tokens.
 #[test]
 fn genz_an_embedding_is_no_product() {
     let tally = tally(&model(LLAMA_8B), &Workload::prefill(1, 2048));

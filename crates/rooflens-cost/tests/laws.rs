@@ -84,7 +84,7 @@ fn more_work_never_takes_less_time() {
     }
 }
 
-/// `workload` with more of one thing. Context and prefix begin at one token: a state is brought up to date
+/// `workload` with more of one thing. Context and prefix begin at one token: a state is updated
 /// chunk by chunk in a pass without a past, and token by token, which is less, in one with it.
 fn longer(model: &Model, workload: &Workload, chance: &mut Chance, context: bool) -> Workload {
     let mut longer = workload.clone();

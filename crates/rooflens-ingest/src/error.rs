@@ -20,7 +20,7 @@ pub enum IngestError {
         source_name: String,
     },
     /// No format knows the input.
-    #[error("{source_name} is in no format Rooflens reads; it begins with {beginning}")]
+    #[error("{source_name} is not in a format that Rooflens reads; it begins with {beginning}")]
     Unknown {
         /// The input, by name.
         source_name: String,
@@ -38,7 +38,7 @@ pub enum IngestError {
         why: String,
     },
     /// An export of several ranks: its rows cannot be told apart.
-    #[error("{source_name} is an export of {ranks} ranks, which is for viewing only")]
+    #[error("{source_name} is an export of {ranks} ranks, which is only for viewing")]
     SeveralRanks {
         /// The input, by name.
         source_name: String,

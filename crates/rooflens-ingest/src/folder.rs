@@ -39,7 +39,7 @@ pub fn rank_files(folder: &Path, notes: &Notes) -> Result<Vec<RankFile>, IngestE
             files.push(RankFile { path, rank_by_name });
         } else if !is_beside_a_set(&path) {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let message = format!("{name} is in no format Rooflens reads; it was passed over");
+            let message = format!("{name} is not in a format that Rooflens reads; it was skipped");
             notes.add(Stage::Ingest, Severity::Info, "file_passed_over", "", message);
         }
     }

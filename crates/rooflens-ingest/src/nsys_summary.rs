@@ -80,7 +80,7 @@ pub fn read(bytes: &[u8], source: &str) -> Result<Vec<Summary>, IngestError> {
     match found {
         Some(found) if !found.is_empty() => Ok(found),
         Some(_) => Err(fail("the table is empty".to_owned())),
-        None => Err(fail("a row of the table is damaged or cut off".to_owned())),
+        None => Err(fail("a row of the table is damaged or truncated".to_owned())),
     }
 }
 

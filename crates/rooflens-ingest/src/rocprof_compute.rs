@@ -149,7 +149,7 @@ pub fn launches(files: &Files, source: &str, notes: &Notes) -> Vec<Launch> {
     for (at, row) in table.rows.iter().enumerate() {
         let name = table.cell(row, "Kernel_Name").unwrap_or_default();
         if name.is_empty() || row.len() < table.head.len() {
-            let message = format!("row {} of {COUNTERS} is cut off or has no kernel: left out", at + 1);
+            let message = format!("row {} of {COUNTERS} is truncated or has no kernel: skipped", at + 1);
             notes.add(Stage::Ingest, Severity::DataLoss, "damaged_event", source, message);
             continue;
         }

@@ -40,7 +40,7 @@ impl<'n> Database<'n> {
         let (stored_bytes, progress) = (from.stored_bytes.unwrap_or(0), from.progress());
         let (whole, cut) = from.into_whole();
         if let Some(error) = cut {
-            let message = format!("the stream breaks off: {error}; what follows is missing");
+            let message = format!("the stream ends early: {error}; the rest is missing");
             notes.add(Stage::Ingest, Severity::DataLoss, "stream_error", &source, message);
         }
         let (connection, bytes) = match whole {

@@ -16,7 +16,11 @@ pub const BUSY_FROM_PCT: f64 = 60.0;
 pub const BALANCED_WITHIN_PCT: f64 = 10.0;
 
 /// The rule in words.
-pub const RULE: &str = "compute is the busier of the profiler's figure and of FLOP/s against the peak at the clock of the launch; latency: neither compute nor memory reaches 60 % of its peak; launch: the same, and the grid fills less than one wave of the device; else the busier of the two, or balanced where they are within 10 points; a kernel that only moves data (copies, fills, casts without FLOPs) is never compute or balanced";
+pub const RULE: &str = "compute is the higher of the profiler's value and FLOP/s relative to the peak at the \
+                        launch's clock; latency: neither compute nor memory reaches 60 % of its peak; \
+                        launch: the same, and the grid fills less than one wave of the device; else the \
+                        busier of the two, or balanced where they are within 10 points; a kernel that only \
+                        moves data (copies, fills, casts without FLOPs) is never compute or balanced";
 
 /// What holds a launch back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

@@ -138,7 +138,7 @@ pub struct Kernel {
     pub grid: Option<[u64; 3]>,
     /// Threads of a block.
     pub block: Option<[u64; 3]>,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: Option<f64>,
     /// Time of the launch under the profiler.
     pub time_ns: Option<f64>,
@@ -170,7 +170,7 @@ pub struct Kernel {
     pub occupancy: Occupancy,
     /// Grid in waves: how often it fills the device.
     pub waves: Option<f64>,
-    /// What warps wait for, the most first.
+    /// Warp stall reasons, the most first.
     pub stalls: Vec<Stall>,
     /// How well it uses schedulers, pipes and memory.
     #[serde(default)]

@@ -21,7 +21,7 @@ pub struct Occupancy {
     pub limits: BTreeMap<Cow<'static, str>, f64>,
 }
 
-/// What warps wait for.
+/// Warp stall reasons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
     /// The reason, in the profiler's word: `long_scoreboard`.
@@ -54,7 +54,7 @@ pub fn occupancy(launch: &Launch) -> Occupancy {
     }
 }
 
-/// Blocks that a multiprocessor holds at once. A limit of 0 is one that does not apply.
+/// Resident blocks per multiprocessor at once. A limit of 0 is one that does not apply.
 fn blocks_a_multiprocessor(launch: &Launch) -> Option<f64> {
     let limits = LIMITS.iter().filter_map(|(_, metric)| launch.number(metric)).filter(|limit| *limit > 0.0);
     limits.min_by(f64::total_cmp)

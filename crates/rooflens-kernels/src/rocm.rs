@@ -80,7 +80,7 @@ pub fn measured(launch: &Launch, device: &Peaks, missing: &mut Missing) -> Measu
         ("registers", "Arch_VGPR is missing"),
         ("stalls", "SQ_WAIT_ANY, SQ_WAIT_INST_ANY or SQ_ACTIVE_INST_ANY was not collected"),
         ("occupancy", "SQ_LEVEL_WAVES.csv, GRBM_GUI_ACTIVE in it, or the device's limits are missing"),
-        ("waves", "rocprof-compute does not tell how many workgroups a compute unit holds at once"),
+        ("waves", "rocprof-compute does not report how many workgroups fit on a compute unit"),
         (
             "l1_hit_pct",
             "TCP_TOTAL_CACHE_ACCESSES_sum or TCP_TCC_*_REQ_sum was not collected, or there was no access",
@@ -295,7 +295,7 @@ pub fn peaks(launches: &[Launch]) -> Peaks {
         [("dram", &peaks.dram), ("l2", &peaks.l2), ("l1", &peaks.l1), ("shared", &peaks.shared)]
     {
         if peak.is_none() {
-            let why = "neither roofline.csv nor sysinfo.csv tells it";
+            let why = "neither roofline.csv nor sysinfo.csv has it";
             peaks.not_computed.insert(key.into(), why.to_owned());
         }
     }

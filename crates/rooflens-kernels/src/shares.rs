@@ -8,7 +8,7 @@ use super::{Bound, Kernel};
 /// Launches that one thing holds back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shares {
-    /// What holds them back.
+    /// What limits them.
     pub bound: Bound,
     /// How many.
     pub launches: usize,

@@ -22,10 +22,10 @@ pub fn revision(folder: &Path) -> Result<Revision, &'static str> {
     let told = |error: GitError| match error {
         GitError::NotStarted { .. } => "git cannot be started",
         GitError::NoFolder { .. } => "the project's folder is not there",
-        GitError::Refused { .. } => "git refuses to tell",
+        GitError::Refused { .. } => "git refused to answer",
     };
     if git.ask(&["rev-parse", "--git-dir"]).map_err(told)?.is_none() {
-        return Err("the project is in no git repository");
+        return Err("the project is not in a git repository");
     }
     let Some(commit) = git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).map_err(told)? else {
         return Err("the repository has no commit yet");

@@ -101,7 +101,7 @@ fn source(source: &str) -> String {
 fn wrong_values_are_refused_where_they_stand() {
     for (text, expected) in [
         ("models: []".to_owned(), "1:1: bootstrap.yaml needs the key 'schema'"),
-        ("schema: 2".to_owned(), "1:9: schema: '2' is not a version that is known; this is 1"),
+        ("schema: 2".to_owned(), "1:9: schema: '2' is not a known version; expected 1"),
         ("schema: one".to_owned(), "1:9: schema must be a whole number of at least 0, but is a text"),
         ("[]".to_owned(), "1:1: bootstrap.yaml must be a mapping, but is a list"),
         ("".to_owned(), "1:1: bootstrap.yaml must be a mapping, but is null"),
@@ -111,7 +111,7 @@ fn wrong_values_are_refused_where_they_stand() {
         ("schema: 1\nmodels: [{source: {hub: a}}]".to_owned(), "2:10: models[0] needs the key 'name'"),
         (
             "schema: 1\nroots: {MODELS_ROOT: '${x}'}".to_owned(),
-            "2:22: roots.MODELS_ROOT: '${x}' is an interpolation, which this file does not have",
+            "2:22: roots.MODELS_ROOT: '${x}' is an interpolation, which this file does not support",
         ),
         (
             "schema: 1\nroots: {MODELS_ROOT: '???'}".to_owned(),
@@ -147,17 +147,18 @@ fn wrong_values_are_refused_where_they_stand() {
         ),
         (
             source("{root: MODEL_ROOT, path: x}"),
-            "4:18: models[0].source.root: 'MODEL_ROOT' is not a root; there are HF_SNAPSHOTS_ROOT, MODELS_ROOT, DATASETS_ROOT [did you mean 'MODELS_ROOT'?]",
+            "4:18: models[0].source.root: 'MODEL_ROOT' is not a root; expected HF_SNAPSHOTS_ROOT, \
+             MODELS_ROOT or DATASETS_ROOT [did you mean 'MODELS_ROOT'?]",
         ),
         (
             source("{root: MODELS_ROOT, path: a/../../b}"),
             "4:37: models[0].source.path: 'a/../../b' must not have '..'",
         ),
         (source("{root: MODELS_ROOT}"), "4:11: models[0].source needs the key 'path'"),
-        (source("{hub: a/b, path: x}"), "4:28: models[0].source.path: 'x' does not go with 'hub'"),
+        (source("{hub: a/b, path: x}"), "4:28: models[0].source.path: 'x' is not allowed with 'hub'"),
         (
             source("{root: MODELS_ROOT, path: x, revision: y}"),
-            "4:50: models[0].source.revision: 'y' goes with 'hub' only",
+            "4:50: models[0].source.revision: 'y' is only allowed with 'hub'",
         ),
         (
             source("{hub: a/b, revision: ../../x}"),

@@ -95,7 +95,7 @@ fn a_cache_without_the_revision_says_what_it_has() {
         other => panic!("{other:?}"),
     };
     let (why, looked_at, hint) = missing(HUB);
-    assert_eq!((why.as_str(), hint.as_str()), ("it is not there", "hf download org/name --revision main"));
+    assert_eq!((why.as_str(), hint.as_str()), ("it does not exist", "hf download org/name --revision main"));
     assert_eq!(looked_at, [place.storage("hf/hub/models--org--name")]);
     place.cache("models--org--name", &[]);
     let (why, ..) = missing(&HUB.replace("org/name", "org/name, revision: v2"));

@@ -177,7 +177,7 @@ fn checksums_are_compared() {
         findings(&place, &with(&wrong, "config.json")),
         [format!("config.json: has the SHA-256 {right}, but should have {wrong}")]
     );
-    assert_eq!(findings(&place, &with(right, "none.json")), ["none.json: has a checksum, but is not there"]);
+    assert_eq!(findings(&place, &with(right, "none.json")), ["none.json: has a checksum, but is missing"]);
 }
 
 #[test]

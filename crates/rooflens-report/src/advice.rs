@@ -114,8 +114,8 @@ fn what_if(changed: &WhatIf) -> Vec<Block> {
     let (word, least, most) = if high >= 0.0 { ("saved", low, high) } else { ("lost", -low, -high) };
     vec![
         Block::Text(format!(
-            "{}: {} to {} of {} {word}. The floor is that of the changed model, all else is kept as it ran; at most, \
-             kernels change in proportion to their floor.",
+            "{}: {} to {} of {} {word}. The floor is that of the changed model, everything else is as \
+             measured; at most, kernel times change in proportion to their floor.",
             changed.change,
             format::time(least.min(most)),
             format::time(least.max(most)),
@@ -134,7 +134,7 @@ fn title(line: &str) -> &str {
 
 const LINES: &[Field<ChangedLine>] = &[
     (Column::text("line", "line"), |line| Cell::word(title(&line.line))),
-    (Column::number("old_ns", "as it ran"), |line| Cell::Time(line.old_ns)),
+    (Column::number("old_ns", "measured"), |line| Cell::Time(line.old_ns)),
     (Column::number("new_ns", "after"), |line| Cell::Time(line.new_ns)),
 ];
 

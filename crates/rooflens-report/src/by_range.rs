@@ -5,8 +5,8 @@ use rooflens_analyze::by_range::RangeKernel;
 use crate::block::{Block, Cell, Column, Field, Level, Table};
 use crate::render::Part;
 
-const OUTSIDE: &str = "launched outside of all ranges";
-const UNLAUNCHED: &str = "the trace has no launch of it";
+const OUTSIDE: &str = "launched outside all ranges";
+const UNLAUNCHED: &str = "the trace does not have its launch";
 
 const FIELDS: &[Field<RangeKernel>] = &[
     (Column::text("range", "Range"), |row| Cell::or(row.range.as_deref(), Cell::code, OUTSIDE)),

@@ -29,13 +29,13 @@ pub fn parts(profile: &Profile, limit: usize) -> Vec<Part> {
     let part = |name, title, blocks: Vec<Block>| Part { name, title, blocks };
     let mut parts = vec![
         part("launches", "Launches", vec![Block::Lead(lead(profile)), table(profile, limit)]),
-        part("bounds", "What holds them back", vec![bounds(profile), Block::Text(rule(profile))]),
-        part("losses", "What each loses", vec![Block::Lines(losses)]),
+        part("bounds", "What limits them", vec![bounds(profile), Block::Text(rule(profile))]),
+        part("losses", "Lost time per kernel", vec![Block::Lines(losses)]),
         part("changes", "What to change", vec![changes(profile, limit)]),
         part("device", "Device", vec![Block::Facts(device(profile))]),
     ];
     if !profile.timeline_not_profiled.is_empty() {
-        parts.push(part("unmatched", "In the timeline and not profiled", vec![unmatched(profile, limit)]));
+        parts.push(part("unmatched", "In the timeline but not profiled", vec![unmatched(profile, limit)]));
     }
     if !advice.is_empty() {
         parts.push(part("advice", "Nsight Compute", vec![Block::Lines(advice)]));
@@ -44,7 +44,7 @@ pub fn parts(profile: &Profile, limit: usize) -> Vec<Part> {
 }
 
 fn rule(profile: &Profile) -> String {
-    format!("How launches are classed: {}.", profile.rule)
+    format!("How launches are classified: {}.", profile.rule)
 }
 
 fn lead(profile: &Profile) -> String {
@@ -53,7 +53,7 @@ fn lead(profile: &Profile) -> String {
     let most = profile.shares.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)));
     let Some(most) = most else {
         return format!(
-            "{}: what holds them back was not measured.",
+            "{}: what limits them was not measured.",
             if launches == 1 { "1 launch".to_owned() } else { format!("{launches} launches") }
         );
     };
@@ -65,7 +65,7 @@ fn lead(profile: &Profile) -> String {
     let by = match most.bound {
         Bound::Memory => "memory",
         Bound::Compute => "compute",
-        Bound::Balanced => "compute and memory alike",
+        Bound::Balanced => "compute and memory equally",
         Bound::Latency => "latency",
         Bound::Launch => "too small a grid",
     };
@@ -107,14 +107,14 @@ const FIELDS: Fields = &[
     (Column::number("time_ns", "Time"), |k| Cell::or(k.time_ns, Cell::MeanTime, MISSING)),
     (Column::number("timeline_ns", "In timeline"), |k| Cell::or(k.timeline_ns, Cell::MeanTime, MISSING)),
     (Column::text("bound", "Bound by"), |k| Cell::or(k.bound, |bound| Cell::word(bound.as_str()), MISSING)),
-    (Column::number("compute_share", "Compute").help("share of the peak of the busiest compute unit"), |k| {
+    (Column::number("compute_share", "Compute").help("fraction of peak of the busiest compute unit"), |k| {
         pct(k.compute_pct)
     }),
-    (Column::number("memory_share", "Memory").help("share of the peak of the busiest part of memory"), |k| {
+    (Column::number("memory_share", "Memory").help("fraction of peak of the busiest memory unit"), |k| {
         pct(k.memory_pct)
     }),
     (Column::number("dram_share", "DRAM").at(Level::Screen), |k| pct(k.dram_pct)),
-    (Column::number("intensity_dram", "Intensity").help("of the leading precision, device memory"), |k| {
+    (Column::number("intensity_dram", "Intensity").help("dominant precision, device memory"), |k| {
         amount(k.intensity.dram, "FLOP/B")
     }),
     (Column::number("flops_per_s", "FLOP/s").at(Level::Screen), |k| amount(k.flops_per_s, "FLOP/s")),
@@ -153,7 +153,7 @@ const FIELDS: Fields = &[
     (Column::number("intensity_l2", "FLOP/B of L2").at(Level::Raw), |k| amount(k.intensity.l2, "FLOP/B")),
     (Column::number("intensity_l1", "FLOP/B of L1").at(Level::Raw), |k| amount(k.intensity.l1, "FLOP/B")),
     (Column::number("floor_ns", "Floor").at(Level::Page), |k| Cell::or(k.floor_ns, Cell::MeanTime, MISSING)),
-    (Column::text("top_stall", "Waits on").at(Level::Page), |k| match k.stalls.first() {
+    (Column::text("top_stall", "Top stall").at(Level::Page), |k| match k.stalls.first() {
         Some(stall) => {
             Cell::text(format!("{} {}", stall.reason.replace('_', " "), format::share(stall.share)))
         }
@@ -217,7 +217,7 @@ const FIELDS: Fields = &[
     (Column::number("bank_conflicts_per_request", "Conflicts per request").at(Level::Page), |k| {
         counter(k.counters.bank_conflicts_per_request, "bank_conflicts_per_request")
     }),
-    (Column::number("bank_conflicts_share", "Conflicts of wavefronts").at(Level::Raw), |k| {
+    (Column::number("bank_conflicts_share", "Conflicts, of wavefronts").at(Level::Raw), |k| {
         counter_pct(k.counters.bank_conflicts_pct, "bank_conflicts_pct")
     }),
     (Column::text("loss", "Loss").at(Level::Raw), |k| Cell::text(k.loss.clone())),
@@ -244,19 +244,20 @@ fn table(profile: &Profile, limit: usize) -> Block {
 /// A rule in a line: what it acts on, what was measured, what may help.
 fn change(row: &Suggestion) -> String {
     let (share, of) = match (row.timeline_share, row.time_share) {
-        (Some(share), _) => (format::share(share), "the timeline's time of profiled kernels"),
+        (Some(share), _) => (format::share(share), "the timeline's time of the profiled kernels"),
         (None, Some(share)) => (format::share(share), "profiled time"),
         (None, None) => ("an unknown share".to_owned(), "profiled time"),
     };
     let rule = row.rule.replace('_', " ");
-    format!("{}: {rule}, on {share} of {of}: {}. May help: {}", row.short_name, row.measured, row.change)
+    format!("{}: {rule}, on {share} of {of}: {}. Try: {}", row.short_name, row.measured, row.change)
 }
 
 /// What the rules over counters say.
 fn changes(profile: &Profile, limit: usize) -> Block {
     if profile.suggestions.is_empty() {
         return Block::Text(
-            "No rule speaks: either the launches are as they should be, or the counters that would show              otherwise were not collected (ncu --set full has all)."
+            "No rule applies: either the launches are fine, or the counters that would show              \
+             otherwise were not collected (ncu --set full collects all)."
                 .to_owned(),
         );
     }

@@ -30,7 +30,7 @@ pub fn figures(profile: &Profile) -> Vec<Part> {
         part("roofline", "Roofline", rooflines.into_iter().chain(normalised).collect()),
         part(
             "waiting",
-            "Waiting and occupancy",
+            "Warp stalls and occupancy",
             bars.map(|(path, chart)| drawing(path, &chart.title, chart.svg())).collect(),
         ),
         part("histograms", "Histograms", histograms(profile)),
@@ -149,9 +149,9 @@ fn stalls(profile: &Profile) -> Option<BarChart> {
     let mut parts: Vec<String> = reasons.iter().map(|(reason, _)| reason.replace('_', " ")).collect();
     parts.push("other reasons".to_owned());
     (!with.is_empty()).then(|| BarChart {
-        title: "What warps wait for".to_owned(),
-        subtitle: "the rest of a warp's time it issues".to_owned(),
-        label: "share of the time of active warps".to_owned(),
+        title: "Warp stall reasons".to_owned(),
+        subtitle: "in the remaining time the warp issues instructions".to_owned(),
+        label: "fraction of the time of active warps".to_owned(),
         unit: Unit::Share,
         parts,
         bars: with.iter().map(bar).collect(),
@@ -169,8 +169,8 @@ fn limits(profile: &Profile) -> Option<BarChart> {
     };
     let bars: Vec<Bar> = kernels.filter_map(bar).collect();
     (!bars.is_empty()).then(|| BarChart {
-        title: "Blocks that a multiprocessor holds".to_owned(),
-        subtitle: "before each name what allows no more".to_owned(),
+        title: "Resident blocks per multiprocessor".to_owned(),
+        subtitle: "the limiting resource is before each name".to_owned(),
         label: "blocks".to_owned(),
         unit: Unit::Number,
         parts: vec![String::new()],
@@ -190,7 +190,7 @@ const MEASURES: &[Measure] = &[
     ("occupancy", "Achieved occupancy", Unit::Share, |k| share(k.occupancy.achieved_pct)),
     ("theoretical-occupancy", "Theoretical occupancy", Unit::Share, |k| share(k.occupancy.theoretical_pct)),
     ("roof", "Share of the roofline", Unit::Share, |k| share(k.roofline_pct)),
-    ("registers", "Registers of a thread", Unit::Number, |k| k.registers),
+    ("registers", "Registers per thread", Unit::Number, |k| k.registers),
     ("waves", "Waves", Unit::Number, |k| k.waves),
     ("duration", "Duration", Unit::Time, |k| k.time_ns),
     ("intensity", "Arithmetic intensity, DRAM", Unit::Si("FLOP/B"), |k| k.intensity.dram),

@@ -35,7 +35,7 @@ pub struct RunFacts {
     pub allocator: Vec<PassAllocator>,
     /// MFU and MBU.
     pub efficiency: Option<Efficiency>,
-    /// Operations by the static model and by torch.
+    /// FLOPs by the static model and by torch.
     pub flops_check: Option<FlopsCheck>,
     /// Products matched with operators of the static model.
     pub matches: Option<Matches>,

@@ -67,7 +67,7 @@ pub struct Job {
     pub report: Option<String>,
 }
 
-const NOT_MEASURED: &str = "the job did not measure it";
+const NOT_MEASURED: &str = "not measured by this job";
 const AS_IT_IS: &str = "as in the config";
 
 /// The page.
@@ -112,9 +112,9 @@ fn table(runs: &Runs) -> Table {
     columns
         .extend(runs.quantities.iter().map(|found| Column::number(found.key, found.title).help(found.help)));
     columns.push(
-        Column::text("front", "front")
+        Column::text("front", "Pareto front")
             .at(Level::Page)
-            .help("Whether no other job has both more tokens per second and less time per token."),
+            .help("Pareto-optimal: no other job has both more tokens per second and less time per token."),
     );
     Table::of_rows("jobs", columns, runs.jobs.iter().map(|job| row(runs, job)).collect())
 }
@@ -269,7 +269,7 @@ fn front(runs: &Runs, x: usize, y: usize) -> Option<LineChart> {
     }
     Some(LineChart {
         title: format!("{} against {}", up.title, across.title),
-        subtitle: "front: no other job is better in both".to_owned(),
+        subtitle: "Pareto front: no other job is better in both".to_owned(),
         x: Axis::linear(across.title, across.unit),
         y: Axis::linear(up.title, up.unit),
         series: [front, others].into_iter().filter(|series| !series.points.is_empty()).collect(),

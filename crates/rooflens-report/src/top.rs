@@ -8,7 +8,7 @@ use crate::render::Part;
 const FIELDS: &[Field<TopKernel>] = &[
     (Column::text("short_name", "Kernel"), |row| Cell::name(&row.short_name, &row.name)),
     (Column::text("name", "Name").at(Level::Raw), |row| Cell::text(row.name.clone())),
-    (Column::bar("share", "Share").help("Share of all device activities' durations."), |row| {
+    (Column::bar("share", "Share").help("Fraction of the duration of all device activities."), |row| {
         Cell::Share(row.share)
     }),
     (Column::text("class", "Class").at(Level::Screen), |row| Cell::word(row.class.clone())),

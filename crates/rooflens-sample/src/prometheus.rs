@@ -86,7 +86,7 @@ pub fn text(latest: &Latest) -> String {
     let throttled = latest.0.iter().filter_map(|known| Some((known, known.number("throttle_reasons")?)));
     for (at, (known, bits)) in throttled.enumerate() {
         if at == 0 {
-            let _ = writeln!(text, "# HELP {THROTTLE} Whether clocks are held back, by reason.");
+            let _ = writeln!(text, "# HELP {THROTTLE} Whether clocks are throttled, by reason.");
             let _ = writeln!(text, "# TYPE {THROTTLE} gauge");
         }
         let subject = &known.subject;

@@ -283,7 +283,7 @@ impl Keeper {
 fn tell(tally: &Tally, notes: &Notes) {
     if tally.missed > 0 {
         let message = format!(
-            "{} of {} samples were not taken: the machine slept or stood still for over a second",
+            "{} of {} samples were not taken: the machine was suspended or stalled for over a second",
             tally.missed, tally.due
         );
         notes.add_many(Stage::Collect, Severity::DataLoss, "samples_missed", "", tally.missed, message);
@@ -303,7 +303,7 @@ fn tell_step(anchor: &Anchor, notes: &Notes) {
     let step_ns = anchor.stepped_ns(&Anchor::take());
     if step_ns.abs() > STEP_NS {
         let message = format!(
-            "the system's clock was set by {:.1} ms while sampling; samples keep the time of their beginning",
+            "the system's clock was set by {:.1} ms while sampling; samples keep the original clock",
             step_ns as f64 / 1e6
         );
         notes.add(Stage::Collect, Severity::Warning, "clock_set", "", message);

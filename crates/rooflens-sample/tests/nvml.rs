@@ -189,7 +189,7 @@ fn no_library_no_driver_and_no_device_are_three_states() {
     assert!(other.fact.contains("differ in version") && other.hint.contains("reboot"), "{other:?}");
 
     let none = open_error("count 0\n");
-    assert_eq!((none.lack, none.fact.as_str()), (Lack::Device, "the driver knows no device"));
+    assert_eq!((none.lack, none.fact.as_str()), (Lack::Device, "the driver has no device"));
     assert!(none.hint.contains("lspci"), "{none:?}");
 
     let unusable = open_error("count 1\n0.handle !4\n");

@@ -23,7 +23,7 @@ fn report(info: &PanicHookInfo<'_>) -> String {
     let what = info.payload_as_str().unwrap_or("no message").replace('\n', " ");
     format!(
         "error: this is a bug in rooflens {}{place}: {what}\n\
-         hint: please report this line with the command that led to it and the output of `rooflens doctor`\n",
+         hint: please report this line, with the command you ran and the output of `rooflens doctor`\n",
         env!("CARGO_PKG_VERSION")
     )
 }

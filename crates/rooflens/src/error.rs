@@ -19,7 +19,7 @@ pub enum CliError {
     #[error(transparent)]
     Core(#[from] Error),
     /// `--table` with another format than CSV.
-    #[error("--table chooses the table of --format csv")]
+    #[error("--table needs --format csv")]
     TableWithoutCsv {
         /// The table asked for.
         table: &'static str,
@@ -42,7 +42,7 @@ pub enum CliError {
         path: PathBuf,
     },
     /// Somebody has to agree, and nobody can be asked.
-    #[error("{} would be made, and standard input is no terminal to ask at", counted(*changes, "change"))]
+    #[error("{} would be made, and standard input is not a terminal to ask for confirmation", counted(*changes, "change"))]
     NeedsYes {
         /// How many.
         changes: usize,
@@ -57,7 +57,7 @@ pub enum CliError {
         path: PathBuf,
     },
     /// Neither a device nor the machine can be sampled.
-    #[error("nothing can be sampled here: {}", facts(missing))]
+    #[error("nothing can be sampled on this machine: {}", facts(missing))]
     NothingToSample {
         /// What each source lacks.
         missing: Vec<Missing>,
@@ -120,9 +120,7 @@ impl CliError {
                 missing.first().map(|missing| Hint::words(missing.hint.as_ref()))
             }
             CliError::Sampler { .. } => Some(Hint::words("ulimit -u shows how many threads you may have")),
-            CliError::Listen { .. } => {
-                Some(Hint::words("a free port is found by rooflens monitor --serve 0"))
-            }
+            CliError::Listen { .. } => Some(Hint::words("rooflens monitor --serve 0 picks a free port")),
         }
     }
 }

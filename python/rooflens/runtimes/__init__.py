@@ -36,4 +36,4 @@ def find(name: str) -> Runtime:
         if runtime.name == name:
             return runtime
     known = ", ".join(runtime.name for runtime in ALL)
-    raise WorkloadError(f"runtime.name is {name!r}, which is no runtime", f"one of: {known}")
+    raise WorkloadError(f"runtime.name is {name!r}, which is not a runtime", f"one of: {known}")

@@ -43,7 +43,7 @@ def run(spec: Spec, events: Events) -> None:
         events.note("warning", "no_trace", "the program used no rooflens.probe with torch, so there is no trace")
     if code != 0:
         how = f"exit code {code}" if code > 0 else f"signal {-code}"
-        raise WorkloadError(f"{argv[0]} ended with {how}", "its own output above says why")
+        raise WorkloadError(f"{argv[0]} ended with {how}", "see its own output above")
 
 
 def environment(spec: Spec, trace: Path, target: int) -> Dict[str, str]:

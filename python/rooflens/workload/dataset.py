@@ -42,7 +42,7 @@ class Round:
 def load(spec: Spec) -> List[Sample]:
     root = spec.path("dataset.root")
     if not root.is_dir():
-        raise WorkloadError(f"dataset.root is no folder: {root}", "rooflens assets status")
+        raise WorkloadError(f"dataset.root is not a folder: {root}", "rooflens assets status")
     kind = spec.choice("dataset.kind", ("text", "image", "jsonl"))
     names = list_names(spec, root)
     if kind == "jsonl":
@@ -59,7 +59,7 @@ def list_names(spec: Spec, root: Path) -> List[str]:
     if spec.get("dataset.filelist", None) is not None:
         filelist = spec.path("dataset.filelist")
         if not filelist.is_file():
-            raise WorkloadError(f"dataset.filelist is no file: {filelist}", "rooflens assets subset makes one")
+            raise WorkloadError(f"dataset.filelist is not a file: {filelist}", "rooflens assets subset creates one")
         lines = filelist.read_text(encoding="utf-8").splitlines()
         return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     patterns = spec.names("dataset.patterns")
@@ -94,7 +94,7 @@ def refuse_mixture(samples: List[Sample]) -> None:
             words = ["a text" if one.messages is None else "a chat" for one in (samples[0], sample)]
             raise WorkloadError(
                 f"the prompt of {sample.id} is {words[1]}, that of {samples[0].id} is {words[0]}",
-                "a dataset has texts or chats, not both: choose the files with dataset.patterns",
+                "a dataset has prompts or chats, not both: select the files with dataset.patterns",
             )
 
 
@@ -105,10 +105,10 @@ def read(spec: Spec, root: Path, name: str, is_image: bool) -> Sample:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise WorkloadError(f"a prompt is not UTF-8 text: {path}", "set dataset.kind=image for pictures")
+        raise WorkloadError(f"a prompt is not UTF-8 text: {path}", "set dataset.kind=image for images")
     text = text[:-1] if text.endswith("\n") else text  # editors end a file with it; nobody asks it
     if not text:
-        raise WorkloadError(f"a prompt is empty: {path}", "leave it out of dataset.filelist or dataset.patterns")
+        raise WorkloadError(f"a prompt is empty: {path}", "exclude it from dataset.filelist or dataset.patterns")
     return Sample(name, path, text, False)
 
 

@@ -41,7 +41,7 @@ def prompt(record: Any, field: str, place: str) -> Union[str, List[Message]]:
         return [message(item, field, place) for item in value] or empty(field, place)
     if not isinstance(value, str):
         raise WorkloadError(
-            f"{place}: {field} is {kind(value)}, not a text or a list of chat messages", "set dataset.field=…"
+            f"{place}: {field} is {kind(value)}, not a string or a list of chat messages", "set dataset.field=…"
         )
     return text(value, field, place) or empty(field, place)
 
@@ -77,7 +77,7 @@ def message(item: Any, field: str, place: str) -> Message:
         if isinstance(content, str):
             return {"role": item["role"], "content": text(content, field, place)}
     raise WorkloadError(
-        f"{place}: {field} has an item that is no chat message of text",
+        f"{place}: {field} has an item that is not a text chat message",
         'a message is {"role": "user", "content": "…"}',
     )
 

@@ -28,7 +28,7 @@ def open_upright(path: Path) -> Picture:
             orientation = stored.getexif().get(ORIENTATION, 1)
             image = ImageOps.exif_transpose(stored).convert("RGB")
     except UnidentifiedImageError:
-        raise WorkloadError(f"not a picture: {path}", "set dataset.patterns to the pictures alone")
+        raise WorkloadError(f"not an image: {path}", "set dataset.patterns to image files only")
     record = {
         "width": image.width, "height": image.height, "orientation": orientation, "exif_transposed": True,
         "input_width": None, "input_height": None,

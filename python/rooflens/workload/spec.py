@@ -42,7 +42,7 @@ class Spec:
     @classmethod
     def of(cls, record: Any) -> "Spec":
         if not isinstance(record, dict):
-            raise WorkloadError("the specification is no object", "see python/README.md for its form")
+            raise WorkloadError("the specification is not an object", "see python/README.md for its form")
         known = {"config", "project", "pass", "output", "cache", "progress"}
         missing = {"config", "project", "pass", "output"} - set(record)
         if missing or set(record) - known:
@@ -84,7 +84,7 @@ class Spec:
     def count(self, key: str, default: Any = REQUIRED, least: int = 1) -> int:
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise WorkloadError(f"{key} is {value!r}, not a whole number from {least} up", f"set {key}={least}")
+            raise WorkloadError(f"{key} is {value!r}, not a whole number of at least {least}", f"set {key}={least}")
         return value
 
     def choice(self, key: str, allowed: Sequence[str], default: Any = REQUIRED) -> str:
@@ -99,14 +99,14 @@ class Spec:
     def names(self, key: str) -> List[str]:
         value = self.get(key)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise WorkloadError(f"{key} is {value!r}, not a list of texts", f"set {key}=[…]")
+            raise WorkloadError(f"{key} is {value!r}, not a list of strings", f"set {key}=[…]")
         return value
 
     def words(self, key: str) -> List[str]:
         """The words of a command: numbers are taken as they are written."""
         value = self.get(key)
         if not isinstance(value, list) or not all(is_word(item) for item in value):
-            raise WorkloadError(f"{key} is {value!r}, not a list of texts and numbers", f"set {key}=[…]")
+            raise WorkloadError(f"{key} is {value!r}, not a list of strings and numbers", f"set {key}=[…]")
         return [str(item) for item in value]
 
     def _typed(self, key: str, default: Any, kind: type, wanted: str) -> Any:
@@ -140,4 +140,4 @@ def is_word(item: Any) -> bool:
 
 def one_of(key: str, value: str, allowed: Sequence[str]) -> None:
     if value not in allowed:
-        raise WorkloadError(f"{key} is {value!r}, which is not known", f"one of: {', '.join(allowed)}")
+        raise WorkloadError(f"{key} is {value!r}, which is unknown", f"one of: {', '.join(allowed)}")

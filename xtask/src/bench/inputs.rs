@@ -11,7 +11,7 @@ use crate::workspace;
 /// A vLLM prefill step of gpt-oss-120b on eight B200, with Python stacks.
 const REAL: &str = "kineto/tracelens/b200/eager_trace.json.gz";
 
-/// The trace of that size, made if it is not there.
+/// The trace of that size, made if it does not exist.
 pub fn make(arguments: &Arguments, megabytes: u64) -> Result<PathBuf> {
     let folder = cache()?.join("bench");
     let file = folder.join(format!("b200_{megabytes}.json"));

@@ -3,6 +3,7 @@
 mod dependencies;
 mod layers;
 mod links;
+mod machines;
 mod quiet;
 mod rooms;
 mod sizes;
@@ -21,7 +22,8 @@ const RULES: &[Rule] = &[
     ("every room has its rule", rooms::broken),
     ("no room holds more than a fifth", rooms::crowded),
     ("links and named paths exist", links::broken),
-    ("no word of a particular machine", words::broken),
+    ("no word of a particular machine", machines::broken),
+    ("user-visible text is in the words of the field", words::broken),
 ];
 
 /// Checks every rule and names every break.

@@ -27,11 +27,11 @@ const LETTERS: &[(&str, &str)] = &[
 
 pub fn page() -> Result<String> {
     let mut page = "# Cost model\n\nThe numbers of `rooflens cost`, the classes that it sorts operators into, and the \
-                    formats that weights may be given. `rooflens explain <name>` prints the same texts. What the \
-                    numbers are held to, and what they are not: [accuracy](../accuracy.md#the-cost-model). Devices: \
+                    formats that weights may be given. `rooflens explain <name>` prints the same text. What \
+                    the numbers are checked against: [accuracy](../accuracy.md#the-cost-model). Devices: \
                     [hardware](hardware.md). Models: [families](families.md).\n\n## Numbers\n\nWork and times are \
                     those of the busiest device of each stage, all stages together; parameters and the cache are the \
-                    whole model's. A FLOP is one operation: a multiplication and an addition are two. A number that \
+                    whole model's. A FLOP is one operation: a multiply-add counts as two. A number that \
                     cannot be had, as a time without a device, is null.\n\n| number | unit | meaning |\n| --- | --- | \
                     --- |\n"
         .to_owned();

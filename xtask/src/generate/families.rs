@@ -22,7 +22,7 @@ pub fn page() -> Result<String> {
         writeln!(page, "| `{}` | {} | {} |", family.name(), cell(family.about()), types.join(", "))?;
     }
     page.push_str(
-        "\nTo add one: [CONTRIBUTING](../../CONTRIBUTING.md#adding-a-model-family). What the numbers are held to: \
+        "\nTo add one: [CONTRIBUTING](../../CONTRIBUTING.md#adding-a-model-family). What the numbers are checked against: \
          [accuracy](../accuracy.md#the-cost-model).\n",
     );
     Ok(page)

@@ -21,7 +21,7 @@ const CONFIDENCE: &[(Confidence, &str)] = &[
 pub fn page() -> Result<String> {
     let devices = Catalog::embedded().devices();
     let mut page = format!(
-        "# Hardware\n\nThe {} devices of `catalog/hardware/`, where every figure stands with its source. Peaks are \
+        "# Hardware\n\nThe {} devices of `catalog/hardware/`, where every figure has its source. Peaks are \
          dense: none counts zeros that sparsity skips. A GB is 10⁹ bytes, a TFLOP 10¹² operations, a multiplication \
          and an addition counted as two. A dash is a figure that is not known; it is never taken for 0. `rooflens \
          list hardware` prints a line for each, `rooflens explain h100` all of one. To add one: \
@@ -40,8 +40,9 @@ pub fn page() -> Result<String> {
 fn memory(page: &mut String, devices: &[Device]) -> Result<()> {
     page.push_str(
         "\n## Memory, power, confidence\n\nMemory is what the driver reports, in 10^9 bytes; with a star it is the \
-         marketed size, which is a few percent lower. The ridge is the intensity from which a product in bf16 is bound by \
-         compute: peak over bandwidth; where the device has no bf16 rate, that of the next wider format. The last two \
+         marketed size, which is a few percent lower. The ridge point is the arithmetic intensity from which \
+         a bf16 GEMM is compute-bound: peak over bandwidth; where the device has no bf16 rate, that of the \
+         next wider format. The last two \
          columns say where the figures of compute and of memory come from:\n\n",
     );
     for (confidence, meaning) in CONFIDENCE {

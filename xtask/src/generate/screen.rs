@@ -16,12 +16,12 @@ struct Screen {
 
 const SCREENS: &[Screen] = &[
     Screen {
-        mark: "<!-- What `rooflens analyze` prints, kept so by `cargo xtask generate`. -->\n",
+        mark: "<!-- Output of `rooflens analyze`, updated by `cargo xtask generate`. -->\n",
         command: &["analyze", "fixtures/kineto/decode.json", "--quiet"],
         until: None,
     },
     Screen {
-        mark: "<!-- What `rooflens cost` prints, kept so by `cargo xtask generate`. -->\n",
+        mark: "<!-- Output of `rooflens cost`, updated by `cargo xtask generate`. -->\n",
         command: &[
             "cost",
             "fixtures/configs/tiny-moe.json",

@@ -12,7 +12,7 @@ use super::cell;
 pub fn page() -> Result<String> {
     let mut page = format!(
         "# Tables\n\nSchema version {SCHEMA_VERSION}. `rooflens analyze … -o DIR` writes each table as \
-         `DIR/tables/<name>.parquet`, which any engine that knows Parquet reads. Times are whole nanoseconds since \
+         `DIR/tables/<name>.parquet`, which any Parquet reader can open. Times are whole nanoseconds since \
          the run's clock base; a null is a value that was not measured. A minor version only adds columns that may \
          be null; a major version may change or remove one.\n\n| table | a row is |\n| --- | --- |\n"
     );

@@ -88,12 +88,12 @@ const CASES: &[Case] = &[
 ];
 
 const HEAD: &str = "\
-# Verdicts: what is answered for real traces, and why
+# Verdicts for real traces
 
-The first sentence and the first advice of `rooflens analyze` for traces of the corpus that the tests use. Under each
-stand the numbers that its sentences are made of, as `rooflens analyze --format json` has them, and the rows that the
-advice rests on. Each can be checked by hand: every number is a sum over events of the trace, and
-`rooflens analyze TRACE -o DIR` writes these events as Parquet tables for any query engine.
+The first sentence and the first advice of `rooflens analyze` for traces of the test corpus. Below each are the
+numbers behind its sentences, as in `rooflens analyze --format json`, and the rows that support the advice. Each can
+be checked by hand: every number is a sum over events of the trace, and `rooflens analyze TRACE -o DIR` writes these
+events as Parquet tables for any query engine.
 ";
 
 /// The page; none where the corpus is not there.

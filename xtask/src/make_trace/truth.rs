@@ -15,9 +15,9 @@ pub struct Truth {
     pub hardware: String,
     /// Devices that share each layer.
     pub tp: u64,
-    /// What `--context` must say, where the annotations do not tell it.
+    /// What `--context` must say, if the annotations do not have it.
     pub context: Option<u64>,
-    /// What `--batch` must say, where the annotations do not tell it.
+    /// What `--batch` must say, if the annotations do not have it.
     pub batch: Option<u64>,
     /// How the engine writes its annotations.
     pub annotations: &'static str,

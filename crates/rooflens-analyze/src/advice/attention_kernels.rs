@@ -22,7 +22,8 @@ impl Rule for AttentionKernels {
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let Some(far) = roof::far(case, &[KernelClass::Attention])? else { return Ok(None) };
-        let risk = "Backends differ in what they support: sinks, sliding windows, fp8 caches, block sizes. Compare answers.";
+        let risk = "Backends differ in what they support: sinks, sliding windows, fp8 KV caches, block \
+                    sizes. Compare outputs.";
         Ok(Some(roof::draft(case, &far, "Attention kernels", change(case), risk)))
     }
 }

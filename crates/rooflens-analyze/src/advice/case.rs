@@ -82,7 +82,7 @@ pub struct Alternative {
     pub tiles: Vec<Tiles>,
 }
 
-/// Least times of all steps where matrix products are done in whole tiles.
+/// Lower bounds of all steps with matmuls in whole tiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tiles {
     /// Columns of a tile.
@@ -108,7 +108,7 @@ impl<'a> Case<'a> {
         self.phase.on(line) as f64
     }
 
-    /// Time of kernels that the model needs, with or without a least time.
+    /// Time of the model's kernels, with or without a least time.
     pub(super) fn kernels_ns(&self) -> f64 {
         self.on(Line::Floor) + self.on(Line::Inefficiency) + self.on(Line::Kernels)
     }
@@ -119,7 +119,7 @@ impl<'a> Case<'a> {
         found.map(|class| class.ns as f64).sum()
     }
 
-    /// Time of matrix products.
+    /// Time of matmuls.
     pub(super) fn products_ns(&self) -> f64 {
         self.classes_ns(&[KernelClass::Gemm, KernelClass::Gemv, KernelClass::Moe, KernelClass::Convolution])
     }
@@ -203,7 +203,7 @@ impl<'a> Case<'a> {
     /// Steps in words: `decode step`.
     pub(super) fn step_word(&self) -> String {
         match &*self.phase.phase {
-            OUTSIDE => "stretch outside of steps".to_owned(),
+            OUTSIDE => "time outside steps".to_owned(),
             "step" => "step".to_owned(),
             phase => format!("{phase} step"),
         }
@@ -212,7 +212,7 @@ impl<'a> Case<'a> {
     /// The least times after a change that a rule may advise.
     pub(super) fn alternative(&self, rule: &'static str) -> Result<&'a Alternative, String> {
         let found = self.alternatives(rule)?.next();
-        found.ok_or_else(|| "the model cannot be changed so, or is so already".to_owned())
+        found.ok_or_else(|| "the model cannot be changed this way, or already is".to_owned())
     }
 
     /// The same where there may be several, or none, in the order of preference.
@@ -222,7 +222,9 @@ impl<'a> Case<'a> {
     ) -> Result<impl Iterator<Item = &'a Alternative>, String> {
         if self.phase.floors.is_empty() {
             let reason = self.ledger.not_computed.get("floor").cloned();
-            return Err(reason.unwrap_or_else(|| format!("the {} steps have no floor", self.phase.phase)));
+            return Err(
+                reason.unwrap_or_else(|| format!("the {} steps have no lower bound", self.phase.phase))
+            );
         }
         let phase = &self.phase.phase;
         let all = self.around.alternatives.iter();
@@ -238,7 +240,7 @@ impl<'a> Case<'a> {
             comes_first: false,
             evidence: vec![
                 self.floors_row(&other.what, &other.floors),
-                self.row("kernels that the model needs", self.kernels_ns()),
+                self.row("the model's kernels", self.kernels_ns()),
             ],
             computed: "the difference of the lower bounds, up to kernel time in proportion".to_owned(),
             change: self.own_options(&other.change),

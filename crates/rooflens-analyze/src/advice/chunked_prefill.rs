@@ -20,9 +20,10 @@ impl Rule for ChunkedPrefill {
         "chunked_prefill"
     }
     fn about(&self) -> &'static str {
-        "Sequences that wait for their next token while prompts of others are read, for three times the median and \
-         more. What is bounded is the longest wait, which the title tells: a chunk takes its part of it by tokens. The gain is \
-         of time: low is nothing, for the prompts are still read; high is a decode step for each chunk, which rides along."
+        "Sequences that wait at least three times the median for their next token while other prompts are \
+         prefilled. Chunking bounds the longest wait, given in the title: a chunk takes its fraction of it \
+         by tokens. Gain in total time: low is zero, since the prompts are still prefilled; high is one \
+         decode step per chunk, which runs along with it."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let stalls = &case.ledger.stalls;
@@ -34,13 +35,14 @@ impl Rule for ChunkedPrefill {
         let Some(longest) = stalls.rows.iter().max_by_key(|stall| stall.ns) else {
             return match stalls.untold {
                 0 => Ok(None),
-                _ => Err("prompts are read between decode steps, and the trace does not tell how many sequences and \
-                          tokens these steps have: nobody knows who waits"
+                _ => Err("prompts are prefilled between decode steps, but the trace does not record the \
+                          batch and tokens of these steps, so it is not known which sequences wait"
                     .to_owned()),
             };
         };
         let Some(usual) = stalls.usual_ns().map(|ns| ns as f64).filter(|ns| *ns > 0.0) else {
-            return Err("no decode step follows another without prompts: what a token takes without them is not known"
+            return Err("no decode step follows another without prefill in between: the time per token \
+                        without prefill is not known"
                 .to_owned());
         };
         let chunk = CHUNKS.iter().copied().find(|chunk| longest.prompt_tokens >= 2 * chunk);
@@ -54,7 +56,7 @@ impl Rule for ChunkedPrefill {
         let waited: f64 = long.iter().map(|stall| stall.ns as f64 - usual).sum();
         Ok(Some(Draft {
             title: format!(
-                "Prefill in chunks of {} tokens, so that the longest wait for a token is about {}, not {}",
+                "Prefill in chunks of {} tokens: the longest wait for a token becomes about {} instead of {}",
                 count(chunk),
                 time(after),
                 time(longest.ns as f64)
@@ -64,21 +66,21 @@ impl Rule for ChunkedPrefill {
             comes_first: false,
             evidence: vec![
                 format!(
-                    "the longest wait: {} at least waited {} for their next token, while {} of prompts were read",
+                    "longest wait: at least {} waited {} for their next token, while {} were prefilled",
                     things(longest.waiting, "sequence", "sequences"),
                     time(longest.ns as f64),
                     things(longest.prompt_tokens, "token", "tokens")
                 ),
-                format!("without prompts, the next token comes after {} (median)", time(usual)),
+                format!("without prefill, the next token comes after {} (median)", time(usual)),
                 format!(
-                    "{} of three times that and more: {} above the median in total",
+                    "{} of at least three times that: {} above the median in total",
                     things(long.len() as i64, "wait", "waits"),
                     time(waited)
                 ),
             ],
             computed: format!(
-                "the wait of a chunk is its part of the longest by tokens; the whole time falls by nothing, up to {} of {} \
-                 that ride along with chunks",
+                "the wait of a chunk is its fraction of the longest wait, by tokens; total time falls by \
+                 nothing, up to {} of {} that run along with chunks",
                 things(rides, "decode step", "decode steps"),
                 time(usual)
             ),
@@ -86,9 +88,10 @@ impl Rule for ChunkedPrefill {
                 "vLLM: --enable-chunked-prefill --max-num-batched-tokens {chunk}; SGLang: --chunked-prefill-size {chunk} \
                  --enable-mixed-chunk"
             ),
-            risk: "The first token of a long prompt comes later: every chunk reads the weights, and the keys and values of \
-                   the chunks before it, once more."
-                .to_owned(),
+            risk:
+                "TTFT of long prompts increases: every chunk reads the weights and the KV cache of earlier \
+                   chunks again."
+                    .to_owned(),
         }))
     }
 }

@@ -15,10 +15,10 @@ impl Rule for CopyOperators {
         "copy_operators"
     }
     fn about(&self) -> &'static str {
-        "Time of PyTorch's own kernels that only copy, join or pad, or on a host of its operators that do or cast; a kernel \
-         that casts is elementwise work, for fusion. Low: half of it; high: all of it. \
-         Copies that a compiler generated, or that an engine pads its operands with, are not counted: no line of the model \
-         spares them."
+        "Time of PyTorch's own kernels that only copy, concatenate or pad, or, on a CPU, of its operators \
+         that do or cast; a kernel that casts is elementwise work, see `fusion`. Low: half of it; high: all \
+         of it. Copies that a compiler generated, or that an engine uses to pad its operands, are not \
+         counted: changing the model's code does not avoid them."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let copies = match case.is_device() {
@@ -65,7 +65,7 @@ impl Rule for CopyOperators {
                       place (a static cache); keep one format throughout"
                     .to_owned(),
             },
-            risk: "A copy may be what keeps two users of a tensor apart.".to_owned(),
+            risk: "A copy may be needed to keep two users of a tensor apart.".to_owned(),
         }))
     }
 }

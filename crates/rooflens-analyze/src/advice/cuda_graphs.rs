@@ -28,9 +28,10 @@ impl Rule for CudaGraphs {
         "cuda_graphs"
     }
     fn about(&self) -> &'static str {
-        "Idle time in which the host was launching, or was inside framework operators, less 0.5 to 2 us for each activity: \
-         what a device needs between two kernels of a graph. Where most CPU-bound idle time is inside operators, the \
-         Python between them counts at the high end too. Silent where half of the activities come from graphs."
+        "Idle time in which the host was launching or inside framework operators, minus 0.5 to 2 us per \
+         activity, which a device needs between two kernels of a graph. If most CPU-bound idle time is \
+         inside operators, the Python between them counts at the high end too. Does not apply if half of the \
+         activities come from graphs."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let (launching, busy_elsewhere) = (case.on(Line::LaunchBound), case.on(Line::CpuBound));
@@ -75,7 +76,7 @@ impl Rule for CudaGraphs {
         ));
         let graph = case.graph_word();
         let what = match phase.steps {
-            0 => "what is run again and again".to_owned(),
+            0 => "the repeated code".to_owned(),
             _ => format!("each {}", case.step_word()),
         };
         let title = match case.is_compiled() {
@@ -88,15 +89,15 @@ impl Rule for CudaGraphs {
             acts_on_ns: most,
             evidence,
             computed: format!(
-                "idle time in launches and operators{} less {} to {} for each of {} activities of a replay",
-                if is_eager { ", up to that in Python between them," } else { "" },
+                "idle time in launches and operators{} minus {} to {} for each of {} activities of a replay",
+                if is_eager { ", up to that plus Python between them," } else { "" },
                 time(REPLAY_NS.0),
                 time(REPLAY_NS.1),
                 count(phase.activities as i64)
             ),
             change: capture(case),
-            risk: "Shapes and addresses must not change between replays: batches are padded to captured sizes, and each size \
-                   takes memory and time at start-up."
+            risk: "Shapes and addresses must not change between replays: batches are padded to captured \
+                   sizes, and each size costs memory and start-up time."
                 .to_owned(),
             comes_first: false,
         }))
@@ -116,7 +117,7 @@ fn capture(case: &Case<'_>) -> String {
         (_, true) => format!(
             "drop --enforce-eager; steps with prompts are captured piecewise, and only up to {} tokens by default, while \
              this one has {}: raise --max-cudagraph-capture-size (or list cudagraph_capture_sizes in --compilation-config), \
-             or let larger steps run compiled without graphs, which spares most of the operators' own time",
+             or let larger steps run compiled without graphs, which avoids most of the operators' own time",
             count(captured),
             count(largest)
         ),

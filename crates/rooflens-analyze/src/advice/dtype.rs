@@ -30,8 +30,9 @@ impl Rule for Dtype {
         "dtype"
     }
     fn about(&self) -> &'static str {
-        "Matrix products whose kernels or operands are in 32 bits. Of their time, 20 to 60 % in decode, where half of \
-         the bytes move (without a device up to 60 %), and 30 to 94 % else, where matrix units have 2 to 16 times the rate; 20 to 50 % of TF32."
+        "GEMMs whose kernels or operands are in 32 bits. Of their time, 20 to 60 % in decode, where half of \
+         the bytes are moved (on a CPU up to 60 %), and 30 to 94 % otherwise, where tensor cores have 2 to \
+         16 times the rate; 20 to 50 % for TF32."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let products = case.products_ns();
@@ -41,7 +42,7 @@ impl Rule for Dtype {
         let Some((share, mut evidence)) =
             (if case.is_device() { of_kernels(case) } else { of_operators(case) })
         else {
-            return Err("the trace does not tell in which format products are computed".to_owned());
+            return Err("the trace does not record the dtype of GEMMs".to_owned());
         };
         if share < 0.1 {
             return Ok(None);
@@ -58,7 +59,7 @@ impl Rule for Dtype {
         let (short, name) = case.narrow_format();
         evidence.insert(0, case.row("GEMMs in 32 bits", wide));
         Ok(Some(Draft {
-            title: format!("Compute in {short}, not in {}", if is_tf32 { "tf32" } else { "fp32" }),
+            title: format!("Compute in {short} instead of {}", if is_tf32 { "tf32" } else { "fp32" }),
             gain_ns: Some(Range::new(low * wide, high * wide)),
             acts_on_ns: wide,
             comes_first: false,
@@ -71,10 +72,10 @@ impl Rule for Dtype {
             ),
             change: change(case, short, name),
             risk: match (case.is_device(), short) {
-                (true, "fp16") => "Less precision and range, overflow above 65,504: compare answers.",
-                (true, _) => "Less precision: compare answers.",
+                (true, "fp16") => "Less precision and range, overflow above 65,504: compare outputs.",
+                (true, _) => "Less precision: compare outputs.",
                 (false, _) => {
-                    "Less precision: compare answers. A processor without bf16 instructions is slower in it."
+                    "Less precision: compare outputs. A CPU without bf16 instructions is slower in it."
                 }
             }
             .to_owned(),

@@ -14,9 +14,10 @@ impl Rule for ExpertGranularity {
         "expert_granularity"
     }
     fn about(&self) -> &'static str {
-        "Mixtures of experts: an expert that one token visits is read whole. The static model with half of the experts \
-         and as many active parameters: of twice the width where that shrinks the floor, else of the same width, which a \
-         token visits as many of. Low: what the floor shrinks by; high: kernel time in proportion."
+        "Mixture of experts: the weights of an expert are read in full even for one token. The static model \
+         with half of the experts and the same number of active parameters: of twice the width if that \
+         lowers the lower bound, otherwise of the same width with the same top-k. Low: the decrease of the \
+         lower bound; high: kernel time in proportion."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Design
@@ -35,19 +36,19 @@ impl Rule for ExpertGranularity {
         let Some(gain_ns) = case.smaller_floor(&other.floors) else { return Ok(None) };
         let mut evidence: Vec<String> =
             others.iter().map(|other| case.floors_row(&other.what, &other.floors)).collect();
-        evidence.push(case.row("kernels that the model needs", case.kernels_ns()));
+        evidence.push(case.row("the model's kernels", case.kernels_ns()));
         Ok(Some(Draft {
             title: format!("Use {}", other.what),
             gain_ns: Some(gain_ns),
             acts_on_ns: case.kernels_ns(),
             comes_first: false,
             evidence,
-            computed: "the difference of the lower bounds, every expert as likely as every other, up to kernel time in \
+            computed: "the difference of the lower bounds with uniform routing, up to kernel time in \
                        proportion"
                 .to_owned(),
             change: other.change.clone(),
-            risk: "Another model: it has to be trained, and fewer or coarser experts know less. A router that is not \
-                   balanced touches fewer experts already."
+            risk: "A different model: it has to be trained, and fewer or coarser experts may be less \
+                   accurate. An unbalanced router activates fewer experts already."
                 .to_owned(),
         }))
     }

@@ -20,9 +20,9 @@ impl Rule for FusedAttention {
         "fused_attention"
     }
     fn about(&self) -> &'static str {
-        "Attention in single operators: aten::_softmax with at least two batched products (aten::bmm, aten::baddbmm) for \
-         each. Fused kernels keep the scores on chip. Low: half of the softmax kernels' time; high: all of it. That the \
-         products become faster, too, is not counted."
+        "Unfused attention: aten::_softmax with at least two batched matmuls (aten::bmm, aten::baddbmm) \
+         each. Fused kernels keep the scores on chip. Low: half of the softmax kernels' time; high: all of \
+         it. Faster matmuls are not counted."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Kernel
@@ -63,8 +63,8 @@ impl Rule for FusedAttention {
                 (Engine::Vllm, "--attention-backend with a fused kernel that takes this head size and mask"),
                 (Engine::Sglang, "--attention-backend with a fused kernel that takes this head size and mask"),
             ]),
-            risk: "Attention weights are no longer there to be returned (output_attentions=True); results differ in the \
-                   last bits."
+            risk: "Attention weights can no longer be returned (output_attentions=True); results differ in \
+                   the last bits."
                 .to_owned(),
         }))
     }

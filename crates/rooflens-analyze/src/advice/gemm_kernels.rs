@@ -15,8 +15,8 @@ impl Rule for GemmKernels {
     }
     fn about(&self) -> &'static str {
         "GEMMs and GEMVs that reach less than 65 % of their roof (HBM bandwidth or peak FLOP/s, whichever limits the \
-         work of the model). High: they reach 80 %, as the best kernels do; low: half of that. Names how the library \
-         at hand is tuned."
+         work of the model). High: they reach 80 %, as the best kernels do; low: half of that. Names how to \
+         tune the library in use."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Kernel
@@ -76,8 +76,8 @@ fn change(case: &Case<'_>, far: &Far<'_>) -> String {
             _ => ", and merging projections (QKV, gate and up) makes fewer, larger reads",
         };
         steps.push(format!(
-            "With few rows the weights are what moves: kernels with split-K or for skinny matrices keep more reads in \
-             flight{merge}"
+            "With few rows, reading the weights dominates: split-K kernels or kernels for skinny matrices \
+             keep more reads in flight{merge}"
         ));
     }
     steps.join(". ")

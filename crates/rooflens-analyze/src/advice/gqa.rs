@@ -10,8 +10,8 @@ impl Rule for Gqa {
         "gqa"
     }
     fn about(&self) -> &'static str {
-        "The static model with half of the heads of keys and values. Low: what the floor shrinks by; high: kernel time in \
-         proportion to the floor. Where the host is the slower side, little of it is gained."
+        "The static model with half of the KV heads. Low: the decrease of the lower bound; high: kernel time \
+         in proportion to it. If the host is the bottleneck, little is gained."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Design
@@ -22,7 +22,7 @@ impl Rule for Gqa {
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let other = case.alternative(self.name())?;
         let title = format!("Use {}", other.what);
-        let risk = "Another model: it has to be trained, and may be worse for its size.";
+        let risk = "A different model: it has to be trained, and may be less accurate.";
         Ok(case.smaller(other, title, risk))
     }
 }

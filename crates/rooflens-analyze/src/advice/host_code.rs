@@ -30,8 +30,8 @@ impl Rule for HostCode {
         "host_code"
     }
     fn about(&self) -> &'static str {
-        "Idle time in which the host did something else than launching and was in no framework operator; without a \
-         device, time between operators. Low: half of the gaps of 100 us and more. High: all of it."
+        "Idle time in which the host was neither launching nor inside a framework operator; on a CPU, time \
+         between operators. Low: half of the gaps of at least 100 us. High: all of it."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         // Time inside operators is what eager execution costs: `cuda_graphs` speaks of it.
@@ -75,7 +75,7 @@ impl Rule for HostCode {
             let own = own.take(ROWS);
             evidence.extend(own.map(|frame| {
                 format!(
-                    "`{}`: {} of its own{}",
+                    "`{}`: {} self time{}",
                     frame.name,
                     time(frame.working_self_ns as f64),
                     case.of_trace()
@@ -91,7 +91,7 @@ impl Rule for HostCode {
             comes_first: false,
             evidence,
             computed: format!(
-                "half of the {} in gaps of 100 µs and more, up to all {} between operators or launches",
+                "half of the {} in gaps of at least 100 µs, up to all {} between operators or launches",
                 time(long),
                 time(idle)
             ),
@@ -119,8 +119,8 @@ fn change(case: &Case<'_>) -> String {
         Some(_) => String::new(),
         None => case.in_project(&["pytorch", "vllm"], "pipeline.torch_profiler.with_stack=true"),
     };
-    let generic = "take that code out of the loop over steps (sleeps, logging, detokenisation), or into another thread; \
-                   what is part of the model's forward pass goes with torch.compile";
+    let generic = "move that code (sleeps, logging, detokenisation) out of the step loop or into another \
+                   thread; torch.compile removes what is part of the model's forward pass";
     if case.engine().is_none() {
         return format!("{generic}{named}");
     }

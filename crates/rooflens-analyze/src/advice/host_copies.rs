@@ -14,9 +14,9 @@ impl Rule for HostCopies {
         "host_copies"
     }
     fn about(&self) -> &'static str {
-        "Time in which a device only copies between itself and pinned memory of the host. Low: nothing, where every step \
-         waits for its copy; high: all of it. More than the kernels' time cannot be hidden behind them: the rest must not \
-         be copied. Pageable memory is for pinned_copies."
+        "Time in which a device only copies to or from pinned host memory. Low: nothing, if every step waits \
+         for its copy; high: all of it. No more than the kernels' time can be hidden; the rest must be \
+         avoided. For pageable memory see pinned_copies."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let rows = case.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
@@ -51,13 +51,15 @@ impl Rule for HostCopies {
             acts_on_ns: copies,
             comes_first: false,
             evidence,
-            computed: "up to all of it where the data stays on the device, at most the kernels' time where it is hidden"
+            computed: "up to all of it if the data stays on the device, at most the kernels' time if it is \
+                       hidden"
                 .to_owned(),
-            change: "Find out what is copied: weights that are being loaded (record later) or offloaded (vLLM: \
-                     --cpu-offload-gb; Accelerate: device_map) belong on the device, inputs of the next step on a stream of \
-                     their own behind this one, with an event before their use"
-                .to_owned(),
-            risk: "What stays on the device takes its memory.".to_owned(),
+            change:
+                "Find out what is copied: weights that are being loaded (record later) or offloaded (vLLM: \
+                     --cpu-offload-gb; Accelerate: device_map) belong on the device; copy inputs of the next \
+                     step on a separate stream while this one runs, with an event before their use"
+                    .to_owned(),
+            risk: "Data that stays on the device uses device memory.".to_owned(),
         }))
     }
 }

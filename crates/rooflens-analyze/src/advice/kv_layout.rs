@@ -10,9 +10,9 @@ impl Rule for KvLayout {
         "kv_layout"
     }
     fn about(&self) -> &'static str {
-        "The static model with latent attention of the ranks of DeepSeek-V2, where the rest of the model can stay as it is; \
-         else with one head of keys and values, which is the most that sharing heads can bring. Low: what the floor \
-         shrinks by; high: kernel time in proportion to the floor."
+        "The static model with multi-head latent attention (MLA) with the ranks of DeepSeek-V2, if the rest \
+         of the model can stay the same; otherwise with one KV head (MQA), the limit of sharing heads. Low: \
+         the decrease of the lower bound; high: kernel time in proportion to it."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Design
@@ -23,8 +23,8 @@ impl Rule for KvLayout {
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let Some(other) = case.alternatives(self.name())?.next() else { return Ok(None) };
         let title = format!("Use {}", other.what);
-        let risk = "Another model: it has to be trained or converted. One latent or one head is not shared out over \
-                   devices: each holds all of it.";
+        let risk = "A different model: it has to be trained or converted. One latent or one KV head cannot \
+                    be sharded: each device holds all of it.";
         Ok(case.smaller(other, title, risk))
     }
 }

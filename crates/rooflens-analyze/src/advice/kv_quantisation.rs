@@ -10,8 +10,8 @@ impl Rule for KvQuantisation {
         "kv_quantisation"
     }
     fn about(&self) -> &'static str {
-        "The static model with cached keys and values in fp8. Low: what the floor shrinks by; high: kernel time in \
-         proportion to the floor. Where the host is the slower side, little of it is gained."
+        "The static model with an fp8 KV cache. Low: the decrease of the lower bound; high: kernel time in \
+         proportion to it. If the host is the bottleneck, little is gained."
     }
     fn same_work(&self) -> bool {
         false
@@ -22,7 +22,7 @@ impl Rule for KvQuantisation {
         }
         let other = case.alternative(self.name())?;
         let title = format!("Store {}", other.what);
-        let risk = "Less precision in long contexts: evaluate them. Not every attention kernel reads fp8.";
+        let risk = "Less precision in long contexts: evaluate them. Not every attention kernel supports fp8.";
         Ok(case.smaller(other, title, risk))
     }
 }

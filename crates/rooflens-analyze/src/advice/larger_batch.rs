@@ -12,8 +12,9 @@ impl Rule for LargerBatch {
         "larger_batch"
     }
     fn about(&self) -> &'static str {
-        "The same tokens in half of the steps, each with twice the sequences. High: a step grows by what its floor \
-         grows; low: all time above the floor grows in proportion to it where kernels are needed, and idle time stays."
+        "The same tokens in half of the steps, each with twice the batch size. High: a step grows as much as \
+         its lower bound; low: the time of the model's kernels grows in proportion to their lower bound, and \
+         idle time stays the same."
     }
     fn same_work(&self) -> bool {
         false
@@ -42,17 +43,19 @@ impl Rule for LargerBatch {
             evidence: vec![
                 case.floors_row(&other.what, &other.floors),
                 format!(
-                    "a step takes {}, {} of it outside of the model's kernels",
+                    "a step takes {}, {} of it outside the model's kernels",
                     time(wall / case.phase.steps.max(1) as f64),
                     time((wall - needed) / case.phase.steps.max(1) as f64)
                 ),
             ],
-            computed: "the same tokens in half of the steps; a step grows by its lower bound alone, or kernels grow in proportion"
+            computed: "the same tokens in half of the steps; a step grows as its lower bound, or kernels \
+                       grow in proportion"
                 .to_owned(),
             change: case.own_options(&other.change)
                 + &case.in_project(&["pytorch", "vllm"], "runtime.batch_size"),
-            risk: "Throughput only: each sequence waits for a longer step, and the cache takes twice the memory."
-                .to_owned(),
+            risk:
+                "Improves throughput only: each step takes longer, and the KV cache takes twice the memory."
+                    .to_owned(),
         }))
     }
 }

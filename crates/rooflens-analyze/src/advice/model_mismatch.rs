@@ -14,9 +14,9 @@ impl Rule for ModelMismatch {
         "model_mismatch"
     }
     fn about(&self) -> &'static str {
-        "Kernels that were faster than the model's lower bound on the device allows, by more than 5 % of it: the model, \
-         the device, the parallelism or the shapes given are not what ran. It has no gain: other advice is worth little \
-         until they are right."
+        "Kernels that were faster than the model's lower bound on the device allows, by more than 5 % of it: \
+         the given model, device, parallelism or shapes are not those of this trace. It has no gain, but \
+         other advice is unreliable until they are right."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Recording
@@ -31,18 +31,22 @@ impl Rule for ModelMismatch {
         let (model, device) = of.map_or(("the model", "the device"), |of| (&of.model, &of.device));
         Ok(Some(Draft {
             title: format!(
-                "Name the model and the device that ran: these kernels were faster than {model} on {device} can be"
+                "Check --model and --hardware: these kernels were faster than {model} on {device} can be"
             ),
             gain_ns: None,
             acts_on_ns: case.kernels_ns(),
             evidence: vec![
                 format!("lower bound of all {} steps: {}", case.phase.phase, time(all)),
-                format!("{} of it ({}) had no kernels to be spent on", time(unspent), percent(unspent / all)),
+                format!(
+                    "{} of it ({}) is more than the kernels' \
+                         time",
+                    time(unspent),
+                    percent(unspent / all)
+                ),
             ],
-            computed: "a wrong model, device or shape changes every number that rests on it".to_owned(),
-            change: "--model, --hardware, --tp, --dtype, --batch and --context as they were in the run"
-                .to_owned(),
-            risk: "Floors, shares of the roof and gains below rest on this model.".to_owned(),
+            computed: "a wrong model, device or shape affects every number based on it".to_owned(),
+            change: "give --model, --hardware, --tp, --dtype, --batch and --context of this run".to_owned(),
+            risk: "Lower bounds, shares of the roof and gains below are based on this model.".to_owned(),
             comes_first: true,
         }))
     }

@@ -16,16 +16,16 @@ impl Rule for MoeKernels {
     }
     fn about(&self) -> &'static str {
         "Kernels of experts that reach less than 65 % of their roof (HBM bandwidth or peak FLOP/s, whichever limits \
-         the work of the model). High: they reach 80 %, as the best kernels do; low: half of that. Names the tuned \
-         configs and backends that exist for the kernel, engine and device at hand."
+         the work of the model). High: they reach 80 %, as the best kernels do; low: half of that. Names the \
+         tuned configs and backends for the kernel, engine and device in use."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Kernel
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let Some(far) = roof::far(case, &[KernelClass::Moe])? else { return Ok(None) };
-        let risk = "A config is for one device, one size of experts and one batch; another backend may round differently: \
-                    compare answers.";
+        let risk = "A config is for one device, one size of experts and one batch; another backend may round \
+                    differently: compare outputs.";
         let mut draft = roof::draft(case, &far, "MoE kernels", change(case, &far), risk);
         draft.evidence.extend(padding(case));
         Ok(Some(draft))
@@ -39,8 +39,8 @@ fn padding(case: &Case<'_>) -> Option<String> {
     let pads = |row: &&KernelStat| row.name.contains("constant_pad_nd") && row.name.contains("moe");
     let kernel = rows.iter().filter(|row| is_generated(row)).find(pads)?;
     Some(format!(
-        "{}: the engine pads the hidden size to the tiles of this kernel's format; a backend that takes it as it is \
-         spares that",
+        "{}: the engine pads the hidden size to the tiles of this kernel's format; a backend without that \
+         padding avoids it",
         case.spent(&kernel.short_name, kernel.total_ns, kernel.count, ["launch", "launches"])
     ))
 }
@@ -84,7 +84,7 @@ fn backends(case: &Case<'_>, far: &Far<'_>, device: Option<Device>) -> String {
     match device {
         Some(Device::Gfx942) if is_mxfp4 => {
             "none in vLLM for MXFP4 on gfx942 (AITER's are for gfx950); experts in FP8 or bf16 with \
-             VLLM_ROCM_USE_AITER=1 trade bytes for a faster kernel"
+             VLLM_ROCM_USE_AITER=1 trade more bytes for a faster kernel"
                 .to_owned()
         }
         Some(device) if device.is_amd() => case.for_engine(&[

@@ -17,9 +17,9 @@ impl Rule for OverlapCommunication {
         "overlap_communication"
     }
     fn about(&self) -> &'static str {
-        "Time in which devices only communicate, in collectives whose transfer takes at least 50 µs; waiting for other \
-         ranks does not count. Low: nothing, where every step waits for the result; high: all of it, but no more \
-         than there is compute to hide it behind. Shorter ones are for small_collectives."
+        "Exposed communication in collectives whose transfer takes at least 50 µs; waiting for other ranks \
+         does not count. Low: nothing, if every step waits for the result; high: all of it, but no more than \
+         the compute to overlap it with. For shorter ones see small_collectives."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let large = case.phase.transfers.bandwidth_bound;
@@ -34,7 +34,8 @@ impl Rule for OverlapCommunication {
         evidence.extend(against_link(case, |row| moved_ns(row) >= LATENCY_BOUND_NS));
         if is_likely_waiting(case) {
             evidence.push(
-                "so far below the links, most of it is likely waiting for another rank: record all ranks to tell"
+                "so far below the link bandwidth, most of it is likely waiting for another rank: record all \
+                 ranks to be sure"
                     .to_owned(),
             );
         }
@@ -44,10 +45,11 @@ impl Rule for OverlapCommunication {
             acts_on_ns: exposed,
             comes_first: false,
             evidence,
-            computed: "up to all exposed transfer of these collectives, at most the time of the kernels".to_owned(),
+            computed: "up to all exposed transfer of these collectives, at most the time of the kernels"
+                .to_owned(),
             change: change(case),
-            risk: "Kernels that share the device with communication run slower; two halves are each less efficient; \
-                   quantised collectives change results."
+            risk: "Kernels that share the device with communication run slower; two micro-batches are each \
+                   less efficient; quantised collectives change results."
                 .to_owned(),
         }))
     }
@@ -103,14 +105,18 @@ fn is_all_to_all(case: &Case<'_>) -> bool {
 }
 
 fn all_to_all(case: &Case<'_>) -> String {
-    let apart = "start the exchange as soon as its input is there (async_op=True) and wait right before the first use, \
-                 or exchange in parts so that compute on the first begins while the rest is on its way";
+    let apart = "start the collective as soon as its input is ready (async_op=True) and wait right before \
+                 the first use, or split it so that compute on the first part overlaps the rest";
     match case.is_training() {
         true => format!(
             "All-to-all: {apart}; embeddings of the next batch behind this one (TorchRec: TrainPipelineSparseDist)"
         ),
         false => case.for_engine(&[
-            (Engine::Vllm, "two micro-batches that alternate (--enable-dbo), so that one computes while the other exchanges"),
+            (
+                Engine::Vllm,
+                "two micro-batches that alternate (--enable-dbo), so that one computes while the \
+                            other communicates",
+            ),
             (Engine::Sglang, "two micro-batches that alternate (--enable-two-batch-overlap)"),
             (Engine::Pytorch, apart),
         ]),
@@ -139,7 +145,7 @@ pub(super) fn against_link(case: &Case<'_>, is: impl Fn(&CollectiveStat) -> bool
         found.collectives.iter().find(|row| is(row) && row.bytes.is_some() && row.bus_gb_per_s.is_some())?;
     let link = row.link_share.zip(found.link.as_ref());
     let link = link.map_or_else(String::new, |(share, link)| {
-        format!(", {} of what the links of {} carry", percent(share), link.device)
+        format!(", {} of the link bandwidth of {}", percent(share), link.device)
     });
     Some(format!(
         "{} of {}: {}, {:.0} GB/s of bus bandwidth{link}",

@@ -11,8 +11,8 @@ impl Rule for PaddingRule {
         "padding"
     }
     fn about(&self) -> &'static str {
-        "Tokens that went through the model and are padding. Low: nothing, where time does not grow with tokens; \
-         high: kernel time in proportion to them."
+        "Padding tokens that the model processed. Low: nothing, if time does not depend on the number of \
+         tokens; high: kernel time in proportion to them."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let found = case.around.padding.iter().find(|padding| padding.phase == case.phase.phase);
@@ -22,13 +22,13 @@ impl Rule for PaddingRule {
         let share = 1.0 - padding.needed as f64 / padding.computed as f64;
         let kernels = case.kernels_ns();
         Ok(Some(Draft {
-            title: "Batch prompts of like length, or without padding".to_owned(),
+            title: "Batch prompts of similar length, or without padding".to_owned(),
             gain_ns: Some(Range::new(0.0, kernels * share)),
             acts_on_ns: kernels * share,
             comes_first: false,
             evidence: vec![
                 format!(
-                    "{} tokens went through the model, {} were needed",
+                    "{} tokens were processed, {} were needed",
                     count(i64::try_from(padding.computed).unwrap_or(i64::MAX)),
                     count(i64::try_from(padding.needed).unwrap_or(i64::MAX))
                 ),
@@ -38,7 +38,7 @@ impl Rule for PaddingRule {
             change:
                 "Sort prompts by length before batching, or use a runtime with ragged batches: runtime=vllm"
                     .to_owned(),
-            risk: "Sorted prompts wait for those of their length.".to_owned(),
+            risk: "Sorted prompts wait for others of their length.".to_owned(),
         }))
     }
 }

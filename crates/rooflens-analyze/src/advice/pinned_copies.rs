@@ -1,4 +1,4 @@
-//! Copy from pinned memory, behind compute.
+//! Copy from pinned memory, overlapped with compute.
 
 use crate::advice::{Case, Draft, Range, Rule};
 use crate::analyses::Kernels;
@@ -17,9 +17,9 @@ impl Rule for PinnedCopies {
         "pinned_copies"
     }
     fn about(&self) -> &'static str {
-        "Time in which a device only copies to or from pageable memory of the host. Low: half of it (pinned memory moves \
-         about twice as fast, since nothing is staged); high: all of it, behind compute. Silent where copies are pinned, or \
-         stay on the device."
+        "Time in which a device only copies to or from pageable host memory. Low: half of it (pinned memory \
+         is about twice as fast, without staging); high: all of it, overlapped with compute. Does not apply \
+         to pinned or device-to-device copies."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let copies = case.on(Line::Copies);
@@ -43,15 +43,16 @@ impl Rule for PinnedCopies {
                 .map(|row| case.spent(&row.short_name, row.total_ns, row.count, ["copy", "copies"])),
         );
         Ok(Some(Draft {
-            title: "Copy from pinned memory, behind compute".to_owned(),
+            title: "Copy from pinned memory, overlapped with compute".to_owned(),
             gain_ns: Some(Range::new(copies * SURE, copies)),
             acts_on_ns: copies,
             comes_first: false,
             evidence,
             computed: "half of the pageable copies, up to all of them".to_owned(),
-            change: "tensor.pin_memory() on the host's side, .to(device, non_blocking=True) on a stream of its own"
+            change: "tensor.pin_memory() on the host, .to(device, non_blocking=True) on a separate stream"
                 .to_owned(),
-            risk: "Pinned memory cannot be paged out: keep it small. Copies that do not block need an event before use."
+            risk: "Pinned memory cannot be paged out: keep it small. Non-blocking copies need an event \
+                   before use."
                 .to_owned(),
         }))
     }

@@ -159,7 +159,7 @@ fn newcomer_09_gains_are_in_the_time_without_the_profiler() {
     assert_eq!((list.unprofiled.len(), list.unprofiled[0].ratio), (1, 10.0));
     let first = &list.items[0];
     assert_eq!((&*first.rule, first.kind, first.gain_ns), ("profiler_overhead", AdviceKind::Recording, None));
-    assert_eq!(first.title, "Record with less: the profiler made a prefill step take 10.0 times as long");
+    assert_eq!(first.title, "Record fewer details: the profiler made a prefill step take 10.0 times as long");
     let graphs = find(&list, "cuda_graphs").expect("idle time");
     assert_eq!(graphs.gain_share, range(520.0 / 925.0, 670.0 / 925.0));
     assert_eq!(graphs.step_gain_ns, range(5_200.0, 6_700.0));

@@ -21,9 +21,10 @@ impl Rule for ProfilerOverhead {
         "profiler_overhead"
     }
     fn about(&self) -> &'static str {
-        "Profiled steps that take more than 1.5 times as long as in the pass without a profiler; of a trace alone, \
-         Python functions recorded on the launching thread at about 1 us each, where that is a tenth or more of the time \
-         that the device waits for the host, and that a tenth of the phase. The run gains nothing: the next trace shows where its time really goes."
+        "Profiled steps that take more than 1.5 times as long as in the pass without a profiler; for a trace \
+         alone, Python functions recorded on the launching thread at about 1 us each, if that is at least a \
+         tenth of the time that the device waits for the host, and that at least a tenth of the phase. The \
+         run itself gains nothing, but the next trace shows where its time really goes."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Recording
@@ -33,7 +34,7 @@ impl Rule for ProfilerOverhead {
             let added = 1.0 - 1.0 / slowdown.ratio;
             return Ok((slowdown.ratio > SLOWED_DOWN).then(|| Draft {
                 title: format!(
-                    "Record with less: the profiler made a {} take {:.1} times as long",
+                    "Record fewer details: the profiler made a {} take {:.1} times as long",
                     case.step_word(),
                     slowdown.ratio
                 ),

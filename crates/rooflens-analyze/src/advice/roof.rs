@@ -68,7 +68,7 @@ impl Far<'_> {
     }
 
     fn roof(&self) -> &'static str {
-        if self.is_memory() { "HBM bandwidth" } else { "the peak of the matrix units" }
+        if self.is_memory() { "HBM bandwidth" } else { "peak FLOP/s" }
     }
 
     /// `3.76 ms in 24 calls at 1.44 TB/s (27% of peak)`.
@@ -154,7 +154,7 @@ pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, 
         acts_on_ns: lost,
         evidence: evidence(case, far, noun),
         computed: match late > kernels {
-            true => "the host is the slower side: faster kernels alone save little".to_owned(),
+            true => "the host is the bottleneck: faster kernels alone save little".to_owned(),
             false => format!(
                 "at {} of the roof, which good kernels reach on this device, they take {} less; half of that to all of it",
                 whole_percent(far.reachable),

@@ -1,4 +1,4 @@
-//! Choose tokens on the device.
+//! Sample tokens on the device.
 
 use rooflens_schema::tables::GapCause;
 
@@ -17,8 +17,8 @@ impl Rule for SamplerOnDevice {
         "sampler_on_device"
     }
     fn about(&self) -> &'static str {
-        "The longest gaps of each cause in which the host is in code that samples. Low: these gaps themselves; \
-         high: as many of the phase's gaps of that cause as there are steps, of the same length."
+        "The longest gaps of each cause in which the host is in the sampler. Low: these gaps only; high: one \
+         such gap per step."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let Some(Gaps(gaps)) = case.findings.get::<Gaps>().filter(|_| case.phase.phase == "decode") else {
@@ -43,15 +43,17 @@ impl Rule for SamplerOnDevice {
             return Ok(None);
         }
         Ok(Some(Draft {
-            title: "Choose tokens on the device".to_owned(),
+            title: "Sample tokens on the device".to_owned(),
             gain_ns: Some(Range::new(low, high)),
             acts_on_ns: high,
             comes_first: false,
             evidence,
             computed: "the gaps seen with the host in the sampler, up to one such gap per step".to_owned(),
-            change: "Keep logits on the device and sample there; read the chosen tokens back a step later"
+            change: "Keep logits on the device and sample there; read the sampled tokens back one step later"
                 .to_owned(),
-            risk: "Random numbers come in another order: the same seed gives other tokens.".to_owned(),
+            risk: "Random numbers come in a different order: the same seed gives different \
+                   tokens."
+                .to_owned(),
         }))
     }
 }

@@ -25,9 +25,9 @@ impl Rule for SmallCollectives {
         "small_collectives"
     }
     fn about(&self) -> &'static str {
-        "Time in which devices only communicate, in collectives whose transfer takes less than 50 µs: latency, not \
-         bandwidth, is what they cost, and halves of a batch would pay it twice. Low: down to 15 µs each; high: down \
-         to 8 µs, which one-shot kernels reach."
+        "Exposed communication in collectives whose transfer takes less than 50 µs: they are latency-bound, \
+         and splitting the batch would double the latency. Low: down to 15 µs each; high: down to 8 µs, \
+         which one-shot kernels reach."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let small = case.phase.transfers.latency_bound;
@@ -53,7 +53,7 @@ impl Rule for SmallCollectives {
         ];
         evidence.extend(against_link(case, is_small));
         let title = match (case.is_training(), is_custom) {
-            (true, _) => "Put small collectives together",
+            (true, _) => "Coalesce small collectives",
             (false, true) => "Fuse small all-reduces with the norm that follows",
             (false, false) => "Use one-shot or fused kernels for small collectives",
         };
@@ -64,9 +64,9 @@ impl Rule for SmallCollectives {
             comes_first: false,
             evidence,
             computed: match is_unknown {
-                true => "the trace does not tell the size of the messages".to_owned(),
+                true => "the trace does not record the message sizes".to_owned(),
                 false => format!(
-                    "their exposed time less {} and less {} per call",
+                    "their exposed time minus {} to {} per call",
                     time(REACHED_NS[1]),
                     time(REACHED_NS[0])
                 ),

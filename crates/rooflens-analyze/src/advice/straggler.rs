@@ -14,8 +14,9 @@ impl Rule for StragglerRule {
         "straggler"
     }
     fn about(&self) -> &'static str {
-        "Waiting in collectives for a rank that is systematically the last to arrive. Low: it arrives with the last of \
-         the others, less what it waits itself; high: it arrives with their mean. Every device gains, the late one too."
+        "Waiting in collectives for a rank that systematically arrives last. Low: it arrives with the last \
+         of the others, minus its own waiting; high: it arrives at their mean. Every device gains, including \
+         the late one."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let Some(found) = case.findings.get::<Stragglers>() else { return Ok(None) };
@@ -36,11 +37,12 @@ impl Rule for StragglerRule {
                 case.row("waiting for other ranks", case.on(Line::CommWait)),
                 row.sentence.clone(),
             ],
-            computed: "in each collective, how much later it arrives than the next and than the mean of the others, on \
-                       all devices; its own waiting is taken off the lower end"
-                .to_owned(),
+            computed:
+                "in each collective, how much later it arrives than the next rank and than the mean of \
+                       the others, on all devices; its own waiting is subtracted from the low end"
+                    .to_owned(),
             change: change(row.causes.first()),
-            risk: "The next slowest rank is the last then: what is left is the jitter of all.".to_owned(),
+            risk: "Then the next slowest rank arrives last: the jitter of all ranks remains.".to_owned(),
         }))
     }
 }
@@ -64,7 +66,8 @@ fn change(cause: Option<&Excess>) -> String {
             "Balance the experts: that rank has more tokens or the hot experts (vLLM: --enable-eplb; SGLang: \
              --enable-eplb; DeepEP's load balancer)"
         }
-        _ if more => "Find the work that only this rank does, and do it after the collective or on all ranks alike",
+        _ if more => "Find the work that only this rank does, and do it after the collective or on all ranks \
+                      equally",
         _ => {
             "Compare the work: longer sequences or more tokens on that rank, uneven shards, another kernel or tile \
              choice; then its clocks (nvidia-smi -q -d CLOCK,PERFORMANCE)"

@@ -14,15 +14,15 @@ impl Rule for Sync {
         "sync"
     }
     fn about(&self) -> &'static str {
-        "Idle time right after the host had waited for the device. Low: half of it, where every second wait can be \
-         spared; high: all."
+        "Idle time right after the host waited for the device. Low: half of it, if every second wait can be \
+         avoided; high: all of it."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let idle = case.on(Line::Sync);
         if idle <= 0.0 {
             return Ok(None);
         }
-        let mut evidence = vec![case.row("idle after a wait of the host", idle)];
+        let mut evidence = vec![case.row("idle after the host waited", idle)];
         if let Some(launches) = case.findings.get::<Launches>() {
             let waits = |call: &&ApiStat| matches!(call.kind, ApiKind::Sync | ApiKind::Memcpy);
             evidence.extend(launches.calls.iter().filter(waits).take(3).map(|call| {
@@ -38,9 +38,10 @@ impl Rule for Sync {
             evidence,
             computed: "half of the idle time after waits, up to all of it".to_owned(),
             change: "Take .item(), .cpu(), .tolist() and torch.cuda.synchronize() out of the step; copy to pinned \
-                     memory with non_blocking=True and look a step later"
+                     memory with non_blocking=True and read it one step later"
                 .to_owned(),
-            risk: "A value that is looked at a step later is a step old: stopping at the end of a text costs a step."
+            risk: "A value that is read one step later is one step old: stopping at end-of-sequence costs \
+                   one extra step."
                 .to_owned(),
         }))
     }

@@ -23,8 +23,9 @@ impl Rule for TensorCores {
         "tensor_cores"
     }
     fn about(&self) -> &'static str {
-        "GEMMs whose kernel names tell that they run on the CUDA cores (simt, sgemm). 40 to 88 % of their time: tensor \
-         cores have about eight times the rate in TF32. Silent for devices before Ampere, which have no TF32."
+        "GEMMs that run on CUDA cores, by their kernel names (simt, sgemm). 40 to 88 % of their time: tensor \
+         cores have about eight times the rate in TF32. Does not apply to devices before Ampere, which have \
+         no TF32."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Kernel
@@ -58,7 +59,7 @@ impl Rule for TensorCores {
             computed: format!("{} to {} of {}", percent(GAIN.0), percent(GAIN.1), time(here)),
             change: "torch.set_float32_matmul_precision(\"high\"), or 16-bit weights; dimensions in multiples of 8"
                 .to_owned(),
-            risk: "TF32 keeps 10 bits of the mantissa: compare answers.".to_owned(),
+            risk: "TF32 keeps 10 bits of the mantissa: compare outputs.".to_owned(),
         }))
     }
 }

@@ -15,9 +15,9 @@ impl Rule for TensorParallel {
         "tensor_parallel"
     }
     fn about(&self) -> &'static str {
-        "The static model with each layer on twice the devices. Low: what the lower bound shrinks by, less the collectives \
-         that come with it at 20 us each and their bytes; high: kernel time in proportion, less the same at 5 us each. \
-         Where the host is the slower side, little of it is gained."
+        "The static model with twice the tensor-parallel size. Low: the decrease of the lower bound, minus \
+         the added collectives at 20 us each and their bytes; high: kernel time in proportion, minus the \
+         same at 5 us each. If the host is the bottleneck, little is gained."
     }
     fn same_work(&self) -> bool {
         false
@@ -29,7 +29,8 @@ impl Rule for TensorParallel {
         };
         let bytes = (communication(&other.floors) - communication(&case.phase.floors)).max(0.0);
         let title = format!("Run on {}", other.what);
-        let risk = "Twice the devices for less than twice the throughput; links slower than NVLink or xGMI take all of it.";
+        let risk = "Twice the devices for less than twice the throughput; links slower than NVLink or xGMI \
+                    take all of the gain.";
         let Some(draft) = case.smaller(other, title, risk) else { return Ok(None) };
         let Some(gain) = draft.gain_ns else { return Ok(None) };
         let (few, many) = (other.collectives * LATENCY_NS.0, other.collectives * LATENCY_NS.1);
@@ -39,7 +40,7 @@ impl Rule for TensorParallel {
         }
         let mut evidence = draft.evidence;
         evidence.push(format!(
-            "{} collectives per step come with it: {} to {} and {} for their bytes",
+            "it adds {} collectives per step: {} to {} and {} for their bytes",
             count(case.per_step(other.collectives).round() as i64),
             time(case.per_step(few)),
             time(case.per_step(many)),

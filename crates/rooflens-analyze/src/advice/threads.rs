@@ -15,15 +15,16 @@ impl Rule for Threads {
         "threads"
     }
     fn about(&self) -> &'static str {
-        "Without a device: operators on fewer threads than the host has processors. High: their time divided by that \
-         many more threads; low: a fifth of that for products and attention alone, which surely share their work."
+        "On a CPU: operators on fewer threads than the host has processors. High: their time divided by the \
+         ratio of threads; low: a fifth of that for matmuls and attention only, which certainly run in \
+         parallel."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         if case.is_device() {
             return Ok(None);
         }
         let Some((used, usable)) = case.around.threads else {
-            return Err("it is not known how many threads operators ran on".to_owned());
+            return Err("the number of threads that operators ran on is not known".to_owned());
         };
         if used == 0 || used >= usable {
             return Ok(None);
@@ -33,20 +34,22 @@ impl Rule for Threads {
         let spared = 1.0 - used as f64 / usable as f64;
         let plural = if used == 1 { "" } else { "s" };
         Ok(Some(Draft {
-            title: format!("Compute on {usable} threads, not on {used}"),
+            title: format!("Use {usable} threads instead of {used}"),
             gain_ns: Some(Range::new(spared * shared / PART, spared * all)),
             acts_on_ns: all,
             comes_first: false,
             evidence: vec![
                 format!("operators ran on {used} thread{plural}; the host has {usable} processors"),
                 case.row("operators", all),
-                case.row("products and attention", shared),
+                case.row("matmuls and attention", shared),
             ],
-            computed: "from a fifth of a perfect speed-up of products and attention up to that of all operators".to_owned(),
+            computed: "from a fifth of a perfect speed-up of matmuls and attention up to a perfect speed-up \
+                       of all operators"
+                .to_owned(),
             change: format!("OMP_NUM_THREADS={usable}, or torch.set_num_threads({usable})")
-                + &case
-                    .in_project(&["pytorch", "vllm"], &format!("+runtime.env.OMP_NUM_THREADS={usable}")),
-            risk: "Small operators become slower on more threads, and so does all where others use the processors."
+                + &case.in_project(&["pytorch", "vllm"], &format!("+runtime.env.OMP_NUM_THREADS={usable}")),
+            risk: "Small operators become slower on more threads, and so does everything if other processes \
+                   use the CPU."
                 .to_owned(),
         }))
     }

@@ -16,8 +16,8 @@ impl Rule for Throttling {
         "throttling"
     }
     fn about(&self) -> &'static str {
-        "Samples in which the device says that it holds its clocks back. Low: nothing, where memory is what kernels \
-         wait for; high: a third of kernel time in these samples."
+        "Samples in which the device reports throttled clocks. Low: nothing, if kernels are memory-bound; \
+         high: a third of kernel time in these samples."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let throttled = &case.around.throttled;
@@ -27,19 +27,19 @@ impl Rule for Throttling {
             return Ok(None);
         };
         Ok(Some(Draft {
-            title: "Keep the device's clocks up".to_owned(),
+            title: "Avoid clock throttling".to_owned(),
             gain_ns: Some(Range::new(0.0, LOSS * share * case.kernels_ns())),
             acts_on_ns: LOSS * share * case.kernels_ns(),
             comes_first: false,
             evidence: throttled
                 .iter()
-                .map(|(reason, share)| format!("held back by {reason} in {} of the samples", percent(*share)))
+                .map(|(reason, share)| format!("throttled by {reason} in {} of the samples", percent(*share)))
                 .collect(),
             computed: format!("up to a third of kernel time in {} of the samples", percent(*share)),
-            change: "nvidia-smi -q -d CLOCK,POWER tells the limits; nvidia-smi -pl raises the power limit, -lgc fixes \
+            change: "nvidia-smi -q -d CLOCK,POWER shows the limits; nvidia-smi -pl raises the power limit, -lgc fixes \
                      the clock"
                 .to_owned(),
-            risk: "More power and heat; a fixed clock may be lower than the boost that is possible now.".to_owned(),
+            risk: "More power and heat; a fixed clock may be lower than the current boost clock.".to_owned(),
         }))
     }
 }

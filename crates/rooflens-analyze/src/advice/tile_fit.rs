@@ -11,8 +11,8 @@ impl Rule for TileFit {
         "tile_fit"
     }
     fn about(&self) -> &'static str {
-        "The static model with heads, feed-forward, hidden and vocabulary widths that are whole tiles on each device, \
-         where they are not. Its time with all products in whole tiles, for the same useful operations. Low: in tiles \
+        "The static model with head, feed-forward, hidden and vocabulary widths rounded to whole tiles on \
+         each device. Compares the time with all GEMMs in whole tiles, at equal model FLOPs. Low: in tiles \
          of 64 columns; high: in tiles of 128, kernel time in proportion."
     }
     fn kind(&self) -> AdviceKind {
@@ -38,8 +38,8 @@ impl Rule for TileFit {
             .iter()
             .map(|tiles| {
                 format!(
-                    "in tiles of {} columns {} of the operations are padding, {} with {}; a {} takes at least {}, {} for \
-                     as many useful operations",
+                    "in tiles of {} columns {} of the FLOPs are padding, {} with {}; lower bound of a {}: \
+                     {}, {} at equal model FLOPs",
                     tiles.side,
                     percent(tiles.old_padding),
                     percent(tiles.new_padding),
@@ -50,18 +50,21 @@ impl Rule for TileFit {
                 )
             })
             .collect();
-        evidence.push(case.row("kernels that the model needs", case.kernels_ns()));
+        evidence.push(case.row("the model's kernels", case.kernels_ns()));
         Ok(Some(Draft {
             title: format!("Use {}", other.what),
             gain_ns: Some(Range::new(if fits_one { 0.0 } else { low }, high)),
             acts_on_ns: case.kernels_ns(),
             comes_first: false,
             evidence,
-            computed: "the difference in whole tiles of 64, up to kernel time in proportion in tiles of 128; for the same \
-                       useful operations"
-                .to_owned(),
+            computed:
+                "the difference in whole tiles of 64, up to kernel time in proportion in tiles of 128; \
+                       at equal model FLOPs"
+                    .to_owned(),
             change: other.change.clone(),
-            risk: "Another model: it has to be trained. A library may have a kernel for the width as it is.".to_owned(),
+            risk: "A different model: it has to be trained. A library may have an efficient kernel for the \
+                   current width."
+                .to_owned(),
         }))
     }
 }

@@ -22,9 +22,10 @@ impl Rule for WarmupStep {
         "warmup_step"
     }
     fn about(&self) -> &'static str {
-        "Idle time in which the host compiled kernels, captured a graph or was in a launch of more than 1 ms, which loads its kernel, or calls \
-         that load kernels onto the device (cuModuleLoadData, cuLibraryLoadData, hipModuleLoad …), for 5 % or more of the whole time: the first step of each shape was recorded. \
-         It has no gain: later steps neither compile nor load anything."
+        "Idle time in which the host compiled kernels, captured a graph or was in a launch of more than 1 \
+         ms, which loads its kernel, or calls that load kernels (cuModuleLoadData, cuLibraryLoadData, \
+         hipModuleLoad …), for at least 5 % of the total time: the first step of each shape was recorded. It \
+         has no gain: later steps neither compile nor load anything."
     }
     fn kind(&self) -> AdviceKind {
         AdviceKind::Recording
@@ -80,7 +81,7 @@ impl Rule for WarmupStep {
         if slow > 0.0 {
             evidence.push(format!("idle in single launching calls of more than 1 ms: {}", time(slow)));
         }
-        evidence.push(format!("{} of the time that was recorded", percent(share)));
+        evidence.push(format!("{} of the recorded time", percent(share)));
         let captures = compiling.iter().any(|host| host.kind == Some(HostKind::GraphCapture));
         let compiles = loading > 0.0 || compiling.iter().any(|host| host.kind == Some(HostKind::Compilation));
         let what = match (captures, compiles) {
@@ -93,11 +94,13 @@ impl Rule for WarmupStep {
             gain_ns: None,
             acts_on_ns: ns,
             evidence,
-            computed: "a step that is run again neither compiles, loads nor captures anything".to_owned(),
-            change: "Run a few steps of each shape first: torch.profiler.schedule(wait=1, warmup=3, active=…), or start the \
-                     profiler of the server after some requests"
+            computed: "later steps neither compile, load nor capture anything".to_owned(),
+            change: "Run a few steps of each shape first: torch.profiler.schedule(wait=1, warmup=3, \
+                     active=…), or start the server's profiler after some requests"
                 .to_owned(),
-            risk: "The first requests of a new server do pay for it: warm it up before it takes load.".to_owned(),
+            risk: "The first requests to a new server do have this cost: warm it up before it takes \
+                   load."
+                .to_owned(),
             comes_first: share >= DOMINATES,
         }))
     }

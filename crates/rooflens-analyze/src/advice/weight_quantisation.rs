@@ -10,8 +10,9 @@ impl Rule for WeightQuantisation {
         "weight_quantisation"
     }
     fn about(&self) -> &'static str {
-        "The static model with weights of 8 bits, or of 4 where the device does not multiply in 8. Low: what the floor shrinks by; high: kernel time in \
-         proportion to the floor. Where the host is the slower side, little of it is gained."
+        "The static model with 8-bit weights, or 4-bit ones if the device does not multiply in 8 bits. Low: \
+         the decrease of the lower bound; high: kernel time in proportion to it. If the host is the \
+         bottleneck, little is gained."
     }
     fn same_work(&self) -> bool {
         false
@@ -22,7 +23,7 @@ impl Rule for WeightQuantisation {
         }
         let other = case.alternative(self.name())?;
         let title = format!("Store {}", other.what);
-        let risk = "Less precision: evaluate the model. Kernels for the format must be there on the device.";
+        let risk = "Less precision: evaluate the model. The device needs kernels for the format.";
         Ok(case.smaller(other, title, risk))
     }
 }

@@ -38,7 +38,7 @@ pub struct ClassStat {
 }
 
 const EXPLAIN: &str = "\
-The rows of `kernels`, added up.
+The rows of `kernels`, summed.
 
 - `by_class`: by the kernel catalog's class.
 - `by_library`: by library; `unknown` where the catalog names none.

@@ -1,4 +1,4 @@
-//! Which collectives was NCCL asked for, and how fast were they?
+//! Which collectives did NCCL run, and how fast were they?
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -62,16 +62,16 @@ pub struct CommSize {
 }
 
 const EXPLAIN: &str = "\
-Collectives from NCCL's debug log, which has no times, or from the NCCL Inspector, which has; one row a
-collective, group size, type and size.
+Collectives from NCCL's debug log, which has no times, or from the NCCL Inspector, which does; one row per
+collective, group size, dtype and message size.
 
-- `bytes`: what `nccl-tests` calls size: of what each rank has; where parts are gathered, scattered or
-  exchanged, of all ranks' parts together.
-- `alg_gb_per_s`: bytes x timed_calls / total_ns. `bus_gb_per_s`: that by the part that crosses the bus:
+- `bytes`: message size as `nccl-tests` defines it: the data of one rank; for all-gather, reduce-scatter and
+  all-to-all, the data of all ranks.
+- `alg_gb_per_s`: bytes x timed_calls / total_ns. `bus_gb_per_s`: that times the bus factor of nccl-tests:
   2 (n - 1) / n for all-reduce, (n - 1) / n for all-gather, reduce-scatter and all-to-all, 1 for broadcast,
   reduce, send and receive. Null where the size, the ranks or the factor is not known.
-- `checked`, `agreeing`: calls whose bandwidths the file tells, and those where they are the ones that
-  follow from its size, time and ranks to a thousandth.
+- `checked`, `agreeing`: calls whose bandwidths are in the file, and those that agree with their size, time and
+  ranks to 0.1 %.
 ";
 
 /// The question of this file.
@@ -82,7 +82,7 @@ impl Analysis for CommCallsAnalysis {
         "comm_calls"
     }
     fn question(&self) -> &'static str {
-        "Which collectives was NCCL asked for, and how fast were they?"
+        "Which collectives did NCCL run, and how fast were they?"
     }
     fn explain(&self) -> &'static str {
         EXPLAIN

@@ -1,4 +1,4 @@
-//! What do collectives cost, and who waits for whom?
+//! What do collectives cost, and which rank waits for which?
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -108,16 +108,16 @@ pub struct RankWait {
 const EXPLAIN: &str = "\
 Kernels of class `communication`, grouped by collective, element type, size, ranks in the group and algorithm.
 
-- `count`, `total_ns`, `p50_ns`, `max_ns`: of the kernels' durations, ns. They contain waiting.
+- `count`, `total_ns`, `p50_ns`, `max_ns`: of the kernels' durations, ns, waiting included.
 - `bytes`: the larger of what a rank puts in and gets out, elements times the size of the type.
 - `algorithm`: one_shot, two_shot, tree or nvls, by the name of the kernel. NCCL's RING kernels also run other
-  algorithms, so their names do not tell.
-- `matched`: collectives found on more than one rank: the k-th of the same group, name, type and size
-  on each. Where ranks have different numbers of them, or more ranks have them than the group counts,
-  none of those is matched. Without a process group they must have run at the same time, by the clocks or, with
-  at least 8 of them, by their ends.
-- `transfer_p50_ns`: median over matched collectives of the shortest duration among the ranks: who comes last
-  waits for nobody. `wait_ns`: the durations of the others beyond it, added up. Clocks do not enter.
+  algorithms, so null for these.
+- `matched`: collectives found on more than one rank: the k-th of the same group, name, type and size on each. If
+  ranks have different numbers of them, or more ranks have them than the group has, none of those is matched.
+  Without a process group they must have run at the same time, by the clocks or, with at least 8 of them, by their
+  ends.
+- `transfer_p50_ns`: median over matched collectives of the shortest duration among the ranks: the rank that arrives
+  last does not wait. `wait_ns`: the sum of how much longer the others took. Clocks are not used.
 - `algorithm_gb_per_s`: bytes / transfer_p50_ns, in 10^9 bytes per second; bytes / p50_ns where ranks are not
   matched, which then includes waiting.
 - `bus_gb_per_s`: the same times 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and
@@ -126,9 +126,9 @@ Kernels of class `communication`, grouped by collective, element type, size, ran
 - `link_share`: bytes over the device's links in one direction / time / `link.gb_per_s`: as the bus bandwidth, but
   a one-shot all-reduce moves n-1 messages and one that the switch reduces (nvls) 1. Null for groups of more
   than 8, which may span nodes.
-- `waits`: for each rank, `wait_ns` is the sum over matched collectives of its duration less the
-  shortest among the ranks read; `last_to_arrive` counts those in which its own was the shortest;
-  `lost_to_it_ns` is what the others waited in those.
+- `waits`: for each rank, `wait_ns` is the sum over matched collectives of its duration minus the shortest among the
+  ranks read; `last_to_arrive` counts those in which its own was the shortest; `lost_to_it_ns` is how long the
+  others waited in those.
 ";
 
 /// The question of this file.
@@ -139,7 +139,7 @@ impl Analysis for CommunicationAnalysis {
         "communication"
     }
     fn question(&self) -> &'static str {
-        "What do collectives cost, and who waits for whom?"
+        "What do collectives cost, and which rank waits for which?"
     }
     fn explain(&self) -> &'static str {
         EXPLAIN
@@ -230,10 +230,10 @@ impl Fold for State {
     }
 }
 
-const ONE_RANK: &str = "only one rank was given: waiting for other ranks and transfer cannot be told apart";
+const ONE_RANK: &str = "only one rank was given: waiting for other ranks cannot be separated from transfer";
 const UNMATCHED: &str = "the ranks' collectives cannot be matched: they have different numbers of them, or did \
-                         not run at the same time; waiting for other ranks and transfer cannot be told apart";
-const NO_LINK: &str = "the device is not known: --hardware names it";
+                         not run at the same time; waiting for other ranks cannot be separated from transfer";
+const NO_LINK: &str = "the device is not known: --hardware sets it";
 const MAY_SPAN_NODES: i32 = 8;
 
 impl Communication {

@@ -101,8 +101,8 @@ One row for each rank and device with activity. Times are exact unions of interv
 activities at once count once. busy_ns = compute_ns + exposed_communication_ns + exposed_copy_ns.
 
 - `span_ns`: end of the last activity - start of the first.
-- `busy_ns`: time with at least one activity, be it kernel, copy or fill.
-- `idle_ns`: span_ns - busy_ns; `gaps` tells why.
+- `busy_ns`: time with at least one activity: kernel, copy or fill.
+- `idle_ns`: span_ns - busy_ns; `gaps` has the causes.
 - `compute_ns`: time with at least one kernel that is not communication.
 - `communication_ns`: time with at least one kernel of class `communication`.
 - `exposed_communication_ns`: the part of it with no compute kernel running.

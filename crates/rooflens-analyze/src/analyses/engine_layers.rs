@@ -71,9 +71,9 @@ const EXPLAIN: &str = "\
 Layers of a TensorRT engine, from what `trtexec` exports. Layers of `--exportProfile` and
 `--exportLayerInfo` are the same where their names are.
 
-- `total_ns`: time of the layer in all `runs`, as the profile says.
-- `mean_ns`: total_ns / runs. `run_ns`: the sum of that over all layers. Profiling keeps layers apart, so a
-  run takes longer than one without it: see `inferences`.
+- `total_ns`: time of the layer over all `runs`, from the profile.
+- `mean_ns`: total_ns / runs. `run_ns`: the sum of that over all layers. Profiling serialises layers, so a run takes
+  longer than one without it: see `inferences`.
 - `share`: mean_ns over the run_ns of all layers.
 - `by_type`, `by_dtype`: the same sums by kind of layer and by element type of its first output.
 ";
@@ -167,13 +167,13 @@ impl Fold for State {
         // Stable: equals stay in the order of the engine.
         found.layers.sort_by(|a, b| longer(b.mean_ns, a.mean_ns));
         if found.run_ns.is_none() {
-            let why = "no layer was timed: add the file of trtexec --exportProfile";
+            let why = "no layer has times: add the file of trtexec --exportProfile";
             for key in ["run_ns", "share"] {
                 found.not_computed.insert(key.into(), why.into());
             }
         }
         if found.layers.iter().all(|layer| layer.kind.is_none()) {
-            let why = "the kinds of layers are not told: add the file of trtexec --exportLayerInfo";
+            let why = "the layer types are not known: add the file of trtexec --exportLayerInfo";
             for key in ["type", "dtype", "tactic"] {
                 found.not_computed.insert(key.into(), why.into());
             }

@@ -35,8 +35,7 @@ pub struct FrameStat {
 }
 
 const EXPLAIN: &str = "\
-Python functions by name, addresses taken out, all ranks and threads together, most self time first,
-at most 100.
+Python functions by name without addresses, summed over ranks and threads, sorted by self time, at most 100.
 
 - `count`: calls.
 - `total_ns`: sum of durations, ns, callees included. Recursive calls count each time.

@@ -1,4 +1,4 @@
-//! Which matrix products was a library asked for?
+//! Which GEMMs did the BLAS library run?
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use crate::analyses::{Analysis, Fold};
 use crate::facts::gemm_calls;
 use crate::finding::{Finding, FindingType, Findings};
 
-/// Matrix products by shape, most operations first.
+/// Matmuls by shape, most operations first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Gemms {
     /// Calls.
@@ -39,7 +39,7 @@ pub struct GemmShape {
     pub m: i64,
     /// Columns of the result.
     pub n: i64,
-    /// Length of each sum.
+    /// Inner dimension.
     pub k: i64,
     /// Products in a call.
     pub batch: i64,
@@ -78,17 +78,17 @@ pub struct GemmShape {
 }
 
 const EXPLAIN: &str = "\
-Calls of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS from their log, one row a shape, most operations first.
+Calls of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS from their log, one row per shape, most FLOPs first.
 m, n and k are the library's, which is column-major: PyTorch's rows are its columns.
 
 - `flops`: of one call, 2 m n k batch; four times that for complex numbers. Of `gemms` itself: of all calls.
 - `bytes`: of one call: A, B and the result once each; C is not counted. `intensity` is flops / bytes.
 - `flops_share`: calls x flops over the sum of all shapes.
-- `kernel_ns`, `flop_per_s`: the log holds no times. With `rooflens analyze TRACE --gemms LOG` the calls are
-  joined with the kernels of these libraries, in the order of their launches: where there are as many of
-  each; or where the calls repeat a pattern, of which the timeline has the last repetitions, and equal
-  calls get equal kernels in one way only. Otherwise they are null, with the reason in `not_computed`.
-  `flop_per_s` is flops of the joined calls / kernel_ns.
+- `kernel_ns`, `flop_per_s`: the log holds no times. With `rooflens analyze TRACE --gemms LOG` the calls are joined
+  with the kernels of these libraries, in the order of their launches: if there are as many of each; or if the calls
+  repeat a pattern of which the timeline has the last repetitions, and there is only one way to give equal calls
+  equal kernels. Otherwise they are null, with the reason in `not_computed`. `flop_per_s` is flops of the joined
+  calls / kernel_ns.
 ";
 
 /// The question of this file.
@@ -99,13 +99,13 @@ impl Analysis for GemmsAnalysis {
         "gemms"
     }
     fn question(&self) -> &'static str {
-        "Which matrix products was a library asked for?"
+        "Which GEMMs did the BLAS library run?"
     }
     fn explain(&self) -> &'static str {
         EXPLAIN
     }
     fn needs(&self) -> &'static str {
-        "log of a matrix library"
+        "log of a BLAS library"
     }
     fn is_special(&self) -> bool {
         true

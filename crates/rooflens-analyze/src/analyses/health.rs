@@ -42,7 +42,7 @@ macro_rules! checks {
         pub const CHECKS: &[(&str, &str)] = &[$(($name, $about),)+];
 
         const EXPLAIN: &str = concat!(
-            "Each check counts one thing; a check that the trace cannot answer is left out.\n\n",
+            "Each check counts one thing; a check that does not apply to the trace is omitted.\n\n",
             $("- `", $name, "`: ", $about, "\n",)+
         );
     };
@@ -52,9 +52,8 @@ checks! {
     "data_loss": "records that could not be read, from the notes of the import.",
     "device_activity_missing": "launches in a trace without any device activity.",
     "activities_without_launch": "activities whose launching call is not in the trace.",
-    "launches_without_activity": "kernel launches whose correlation id no activity has, those captured
-  into a graph apart.",
-    "graph_launches_without_activity": "the same of graph launches.",
+    "launches_without_activity": "kernel launches whose correlation id no activity has, except those captured into a graph.",
+    "graph_launches_without_activity": "the same for graph launches.",
     "incomplete_graph_launches": "replays of a graph with fewer activities than its largest replay, where
   the trace names graphs.",
     "waits_without_work": "waiting calls (kinds sync and memcpy) of 1 ms or more with any activity running
@@ -245,7 +244,7 @@ impl State {
         let lost =
             notes.iter().filter(|note| note.severity == Severity::DataLoss).map(|note| note.count).sum();
         let mut checks = vec![check("data_loss", lost, None, "Everything in the files was read.", |n, _| {
-            format!("{n} problems lost data on the way in: the notes tell which.")
+            format!("{n} problems lost data during import: see the notes.")
         })];
         self.launch_checks(&mut checks);
         self.time_checks(&mut checks);
@@ -277,7 +276,7 @@ impl State {
             let earlier = match self.launched_before_ns {
                 0 => String::new(),
                 ns => format!(
-                    " The first {} are work of before the recording, which belongs to no step.",
+                    " The first {} were launched before the recording and belong to no step.",
                     time(ns as f64)
                 ),
             };
@@ -315,7 +314,7 @@ impl State {
         }
         if self.replays_of_named_graphs > 0 {
             let (found, of) = (self.incomplete_replays as i64, Some(self.replays_of_named_graphs));
-            let fine = "Every replay of a graph has as many activities as its others.";
+            let fine = "Every replay of a graph has the same number of activities.";
             checks.push(check("incomplete_graph_launches", found, of, fine, |n, of| {
                 format!(
                     "{n} of {of} graph replays have fewer activities than the largest replay of their graph: device \
@@ -331,11 +330,11 @@ impl State {
                 count: self.waits_without_work as i64,
                 of: Some(self.waits as i64),
                 message: match self.waits_without_work {
-                    0 => "While the host waits for long, a device works.".to_owned(),
+                    0 => "Whenever the host waits for long, a device is busy.".to_owned(),
                     found => format!(
                         "In {} of {} calls that wait for 1 ms or more ({waited} in total) no recorded activity was \
-                         running: the device may have worked on something that is not in the trace, and idle time \
-                         is then overstated.",
+                         running: the device may have run something that is not in the trace, in which case \
+                         idle time is overstated.",
                         count(found as i64),
                         count(self.waits as i64),
                     ),
@@ -347,7 +346,7 @@ impl State {
     fn time_checks(&self, checks: &mut Vec<Check>) {
         if self.activities > 0 {
             let (found, of) = (self.overlaps as i64, Some(self.activities));
-            let fine = "Activities of a stream follow each other.";
+            let fine = "Activities of a stream do not overlap.";
             checks.push(check("overlaps_on_stream", found, of, fine, |n, of| {
                 format!(
                     "{n} of {of} activities start before an earlier one on their stream ends: programmatic dependent \

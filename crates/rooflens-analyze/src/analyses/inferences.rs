@@ -15,7 +15,7 @@ pub struct Inferences {
     pub runs: usize,
     /// From the first moment to the last.
     pub span_ns: i64,
-    /// Runs a second; `None` where no time went by.
+    /// Runs a second; `None` where no time elapsed.
     pub runs_per_s: Option<f64>,
     /// From the first copy to the last.
     pub latency: Spread,
@@ -49,12 +49,12 @@ pub struct Spread {
 }
 
 const EXPLAIN: &str = "\
-Runs of a TensorRT engine, from `trtexec --exportTimes`; those of the warm-up are among them.
+Runs of a TensorRT engine, from `trtexec --exportTimes`, including warm-up runs.
 
 - `latency`: from the start of the copies to the device to the end of the copies from it, as the file
   says; `enqueue`, `h2d`, `compute`, `d2h`: its parts and the host's time to enqueue it.
-- The file has six digits. `enqueue` is the difference of two moments: after the first second of a file it
-  is known to 10 µs, after ten to 100 µs. The other parts are durations, and exact to six digits.
+- The file has six digits. `enqueue` is the difference of two timestamps: after the first second of a file it is
+  precise to 10 µs, after ten seconds to 100 µs. The other parts are durations, precise to six digits.
 - `p50_ns` … `p99_ns`: nearest rank, exact. `trtexec` prints those without the warm-up.
 - `span_ns`: latest end - earliest start; `runs_per_s` is runs / span_ns, so gaps between runs count.
 ";

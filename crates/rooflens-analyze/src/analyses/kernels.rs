@@ -51,17 +51,17 @@ pub struct KernelStat {
 }
 
 const EXPLAIN: &str = "\
-One row a name and kind, all ranks and devices together. Every name is listed, most time first.
+One row per name and kind, summed over ranks and devices. Every name is listed, most time first.
 
 - `count`: how often it ran.
 - `total_ns`: sum of durations, ns. Kernels that run at the same time each count in full.
 - `mean_ns`: total_ns / count.
-- `p50_ns`: the median, of an even number the mean of the two in the middle, as `nsys stats` and
-  `rooflens kernels top` have it.
+- `p50_ns`: the median (for an even count, the mean of the two middle values), as in `nsys stats` and `rooflens
+  kernels top`.
 - `p99_ns`: nearest rank, exact: the value at position ceil(99 n / 100) of the sorted durations.
 - `share`: total_ns / sum of all rows' total_ns, 0 to 1.
-- `class`, `library`, `dtype`, `short_name`: what the kernel catalog reads from the name. Where several names
-  have one short form, it has in brackets what differs.
+- `class`, `library`, `dtype`, `short_name`: what the kernel catalog reads from the name. If several names have the
+  same short form, the difference is added in brackets.
 ";
 
 /// The question of this file.

@@ -40,17 +40,17 @@ pub struct LatePhase {
 }
 
 const EXPLAIN: &str = "\
-Idle time of devices that waited for the host, by phase, most first, and what the thread that ended each gap was in.
-Time inside framework operators and launching calls is the cost of eager execution: a graph replay or a compiled model
-does without it. The rest is Python and other code between operators.
+Idle time of devices that waited for the host, by phase, most first, and what the thread that ended each gap was
+doing. Time inside framework operators and launching calls is the cost of eager execution: a graph replay or a
+compiled model avoids it. The rest is Python and other code between operators.
 
 - `launch_bound_ns`, `cpu_bound_ns`: idle time of these causes, as in `gaps`, ns.
 - `launch_bound_in_operators_ns`, `cpu_bound_in_operators_ns`: the part of each in which the thread that ended the gap
   was in an operator or a launching call, ns.
 - `cpu_bound_in_slow_launches_ns`: the part of cpu_bound_ns in which it was in one launching call of more than 1 ms. The
   first launch of a kernel loads it; later ones do not.
-- `python_calls`: Python functions recorded on launching threads while steps of the phase ran on the host: each cost
-  the profiler time that the run without it does not have.
+- `python_calls`: Python functions recorded on launching threads while steps of the phase ran on the host: recording
+  each costs time that a run without the profiler does not have.
 ";
 
 /// The question of this file.

@@ -1,4 +1,4 @@
-//! How does work get to the device?
+//! How is work launched on the device?
 
 use rooflens_schema::tables::{ActivityKind, ApiKind};
 use rooflens_schema::{Opt, RankTables};
@@ -21,7 +21,7 @@ pub struct Launches {
     pub captured_launches: usize,
     /// Graph launches.
     pub graph_launches: usize,
-    /// Activities that came from graph launches.
+    /// Activities launched by graphs.
     pub graph_activities: usize,
     /// Launching calls in a step, mean; `None` where there are no steps.
     pub per_step: Option<f64>,
@@ -97,7 +97,7 @@ impl Analysis for LaunchesAnalysis {
         "launches"
     }
     fn question(&self) -> &'static str {
-        "How does work get to the device?"
+        "How is work launched on the device?"
     }
     fn explain(&self) -> &'static str {
         EXPLAIN

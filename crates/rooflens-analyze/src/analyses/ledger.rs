@@ -26,39 +26,38 @@ pub use document::{
 };
 
 const EXPLAIN: &str = "\
-Every nanosecond between a device's first and last activity belongs to one activity: the one that runs;
-where several run, compute before communication before copies, and of the same kind the one that started
-first; where none runs, the one that ends the gap. Its phase, layer and class are those of that activity.
-So lines, phases, classes and layers add up to the devices' spans, to the nanosecond. Without device
-activity the timeline is the host thread with the most operator time: operators, each less what is inside,
-and as cpu_bound the host's own code between them.
+Every nanosecond between a device's first and last activity is attributed to one activity: the one that runs; if
+several run, compute before communication before copies, and of the same kind the one that started first; if none
+runs, the one that ends the gap. Its phase, layer and class are those of that activity. So lines, phases, classes
+and layers add up to the devices' spans, to the nanosecond. Without device activity the timeline is the host thread
+with the most operator time: operators by self time, and as cpu_bound the host's own code between them.
 
 - `wall_ns`: the spans of all devices. `lines`: floor, inefficiency, kernels, unneeded, communication,
   comm_wait, copies, launch_bound, cpu_bound, sync, dependency, dispatch, unknown; `share` is ns / wall_ns.
 - `floor`: the lower bound of the static model's operators at the sizes of each step, on the kernels that do them:
   operators and kernels of a step are matched in the order of execution, never by their times. `inefficiency`: the
-  rest of the kernels that the model needs. Without a model or peaks both stand as `kernels`, and `not_computed` says
-  why.
-- `classes.achieved`, `operators`, `kernels`, `model_layers`: FLOPs that the results need and bytes that must move, by
-  the time that they took; `peak_*` what the device can do in these formats; `roof_share` is floor_ns / ns, `lost_ns`
-  the rest; `limit` is what the roof is made of. Routed experts count those that are visited on average.
-- `missing_floor_ns`: lower bound of operators without a kernel of their own: they run inside others.
-- `unneeded`: kernels of class elementwise, activation, copy and random: a fused kernel does their work on the way.
+  rest of the the model's kernels. Without a model or peaks both are `kernels`, and `not_computed` says why.
+- `classes.achieved`, `operators`, `kernels`, `model_layers`: model FLOPs and bytes that must be moved, divided by
+  the measured time; `peak_*` the device's peaks for these dtypes; `roof_share` is floor_ns / ns, `lost_ns` the
+  rest; `limit` is the limiting resource. Of routed experts, the expected number of activated ones counts.
+- `missing_floor_ns`: lower bound of operators without their own kernel: they run inside others.
+- `unneeded`: avoidable kernels of class elementwise, activation, copy and random: their work can be fused into
+  other kernels.
 - `communication`: collectives with nothing else running. `comm_wait`: with several ranks, the part of it before
   the last rank arrived at that collective, which is how much longer the kernel is than the shortest among the
-  ranks; `communication` is then the rest, the transfer. With one rank nobody can tell: `not_computed` says so.
+  ranks; `communication` is then the rest, the transfer. With one rank this is not known: `not_computed` says so.
 - `transfers`: that rest by what limits it: `latency_bound` in collectives whose transfer takes less than 50 us,
   `bandwidth_bound` in longer ones.
-- `phases`: the same by what the steps do, `outside` for what belongs to no step; `step` and `line_steps` are
-  over single steps, `shapes` what went through the model in them. `classes`, `layers`: kernel time by class and by layer.
-- `stages`: of a model that sees, the phase's time by stage: `sam` and `clip` for the encoders of DeepSeek-OCR, `vision`
-  for the one of others, `projector`, and `decoder` for the rest. They add up to the phase.
-- `steps`: of steps with several names each counts once. `flawed`: those that `step` and `line_steps` leave out.
+- `phases`: the same by phase of the steps, `outside` for what belongs to no step; `step` and `line_steps` are
+  over single steps, `shapes` their batch and tokens. `classes`, `layers`: kernel time by class and by layer.
+- `stages`: of a vision-language model, the phase's time by stage: `sam` and `clip` for the encoders of
+  DeepSeek-OCR, `vision` for the one of others, `projector`, and `decoder` for the rest. They add up to the phase.
+- `steps`: a step with several annotations counts once. `flawed`: steps that `step` and `line_steps` leave out.
   A gap in which the host waits for device work that is not in the trace is `outside`, not of the step it is in.
-- `waits`: on a host, its own code between operators, null on a device: `long_ns` in gaps of 100 us and more, `rows` by the operator
-  that follows.
-- `unspent_floor_ns`: lower bound that the kernels had no room for: they were faster than the model, the device
-  or the shapes allow, so one of these is not what ran.
+- `waits`: on a host, its own code between operators, null on a device: `long_ns` in gaps of at least 100 us, `rows`
+  by the operator that follows.
+- `unspent_floor_ns`: lower bound beyond the kernels' time: they were faster than the model, device or shapes allow,
+  so one of these is wrong.
 ";
 
 /// The question of this file.

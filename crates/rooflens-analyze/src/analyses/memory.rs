@@ -34,7 +34,7 @@ pub struct DeviceMemory {
     pub peak_reserved_bytes: Option<i64>,
     /// `[ts_ns, allocated_bytes]`, the peak of each of at most 400 slices.
     pub timeline: Vec<(i64, i64)>,
-    /// Who holds the peak, the most bytes first; empty where the trace does not tell who allocates.
+    /// Allocations at the peak, the most bytes first; empty where the trace does not tell who allocates.
     pub at_peak: Vec<SiteMemory>,
     /// The part of the peak that was allocated before the first event; `None` where the trace does not
     /// tell who allocates.
@@ -61,7 +61,8 @@ pub struct MemoryAtEnd {
     pub reserved_bytes: i64,
     /// In blocks that the program has.
     pub allocated_bytes: i64,
-    /// Of these, what the program asked for; the rest is rounding. `None` where the snapshot does not tell.
+    /// Of these, what the program asked for; the rest is rounding. `None` where the snapshot does not have
+    /// it.
     pub requested_bytes: Option<i64>,
     /// In blocks that other streams may still use.
     pub pending_bytes: i64,
@@ -80,21 +81,21 @@ The framework's allocator, one row for each rank and device (-1: the host).
 
 - `allocations`, `releases`: events with bytes above and below 0.
 - `peak_allocated_bytes`: the highest total that the allocator reports after an event; `peak_ts_ns` is
-  when. It counts what was allocated before the trace began.
+  when. Allocations from before the trace are included.
 - `peak_reserved_bytes`: the highest total reserved from the device.
 - `timeline`: time and bytes of the highest total in each of at most 400 equal slices of the time with
   events; slices without events are left out.
 
 Of an allocator snapshot, whose totals count what the program asked for, also:
 
-- `at_peak`: who holds the peak, at most 10 places in the program by `bytes`, with the number of their
+- `at_peak`: what is allocated at the peak, at most 10 call sites by `bytes`, with the number of their
   `allocations`. `site` is the innermost frame that is neither of a library nor native.
 - `older_at_peak_bytes`: the part of the peak that was allocated before the first event.
-- `at_end`: the blocks when the snapshot was taken, null for other traces. `reserved_bytes` is the sum of
-  all, `allocated_bytes` of those the program has, of which it asked for `requested_bytes`;
-  `pending_bytes` of those that other streams may still use; `free_bytes` the rest, and
-  `largest_free_bytes` the largest of it. `scattered_free_bytes` is free less largest, and
-  `fragmentation` is that over reserved: memory that is there, but not for one large tensor.
+- `at_end`: the blocks when the snapshot was taken, null for other traces. `reserved_bytes` is the sum of all
+  blocks, `allocated_bytes` of those in use, of which `requested_bytes` were requested; `pending_bytes` of those
+  that other streams may still use; `free_bytes` the rest, and `largest_free_bytes` the largest of it.
+  `scattered_free_bytes` is free minus largest, and `fragmentation` is scattered / reserved: memory that is free,
+  but not for one large tensor.
 ";
 
 /// The question of this file.
@@ -195,7 +196,7 @@ impl Fold for State {
     }
 }
 
-/// Who holds the peak, which the event in row `peak` makes; and how much of it is older than all events.
+/// Allocations at the peak, which the event in row `peak` makes; and how much of it is older than all events.
 fn holders(tables: &RankTables, device: i32, peak: usize, peak_bytes: i64) -> (Vec<SiteMemory>, Option<i64>) {
     let memory = &tables.memory;
     let of_device = |row: &usize| memory.device[*row] == device;

@@ -59,16 +59,15 @@ const EXPLAIN: &str = "\
 Device time by where in the model it was launched. A share is of the sum of all activities' durations.
 
 - `layers`: by layer index, in order: activities and sum of durations, ns.
-- `modules`: by module path with indices taken out (`LlamaDecoderLayer_3/LlamaMLP_3` is
+- `modules`: by module path without indices (`LlamaDecoderLayer_3/LlamaMLP_3` is
   `LlamaDecoderLayer/LlamaMLP`), the innermost module only, most time first, at most 200.
 - `activities_a_layer`: activities of one layer in one step; the median over steps, devices and layers. Null
   without layers.
-- `layers_by_pattern`: activities whose layer no module names, as in the replay of a graph without the trace
-  of its capture (`rooflens analyze --capture`). Names of kernels that come equally often and strictly in
-  turn mark the layers; a norm begins one. What stands before the first (embedding) and behind the last (head,
-  sampler) has no layer.
-- `pattern_match`: the share of those activities whose name comes in at least half of the layers that were
-  found so, 0 to 1. Null where there are none.
+- `layers_by_pattern`: activities whose layer no module names, as in the replay of a graph without the trace of its
+  capture (`rooflens analyze --capture`). Kernel names that repeat equally often and in the same order mark the
+  layers; a norm begins one. What is before the first (embedding) and after the last (head, sampler) has no layer.
+- `pattern_match`: the fraction of those activities whose name occurs in at least half of the inferred layers, 0 to
+  1. Null where there are none.
 - `layer_share`, `module_share`: device time with a layer, or a module / all device time, 0 to 1.
 ";
 

@@ -71,17 +71,17 @@ pub struct ShapeStat {
 }
 
 const EXPLAIN: &str = "\
-One row an operator name, all ranks and threads together. Every name is listed, most self time first.
+One row per operator name, summed over ranks and threads. Every name is listed, most self time first.
 
 - `count`: calls.
-- `total_ns`: host time, sum of durations, ns. A call inside another of the same name counts again.
+- `total_ns`: host time, sum of durations, ns. Recursive calls count each time.
 - `self_ns`: host time less that of the operators directly inside, ns.
-- `mean_ns`, `p50_ns`, `max_ns`: of a call's duration; the median is the lower of two middles.
+- `mean_ns`, `p50_ns`, `max_ns`: of a call's duration; the median is the lower of the two middle values.
 - `device_ns`: device time of everything launched inside its calls, nested operators included, ns.
 - `self_device_ns`: device time of what it launched itself, with no operator in between, ns.
-- `cpu_memory_bytes`, `device_memory_bytes`: bytes that the allocator gave less those it took back while its calls
-  ran, operators inside included, as `key_averages()` of torch.profiler counts them; `self_…`: less those of the
-  operators directly inside. Null where the trace was recorded without `profile_memory`.
+- `cpu_memory_bytes`, `device_memory_bytes`: bytes allocated minus bytes freed during its calls, operators inside
+  included, as `key_averages()` of torch.profiler counts them; `self_…`: less those of the operators directly
+  inside. Null where the trace was recorded without `profile_memory`.
 - `share`: self_ns / sum of all rows' self_ns, 0 to 1.
 - `shapes`: its calls by recorded input shapes and types, the eight with the most host time.
 ";

@@ -50,15 +50,15 @@ pub struct PartStat {
 }
 
 const EXPLAIN: &str = "\
-Time by kind of phase and part of the model, all ranks together. A part is told by the words in the path of
-the innermost module around an operator or a launch: `self_attn.q_proj` is `attention.projections`, what else
-runs in `self_attn` is `attention.core`, `experts` and `gate` are `moe`, and what runs in a layer outside of its
-modules, the residual stream, is `norm`. What no name tells is `other`.
+Time by kind of phase and part of the model, all ranks together. A part is recognised by the path of the innermost
+module around an operator or a launch: `self_attn.q_proj` is `attention.projections`, what else runs in `self_attn`
+is `attention.core`, `experts` and `gate` are `moe`, and what runs in a layer outside of its modules, the residual
+stream, is `norm`. Everything else is `other`.
 
 - `phase`: what the phases do. Operators and activities outside of phases are left out.
 - `operators`, `activities`: how many.
-- `self_ns`: host time less that of the operators directly inside, ns. The parts sum to the phase's.
-- `device_ns`: sum of the activities' durations, ns. The parts sum to the phase's.
+- `self_ns`: host time less that of the operators directly inside, ns. The parts add up to the phase.
+- `device_ns`: sum of the activities' durations, ns. The parts add up to the phase.
 ";
 
 /// The question of this file.

@@ -34,7 +34,7 @@ pub struct PhaseStat {
     pub role: PhaseRole,
     /// What the ranges do.
     pub kind: PhaseKind,
-    /// Who says so.
+    /// Source of the phase.
     pub source: PhaseSource,
     /// How many ranges.
     pub count: usize,
@@ -98,7 +98,7 @@ impl PhaseRole {
     }
 }
 
-/// Steps whose time is not a step's.
+/// Steps that the recording disturbed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlawedSteps {
     /// `cut`, `profiler` or `unrecorded_work`.
@@ -158,29 +158,28 @@ ranks together. Steps come before ranges that hold steps and plain ranges, in th
 profiler_step, pattern, annotation, device_annotation, and then most time first. A range that the profiler
 recorded on the host and again on the device is one row.
 
-- `role`: `step`; `holds_steps`, a range around steps that say more; `range`, any other. Annotations of one
+- `role`: `step`; `holds_steps`, a range around more specific steps; `range`, any other. Annotations of one
   kind that nest or overlap on one timeline are one step: `also_named` has its other names.
 - `count`: ranges, flawed ones included.
-- `flawed`: steps whose time is not a step's. `profiler`: the profiler was started or stopped in them, or its
+- `flawed`: steps that the recording disturbed. `profiler`: the profiler was started or stopped in them, or its
   own work covers 1 % of them. `unrecorded_work`: for 1 % of them the host waited for device work that is not
   in the trace. `cut`: the recording ended in them. No statistic counts them, unless every step is flawed.
 - `host`: from begin to end on the host. A host runs ahead of its device, so this is not how long a step takes.
 - `device_span`: from the start of the first activity to the end of the last. `device_busy`: union of the
-  activities. Both are null for a range that waits for a backward pass, which autograd launches from another
-  thread. All three have `total_ns`, `mean_ns`, `min_ns`, `max_ns`, and `p50_ns`, `p90_ns`, `p99_ns` by
-  nearest rank, exact.
-- `timeline`: `device` where every range has a `device_span`, else `host`: what `drift`, `slowest` and
-  `durations_ns` are of.
-- `drift`: rise of a least-squares line through the durations in order of start, from the first range
-  to the last, / mean. 0.1: the last take a tenth of the mean longer. Null below eight ranges.
-  Ranks share the slope, each at its own level.
+  activities. Both are null for a range that waits for a backward pass, which autograd launches from another thread.
+  All three have `total_ns`, `mean_ns`, `min_ns`, `max_ns`, and `p50_ns`, `p90_ns`, `p99_ns` by nearest rank, exact.
+- `timeline`: `device` where every range has a `device_span`, else `host`: the clock of `drift`, `slowest` and
+  `durations_ns`.
+- `drift`: rise of a least-squares line through the durations in order of start, from the first range to the last, /
+  mean. 0.1: the last ranges take a tenth of the mean longer. Null below eight ranges. Ranks share the slope, with
+  their own intercept.
 - `device_busy_share`: sum of device_busy / sum of device_span; of the time on the host where the device's is not
   known.
 - `activities`, `launches`: device activities and launching calls in a range, mean.
 - `batch`: sequences in the batch, mean. `prefill_tokens`, `decode_tokens`: sums over all ranges.
 - `confidence`: mean, 0 to 1, of phases found from the pattern of kernels.
 - `slowest`: the three longest ranges.
-- `durations_ns`: durations in order of start, at most 2,000, evenly picked.
+- `durations_ns`: durations in order of start, at most 2,000, evenly sampled.
 ";
 
 /// The question of this file.

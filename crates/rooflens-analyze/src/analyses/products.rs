@@ -1,4 +1,4 @@
-//! Which products does each module make, and how long do they take?
+//! Which matmuls does each module run, and how long do they take?
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -39,7 +39,8 @@ pub struct ProductStat {
     pub dtypes: String,
     /// Calls.
     pub count: usize,
-    /// Operations, a multiplication and an addition counting as two, nothing masked; null where shapes do not tell.
+    /// Operations, a multiplication and an addition counting as two, nothing masked; null where the shapes do
+    /// not determine them.
     pub flops: Option<u128>,
     /// Of attention: elements of keys and values that it took in.
     pub kv_elements: u128,
@@ -50,16 +51,16 @@ pub struct ProductStat {
 }
 
 const EXPLAIN: &str = "\
-Matrix products, attention and convolutions by kind of phase, layer, module, operator and size of the matrix, all
-ranks together. Of operators inside each other the outermost that is a product counts: `aten::linear`, not the
-`aten::mm` in it. Products outside of phases are left out.
+Matmuls, attention and convolutions by kind of phase, layer, module, operator and matrix size, summed over ranks. Of
+nested operators the outermost that is a matmul counts: `aten::linear`, not the `aten::mm` in it. Matmuls outside
+phases are omitted.
 
-- `part`: the part of the model that the module's path tells.
-- `matrix`: rows and columns of the matrix that all rows are multiplied with; null where both sides change.
-- `heads`: of attention, heads of queries and of keys and values as they came in.
-- `count`: calls. `flops`: their operations by input shapes: a multiplication and an addition count as two, and
-  nothing is masked; null where the shapes of a call do not tell.
-- `kv_elements`: of attention, elements of keys and values that came in.
+- `part`: the part of the model, by the module's path.
+- `matrix`: rows and columns of the weight matrix; null if both operands are activations.
+- `heads`: of attention, number of query heads and KV heads of the inputs.
+- `count`: calls. `flops`: their FLOPs by input shapes: a multiply-add counts as two, and nothing is masked; null if
+  the shapes of a call do not determine them.
+- `kv_elements`: of attention, elements of the key and value inputs.
 - `host_ns`, `device_ns`: their duration on the host, and that of the activities launched inside, ns.
 ";
 
@@ -71,7 +72,7 @@ impl Analysis for ProductsAnalysis {
         "products"
     }
     fn question(&self) -> &'static str {
-        "Which products does each module make, and how long do they take?"
+        "Which matmuls does each module run, and how long do they take?"
     }
     fn explain(&self) -> &'static str {
         EXPLAIN

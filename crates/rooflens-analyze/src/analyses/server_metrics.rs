@@ -1,4 +1,4 @@
-//! What do the metrics of a server and of its devices tell?
+//! What do the metrics of a server and its devices show?
 
 mod fields;
 #[cfg(test)]
@@ -114,21 +114,21 @@ pub struct Gauge {
 }
 
 const EXPLAIN: &str = "\
-Metrics of a Triton server and of the DCGM exporter, from the text of `/metrics`: one page, or several behind
-each other. To tell when each was taken:
+Metrics of a Triton server and of the DCGM exporter, from the text of `/metrics`: one page, or several concatenated.
+To record when each was taken:
 
     while sleep 5; do echo \"# time $(date +%s.%N)\"; curl -s localhost:8002/metrics; done > metrics.txt
 
-- A server's counters count since its start. Of one page all numbers are since then (`over`: `since_start`);
-  of several they are the last less the first (`between_snapshots`), and null where one is lower than before,
-  as after a restart.
+- A server's counters count since its start. Numbers from one page cover the time since then (`over`:
+  `since_start`); from several, they are last minus first (`between_snapshots`), and null if a counter decreased, as
+  after a restart.
 - `request_ns`, `queue_ns`, `compute_*_ns`: the counter of microseconds x 1000 / answered requests. Answers
   from the cache are among these; their compute time is 0. `queue_share`: queue / request time.
 - `batch`: inferences / executions. `requests_per_s`, `inferences_per_s`: only of pages with times.
 - `values` of a device: last, mean and highest of the pages. DCGM's memory is in MiB and becomes bytes, its
   energy in mJ becomes J, percents become shares from 0 to 1.
 - `unit_unknown`: `*_VIOLATION` counts microseconds in some versions of DCGM and nanoseconds in others, and
-  the bytes of PCIe and NVLink are rates in some and sums in others; they are shown as they stand.
+  the bytes of PCIe and NVLink are rates in some and sums in others; they are shown unchanged.
 ";
 
 /// The question of this file.
@@ -139,7 +139,7 @@ impl Analysis for ServerMetricsAnalysis {
         "server_metrics"
     }
     fn question(&self) -> &'static str {
-        "What do the metrics of a server and of its devices tell?"
+        "What do the metrics of a server and its devices show?"
     }
     fn explain(&self) -> &'static str {
         EXPLAIN
@@ -217,7 +217,7 @@ impl Fold for State {
     }
 }
 
-const NO_SPAN: &str = "there are no two pages of metrics with times";
+const NO_SPAN: &str = "there are fewer than two pages of metrics with times";
 
 /// The pages of one file.
 struct Pages {
@@ -269,7 +269,7 @@ impl Pages {
             inferences_per_s: self.a_second(inferences),
             not_computed: BTreeMap::new(),
         };
-        let why = "not on every page, or lower than before: the server was started anew";
+        let why = "not on every page, or decreased: the server was restarted";
         let none = if requests == Some(0.0) { "no request was answered" } else { why };
         for (key, value, why) in [
             ("requests", found.requests, why),
@@ -325,7 +325,7 @@ impl Pages {
         }
         found.mean_power_w = self.a_second(found.energy_j);
         if found.energy_j.is_none() {
-            let why = "there is one page of metrics, or energy is not on every page, or fell";
+            let why = "there is only one page of metrics, or energy is not on every page, or decreased";
             found.not_computed.insert("energy_j".into(), why.into());
         }
         if found.mean_power_w.is_none() {

@@ -1,4 +1,4 @@
-//! How near does each matmul come to what the device can do, by its recorded shapes?
+//! How close is each matmul to the device's peaks, by its recorded shapes?
 
 mod rate;
 
@@ -92,17 +92,17 @@ pub struct ShapeKernelRate {
 
 const EXPLAIN: &str = "\
 Matmuls, attention and convolutions by operator and recorded shapes (PyTorch: record_shapes=True), all ranks
-together, with what their kernels achieved. No model is needed, and none is assumed: this is the work of each
-operator alone, not the lower bound of a model. Of operators inside each other the innermost counts: `aten::mm`,
-not the `aten::linear` around it. Calls whose multiplying kernel is not in the trace are left out.
+together, with the rates that their kernels achieved. No model is needed or assumed: this is the work of each
+operator alone, not the lower bound of a model. Of nested operators the innermost counts: `aten::mm`, not the
+`aten::linear` around it. Calls whose multiplying kernel is not in the trace are left out.
 
-- `count`, `ns`: calls, and the device time of everything that they launched. `sizes`: what is multiplied.
-- `format`: the number format that is multiplied. Of fp32 inputs the kernel's name must tell whether they are
-  multiplied as fp32 or as tf32; otherwise it is null.
-- `flops`: a multiplication and an addition count as two. `bytes`: both factors and the result once each, by their
-  types; a bias, scales and masks are not counted, and the result is as wide as the first factor.
-- `flops_per_s`, `bytes_per_s`: flops and bytes by the device time. Of attention `flops` counts what a mask may
-  leave out, so that it has no flops_per_s and no share.
+- `count`, `ns`: calls, and the device time of everything that they launched. `sizes`: the matrix sizes.
+- `format`: dtype of the multiplication. For fp32 inputs the kernel's name must show whether they are multiplied as
+  fp32 or tf32; otherwise it is null.
+- `flops`: a multiply-add counts as two. `bytes`: both operands and the result once each, by their dtypes; bias,
+  scales and masks are not counted, and the result has the dtype of the first operand.
+- `flops_per_s`, `bytes_per_s`: flops and bytes / device time. For attention, `flops` includes what a mask may skip,
+  so it has no flops_per_s and no share.
 - `floor_ns`: the longer of flops at the device's dense peak for the format and bytes at its memory bandwidth.
   `limit` says which; `peak_flops_per_s` and `peak_bytes_per_s` are these rates.
 - `roof_share`, `lost_ns`: floor_ns / ns, and the rest. They are null where a peak, the format or the bytes are not
@@ -119,7 +119,7 @@ impl Analysis for ShapeRatesAnalysis {
         "shape_rates"
     }
     fn question(&self) -> &'static str {
-        "How near does each matmul come to what the device can do, by its recorded shapes?"
+        "How close is each matmul to the device's peaks, by its recorded shapes?"
     }
     fn explain(&self) -> &'static str {
         EXPLAIN
@@ -217,7 +217,7 @@ impl Fold for State {
         let mut shapes: Vec<ShapeRate> = self.rows.into_iter().map(|(key, row)| shape(key, row)).collect();
         // Stable: equals stay in the order of their names.
         shapes.sort_by_key(|row| std::cmp::Reverse(row.ns));
-        let reason = "the trace does not name its device: --hardware names it".to_owned();
+        let reason = "the trace does not name its device: --hardware sets it".to_owned();
         let mut found = ShapeRates {
             ns: shapes.iter().map(|row| row.ns).fold(0, i64::saturating_add),
             kernels: rate::by_kernel(&shapes, None),

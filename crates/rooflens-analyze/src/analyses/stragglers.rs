@@ -1,4 +1,4 @@
-//! Which rank do the others wait for, and what makes it late?
+//! Which rank do the others wait for, and why is it late?
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -79,16 +79,16 @@ pub struct Excess {
 }
 
 const EXPLAIN: &str = "\
-Ranks whose lateness at collectives is no chance. Matching and waiting are those of `communication`: a rank is late
-by how much shorter its kernel is than the mean of the ranks, whatever their clocks say.
+Ranks that are systematically late at collectives. Matching and waiting are those of `communication`: a rank is late
+by how much shorter its kernel is than the mean of the ranks; clocks are not used.
 
-- `rows`: ranks that are late by more than 3.7 standard deviations of the sum over all collectives if it were
-  by chance who is late in each, by enough collectives that chance would pick one rank for all of them less than
-  once in a thousand, and that cost the others at least 1 % of all devices' time. With random jitter nobody is named.
+- `rows`: ranks whose total lateness exceeds 3.7 standard deviations of what random lateness would give, over enough
+  collectives that chance would select the same rank with a probability below 0.001, and that cost the others at
+  least 1 % of all devices' time. With random jitter, no rank is named.
 - `last_to_arrive` of `collectives`; `lost_ns`: the sum of the others' waiting in those; `lost_share`: / wall_ns of
   the ledger.
-- `gain_low_ns`: the sum of how much the last rank is behind the last but one, less its own waiting;
-  `gain_high_ns`: the mean waiting of the others. Time of the job, not added up over devices.
+- `gain_low_ns`: the sum of how much the last rank is behind the second-to-last, minus its own waiting;
+  `gain_high_ns`: the mean waiting of the others. Time of the job, not summed over devices.
 - `causes`: between its first and last collective, the time by class of kernels and by cause of idle time, beyond
   the mean of the other devices; collectives themselves are left out. `share`: / all of these.
   Classes that all take longer by about the same factor are one row `all_kernels`: lower clocks or a shared device.
@@ -102,7 +102,7 @@ impl Analysis for StragglersAnalysis {
         "stragglers"
     }
     fn question(&self) -> &'static str {
-        "Which rank do the others wait for, and what makes it late?"
+        "Which rank do the others wait for, and why is it late?"
     }
     fn explain(&self) -> &'static str {
         EXPLAIN
@@ -292,8 +292,8 @@ fn sentence(found: &Straggler, several_devices: bool) -> String {
         false => format!("Rank {}", found.rank),
     };
     let cause = found.cause().map_or_else(
-        || " The trace does not show what makes it late.".to_owned(),
-        |cause| format!(" What makes it late: {cause}."),
+        || " The trace does not show why it is late.".to_owned(),
+        |cause| format!(" Cause: {cause}."),
     );
     format!(
         "{who} is the last to arrive at {} of {} collectives; the others lose {} waiting for it, {} of all device \
@@ -322,7 +322,7 @@ fn idle_words(line: Line) -> &'static str {
         Line::Sync => "its host waits for the device before it launches more",
         Line::Dependency => "queued work waits for other work",
         Line::Dispatch => "between activities that were launched in time",
-        _ => "the trace does not tell why",
+        _ => "the trace does not show why",
     }
 }
 

@@ -62,7 +62,7 @@ const EXPLAIN: &str = "\
 - `devices`: (rank, device) pairs with activity.
 - `devices_listed`: (rank, device) pairs that the files list. `launches_without_device`: calls that launch kernels or
   graphs, in ranks without device activity. One of them above 0 and no `devices`: the device events are missing.
-- `span_ns`: latest end - earliest start over all ranks, ns; on the wall clock where every rank tells it.
+- `span_ns`: latest end - earliest start over all ranks, ns; on the wall clock if every rank has it.
 - `rows`: rows of each table, all ranks together.
 - `properties`: versions and switches of the first rank's source.
 ";

@@ -1,4 +1,4 @@
-//! What is the answer in a sentence?
+//! What is the answer in one sentence?
 
 mod claim;
 mod device;
@@ -39,23 +39,23 @@ pub struct Verdict {
 
 const EXPLAIN: &str = "\
 Chosen by rule from the other findings, all devices together; shares of the time are of the wall time of
-`ledger`, and every number stands in `claims`.
+`ledger`, and every number is in `claims`.
 
 - `sentence`: with device activity, the loss that comes first: idle time, waiting for other ranks, exposed
-  communication or exposed copies, whichever is largest, if it is at least 25 % of the time or more than the kernels take; else
-  the classes of kernels with the most device time. Every other loss of at least 10 % follows. Idle time is
-  told with its causes, which add up to it, and what covers the gaps of the largest: the launches per step,
-  the operators, ranges or calls that the host was in, the calls that wait. Copies are told with the kind of
-  memory that they read and write. Without device activity: launches without any are told; else the
-  operators with the most self time; else what the log of a library or a server holds.
+  communication or exposed copies, whichever is largest, if it is at least 25 % of the time or more than the kernels
+  take; else the classes of kernels with the most device time. Every other loss of at least 10 % follows. Idle time
+  is given with its causes, which add up to it, and with what covers the gaps of the largest cause: launches per
+  step, the operators, ranges or calls that the host was in, the calls that wait. Copies are given with the kind of
+  memory that they read and write. Without device activity: launches without any; else the operators with the most
+  self time; else what the log of a library or a server has.
 - `shares`: compute, exposed communication, exposed copies, and idle time by cause; they add up to 1.
   Without a device: shares of operator self time.
 - `next`: at most three things to look at, the largest first: failed checks that put the numbers in
   doubt, the longest gap of the main cause, the kernel and the collective with the most time, slow or
-  drifting steps, and what keeps the host.
-- `claims`: every share and time in these sentences: `text` as printed, `place`, `what`, `ns`, `share`, the
-  fields (`from`) whose sum `ns` is, or that `share` is where it is no time, the field that it is a share
-  of (`of`), and the claim that it is a part of (`part_of`): parts add up.
+  drifting steps, and what the host spends its time on.
+- `claims`: every share and time in these sentences: `text` as printed, `place`, `what`, `ns`, `share`, the fields
+  (`from`) whose sum `ns` is, or that `share` is if it is not a time, the field that it is a share of (`of`), and
+  the claim that it is a part of (`part_of`): parts add up.
 ";
 
 /// The question of this file.
@@ -66,7 +66,7 @@ impl Analysis for VerdictAnalysis {
         "verdict"
     }
     fn question(&self) -> &'static str {
-        "What is the answer in a sentence?"
+        "What is the answer in one sentence?"
     }
     fn explain(&self) -> &'static str {
         EXPLAIN
@@ -206,17 +206,18 @@ impl<'a> Known<'a> {
             _ if older > 0 => format!(", {} of it from before the first event", of_peak(older)),
             _ => String::new(),
         };
-        Some(format!("An allocator alone: at the peak {share} of what it reserved was allocated{most}."))
+        Some(format!("Allocator snapshot: at the peak, {share} of the reserved memory was allocated{most}."))
     }
 
     /// Of a trace whose launches only filled a graph.
     fn of_capture(&self, launches: &Launches) -> Said {
         let (captured, all) = (count(launches.captured_launches as i64), count(launches.launches as i64));
         Said::new(format!(
-            "The capture of a graph: {captured} of {all} launches were added to it and ran nothing. The device worked for "
+            "A graph capture: {captured} of {all} launches were only added to the graph. The device worked \
+             for "
         ))
         .time("device work", self.busy_ns as f64, "devices[*].busy_ns")
-        .say("; where the time of a step goes is in a trace of its replays.")
+        .say("; record its replays to see where the time of a step goes.")
     }
 
     fn lost_device(&self) -> Option<&Trace> {
@@ -228,7 +229,7 @@ impl<'a> Known<'a> {
         let cut = self.checks.iter().any(|check| check.name == "data_loss" && !check.ok);
         let why = match cut {
             true => "the file is cut off or damaged",
-            false => "record with the device's activities on",
+            false => "record with device activities enabled",
         };
         match trace.launches_without_device as i64 {
             0 => {
@@ -418,7 +419,7 @@ mod tests {
         let mut sample = Sample::new(0);
         sample.api(1, 0, 5, "cudaLaunchKernel", ApiKind::Launch, Some(1));
         let expected =
-            "The device events are missing: 1 launch has no kernel; record with the device's activities on.";
+            "The device events are missing: 1 launch has no kernel; record with device activities enabled.";
         assert_eq!(verdict(sample.tables).sentence, expected);
         let expected = "The trace has neither device activity nor operators.";
         assert_eq!(verdict(Sample::new(0).tables).sentence, expected);

@@ -7,7 +7,7 @@ use rooflens_schema::{NameId, RankTables};
 use super::traffic::{Algorithm, element_bytes};
 use crate::by_name::ByName;
 
-/// What calls have in common; names are positions in a list of texts.
+/// What calls have in common; names are positions in a list of strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Call {
     /// The collective, or the kernel's short name where the trace does not say.

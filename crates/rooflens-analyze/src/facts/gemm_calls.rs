@@ -51,7 +51,7 @@ pub(crate) fn join(tables: &RankTables) -> Result<Vec<(usize, usize)>, String> {
     libraries.sort_unstable();
     libraries.dedup();
     if let [first, second, ..] = libraries[..] {
-        return Err(format!("the log has calls of {first} and {second}, which may be the same products"));
+        return Err(format!("the log has calls of {first} and {second}, which may be the same GEMMs"));
     }
     let rows = multiplying(tables, launches(libraries.first().copied().unwrap_or_default()))?;
     let (calls, launched) = (gemms.len(), rows.len());
@@ -80,7 +80,7 @@ pub(crate) fn join(tables: &RankTables) -> Result<Vec<(usize, usize)>, String> {
         // What is recorded is the end of what ran: before it there was a warm-up.
         (Some(0), None) => Ok((calls - launched..calls).zip(rows).collect()),
         (Some(_), None) => Err(differ("the timeline begins inside the pattern of the calls")),
-        (Some(_), Some(_)) => Err(differ("they fit together in more than one way")),
+        (Some(_), Some(_)) => Err(differ("there is more than one way to match them")),
         (None, _) => Err(differ("equal calls would have different kernels")),
     }
 }

@@ -46,9 +46,9 @@ pub(super) use vocabulary;
 vocabulary! {
     /// What a device activity does. A fused kernel has the class of its most costly part.
     KernelClass {
-        /// Dense matrix × matrix products, with their fused epilogues and split-K reductions.
+        /// Dense GEMMs (matrix × matrix), with their fused epilogues and split-K reductions.
         Gemm = "gemm",
-        /// Matrix × vector and vector × vector products: few tokens against a whole weight matrix.
+        /// GEMV (matrix × vector) and dot products: few tokens against a whole weight matrix.
         Gemv = "gemv",
         /// Scaled-dot-product attention (flash, paged, MLA, sparse), with merges of split attention and indexers of sparse attention.
         Attention = "attention",

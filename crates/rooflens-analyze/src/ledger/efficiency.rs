@@ -42,7 +42,7 @@ pub struct OperatorTime {
     pub operator: String,
     /// Class of the static model.
     pub class: Cow<'static, str>,
-    /// How often it ran: layers times steps.
+    /// Number of executions: layers × steps.
     pub count: usize,
     /// The kernels that do it, the one with the most time first; at most three.
     pub kernels: Vec<String>,

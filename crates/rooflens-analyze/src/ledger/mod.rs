@@ -51,9 +51,9 @@ use crate::role::Role;
 pub enum Line {
     /// What physics demands: the least time of the model's work on the device.
     Floor,
-    /// Time of kernels that the model needs, above the least.
+    /// Time of the model's kernels, above the least.
     Inefficiency,
-    /// Time of kernels that the model needs, where no least time is known.
+    /// Time of the model's kernels, where no least time is known.
     Kernels,
     /// Work that the model does not need as kernels of their own: copies, casts, unfused elementwise work.
     Unneeded,
@@ -71,9 +71,9 @@ pub enum Line {
     Sync,
     /// Idle: queued work waited for another stream, a copy, a collective, or something unrecorded.
     Dependency,
-    /// Idle: what the device needs between two queued activities.
+    /// Idle: the gap that the device needs between two queued activities.
     Dispatch,
-    /// Idle, and the trace does not tell why.
+    /// Idle, and the trace does not show why.
     Unknown,
 }
 
@@ -132,17 +132,17 @@ impl Line {
     pub fn meaning(self) -> &'static str {
         match self {
             Line::Floor => "lower bound of the model's work on the device",
-            Line::Inefficiency => "kernels that the model needs, above their lower bound",
-            Line::Kernels => "kernels that the model needs; no lower bound known",
+            Line::Inefficiency => "the model's kernels, above their lower bound",
+            Line::Kernels => "the model's kernels; no lower bound known",
             Line::Unneeded => "copies, casts and unfused elementwise kernels",
-            Line::Communication => "exposed communication: no compute beside it",
+            Line::Communication => "exposed communication: no compute overlaps it",
             Line::CommWait => "in collectives: waiting for other ranks to arrive",
-            Line::Copies => "exposed memory copies and fills: no compute beside them",
+            Line::Copies => "exposed memory copies and fills: no compute overlaps them",
             Line::LaunchBound => "idle: the host launched slower than the device ran",
             Line::CpuBound => "idle: the host was busy with something else",
             Line::Sync => "idle: the host had waited for the device",
             Line::Dependency => "idle: queued work did not start, and nothing recorded ran",
-            Line::Dispatch => "idle: what the device needs between two activities",
+            Line::Dispatch => "idle: the gap the device needs between two activities",
             Line::Unknown => "idle: the trace does not say why",
         }
     }

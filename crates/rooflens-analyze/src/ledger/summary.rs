@@ -30,8 +30,8 @@ pub struct Known {
 }
 
 /// What such findings rest on, for those who read them.
-pub const ASSUMED: &str = "kernels are taken to run one after the other, each by a launch of its own, and all \
-     steps to be decode steps: a table of kernels does not tell";
+pub const ASSUMED: &str = "a table of kernels has no timeline: kernels are assumed to run one after the \
+                           other, each with its own launch, and all steps to be decode steps";
 
 /// The findings of a table: ledger, kernels, launches and a verdict. An error where the kernels took longer than
 /// the whole.

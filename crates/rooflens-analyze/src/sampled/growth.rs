@@ -1,8 +1,8 @@
 //! What a count that only grows has grown by, over stretches that begin and end between samples.
 
-const ONE_SAMPLE: &str = "it was told less than twice; a shorter sampler.interval_ms takes more samples";
-const OUTSIDE: &str = "the samples do not reach around it";
-const WENT_BACK: &str = "its count went back, as where a process of several ends";
+const ONE_SAMPLE: &str = "it was reported less than twice; a shorter sampler.interval_ms takes more samples";
+const OUTSIDE: &str = "the samples do not cover it";
+const WENT_BACK: &str = "its counter decreased, as when one of several processes ends";
 
 fn grown(from: f64, to: f64) -> Result<f64, &'static str> {
     if to >= from { Ok(to - from) } else { Err(WENT_BACK) }

@@ -186,13 +186,13 @@ pub struct BusyStates {
     pub below_p0_ns: i64,
 }
 
-const NOT_BUSY: &str = "no sample in which the device was busy tells its performance state";
+const NOT_BUSY: &str = "no busy sample of the device has its performance state";
 const NO_SAMPLE: &str = "no sample fell into it; a shorter sampler.interval_ms takes more";
 const TOO_SHORT: &str =
-    "its stretches are shorter than the time between two samples; sampler.interval_ms makes that shorter";
-const NOT_OF_HOSTS: &str = "it is sampled of devices only";
-const NOT_TOLD: &str = "it was not told";
-const NO_TOKENS: &str = "how many tokens were made in it is not known";
+    "its intervals are shorter than the sampling interval; set a shorter sampler.interval_ms";
+const NOT_OF_HOSTS: &str = "it is only sampled for devices";
+const NOT_TOLD: &str = "it was not reported";
+const NO_TOKENS: &str = "the number of tokens generated in it is not known";
 
 /// Sums the samples up.
 #[must_use]

@@ -88,13 +88,13 @@ impl Outcome {
         match self.end {
             End::Done => "ended well".to_owned(),
             End::TimedOut => {
-                format!("was stopped after {} s: it took too long", self.duration_ns / 1_000_000_000)
+                format!("timed out after {} s", self.duration_ns / 1_000_000_000)
             }
             End::Stopped => "was stopped".to_owned(),
-            End::Incomplete => format!("ended, but did not leave {}", self.missing.join(", ")),
+            End::Incomplete => format!("ended, but did not write {}", self.missing.join(", ")),
             End::Crashed => match self.signal {
                 Some(signal) => format!("was killed by signal {signal}{}", signal_name(signal)),
-                None => "ended in an unknown way".to_owned(),
+                None => "ended with an unknown status".to_owned(),
             },
             End::Failed => {
                 let code = self.exit_code.unwrap_or(-1);
@@ -129,21 +129,21 @@ impl Outcome {
         told.or_else(|| {
             match (self.end, self.signal) {
             (End::TimedOut, _) => {
-                Some("runtime.timeout_s=SECONDS gives it more time; null, all it wants".to_owned())
+                Some("runtime.timeout_s=SECONDS gives it more time; null removes the limit".to_owned())
             }
             (End::Crashed, Some(9)) => {
-                Some("was memory full? dmesg | tail tells; runtime.batch_size=1 takes less".to_owned())
+                Some("was memory full? check dmesg | tail; runtime.batch_size=1 needs less".to_owned())
             }
             (End::Crashed, Some(25)) => {
-                Some("ulimit -f tells how large a file may be; df -h . the free room".to_owned())
+                Some("ulimit -f shows the largest file size, df -h . the free space".to_owned())
             }
             // Nsight Systems ends with code 0 where what it waited for never began.
             (End::Incomplete, _) if self.missing.iter().any(|file| file.ends_with(".nsys-rep")) => Some(
                 "nsys recorded nothing: the phase to capture never began. pipeline.nsys.capture=null records \
-                 everything; a program of your own marks phases with rooflens.probe"
+                 everything; your own program marks phases with rooflens.probe"
                     .to_owned(),
             ),
-            _ if self.is_disk_full() => Some("df -h . tells the free room".to_owned()),
+            _ if self.is_disk_full() => Some("df -h . shows the free space".to_owned()),
             _ => None,
         }
         })

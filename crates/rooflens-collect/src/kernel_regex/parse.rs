@@ -132,7 +132,7 @@ impl Parser {
             '[' => self.class(begin)?,
             '\\' => self.escape(begin)?,
             '*' | '+' | '?' => return Err(self.wrong(begin, "there is nothing to repeat")),
-            '{' => return Err(self.wrong(begin, "a brace that counts nothing: write \\{")),
+            '{' => return Err(self.wrong(begin, "a brace without a count: write \\{")),
             char => Node::Char(char),
         })
     }
@@ -151,8 +151,8 @@ impl Parser {
             if !self.take("?:") && self.next() == Some('?') {
                 return Err(self.wrong(
                     begin,
-                    "a group may begin with (?:, (?= or (?!, and the expression with (?i); other marks mean \
-                     different things to Python and to ncu",
+                    "a group may begin with (?:, (?= or (?!, and the expression with (?i); other marks \
+                     differ between Python and ncu",
                 ));
             }
             None
@@ -182,7 +182,7 @@ impl Parser {
         // At the sign, or at the closing brace.
         self.at += 1;
         if matches!(node, Node::Begin | Node::End | Node::WordEdge(_) | Node::Ahead { .. }) {
-            return Err(self.wrong(begin, "what has no width cannot be repeated"));
+            return Err(self.wrong(begin, "an empty match cannot be repeated"));
         }
         // Lazy: the same names match.
         self.take("?");
@@ -195,7 +195,7 @@ impl Parser {
     /// `{2}`, `{2,}`, `{2,3}`; ends at the closing brace.
     fn braces(&mut self) -> Result<(u32, Option<u32>), RegexError> {
         let begin = self.at;
-        let bad = |parser: &Self| parser.wrong(begin, "a brace that counts nothing: write \\{");
+        let bad = |parser: &Self| parser.wrong(begin, "a brace without a count: write \\{");
         let end = self.chars[begin..].iter().position(|char| *char == '}').ok_or_else(|| bad(self))?;
         let inside: String = self.chars[begin + 1..begin + end].iter().collect();
         let number =
@@ -207,7 +207,7 @@ impl Parser {
         };
         let (Some(least), Some(most)) = (least, most) else { return Err(bad(self)) };
         if most.is_some_and(|most| most < least) {
-            return Err(self.wrong(begin, "it repeats at least more often than at most"));
+            return Err(self.wrong(begin, "the minimum of the repetition is above its maximum"));
         }
         if least.max(most.unwrap_or(0)) > MOST {
             return Err(self.wrong(begin, "it repeats more than 1000 times"));
@@ -257,8 +257,9 @@ impl Parser {
                 single(char::from(value))
             }
             '0'..='9' => Err(self.wrong(begin, "groups cannot be referred to")),
-            char if char.is_ascii_alphabetic() => Err(self
-                .wrong(begin, &format!("\\{char} means nothing, or different things to Python and to ncu"))),
+            char if char.is_ascii_alphabetic() => {
+                Err(self.wrong(begin, &format!("\\{char} is unknown, or differs between Python and ncu")))
+            }
             char => single(char),
         }
     }
@@ -273,9 +274,7 @@ impl Parser {
             let item = match char {
                 ']' if !items.is_empty() => break,
                 '[' if matches!(self.next(), Some(':' | '.' | '=')) => {
-                    return Err(
-                        self.wrong(at, "[: means different things to Python and to ncu: write \\[ or \\w")
-                    );
+                    return Err(self.wrong(at, "[: differs between Python and ncu: write \\[ or \\w"));
                 }
                 '\\' => self.escaped(at)?,
                 char => Item::Range(char, char),

@@ -118,7 +118,7 @@ impl Step {
         Self {
             name: Stage::StaticAnalysis.name().to_owned(),
             stage: Stage::StaticAnalysis,
-            purpose: "what the model must cost, computed".to_owned(),
+            purpose: "model cost, computed from the config".to_owned(),
             work: Work::Static(work),
         }
     }

@@ -99,7 +99,7 @@ impl Word {
             Word::Plain(text) => text.into(),
             Word::In(root, path) if path.is_empty() => places.of(*root).into(),
             Word::In(root, path) => places.of(*root).join(path).into(),
-            // Where it is not there the word is empty, and the program tells that it cannot use it.
+            // If it does not exist the word is empty, and the program reports that it cannot use it.
             Word::Text(root, path) => {
                 std::fs::read_to_string(places.of(*root).join(path)).unwrap_or_default().trim().into()
             }

@@ -1,4 +1,4 @@
-//! The log that cuBLAS and its relatives write of every matrix product, switched on by environment variables.
+//! The log that cuBLAS and its relatives write of every matmul, switched on by environment variables.
 
 use super::Profiler;
 use crate::plan::{Launch, Pass, Root, Stage, Step, Word, Work};
@@ -29,7 +29,7 @@ impl Profiler for CublasLog {
     }
 
     fn about(&self) -> &'static str {
-        "shapes and types of every matrix product, by the log of cuBLAS and its relatives"
+        "shapes and dtypes of every GEMM, from the log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS"
     }
 
     fn step(&self, launch: &Launch<'_>) -> Step {

@@ -160,12 +160,15 @@ impl Refusal {
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
-            Refusal::NoDriver => "rooflens doctor tells whether a GPU and its driver are there",
+            Refusal::NoDriver => "rooflens doctor checks for a GPU and its driver",
             Refusal::NoPermission => {
-                "permit counters: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, or run as root (a container needs --cap-add SYS_ADMIN); rooflens doctor tells how it is"
+                "permit counters: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, \
+                 or run as root (a container needs --cap-add SYS_ADMIN); rooflens doctor shows the current \
+                 state"
             }
             Refusal::NoKernels => {
-                "rooflens doctor tells whether a GPU is there; if so, no launch had a chosen name and number: rooflens kernels top of a new timeline tells them"
+                "rooflens doctor checks for a GPU; if there is one, no launch had a selected name and \
+                 number: take them from a new timeline with rooflens kernels top"
             }
         }
     }

@@ -17,7 +17,7 @@ impl Runtime for Command {
     }
 
     fn about(&self) -> &'static str {
-        "any program of yours, its phases marked by rooflens.probe or NVTX"
+        "any program, with phases marked by rooflens.probe or NVTX"
     }
 
     fn packages(&self) -> &'static [&'static str] {

@@ -15,7 +15,7 @@ impl Runtime for TensorRtLlm {
     }
 
     fn about(&self) -> &'static str {
-        "TensorRT-LLM by its LLM API, offline: its scheduler, its kernels, its cache"
+        "TensorRT-LLM by its LLM API, offline: its scheduler, kernels and KV cache"
     }
 
     fn packages(&self) -> &'static [&'static str] {

@@ -14,7 +14,7 @@ impl Runtime for Vllm {
     }
 
     fn about(&self) -> &'static str {
-        "vLLM's own engine, offline: its scheduler, its kernels, its cache"
+        "vLLM's own engine, offline: its scheduler, kernels and KV cache"
     }
 
     fn packages(&self) -> &'static [&'static str] {

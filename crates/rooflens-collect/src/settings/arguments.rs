@@ -9,11 +9,11 @@ use crate::error::SettingsError;
 /// A name that Rooflens sets, and what to use instead or why it cannot be changed.
 type Own = (&'static str, &'static str);
 
-const READS: &str = "Rooflens reads the report from where it has it written";
+const READS: &str = "Rooflens sets the report's location";
 const LAUNCHES: &str = "Rooflens chooses the launches: pipeline.ncu.kernel, top_kernels, launches_per_kernel";
 const RANGE: &str = "Rooflens sets it for the phase: pipeline.ncu.phase";
 const CAPTURE: &str = "Rooflens sets it for the phase: pipeline.nsys.capture";
-const SEPARATE: &str = "Rooflens sets it, to keep the profiler's own words and settings apart";
+const SEPARATE: &str = "Rooflens sets it, to keep the profiler's own output and settings separate";
 
 /// What Rooflens sets of Nsight Compute.
 pub const NCU: &[Own] = &[
@@ -70,17 +70,19 @@ pub fn read(keys: &mut Section<'_>, own: &[Own]) -> Result<Vec<String>, Settings
 /// Why an argument cannot be taken.
 fn refusal(arg: &str, own: &[Own]) -> Option<String> {
     if arg.contains('\0') {
-        return Some("a text with a NUL cannot be an argument".to_owned());
+        return Some("a string with a NUL cannot be an argument".to_owned());
     }
     let Some(long) = arg.strip_prefix("--").filter(|long| !long.is_empty()) else {
         return Some(match arg.starts_with('-') {
             true => "write it as --name or --name=value, by its long name".to_owned(),
-            false => "write --name=value in one text: a word alone would be taken for the program".to_owned(),
+            false => "write --name=value as one string: a separate word would be taken for the \
+                      program"
+                .to_owned(),
         });
     };
     let name = long.split('=').next().unwrap_or(long);
     if name.is_empty() || name.starts_with('-') {
-        return Some("this is no option".to_owned());
+        return Some("this is not an option".to_owned());
     }
     let full = own.iter().find(|(known, _)| *known == name);
     // A longer name that is another option (--section-folder) begins with one of ours; the reverse abbreviates it.
@@ -110,7 +112,7 @@ mod tests {
         }
         assert_eq!(
             refusal("--exp=x", NCU).unwrap(),
-            "it abbreviates --export; Rooflens reads the report from where it has it written"
+            "it abbreviates --export; Rooflens sets the report's location"
         );
     }
 }

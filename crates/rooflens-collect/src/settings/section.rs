@@ -52,7 +52,7 @@ impl<'a> Section<'a> {
     pub fn name(&mut self, key: &str) -> Read<String> {
         let text = self.text(key)?;
         if text.trim().is_empty() {
-            return Err(wrong(&self.key(key), self.required(key)?, "a text with something in it"));
+            return Err(wrong(&self.key(key), self.required(key)?, "a non-empty string"));
         }
         Ok(text)
     }
@@ -79,7 +79,7 @@ impl<'a> Section<'a> {
     /// A whole number from 0 up.
     pub fn count(&mut self, key: &str) -> Read<u64> {
         let node = self.required(key)?;
-        count(node).ok_or_else(|| wrong(&self.key(key), node, "a whole number from 0 up"))
+        count(node).ok_or_else(|| wrong(&self.key(key), node, "a whole number of at least 0"))
     }
 
     /// A whole number from 1 up.
@@ -87,7 +87,7 @@ impl<'a> Section<'a> {
         let node = self.required(key)?;
         count(node)
             .filter(|count| *count > 0)
-            .ok_or_else(|| wrong(&self.key(key), node, "a whole number from 1 up"))
+            .ok_or_else(|| wrong(&self.key(key), node, "a whole number of at least 1"))
     }
 
     /// A whole number from 1 up, where there is one.
@@ -136,7 +136,7 @@ impl<'a> Section<'a> {
             Value::List(items) => items.iter().map(text).collect::<Option<Vec<String>>>(),
             _ => None,
         };
-        texts.ok_or_else(|| wrong(&self.key(key), node, "a list of texts"))
+        texts.ok_or_else(|| wrong(&self.key(key), node, "a list of strings"))
     }
 
     /// The words of a command: numbers are taken as they are written.
@@ -151,7 +151,7 @@ impl<'a> Section<'a> {
             Value::List(items) => items.iter().map(word).collect::<Option<Vec<String>>>(),
             _ => None,
         };
-        words.ok_or_else(|| wrong(&self.key(key), node, "a list of texts and numbers"))
+        words.ok_or_else(|| wrong(&self.key(key), node, "a list of strings and numbers"))
     }
 
     /// A list of texts; empty where there is none.
@@ -187,7 +187,7 @@ impl<'a> Section<'a> {
             Value::List(items) => items.iter().map(|item| count(item).filter(|count| *count > 0)).collect(),
             _ => None,
         };
-        numbers.ok_or_else(|| wrong(&path, node, "a list of whole numbers from 1 up"))
+        numbers.ok_or_else(|| wrong(&path, node, "a list of whole numbers of at least 1"))
     }
 
     /// Environment variables.
@@ -202,7 +202,7 @@ impl<'a> Section<'a> {
             let text = match &value.value {
                 Value::Str(text) => text.clone(),
                 Value::Int(_) | Value::Float(_) => python_str(&value.value),
-                _ => return Err(wrong(&path, value, "a text or a number")),
+                _ => return Err(wrong(&path, value, "a string or a number")),
             };
             if name.is_empty() || name.contains(['=', '\0']) || text.contains('\0') {
                 return Err(wrong(&path, value, "an environment variable"));
@@ -249,7 +249,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value, unless it is not there or null.
+    /// The value, unless it is missing or null.
     fn optional(&mut self, key: &str) -> Read<Option<&'a Node>> {
         Ok(self.look(key)?.filter(|node| node.value != Value::Null))
     }

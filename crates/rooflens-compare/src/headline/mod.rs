@@ -66,28 +66,28 @@ pub struct Times {
 pub const TTFT: Times = Times {
     key: "ttft_ns",
     title: "TTFT",
-    definition: "time from a prompt given to its first token",
+    definition: "time from submitting a prompt to its first token",
     of: |request| since_start(request, request.token_ns.first()),
 };
 /// Time per output token.
 pub const TPOT: Times = Times {
     key: "tpot_ns",
     title: "TPOT",
-    definition: "of each request, time from its first to its last token / tokens after the first",
+    definition: "per request, time from the first to the last token / number of tokens after the first",
     of: |request| tpot(request).into_iter().collect(),
 };
 /// Inter-token latency.
 pub const ITL: Times = Times {
     key: "itl_ns",
     title: "ITL",
-    definition: "time from each token to the next one of its request",
+    definition: "time from one token to the next of the same request",
     of: |request| request.token_ns.windows(2).map(|pair| between(pair[0], pair[1])).collect(),
 };
 /// End-to-end latency.
 pub const LATENCY: Times = Times {
     key: "latency_ns",
     title: "latency",
-    definition: "time from a prompt given to its last token",
+    definition: "time from submitting a prompt to its last token",
     of: |request| since_start(request, request.token_ns.last()),
 };
 
@@ -95,7 +95,7 @@ pub const LATENCY: Times = Times {
 pub const QUEUE: Times = Times {
     key: "queued_ns",
     title: "queue",
-    definition: "time from a prompt given to the first step that reads it; part of TTFT",
+    definition: "time from submitting a prompt to the first step that processes it; part of TTFT",
     of: |request| request.queued_ns.map(|ns| ns as f64).into_iter().collect(),
 };
 
@@ -157,18 +157,19 @@ const fn percentile(
 #[rustfmt::skip] // One metric per line.
 pub const ALL: &[Metric] = &[
     percentile(&TPOT, 0.5, ["tpot_p50_ns", "TPOT p50", "/measured/tpot_ns/p50", "Time per output token after the first: median over requests."]),
-    percentile(&TTFT, 0.5, ["ttft_p50_ns", "TTFT p50", "/measured/ttft_ns/p50", "Time from a prompt given to its first token: median over requests."]),
-    percentile(&LATENCY, 0.5, ["latency_p50_ns", "latency p50", "/measured/latency_ns/p50", "Time from a prompt given to its last token: median over requests."]),
-    percentile(&ITL, 0.5, ["itl_p50_ns", "ITL p50", "/measured/itl_ns/p50", "Time from a token to the next one of its request: median over tokens."]),
+    percentile(&TTFT, 0.5, ["ttft_p50_ns", "TTFT p50", "/measured/ttft_ns/p50", "Time from submitting a prompt to its first token: median over requests."]),
+    percentile(&LATENCY, 0.5, ["latency_p50_ns", "latency p50", "/measured/latency_ns/p50", "Time from submitting a prompt to its last token: median over requests."]),
+    percentile(&ITL, 0.5, ["itl_p50_ns", "ITL p50", "/measured/itl_ns/p50", "Time from one token to the next of the same request: median over tokens."]),
     percentile(&TPOT, 0.99, ["tpot_p99_ns", "TPOT p99", "/measured/tpot_ns/p99", "Time per output token after the first: 99th percentile over requests."]),
-    percentile(&TTFT, 0.99, ["ttft_p99_ns", "TTFT p99", "/measured/ttft_ns/p99", "Time from a prompt given to its first token: 99th percentile over requests."]),
-    percentile(&LATENCY, 0.99, ["latency_p99_ns", "latency p99", "/measured/latency_ns/p99", "Time from a prompt given to its last token: 99th percentile over requests."]),
-    percentile(&ITL, 0.99, ["itl_p99_ns", "ITL p99", "/measured/itl_ns/p99", "Time from a token to the next one of its request: 99th percentile over tokens."]),
-    percentile(&QUEUE, 0.5, ["queued_p50_ns", "queue p50", "/measured/queued_ns/p50", "Time from a prompt given to its first step, where the runtime queues requests (vLLM): median over requests."]),
-    percentile(&QUEUE, 0.99, ["queued_p99_ns", "queue p99", "/measured/queued_ns/p99", "Time from a prompt given to its first step, where the runtime queues requests (vLLM): 99th percentile over requests."]),
+    percentile(&TTFT, 0.99, ["ttft_p99_ns", "TTFT p99", "/measured/ttft_ns/p99", "Time from submitting a prompt to its first token: 99th percentile over requests."]),
+    percentile(&LATENCY, 0.99, ["latency_p99_ns", "latency p99", "/measured/latency_ns/p99", "Time from submitting a prompt to its last token: 99th percentile over requests."]),
+    percentile(&ITL, 0.99, ["itl_p99_ns", "ITL p99", "/measured/itl_ns/p99", "Time from one token to the next of the same request: 99th percentile over tokens."]),
+    percentile(&QUEUE, 0.5, ["queued_p50_ns", "queue p50", "/measured/queued_ns/p50", "Time from submitting a prompt to its first step, if the runtime queues requests (vLLM): median over requests."]),
+    percentile(&QUEUE, 0.99, ["queued_p99_ns", "queue p99", "/measured/queued_ns/p99", "Time from submitting a prompt to its first step, if the runtime queues requests (vLLM): 99th percentile over requests."]),
     Metric {
         key: "output_tokens_per_s", title: "tokens/s", more_is_better: true, path: "/measured/output_tokens_per_s",
-        definition: "Output tokens per second: tokens of all requests / time from the first prompt given to the last token, summed over rounds.",
+        definition: "Output tokens per second: tokens of all requests / time from submitting the first \
+                     prompt to the last token, summed over rounds.",
         formula: Formula::OutputTokensPerSecond,
     },
 ];

@@ -46,10 +46,9 @@ fn read_item(config: &str, node: &Node) -> Result<Item, ComposeError> {
             }
             Ok(Item::new(Named::Config { path: path.to_owned() }, package, node.origin.clone()))
         }
-        other => Err(wrong(format!(
-            "an item must be 'group: option' or the path of a config, not {}",
-            other.kind()
-        ))),
+        other => {
+            Err(wrong(format!("an item must be 'group: option' or a config path, not {}", other.kind())))
+        }
     }
 }
 
@@ -58,7 +57,7 @@ fn only_pair(map: &Map) -> Result<(&str, &Node), String> {
     match (pairs.next(), pairs.next()) {
         (Some((Key::Str(key), value)), None) => Ok((key, value)),
         (Some((key, _)), None) => {
-            Err(format!("the name of a group must be a text, not {}", key.to_value().kind()))
+            Err(format!("the name of a group must be a string, not {}", key.to_value().kind()))
         }
         (None, _) => Err("an item without the name of a group".to_owned()),
         (Some(_), Some(_)) => {
@@ -86,12 +85,14 @@ fn read_choice(node: &Node) -> Result<Choice, String> {
         Value::List(items) => {
             let names = items.iter().map(|item| match &item.value {
                 Value::Str(name) => Ok(name.clone()),
-                other => Err(format!("an option in a list must be a text, not {}", other.kind())),
+                other => Err(format!("an option in a list must be a string, not {}", other.kind())),
             });
             Ok(Choice::Many(names.collect::<Result<_, _>>()?))
         }
-        other => {
-            Err(format!("an option must be a text or a list of texts, not {} (quote a number)", other.kind()))
-        }
+        other => Err(format!(
+            "an option must be a string or a list of strings, not {} (quote a \
+                         number)",
+            other.kind()
+        )),
     }
 }

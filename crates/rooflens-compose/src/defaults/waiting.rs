@@ -61,7 +61,7 @@ impl Builder<'_> {
         let found = Evaluator::new(&root, None, self.settings).text_below_root(text);
         match found.map_err(|error| wrong(error.to_string()))? {
             Value::Str(name) => Ok(name),
-            other => Err(wrong(format!("it comes to {}, not a text", other.kind()))),
+            other => Err(wrong(format!("it resolves to {}, not a string", other.kind()))),
         }
     }
 }

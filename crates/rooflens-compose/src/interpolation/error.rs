@@ -21,13 +21,13 @@ pub struct GrammarError {
 #[non_exhaustive]
 pub enum GrammarFault {
     /// A character that has no meaning where it stands.
-    #[error("the character {character:?} cannot stand here")]
+    #[error("unexpected character {character:?}")]
     Character {
         /// The character.
         character: char,
     },
     /// Something else should stand here.
-    #[error("'{found}' stands where {expected} should be")]
+    #[error("expected {expected}, found '{found}'")]
     Unexpected {
         /// What stands here.
         found: String,
@@ -35,13 +35,13 @@ pub enum GrammarFault {
         expected: &'static str,
     },
     /// The text ends too early.
-    #[error("the text ends where {expected} should follow")]
+    #[error("unexpected end of text: expected {expected}")]
     Unfinished {
         /// What should follow.
         expected: &'static str,
     },
     /// An element of nothing but spaces.
-    #[error("an element of nothing but spaces needs quotes")]
+    #[error("an element of only spaces needs quotes")]
     Blank,
     /// A whole number with more digits than Python reads.
     #[error("the number has more than 4300 digits")]

@@ -106,7 +106,7 @@ pub enum CallFault {
         name: String,
     },
     /// More positional arguments than the function takes.
-    #[error("at most {most} arguments are possible")]
+    #[error("at most {most} arguments are allowed")]
     TooManyArguments {
         /// How many it takes.
         most: usize,
@@ -124,7 +124,7 @@ pub enum CallFault {
         name: &'static str,
     },
     /// An argument of the wrong kind.
-    #[error("an argument is {found}; possible is {expected}")]
+    #[error("an argument is {found}; expected {expected}")]
     ArgumentKind {
         /// What it is.
         found: &'static str,

@@ -25,13 +25,13 @@ pub struct OverrideError {
 #[non_exhaustive]
 pub enum OverrideFault {
     /// A character that cannot stand in a key.
-    #[error("the character {character:?} cannot stand in a key")]
+    #[error("the character {character:?} is not allowed in a key")]
     KeyCharacter {
         /// The character.
         character: char,
     },
     /// A character that cannot stand in a value without quotes.
-    #[error("the character {character:?} cannot stand in a value without quotes")]
+    #[error("the character {character:?} is not allowed in an unquoted value")]
     ValueCharacter {
         /// The character.
         character: char,
@@ -43,7 +43,7 @@ pub enum OverrideFault {
         quote: char,
     },
     /// Something else should stand here.
-    #[error("'{found}' stands where {expected} should be")]
+    #[error("expected {expected}, found '{found}'")]
     Unexpected {
         /// What stands here.
         found: String,
@@ -51,7 +51,7 @@ pub enum OverrideFault {
         expected: &'static str,
     },
     /// The text ends too early.
-    #[error("the override ends where {expected} should follow")]
+    #[error("unexpected end of the override: expected {expected}")]
     Unfinished {
         /// What should follow.
         expected: &'static str,
@@ -126,13 +126,13 @@ pub enum ValueError {
     #[error("null cannot be a key")]
     NullKey,
     /// A sweep inside a list, a mapping or another sweep.
-    #[error("{kind} cannot stand inside another value")]
+    #[error("{kind} is not allowed inside another value")]
     NestedSweep {
         /// The sweep.
         kind: &'static str,
     },
     /// The value as a whole is a sweep.
-    #[error("the value is {kind}, which stands for several")]
+    #[error("the value is {kind}, which has several values")]
     IsSweep {
         /// The sweep.
         kind: &'static str,
@@ -144,7 +144,7 @@ pub enum ValueError {
 #[non_exhaustive]
 pub enum SweepError {
     /// One value, or none: there is nothing to sweep over.
-    #[error("the override is no sweep")]
+    #[error("the override is not a sweep")]
     NotASweep,
     /// An interval has no next number.
     #[error("the numbers of an interval cannot be listed; range(start,stop,step) has steps")]
@@ -165,7 +165,7 @@ pub enum SweepError {
         limit: usize,
     },
     /// A glob pattern that is no text.
-    #[error("a glob pattern must be text without quotes, not {found}")]
+    #[error("a glob pattern must be an unquoted string, not {found}")]
     Pattern {
         /// What it is.
         found: &'static str,

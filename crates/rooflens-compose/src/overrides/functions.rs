@@ -180,7 +180,7 @@ pub(super) fn sort(arguments: Arguments) -> Result<Element, CallFault> {
         _ => {
             let container = |item: &&Element| matches!(item, Element::List(_) | Element::Map(_));
             if let Some(container) = items.iter().find(container) {
-                return Err(wrong(container, "text, numbers and truth values, or a single list"));
+                return Err(wrong(container, "strings, numbers and booleans, or a single list"));
             }
             let Element::Sweep(choice) = simple_choice(items, false)? else {
                 return Err(CallFault::MissingArgument { name: "list" });

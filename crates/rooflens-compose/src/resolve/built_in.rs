@@ -56,7 +56,9 @@ impl Call<'_> {
     fn text(&self, index: usize) -> Result<String, ResolveFault> {
         match self.value(index) {
             Value::Str(text) => Ok(text),
-            other => Err(self.wrong(format!("argument {} must be text, not {}", index + 1, other.kind()))),
+            other => {
+                Err(self.wrong(format!("argument {} must be a string, not {}", index + 1, other.kind())))
+            }
         }
     }
 
@@ -138,7 +140,7 @@ fn decode(call: &Call<'_>) -> Result<Found, ResolveFault> {
             let element = read_element(&text)?;
             call.evaluator.element(&element, &text, call.asking, &mut Vec::new())
         }
-        other => Err(call.wrong(format!("reads text or null, not {}", other.kind()))),
+        other => Err(call.wrong(format!("takes a string or null, not {}", other.kind()))),
     }
 }
 
@@ -156,9 +158,7 @@ fn create(call: &Call<'_>) -> Result<Found, ResolveFault> {
         }
         value @ (Value::List(_) | Value::Map(_)) => value,
         other => {
-            return Err(
-                call.wrong(format!("makes a config of a list, a mapping or text, not {}", other.kind()))
-            );
+            return Err(call.wrong(format!("takes a list, a mapping or a string, not {}", other.kind())));
         }
     };
     let mut node = Node::new(value);

@@ -26,7 +26,7 @@ pub enum ResolveFault {
     #[error("{0}")]
     Grammar(#[from] GrammarError),
     /// The key it refers to is not there.
-    #[error("the interpolation refers to '{target}', which is not there{}", meant(suggestion.as_deref()))]
+    #[error("the interpolation refers to '{target}', which does not exist{}", meant(suggestion.as_deref()))]
     NoTarget { target: String, suggestion: Option<String> },
     /// There are not so many levels above it.
     #[error("the interpolation '{target}' goes above the top of the config")]
@@ -47,7 +47,7 @@ pub enum ResolveFault {
     #[error("the interpolation refers to '{target}', which contains it")]
     Ancestor { target: String },
     /// A key or resolver name that is not text.
-    #[error("a nested interpolation must come to text here, but comes to {found}")]
+    #[error("a nested interpolation must resolve to a string here, but resolves to {found}")]
     NameKind { found: &'static str },
     /// There is no such resolver.
     #[error("there is no resolver '{name}'{}", meant(suggestion.as_deref()))]
@@ -56,10 +56,10 @@ pub enum ResolveFault {
     #[error("{name}: {message}")]
     Resolver { name: String, message: String },
     /// A resolver's list or mapping where OmegaConf has no place for one.
-    #[error("the interpolation comes to {found}, which is no config; oc.create makes one of it")]
+    #[error("the interpolation resolves to {found}, which is not a config; oc.create converts it")]
     RawContainer { found: &'static str },
     /// A result that a field of the hydra node cannot hold.
-    #[error("the interpolation comes to {found}, but the value must be {expected}")]
+    #[error("the interpolation resolves to {found}, but the value must be {expected}")]
     FieldKind { found: String, expected: &'static str },
     /// The hydra node, by `${hydra:…}`, where it is itself still to be resolved.
     #[error("it is part of the hydra node and cannot be resolved from elsewhere; refer to the value and not to the mapping around it")]
@@ -68,7 +68,7 @@ pub enum ResolveFault {
     #[error("interpolations nested deeper than {limit} levels")]
     TooDeep { limit: usize },
     /// More work than a config can need.
-    #[error("resolving the config makes more than {limit} {what}")]
+    #[error("resolving the config produces more than {limit} {what}")]
     TooMuch { limit: usize, what: &'static str },
 }
 

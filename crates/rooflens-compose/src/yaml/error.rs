@@ -65,7 +65,7 @@ pub enum YamlProblem {
         name: String,
     },
     /// An alias that no anchor stands before.
-    #[error("no anchor '&{name}' stands before this alias")]
+    #[error("no anchor '&{name}' is defined before this alias")]
     UnknownAlias {
         /// Its name.
         name: String,

@@ -18,13 +18,13 @@ pub(super) struct SyntaxError {
 #[allow(missing_docs, reason = "the fields are what the messages say they are")]
 pub enum SyntaxProblem {
     /// A tab outside quotes, block texts and comments.
-    #[error("a tab may only stand in quotes, block texts and comments")]
+    #[error("a tab is only allowed in quotes, block scalars and comments")]
     StrayTab,
     /// A character that is kept for other uses.
     #[error("'{char}' cannot begin a value")]
     CannotBegin { char: char },
     /// A line where only a key can stand, and none does.
-    #[error("a key must stand here, but it has no ':'")]
+    #[error("expected a key, but it has no ':'")]
     KeyWithoutColon,
     /// A `- ` where no list can begin.
     #[error("a list cannot begin here")]
@@ -33,10 +33,10 @@ pub enum SyntaxProblem {
     #[error("a key cannot begin here")]
     MisplacedKey,
     /// A `: ` that no key stands before.
-    #[error("no key may stand before this ':'")]
+    #[error("no key is allowed before this ':'")]
     MisplacedValue,
     /// A character other than the ones that can follow.
-    #[error("{within} must go on with {expected}, not {}", shown(*found))]
+    #[error("{within}: expected {expected}, found {}", shown(*found))]
     Expected { within: Within, expected: &'static str, found: Option<char> },
     /// Quotes that are not closed.
     #[error("the quote {quote} that opens here is never closed")]
@@ -45,10 +45,10 @@ pub enum SyntaxProblem {
     #[error("the quotes that open in line {line} are not closed before this end of the document")]
     SeparatorInQuotes { line: usize },
     /// An escape without a meaning.
-    #[error("'\\{char}' is no escape")]
+    #[error("'\\{char}' is not a valid escape")]
     UnknownEscape { char: char },
     /// An escape with a code that is no character.
-    #[error("the escape's code {code:X} is no character")]
+    #[error("the escape's code {code:X} is not a character")]
     EscapeCode { code: u32 },
     /// Escapes in a tag that are not UTF-8.
     #[error("the '%' escapes of a tag are not UTF-8")]
@@ -75,19 +75,19 @@ pub enum SyntaxProblem {
     #[error("the document's value has ended, but here is {found}")]
     AfterValue { found: &'static str },
     /// Something that is no value.
-    #[error("a value must stand here, not {found}")]
+    #[error("expected a value, found {found}")]
     NoValue { found: &'static str },
     /// Something else where an item of a list should be.
-    #[error("the list of line {line} must go on with '-', not {found}")]
+    #[error("in the list of line {line}: expected '-', found {found}")]
     ListItem { line: usize, found: &'static str },
     /// Something else where a key should be.
-    #[error("the mapping of line {line} must go on with a key, not {found}")]
+    #[error("in the mapping of line {line}: expected a key, found {found}")]
     MappingKey { line: usize, found: &'static str },
     /// Something else between the items of a list in brackets.
-    #[error("the '[' of line {line} must go on with ',' or ']', not {found}")]
+    #[error("in the '[' of line {line}: expected ',' or ']', found {found}")]
     BracketItem { line: usize, found: &'static str },
     /// Something else between the pairs of a mapping in braces.
-    #[error("the '{{' of line {line} must go on with ',' or '}}', not {found}")]
+    #[error("in the '{{' of line {line}: expected ',' or '}}', found {found}")]
     BracePair { line: usize, found: &'static str },
     /// A bracket or brace that is not closed.
     #[error("the '{bracket}' that opens here is never closed")]
@@ -109,19 +109,20 @@ impl SyntaxProblem {
             SyntaxProblem::StrayTab => Some("use spaces"),
             SyntaxProblem::CannotBegin { .. } => Some("put the value in quotes"),
             SyntaxProblem::KeyWithoutColon => Some(
-                "a text that goes on from the line before is indented further; a key and its ': ' stand on one line",
+                "a string continued from the line before must be indented further; a key and its ': ' must \
+                 be on one line",
             ),
             SyntaxProblem::MisplacedItem => Some("put the '- ' on a line of its own, or the value in quotes"),
             SyntaxProblem::MisplacedKey => Some("put the '? ' on a line of its own, or the value in quotes"),
             SyntaxProblem::MisplacedValue => {
-                Some("put a text with ': ' in it in quotes, and a mapping on lines of its own")
+                Some("quote a string that contains ': ', and put a mapping on its own lines")
             }
             SyntaxProblem::Expected { within: Within::Tag, expected: "a space", .. } => Some(TAG_HINT),
             SyntaxProblem::Expected { within: Within::Alias, .. } => {
-                Some("put a text that begins with '*' in quotes")
+                Some("quote a string that begins with '*'")
             }
             SyntaxProblem::Expected { within: Within::Anchor, .. } => {
-                Some("put a text that begins with '&' in quotes")
+                Some("quote a string that begins with '&'")
             }
             SyntaxProblem::UnknownEscape { .. } => {
                 Some("write '\\\\' for a backslash, or use single quotes, which have no escapes")
@@ -132,10 +133,13 @@ impl SyntaxProblem {
             SyntaxProblem::AfterValue { found: "a text" }
             | SyntaxProblem::ListItem { found: "a text", .. }
             | SyntaxProblem::MappingKey { found: "a text", .. } => {
-                Some("quotes and brackets hold the whole value: put all of it in quotes")
+                Some("quotes and brackets must enclose the whole value: quote all of it")
             }
-            SyntaxProblem::ListItem { .. } => Some("all items of a list have their '-' in one column"),
-            SyntaxProblem::MappingKey { .. } => Some("all keys of a mapping begin in one column"),
+            SyntaxProblem::ListItem { .. } => Some(
+                "all items of a list must have their '-' in the same \
+                                                    column",
+            ),
+            SyntaxProblem::MappingKey { .. } => Some("all keys of a mapping must begin in the same column"),
             _ => None,
         }
     }
@@ -166,7 +170,7 @@ impl fmt::Display for Within {
             Within::Tag => "a tag",
             Within::Anchor => "an anchor",
             Within::Alias => "an alias",
-            Within::BlockHeader => "the first line of a block text",
+            Within::BlockHeader => "the first line of a block scalar",
             Within::Escape => "an escape",
         })
     }

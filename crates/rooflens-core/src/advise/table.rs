@@ -24,7 +24,7 @@ pub fn analyze(
     let batch = request.model.batch.unwrap_or(1);
     assumed.push(ASSUMED.to_owned());
     if request.model.batch.is_none() {
-        assumed.push("a step is taken to have one sequence: --batch tells another number".to_owned());
+        assumed.push("batch size 1 is assumed: --batch sets another".to_owned());
     }
     let known = Known { wall_ns, steps, batch: i64::try_from(batch).ok(), kv_tokens: None };
     let mut findings = of_summary(&read.kernels, &known).map_err(|reason| Error::WrongWallTime { reason })?;

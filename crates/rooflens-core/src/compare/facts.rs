@@ -42,7 +42,7 @@ fn plain(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What a document holds; null where it is not there or damaged.
+/// What a document holds; null if it is missing or damaged.
 pub fn json(path: &Path) -> Json {
     std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }

@@ -67,7 +67,7 @@ impl Comparison {
     pub fn document(&self) -> ComparisonDocument<'_> {
         let mut not_computed = BTreeMap::new();
         if self.sides.iter().any(|side| side.samples.is_empty()) {
-            let why = "a side has no measured rounds: it is a trace, or a run without the step `measure`";
+            let why = "one side has no measured rounds: it is a trace, or a run without the step `measure`";
             not_computed.insert("headline".into(), why.to_owned());
         }
         ComparisonDocument {

@@ -9,7 +9,7 @@ pub fn whole(text: &str) -> Result<u64, String> {
         Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
         _ => (text, 1),
     };
-    let wrong = || format!("{text:?} is no whole number; as in 2048 or 2k");
+    let wrong = || format!("{text:?} is not a whole number, such as 2048 or 2k");
     let number: u64 = digits.replace('_', "").parse().map_err(|_| wrong())?;
     number.checked_mul(factor).ok_or_else(wrong)
 }
@@ -48,7 +48,7 @@ impl std::str::FromStr for Numbers {
 fn range(first: &str, rest: &str, into: &mut Vec<u64>) -> Result<(), String> {
     let (last, step) = rest.split_once(':').unwrap_or((rest, "x2"));
     let (first, last) = (whole(first)?, whole(last.trim_start_matches('='))?);
-    let wrong = || format!("{step:?} is no step; as in x2 or +128");
+    let wrong = || format!("{step:?} is not a step, such as x2 or +128");
     let (factor, more) = match step.split_at_checked(1) {
         Some(("x" | "*", factor)) => (whole(factor)?, 0),
         Some(("+", more)) => (1, whole(more)?),
@@ -58,10 +58,10 @@ fn range(first: &str, rest: &str, into: &mut Vec<u64>) -> Result<(), String> {
         return Err(wrong());
     }
     if more == 0 && first == 0 {
-        return Err(format!("0 times anything is 0; add instead, as in 0..{last}:+1"));
+        return Err(format!("a range from 0 cannot multiply; add instead: 0..{last}:+1"));
     }
     if first > last {
-        return Err(format!("{first}..{last} has no number: the first is the larger"));
+        return Err(format!("{first}..{last} is empty: the first number is larger"));
     }
     let mut at = first;
     while at <= last && into.len() <= MOST {
@@ -79,7 +79,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let units = [("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9), ("min", 60.0), ("s", 1.0)];
     let found = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
-    let wrong = || format!("{text:?} is no duration; as in 1s or 50ms");
+    let wrong = || format!("{text:?} is not a duration, such as 1s or 50ms");
     let (digits, scale) = found.ok_or_else(wrong)?;
     let number: f64 = digits.trim().parse().map_err(|_| wrong())?;
     let seconds = number * scale;
@@ -92,7 +92,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
     let units =
         [("Gb/s", 1e9 / 8.0), ("Gbit/s", 1e9 / 8.0), ("Gbps", 1e9 / 8.0), ("GB/s", 1e9), ("TB/s", 1e12)];
     let found = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
-    let wrong = || format!("{text:?} is no bandwidth; as in 400Gb/s or 50GB/s");
+    let wrong = || format!("{text:?} is not a bandwidth, such as 400Gb/s or 50GB/s");
     let (digits, scale) = found.ok_or_else(wrong)?;
     let number: f64 = digits.trim().parse().map_err(|_| wrong())?;
     let rate = number * scale;

@@ -138,7 +138,7 @@ impl<'a> PointPlan<'a> {
                     _ => None,
                 });
             if let Some(count) = experts.into_iter().find(|count| *count != visits.len() as u64) {
-                let reason = format!("it has visits of {} experts, the model {count}", visits.len());
+                let reason = format!("it has visits for {} experts, but the model has {count}", visits.len());
                 return Err(CostError::BadRoutingFile { text: self.question.routing.clone(), reason });
             }
         }

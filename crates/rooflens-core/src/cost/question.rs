@@ -203,7 +203,7 @@ impl CostQuestion {
         let bytes = match std::fs::read(&text) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let reason = "neither a way of routing nor a file".to_owned();
+                let reason = "neither a routing nor a file".to_owned();
                 return Err(CostError::BadRouting { text, reason });
             }
             Err(error) => return Err(CostError::BadRoutingFile { text, reason: error.to_string() }),

@@ -21,7 +21,7 @@ pub fn checks(machine: &Machine) -> Vec<Check> {
 fn source(machine: &Machine) -> Check {
     const NAME: &str = "clock source";
     match machine.text("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
-        None => Check::ok(NAME, "not told by this system"),
+        None => Check::ok(NAME, "not reported by this system"),
         Some(word) if QUICK.contains(&word.as_str()) => Check::ok(NAME, word),
         Some(word) => {
             let hint = "dmesg | grep -i tsc shows why the kernel does not trust it; a reading takes about a microsecond now";

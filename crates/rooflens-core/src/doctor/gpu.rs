@@ -41,10 +41,10 @@ fn amd(machine: &Machine) -> Check {
     match all.find(|path| path.is_file()) {
         Some(path) => Check::ok(name, path.display().to_string()),
         None if !machine.at_root("/sys/module/amdgpu").exists() => {
-            Check::not_applicable(name, "no AMD device is driven here")
+            Check::not_applicable(name, "no AMD driver is loaded here")
         }
         None => {
-            let hint = "install ROCm: https://rocm.docs.amd.com; traces from elsewhere need none";
+            let hint = "install ROCm: https://rocm.docs.amd.com; reading traces does not need it";
             Check::missing(name, FILES.join(", ") + " not found", hint)
         }
     }

@@ -5,7 +5,7 @@ use super::{Check, Machine};
 /// Memory below this is tight for a trace of a gigabyte, which was measured to take 0.2 GB.
 const COMFORTABLE_BYTES: u64 = 500_000_000;
 
-const STEADY: &str = "times that can be repeated";
+const STEADY: &str = "repeatable times";
 
 pub fn checks(machine: &Machine) -> Vec<Check> {
     vec![processors(machine), memory(machine), swap(machine), governor(machine), turbo(machine)]
@@ -37,18 +37,19 @@ fn gigabytes(bytes: u64) -> String {
 fn memory(machine: &Machine) -> Check {
     const NAME: &str = "free memory";
     let Some(free) = meminfo(machine, "MemAvailable") else {
-        return Check::ok(NAME, "not told by this system");
+        return Check::ok(NAME, "not reported by this system");
     };
     let of = meminfo(machine, "MemTotal").map_or(String::new(), |all| format!(" of {}", gigabytes(all)));
     let found = gigabytes(free) + &of;
-    let hint = "a trace of 1 GB takes about 0.2 GB; ranks of a job are read one by one and need no more than the largest";
+    let hint = "a trace of 1 GB takes about 0.2 GB; ranks of a job are read one after another, so memory is \
+                bounded by the largest";
     if free >= COMFORTABLE_BYTES { Check::ok(NAME, found) } else { Check::warning(NAME, found, hint) }
 }
 
 fn swap(machine: &Machine) -> Check {
     const NAME: &str = "swap";
     let (Some(all), Some(free)) = (meminfo(machine, "SwapTotal"), meminfo(machine, "SwapFree")) else {
-        return Check::ok(NAME, "not told by this system");
+        return Check::ok(NAME, "not reported by this system");
     };
     match (all, all.saturating_sub(free)) {
         (0, _) => Check::ok(NAME, "none"),
@@ -56,7 +57,7 @@ fn swap(machine: &Machine) -> Check {
         (all, used) => Check::warning(
             NAME,
             format!("{} of {} in use", gigabytes(used), gigabytes(all)),
-            "free memory before measuring: swapped pages make times jump; vmstat 1 shows whether any move",
+            "free memory before measuring: swapping makes times vary; vmstat 1 shows whether any move",
         )
         .needed(STEADY),
     }
@@ -65,7 +66,7 @@ fn swap(machine: &Machine) -> Check {
 fn governor(machine: &Machine) -> Check {
     const NAME: &str = "cpu governor";
     match machine.text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") {
-        None => Check::not_applicable(NAME, "not told by this system, as in most virtual machines"),
+        None => Check::not_applicable(NAME, "not reported by this system, as in most virtual machines"),
         Some(word) if word == "performance" => Check::ok(NAME, word),
         Some(word) => {
             let hint = "sudo cpupower frequency-set -g performance";
@@ -80,7 +81,7 @@ fn turbo(machine: &Machine) -> Check {
     let intel = machine.text("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|word| word == "0");
     let other = || machine.text("/sys/devices/system/cpu/cpufreq/boost").map(|word| word == "1");
     match intel.or_else(other) {
-        None => Check::not_applicable(NAME, "not told by this system, as in most virtual machines"),
+        None => Check::not_applicable(NAME, "not reported by this system, as in most virtual machines"),
         Some(false) => Check::ok(NAME, "off: clocks are steady"),
         Some(true) => Check::ok(NAME, "on: clocks vary with heat and load").needed(STEADY),
     }

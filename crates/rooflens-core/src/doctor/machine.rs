@@ -78,9 +78,7 @@ impl Machine {
     /// This one. `python` is the interpreter that the user names.
     pub fn here(screen: TerminalOptions, is_terminal: bool, python: Option<&str>, deep: bool) -> Self {
         let told = python.map(|python| Python::named(python, "--python"));
-        let python = told
-            .or_else(Python::of_project)
-            .unwrap_or_else(|| Python::named("python3", "nobody: it is the usual one"));
+        let python = told.or_else(Python::of_project).unwrap_or_else(|| Python::named("python3", "default"));
         let project = project::around(Path::new("."));
         let runs = project.as_ref().map(|project| project.join("runs")).filter(|runs| runs.is_dir());
         Machine {

@@ -49,7 +49,7 @@ fn found(name: &'static str, path: &Path) -> Check {
     match ask(path, &["--version"], PATIENCE) {
         Ok(answer) => match version(&answer) {
             Some(version) => Check::ok(name, format!("{version}, {}", path.display())),
-            None => Check::ok(name, format!("of unknown version, {}", path.display())),
+            None => Check::ok(name, format!("version unknown, {}", path.display())),
         },
         Err(why) => {
             let hint = format!("{} --version", path.display());
@@ -74,14 +74,14 @@ fn counters(machine: &Machine) -> Check {
     };
     let word = parameters.lines().find_map(|line| line.strip_prefix("RmProfilingAdminOnly:")).map(str::trim);
     match word {
-        Some("0") => Check::ok(name, "open to everybody"),
-        _ if is_admin(machine) => Check::ok(name, "open to us, who may administer"),
+        Some("0") => Check::ok(name, "available to all users"),
+        _ if is_admin(machine) => Check::ok(name, "available, since this user is an administrator"),
         Some(_) => Check::missing(
             name,
-            "for administrators only (RmProfilingAdminOnly)",
+            "administrators only (RmProfilingAdminOnly)",
             "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-profiling.conf, then reboot; in a container: docker run --cap-add SYS_ADMIN …",
         ),
-        None => Check::ok(name, "not told by this driver"),
+        None => Check::ok(name, "not reported by this driver"),
     }
     .needed(needed)
 }
@@ -98,11 +98,15 @@ fn cpu_samples(machine: &Machine, has_driver: bool) -> Check {
     let level =
         machine.text("/proc/sys/kernel/perf_event_paranoid").and_then(|word| word.parse::<i32>().ok());
     match level {
-        None => Check::not_applicable(name, "not told by this system"),
+        None => Check::not_applicable(name, "not reported by this system"),
         Some(level) if level <= 2 => Check::ok(name, format!("allowed (perf_event_paranoid {level})")),
-        Some(level) if is_admin(machine) => {
-            Check::ok(name, format!("allowed to us, who may administer (perf_event_paranoid {level})"))
-        }
+        Some(level) if is_admin(machine) => Check::ok(
+            name,
+            format!(
+                "allowed, since this user is an administrator (perf_event_paranoid \
+                                     {level})"
+            ),
+        ),
         Some(level) if !has_driver => Check::not_applicable(
             name,
             format!("perf_event_paranoid {level}; no NVIDIA driver is loaded here"),
@@ -144,7 +148,7 @@ mod tests {
         machine.write("/proc/self/status", "CapEff:\t000001ffffffffff\n");
         assert_eq!(statuses(&machine)[2..], [Status::Ok, Status::Ok]);
         machine.write("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 0\n");
-        assert_eq!(counters(&machine).found, "open to everybody");
+        assert_eq!(counters(&machine).found, "available to all users");
     }
 
     #[test]

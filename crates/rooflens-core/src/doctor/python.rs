@@ -53,8 +53,9 @@ pub fn checks(machine: &Machine) -> Vec<Check> {
     }
     let Some(path) = interpreter(machine) else {
         let program = given.argv.first().map_or("", String::as_str);
-        let found = format!("there is no program {program:?}, which {} names", given.by);
-        let hint = "install Python 3.9 or later, or name it: runtime.python=PATH; reading traces needs none";
+        let found = format!("{program:?} not found (set by {})", given.by);
+        let hint = "install Python 3.9 or later, or name it: runtime.python=PATH; reading traces does not \
+                    need it";
         return without(Check::missing("python", found, hint));
     };
     match asked(given, &path, VERSIONS, PATIENCE) {
@@ -99,7 +100,7 @@ fn asked(given: &Python, path: &Path, script: &str, patience: Duration) -> Resul
 
 fn parsed(answer: &str) -> Result<Json, String> {
     let line = answer.lines().rfind(|line| line.starts_with('{')).unwrap_or_default();
-    serde_json::from_str(line).map_err(|_| "answers something else than Python would".to_owned())
+    serde_json::from_str(line).map_err(|_| "does not answer as Python would".to_owned())
 }
 
 fn not_asked(name: &'static str, needed: &'static str) -> Check {
@@ -112,9 +113,9 @@ fn not_asked(name: &'static str, needed: &'static str) -> Check {
 }
 
 fn python(machine: &Machine, path: &Path, told: &Json) -> Check {
-    let version = told["python"].as_str().unwrap_or("of unknown version");
+    let version = told["python"].as_str().unwrap_or("version unknown");
     let path = told["executable"].as_str().map_or_else(|| path.display().to_string(), str::to_owned);
-    let found = format!("{version}, {path}, named by {}", machine.python.by);
+    let found = format!("{version}, {path}, set by {}", machine.python.by);
     let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
     let is_new = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= OLDEST;
     let check = match is_new {
@@ -129,7 +130,7 @@ fn package(install: &str, name: &'static str, needed: &'static str, told: &Json)
         Some(version) => Check::ok(name, version),
         None => {
             let hint = format!("{install} {name}; or another interpreter: runtime.python=PATH");
-            Check::missing(name, "not installed beside it", hint)
+            Check::missing(name, "not installed for this interpreter", hint)
         }
     };
     check.needed(needed)
@@ -144,12 +145,12 @@ fn devices(given: &Python, path: &Path, install: &str) -> Check {
             match (found.as_slice(), told["built"].as_str()) {
                 ([], Some(built)) => Check::missing(
                     name,
-                    format!("none can be used, though torch was built for {built}"),
-                    "the lines about nvidia tell what lacks; until then runs go to the CPU",
+                    format!("no device is usable, though torch was built for {built}"),
+                    "see the nvidia lines for what is missing; until then runs use the CPU",
                 ),
                 ([], None) => Check::missing(
                     name,
-                    "torch was built for CPUs alone",
+                    "torch was built for CPUs only",
                     format!("{install} torch --index-url https://download.pytorch.org/whl/cu128"),
                 ),
                 (found, _) => Check::ok(name, found.join(", ")),

@@ -24,14 +24,14 @@ fn writable(folder: &Path) -> Check {
         }
         Err(error) => {
             let found = format!("{}: {error}", folder.display());
-            Check::missing(NAME, found, "give -o a folder you may write to; of a run: hydra.run.dir=FOLDER")
+            Check::missing(NAME, found, "give -o a writable folder; for a run: hydra.run.dir=FOLDER")
         }
     }
 }
 
 fn room(folder: &Path, free: Option<u64>) -> Check {
     const NAME: &str = "free room";
-    let Some(free) = free else { return Check::ok(NAME, "not told by this system") };
+    let Some(free) = free else { return Check::ok(NAME, "not reported by this system") };
     let found = format!("{:.1} GB where {} is", free as f64 / 1e9, folder.display());
     if free >= COMFORTABLE_BYTES {
         return Check::ok(NAME, found);

@@ -10,7 +10,7 @@ use super::{ErrorKind, Hint};
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// Nothing to compare with.
-    #[error("one input cannot be compared")]
+    #[error("a comparison needs at least two inputs")]
     OneInput,
     /// A gate that cannot be read.
     #[error("not a gate: {text:?}")]
@@ -19,7 +19,7 @@ pub enum CompareError {
         text: String,
     },
     /// A number that there is not.
-    #[error("no metric is named {name:?}")]
+    #[error("there is no metric {name:?}")]
     Metric {
         /// The name.
         name: String,
@@ -27,7 +27,7 @@ pub enum CompareError {
         near: Vec<String>,
     },
     /// A gate over what was not measured.
-    #[error("{gate} cannot be judged: {why}")]
+    #[error("{gate} cannot be evaluated: {why}")]
     NotJudged {
         /// The gate.
         gate: String,
@@ -35,7 +35,7 @@ pub enum CompareError {
         why: String,
     },
     /// An export that there is not.
-    #[error("no export is named {name:?}")]
+    #[error("there is no export {name:?}")]
     Export {
         /// The name.
         name: String,
@@ -96,9 +96,11 @@ impl CompareError {
             CompareError::NotJudged { .. } => {
                 "measure more rounds, at least 4 per side: rooflens run repeats=6".to_owned()
             }
-            CompareError::Export { .. } => "there are github-action-benchmark and bencher".to_owned(),
+            CompareError::Export { .. } => "available: github-action-benchmark, bencher".to_owned(),
             CompareError::Values { .. } => {
-                "a column of numbers under a line of names, or runs of rooflens run".to_owned()
+                "give a CSV file with a header line and a column of numbers, or runs of rooflens \
+                 run"
+                .to_owned()
             }
             CompareError::Column { columns, .. } => format!("it has {}", columns.join(", ")),
         })

@@ -29,7 +29,7 @@ pub enum CostError {
         source: std::io::Error,
     },
     /// A file is larger than any of its kind.
-    #[error("{path} has {bytes} bytes: no config is so large")]
+    #[error("{path} has {bytes} bytes: too large for a config")]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -59,10 +59,10 @@ pub enum CostError {
         key: String,
     },
     /// Something is held, but nothing changes.
-    #[error("--hold: nothing changes that could be made up for")]
+    #[error("--hold: nothing is changed, so nothing has to be adjusted")]
     NothingChanged,
     /// The key that is set cannot make up for itself.
-    #[error("--by {key}: the key is set, it cannot make up for that")]
+    #[error("--by {key}: the key is set by --set, so it cannot be adjusted too")]
     SetAndBy {
         /// The key.
         key: String,
@@ -94,7 +94,7 @@ pub enum CostError {
         known: Vec<&'static str>,
     },
     /// `--image-size` is not a size.
-    #[error("{text:?} is no size of an image")]
+    #[error("{text:?} is not an image size")]
     BadImageSize {
         /// What was typed.
         text: String,
@@ -116,7 +116,7 @@ pub enum CostError {
         reason: String,
     },
     /// A share is not between 0 and 1.
-    #[error("{flag} {value}: a share is above 0 and at most 1")]
+    #[error("{flag} {value}: expected a fraction above 0 and at most 1")]
     BadShare {
         /// The flag.
         flag: &'static str,
@@ -130,7 +130,7 @@ pub enum CostError {
         reason: String,
     },
     /// A sweep is too large.
-    #[error("{points} points; at most {most} are computed at once")]
+    #[error("{points} points; at most {most} can be computed at once")]
     TooManyPoints {
         /// How many.
         points: usize,
@@ -195,11 +195,11 @@ impl CostError {
                 near => format!("did you mean {}? rooflens list hardware", near.join(", ")),
             },
             CostError::Hardware(_) => {
-                "rooflens list hardware; own devices: catalog/hardware/README.md".to_owned()
+                "rooflens list hardware; to add a device: catalog/hardware/README.md".to_owned()
             }
             CostError::Estimate(error) => estimate(error),
             CostError::TooManyPoints { .. } => {
-                "longer steps: --batch 1..1024 doubles, --context 0..32k:+4k adds".to_owned()
+                "use a larger step: --batch 1..1024 doubles, --context 0..32k:+4k adds".to_owned()
             }
             CostError::Hold { held, .. } => match held {
                 Held::Params | Held::Flops => "--by intermediate_size, or --by num_hidden_layers".to_owned(),
@@ -221,12 +221,12 @@ impl CostError {
 
 fn cannot_hold(source: &HoldError, held: Held, by: Option<&str>) -> String {
     let what = match held {
-        Held::Params => "parameters do not grow with it",
-        Held::Flops => "operations do not grow with it",
-        Held::Kv => "the cache does not grow with it",
+        Held::Params => "parameters do not depend on it",
+        Held::Flops => "FLOPs do not depend on it",
+        Held::Kv => "the KV cache does not depend on it",
     };
     match (source, by) {
-        (HoldError::NoKey { .. }, Some(key)) => format!("--by {key} cannot make up for the change: {what}"),
+        (HoldError::NoKey { .. }, Some(key)) => format!("--by {key} cannot keep the total constant: {what}"),
         (source, _) => source.to_string(),
     }
 }
@@ -240,7 +240,7 @@ fn config(path: &Path, error: &ConfigError) -> String {
         ConfigError::Wrong { key, .. } => format!("set it: --set {key}=VALUE"),
         ConfigError::Contradiction { right, .. } => format!("set one of them: --set {right}=VALUE"),
         ConfigError::TwoNames { key, .. } => format!("set it: --set {key}=VALUE"),
-        _ => format!("a config.json of a Hugging Face model is wanted; head -c 300 {}", word(path)),
+        _ => format!("expected the config.json of a Hugging Face model; head -c 300 {}", word(path)),
     }
 }
 

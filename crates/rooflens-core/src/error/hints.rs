@@ -42,7 +42,7 @@ pub fn of(error: &Error) -> Option<Hint> {
         Error::TwoProfilers { amd, .. } => kernels(amd),
         Error::NotATimeline { path } => kernels(path),
         Error::NoPhases { .. } => Some(Hint::leading(
-            "give the trace or the run that it was made of:",
+            "give the trace or run it was made from:",
             "rooflens kernels top RUN --phase …",
         )),
         Error::NotAList { .. } => words("rooflens kernels top RUN -o top.yaml writes one"),
@@ -51,9 +51,7 @@ pub fn of(error: &Error) -> Option<Hint> {
              '(?i)softmax|norm'",
         ),
         Error::NotProfiled { refusal } => words(refusal.hint()),
-        Error::ProfilerFailed { logs, .. } => {
-            Some(Hint::words(format!("all that was printed: {}", word(logs))))
-        }
+        Error::ProfilerFailed { logs, .. } => Some(Hint::words(format!("full output: {}", word(logs)))),
         Error::Export(error) => Some(export(error)),
         Error::EmptyPhase { .. } => words("rooflens analyze shows the phases"),
         Error::TracesElsewhere { inside, .. } => analyze(inside),
@@ -86,23 +84,24 @@ pub fn of(error: &Error) -> Option<Hint> {
         }
         Error::NoWallTime { .. } => words("give it: --wall 707ms --steps 64"),
         Error::WrongWallTime { .. } => {
-            words("--wall is the time of all steps together, of the same run as the table")
+            words("--wall is the total time of all steps, in the same run as the table")
         }
-        Error::NoWhatIf { .. } => {
-            words("--model config.json --hardware NAME gives the floor; rooflens cost --set shows it alone")
-        }
-        Error::NoFloor { .. } => words("rooflens list hardware names the devices"),
-        Error::ModelDoesNotFit { .. } => words(
-            "give the config.json of the model that ran, and --tp as it ran; --force takes this one all the same",
+        Error::NoWhatIf { .. } => words(
+            "--model config.json --hardware NAME give the lower bound; rooflens cost --set shows it \
+                   without a trace",
         ),
+        Error::NoFloor { .. } => words("rooflens list hardware names the devices"),
+        Error::ModelDoesNotFit { .. } => {
+            words("give the config.json of the model that ran, and its --tp; --force uses this one anyway")
+        }
         Error::Cost(error) => Some(error.hint()),
         Error::Measure(error) => Some(error.hint()),
         Error::Compare(error) => Some(error.hint()),
         Error::NoConfigFolder { .. } => {
-            words("rooflens init NEW_PROJECT makes one; another folder: --config-dir DIR")
+            words("rooflens init NEW_PROJECT creates one; another folder: --config-dir DIR")
         }
         Error::NoProject { .. } => {
-            words("rooflens init NEW_PROJECT makes one; another folder: --project DIR")
+            words("rooflens init NEW_PROJECT creates one; another folder: --project DIR")
         }
         Error::Assets(error) => error.hint().map(Hint::words),
         Error::OldName { .. } => words("docs/migrating.md lists the old names"),
@@ -111,7 +110,7 @@ pub fn of(error: &Error) -> Option<Hint> {
         Error::Execute(error) => Some(Hint::words(error.hint())),
         Error::PowerLimit { hint, .. } => words(hint),
         Error::RunExists { .. } => {
-            words("choose another: hydra.run.dir=FOLDER, of a sweep hydra.sweep.dir=FOLDER")
+            words("choose another: hydra.run.dir=FOLDER, or hydra.sweep.dir=FOLDER for a sweep")
         }
         Error::UnknownName { near, .. } => Some(match near.as_slice() {
             [] => Hint::words("rooflens list shows what can be explained"),
@@ -155,14 +154,14 @@ fn export(error: &ExportError) -> Hint {
     };
     match error {
         ExportError::NoProgram { report, .. } => Hint::leading(
-            "install Nsight Systems, name it with ROOFLENS_NSYS=PATH, or export where it is:",
+            "install Nsight Systems, set ROOFLENS_NSYS=PATH, or export on a machine that has it:",
             elsewhere(report),
         ),
         ExportError::Newer { report, .. } => Hint::leading(
-            "name a later nsys with ROOFLENS_NSYS=PATH, or export where the report was made:",
+            "set ROOFLENS_NSYS=PATH to a newer nsys, or export on the machine that recorded the report:",
             elsewhere(report),
         ),
         ExportError::Failed { report, .. } => Hint::command(elsewhere(report)),
-        ExportError::Folder { .. } => Hint::words("name a folder with room by TMPDIR=DIR"),
+        ExportError::Folder { .. } => Hint::words("set TMPDIR=DIR to a folder with free space"),
     }
 }

@@ -36,7 +36,7 @@ pub enum MeasureError {
         why: String,
     },
     /// The file is there.
-    #[error("{path} is there already: nothing was measured")]
+    #[error("{path} already exists: nothing was measured")]
     Exists {
         /// The file.
         path: PathBuf,
@@ -76,12 +76,12 @@ impl MeasureError {
             MeasureError::Missing { hint, .. } => hint.clone(),
             MeasureError::Failed { hint: Some(hint), .. } => hint.clone(),
             MeasureError::Failed { hint: None, .. } => {
-                "less to do, on another device: --device cpu --seconds 2".to_owned()
+                "try another device and less time: --device cpu --seconds 2".to_owned()
             }
             MeasureError::Unreadable { .. } => {
                 "rooflens doctor shows the interpreter and its torch".to_owned()
             }
-            MeasureError::Exists { .. } => "--force replaces it; --name NAME writes another".to_owned(),
+            MeasureError::Exists { .. } => "--force overwrites it; --name NAME writes another".to_owned(),
         })
     }
 }

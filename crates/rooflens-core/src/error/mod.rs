@@ -45,7 +45,10 @@ pub enum Error {
     #[error(transparent)]
     UnreadableReport(IngestError),
     /// Launches of two profilers are of two devices.
-    #[error("{amd} is of rocprof-compute and {other} is not: launches of one profiler are read at a time")]
+    #[error(
+        "{amd} is from rocprof-compute and {other} is not: only launches of one profiler can be read at \
+             a time"
+    )]
     TwoProfilers {
         /// The folder of rocprof-compute.
         amd: PathBuf,
@@ -53,7 +56,7 @@ pub enum Error {
         other: PathBuf,
     },
     /// A report of single launches where a timeline is needed.
-    #[error("{path} is a report of Nsight Compute: it has single launches and no timeline")]
+    #[error("{path} is a Nsight Compute report: it has single launches and no timeline")]
     NotATimeline {
         /// The report.
         path: PathBuf,
@@ -62,13 +65,13 @@ pub enum Error {
     #[error(transparent)]
     Export(ExportError),
     /// A table of kernels does not tell phases or ranges.
-    #[error("{path} is a table of kernels: it does not tell their phases or ranges")]
+    #[error("{path} is a table of kernels: it does not record phases or ranges")]
     NoPhases {
         /// The table.
         path: PathBuf,
     },
     /// A list of kernels that is none.
-    #[error("{path} is no list of kernels: {why}")]
+    #[error("{path} is not a list of kernels: {why}")]
     NotAList {
         /// The file.
         path: PathBuf,
@@ -76,7 +79,7 @@ pub enum Error {
         why: String,
     },
     /// An expression for names of kernels that cannot be used.
-    #[error("{place}: '{regex}' is no regular expression that can be used, {error}")]
+    #[error("{place}: '{regex}' is not a supported regular expression, {error}")]
     KernelRegex {
         /// The option, or the file and entry.
         place: String,
@@ -98,13 +101,13 @@ pub enum Error {
     /// Nsight Compute left no report.
     #[error("the profiled program {verdict}; there is no report")]
     ProfilerFailed {
-        /// What became of it.
+        /// Outcome.
         verdict: String,
         /// Where its words are.
         logs: PathBuf,
     },
     /// No kernel is of the phase.
-    #[error("no kernel is of phase {phase}; {} of other phases or of none", counted(usize::try_from(*others).unwrap_or(usize::MAX), "kernel"))]
+    #[error("no kernel is in phase {phase}; {} in other phases or none", counted(usize::try_from(*others).unwrap_or(usize::MAX), "kernel"))]
     EmptyPhase {
         /// The phase.
         phase: &'static str,
@@ -112,7 +115,7 @@ pub enum Error {
         others: u64,
     },
     /// A folder without a trace, though one near it has some.
-    #[error("no trace in folder {path}, but in {inside}")]
+    #[error("no trace in folder {path}, but there is one in {inside}")]
     TracesElsewhere {
         /// The folder.
         path: PathBuf,
@@ -149,24 +152,25 @@ pub enum Error {
     #[error("`-` (standard input) is given more than once")]
     StdinTwice,
     /// A log of products for a run that has its tables.
-    #[error("a run directory has its tables already: --gemms goes with a trace")]
+    #[error("a run directory already has its tables: --gemms needs a trace")]
     GemmsOfRun,
     /// A log of products without a trace of its own.
     #[error(
-        "{path} belongs to no trace: with several traces, its rank is read from its name, as in cublas_rank3.log"
+        "{path} matches no trace: with several traces, the rank is read from the file name, as in \
+         cublas_rank3.log"
     )]
     GemmsOfWhom {
         /// The log.
         path: PathBuf,
     },
     /// The ledger can have no floor.
-    #[error("no floor can be computed: {reason}")]
+    #[error("no lower bound can be computed: {reason}")]
     NoFloor {
         /// What is missing.
         reason: String,
     },
     /// The model of the command line cannot have made the trace.
-    #[error("{model} cannot have made this trace: {}", disagreements.join("; "))]
+    #[error("{model} is not the model of this trace: {}", disagreements.join("; "))]
     ModelDoesNotFit {
         /// The model.
         model: String,
@@ -174,7 +178,7 @@ pub enum Error {
         disagreements: Vec<String>,
     },
     /// A table of kernels without the time that all took.
-    #[error("{path} has no timeline: it does not tell how long all took, and in how many steps")]
+    #[error("{path} has no timeline: the wall time and the number of steps are not known")]
     NoWallTime {
         /// The table.
         path: PathBuf,
@@ -204,7 +208,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The output folder is the run that is read.
-    #[error("{path} is the run that is read: it has its tables already")]
+    #[error("{path} is the input run: it already has its tables")]
     SameRun {
         /// The run.
         path: PathBuf,
@@ -268,7 +272,7 @@ pub enum Error {
     #[error(transparent)]
     Compare(#[from] CompareError),
     /// Traces that cannot be ranks of one job.
-    #[error("{one} and {other} are not of one job: {why}")]
+    #[error("{one} and {other} are not ranks of the same job: {why}")]
     NotOneJob {
         /// A trace.
         one: String,
@@ -278,13 +282,13 @@ pub enum Error {
         why: String,
     },
     /// The folder of a run is taken.
-    #[error("{path} has a run already: nothing was started")]
+    #[error("{path} already has a run: nothing was started")]
     RunExists {
         /// The folder.
         path: PathBuf,
     },
     /// `explain` does not know the name.
-    #[error("nothing here is called {name:?}")]
+    #[error("{name:?} is not known")]
     UnknownName {
         /// The name.
         name: String,
@@ -375,7 +379,7 @@ pub fn kind_of_assets(class: FaultClass) -> ErrorKind {
 fn no_project(path: Option<&Path>) -> String {
     match path {
         Some(path) => format!("the project {} is not a folder", path.display()),
-        None => "neither this folder nor one around it is a project".to_owned(),
+        None => "neither this folder nor a parent folder is a project".to_owned(),
     }
 }
 

@@ -44,7 +44,7 @@ fn device(device: &Device) -> Entry {
     )];
     let mut add =
         |name: &str, value: Option<String>| lines.extend(value.map(|value| format!("{name}: {value}")));
-    add("memory size read by", device.memory_reported_by.clone());
+    add("memory size from", device.memory_reported_by.clone());
     add("L2", amount(device.l2_bytes.map(|bytes| bytes as f64), "B"));
     add("compute units", device.compute_units.map(|units| units.to_string()));
     add("TDP", amount(device.tdp_watts, "W"));

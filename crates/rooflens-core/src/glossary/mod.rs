@@ -57,10 +57,15 @@ pub struct Entry {
 /// Every topic, in the order of `list`.
 pub const ALL: &[Topic] = &[
     Topic { name: "formats", one: "format", about: "inputs that can be read", entries: formats },
-    Topic { name: "analyses", one: "analysis", about: "questions that are answered", entries: analyses },
-    Topic { name: "rules", one: "rule of advice", about: "rules that advise", entries: rules },
+    Topic {
+        name: "analyses",
+        one: "analysis",
+        about: "analyses, each answering a question",
+        entries: analyses,
+    },
+    Topic { name: "rules", one: "rule of advice", about: "rules behind `rooflens advise`", entries: rules },
     Topic { name: "runtimes", one: "runtime", about: "programs that can run a model", entries: runtimes },
-    Topic { name: "profilers", one: "profiler", about: "what can look at a run", entries: profilers },
+    Topic { name: "profilers", one: "profiler", about: "profilers that a run can use", entries: profilers },
     Topic { name: "tables", one: "table", about: "tables of a run, as Parquet", entries: table_specs },
     Topic { name: "kernel-classes", one: "kernel class", about: "what kernels do", entries: kernel_classes },
     Topic { name: "gap-causes", one: "gap cause", about: "why a device is idle", entries: gap_causes },
@@ -70,14 +75,19 @@ pub const ALL: &[Topic] = &[
         about: "what may be wrong with a trace",
         entries: health_checks,
     },
-    Topic { name: "phase-kinds", one: "phase kind", about: "what parts of a run do", entries: phase_kinds },
-    Topic { name: "phase-sources", one: "phase source", about: "who names a phase", entries: phase_sources },
+    Topic { name: "phase-kinds", one: "phase kind", about: "kinds of phases", entries: phase_kinds },
+    Topic {
+        name: "phase-sources",
+        one: "phase source",
+        about: "where a phase comes from",
+        entries: phase_sources,
+    },
     Topic { name: "api-kinds", one: "runtime call kind", about: "what runtime calls do", entries: api_kinds },
     Topic { name: "severities", one: "severity", about: "how bad a note is", entries: severities },
     Topic {
         name: "notes",
         one: "note code",
-        about: "problems a report may tell of",
+        about: "codes of notes in a report",
         entries: note_codes::entries,
     },
     Topic {
@@ -94,8 +104,8 @@ pub const ALL: &[Topic] = &[
     },
     Topic {
         name: "cost-metrics",
-        one: "number of the cost model",
-        about: "numbers of the cost model",
+        one: "cost metric",
+        about: "metrics of the cost model",
         entries: cost::metrics,
     },
     Topic {
@@ -110,14 +120,14 @@ pub const ALL: &[Topic] = &[
         about: "formats for --dtype",
         entries: cost::weight_formats,
     },
-    Topic { name: "terms", one: "term", about: "words on screens and pages", entries: terms::entries },
+    Topic { name: "terms", one: "term", about: "labels on screens and pages", entries: terms::entries },
     Topic {
         name: "old-names",
         one: "old name",
-        about: "settings of llm-perf-opt, and what they are called here",
+        about: "settings of llm-perf-opt and their names in Rooflens",
         entries: old_names,
     },
-    Topic { name: "exit-codes", one: "exit code", about: "how a command ends", entries: exit_codes },
+    Topic { name: "exit-codes", one: "exit code", about: "exit codes of commands", entries: exit_codes },
 ];
 
 fn rules() -> Vec<Entry> {
@@ -353,7 +363,7 @@ fn old_names() -> Vec<Entry> {
     let keys = table.keys.iter().map(|row| {
         let why = row.why.clone().unwrap_or_default();
         let about = match &row.new {
-            Some(new) => format!("called {} since Rooflens {}", new.replace("{1}", "*"), row.since),
+            Some(new) => format!("renamed to {} in Rooflens {}", new.replace("{1}", "*"), row.since),
             None => format!("not needed: {why}"),
         };
         Entry { name: row.old.clone(), about, ..Entry::default() }

@@ -7,52 +7,51 @@ use super::terms::Term;
 pub(super) const RUNS: &[Term] = &[
     (
         "queued_ns",
-        "Time from a prompt given to its first step, ns; null where the runtime does not queue requests, as `runtime=pytorch`. Headline metrics: queued_p50_ns, queued_p99_ns.",
+        "Time from submitting a prompt to its first step, ns; null if the runtime does not queue requests, \
+         as `runtime=pytorch`. Headline metrics: queued_p50_ns, queued_p99_ns.",
     ),
     ("load_ns", "How long loading the model took, ns."),
-    ("warmup_ns", "Time of the warm-up rounds together, ns; they are in no other measured number."),
+    ("warmup_ns", "Total time of the warm-up rounds, ns; no other measured number includes them."),
     (
         "warmup_rounds",
-        "Rounds before the measured ones: caches, autotuning and compilation are done in them.",
+        "Rounds before the measured ones, in which caches are filled and kernels are autotuned and compiled.",
     ),
     ("pass", "A step of the run: `measure` without profilers, or one under a profiler."),
-    (
-        "peak allocated",
-        "Most bytes in tensors at a time, by torch.cuda.memory_stats() (allocated_bytes.all.peak).",
-    ),
+    ("peak allocated", "Peak bytes in tensors, by torch.cuda.memory_stats() (allocated_bytes.all.peak)."),
     (
         "peak reserved",
-        "Most bytes that PyTorch's allocator took from the device at a time (reserved_bytes.all.peak).",
+        "Peak bytes that PyTorch's caching allocator reserved from the device (reserved_bytes.all.peak).",
     ),
     (
         "fragmentation",
-        "(peak reserved - peak allocated) / peak reserved: the least part of the reserved peak that held no tensor. The two peaks need not be at the same moment.",
+        "(peak reserved - peak allocated) / peak reserved: lower bound of the fraction of the reserved peak \
+         that held no tensor. The two peaks may be at different times.",
     ),
     (
         "inactive split",
-        "Free bytes at the end in blocks that were split from larger ones: they cannot be given back to the device while a part of the block is in use.",
+        "Free bytes at the end in blocks split from larger ones: they cannot be returned to the device while \
+         another part of the block is in use.",
     ),
     ("inactive_split_bytes", "Free bytes at the end in split blocks (inactive_split_bytes.all.current)."),
-    (
-        "peak_inactive_split_bytes",
-        "Most free bytes in split blocks at a time (inactive_split_bytes.all.peak).",
-    ),
+    ("peak_inactive_split_bytes", "Peak free bytes in split blocks (inactive_split_bytes.all.peak)."),
     (
         "alloc retries",
-        "How often cudaMalloc failed and was tried again after the allocator's cache was emptied: memory was nearly full, and each retry stalls the device.",
+        "Number of cudaMalloc calls that failed and were retried after the allocator's cache was emptied: \
+         memory was nearly full, and each retry stalls the device.",
     ),
     (
         "num_alloc_retries",
-        "How often cudaMalloc failed and was tried again after the allocator's cache was emptied.",
+        "Number of cudaMalloc calls that failed and were retried after the allocator's cache was emptied.",
     ),
-    ("ooms", "How often an allocation failed for want of memory (num_ooms)."),
-    ("num_ooms", "How often an allocation failed for want of memory."),
+    ("ooms", "Number of allocations that failed: out of memory (num_ooms)."),
+    ("num_ooms", "Number of allocations that failed: out of memory."),
     (
         "p-states",
-        "Performance states of the driver, P0 (fastest) to P15, with the part of samples in each. GeForce devices run CUDA in P2 by default; data-centre devices run in P0.",
+        "Performance states of the driver, P0 (fastest) to P15, with the fraction of samples in each. \
+         GeForce devices run CUDA in P2 by default; data-centre devices run in P0.",
     ),
-    ("pstates", "Performance states of a device, P0 (fastest) to P15, with the part of samples in each."),
+    ("pstates", "Performance states of a device, P0 (fastest) to P15, with the fraction of samples in each."),
     ("busy_pstates", "Performance states of the samples in which the device was busy."),
-    ("below_p0_share", "Part of the busy samples in a performance state slower than P0."),
-    ("below_p0_ns", "Samples that were busy below P0, times the time between two samples."),
+    ("below_p0_share", "Fraction of the busy samples in a performance state slower than P0."),
+    ("below_p0_ns", "Number of busy samples below P0 times the sampling interval."),
 ];

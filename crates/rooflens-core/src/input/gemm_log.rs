@@ -1,4 +1,4 @@
-//! The log of a matrix library beside a trace: its calls become part of the trace's rank.
+//! The log of a BLAS library beside a trace: its calls become part of the trace's rank.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub fn read(log: &Path, notes: &Notes) -> Result<RankTables, IngestError> {
     let found = rooflens_ingest::read(Artefact::open(&Source::File(log.to_owned()), no_progress())?, notes)?;
     if found.gemms.is_empty() {
         let source_name = found.meta.source;
-        let why = "it has no matrix product".to_owned();
+        let why = "it has no GEMM".to_owned();
         return Err(IngestError::NoRecords { source_name, format: "blaslog", why });
     }
     Ok(found)

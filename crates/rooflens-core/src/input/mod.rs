@@ -58,7 +58,7 @@ pub struct TraceFile {
     pub rank_by_name: Option<i32>,
     /// Whether what is private in it is taken out.
     pub privacy: Privacy,
-    /// The log of a matrix library whose calls its kernels ran.
+    /// The log of a BLAS library whose calls its kernels ran.
     pub gemms: Option<PathBuf>,
     /// The trace that was recorded while the graphs it replays were captured.
     pub capture: Option<Source>,

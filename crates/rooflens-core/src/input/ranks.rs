@@ -31,7 +31,7 @@ impl Numbering {
         self.taken.insert(tables.rank);
         if let Some(rank) = wanted.filter(|rank| *rank != tables.rank) {
             let message =
-                format!("it says it is rank {rank}, as another file does; here it is rank {}", tables.rank);
+                format!("it claims rank {rank}, as another file does; here it is rank {}", tables.rank);
             notes.add(Stage::Ingest, Severity::Warning, "duplicate_rank", &tables.meta.source, message);
         }
     }
@@ -98,7 +98,7 @@ impl Recorded {
         if let (Some(one), Some(two)) = (self.world_size, other.world_size)
             && one != two
         {
-            return Some(format!("one is of a job of {one} ranks, the other of {two}"));
+            return Some(format!("one belongs to a job of {one} ranks, the other to one of {two}"));
         }
         if let (Some(one), Some(two)) = (&self.device, &other.device)
             && one != two
@@ -132,7 +132,7 @@ impl Clock {
         let Some(own) = tables.meta.base_unix_ns else {
             warn(
                 "unaligned_clock",
-                "it does not tell the time of day: its times count from its own first record",
+                "it has no wall-clock time: its times are relative to its own first record",
             );
             return;
         };

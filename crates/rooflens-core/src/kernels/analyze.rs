@@ -147,7 +147,11 @@ fn columns(wished: &[String], launches: &[Launch], observer: &SharedObserver) ->
     }
     names.dedup();
     if names.len() > MOST_ASKED {
-        observer.warn(&format!("{} metrics are asked for: the first {MOST_ASKED} are columns", names.len()));
+        observer.warn(&format!(
+            "{} metrics were requested: the first {MOST_ASKED} become \
+                                columns",
+            names.len()
+        ));
         names.truncate(MOST_ASKED);
     }
     // Names of columns live as long as the program; these are few, and made once.

@@ -119,7 +119,7 @@ pub fn read(path: &Path) -> Result<Vec<Listed>, Error> {
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error.to_string()))?;
     let root = yaml::load(&text, Arc::from(path.display().to_string()))
         .map_err(|error| wrong(&error.to_string()))?;
-    let Value::Map(root) = &root.value else { return Err(wrong("it is no mapping")) };
+    let Value::Map(root) = &root.value else { return Err(wrong("it is not a mapping")) };
     let Some(Value::List(kernels)) = get(root, "kernels") else {
         return Err(wrong("it has no list 'kernels'"));
     };
@@ -139,7 +139,7 @@ fn text(map: &Map, key: &str, wrong: impl Fn(String) -> Error) -> Result<Option<
     match get(map, key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Str(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
-        Some(_) => Err(wrong(format!("its {key} is no text"))),
+        Some(_) => Err(wrong(format!("its {key} is not a string"))),
     }
 }
 
@@ -147,10 +147,10 @@ fn text(map: &Map, key: &str, wrong: impl Fn(String) -> Error) -> Result<Option<
 fn kernel(node: &Node, number: usize, path: &Path) -> Result<Listed, Error> {
     let wrong =
         |why: String| Error::NotAList { path: path.to_owned(), why: format!("kernel {number}: {why}") };
-    let Value::Map(map) = &node.value else { return Err(wrong("it is no mapping".to_owned())) };
+    let Value::Map(map) = &node.value else { return Err(wrong("it is not a mapping".to_owned())) };
     for key in map.keys().map(|key| python_str(&key.to_value())) {
         if !KEYS.contains(&key.as_str()) {
-            return Err(wrong(format!("'{key}' is not known; known are {}", KEYS.join(", "))));
+            return Err(wrong(format!("unknown key '{key}'; expected one of {}", KEYS.join(", "))));
         }
     }
     let name = text(map, "name", wrong)?.unwrap_or_default();
@@ -190,11 +190,11 @@ pub fn only(kernels: Vec<Listed>, wished: &[KernelRegex], path: &Path) -> Result
         return Ok(kernels);
     }
     if kernels.iter().any(|kernel| kernel.name.is_empty()) {
-        return Err(wrong("a kernel of it has no name, so that --kernel cannot tell whether it is wanted"));
+        return Err(wrong("one of its kernels has no name, so --kernel cannot select it"));
     }
     let matches = |kernel: &Listed| wished.iter().any(|regex| regex.is_match(&kernel.name));
     let kept: Vec<Listed> = kernels.into_iter().filter(matches).collect();
-    if kept.is_empty() { Err(wrong("none of its kernels matches --kernel")) } else { Ok(kept) }
+    if kept.is_empty() { Err(wrong("none of its kernels match --kernel")) } else { Ok(kept) }
 }
 
 fn whole(value: &Value) -> Option<u64> {

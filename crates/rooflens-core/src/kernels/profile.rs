@@ -107,9 +107,9 @@ impl Profiling<'_> {
         }
         if !outcome.is_done() {
             let verdict = outcome.verdict();
-            observer.warn(&format!("the workload {verdict}; what was profiled until then is used"));
+            observer.warn(&format!("the workload {verdict}; what was profiled before is used"));
         }
-        let clock = if self.request.clock_control == "base" { "held at base" } else { "not held" };
+        let clock = if self.request.clock_control == "base" { "locked to base" } else { "not held" };
         observer.info(&format!("report: {}; clocks were {clock}", report.display()));
         let request = ProfiledRequest {
             inputs: vec![report],
@@ -228,20 +228,23 @@ fn told(
     )];
     if chosen.without > 0 {
         lines.push(format!(
-            "of {} no typical launch is known: the first are taken",
+            "no typical launch of {} is known: the first launches are used",
             format::plural(chosen.without as i64, "kernel")
         ));
     }
-    let version =
-        known.version.as_deref().map_or("which is not found".to_owned(), |v| format!("version {v}"));
+    let version = known.version.as_deref().map_or("not found".to_owned(), |v| format!("version {v}"));
     lines.push(format!("ncu, {version}; clocks: {}", wish.clock_control));
     lines.push(match (cost.passes, cost.time_ns.filter(|_| counted)) {
         (Some(passes), Some(time)) => format!(
-            "estimate: {passes} passes a launch (one for 15 metrics), {:.0} s beside the model's load (20 ms a pass and the kernel's time)",
+            "estimate: {passes} passes per launch (one per 15 metrics), {:.0} s plus loading the model (20 \
+             ms per pass plus the kernel's time)",
             time / 1e9
         ),
-        (Some(passes), None) => format!("estimate: {passes} passes a launch (one for 15 metrics); the list tells no times"),
-        _ => "no estimate: ncu does not tell how many metrics the set has".to_owned(),
+        (Some(passes), None) => format!(
+            "estimate: {passes} passes per launch (one per 15 metrics); the list \
+                                         has no times"
+        ),
+        _ => "no estimate: ncu does not report the number of metrics in the set".to_owned(),
     });
     lines.join("\n")
 }

@@ -33,7 +33,8 @@ pub fn destination(folder: &Path) -> Result<(), Error> {
 }
 
 const FOOTER: &str = "Times are of single launches under the profiler, which replays them one at a time with \
-                      caches flushed; they are no part of a timeline. A dash is a number that was not collected.";
+                      caches flushed; they are not part of a timeline. A dash is a number that was not \
+                      collected.";
 
 /// Rows of the table of metrics at most: launches × metrics, some thousand launches.
 const MOST_METRICS: usize = 4_000_000;

@@ -121,8 +121,8 @@ fn why_none(launches: u64) -> String {
         0 => "There are no kernels: the trace has no device activity. Its operators by host time: rooflens analyze."
             .to_owned(),
         launches => format!(
-            "There are no kernels, though the host made {launches} launches: the device events are missing. Record \
-             with the device's activities on."
+            "There are no kernels, though the host made {launches} launches: the device events are missing. \
+             Record with device activities enabled."
         ),
     }
 }

@@ -37,8 +37,7 @@ fn link_of(device: &Device) -> Result<Link, String> {
     let scale_up = device.link_bytes_per_s.map(|rate| (SCALE_UP, rate));
     let host = device.host_link_bytes_per_s.map(|rate| ("host", rate));
     let found = scale_up.or(host).filter(|(_, rate)| *rate > 0.0);
-    let (kind, rate) =
-        found.ok_or_else(|| format!("the rates of the links of {} are not known", device.name))?;
+    let (kind, rate) = found.ok_or_else(|| format!("the link bandwidth of {} is not known", device.name))?;
     let direct_links = device.direct_links.filter(|_| kind == SCALE_UP);
     Ok(Link { device: device.name.clone(), kind: kind.into(), gb_per_s: rate / GB, direct_links })
 }

@@ -134,7 +134,7 @@ impl ModelRequest {
         }
         match lacking {
             Some(reason) if passes.is_empty() => Err(reason),
-            _ if passes.is_empty() => Err("no phase of the trace is a prefill or a decode step".to_owned()),
+            _ if passes.is_empty() => Err("the trace has no prefill or decode step".to_owned()),
             _ => Ok((passes, told)),
         }
     }
@@ -146,7 +146,7 @@ impl ModelRequest {
         let prompt = told(shape.prefill_tokens);
         let mut needed = Vec::new();
         if phase != RunPhase::Decode {
-            let prompt = prompt.ok_or("the trace does not tell how many tokens its prompts have")?;
+            let prompt = prompt.ok_or("the trace does not record the number of prompt tokens")?;
             let going_on = told(shape.decode_tokens).unwrap_or(0);
             let prompts = batch.map_or(1, |batch| batch.saturating_sub(going_on)).max(1);
             // Of a step of prompts alone all that is in sight is theirs: what is not new was cached before.
@@ -156,13 +156,12 @@ impl ModelRequest {
         }
         let going_on = if phase == RunPhase::Decode { batch } else { told(shape.decode_tokens) };
         if phase != RunPhase::Prefill {
-            let going_on =
-                going_on.ok_or("the trace does not tell how many sequences a step has: --batch tells it")?;
+            let going_on = going_on.ok_or("the trace does not record the batch size: --batch sets it")?;
             // What is in sight of a mixed step is in part its prompts.
             let in_sight = told(shape.kv_tokens).map(|all| all.saturating_sub(prompt.unwrap_or(0)));
             let context = in_sight.or(self.context.map(|each| each.saturating_mul(going_on)));
             let context = context
-                .ok_or("the trace does not tell how many tokens are in the cache: --context tells it")?;
+                .ok_or("the trace does not record the number of tokens in the KV cache: --context sets it")?;
             needed.extend(measured::decoding(going_on, context.max(going_on)));
         }
         Ok(Shape { phase, padded: needed.clone(), needed, pictures: Some(Vec::new()) })
@@ -201,11 +200,11 @@ impl Ranks {
     /// What contradicts a tensor-parallel size.
     fn disagreement(&self, tp: u64) -> Option<String> {
         if let Some(world) = self.world.filter(|world| tp > *world) {
-            return Some(format!("the job has {world} ranks, too few for --tp {tp}"));
+            return Some(format!("the job has only {world} ranks, too few for --tp {tp}"));
         }
         let is_alone = self.collectives == 0 && self.world.is_some();
         (tp > 1 && is_alone)
-            .then(|| format!("the trace has no collectives, so its layers are not shared by --tp {tp}"))
+            .then(|| format!("the trace has no collectives, so its layers are not sharded with --tp {tp}"))
     }
 }
 
@@ -245,7 +244,7 @@ impl ModelContext {
                 .ok_or_else(|| "the run has fewer steps than its trace".to_owned());
         }
         let told = self.told.get(&(step.kind, step.shape));
-        told.ok_or_else(|| "the trace does not say what went through the model".to_owned())
+        told.ok_or_else(|| "the trace does not record the batch and tokens of its steps".to_owned())
     }
 }
 
@@ -286,9 +285,9 @@ impl ResolvedModel {
 
     /// Least times of the passes of a phase, all together.
     pub fn floors(&self, ran: &[Ran]) -> Result<Vec<Floor>, String> {
-        let phase = ran.first().ok_or("no step was counted")?.shape.phase;
+        let phase = ran.first().ok_or("no step has a known size")?.shape.phase;
         let found = measured::floors(&self.model, &self.setup, &self.device, ran).remove(&phase);
-        let classes = found.ok_or("no step was counted")??;
+        let classes = found.ok_or("no step has a known size")??;
         Ok(classes.into_iter().map(floor).collect())
     }
 }

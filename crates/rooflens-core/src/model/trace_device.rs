@@ -82,12 +82,12 @@ fn nameless(devices: &[DeviceTime]) -> String {
     let catalog = files::Devices::read(&project::hardware()).ok();
     let why = told.zip(catalog).and_then(|(device, catalog)| recognised(device, &catalog).err());
     let why = why.map_or_else(String::new, |why| format!(", and {why}"));
-    format!("the trace does not name its device{why}: --hardware names it")
+    format!("the trace does not name its device{why}: --hardware sets it")
 }
 
 /// The one device with the properties that the trace tells; otherwise why there is none.
 fn recognised(device: &DeviceTime, catalog: &files::Devices) -> Result<Recognised, String> {
-    let told = properties(device).ok_or("the trace tells nothing else of it")?;
+    let told = properties(device).ok_or("the trace has no other information about it")?;
     let by = in_words(&told);
     let fitting: Vec<&str> = catalog.fitting(&told).iter().map(|device| device.name.as_str()).collect();
     match fitting.as_slice() {

@@ -64,7 +64,7 @@ fn shares(input: &Input, model: &ModelRequest, observer: &SharedObserver) -> Res
     }
     let is_stdin = |file: &TraceFile| file.source == Source::Stdin;
     if matches!(input, Input::Traces(files) if files.iter().any(is_stdin)) {
-        let reason = "standard input can be read only once: save the trace, then name it".to_owned();
+        let reason = "standard input can be read only once: save the trace to a file first".to_owned();
         return Err(Error::NoFloor { reason });
     }
     let mut findings = job::analyze(input, &Notes::default(), None, observer)?.findings;

@@ -46,7 +46,7 @@ pub fn analyse(run: &RunDir, notes: &Notes, observer: &SharedObserver) -> Result
     Ok(Some(outcome.findings))
 }
 
-/// Gives the trace the log of matrix products that a stage of the run left. One that has none, or cannot be read, is
+/// Gives the trace the log of matmuls that a stage of the run left. One that has none, or cannot be read, is
 /// a note.
 fn attach_gemms(run: &RunDir, input: &mut Input, notes: &Notes) {
     let folder = run.raw(Stage::CublasLog.name());
@@ -56,10 +56,8 @@ fn attach_gemms(run: &RunDir, input: &mut Input, notes: &Notes) {
     let log = folder.join("gemms.log");
     // A log that cannot be read must not cost the trace.
     let attached = match std::fs::metadata(&log) {
-        Err(_) => Err("the library wrote no log: pipeline.cublas_log.library names another one".to_owned()),
-        Ok(about) if about.len() == 0 => {
-            Err("the log is empty: the library computed no matrix product".to_owned())
-        }
+        Err(_) => Err("the library wrote no log: set pipeline.cublas_log.library to another one".to_owned()),
+        Ok(about) if about.len() == 0 => Err("the log is empty: the library ran no GEMM".to_owned()),
         Ok(_) => gemm_log::read(&log, &Notes::default())
             .map_err(|error| error.to_string())
             .and_then(|_| gemm_log::attach(input, &[log]).map_err(|error| error.to_string())),
@@ -87,7 +85,7 @@ pub fn report(
 }
 
 fn unreadable(error: &Error, notes: &Notes, observer: &SharedObserver) -> Option<Findings> {
-    observer.warn(&format!("the trace is not analysed: {error}"));
+    observer.warn(&format!("the trace was not analysed: {error}"));
     notes.add(NoteStage::Ingest, Severity::DataLoss, "unreadable_rank", "", error.to_string());
     None
 }

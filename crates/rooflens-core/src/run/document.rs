@@ -34,7 +34,7 @@ use crate::saved;
 pub struct RunDocument {
     /// `rooflens.run`.
     pub schema: SchemaTag,
-    /// `complete`, or `incomplete` where a step did not end well or something was lost.
+    /// `complete`, or `incomplete` where a step did not end well or data was lost.
     pub status: Cow<'static, str>,
     /// The folder's name.
     pub run: String,
@@ -64,7 +64,7 @@ pub struct RunDocument {
     pub measured: Option<Measured>,
     /// What devices and the host did meanwhile; null where nothing was sampled.
     pub sampled: Option<Sampled>,
-    /// What was measured beside what the model must cost.
+    /// Measured times beside the cost model's lower bounds.
     #[serde(flatten)]
     pub joined: ModelJoin,
     /// What is not there, and why.
@@ -136,7 +136,7 @@ impl RunDocument {
         }
         let allocator = allocator(run, &steps);
         if allocator.is_none() {
-            not_computed.insert("allocator".to_owned(), "no step left memory_stats.json".into());
+            not_computed.insert("allocator".to_owned(), "no step wrote memory_stats.json".into());
         }
         for (name, reason) in &joined.reasons {
             not_computed.insert((*name).to_owned(), reason.as_str().into());

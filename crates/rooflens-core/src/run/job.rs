@@ -118,7 +118,7 @@ pub fn take(
 /// Why the plan has no static analysis.
 fn no_static_work(settings: &Settings) -> String {
     if settings.pipeline.has(RunStage::StaticAnalysis) && settings.model_path().is_none() {
-        "which model the program runs is not known: runtime.model=FOLDER names it".to_owned()
+        "the model that the program runs is not known: set runtime.model=FOLDER".to_owned()
     } else {
         "the stage static_analysis is off".to_owned()
     }
@@ -162,7 +162,7 @@ fn note_failures(outcomes: &[Outcome], notes: &Notes) {
         }
         if outcome.told.garbage_lines > 0 {
             let first = outcome.told.garbage.as_deref().unwrap_or_default();
-            let message = format!("the workload told something that is no event: {first:?}");
+            let message = format!("the workload sent something that is not an event: {first:?}");
             let count = i64::try_from(outcome.told.garbage_lines).unwrap_or(i64::MAX);
             notes.add_many(Stage::Collect, Severity::Warning, "not_an_event", source, count, message);
         }
@@ -206,7 +206,7 @@ impl RunOutcome {
         let failed = |fact: &str, hint: Hint| observer.event(&Event::Failed { fact, hint: Some(&hint) });
         let Some(outcome) = self.failure() else {
             if let Some(damage) = &self.damage {
-                let hint = "df -h . shows the free space; ulimit -f, how large a file may be";
+                let hint = "df -h . shows the free space, ulimit -f the largest file size";
                 failed(&format!("the trace is damaged: {damage}"), Hint::words(hint));
             }
             return;
@@ -216,13 +216,12 @@ impl RunOutcome {
             for line in &outcome.tail {
                 observer.info(&format!("  | {line}"));
             }
-            let hint = outcome
-                .hint()
-                .unwrap_or_else(|| format!("all that it printed: {}", from_here(&log).display()));
+            let hint =
+                outcome.hint().unwrap_or_else(|| format!("full output: {}", from_here(&log).display()));
             failed(&format!("the step {} {}", outcome.step, outcome.verdict()), Hint::words(hint));
         }
         if !outcome.left_behind.is_empty() {
-            observer.warn(&format!("processes could not be ended: {:?}", outcome.left_behind));
+            observer.warn(&format!("processes could not be stopped: {:?}", outcome.left_behind));
         }
         if let Some(error) = &outcome.manifest_error {
             observer.warn(error);

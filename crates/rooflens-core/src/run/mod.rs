@@ -94,7 +94,8 @@ impl Planned {
         let overrides = &job.composed.composition.overrides.task;
         let own: Vec<String> = overrides.iter().filter(|text| !self.is_shared(text)).cloned().collect();
         let position = 1 + self.jobs.iter().position(|other| std::ptr::eq(other, job)).unwrap_or(0);
-        observer.event(&Event::JobBegan { position, of: self.jobs.len(), overrides: &own });
+        let (of, number) = (self.jobs.len(), job.composed.number);
+        observer.event(&Event::JobBegan { position, of, number, overrides: &own });
         let mut one = job::take(job, executor, observer)?;
         one.overrides = own;
         one.report_failure(observer);

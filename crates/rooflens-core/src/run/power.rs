@@ -21,7 +21,12 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
     let device = settings.hardware.device.as_str();
     if !["auto", "cuda"].contains(&device.split(':').next().unwrap_or_default()) {
         let what = format!("hardware.power_limit_w is {wanted}, but hardware.device is {device}");
-        return wrong(what, "limits are read of NVIDIA devices: hardware.power_limit_w=null".to_owned());
+        return wrong(
+            what,
+            "power limits can only be read from NVIDIA devices: set \
+                            hardware.power_limit_w=null"
+                .to_owned(),
+        );
     }
     let source = match NvmlSource::open(nvml_library().as_deref(), &Watched::default()) {
         Ok(source) => source,
@@ -53,7 +58,8 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
             Err(why) => {
                 return wrong(
                     format!(
-                        "hardware.power_limit_w is {wanted}, but device {index} ({name}) tells no limit: {why}"
+                        "hardware.power_limit_w is {wanted}, but device {index} ({name}) reports no limit: \
+                         {why}"
                     ),
                     "hardware.power_limit_w=null".to_owned(),
                 );

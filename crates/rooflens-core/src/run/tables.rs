@@ -33,8 +33,8 @@ pub fn write<'a>(
             true => all.append(one),
             // Times of two clocks in one column would mislead.
             false => {
-                let message =
-                    "its clock is not known: its rows are not in the tables requests, tokens and steps";
+                let message = "its clock offset is not known: its rows are not in the tables requests, tokens and \
+                     steps";
                 notes.add(Stage::Ingest, Severity::Info, "workload_clock_unknown", step, message.to_owned());
             }
         }

@@ -16,7 +16,7 @@ pub enum ConfigError {
         found: &'static str,
     },
     /// No family knows the architecture.
-    #[error("no family knows architecture {architecture}, model_type {model_type}{}", its_keys(.found))]
+    #[error("no model family has architecture {architecture}, model_type {model_type}{}", its_keys(.found))]
     UnknownArchitecture {
         /// `architectures`, as far as given.
         architecture: String,
@@ -32,7 +32,7 @@ pub enum ConfigError {
         key: String,
     },
     /// A key has a value of the wrong kind or out of range.
-    #[error("{key} is {found}; wanted is {wanted}")]
+    #[error("{key} is {found}; expected {wanted}")]
     Wrong {
         /// The key.
         key: String,
@@ -42,7 +42,7 @@ pub enum ConfigError {
         wanted: &'static str,
     },
     /// Keys contradict each other.
-    #[error("{left} and {right} do not fit: {reason}")]
+    #[error("{left} and {right} are inconsistent: {reason}")]
     Contradiction {
         /// One key.
         left: String,
@@ -64,7 +64,7 @@ pub enum ConfigError {
         other: u64,
     },
     /// Keys that change the architecture, and that the family does not know.
-    #[error("{family} does not know {}: the model would not be what the config says", .keys.join(", "))]
+    #[error("{family} does not support {}: the cost would not be that of this config", .keys.join(", "))]
     Unread {
         /// The family.
         family: &'static str,
@@ -72,7 +72,7 @@ pub enum ConfigError {
         keys: Vec<String>,
     },
     /// A key that was set, and that nothing reads.
-    #[error("no part of {family} reads {key}")]
+    #[error("{family} does not use {key}")]
     Unused {
         /// The family.
         family: &'static str,
@@ -82,7 +82,7 @@ pub enum ConfigError {
         near: Vec<String>,
     },
     /// A path of keys that leads nowhere.
-    #[error("{path} is no path of keys")]
+    #[error("{path} is not a path of keys")]
     BadPath {
         /// The path.
         path: String,

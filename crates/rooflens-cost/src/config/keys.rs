@@ -204,7 +204,7 @@ impl<'a> Keys<'a> {
     pub fn texts(&self, key: &str) -> Result<Option<Vec<&'a str>>, ConfigError> {
         let Some(list) = self.list(key)? else { return Ok(None) };
         let texts: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
-        texts.map(Some).ok_or_else(|| self.wrong(key, "a list of text"))
+        texts.map(Some).ok_or_else(|| self.wrong(key, "a list of strings"))
     }
 
     /// A list of whole numbers, where the key is there.

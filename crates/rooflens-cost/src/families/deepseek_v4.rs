@@ -85,7 +85,7 @@ impl Family for DeepseekV4 {
         design.after = after;
         if keys.has("num_nextn_predict_layers") {
             design.notes.push(
-                "the layer that drafts is in the checkpoint, but its shape is in no public class: left out"
+                "the draft layer is in the checkpoint, but its shape is in no public class: not counted"
                     .to_owned(),
             );
         }

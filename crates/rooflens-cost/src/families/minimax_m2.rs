@@ -52,7 +52,7 @@ impl Family for MinimaxM2 {
         let layers = vec![layer; trunk.layers];
         let mut design = trunk.decoder(config.tied(false)?, layers);
         if keys.has("num_mtp_modules") {
-            design.notes.push("the modules that draft are in no public class: left out".to_owned());
+            design.notes.push("the draft modules are in no public class: not counted".to_owned());
         }
         Ok(design)
     }

@@ -74,7 +74,7 @@ impl Family for MinimaxM3 {
         let mut design = trunk.decoder(config.tied(false)?, layers);
         design.vision = None;
         if keys.has("num_mtp_modules") || keys.has("num_nextn_predict_layers") {
-            design.notes.push("the modules that draft are in no public class: left out".to_owned());
+            design.notes.push("the draft modules are in no public class: not counted".to_owned());
         }
         Ok(design)
     }

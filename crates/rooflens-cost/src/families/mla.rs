@@ -232,7 +232,7 @@ impl FeedForward {
 pub fn with_drafts(mut design: Design, keys: &Keys, layer: &[Unit]) -> Result<Design, ConfigError> {
     let drafts = keys.count_or("num_nextn_predict_layers", 0)?;
     if drafts > 64 {
-        return Err(keys.wrong("num_nextn_predict_layers", "at most 64 layers that draft"));
+        return Err(keys.wrong("num_nextn_predict_layers", "at most 64 draft layers"));
     }
     design.drafts = vec![draft(design.hidden, layer); drafts as usize];
     Ok(design)

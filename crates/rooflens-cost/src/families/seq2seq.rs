@@ -77,7 +77,7 @@ impl<'a> Sizes<'a> {
     /// Heads that are together wider than anything.
     pub fn check_width(&self, key: &str, heads: u64, head_dim: u64) -> Result<(), ConfigError> {
         if heads * head_dim > WIDEST {
-            return Err(self.keys.wrong(key, "heads that are together at most 67,108,864 wide"));
+            return Err(self.keys.wrong(key, "heads with a total width of at most 67,108,864"));
         }
         Ok(())
     }

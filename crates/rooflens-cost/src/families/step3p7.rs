@@ -89,7 +89,7 @@ impl Family for Step3p7 {
             ));
         }
         if keys.has("num_nextn_predict_layers") {
-            design.notes.push("the layers that draft are left out: files do not tell their shape".to_owned());
+            design.notes.push("draft layers are not counted: the files do not give their shape".to_owned());
         }
         Ok(design)
     }

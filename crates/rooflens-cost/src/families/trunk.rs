@@ -125,11 +125,11 @@ pub fn check_heads(keys: &Keys, heads: u64, kv_heads: u64, head_dim: u64) -> Res
         return Err(ConfigError::Contradiction {
             left: "num_attention_heads".to_owned(),
             right: "num_key_value_heads".to_owned(),
-            reason: format!("{heads} query heads cannot share {kv_heads} key heads evenly"),
+            reason: format!("{heads} query heads are not a multiple of {kv_heads} KV heads"),
         });
     }
     if heads * head_dim > WIDEST {
-        return Err(keys.wrong("num_attention_heads", "heads that are together at most 67,108,864 wide"));
+        return Err(keys.wrong("num_attention_heads", "heads with a total width of at most 67,108,864"));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum HardwareError {
     /// No device has this name.
-    #[error("no device is called `{name}`")]
+    #[error("there is no device `{name}`")]
     Unknown {
         /// What was asked for.
         name: String,
@@ -20,7 +20,7 @@ pub enum HardwareError {
         source: Box<toml::de::Error>,
     },
     /// A figure that no device can have.
-    #[error("{file}: {key} is {value}, but has to be above zero and finite; leave it out if it is not known")]
+    #[error("{file}: {key} is {value}, but must be positive and finite; omit it if it is not known")]
     Figure {
         /// The file, by name.
         file: String,
@@ -30,7 +30,7 @@ pub enum HardwareError {
         value: f64,
     },
     /// A name that nobody could ask for.
-    #[error("{file}: `{name}` is no name: it has neither letter nor digit")]
+    #[error("{file}: `{name}` is not a name: it has neither letter nor digit")]
     Nameless {
         /// The file, by name.
         file: String,

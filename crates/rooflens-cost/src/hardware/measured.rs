@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::device::Kind;
 use crate::precision::Dtype;
 
-/// What was reached on a machine.
+/// Achieved rates on a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// Name for people and for `--hardware`.

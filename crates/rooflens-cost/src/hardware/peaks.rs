@@ -69,7 +69,7 @@ impl Peaks {
         }
         stand_ins(dtype).iter().find_map(|&wider| {
             let flops_per_s = self.peak_flops(wider)?;
-            let note = format!("no {} rate: {} used", dtype.as_str(), wider.as_str());
+            let note = format!("no {} peak: {} used", dtype.as_str(), wider.as_str());
             Some(Peak { flops_per_s, dtype: wider, note: Some(note) })
         })
     }

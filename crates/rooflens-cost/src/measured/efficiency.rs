@@ -13,7 +13,7 @@ use crate::operator::Bytes;
 use crate::roof::{Limit, Roof};
 use crate::setup::Setup;
 
-/// What was reached of what the device can do.
+/// Achieved rates of what the device can do.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Efficiency {
     /// The device whose peaks are used; null where none is known.
@@ -32,7 +32,7 @@ pub struct Efficiency {
     pub not_computed: BTreeMap<String, String>,
 }
 
-/// What was reached in a phase.
+/// Achieved rates in a phase.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseEfficiency {
     /// Forward passes.
@@ -217,19 +217,19 @@ fn of_phase(work: &RanWork, device: Option<&Device>, reason: &str) -> PhaseEffic
 
 fn assumptions(model: &Model, setup: &Setup) -> Vec<String> {
     let mut lines = vec![
-        "useful operations: padding is not counted, of attention only what the mask leaves, of the head only \
-         the last row of each sequence"
+        "model FLOPs: padding is not counted, of attention only the unmasked part, of lm_head only the last \
+         row of each sequence"
             .to_owned(),
-        "weights are read once a step, the cache once for each sequence and step; activations go to memory \
-         between operators, element-wise work is done within its neighbours"
+        "weights are read once per step, the KV cache once per sequence and step; activations go to memory \
+         between operators, element-wise work is fused"
             .to_owned(),
-        "sequences that go on by a token are taken to be of the same length where only their sum is known: \
-         exact for attention over the whole context"
+        "decoding sequences are assumed to have equal length if only the sum of lengths is known: exact for \
+         full attention"
             .to_owned(),
-        "the time of a step is that of its row in steps.csv: choice of tokens and host work are in it".to_owned(),
+        "the time of a step is that of its row in steps.csv: sampling and host work are included".to_owned(),
     ];
     let formats = format!(
-        "weights {}; activations {}; cached keys and values {}",
+        "weights {}; activations {}; KV cache {}",
         model.quantisation.as_deref().unwrap_or(model.dtype.as_str()),
         setup.activation(model).as_str(),
         setup.kv(model).as_str()
@@ -237,8 +237,8 @@ fn assumptions(model: &Model, setup: &Setup) -> Vec<String> {
     lines.push(formats);
     if model.language_parameters().routed > 0 {
         lines.push(
-            "of the experts those are read that the tokens of a step are expected to visit, each with the same \
-             chance: a trained router may touch fewer"
+            "of the experts, the expected number of activated ones is read, with uniform routing: a trained \
+             router may activate fewer"
                 .to_owned(),
         );
     }

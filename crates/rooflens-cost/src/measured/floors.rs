@@ -16,7 +16,7 @@ pub struct ClassFloor {
     pub class: &'static str,
     /// Its least time.
     pub ns: f64,
-    /// Useful operations of the matrix units.
+    /// Model FLOPs.
     pub flops: f64,
     /// Bytes that must move.
     pub bytes: f64,

@@ -123,9 +123,9 @@ pub fn part_of(class: &str) -> Option<&'static str> {
 }
 
 const ASSUMPTIONS: &[&str] = &[
-    "a module belongs to a part of the model by its name; what stands in no such module is `other`",
-    "the profiler itself costs time, most of it around small operators: shares mislead less than times",
-    "element-wise work is counted within its neighbours, but measured where its module stands",
+    "a module belongs to a part of the model by its name; everything else is `other`",
+    "profiler overhead is included, most of it around small operators: shares are more reliable than times",
+    "element-wise work is counted as fused, but measured in its own module",
 ];
 
 /// Joins what the profiled round had to do with what was measured in it. `no_device` says why no device is
@@ -208,7 +208,7 @@ fn join(work: &RanWork, lacking: Option<&str>, measured: &MeasuredPhase) -> Phas
             not_computed: BTreeMap::new(),
         };
         let no_cost = "the static model has no such part";
-        let no_time = "nothing that was measured stands in a module of this part";
+        let no_time = "nothing measured is in a module of this part";
         let no_floor = if cost.is_none() { no_cost } else { lacking.unwrap_or("it has nothing to do") };
         let neither = if row.floor_ns.is_none() { no_floor } else { no_time };
         row.not_computed = [

@@ -63,7 +63,7 @@ pub struct PhaseCheck {
     pub compared: Vec<ClassFlops>,
     /// What torch does not count, by class.
     pub left_out: Vec<LeftOut>,
-    /// What torch counts beside matrix products.
+    /// What torch counts beside matmuls.
     pub torch_left_out: Vec<TorchLeftOut>,
     /// What is null, and why.
     pub not_computed: BTreeMap<String, String>,
@@ -89,7 +89,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// An operator of torch's that is no matrix product.
+/// An operator of torch's that is no matmul.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TorchLeftOut {
     /// The operator.
@@ -102,8 +102,9 @@ pub struct TorchLeftOut {
     pub reason: String,
 }
 
-const RULE: &str = "Σ over the matrices of the profiled round, padding counted, nothing masked, against torch.profiler's \
-                    with_flops of aten::mm, addmm, bmm, baddbmm and conv2d; a multiplication and an addition are two";
+const RULE: &str = "Σ over the matrices of the profiled round, padding counted, nothing masked, compared \
+                    with torch.profiler's with_flops of aten::mm, addmm, bmm, baddbmm and conv2d; a \
+                    multiply-add counts as two";
 
 /// Products that torch has a formula for.
 const MATRIX_PRODUCTS: &[&str] = &["aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::conv2d"];
@@ -182,7 +183,7 @@ fn of_phase(work: &RanWork, phase: RunPhase, torch: &TorchFlops, all_logits: boo
         let names: Vec<String> =
             unnamed.iter().map(|(name, calls)| format!("{name} ({calls} calls)")).collect();
         let reason =
-            format!("torch has no formula for {}, and what they are part of is not told", names.join(", "));
+            format!("torch has no formula for {}, and the part of the model is not known", names.join(", "));
         not_computed.insert("difference".to_owned(), reason.clone());
         not_computed.insert("equal".to_owned(), reason);
     }
@@ -210,7 +211,7 @@ fn elementwise<'a>(rows: impl Iterator<Item = &'a TorchRow>) -> Vec<TorchLeftOut
         name: name.to_owned(),
         calls,
         flops,
-        reason: "element by element: no matrix product".to_owned(),
+        reason: "element-wise: not a matmul".to_owned(),
     };
     by_name.into_iter().map(row).collect()
 }

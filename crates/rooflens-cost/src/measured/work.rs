@@ -21,13 +21,13 @@ const MOST_TOKENS: u64 = 1 << 28;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkError {
     /// There are pictures, and nobody told their sizes.
-    #[error("the sizes of the pictures that were looked at are not known")]
+    #[error("the image sizes are not known")]
     Pictures,
     /// The model has an encoder, and nobody told what it read.
-    #[error("how much the encoder read is not known")]
+    #[error("the encoder's input length is not known")]
     Encoder,
     /// A number is beyond belief.
-    #[error("a step has more sequences or tokens than can be")]
+    #[error("a step has more sequences or tokens than possible")]
     Size,
 }
 
@@ -46,7 +46,7 @@ pub struct RanWork {
     pub classes: BTreeMap<&'static str, ClassWork>,
     /// Operations as the framework multiplies, by class: padding, and nothing masked.
     pub framework: BTreeMap<&'static str, FrameworkFlops>,
-    /// Formats that matrix products are made in.
+    /// Formats that matmuls are made in.
     pub formats: Vec<Dtype>,
 }
 

@@ -109,7 +109,7 @@ impl Quantisation {
             return Err(ConfigError::Wrong {
                 key: "quantization_config".to_owned(),
                 found: format!("{layers} layers with {effort} characters of expressions"),
-                wanted: "patterns that can be matched in a second",
+                wanted: "patterns that can be matched within a second",
             });
         }
         Ok(rules)
@@ -191,7 +191,7 @@ fn integers(keys: &Keys, method: &str) -> Result<Quantisation, ConfigError> {
     });
     let symmetric = keys.flag_or("sym", method != "awq")? && !keys.flag_or("zero_point", false)?;
     let storage =
-        weight_only(bits, group, !symmetric).ok_or_else(|| keys.wrong("bits", "4 or 8 bits a weight"))?;
+        weight_only(bits, group, !symmetric).ok_or_else(|| keys.wrong("bits", "4 or 8 bits per weight"))?;
     let name = match group {
         Some(group) => format!("{method} int{bits}, groups of {group}"),
         None => format!("{method} int{bits}"),
@@ -245,13 +245,13 @@ fn compressed(keys: &Keys) -> Result<Quantisation, ConfigError> {
             (false, _) => {
                 let zero_points = !weights.flag_or("symmetric", true)?;
                 let mut storage = weight_only(bits, group_size, zero_points)
-                    .ok_or_else(|| weights.wrong("num_bits", "4 or 8 bits a weight"))?;
+                    .ok_or_else(|| weights.wrong("num_bits", "4 or 8 bits per weight"))?;
                 if activation_bits == 8 {
                     storage.compute = if float { Dtype::Fp8 } else { Dtype::Int8 };
                 }
                 storage
             }
-            (true, _) => return Err(weights.wrong("num_bits", "4 or 8 bits a weight")),
+            (true, _) => return Err(weights.wrong("num_bits", "4 or 8 bits per weight")),
         };
         names.push(format!("{}{bits}", if float { "fp" } else { "int" }));
         let targets = listed(&group, "targets")?.unwrap_or_else(|| vec![Pattern::Every]);

@@ -25,7 +25,7 @@ pub struct Crossovers {
     /// The smallest batch at which a step takes longer on the matrix units than moving bytes, at this
     /// context; none up to 131,072.
     pub compute_bound_batch: Option<u64>,
-    /// The same for each class of operators with matrix products.
+    /// The same for each class of operators with matmuls.
     pub classes: BTreeMap<Cow<'static, str>, Option<u64>>,
     /// The smallest context at which a step reads more of the cache than of the weights, at this batch;
     /// none up to 16,777,216, or to the last position where positions are a table.

@@ -100,7 +100,7 @@ pub enum HoldError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// No key is left that could make up for the change.
-    #[error("no key can make up for the change; tried {tried}")]
+    #[error("no key can keep the total constant; tried {tried}")]
     NoKey {
         /// Keys that were tried.
         tried: String,

@@ -19,7 +19,7 @@ use crate::workload::Workload;
 /// What a workload costs, in a line: on the busiest device of each stage, all stages together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// Useful operations of the matrix units.
+    /// Model FLOPs.
     pub flops: u128,
     /// Bytes between memory and chip.
     pub bytes: u128,

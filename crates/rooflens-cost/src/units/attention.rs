@@ -1,4 +1,4 @@
-//! Scores, softmax and values.
+//! Attention itself: scores, softmax and values.
 
 use super::dim::Dim;
 use super::{Kept, Parameters, Part, tiles};

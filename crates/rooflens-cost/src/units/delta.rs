@@ -7,7 +7,7 @@ use crate::pass::Pass;
 use crate::precision::{Dtype, Storage};
 
 /// The gated delta rule in chunks of c tokens: a chunk of a value head takes
-/// `2·(2·c²·d_k + c²·d_v + 3·c·d_k·d_v)` operations in matrix products and `2·c²·(d_k + d_v)` in the
+/// `2·(2·c²·d_k + c²·d_v + 3·c·d_k·d_v)` operations in matmuls and `2·c²·(d_k + d_v)` in the
 /// triangular solve of the UT transform, which counters of frameworks leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeltaRule {
@@ -60,7 +60,7 @@ impl Part for DeltaRule {
         let chunks = sequences * u128::from(step.new).div_ceil(c) * heads;
         into.push(core(
             Flops::same(2 * chunks * (2 * c * c * dk + c * c * dv + 3 * c * dk * dv)),
-            "2·(2·c²·d_k + c²·d_v + 3·c·d_k·d_v) a chunk and head",
+            "2·(2·c²·d_k + c²·d_v + 3·c·d_k·d_v) per chunk and head",
         ));
         let solve = 2 * chunks * c * c * (dk + dv);
         into.push(Operator {
@@ -68,7 +68,7 @@ impl Part for DeltaRule {
             class: "gdn.solve",
             work: Work { flops: Flops { as_counted: 0, useful: solve, issued: solve }, ..Work::default() },
             storage: Storage::plain(Dtype::Bf16),
-            formula: "2·c²·(d_k + d_v) a chunk and head",
+            formula: "2·c²·(d_k + d_v) per chunk and head",
         });
     }
 }

@@ -6,7 +6,7 @@ use crate::operator::{Bytes, Operator, Work};
 use crate::pass::Pass;
 use crate::precision::Storage;
 
-/// A table of which each token reads one row: never a matrix product, and never read whole.
+/// A table of which each token reads one row: never a matmul, and never read whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Embedding {
     /// Name of the operator.

@@ -6,7 +6,7 @@
 /// Side of an attention block.
 const BLOCK: u128 = 128;
 
-/// Rows of a matrix product, padded.
+/// Rows of a matmul, padded.
 pub(super) fn rows(rows: u128) -> u128 {
     match rows {
         0 => 0,

@@ -27,7 +27,7 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     let side = width(&keys, "image_size", 448)? / patch_size;
     let tiles = keys.size_or("max_num_tiles", 4)?;
     if side == 0 || side > 1 << 12 {
-        return Err(keys.wrong("image_size", "1 to 4,096 patches a side"));
+        return Err(keys.wrong("image_size", "1 to 4,096 patches per side"));
     }
     if tiles > 1 << 10 {
         return Err(keys.wrong("max_num_tiles", "at most 1,024"));

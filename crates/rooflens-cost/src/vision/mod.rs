@@ -124,7 +124,7 @@ impl Images {
     fn check(&self) -> Result<(), String> {
         let within = |what: &str, value: Option<u64>, least: u64, most: u64| match value {
             Some(value) if !(least..=most).contains(&value) => {
-                Err(format!("{what} is {value}; it may be {least} to {most}"))
+                Err(format!("{what} is {value}; expected {least} to {most}"))
             }
             _ => Ok(()),
         };
@@ -138,7 +138,7 @@ impl Images {
     fn no_crops(&self) -> Result<(), String> {
         match self.crops {
             None | Some(0) => Ok(()),
-            Some(_) => Err("this tower makes no crops".to_owned()),
+            Some(_) => Err("this tower does not use crops".to_owned()),
         }
     }
 }
@@ -226,11 +226,11 @@ impl Tower {
         let seen = self.cut.cut(images)?;
         let pictures: u64 = seen.views.iter().map(|view| view.images).sum();
         if pictures > MOST_VIEWS {
-            return Err(format!("{pictures} images and crops; there may be {MOST_VIEWS}"));
+            return Err(format!("{pictures} images and crops; at most {MOST_VIEWS} are supported"));
         }
         let patches = seen.views.iter().map(View::patches).max().unwrap_or_default();
         if patches > MOST_PATCHES {
-            return Err(format!("{patches} patches of one image; there may be {MOST_PATCHES}"));
+            return Err(format!("{patches} patches in one image; at most {MOST_PATCHES} are supported"));
         }
         Ok(seen)
     }

@@ -158,7 +158,7 @@ impl Block {
         vec![self.norm("norm1"), Unit::Linear(qkv.bias(self.attention_bias).vector(rotated))]
     }
 
-    /// Scores, softmax and values.
+    /// Attention itself: scores, softmax and values.
     pub fn core(&self) -> Unit {
         Unit::Attention(Attention {
             class: "vision.core",

@@ -269,7 +269,7 @@ impl Made {
         self.units().any(wanted)
     }
 
-    /// Whether it keeps states, which are brought up to date token by token or chunk by chunk.
+    /// Whether it keeps states, which are updated token by token or chunk by chunk.
     pub fn is_recurrent(&self) -> bool {
         self.has(|unit| matches!(unit, Unit::Ssd(_) | Unit::Delta(_) | Unit::Lightning(_)))
     }

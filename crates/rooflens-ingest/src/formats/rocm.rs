@@ -84,7 +84,7 @@ impl<'a> Rows<'a> {
         let Some((ts_ns, dur_ns)) = self.span(record.span) else { return };
         let device = record.agent.map_or(0, narrow);
         let queue = record.queue.map_or(0, narrow);
-        let name = self.interner.intern(record.name.unwrap_or("(kernel without a name)"));
+        let name = self.interner.intern(record.name.unwrap_or("(unnamed kernel)"));
         let block = record.workgroup.map(|size| size.map(narrow).into());
         let blocks = |axis: usize| blocks(record.grid_items[axis], record.workgroup[axis]).into();
         self.tables.kernels.push(KernelRow {
@@ -125,7 +125,7 @@ impl<'a> Rows<'a> {
     pub fn call(&mut self, record: &Call<'_>) {
         let Some((ts_ns, dur_ns)) = self.span(record.span) else { return };
         let tid = record.thread.unwrap_or(0);
-        let name_id = self.interner.intern(record.name.unwrap_or("(call without a name)"));
+        let name_id = self.interner.intern(record.name.unwrap_or("(unnamed call)"));
         if !record.domain.starts_with("MARKER_") {
             self.tables.api.push(ApiRow {
                 pid: Opt::NONE,
@@ -150,7 +150,7 @@ impl<'a> Rows<'a> {
     /// Notes what was counted on the way.
     pub fn tell(&self) {
         if self.marks > 0 {
-            let message = "ROCTx marks have no length and were not read".to_owned();
+            let message = "ROCTx marks have no duration and were not read".to_owned();
             let (code, source) = ("unread_roctx_marks", self.source);
             self.notes.add_many(Stage::Ingest, Severity::Info, code, source, self.marks, message);
         }
@@ -161,7 +161,7 @@ impl<'a> Rows<'a> {
         self.records += 1;
         let known = start.zip(end).filter(|(start, end)| *start >= 0 && start <= end);
         let Some((start, end)) = known else {
-            let message = "records without a start and an end behind it".to_owned();
+            let message = "records without a start and a later end".to_owned();
             self.notes.add(Stage::Ingest, Severity::DataLoss, "event_without_time", self.source, message);
             return None;
         };

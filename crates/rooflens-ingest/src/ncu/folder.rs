@@ -36,7 +36,7 @@ fn nothing(path: &Path) -> IngestError {
     IngestError::NoRecords {
         source_name: path.display().to_string(),
         format: "ncu",
-        why: "there is no .ncu-rep file and nothing that ncu --csv printed with a launch in it".to_owned(),
+        why: "there is no .ncu-rep file and no output of ncu --csv with a launch in it".to_owned(),
     }
 }
 

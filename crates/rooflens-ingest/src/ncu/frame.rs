@@ -23,7 +23,7 @@ pub fn read(bytes: &[u8], lost: &dyn Fn(&str)) -> Report {
     }
     while !input.bytes.is_empty() {
         let Some(header) = input.message::<BlockHeader>() else {
-            lost("a block is damaged or cut off: what follows is missing");
+            lost("a block is damaged or truncated: the rest is missing");
             break;
         };
         if report.version.is_none() {
@@ -36,7 +36,7 @@ pub fn read(bytes: &[u8], lost: &dyn Fn(&str)) -> Report {
                 [header.results, header.range_results, header.command_list_results, header.graph_results];
             let told: u64 = told.into_iter().map(|count| u64::from(count.unwrap_or(0))).sum();
             let read = (found.len() - before) as u64;
-            lost(&format!("{read} of {told} launches of a block could be read: what follows is missing"));
+            lost(&format!("{read} of {told} launches of a block could be read: the rest is missing"));
             break;
         }
     }

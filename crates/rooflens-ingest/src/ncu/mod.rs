@@ -174,7 +174,7 @@ pub fn read(bytes: &[u8], source: &str, notes: &Notes) -> Result<Report, IngestE
     };
     let report = frame::read(rest, &lost);
     if report.launches.is_empty() {
-        return Err(fail("no launch was profiled, or the file is cut off before the first"));
+        return Err(fail("no launch was profiled, or the file is truncated before the first"));
     }
     Ok(report)
 }

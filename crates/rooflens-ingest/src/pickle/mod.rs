@@ -17,7 +17,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PickleError {
     /// It ends in the middle.
-    #[error("it breaks off after {at} bytes")]
+    #[error("it ends early, after {at} bytes")]
     Cut {
         /// How long it is.
         at: usize,
@@ -31,7 +31,7 @@ pub enum PickleError {
         name: &'static str,
     },
     /// There is no such instruction.
-    #[error("byte {at} is no instruction of a pickle: {byte:#04x}")]
+    #[error("byte {at} is not a pickle instruction: {byte:#04x}")]
     NoInstruction {
         /// Where.
         at: usize,

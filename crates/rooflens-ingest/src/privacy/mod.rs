@@ -71,7 +71,7 @@ pub fn remove(tables: &mut RankTables, notes: &Notes) {
     tables.reword(&|text| public(text, &count, has_nodes));
     let removed = removed.into_inner();
     let parts: Vec<String> = removed.iter().map(|(&kind, &count)| words(&KINDS[kind], count)).collect();
-    let message = format!("taken out: {}; --keep-private keeps them", parts.join(", "));
+    let message = format!("removed: {}; --keep-private keeps them", parts.join(", "));
     let count = removed.values().sum();
     notes.add_many(Stage::Ingest, Severity::Info, "private", &tables.meta.source, count, message);
 }

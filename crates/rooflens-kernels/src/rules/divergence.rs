@@ -25,7 +25,7 @@ impl Rule for Divergence {
                 "{:.1} of 32 threads of a warp are active in an instruction (below 24)",
                 active * 32.0 / 100.0
             ),
-            change: "blocks of whole warps, branches that a whole warp takes alike".to_owned(),
+            change: "use blocks of whole warps, and branches that a whole warp takes together".to_owned(),
         })
     }
 }

@@ -59,7 +59,7 @@ fn help(reason: &str) -> &'static str {
         "lg_throttle" => {
             "the queue of global and local memory is full: fewer, wider accesses; no register spills"
         }
-        "barrier" => "warps wait at __syncthreads: smaller blocks, evener work among warps",
+        "barrier" => "warps wait at __syncthreads: smaller blocks, more even work across warps",
         "math_pipe_throttle" => "a math pipe is the limit: another mix of instructions, tensor cores",
         "wait" => {
             "warps wait a fixed number of cycles for instructions before: more independent instructions or more warps"
@@ -69,6 +69,6 @@ fn help(reason: &str) -> &'static str {
         }
         "branch_resolving" => "warps wait for branches: fewer of them, predication",
         "tex_throttle" => "the queue of the texture unit is full: fewer texture or surface accesses at once",
-        _ => "the Nsight Compute profiling guide says what this stall means",
+        _ => "see the Nsight Compute profiling guide for this stall reason",
     }
 }

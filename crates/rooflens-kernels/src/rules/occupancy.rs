@@ -30,7 +30,7 @@ impl Rule for LowOccupancy {
             return None;
         }
         let change = match occupancy.limited_by.first().map(|limit| &**limit) {
-            Some("registers") => "fewer registers (__launch_bounds__, smaller tiles), if that spills none",
+            Some("registers") => "fewer registers (__launch_bounds__, smaller tiles), if that does not spill",
             Some("shared_memory") => "less shared memory per block: smaller tiles, fewer stages",
             Some("barriers") => "fewer barriers per block",
             _ => "another block size",

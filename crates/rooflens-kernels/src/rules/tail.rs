@@ -14,7 +14,8 @@ impl Rule for Tail {
         "tail_effect"
     }
     fn about(&self) -> &'static str {
-        "the last wave of blocks leaves at least 10 % of the device's time empty if blocks take equally long, and the busiest unit leaves that much room"
+        "the last wave of blocks leaves at least 10 % of the device's time empty if blocks take equally \
+         long, and the busiest unit has that much headroom"
     }
     fn judge(&self, kernel: &Kernel) -> Option<Remark> {
         let waves = kernel.waves.filter(|waves| *waves > 1.0 && waves.is_finite())?;

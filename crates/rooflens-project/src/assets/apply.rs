@@ -32,7 +32,7 @@ pub struct Outcome {
     /// The step.
     #[serde(flatten)]
     pub step: Step,
-    /// What became of it.
+    /// Outcome.
     pub result: StepResult,
 }
 

@@ -61,10 +61,10 @@ pub enum AssetFault {
     #[error("two {kind} are named '{name}'")]
     DuplicateName { name: String, kind: &'static str },
     /// Two things in one place.
-    #[error("'{}' and '{}' would lie in one another", first.display(), second.display())]
+    #[error("'{}' and '{}' would be nested", first.display(), second.display())]
     Overlap { first: PathBuf, second: PathBuf },
     /// A target where such an asset does not go.
-    #[error("the target '{}' must lie below {allowed}", target.display())]
+    #[error("the target '{}' must be below {allowed}", target.display())]
     TargetPlace { target: PathBuf, allowed: String },
     /// A name that no asset has.
     #[error("there is no asset '{name}'{}", names_of(names))]
@@ -76,7 +76,7 @@ pub enum AssetFault {
     #[error("'{}' would be written outside the project: '{}' leads to '{}'", path.display(), through.display(), to.display())]
     OutsideProject { path: PathBuf, through: PathBuf, to: PathBuf },
     /// A parent that is a file.
-    #[error("'{}' cannot be made: '{}' is not a folder", path.display(), parent.display())]
+    #[error("'{}' cannot be created: '{}' is not a folder", path.display(), parent.display())]
     ParentNotFolder { path: PathBuf, parent: PathBuf },
     /// Something came into the way since the plan was made.
     #[error("'{}' has changed since the plan was made", path.display())]
@@ -106,13 +106,13 @@ pub enum AssetFault {
     #[error("the command wrote no file for '{}'", path.display())]
     NothingMade { path: PathBuf },
     /// A variant that is there and is not the same.
-    #[error("'{}' is there already and differs from what is asked for", path.display())]
+    #[error("'{}' already exists and differs from the request", path.display())]
     VariantExists { path: PathBuf },
     /// A line of a file list that names no file.
     #[error("'{entry}' {problem}")]
     ListEntry { entry: String, problem: &'static str },
     /// More samples than there are files.
-    #[error("{wanted} samples an epoch are asked for, but there are {available} files")]
+    #[error("{wanted} samples per epoch were requested, but there are only {available} files")]
     TooFewFiles { wanted: u64, available: u64 },
     /// More samples than a list should have.
     #[error("a list of {samples} samples is longer than {limit}")]
@@ -205,7 +205,8 @@ impl AssetError {
             AssetFault::VariantExists { .. } => "choose another variant name, or move it away".to_owned(),
             AssetFault::UnknownVariant { dataset, .. } => {
                 format!(
-                    "rooflens assets subset {dataset} NAME draws one; rooflens assets variant makes others"
+                    "rooflens assets subset {dataset} NAME creates one by sampling; rooflens assets variant \
+                     creates others"
                 )
             }
             AssetFault::EmptyVariant { .. } => {
@@ -213,9 +214,9 @@ impl AssetError {
                     .to_owned()
             }
             AssetFault::BrokenMarks { .. } => {
-                "remove what is left of them; the rest stays as it is".to_owned()
+                "remove the remaining marks; the rest of the file is not changed".to_owned()
             }
-            AssetFault::TransformFailed { .. } => "nothing was kept; mend it and run again".to_owned(),
+            AssetFault::TransformFailed { .. } => "nothing was kept; fix it and run again".to_owned(),
             AssetFault::NothingMade { .. } => {
                 "it must write to the folder in ROOFLENS_OUTPUT; nothing was kept".to_owned()
             }

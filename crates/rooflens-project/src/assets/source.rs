@@ -46,7 +46,7 @@ pub enum Absence {
     #[error("no hub cache is known: neither $HF_SNAPSHOTS_ROOT, $HF_HUB_CACHE, $HF_HOME nor $HOME is set")]
     NoCache,
     /// Nothing is there.
-    #[error("it is not there")]
+    #[error("it does not exist")]
     NotThere,
     /// It is there, but cannot be read.
     #[error("it cannot be read: {message}")]

@@ -126,13 +126,13 @@ pub enum Conflict {
     #[error("it is not a link, and only links are replaced")]
     Real,
     /// The folder was not made from an archive.
-    #[error("it was not made by extracting an archive")]
+    #[error("it was not created by extracting an archive")]
     NotExtracted,
     /// The folder was made from another version of the archive.
-    #[error("it was made from another version of the archive")]
+    #[error("it was created from another version of the archive")]
     OtherArchive,
     /// The source and the target lie in one another.
-    #[error("its source lies in it, or it lies in its source")]
+    #[error("its source is inside it, or it is inside its source")]
     Nested,
 }
 

@@ -37,10 +37,10 @@ pub enum ExternalsError {
     #[error("{url:?} cannot be fetched from: {problem}")]
     BadUrl { url: String, problem: &'static str },
     /// A revision that is no branch, tag or commit.
-    #[error("{revision:?} is no revision: {problem}")]
+    #[error("{revision:?} is not a valid revision: {problem}")]
     BadRevision { revision: String, problem: &'static str },
     /// A path that does not stay in its source.
-    #[error("{path:?} is no path within a source: {problem}")]
+    #[error("{path:?} is not a valid path within a source: {problem}")]
     BadPath { path: String, problem: &'static str },
     /// Paths for a kind that takes everything, or none for one that needs them.
     #[error("{problem}")]
@@ -82,7 +82,7 @@ pub enum ExternalsError {
     #[error("{place} has local edits: {}", listed(edits))]
     LocalEdits { place: String, edits: Vec<String> },
     /// A link to something that is no checkout.
-    #[error("{path} is no git checkout with a commit")]
+    #[error("{path} is not a git checkout with a commit")]
     NoCheckout { path: String },
     /// A linked checkout is at another commit.
     #[error("{name}: {path} is at {found}, but the lock says {commit}")]
@@ -109,7 +109,7 @@ pub enum ExternalsError {
     #[error("{path:?} of {repository} is a symbolic link that leaves the cache of its repository")]
     HubLink { repository: String, path: String },
     /// More than a reference source should weigh.
-    #[error("the source files of {repository} weigh {bytes} bytes, over the bound of {bound}")]
+    #[error("the source files of {repository} have {bytes} bytes, over the limit of {bound}")]
     HubTooLarge { repository: String, bytes: u64, bound: u64 },
     /// What was fetched is not what was pinned.
     #[error("{name}: the lock says tree {expected}, but the source has {found}")]
@@ -189,7 +189,7 @@ impl ExternalsError {
                 "give a branch, a tag or a full commit id with --revision; `git ls-remote URL` lists them"
                     .into()
             }
-            E::BadPath { .. } => "give paths as they stand in the source, such as csrc/kernels".into(),
+            E::BadPath { .. } => "give paths as in the source, such as csrc/kernels".into(),
             E::BadPaths { kind: Kind::Sparse, .. } => "name what to check out: --path csrc/kernels".into(),
             E::BadPaths { .. } => "use --kind sparse to take some paths only".into(),
             E::AmbiguousRevision { revision, .. } => {
@@ -203,7 +203,9 @@ impl ExternalsError {
                 format!("check the address and your access: `git ls-remote '{url}'`; nothing was changed")
             }
             E::NoGit { .. } => "install git and put it on PATH".into(),
-            E::Git { .. } => "nothing was committed; `rooflens externals status` shows what stands".into(),
+            E::Git { .. } => "nothing was committed; `rooflens externals status` shows the current \
+                              state"
+                .into(),
             E::NotARepository { .. } => "run `git init` first, or use --kind sparse".into(),
             E::Taken { .. } => {
                 "give another with --name, or remove the entry from third_party/externals.lock".into()
@@ -230,7 +232,7 @@ impl ExternalsError {
             E::InTheWay { place, .. } => format!("move {place} away, then `rooflens externals sync`"),
             E::LinkedFolder { path } => format!("replace {path} by a folder"),
             E::LockYaml { .. } | E::LockShape { .. } => {
-                "mend that line, or take the file from git: `git checkout -- third_party/externals.lock`"
+                "fix that line, or restore the file from git: `git checkout -- third_party/externals.lock`"
                     .into()
             }
             E::HubCacheUnset { .. } => {
@@ -246,8 +248,8 @@ impl ExternalsError {
             E::ContentDiffers { .. } => {
                 "do not use it before you know why; `rooflens externals add` pins what is there now".into()
             }
-            E::NotAsLocked { .. } => "`rooflens externals sync --force` builds it anew".into(),
-            E::Busy { .. } => "wait for it to end".into(),
+            E::NotAsLocked { .. } => "`rooflens externals sync --force` rebuilds it".into(),
+            E::Busy { .. } => "wait for it to finish".into(),
             E::ForeignHook { line, .. } => format!("call this from it: {line}"),
             E::Io { .. } => "check that the file exists and that you may read and write there".into(),
         }

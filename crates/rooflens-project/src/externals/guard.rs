@@ -129,11 +129,11 @@ fn read(hook: &Path, line: &str) -> Result<Option<String>, ExternalsError> {
         found => found.map_err(ExternalsError::io(hook))?,
     };
     if !metadata.is_file() {
-        return Err(foreign("it is a symbolic link or no file"));
+        return Err(foreign("it is a symbolic link or not a file"));
     }
     if !is_executable(&metadata) {
         // Ours would have to make it executable, and so switch on what the user switched off.
-        return Err(foreign("it is not executable, so that git does not run it"));
+        return Err(foreign("it is not executable, so git does not run it"));
     }
     let bytes = fs::read(hook).map_err(ExternalsError::io(hook))?;
     let text = String::from_utf8(bytes).map_err(|_| foreign("it is not text"))?;

@@ -52,7 +52,7 @@ impl SourceName {
         } else if name.contains([':', '*', '?', '"', '<', '>', '|']) || name.contains(char::is_control) {
             "it has a character that some file systems refuse"
         } else if name.eq_ignore_ascii_case("git~1") {
-            "it is another name of .git"
+            "it is an alias of .git"
         } else {
             return Ok(Self(name.to_owned()));
         };

@@ -114,7 +114,7 @@ fn source_of(name: &str, node: &Node) -> Result<Source, ExternalsError> {
         }
     }
     let (kind_name, kind_node) = text_of(node, "kind")?;
-    let no_kind = || format!("{kind_name:?} is no kind: there are {}", Kind::names().join(", "));
+    let no_kind = || format!("{kind_name:?} is not a kind; expected one of {}", Kind::names().join(", "));
     let kind = Kind::from_name(kind_name).ok_or_else(|| shape(kind_node, no_kind()))?;
     let previous = match map_of(node, "a source")?.contains_key(&Key::from("previous")) {
         true => Some(field(node, "previous", ObjectId::parse)?),
@@ -159,7 +159,7 @@ fn list<T>(
     };
     let item = |item: &Node| match &item.value {
         Value::Str(text) => parse(text).map_err(|error| shape(item, error.to_string())),
-        other => Err(shape(item, format!("{key} must be a list of texts, but has {}", other.kind()))),
+        other => Err(shape(item, format!("{key} must be a list of strings, but has {}", other.kind()))),
     };
     items.iter().map(item).collect()
 }
@@ -174,7 +174,7 @@ fn map_of<'a>(node: &'a Node, what: &str) -> Result<&'a Map, ExternalsError> {
 fn name_of<'a>(key: &'a Key, node: &Node) -> Result<&'a str, ExternalsError> {
     match key {
         Key::Str(name) => Ok(name),
-        other => Err(shape(node, format!("a key must be a text, but is {}", other.to_value().kind()))),
+        other => Err(shape(node, format!("a key must be a string, but is {}", other.to_value().kind()))),
     }
 }
 
@@ -183,7 +183,7 @@ fn text_of<'a>(node: &'a Node, key: &str) -> Result<(&'a str, &'a Node), Externa
         Some(place @ Node { value: Value::Str(text), .. }) => Ok((text, place)),
         Some(other) => Err(shape(
             other,
-            format!("{key} must be a text, but is {}: put it in quotes", other.value.kind()),
+            format!("{key} must be a string, but is {}: put it in quotes", other.value.kind()),
         )),
         None => Err(shape(node, format!("a source must have {key}"))),
     }

@@ -41,7 +41,7 @@ pub enum StagedReason {
     Edited,
     /// The lock that would be committed has no source there.
     Unlisted,
-    /// The source is a clone of its own or a link, which is not tracked.
+    /// The source is a separate clone or a link, which is not tracked.
     NotTracked,
 }
 

@@ -97,7 +97,7 @@ pub struct SourceStatus {
     pub revision: Revision,
     /// The pinned commit.
     pub commit: ObjectId,
-    /// The commit it is at; null where it is not there or cannot be told.
+    /// The commit it is at; null if it is missing or not known.
     pub found_commit: Option<ObjectId>,
     /// The verdict.
     pub condition: Condition,
@@ -105,7 +105,7 @@ pub struct SourceStatus {
     pub edits: Vec<String>,
     /// Its licence files.
     pub licences: Vec<LicenceStatus>,
-    /// Whether no file can be written by accident; null where it is not there, or a link.
+    /// Whether no file can be written by accident; null if it is missing or a link.
     pub read_only: Option<bool>,
 }
 

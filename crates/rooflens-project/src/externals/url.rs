@@ -64,7 +64,7 @@ impl SourceUrl {
     pub fn hub(url: &str) -> Result<Self, ExternalsError> {
         let repository = hub_repository(url).ok_or(ExternalsError::BadUrl {
             url: url.to_owned(),
-            problem: "it is no repository of the hub",
+            problem: "it is not a Hugging Face hub repository",
         })?;
         let shelf = match repository.shelf {
             "models" => String::new(),
@@ -126,7 +126,7 @@ fn git_transport(url: &str) -> Result<Transport, &'static str> {
             "https" | "http" | "ssh" | "git" => Ok(Transport::Network),
             "file" if rest.starts_with('/') => Ok(Transport::Local),
             "file" => Err("file:// needs an absolute path"),
-            _ => Err("its scheme is none of https, http, ssh, git and file"),
+            _ => Err("its scheme is not one of https, http, ssh, git and file"),
         };
     }
     if url.starts_with('/') {

@@ -67,7 +67,7 @@ pub fn translate(
         changed.iter().map(|it| format!("{prefix}{}={}", it.key, it.value)).collect();
     let note = match (overrides.is_empty(), &found.row.why) {
         (true, Some(why)) => format!("{key}={value} is not needed: {why}"),
-        (true, None) => format!("{key}={value} is what happens anyway"),
+        (true, None) => format!("{key}={value} is the default behaviour"),
         (false, _) => format!("{key} is called {new} in Rooflens: {}", overrides.join(" ")),
     };
     Ok(Some(Translated { overrides, note }))

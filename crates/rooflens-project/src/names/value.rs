@@ -61,7 +61,7 @@ impl Change {
             Change::Prefix(_) => one(value.to_owned()),
             Change::Times(factor) => match plain.parse::<f64>() {
                 Ok(number) if (number * factor).is_finite() => one(format!("{:.0}", number * factor)),
-                _ => Err(format!("'{plain}' is no number")),
+                _ => Err(format!("'{plain}' is not a number")),
             },
             Change::Values(pairs) => match pairs.iter().find(|(old, _)| *old == plain) {
                 Some((_, Some(new))) => one(new.clone()),

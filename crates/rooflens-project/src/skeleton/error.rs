@@ -18,7 +18,7 @@ pub enum SkeletonError {
         more: usize,
     },
     /// Something stands where a folder must be, or a folder where a file must be.
-    #[error("'{}' is in the way: {expected} must be there, but it is {actual}", path.display())]
+    #[error("'{}' is in the way: expected {expected}, found {actual}", path.display())]
     InTheWay {
         /// What stands there.
         path: PathBuf,

@@ -86,7 +86,7 @@ fn the_repository_around_is_never_taken_for_its_own() {
     fs::remove_dir_all(world.place().join(".git")).unwrap();
     assert_eq!(world.condition(), Condition::InTheWay);
     let error = world.sync().sources.remove(0).error.unwrap();
-    assert!(error.to_string().contains("a folder without a repository of its own"), "{error}");
+    assert!(error.to_string().contains("a folder without its own repository"), "{error}");
     write(&world.place(), ".git/x", "no repository at all");
     assert_eq!(world.condition(), Condition::InTheWay);
     assert_eq!(world.only().found_commit, None, "the project's own commit is none of its");

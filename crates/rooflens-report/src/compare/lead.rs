@@ -186,7 +186,7 @@ fn unchanged(pair: &Pair) -> String {
     if let Some((row, least)) = judged.and_then(|(row, ratio)| Some((row, least(ratio)?))) {
         let least = format::share(least);
         return format!(
-            "No change that is more than chance: {}; with this noise only changes above {least} are detectable.",
+            "No significant change: {}; with this noise only changes above {least} are detectable.",
             told(row)
         );
     }
@@ -200,18 +200,18 @@ fn unchanged(pair: &Pair) -> String {
     let Some(phase) = phases.clone().find(|phase| phase.ratio.is_some()).or(phases.clone().next()) else {
         if let Some(row) = pair.headline.first() {
             return format!(
-                "{}. Not enough to tell: {}.",
+                "{}. Not enough data: {}.",
                 told(row),
                 row.not_judged.as_deref().unwrap_or("it was not measured")
             );
         }
-        return "Nothing to compare: no phase or measured round is on both sides.".to_owned();
+        return "Nothing to compare: no phase or measured round exists on both sides.".to_owned();
     };
     let (a, b) = (format::time(phase.a_ns), format::time(phase.b_ns));
     let steps = format!("{} {a} → {b} per step", phase.phase);
     match phase.change().filter(|_| phase.ratio.is_some()) {
         Some(change) => {
-            format!("No change that is more than chance: {steps} ({}).", format::change(change))
+            format!("No significant change: {steps} ({}).", format::change(change))
         }
         None if phase.phase == "all" => {
             "The trace has no steps to compare one by one, so chance cannot be ruled out.".to_owned()

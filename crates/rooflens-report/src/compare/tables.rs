@@ -46,7 +46,7 @@ pub(super) const ACCOUNT: &[Field<AccountRow>] = &[
 
 pub(super) const OPERATORS: &[Field<AccountRow>] = &[
     (Column::text("operator", "Operator"), |row| Cell::code(row.name.clone())),
-    (Column::number("a_count", "Kernels A").at(Level::Screen).help("Activities that it launched."), |row| {
+    (Column::number("a_count", "Kernels A").at(Level::Screen).help("Launched activities."), |row| {
         Cell::Mean(row.a_count)
     }),
     (Column::number("b_count", "Kernels B").at(Level::Screen), |row| Cell::Mean(row.b_count)),
@@ -76,7 +76,7 @@ pub(super) const HEADLINE: &[Field<Row>] = &[
     (
         Column::number("least_change", "Detectable")
             .at(Level::Screen)
-            .help("a smaller change is within what the rounds of one side differ by"),
+            .help("smaller changes are within the noise of the rounds"),
         |(row, _)| Cell::or(row.ratio.as_ref().and_then(least), Cell::Share, "too few rounds"),
     ),
     (Column::text("is_change", "Verdict"), |(row, is_valid)| Cell::text(verdict(row, *is_valid))),
@@ -124,7 +124,7 @@ pub(super) const PLACES: &[Field<PlaceChange>] = &[
     }),
 ];
 
-pub(super) const NO_PHASE: &str = "no phase is on both sides";
+pub(super) const NO_PHASE: &str = "no phase exists on both sides";
 
 fn of_entry(row: &PlaceChange, entry: Entry, cell: fn(&AccountRow) -> Cell) -> Cell {
     row.change.accounts.first().and_then(|account| account.row(entry)).map_or(Cell::missing(NO_PHASE), cell)

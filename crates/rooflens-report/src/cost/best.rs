@@ -18,7 +18,7 @@ pub(super) fn lead(sweep: &Points<'_>) -> String {
         sentences.push(format!("{} of {} points {verb} not fit.", number(over), number(all)));
     }
     if let Some((impossible, reason)) = sweep.impossible {
-        sentences.push(format!("{} more cannot be: {reason}.", number(impossible)));
+        sentences.push(format!("{} more are impossible: {reason}.", number(impossible)));
     }
     if !sweep.fixed.is_empty() {
         sentences.push(format!("Fixed: {}.", sweep.fixed));
@@ -73,14 +73,15 @@ fn best_sentence(sweep: &Points<'_>) -> String {
         let ends = (best(sweep, |_| true, moved(-1.0)), best(sweep, |_| true, moved(1.0)));
         let (Some((least, low)), Some((most, high))) = ends else { return "No point.".to_owned() };
         let (least, most) = (format::amount(-least, "B"), format::amount(most, "B"));
-        return format!("From {least} moved at {low} to {most} at {high}.");
+        return format!("Bytes moved: {least} at {low} to {most} at {high}.");
     };
     let fastest = format::time(-fastest * 1e9);
     match best(sweep, |point| point.fits(), tokens) {
         Some((most, place)) => {
             let most = format::mean(most);
             format!(
-                "{doing} takes at least {fastest}, at {at}; of what fits, {place} has the highest bound on tokens/s: {most}."
+                "{doing} takes at least {fastest}, at {at}; of the points that fit, {place} has the highest \
+                 upper bound on tokens/s: {most}."
             )
         }
         None => format!("{doing} takes at least {fastest}, at {at}; nothing fits."),
@@ -97,7 +98,7 @@ fn targets_sentence(sweep: &Points<'_>) -> Option<String> {
         return None;
     }
     if targets.iter().any(|met| met.now_s.is_none()) {
-        return Some(format!("--hardware tells whether {names} can be met."));
+        return Some(format!("--hardware is needed to check whether {names} can be met."));
     }
     let verb = if targets.len() == 1 { "is" } else { "are" };
     let all = number(sweep.points.len());

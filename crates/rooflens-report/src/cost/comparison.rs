@@ -36,7 +36,10 @@ pub fn compared(
     let totals: Vec<&Difference> = differences.totals.iter().filter(is_shown).collect();
     blocks.push(Block::Table(Table::new("totals", TOTALS, &totals, usize::MAX)));
     blocks.extend(operators(differences, rows));
-    parts.insert(1.min(parts.len()), Part { name: "differences", title: "Against the base", blocks });
+    parts.insert(
+        1.min(parts.len()),
+        Part { name: "differences", title: "Compared with the baseline", blocks },
+    );
     parts
 }
 
@@ -73,17 +76,17 @@ fn is_changed(operator: &OperatorDifference) -> bool {
 fn balance_sentence(balance: &Balance) -> String {
     let (what, shown): (&str, fn(f64) -> String) = match balance.held {
         Held::Params => ("the parameters", format::parameters),
-        Held::Flops => ("the operations of a prompt of 1,024 tokens", |value| format::amount(value, "FLOP")),
-        Held::Kv => ("the cache of a token", |value| format::amount(value, "B")),
+        Held::Flops => ("the FLOPs of a 1,024-token prefill", |value| format::amount(value, "FLOP")),
+        Held::Kv => ("the KV cache per token", |value| format::amount(value, "B")),
     };
     let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
     let off = if balance.wanted == 0.0 { 0.0 } else { balance.reached / balance.wanted - 1.0 };
     let reached = match balance.reached == balance.wanted {
         true => "exactly".to_owned(),
-        false => format!("as near as its steps come: {}, {}", shown(balance.reached), signed(off)),
+        false => format!("the closest possible: {}, {}", shown(balance.reached), signed(off)),
     };
     format!(
-        "To hold {what} at {}, `{}` goes from {} to {}, {reached}.",
+        "To keep {what} at {}, `{}` changes from {} to {}, {reached}.",
         shown(balance.wanted),
         balance.key,
         count(balance.before),
@@ -107,7 +110,7 @@ fn in_unit(value: f64, unit: &str) -> Cell {
 }
 
 fn change(change: &Change) -> Cell {
-    Cell::or(change.change, Cell::Change, "the base has none")
+    Cell::or(change.change, Cell::Change, "the baseline has none")
 }
 
 /// What a number is called.
@@ -156,7 +159,9 @@ const OPERATORS: &[Field<OperatorDifference>] = &[
     (Column::number("flops_base", "base FLOP").at(Level::Page), |row| Cell::amount(row.flops.base, "FLOP")),
     (Column::number("flops", "FLOP").at(Level::Page), |row| Cell::amount(row.flops.value, "FLOP")),
     (Column::number("flops_change", "FLOP change").at(Level::Screen), |row| change(&row.flops)),
-    (Column::number("bytes_base", "base moved").at(Level::Page), |row| Cell::amount(row.bytes.base, "B")),
-    (Column::number("bytes", "moved").at(Level::Page), |row| Cell::amount(row.bytes.value, "B")),
-    (Column::number("bytes_change", "moved change").at(Level::Screen), |row| change(&row.bytes)),
+    (Column::number("bytes_base", "base bytes moved").at(Level::Page), |row| {
+        Cell::amount(row.bytes.base, "B")
+    }),
+    (Column::number("bytes", "bytes moved").at(Level::Page), |row| Cell::amount(row.bytes.value, "B")),
+    (Column::number("bytes_change", "bytes moved change").at(Level::Screen), |row| change(&row.bytes)),
 ];

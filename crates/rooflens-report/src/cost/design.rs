@@ -64,7 +64,7 @@ fn model(name: &str, document: &EstimateDocument) -> Vec<Fact> {
     found.push(Fact::new("hidden", Cell::Count(facts.hidden_size as i64)));
     found.push(Fact::new("parameters", Cell::Params(document.params.total as f64)));
     if facts.encoder.is_some() {
-        found.push(Fact::new("of the encoder", Cell::Params(document.params.encoder as f64)));
+        found.push(Fact::new("encoder parameters", Cell::Params(document.params.encoder as f64)));
     }
     if document.params.experts > 0 {
         found.push(Fact::new("active", Cell::Params(document.params.active as f64)));
@@ -74,14 +74,14 @@ fn model(name: &str, document: &EstimateDocument) -> Vec<Fact> {
     }
     if let Some(vision) = &facts.vision {
         found.push(Fact::new("vision tower", Cell::text(&**vision)));
-        found.push(Fact::new("its parameters", Cell::Params(document.params.vision as f64)));
+        found.push(Fact::new("vision parameters", Cell::Params(document.params.vision as f64)));
     }
     let weights = facts.quantisation.clone().unwrap_or_else(|| facts.dtype.to_string());
     found.push(Fact::new("weights", Cell::text(weights)));
     let cache = &document.kv.cache;
     found.push(Fact::new("KV cache per token", Cell::amount(cache.bytes_per_token as f64, "B")));
     if facts.encoder.is_some() {
-        found.push(Fact::new("per encoder position", bytes(cache.bytes_per_media_token)));
+        found.push(Fact::new("KV cache per encoder position", bytes(cache.bytes_per_media_token)));
     }
     for window in &cache.windows {
         let words = format!(
@@ -112,7 +112,7 @@ fn phase_blocks(document: &EstimateDocument, phase: &PhaseFacts, rows: usize) ->
         if time.band.max > time.band.min {
             let band =
                 format!("{} to {}", format::time(time.band.min * 1e9), format::time(time.band.max * 1e9));
-            facts.push(Fact::new("bound by routing", Cell::text(band)));
+            facts.push(Fact::new("lower bound by routing", Cell::text(band)));
         }
         let drafts = phase.phase == Phase::Decode && document.workload.decode.is_some_and(|it| it.draft > 0);
         let accepted = if drafts { " with every draft accepted" } else { "" };
@@ -170,7 +170,7 @@ const CLASSES: &[Field<Class>] = &[
         Cell::or(class.1.limit, |limit| Cell::word(limit.as_str()), NO_DEVICE)
     }),
     (Column::number("flops_useful", "model FLOPs").at(Level::Screen), |class| flops(class.1.flops.useful)),
-    (Column::number("flops_as_counted", "as counted").at(Level::Page), |class| {
+    (Column::number("flops_as_counted", "as PyTorch counts").at(Level::Page), |class| {
         flops(class.1.flops.as_counted)
     }),
     (Column::number("flops_issued", "issued").at(Level::Page), |class| flops(class.1.flops.issued)),

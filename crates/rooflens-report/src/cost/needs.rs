@@ -64,11 +64,11 @@ pub(super) fn facts(needs: &Needs, document: &EstimateDocument) -> Vec<Fact> {
         facts.push(Fact::new("lower bound ≥", seconds(now)));
         facts.push(Fact::new("estimate", seconds(estimate)));
     }
-    facts.push(Fact::new("needs of all devices", Cell::amount(needs.flops_per_s, "FLOP/s")));
+    facts.push(Fact::new("required of all devices", Cell::amount(needs.flops_per_s, "FLOP/s")));
     facts.push(Fact::new("and", Cell::amount(needs.bytes_per_s, "B/s")));
     if needs.now_s.is_some() {
         let devices = needs.devices.map_or("over 1,024".to_owned(), |devices| format::count(devices as i64));
-        facts.push(Fact::new("by the estimate: smallest tp", Cell::text(devices)));
+        facts.push(Fact::new("smallest tp (estimate)", Cell::text(devices)));
         facts.push(Fact::new("largest batch", most(needs.largest_batch, MOST_BATCH)));
         facts.push(Fact::new(context, most(needs.largest_context, MOST_TOKENS)));
     }

@@ -55,7 +55,9 @@ const FIELDS: &[Field<Row>] = &[
         Cell::or(row.1.limit, |limit| Cell::word(limit.as_str()), NO_DEVICE)
     }),
     (Column::number("flops_useful", "model FLOPs").at(Level::Screen), |row| flops(row.1.flops.useful)),
-    (Column::number("flops_as_counted", "as counted").at(Level::Page), |row| flops(row.1.flops.as_counted)),
+    (Column::number("flops_as_counted", "as PyTorch counts").at(Level::Page), |row| {
+        flops(row.1.flops.as_counted)
+    }),
     (Column::number("flops_issued", "issued").at(Level::Page), |row| flops(row.1.flops.issued)),
     (Column::number("vector_flops", "vector").at(Level::Page), |row| flops(row.1.vector_flops)),
     (Column::number("weight_bytes", "weights").at(Level::Page), |row| bytes(row.1.bytes.parts.weights)),

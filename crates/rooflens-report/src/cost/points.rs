@@ -151,7 +151,7 @@ fn asked<'a>(first: &Point<'_>) -> Vec<PointField<'a>> {
     }
     if first.balance.is_some() {
         fields.push((
-            Column::text("made_up_by", "made up by"),
+            Column::text("made_up_by", "adjusted key"),
             Box::new(|point| match point.balance {
                 Some(balance) => Cell::text(format!("{}={}", balance.key, balance.after)),
                 None => Cell::missing("nothing is held"),

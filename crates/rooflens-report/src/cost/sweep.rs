@@ -87,13 +87,13 @@ const DRAWN: &[Drawn] = &[
     },
     Drawn {
         file: "tokens-per-s",
-        title: "Most tokens a second",
+        title: "Upper bound of tokens/s",
         axis: ("Tokens a second", Unit::Number),
         value: Value::Tokens,
     },
     Drawn {
         file: "flops",
-        title: "Useful operations",
+        title: "Model FLOPs",
         axis: ("Operations", Unit::Si("FLOP")),
         value: Value::Of(|point| point.flops as f64),
     },
@@ -111,7 +111,7 @@ const DRAWN: &[Drawn] = &[
     },
     Drawn {
         file: "kv",
-        title: "Cache on the fullest device",
+        title: "KV cache on the fullest device",
         axis: ("Cache", Unit::Si("B")),
         value: Value::Of(|point| point.kv_bytes as f64),
     },
@@ -175,7 +175,7 @@ fn level_axis(sweep: &Points<'_>, x: usize) -> Axis {
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let label = match sweep.axes[x] {
         "batch" => "Batch (sequences)".to_owned(),
-        "context" => "Context (tokens in the cache)".to_owned(),
+        "context" => "Context (tokens in the KV cache)".to_owned(),
         "prefill" => "Prompt (tokens)".to_owned(),
         "tp" | "pp" | "ep" | "dp" => format!("{} (devices)", sweep.axes[x]),
         other => other.to_owned(),
@@ -195,7 +195,7 @@ fn alike_as_one(series: Vec<Series>) -> Vec<Series> {
     }
     let named = |(line, others): (Series, usize)| match others {
         0 => line,
-        others => Series { name: format!("{} and {others} alike", line.name), ..line },
+        others => Series { name: format!("{} and {others} identical", line.name), ..line },
     };
     match apart.as_slice() {
         [_, _, ..] => apart.into_iter().map(named).collect(),

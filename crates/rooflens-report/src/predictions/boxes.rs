@@ -41,11 +41,11 @@ pub(super) fn draw(prediction: &Prediction) -> String {
     let drawn = overlay.map(svg).unwrap_or_default();
     let (image, path) = match picture {
         Picture::Inside { kind, bytes, path } => {
-            (format!("<img alt=\"the picture\" src=\"data:{kind};base64,{}\">", base64(bytes)), path)
+            (format!("<img alt=\"the image\" src=\"data:{kind};base64,{}\">", base64(bytes)), path)
         }
         // Its boxes alone, and the way to it.
         Picture::Beside { path } if overlay.is_some() => (String::new(), path),
-        Picture::Beside { path } => return format!("<p><a href=\"{}\">the picture</a></p>", url_path(path)),
+        Picture::Beside { path } => return format!("<p><a href=\"{}\">the image</a></p>", url_path(path)),
     };
     let class = match (overlay.is_some(), image.is_empty()) {
         (false, _) => "",
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn parity_123_boxes_lie_over_the_picture() {
         let page = draw(&prediction(vec![boxed("title", None), boxed("text", Some("clipped"))], inside()));
-        assert!(page.starts_with("<a class=\"boxed\" href=\"a.png\"><img alt=\"the picture\""), "{page}");
+        assert!(page.starts_with("<a class=\"boxed\" href=\"a.png\"><img alt=\"the image\""), "{page}");
         assert!(page.contains("viewBox=\"0 0 200 100\" preserveAspectRatio=\"none\""));
         assert!(page.contains("data-box=\"0\" x=\"10\" y=\"20\" width=\"100.5\" height=\"50\"/>"), "{page}");
         assert!(page.contains("<g class=\"b0\"><title>title</title>"));
@@ -154,7 +154,7 @@ mod tests {
         let beside = || Picture::Beside { path: "big.png".to_owned() };
         let page = draw(&prediction(vec![boxed("a", None)], beside()));
         assert!(page.starts_with("<a class=\"boxed alone\" href=\"big.png\"><svg"), "{page}");
-        assert_eq!(draw(&prediction(vec![], beside())), "<p><a href=\"big.png\">the picture</a></p>");
+        assert_eq!(draw(&prediction(vec![], beside())), "<p><a href=\"big.png\">the image</a></p>");
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub fn html(title: &str, about: &str, all: &[Prediction], rest: &str) -> String 
     let shown = &all[..all.len().min(MOST)];
     let has_pictures = shown.iter().any(|prediction| prediction.picture.is_some());
     let mut links =
-        if has_pictures { format!("<a href=\"{THUMBNAILS}\">All pictures</a>") } else { String::new() };
+        if has_pictures { format!("<a href=\"{THUMBNAILS}\">All images</a>") } else { String::new() };
     let mut body = format!(
         "<section id=\"about\" aria-labelledby=\"about-title\">\n<h2 id=\"about-title\">{}</h2>\n<p>{}</p>\n</section>\n",
         html::escape(&heading(all.len())),
@@ -104,7 +104,7 @@ pub fn html(title: &str, about: &str, all: &[Prediction], rest: &str) -> String 
     if shown.len() < all.len() {
         body.push_str(&format!("<section><p>{}</p></section>\n", html::escape(&left_out(all.len(), rest))));
     }
-    let footer = "Times are of the pass that answered.";
+    let footer = "Times are from the pass that produced the answer.";
     html::shell(title, &links, &body, footer, PICTURES)
 }
 
@@ -113,7 +113,7 @@ fn heading(count: usize) -> String {
 }
 
 fn left_out(count: usize, rest: &str) -> String {
-    format!("The first {MOST} of {} are shown; {rest} has all.", heading(count))
+    format!("The first {MOST} of {} are shown; {rest} has all of them.", heading(count))
 }
 
 fn section(number: usize, prediction: &Prediction) -> String {

@@ -24,12 +24,12 @@ pub fn thumbnails(title: &str, about: &str, all: &[Prediction], rest: &str, answ
         html::escape(about),
         figures.concat(),
     );
-    let links = format!("<a href=\"{answers}\">Answers</a><a href=\"#pictures\">Pictures</a>");
+    let links = format!("<a href=\"{answers}\">Answers</a><a href=\"#pictures\">Images</a>");
     html::shell(
         title,
         &links,
         &body,
-        "A box with a dashed outline was mended: the answer says more.",
+        "A box with a dashed outline was corrected: see the answer.",
         super::PICTURES,
     )
 }

@@ -12,9 +12,9 @@ use crate::format;
 use crate::render::Part;
 
 /// Why a cell is empty; the whole reason stands where there is room for it.
-const NOT_SAMPLED: &str = "not told here: metrics.json says why";
-const RULE: &str = "Levels are means over the samples that fell into a part. Energy is that of the device's \
-                    counter, or the integral of its power.";
+const NOT_SAMPLED: &str = "not available: metrics.json says why";
+const RULE: &str = "Values are means over the samples in each part. Energy is from the device's counter, or \
+                    the integral of its power.";
 
 /// Devices with charts.
 const CHARTED: usize = 4;
@@ -168,7 +168,7 @@ fn throttle(reasons: Option<&Vec<Throttled>>) -> Cell {
 }
 
 const PART: Column =
-    Column::text("part", "part").help("`all` is the whole process, `rounds` what counts of it.");
+    Column::text("part", "part").help("`all` is the whole process, `rounds` the measured part of it.");
 const TIME: Column = Column::number("dur_ns", "time");
 const SAMPLES: Column = Column::number("samples", "samples");
 
@@ -180,7 +180,7 @@ fn of_devices<'a>() -> Vec<Field<Line<'a>>> {
         }),
         (TIME, |line| Cell::Time(line.part.dur_ns)),
         (SAMPLES, |line| Cell::count(line.subject.samples)),
-        (Column::number("gpu_util_pct", "busy").help("Time in which a kernel ran."), |line| {
+        (Column::number("gpu_util_pct", "busy").help("Fraction of time in which a kernel ran."), |line| {
             percent(line.mean("gpu_util_pct"))
         }),
         (Column::number("sm_active_pct", "SM active"), |line| percent(line.mean("sm_active_pct"))),
@@ -188,7 +188,7 @@ fn of_devices<'a>() -> Vec<Field<Line<'a>>> {
         (Column::number("power_w", "power"), |line| {
             amount(line.mean("power_mw").map(|power| power / 1e3), "W")
         }),
-        (Column::number("power_max_w", "most"), |line| {
+        (Column::number("power_max_w", "max power"), |line| {
             amount(line.max("power_mw").map(|power| power / 1e3), "W")
         }),
         (Column::number("energy_j", "energy"), |line| small_amount(line.subject.energy_j, "J")),
@@ -198,15 +198,17 @@ fn of_devices<'a>() -> Vec<Field<Line<'a>>> {
         (Column::number("sm_clock_hz", "SM clock"), |line| {
             amount(line.mean("sm_clock_mhz").map(|clock| clock * 1e6), "Hz")
         }),
-        (Column::number("sm_clock_min_hz", "least"), |line| {
+        (Column::number("sm_clock_min_hz", "min clock"), |line| {
             amount(line.min("sm_clock_mhz").map(|clock| clock * 1e6), "Hz")
         }),
-        (Column::number("temperature_max_c", "hottest"), |line| amount(line.max("temperature_c"), "°C")),
-        (Column::number("mem_used_max_bytes", "most memory"), |line| bytes(line.max("mem_used_bytes"))),
+        (Column::number("temperature_max_c", "max temperature"), |line| {
+            amount(line.max("temperature_c"), "°C")
+        }),
+        (Column::number("mem_used_max_bytes", "peak memory"), |line| bytes(line.max("mem_used_bytes"))),
         (Column::text("pstates", "P-states").help("Performance states; P0 is the fastest."), |line| {
             Cell::or(line.subject.pstates.as_ref(), |states| Cell::text(state_words(states)), NOT_SAMPLED)
         }),
-        (Column::text("throttle", "clocks held back by"), |line| throttle(line.subject.throttle.as_ref())),
+        (Column::text("throttle", "clocks throttled by"), |line| throttle(line.subject.throttle.as_ref())),
     ]
 }
 
@@ -215,20 +217,21 @@ fn of_host<'a>() -> Vec<Field<Line<'a>>> {
         (PART, |line| Cell::word(&line.part.part)),
         (TIME, |line| Cell::Time(line.part.dur_ns)),
         (SAMPLES, |line| Cell::count(line.subject.samples)),
-        (Column::number("cpu_busy_pct", "CPU").help("Of all processors, by anybody."), |line| {
+        (Column::number("cpu_busy_pct", "CPU").help("Of all processors, by any process."), |line| {
             percent(line.mean("cpu_busy_pct"))
         }),
         (
-            Column::number("watched_cores", "cores of the run")
-                .help("Processor time of the workload / time."),
+            Column::number("watched_cores", "workload cores").help("Processor time of the workload / time."),
             |line| {
                 let seconds = line.part.dur_ns as f64;
                 let cores = line.total("watched_cpu_ns").filter(|_| seconds > 0.0).map(|busy| busy / seconds);
                 Cell::or(cores, |cores| Cell::text(format!("{cores:.2}")), NOT_SAMPLED)
             },
         ),
-        (Column::number("mem_used_max_bytes", "most memory"), |line| bytes(line.max("mem_used_bytes"))),
-        (Column::number("watched_mem_max_bytes", "of the run"), |line| bytes(line.max("watched_mem_bytes"))),
+        (Column::number("mem_used_max_bytes", "peak memory"), |line| bytes(line.max("mem_used_bytes"))),
+        (Column::number("watched_mem_max_bytes", "workload memory"), |line| {
+            bytes(line.max("watched_mem_bytes"))
+        }),
         (Column::number("disk_read_bytes", "read"), |line| bytes(line.total("disk_read_bytes"))),
         (Column::number("disk_write_bytes", "written"), |line| bytes(line.total("disk_write_bytes"))),
         (Column::number("net_rx_bytes", "received"), |line| bytes(line.total("net_rx_bytes"))),

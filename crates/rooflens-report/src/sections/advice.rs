@@ -118,7 +118,7 @@ fn not_judged(list: &AdviceList) -> Vec<Block> {
     if list.not_computed.is_empty() {
         return vec![];
     }
-    vec![Block::Heading("not judged".to_owned()), unjudged(list)]
+    vec![Block::Heading("Not evaluated".to_owned()), unjudged(list)]
 }
 
 /// Rules that lack the same thing stand together.
@@ -150,7 +150,7 @@ fn gain(advice: &Advice) -> String {
 
 fn phase(advice: &Advice) -> String {
     if advice.phase == rooflens_analyze::analyses::OUTSIDE {
-        return "what is outside of steps".to_owned();
+        return "time outside steps".to_owned();
     }
     if advice.phase == "step" {
         return "all steps".to_owned();

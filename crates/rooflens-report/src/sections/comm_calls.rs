@@ -9,7 +9,7 @@ use crate::sections::{Detail, Section};
 pub(super) struct CommCallsSection;
 
 const NO_TIMES: &str = "the log holds no times";
-const NOT_TOLD: &str = "the log does not tell";
+const NOT_TOLD: &str = "the log does not record it";
 
 impl Section for CommCallsSection {
     fn name(&self) -> &'static str {
@@ -28,8 +28,8 @@ impl Section for CommCallsSection {
         ];
         if found.checked > 0 {
             let agree = format!("{} of {}", found.agreeing, found.checked);
-            let fact = Fact::new("bandwidths that follow from size and time", Cell::text(agree));
-            facts.push(fact.help("Of those that the file tells."));
+            let fact = Fact::new("consistent bandwidths", Cell::text(agree));
+            facts.push(fact.help("Of those in the file."));
         }
         let mut blocks = vec![Block::Facts(facts)];
         if let Some(reason) = found.not_computed.get("total_ns") {
@@ -55,10 +55,10 @@ const FIELDS: &[Field<CommSize>] = &[
     (Column::number("total_ns", "total"), |size| Cell::or(size.total_ns, Cell::Time, NO_TIMES)),
     (Column::number("p50_ns", "median"), |size| Cell::or(size.p50_ns, Cell::Time, NO_TIMES)),
     (Column::number("max_ns", "longest").at(Level::Page), |size| Cell::or(size.max_ns, Cell::Time, NO_TIMES)),
-    (Column::number("alg_gb_per_s", "algorithm").help("Size by time."), |size| {
+    (Column::number("alg_gb_per_s", "algorithm").help("Size / time."), |size| {
         Cell::or(size.alg_gb_per_s, Cell::Rate, NO_TIMES)
     }),
-    (Column::number("bus_gb_per_s", "bus").help("By the part that crosses the bus."), |size| {
+    (Column::number("bus_gb_per_s", "bus").help("Bus bandwidth, as nccl-tests computes it."), |size| {
         Cell::or(size.bus_gb_per_s, Cell::Rate, "the time, the ranks or the collective is not known")
     }),
 ];

@@ -29,7 +29,7 @@ impl Section for CommunicationSection {
             let waited = communication.waits.iter().map(|wait| wait.wait_ns).fold(0, i64::saturating_add);
             facts.push(
                 Fact::new("waiting for other ranks", Cell::Time(waited))
-                    .help("Part of the total: before the last rank arrived, all ranks added up."),
+                    .help("Part of the total: time before the last rank arrived, summed over ranks."),
             );
         }
         if let (true, Some(most)) = (detail.is_screen(), communication.collectives.first()) {
@@ -65,7 +65,7 @@ impl Section for CommunicationSection {
             blocks.push(Block::Table(table));
         }
         if !communication.waits.is_empty() {
-            blocks.push(Block::Heading("Who waits".to_owned()));
+            blocks.push(Block::Heading("Waiting by rank".to_owned()));
             blocks.push(Block::Chart(waits(&communication.waits)));
             blocks.push(Block::Table(Table::new("rank_waits", WAITS, &communication.waits, detail.rows())));
         }
@@ -78,14 +78,14 @@ fn waits(waits: &[RankWait]) -> Chart {
     Chart {
         title: "Ranks".to_owned(),
         x: ("by rank".into(), Unit::Index),
-        y: ("time waited for the last to arrive".into(), Unit::Time),
+        y: ("time spent waiting for the last rank".into(), Unit::Time),
         mark: Mark::Columns,
         series: vec![Series { label: "waited".to_owned(), tone: Tone::Communication, points }],
         rules: vec![],
     }
 }
 
-const NOT_TOLD: &str = "the trace does not tell";
+const NOT_TOLD: &str = "not in the trace";
 const NOT_MATCHED: &str = "not matched across ranks";
 
 const FIELDS: &[Field<CollectiveStat>] = &[
@@ -99,7 +99,7 @@ const FIELDS: &[Field<CollectiveStat>] = &[
     }),
     (
         Column::text("algorithm", "algorithm").help("As the name of the kernel says."),
-        |stat| Cell::or(stat.algorithm.map(|found| found.as_str()), Cell::word, "the kernel's name does not tell"),
+        |stat| Cell::or(stat.algorithm.map(|found| found.as_str()), Cell::word, "not in the kernel's name"),
     ),
     (Column::number("count", "calls"), |stat| Cell::count(stat.count)),
     (Column::number("p50_ns", "median"), |stat| Cell::Time(stat.p50_ns)),
@@ -110,7 +110,8 @@ const FIELDS: &[Field<CollectiveStat>] = &[
         |stat| Cell::or(stat.transfer_p50_ns, Cell::Time, NOT_MATCHED),
     ),
     (
-        Column::number("wait_ns", "waiting").help("Time before the last rank arrived, all ranks and calls added up."),
+        Column::number("wait_ns", "waiting").help("Time before the last rank arrived, summed over ranks and \
+        calls."),
         |stat| Cell::or(stat.wait_ns, Cell::Time, NOT_MATCHED),
     ),
     (
@@ -120,12 +121,12 @@ const FIELDS: &[Field<CollectiveStat>] = &[
     ),
     (
         Column::number("bus_gb_per_s", "bus bandwidth")
-            .help("The same times the collective's factor, as 2(n-1)/n for all-reduce."),
+            .help("Algorithm bandwidth times the collective's factor, such as 2(n-1)/n for all-reduce."),
         |stat| Cell::or(stat.bus_gb_per_s, Cell::Rate, NOT_TOLD),
     ),
     (
         Column::number("link_share", "of link rate")
-            .help("What crosses a device's links in one direction / what they can carry, by algorithm."),
+            .help("Traffic over a device's links in one direction / their bandwidth, by algorithm."),
         |stat| Cell::or(stat.link_share, Cell::Share, "size, group or link are not known, or it may span nodes"),
     ),
     (Column::number("total_ns", "total"), |stat| Cell::Time(stat.total_ns)),
@@ -136,18 +137,19 @@ const WAITS: &[Field<RankWait>] = &[
     (Column::number("device", "device"), |wait| Cell::Count(wait.device.into())),
     (
         Column::number("wait_ns", "waited")
-            .help("Over the matched collectives: its duration less the shortest among the ranks."),
+            .help("Over the matched collectives: its duration minus the shortest among the ranks."),
         |wait| Cell::Time(wait.wait_ns),
     ),
-    (Column::number("collectives", "collectives").help("Matched ones that it took part in."), |wait| {
-        Cell::count(wait.collectives)
-    }),
+    (
+        Column::number("collectives", "collectives").help("Matched collectives that it took part in."),
+        |wait| Cell::count(wait.collectives),
+    ),
     (Column::number("last_to_arrive", "arrived last").help("Collectives in which it was last."), |wait| {
         Cell::count(wait.last_to_arrive)
     }),
     (
-        Column::number("lost_to_it_ns", "others lost")
-            .help("What the other ranks waited in those, added up."),
+        Column::number("lost_to_it_ns", "others waited")
+            .help("Total time that the other ranks waited in those."),
         |wait| Cell::Time(wait.lost_to_it_ns),
     ),
 ];

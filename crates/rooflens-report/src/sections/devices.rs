@@ -191,6 +191,6 @@ const FIELDS: &[Field<DeviceTime>] = &[
     (Column::number("streams", "streams").at(Level::Raw), |device| Cell::count(device.streams)),
     (Column::bar("busy_share", "busy share").help("Busy time / span."), |device| {
         let share = (device.span_ns > 0).then(|| busy_share(device));
-        Cell::or(share, Cell::Share, "the device's span is nothing")
+        Cell::or(share, Cell::Share, "the device's span is 0")
     }),
 ];

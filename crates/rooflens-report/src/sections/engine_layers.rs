@@ -9,7 +9,7 @@ use crate::sections::{Detail, Section};
 pub(super) struct EngineLayersSection;
 
 const NOT_TIMED: &str = "it was not timed";
-const NOT_TOLD: &str = "the layer information does not tell";
+const NOT_TOLD: &str = "the layer information does not have it";
 
 impl Section for EngineLayersSection {
     fn name(&self) -> &'static str {
@@ -23,8 +23,8 @@ impl Section for EngineLayersSection {
         let facts = vec![
             Fact::new("layers", Cell::count(found.layers.len())),
             Fact::new("runs", Cell::or(found.runs, Cell::Count, "there are none, or engines differ")),
-            Fact::new("a run", Cell::or(found.run_ns, Cell::MeanTime, NOT_TIMED))
-                .help("All layers together; profiling keeps them apart, so a run takes longer than without."),
+            Fact::new("per run", Cell::or(found.run_ns, Cell::MeanTime, NOT_TIMED))
+                .help("Sum of all layers; profiling serialises them, so a run takes longer than without it."),
         ];
         let mut blocks = vec![Block::Facts(facts)];
         let mut reasons: Vec<&str> = found.not_computed.values().map(|reason| &**reason).collect();
@@ -62,9 +62,9 @@ const LAYERS: &[Field<EngineLayer>] = &[
     (Column::text("outputs", "out").at(Level::Page), |layer| {
         Cell::or(layer.outputs.as_ref(), Cell::code, NOT_TOLD)
     }),
-    (Column::number("mean_ns", "a run"), |layer| Cell::or(layer.mean_ns, Cell::MeanTime, NOT_TIMED)),
+    (Column::number("mean_ns", "per run"), |layer| Cell::or(layer.mean_ns, Cell::MeanTime, NOT_TIMED)),
     (Column::number("median_ns", "median").at(Level::Page), |layer| {
-        Cell::or(layer.median_ns, Cell::Time, "the profile does not tell")
+        Cell::or(layer.median_ns, Cell::Time, "the profile does not have it")
     }),
     (Column::number("total_ns", "total").at(Level::Page), |layer| {
         Cell::or(layer.total_ns, Cell::Time, NOT_TIMED)
@@ -75,6 +75,6 @@ const LAYERS: &[Field<EngineLayer>] = &[
 const GROUPS: &[Field<LayerGroup>] = &[
     (Column::text("name", "name"), |group| Cell::or(group.name.as_ref(), Cell::word, NOT_TOLD)),
     (Column::number("layers", "layers"), |group| Cell::count(group.layers)),
-    (Column::number("run_ns", "a run"), |group| Cell::or(group.run_ns, Cell::MeanTime, NOT_TIMED)),
+    (Column::number("run_ns", "per run"), |group| Cell::or(group.run_ns, Cell::MeanTime, NOT_TIMED)),
     (Column::bar("share", "share"), |group| Cell::or(group.share, Cell::Share, NOT_TIMED)),
 ];

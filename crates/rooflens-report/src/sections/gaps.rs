@@ -32,7 +32,7 @@ impl Section for GapsSection {
         let hosts: Vec<(GapCause, GapHost)> =
             gaps.iter().flat_map(|gap| gap.hosts.iter().map(|host| (gap.cause, host.clone()))).collect();
         if !hosts.is_empty() {
-            blocks.push(Block::Heading("What the host did meanwhile".to_owned()));
+            blocks.push(Block::Heading("Host activity during gaps".to_owned()));
             blocks.push(Block::Table(Table::new("gap_hosts", HOSTS, &hosts, usize::MAX)));
         }
         let examples: Vec<(GapCause, GapExample)> = gaps
@@ -40,7 +40,7 @@ impl Section for GapsSection {
             .flat_map(|gap| gap.examples.iter().map(|example| (gap.cause, example.clone())))
             .collect();
         if !examples.is_empty() {
-            blocks.push(Block::Heading("The longest gaps of each cause".to_owned()));
+            blocks.push(Block::Heading("Longest gaps of each cause".to_owned()));
             blocks.push(Block::Table(Table::new("gap_examples", EXAMPLES, &examples, usize::MAX)));
         }
         blocks
@@ -54,9 +54,11 @@ fn table(gaps: &[impl Borrow<GapStat>], rows: usize) -> Table {
 const FIELDS: &[Field<GapStat>] = &[
     (Column::text("cause", "cause"), |gap| Cell::word(gap.cause.as_str())),
     (Column::number("count", "gaps"), |gap| Cell::count(gap.count)),
-    (Column::number("total_ns", "total").help("Time a whole device did nothing, over all devices."), |gap| {
-        Cell::Time(gap.total_ns)
-    }),
+    (
+        Column::number("total_ns", "total")
+            .help("Time in which a whole device was idle, summed over devices."),
+        |gap| Cell::Time(gap.total_ns),
+    ),
     (Column::number("p50_ns", "median").at(Level::Screen), |gap| Cell::Time(gap.p50_ns)),
     (Column::number("max_ns", "longest").at(Level::Screen), |gap| Cell::Time(gap.max_ns)),
     (Column::bar("share_of_idle", "of idle").help("Share of all idle time."), |gap| {
@@ -66,7 +68,7 @@ const FIELDS: &[Field<GapStat>] = &[
             "the time after a device's last activity is not part of idle time",
         )
     }),
-    (Column::text("meaning", "what it means").at(Level::Page), |gap| Cell::text(&*gap.meaning)),
+    (Column::text("meaning", "meaning").at(Level::Page), |gap| Cell::text(&*gap.meaning)),
 ];
 
 const NOT_TOLD: &str = "the trace does not say";
@@ -74,18 +76,15 @@ const NOTHING: &str = "nothing recorded on the launching thread covers half of t
 
 const HOSTS: &[Field<(GapCause, GapHost)>] = &[
     (Column::text("cause", "cause"), |(cause, _)| Cell::word(cause.as_str())),
-    (Column::text("host", "the host was in").help("What covers at least half of each gap."), |(_, host)| {
+    (Column::text("host", "host activity").help("What covers at least half of each gap."), |(_, host)| {
         Cell::or(host.name.as_ref(), Cell::code, NOTHING)
     }),
-    (Column::text("kind", "which is"), |(_, host)| {
-        Cell::text(host.kind.map_or("all others", HostKind::word))
-    }),
+    (Column::text("kind", "kind"), |(_, host)| Cell::text(host.kind.map_or("all others", HostKind::word))),
     (Column::number("count", "gaps"), |(_, host)| Cell::count(host.count)),
     (Column::number("idle_ns", "idle time"), |(_, host)| Cell::Time(host.idle_ns)),
-    (
-        Column::number("covered_ns", "covered").help("The part of the idle time that it covers."),
-        |(_, host)| Cell::Time(host.covered_ns),
-    ),
+    (Column::number("covered_ns", "covered").help("Idle time that it covers."), |(_, host)| {
+        Cell::Time(host.covered_ns)
+    }),
     (Column::bar("share", "of the cause"), |(_, host)| Cell::Share(host.share)),
 ];
 
@@ -100,7 +99,7 @@ const EXAMPLES: &[Field<(GapCause, GapExample)>] = &[
     (Column::text("before", "after"), |(_, gap)| Cell::or(gap.before.as_ref(), Cell::code, NOT_TOLD)),
     (Column::text("after", "before"), |(_, gap)| Cell::or(gap.after.as_ref(), Cell::code, NOT_TOLD)),
     (
-        Column::text("host", "meanwhile on the host")
+        Column::text("host", "host activity")
             .help("What covers at least half of the gap on the launching thread."),
         |(_, gap)| {
             let reason = if gap.host_kind.is_some() { NOTHING } else { NOT_TOLD };

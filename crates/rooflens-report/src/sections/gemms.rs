@@ -1,4 +1,4 @@
-//! Matrix products that a library was asked for.
+//! GEMM calls from the log of a BLAS library.
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{GemmShape, Gemms};
@@ -9,25 +9,25 @@ use crate::sections::{Detail, Section};
 pub(super) struct GemmsSection;
 
 const NO_TIMES: &str = "no timeline was joined";
-const TOO_LARGE: &str = "the sizes are too large to be true";
-const NO_TYPE: &str = "the log does not tell a type that is known";
+const TOO_LARGE: &str = "the sizes are implausibly large";
+const NO_TYPE: &str = "the log has no known type";
 
 impl Section for GemmsSection {
     fn name(&self) -> &'static str {
         "gemms"
     }
     fn title(&self) -> &'static str {
-        "Matrix products"
+        "GEMMs"
     }
     fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
         let Some(gemms) = findings.get::<Gemms>() else { return vec![] };
         let mut facts = vec![
             Fact::new("calls", Cell::count(gemms.calls)),
             Fact::new("shapes", Cell::count(gemms.shapes.len())),
-            Fact::new("operations", Cell::or(gemms.flops, flop, TOO_LARGE)),
+            Fact::new("FLOPs", Cell::or(gemms.flops, flop, TOO_LARGE)),
             Fact::new("in kernels", Cell::or(gemms.kernel_ns, Cell::Time, NO_TIMES)),
             Fact::new("achieved", Cell::or(gemms.flop_per_s, flop_per_s, NO_TIMES))
-                .help("Operations of the joined calls by the time of their kernels."),
+                .help("FLOPs of the matched calls / time of their kernels."),
         ];
         if (1..gemms.calls).contains(&gemms.joined_calls) {
             facts.insert(1, Fact::new("of which timed", Cell::count(gemms.joined_calls)));
@@ -63,17 +63,16 @@ fn dtypes(shape: &GemmShape) -> String {
 }
 
 const FIELDS: &[Field<GemmShape>] = &[
-    (Column::text("shape", "m × n × k").help("In the library's column-major view."), |shape| {
+    (Column::text("shape", "m × n × k").help("In the library's column-major order."), |shape| {
         let batch = if shape.batch > 1 { format!("{} × ", shape.batch) } else { String::new() };
         Cell::code(format!("{batch}{}×{}×{}", shape.m, shape.n, shape.k))
     }),
-    (
-        Column::text("transposes", "op").help("What is done to A and to B: n nothing, t transposed."),
-        |shape| Cell::word(&shape.transposes),
-    ),
+    (Column::text("transposes", "op").help("Transposition of A and B: n none, t transposed."), |shape| {
+        Cell::word(&shape.transposes)
+    }),
     (Column::text("dtypes", "types"), |shape| Cell::text(dtypes(shape))),
-    (Column::text("compute", "sums").at(Level::Page), |shape| {
-        Cell::or(shape.compute.as_ref(), Cell::code, "the log does not tell")
+    (Column::text("compute", "compute type").at(Level::Page), |shape| {
+        Cell::or(shape.compute.as_ref(), Cell::code, "the log does not record it")
     }),
     (Column::text("epilogue", "epilogue").at(Level::Page), |shape| {
         Cell::or(shape.epilogue.as_ref(), Cell::code, "there is none")
@@ -82,15 +81,15 @@ const FIELDS: &[Field<GemmShape>] = &[
     (
         Column::text("algorithms", "algorithms")
             .at(Level::Page)
-            .help("Id, tile, stages and cluster, in the library's words."),
+            .help("Id, tile, stages and cluster, as the library names them."),
         |shape| match shape.algorithms.is_empty() {
-            true => Cell::missing("the log does not tell"),
+            true => Cell::missing("the log does not record it"),
             false => Cell::code(shape.algorithms.join(", ")),
         },
     ),
     (Column::number("calls", "calls"), |shape| Cell::count(shape.calls)),
-    (Column::number("flops", "a call"), |shape| Cell::or(shape.flops, flop, TOO_LARGE)),
-    (Column::bar("flops_share", "share").help("Of the operations of all calls."), |shape| {
+    (Column::number("flops", "FLOPs per call"), |shape| Cell::or(shape.flops, flop, TOO_LARGE)),
+    (Column::bar("flops_share", "share").help("Fraction of the FLOPs of all calls."), |shape| {
         Cell::or(shape.flops_share, Cell::Share, TOO_LARGE)
     }),
     (Column::number("bytes", "bytes").at(Level::Page).help("A, B and the result once each."), |shape| {

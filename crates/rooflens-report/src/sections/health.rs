@@ -62,7 +62,7 @@ fn properties(trace: &Trace) -> Vec<(String, String)> {
 }
 
 const ROWS: &[Field<(Cow<'static, str>, usize)>] = &[
-    (Column::text("table", "rows read into"), |row| Cell::word(&*row.0)),
+    (Column::text("table", "table"), |row| Cell::word(&*row.0)),
     (Column::number("rows", "rows"), |row| Cell::count(row.1)),
 ];
 

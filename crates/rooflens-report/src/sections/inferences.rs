@@ -23,8 +23,8 @@ impl Section for InferencesSection {
         let facts = vec![
             Fact::new("runs", Cell::count(found.runs)),
             Fact::new("in", Cell::Time(found.span_ns)),
-            Fact::new("per second", Cell::or(found.runs_per_s, Cell::Mean, "no time went by"))
-                .help("Runs by the time from the first to the last."),
+            Fact::new("per second", Cell::or(found.runs_per_s, Cell::Mean, "no time elapsed"))
+                .help("Runs / time from the first to the last."),
         ];
         let rows = [
             ("latency", found.latency.clone()),
@@ -35,8 +35,9 @@ impl Section for InferencesSection {
         ];
         let mut blocks = vec![Block::Facts(facts)];
         if found.span_ns >= COARSE_NS {
-            let words = "The file has six digits: after its first second, moments are known to 10 µs, and so is \
-                         the time to enqueue, a difference of two. Its mean is good, its percentiles are coarse.";
+            let words = "The file has six digits: after its first second, timestamps are precise to 10 µs, \
+                         and so is the enqueue time, a difference of two. Its mean is precise, its \
+                         percentiles are coarse.";
             blocks.push(Block::Text(words.to_owned()));
         }
         blocks.push(Block::Table(Table::new("inferences", FIELDS, &rows, usize::MAX)));
@@ -45,7 +46,7 @@ impl Section for InferencesSection {
 }
 
 const FIELDS: &[Field<(&'static str, Spread)>] = &[
-    (Column::text("what", "of a run"), |row| Cell::text(row.0)),
+    (Column::text("what", "stage of a run"), |row| Cell::text(row.0)),
     (Column::number("min_ns", "min").at(Level::Screen), |row| Cell::Time(row.1.min_ns)),
     (Column::number("mean_ns", "mean"), |row| Cell::MeanTime(row.1.mean_ns)),
     (Column::number("p50_ns", "p50"), |row| Cell::Time(row.1.p50_ns)),

@@ -62,7 +62,7 @@ fn groups(classes: &Classes, detail: Detail) -> Vec<Block> {
     blocks
 }
 
-const NO_WORD: &str = "the kernel's name does not tell";
+const NO_WORD: &str = "not in the kernel's name";
 
 const FIELDS: &[Field<KernelStat>] = &[
     (Column::text("name", "kernel"), |kernel| Cell::name(&kernel.short_name, &kernel.name)),
@@ -82,7 +82,7 @@ const FIELDS: &[Field<KernelStat>] = &[
     (Column::number("p99_ns", "p99").at(Level::Page), |kernel| Cell::Time(kernel.p99_ns)),
     (Column::number("max_ns", "longest").at(Level::Page), |kernel| Cell::Time(kernel.max_ns)),
     (Column::number("total_ns", "total").help("Sum of durations."), |kernel| Cell::Time(kernel.total_ns)),
-    (Column::bar("share", "share").help("Share of all activities' durations."), |kernel| {
+    (Column::bar("share", "share").help("Fraction of the duration of all activities."), |kernel| {
         Cell::Share(kernel.share)
     }),
 ];
@@ -107,7 +107,7 @@ const GROUP: [Field<ClassStat>; 4] = [
     (Column::number("names", "kernels").help("Distinct kernel names."), |stat| Cell::count(stat.names)),
     (Column::number("count", "calls"), |stat| Cell::count(stat.count)),
     (Column::number("total_ns", "total").help("Sum of durations."), |stat| Cell::Time(stat.total_ns)),
-    (Column::bar("share", "share").help("Share of all activities' durations."), |stat| {
+    (Column::bar("share", "share").help("Fraction of the duration of all activities."), |stat| {
         Cell::Share(stat.share)
     }),
 ];

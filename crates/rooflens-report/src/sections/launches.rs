@@ -36,7 +36,7 @@ impl Section for LaunchesSection {
         facts.extend([
             Fact::new("delay p99", Cell::or(launches.delay_p99_ns, Cell::Time, no_launches)),
             Fact::new("from graphs", Cell::count(launches.graph_activities))
-                .help("Activities that came from graph launches."),
+                .help("Activities launched by graphs."),
             Fact::new("host time launching", Cell::Time(launches.launch_api_ns)),
             Fact::new("host time waiting", Cell::Time(launches.sync_api_ns))
                 .help("Host time in calls that wait for the device."),

@@ -50,7 +50,8 @@ impl Section for LedgerSection {
             blocks.push(Block::Table(table(phase, usize::MAX)));
             if phase.unspent_floor_ns > 0.0 {
                 blocks.push(Block::Text(format!(
-                    "Kernels took {} less than the floor: the model, the device or the shapes are not what ran.",
+                    "Kernels took {} less than the floor: the model, device or shapes given are not those of \
+                     this trace.",
                     format::time(phase.unspent_floor_ns)
                 )));
             }
@@ -122,20 +123,20 @@ const LINES: &[Field<Shown>] = &[
         Cell::Time(shown.line.ns)
     }),
     (Column::number("p50_ns", "median step").at(Level::Screen), |shown| {
-        Cell::or(shown.p50_ns, Cell::Time, "measured for kernels as a whole, and inside steps only")
+        Cell::or(shown.p50_ns, Cell::Time, "only measured for kernels as a whole, inside steps")
     }),
     (Column::bar("share", "of wall time"), |shown| Cell::Share(shown.line.share)),
-    (Column::text("meaning", "what it is").at(Level::Screen), |shown| Cell::text(shown.line.line.meaning())),
+    (Column::text("meaning", "meaning").at(Level::Screen), |shown| Cell::text(shown.line.line.meaning())),
 ];
 
 const CLASSES: &[Field<ClassLedger>] = &[
     (Column::text("class", "class"), |class| Cell::word(class.class.as_str())),
     (Column::text("line", "line"), |class| Cell::word(class.line.title())),
     (Column::number("activities", "activities"), |class| Cell::count(class.activities)),
-    (Column::number("ns", "time").help("Time it is charged with: overlaps count once."), |class| {
+    (Column::number("ns", "time").help("Time attributed to it; overlaps count once."), |class| {
         Cell::Time(class.ns)
     }),
-    (Column::number("floor_ns", "of it floor"), |class| {
+    (Column::number("floor_ns", "of which floor"), |class| {
         Cell::or(class.floor_ns, Cell::Time, "no model or no device is known")
     }),
 ];
@@ -143,7 +144,7 @@ const CLASSES: &[Field<ClassLedger>] = &[
 const STAGES: &[Field<StageLedger>] = &[
     (Column::text("stage", "stage"), |stage| Cell::word(&*stage.stage)),
     (Column::number("activities", "activities"), |stage| Cell::count(stage.activities)),
-    (Column::number("ns", "time").help("Gaps among it; the stages add up to the phase."), |stage| {
+    (Column::number("ns", "time").help("Gaps included; the stages add up to the phase."), |stage| {
         Cell::Time(stage.wall_ns)
     }),
 ];

@@ -45,12 +45,12 @@ impl Section for MemorySection {
             .collect();
         blocks.push(Block::Table(Table::new("memory", FIELDS, &ordered, detail.rows())));
         if let Some(holders) = holders {
-            blocks.push(Block::Heading("Who holds the peak".to_owned()));
+            blocks.push(Block::Heading("Allocations at the peak".to_owned()));
             blocks.push(holders);
         }
         let ends: Vec<End> = ordered.iter().filter_map(|it| Some((it.rank, it.device, it.at_end?))).collect();
         if !ends.is_empty() {
-            blocks.push(Block::Heading("When the snapshot was taken".to_owned()));
+            blocks.push(Block::Heading("At the time of the snapshot".to_owned()));
             blocks.push(Block::Table(Table::new("memory_at_end", ENDS, &ends, detail.rows())));
         }
         blocks
@@ -102,7 +102,7 @@ fn holders(ordered: &[&DeviceMemory], detail: Detail) -> Option<Block> {
 
 fn facts_at_end(end: &MemoryAtEnd) -> Vec<Fact> {
     vec![
-        Fact::new("at the end reserved", Cell::Bytes(end.reserved_bytes)),
+        Fact::new("reserved at the end", Cell::Bytes(end.reserved_bytes)),
         Fact::new("allocated", Cell::Bytes(end.allocated_bytes)),
         Fact::new("largest free block", Cell::Bytes(end.largest_free_bytes)),
         Fact::new("scattered", Cell::Bytes(end.scattered_free_bytes)),
@@ -148,14 +148,14 @@ const HOLDERS: &[Field<Holder>] = &[
     (Column::number("rank", "rank"), |holder| Cell::Count(holder.rank.into())),
     (Column::text("device", "device"), |holder| device_cell(holder.device)),
     (
-        Column::text("site", "at the peak held by")
-            .help("Innermost frame that is neither of a library nor native."),
+        Column::text("site", "call site at the peak")
+            .help("Innermost frame that is neither in a library nor native."),
         |holder| Cell::text(holder.site.clone()),
     ),
     (Column::number("bytes", "bytes"), |holder| Cell::Bytes(holder.bytes)),
     (Column::number("share", "share"), |holder| Cell::or(holder.share, Cell::Share, NO_TOTALS)),
     (Column::number("allocations", "allocations"), |holder| {
-        Cell::or(holder.allocations, Cell::Count, "they are not among the events")
+        Cell::or(holder.allocations, Cell::Count, "not among the events")
     }),
 ];
 
@@ -164,8 +164,8 @@ const ENDS: &[Field<End>] = &[
     (Column::text("device", "device"), |end| device_cell(end.1)),
     (Column::number("reserved_bytes", "reserved"), |end| Cell::Bytes(end.2.reserved_bytes)),
     (Column::number("allocated_bytes", "allocated"), |end| Cell::Bytes(end.2.allocated_bytes)),
-    (Column::number("requested_bytes", "asked for"), |end| {
-        Cell::or(end.2.requested_bytes, Cell::Bytes, "the snapshot does not tell")
+    (Column::number("requested_bytes", "requested"), |end| {
+        Cell::or(end.2.requested_bytes, Cell::Bytes, "the snapshot does not have it")
     }),
     (Column::number("pending_bytes", "pending"), |end| Cell::Bytes(end.2.pending_bytes)),
     (Column::number("free_bytes", "free"), |end| Cell::Bytes(end.2.free_bytes)),
@@ -174,7 +174,7 @@ const ENDS: &[Field<End>] = &[
         Column::number("scattered_free_bytes", "scattered").help("Free, but not in the largest block."),
         |end| Cell::Bytes(end.2.scattered_free_bytes),
     ),
-    (Column::number("fragmentation", "fragmentation").help("Scattered over reserved."), |end| {
+    (Column::number("fragmentation", "fragmentation").help("Scattered / reserved."), |end| {
         Cell::or(end.2.fragmentation, Cell::Share, NOTHING_RESERVED)
     }),
 ];

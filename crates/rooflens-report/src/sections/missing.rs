@@ -26,7 +26,7 @@ impl Section for MissingSection {
             if findings.get::<Devices>().is_none()
                 && analyses::ALL.iter().any(|analysis| analysis.is_special() && found(analysis))
             {
-                return vec![Block::Text("what only a timeline tells: this is none".to_owned())];
+                return vec![Block::Text("not available: this input has no timeline".to_owned())];
             }
             let mut reasons: Vec<(&str, Vec<String>)> = vec![];
             for missing in &findings.not_computed {
@@ -53,5 +53,5 @@ impl Section for MissingSection {
 
 const FIELDS: &[Field<NotComputed>] = &[
     (Column::text("analysis", "what"), |missing| Cell::word(&missing.analysis)),
-    (Column::text("reason", "because"), |missing| Cell::text(&missing.reason)),
+    (Column::text("reason", "reason"), |missing| Cell::text(&missing.reason)),
 ];

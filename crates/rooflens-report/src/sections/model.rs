@@ -51,7 +51,7 @@ fn by_part(parts: &StaticVsMeasured) -> Vec<Block> {
         let side = match of.timeline {
             Timeline::Device => "device time",
             Timeline::Host => "operators' host time",
-            Timeline::HostSelf => "operators' own host time",
+            Timeline::HostSelf => "operators' self host time",
         };
         let total = format::time(of.measured_ns as f64);
         let steps = format::count(i64::try_from(of.steps).unwrap_or(i64::MAX));
@@ -75,14 +75,14 @@ fn by_operator(matches: &Matches) -> Vec<Block> {
     let mut blocks = vec![];
     for (phase, of) in &matches.phases {
         let matched = match of.equal {
-            true => "all are matched, to the operation".to_owned(),
+            true => "all are matched exactly".to_owned(),
             false => format!(
-                "{} of {} operations are matched",
+                "{} of {} FLOPs are matched",
                 format::amount(of.matched_flops as f64, "FLOP"),
                 format::amount(of.static_flops as f64, "FLOP")
             ),
         };
-        blocks.push(Block::Heading(format!("{}: products of the model, {matched}", title(*phase))));
+        blocks.push(Block::Heading(format!("{}: matmuls of the model, {matched}", title(*phase))));
         let (name, unmatched) = match phase {
             RunPhase::Prefill => ("prefill_operators", "prefill_unmatched"),
             RunPhase::Decode => ("decode_operators", "decode_unmatched"),
@@ -90,7 +90,7 @@ fn by_operator(matches: &Matches) -> Vec<Block> {
         };
         blocks.push(Block::Table(Table::new(name, OPERATORS, &of.operators, usize::MAX)));
         if !of.unmatched.is_empty() {
-            blocks.push(Block::Heading("Products that the static model does not have".to_owned()));
+            blocks.push(Block::Heading("Matmuls that the static model does not have".to_owned()));
             blocks.push(Block::Table(Table::new(unmatched, UNMATCHED, &of.unmatched, MOST_UNMATCHED)));
         }
         let variant = |variant: &Variant| {
@@ -111,12 +111,12 @@ fn by_operator(matches: &Matches) -> Vec<Block> {
 fn by_torch(check: &FlopsCheck) -> Vec<Block> {
     let rows: Vec<Checked> = check.phases.iter().map(|(phase, of)| (*phase, of.clone())).collect();
     let mut blocks = vec![
-        Block::Heading("Operations by the static model and by torch".to_owned()),
+        Block::Heading("FLOPs by the static model and by torch".to_owned()),
         Block::Table(Table::new("flops_check", CHECKS, &rows, usize::MAX)),
     ];
     let mut lines = vec![format!("{}.", check.rule)];
     let rows_of = if check.logits == "all" { "all rows" } else { "the last row of each sequence" };
-    lines.push(format!("The head is run for {rows_of}."));
+    lines.push(format!("lm_head is run for {rows_of}."));
     for (phase, of) in &check.phases {
         for left in &of.left_out {
             let flops = format::amount(left.flops as f64, "FLOP");
@@ -143,17 +143,17 @@ const NO_TIME: &str = "nothing was attributed to it";
 
 const PARTS: &[Field<PartRow>] = &[
     (Column::text("part", "part"), |row| Cell::text(row.part.replace('.', " "))),
-    (Column::number("flops", "useful").help("Useful operations of the matrix units."), |row| {
+    (Column::number("flops", "model FLOPs").help("Model FLOPs."), |row| {
         Cell::or(row.flops, |flops| Cell::amount(flops as f64, "FLOP"), NO_COST)
     }),
-    (Column::number("bytes", "bytes").help("Bytes that had to move."), |row| {
+    (Column::number("bytes", "bytes").help("Bytes that must be moved."), |row| {
         Cell::or(row.bytes, |bytes| Cell::amount(bytes as f64, "B"), NO_COST)
     }),
-    (Column::number("floor_ns", "least time").help("On the device, at its peaks."), |row| {
+    (Column::number("floor_ns", "lower bound").help("Lower bound on the device, at its peaks."), |row| {
         Cell::or(row.floor_ns, Cell::MeanTime, NO_PEAKS)
     }),
     (Column::number("measured_ns", "measured"), |row| Cell::or(row.measured_ns, Cell::Time, NO_TIME)),
-    (Column::number("floor_share", "least / measured"), |row| {
+    (Column::number("floor_share", "lower bound / measured"), |row| {
         Cell::or(row.floor_share, Cell::Share, NO_PEAKS)
     }),
     (Column::bar("share", "share").help("Share of the phase's measured time."), |row| {
@@ -174,10 +174,10 @@ const OPERATORS: &[Field<OperatorMatch>] = &[
     (Column::text("modules", "modules"), |row| {
         Cell::text(row.modules.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
     }),
-    (Column::number("flops", "operations"), |row| Cell::amount(row.flops as f64, "FLOP")),
-    (Column::number("floor_ns", "least time"), |row| Cell::or(row.floor_ns, Cell::MeanTime, NO_PEAKS)),
+    (Column::number("flops", "FLOPs"), |row| Cell::amount(row.flops as f64, "FLOP")),
+    (Column::number("floor_ns", "lower bound"), |row| Cell::or(row.floor_ns, Cell::MeanTime, NO_PEAKS)),
     (Column::number("measured_ns", "measured"), |row| Cell::or(row.measured_ns, Cell::Time, NOT_ALONE)),
-    (Column::number("floor_share", "least / measured"), |row| {
+    (Column::number("floor_share", "lower bound / measured"), |row| {
         let why = if row.floor_ns.is_none() { NO_PEAKS } else { NOT_ALONE };
         Cell::or(row.floor_share, Cell::Share, why)
     }),
@@ -190,8 +190,8 @@ const UNMATCHED: &[Field<Unmatched>] = &[
     (Column::text("module", "module"), |row| Cell::text(&row.module)),
     (Column::text("operator", "operator"), |row| Cell::code(row.operator.clone())),
     (Column::number("calls", "calls"), |row| whole(row.calls)),
-    (Column::number("flops", "operations"), |row| {
-        Cell::or(row.flops, |flops| Cell::amount(flops as f64, "FLOP"), "shapes do not tell")
+    (Column::number("flops", "FLOPs"), |row| {
+        Cell::or(row.flops, |flops| Cell::amount(flops as f64, "FLOP"), "not in the shapes")
     }),
     (Column::number("ns", "measured"), |row| Cell::Time(row.ns)),
 ];
@@ -208,7 +208,7 @@ const CHECKS: &[Field<Checked>] = &[
     (Column::number("torch_flops", "torch"), |row| exact(row.1.torch_flops)),
     (Column::number("difference", "difference"), |row| {
         let difference = row.1.difference.and_then(|difference| i64::try_from(difference).ok());
-        Cell::or(difference, Cell::Count, "torch left out what cannot be named")
+        Cell::or(difference, Cell::Count, "torch omitted operators without a name")
     }),
 ];
 

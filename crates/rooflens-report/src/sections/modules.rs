@@ -27,8 +27,9 @@ impl Section for ModulesSection {
             blocks.push(Block::Text(format!("{share} of the device time belongs to a layer.")));
             if let (Some(alike), Some(activities)) = (modules.pattern_match, modules.activities_a_layer) {
                 blocks.push(Block::Text(format!(
-                    "{} layers, {activities} kernels each: where no module names them, they were found by the \
-                     repeating names of kernels, of which {} come in at least half of the layers.",
+                    "{} layers, {activities} kernels each: where no module names them, they were found from \
+                     the repeating pattern of kernel names, of which {} occur in at least half of the \
+                     layers.",
                     modules.layers.len(),
                     format::share(alike)
                 )));

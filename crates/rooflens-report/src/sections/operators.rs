@@ -74,7 +74,7 @@ const FIELDS: &[Field<OperatorStat>] = &[
     (Column::number("self_device_memory_bytes", "device memory self").at(Level::Raw), |operator| {
         bytes(operator.self_device_memory_bytes)
     }),
-    (Column::bar("share", "host share").help("Share of all operators' own host time."), |operator| {
+    (Column::bar("share", "host share").help("Share of all operators' self host time."), |operator| {
         Cell::Share(operator.share)
     }),
 ];

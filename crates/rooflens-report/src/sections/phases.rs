@@ -49,7 +49,7 @@ impl Section for PhasesSection {
             .flat_map(|phase| phase.slowest.iter().map(|example| (phase.name.clone(), example.clone())))
             .collect();
         if !slowest.is_empty() {
-            blocks.push(Block::Heading("The slowest of each".to_owned()));
+            blocks.push(Block::Heading("Slowest ranges".to_owned()));
             blocks.push(Block::Table(Table::new("slowest_phases", SLOWEST, &slowest, detail.rows())));
         }
         blocks
@@ -88,7 +88,7 @@ fn durations(phase: &PhaseStat) -> Chart {
     // At most 2,000 are kept: then the axis counts what is kept, not what there was.
     let flawed: usize = phase.flawed.iter().map(|flawed| flawed.steps).sum();
     let picked = phase.durations_ns.len() + flawed < phase.count;
-    let x = if picked { "in order of start, evenly picked" } else { "in order of start" };
+    let x = if picked { "in order of start, evenly sampled" } else { "in order of start" };
     let y = if phase.timeline == "device" { "device span" } else { "host duration" };
     let rules = phase.extent().map_or(vec![], |extent| {
         vec![("p50".into(), extent.p50_ns as f64), ("p99".into(), extent.p99_ns as f64)]
@@ -105,7 +105,7 @@ fn durations(phase: &PhaseStat) -> Chart {
 
 const NO_DEVICE: &str = "no device activity could be attributed";
 const NO_HOST: &str = "recorded on the device only";
-const NOT_TOLD: &str = "the annotations do not tell";
+const NOT_TOLD: &str = "not in the annotations";
 
 fn on_host(phase: &PhaseStat, part: fn(&Extent) -> i64) -> Cell {
     Cell::or(phase.host.as_ref().map(part), Cell::Time, NO_HOST)
@@ -119,7 +119,7 @@ fn busy(phase: &PhaseStat, part: fn(&Extent) -> i64) -> Cell {
     Cell::or(phase.device_busy.as_ref().map(part), Cell::Time, NO_DEVICE)
 }
 
-const HOST: &str = "From begin to end on the host, which runs ahead of its device.";
+const HOST: &str = "From begin to end on the host, which runs ahead of the device.";
 const SPAN: &str = "From the start of the first device activity to the end of the last.";
 const BUSY: &str = "Union of the device activities.";
 
@@ -136,12 +136,12 @@ const FIELDS: &[Field<PhaseStat>] = &[
         PhaseRole::HoldsSteps => Cell::word(phase.role.as_str()),
         _ => Cell::word(phase.kind.as_str()),
     }),
-    (Column::text("source", "source").at(Level::Page).help("Who says so."), |phase| {
+    (Column::text("source", "source").at(Level::Page).help("Source of the phase."), |phase| {
         Cell::word(phase.source.as_str())
     }),
     (Column::number("count", "count"), |phase| Cell::count(phase.count)),
     (
-        Column::number("flawed", "left out").at(Level::Raw).help("Steps whose time is not a step's."),
+        Column::number("flawed", "excluded").at(Level::Raw).help("Steps that the recording disturbed."),
         |phase| Cell::count(phase.flawed.iter().map(|flawed| flawed.steps).sum()),
     ),
     (Column::number("host_total_ns", "host total").at(Level::Page).help(HOST), |phase| {
@@ -175,7 +175,7 @@ const FIELDS: &[Field<PhaseStat>] = &[
     (
         Column::number("drift", "drift")
             .at(Level::Page)
-            .help("Change from the first to the last, by a straight line through all."),
+            .help("Change from the first to the last, by linear regression."),
         |phase| Cell::or(phase.drift, Cell::Change, "fewer than eight"),
     ),
     (Column::number("activities", "activities").at(Level::Raw), |phase| {
@@ -193,13 +193,13 @@ const FIELDS: &[Field<PhaseStat>] = &[
     (Column::number("prefill_tokens", "prompt tokens").at(Level::Page), |phase| {
         Cell::or(phase.prefill_tokens, Cell::Count, NOT_TOLD)
     }),
-    (Column::number("decode_tokens", "new tokens").at(Level::Page), |phase| {
+    (Column::number("decode_tokens", "decode tokens").at(Level::Page), |phase| {
         Cell::or(phase.decode_tokens, Cell::Count, NOT_TOLD)
     }),
     (
         Column::number("confidence", "confidence")
             .at(Level::Page)
-            .help("How sure Rooflens is of phases that it found itself."),
+            .help("Confidence of phases that Rooflens inferred."),
         |phase| Cell::or(phase.confidence, Cell::Share, "recorded, not inferred"),
     ),
     (

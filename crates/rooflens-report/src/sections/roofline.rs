@@ -46,8 +46,8 @@ fn of_model(findings: &Findings, detail: Detail) -> Vec<Block> {
         ];
     }
     let mut blocks = vec![Block::Text(format!(
-        "Work and lower bounds are those of {} on {}, at the sizes of the trace's own steps. Each operator \
-         of the model is matched with the kernels that do it, in the order of execution.",
+        "Work and lower bounds are those of {} on {}, at the sizes of the trace's steps. Each operator of \
+         the model is matched with its kernels in the order of execution.",
         source.model, source.device
     ))];
     for phase in phases {
@@ -97,8 +97,8 @@ fn of_shapes(findings: &Findings, detail: Detail) -> Vec<Block> {
     vec![
         Block::Heading("Matmuls by recorded shapes".to_owned()),
         Block::Text(format!(
-            "FLOPs and bytes are those of each operator alone, by the shapes of its inputs, {peaks}. This is not \
-             the lower bound of a model: what operators could save by fusing is not in it."
+            "FLOPs and bytes are those of each operator alone, by the shapes of its inputs, {peaks}. This is \
+             not the lower bound of a model: savings from fusion are not included."
         )),
         Block::Table(Table::new("roofline_shapes", SHAPES, &rates.shapes, detail.rows())),
         Block::Table(Table::new("roofline_shape_kernels", SHAPE_KERNELS, &rates.kernels, detail.rows())),
@@ -111,11 +111,11 @@ fn classes(phase: &PhaseLedger, rows: usize) -> Table {
     Table::new("roofline", CLASSES, &classes, rows)
 }
 
-const NO_WORK: &str = "no operator of the model asks for it";
+const NO_WORK: &str = "no operator of the model uses it";
 
 fn tera(achieved: Option<&Achieved>) -> Cell {
     let rate = achieved.map(|achieved| achieved.flops_per_s).filter(|rate| *rate > 0.0);
-    Cell::or(rate, |rate| Cell::amount(rate, "FLOP/s"), "it needs no matrix units")
+    Cell::or(rate, |rate| Cell::amount(rate, "FLOP/s"), "it does not use tensor cores")
 }
 
 fn bandwidth(achieved: Option<&Achieved>) -> Cell {
@@ -144,12 +144,11 @@ fn bytes(achieved: Option<&Achieved>) -> Cell {
 
 const TIME: Column = Column::number("ns", "time").help("Over all steps of the phase.");
 const BOUND: Column = Column::number("floor_ns", "lower bound").help("No kernel on this device is faster.");
-const TERA: Column =
-    Column::number("flop_per_s", "achieved").help("FLOPs that the results need, by the time.");
-const BANDWIDTH: Column = Column::number("gb_per_s", "bandwidth").help("Bytes that must move, by the time.");
-const ROOF: Column = Column::bar("roof_share", "of roof").help("Lower bound by the time.");
+const TERA: Column = Column::number("flop_per_s", "achieved").help("Model FLOPs / time.");
+const BANDWIDTH: Column = Column::number("gb_per_s", "bandwidth").help("Bytes that must be moved / time.");
+const ROOF: Column = Column::bar("roof_share", "of roof").help("Lower bound / time.");
 const LOST: Column = Column::number("lost_ns", "lost").help("Time above the lower bound.");
-const LIMIT: Column = Column::text("limit", "limit").help("What the roof is made of.").at(Level::Screen);
+const LIMIT: Column = Column::text("limit", "limit").help("Limiting resource.").at(Level::Screen);
 const FLOPS: Column = Column::number("flops", "FLOPs").at(Level::Page);
 const BYTES: Column = Column::number("bytes", "bytes").at(Level::Page);
 
@@ -169,7 +168,7 @@ const CLASSES: &[Field<ClassLedger>] = &[
 const OPERATORS: &[Field<OperatorTime>] = &[
     (Column::text("operator", "operator of the model"), |row| Cell::code(row.operator.clone())),
     (Column::text("class", "class").at(Level::Page), |row| Cell::code(&*row.class)),
-    (Column::number("count", "times").help("Layers times steps."), |row| Cell::count(row.count)),
+    (Column::number("count", "times").help("Layers × steps."), |row| Cell::count(row.count)),
     (TIME, |row| Cell::Time(row.ns)),
     (BOUND, |row| Cell::Time(row.floor_ns)),
     (LOST, |row| lost(Some(&row.achieved))),
@@ -243,15 +242,14 @@ const DEVICE_TIME: Column =
 const SHAPE_BOUND: Column = Column::number("floor_ns", "lower bound")
     .help("The longer of FLOPs at the peak and bytes at memory bandwidth.")
     .at(Level::Page);
-const NO_ROOF: Column = Column::text("no_roof", "no share because").at(Level::Raw);
+const NO_ROOF: Column = Column::text("no_roof", "reason").at(Level::Raw);
 
 const SHAPES: &[Field<ShapeRate>] = &[
     // One name, so that rows can be told apart wherever a table is broken.
     (Column::text("call", "operator and shape"), |row| Cell::code(format!("{} {}", row.operator, row.sizes))),
-    (
-        Column::text("format", "format").help("The number format that is multiplied.").at(Level::Screen),
-        |row| Cell::or(row.format.as_deref(), Cell::word, "the trace does not tell it"),
-    ),
+    (Column::text("format", "format").help("Dtype of the multiplication.").at(Level::Screen), |row| {
+        Cell::or(row.format.as_deref(), Cell::word, "the trace does not record it")
+    }),
     (Column::number("count", "calls").at(Level::Screen), |row| Cell::count(row.count)),
     (DEVICE_TIME, |row| Cell::Time(row.ns)),
     (SHAPE_BOUND, |row| Cell::or(row.rate.floor_ns, Cell::Time, untold(&row.rate))),

@@ -44,7 +44,7 @@ impl Section for RunSection {
                 let rows: Vec<Row> =
                     efficiency.phases.iter().map(|(phase, of)| (*phase, of.clone())).collect();
                 if !rows.is_empty() {
-                    blocks.push(Block::Heading("What was reached".to_owned()));
+                    blocks.push(Block::Heading("Achieved rates".to_owned()));
                     blocks.push(Block::Table(Table::new("efficiency", EFFICIENCY, &rows, detail.rows())));
                 }
                 let mut lines: Vec<String> =
@@ -91,13 +91,13 @@ fn allocator(run: &RunFacts, detail: Detail) -> Vec<Block> {
         let count = count.filter(|count| *count > 0)?;
         Some(format!("In the pass {} {what} {count} times.", pass.step))
     };
-    let retries = "cudaMalloc failed and was tried again after the cache was emptied,";
+    let retries = "cudaMalloc failed and was retried after the cache was emptied,";
     let lines: Vec<String> = known
         .iter()
         .flat_map(|pass| {
             [
                 told(pass, pass.num_alloc_retries, retries),
-                told(pass, pass.num_ooms, "an allocation failed for want of memory (OOM),"),
+                told(pass, pass.num_ooms, "an allocation failed (out of memory),"),
             ]
         })
         .flatten()
@@ -108,7 +108,7 @@ fn allocator(run: &RunFacts, detail: Detail) -> Vec<Block> {
     blocks
 }
 
-const NOT_TOLD: &str = "the allocator does not tell it";
+const NOT_TOLD: &str = "not reported by the allocator";
 
 const ALLOCATOR: &[Field<PassAllocator>] = &[
     (Column::text("step", "pass"), |pass| Cell::word(&pass.step)),
@@ -150,9 +150,9 @@ fn headline(run: &RunFacts) -> Vec<Fact> {
     for (phase, of) in run.efficiency.iter().flat_map(|efficiency| &efficiency.phases) {
         let words = |what: &str| format!("{what} {}", phase.as_str());
         let mfu = Fact::new(words("MFU"), Cell::or(of.mfu, Cell::Share, NO_PEAKS));
-        facts.push(mfu.help("Useful operations over what the device could do in the time."));
+        facts.push(mfu.help("Model FLOPs / (peak FLOP/s × time)."));
         let mbu = Fact::new(words("MBU"), Cell::or(of.mbu, Cell::Share, NO_PEAKS));
-        facts.push(mbu.help("Bytes that had to move over what memory could move in the time."));
+        facts.push(mbu.help("Bytes that must be moved / (peak bandwidth × time)."));
     }
     facts
 }
@@ -175,10 +175,10 @@ const EFFICIENCY: &[Field<Row>] = &[
     (Column::number("steps", "steps").at(Level::Page), |row| Cell::Count(count(row.1.steps.into()))),
     (Column::number("tokens", "tokens").help("Padding not counted."), |row| Cell::Count(count(row.1.tokens))),
     (Column::number("measured_ns", "measured"), |row| Cell::MeanTime(row.1.measured_ns as f64)),
-    (Column::number("flops", "useful").help("Useful operations of the matrix units."), |row| {
+    (Column::number("flops", "model FLOPs").help("Model FLOPs."), |row| {
         Cell::amount(row.1.flops.useful as f64, "FLOP")
     }),
-    (Column::number("bytes", "bytes").help("Bytes that had to move."), |row| {
+    (Column::number("bytes", "bytes").help("Bytes that must be moved."), |row| {
         Cell::amount(row.1.bytes.total as f64, "B")
     }),
     (Column::number("flops_per_s", "rate"), |row| {
@@ -189,10 +189,12 @@ const EFFICIENCY: &[Field<Row>] = &[
     }),
     (Column::number("mfu", "MFU"), |row| Cell::or(row.1.mfu, Cell::Share, NO_PEAKS)),
     (Column::number("mbu", "MBU"), |row| Cell::or(row.1.mbu, Cell::Share, NO_PEAKS)),
-    (Column::number("floor_ns", "least time").help("On the device, one operator after the other."), |row| {
-        Cell::or(row.1.floor_ns, Cell::MeanTime, NO_PEAKS)
-    }),
-    (Column::number("floor_share", "least / measured"), |row| {
+    (
+        Column::number("floor_ns", "lower bound")
+            .help("Lower bound on the device, one operator after the other."),
+        |row| Cell::or(row.1.floor_ns, Cell::MeanTime, NO_PEAKS),
+    ),
+    (Column::number("floor_share", "lower bound / measured"), |row| {
         Cell::or(row.1.floor_share, Cell::Share, NO_PEAKS)
     }),
 ];

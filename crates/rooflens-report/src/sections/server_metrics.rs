@@ -9,7 +9,7 @@ use crate::sections::{Detail, Section};
 pub(super) struct ServerMetricsSection;
 
 /// Why a cell is empty; the JSON has the reason of each.
-const MISSING: &str = "not told: see not_computed in the JSON";
+const MISSING: &str = "not available: see not_computed in the JSON";
 
 impl Section for ServerMetricsSection {
     fn name(&self) -> &'static str {
@@ -22,11 +22,11 @@ impl Section for ServerMetricsSection {
         let Some(found) = findings.get::<ServerMetrics>() else { return vec![] };
         let mut blocks = vec![Block::Facts(vec![
             Fact::new("pages", Cell::count(found.snapshots)),
-            Fact::new("in", Cell::or(found.span_ns, Cell::Time, "no two pages have times")),
+            Fact::new("in", Cell::or(found.span_ns, Cell::Time, "fewer than two pages have timestamps")),
         ])];
         if !found.models.is_empty() {
             if found.models.iter().any(|model| model.over == Over::SinceStart) {
-                let words = "Counts and means of one page are of all requests since the server was started.";
+                let words = "Counts and means of one page cover all requests since the server started.";
                 blocks.push(Block::Text(words.to_owned()));
             }
             blocks.push(Block::Table(Table::new("server_models", MODELS, &found.models, usize::MAX)));
@@ -39,7 +39,7 @@ impl Section for ServerMetricsSection {
             odd.dedup();
             if !odd.is_empty() {
                 let words =
-                    "Only in the JSON, as their unit is not known or differs by version of the exporter: ";
+                    "Only in the JSON, since their unit is unknown or depends on the exporter's version: ";
                 blocks.push(Block::Text(format!("{words}{}.", odd.join(", "))));
             }
         }
@@ -67,7 +67,7 @@ const MODELS: &[Field<ModelMetrics>] = &[
     (Column::number("requests", "requests"), |row| count(row.requests)),
     (Column::number("failures", "failed"), |row| count(row.failures)),
     (Column::number("requests_per_s", "per second"), |row| mean(row.requests_per_s)),
-    (Column::number("batch", "batch").help("inferences an execution"), |row| mean(row.batch)),
+    (Column::number("batch", "batch").help("inferences per execution"), |row| mean(row.batch)),
     (Column::number("request_ns", "request"), |row| mean_time(row.request_ns)),
     (Column::number("queue_ns", "queue"), |row| mean_time(row.queue_ns)),
     (Column::number("compute_infer_ns", "compute"), |row| mean_time(row.compute_infer_ns)),
@@ -100,12 +100,14 @@ const DEVICES: &[Field<DeviceMetrics>] = &[
         let instance = row.instance.map_or(String::new(), |instance| format!(", instance {instance}"));
         Cell::text(format!("{}{instance}", row.device))
     }),
-    (Column::number("utilization_share", "busy").help("mean of the pages"), |row| {
+    (Column::number("utilization_share", "busy").help("mean over the pages"), |row| {
         share(row, "utilization_share")
     }),
-    (Column::number("power_w", "power").help("mean of the pages"), |row| amount(value(row, "power_w"), "W")),
+    (Column::number("power_w", "power").help("mean over the pages"), |row| {
+        amount(value(row, "power_w"), "W")
+    }),
     (Column::number("energy_j", "energy"), |row| amount(row.energy_j, "J")),
-    (Column::number("mean_power_w", "by energy").help("energy by time"), |row| amount(row.mean_power_w, "W")),
+    (Column::number("mean_power_w", "mean power").help("energy / time"), |row| amount(row.mean_power_w, "W")),
     (Column::number("memory_used_bytes", "memory"), |row| amount(value(row, "memory_used_bytes"), "B")),
     (Column::number("sm_clock_hz", "clock").at(Level::Screen), |row| amount(value(row, "sm_clock_hz"), "Hz")),
     (Column::number("temperature_c", "°C").at(Level::Page), |row| mean(value(row, "temperature_c"))),

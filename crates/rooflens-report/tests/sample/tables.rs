@@ -334,7 +334,7 @@ pub fn shape_rates() -> ShapeRates {
         flops: Some(2.1e12),
         bytes: Some(0.2e12),
         bytes_per_s: Some(0.2e12 / 0.295),
-        no_roof: Some("the shapes do not tell what is masked: FLOPs are an upper bound".into()),
+        no_roof: Some("the shapes do not show what is masked: FLOPs are an upper bound".into()),
         ..Rate::default()
     };
     let row = |operator: &str, sizes: &str, ns, name, rate| ShapeRate {

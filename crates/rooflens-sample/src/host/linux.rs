@@ -156,13 +156,13 @@ impl Source for HostSource {
         };
         let mut reasons = Vec::new();
         if self.disks.as_ref().is_none_or(|(_, names)| names.is_empty()) {
-            reasons.push(reason("disk_read_bytes", "the system shows no disk"));
+            reasons.push(reason("disk_read_bytes", "no disk found"));
         }
         if self.networks.as_ref().is_none_or(|(_, names)| names.is_empty()) {
-            reasons.push(reason("net_rx_bytes", "the system shows no network"));
+            reasons.push(reason("net_rx_bytes", "no network found"));
         }
         if self.watched.root().is_none() {
-            reasons.push(reason("watched_cpu_ns", "no process is watched"));
+            reasons.push(reason("watched_cpu_ns", "no process was given"));
         }
         reasons
     }

@@ -15,7 +15,7 @@ mod linux;
 use crate::source::{Missing, Source};
 use crate::watched::Watched;
 
-/// Bytes that may still be written to where a folder stands; nothing where the system does not tell.
+/// Bytes that may still be written to where a folder stands; nothing where the system does not report it.
 pub fn free_bytes(folder: &std::path::Path) -> Option<u64> {
     let told = rustix::fs::statvfs(folder).ok()?;
     told.f_bavail.checked_mul(told.f_frsize)
@@ -31,6 +31,6 @@ pub fn open(watched: &Watched) -> Result<Box<dyn Source>, Missing> {
 #[cfg(not(target_os = "linux"))]
 pub fn open(_: &Watched) -> Result<Box<dyn Source>, Missing> {
     let fact = format!("samples of the host are not available on {}", std::env::consts::OS);
-    let hint = "run on Linux; devices are sampled without it";
+    let hint = "run on Linux; devices are sampled anyway";
     Err(Missing { lack: crate::source::Lack::System, fact, hint })
 }

@@ -48,7 +48,7 @@ impl Ask {
         match error {
             NvmlError::GpuLost | NvmlError::ResetRequired => {
                 trouble.lost = true;
-                let message = format!("{error}; its samples end here, those of other devices go on");
+                let message = format!("{error}; its samples end here, those of other devices continue");
                 trouble.notes.add(Stage::Collect, Severity::DataLoss, "device_lost", trouble.source, message);
             }
             NvmlError::NotSupported
@@ -59,7 +59,7 @@ impl Ask {
             NvmlError::NoData | NvmlError::NotFound => {}
             error => {
                 self.next_ns = trouble.due_ns + AGAIN_NS;
-                let message = format!("{} was not told: {error}", self.column);
+                let message = format!("{} was not reported: {error}", self.column);
                 trouble.notes.add(
                     Stage::Collect,
                     Severity::Warning,

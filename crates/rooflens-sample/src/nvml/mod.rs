@@ -30,10 +30,11 @@ const NO_DRIVER: &str = "sudo modprobe nvidia, then nvidia-smi; in a container: 
 const OTHER_DRIVER: &str =
     "the driver was updated while the old one was loaded: sudo reboot, or unload and load the nvidia modules";
 const NO_PERMISSION: &str =
-    "ls -l /dev/nvidia* tells who may use the devices; sudo usermod -aG video,render $USER";
-const NO_DEVICE: &str = "lspci -nn | grep -i nvidia tells whether the machine has one; dmesg | grep -i nvrm tells why the driver left it out";
+    "ls -l /dev/nvidia* shows who may use the devices; sudo usermod -aG video,render $USER";
+const NO_DEVICE: &str = "lspci -nn | grep -i nvidia shows whether the machine has one; dmesg | grep -i nvrm \
+                         shows why the driver ignored it";
 
-const FIRST_THINGS: &str = "mend what stands above first, then run rooflens doctor again";
+const FIRST_THINGS: &str = "fix the problem above first, then run rooflens doctor again";
 
 /// The devices of the machine, or of a mock library.
 pub struct NvmlSource {
@@ -48,9 +49,9 @@ impl NvmlSource {
         let nvml = load(library)?;
         let count = nvml.device_count().map_err(|error| of_driver(&error))?;
         if count == 0 {
-            return Err(no_device("the driver knows no device".to_owned()));
+            return Err(no_device("the driver has no device".to_owned()));
         }
-        let driver = nvml.sys_driver_version().unwrap_or_else(|_| "of unknown version".to_owned());
+        let driver = nvml.sys_driver_version().unwrap_or_else(|_| "version unknown".to_owned());
         // For the rest of the process: handles of devices and of GPM samples borrow it, and a library that
         // a sampling thread may be in is not to be unloaded.
         let nvml: &'static Nvml = Box::leak(Box::new(nvml));

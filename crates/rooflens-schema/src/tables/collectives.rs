@@ -5,7 +5,7 @@ use crate::names::NameId;
 use crate::table::table;
 
 table! {
-    /// What the trace says of a collective: one row for each communication kernel with such facts.
+    /// A collective recorded in the trace: one row for each communication kernel with such information.
     Collectives(CollectiveRow) = "collectives", per_rank: true {
         /// Device of the kernel.
         device: i32 => "id" Dictionary,
@@ -19,9 +19,9 @@ table! {
         collective_id: NameId => "id" Dictionary,
         /// Element type: joins `name_dim.name_id`.
         dtype_id: Opt<NameId> => "id" Dictionary,
-        /// Elements a rank puts in.
+        /// Input elements per rank.
         in_elements: Opt<i64> => "count" Dictionary,
-        /// Elements a rank gets out.
+        /// Output elements per rank.
         out_elements: Opt<i64> => "count" Dictionary,
         /// Ranks taking part.
         group_size: Opt<i32> => "count" Dictionary,

@@ -7,7 +7,7 @@ use crate::table::table;
 table! {
     /// A collective that NCCL or RCCL wrote to its log, or that the NCCL Inspector timed. In the order of the file.
     CommCalls(CommCallRow) = "comm_calls", per_rank: true {
-        /// Number of the communicator in the file, in order of first sight.
+        /// Index of the communicator in the file, in order of first appearance.
         comm: i32 => "index" Dictionary,
         /// Rank in the communicator.
         comm_rank: Opt<i32> => "id" Dictionary,
@@ -19,17 +19,17 @@ table! {
         collective_id: NameId => "id" Dictionary,
         /// Element type: joins `name_dim.name_id`.
         dtype_id: Opt<NameId> => "id" Dictionary,
-        /// Elements that the call names.
+        /// Elements of the call.
         elements: Opt<i64> => "count" Dictionary,
-        /// Size of the message: of what each rank has, or of all ranks' parts together where they are gathered, scattered or exchanged.
+        /// Message size: the data of one rank, or of all ranks for all-gather, reduce-scatter and all-to-all.
         bytes: Opt<i64> => "bytes" Dictionary,
-        /// How long it took. Null in a log, which does not tell.
+        /// Duration. Null in a debug log, which has no times.
         exec_ns: Opt<i64> => "ns" Delta,
-        /// Who took the time, as `kernel_gpu`: joins `name_dim.name_id`.
+        /// Source of the time, as `kernel_gpu`: joins `name_dim.name_id`.
         timing_id: Opt<NameId> => "id" Dictionary,
-        /// Bytes by time, as the file says.
+        /// Algorithm bandwidth, as given in the file.
         alg_gb_per_s: Option<f64> => "GB/s" Dictionary,
-        /// Bytes over the bus by time, as the file says.
+        /// Bus bandwidth, as given in the file.
         bus_gb_per_s: Option<f64> => "GB/s" Dictionary,
     }
 }

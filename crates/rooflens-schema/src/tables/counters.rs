@@ -34,7 +34,8 @@ column_enum! {
 }
 
 table! {
-    /// A sample of a device or of the host, taken on a fixed beat while something ran. What a device does not tell, or was not asked this time, is null.
+    /// A sample of a device or the host, taken at a fixed interval while something ran. What a device does
+    /// not report, or was not queried for this time, is null.
     Counters(CounterRow) = "counters", per_rank: false {
         /// When the sample was begun, since the run's clock base, so before 0 in the steps before the one that was traced; since 1970 in a file of `rooflens monitor`.
         ts_ns: i64 => "ns" Delta Time,

@@ -5,7 +5,7 @@ use crate::names::NameId;
 use crate::table::table;
 
 table! {
-    /// A layer of a TensorRT engine: what `trtexec` says of it, and how long it took. In the order of the engine.
+    /// A layer of a TensorRT engine: its description by `trtexec` and its time. In the order of the engine.
     EngineLayers(EngineLayerRow) = "engine_layers", per_rank: true {
         /// Name: joins `name_dim.name_id`.
         name_id: NameId => "id" Dictionary,
@@ -15,13 +15,13 @@ table! {
         dtype_id: Opt<NameId> => "id" Dictionary,
         /// Kernel that was chosen: joins `name_dim.name_id`.
         tactic_id: Opt<NameId> => "id" Dictionary,
-        /// Shapes that go in: joins `name_dim.name_id`.
+        /// Input shapes: joins `name_dim.name_id`.
         inputs_id: Opt<NameId> => "id" Dictionary,
-        /// Shapes that come out: joins `name_dim.name_id`.
+        /// Output shapes: joins `name_dim.name_id`.
         outputs_id: Opt<NameId> => "id" Dictionary,
         /// Runs that were timed.
         runs: Opt<i64> => "count" Dictionary,
-        /// Time of all runs together, to the digits of the file.
+        /// Total time of all runs, with the digits of the file.
         total_ns: Opt<i64> => "ns" Dictionary,
         /// Median of the runs, to the digits of the file.
         median_ns: Opt<i64> => "ns" Dictionary,

@@ -1,4 +1,4 @@
-//! Matrix products as a library was asked for them.
+//! GEMM calls from the log of a BLAS library.
 
 use crate::cell::Opt;
 use crate::names::NameId;
@@ -17,9 +17,10 @@ column_enum! {
 }
 
 table! {
-    /// A call that multiplies matrices, as cuBLAS, cuBLASLt, hipBLASLt or rocBLAS wrote it to its log: D = op(A) op(B), in the library's column-major view. Such logs hold no durations. In the order of the log.
+    /// A GEMM call from the log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS: D = op(A) op(B), in the library's
+    /// column-major order. Such logs have no durations. In the order of the log.
     Gemms(GemmRow) = "gemms", per_rank: true {
-        /// Number of the process in the log, in order of first sight.
+        /// Index of the process in the log, in order of first appearance.
         process: i32 => "index" Dictionary,
         /// Library, as `cublaslt`: joins `name_dim.name_id`.
         library_id: NameId => "id" Dictionary,
@@ -29,9 +30,9 @@ table! {
         m: i64 => "count" Dictionary,
         /// Columns of the result.
         n: i64 => "count" Dictionary,
-        /// Length of each sum.
+        /// Inner dimension.
         k: i64 => "count" Dictionary,
-        /// Products in the call.
+        /// Batch count: GEMMs in the call.
         batch: i64 => "count" Dictionary,
         /// What is done to A.
         trans_a: Transpose => "word" Dictionary,
@@ -43,13 +44,14 @@ table! {
         b_dtype_id: Opt<NameId> => "id" Dictionary,
         /// Element type of the result: joins `name_dim.name_id`.
         d_dtype_id: Opt<NameId> => "id" Dictionary,
-        /// Type of the sums, in the library's word: joins `name_dim.name_id`.
+        /// Compute type, as the library names it: joins `name_dim.name_id`.
         compute_id: Opt<NameId> => "id" Dictionary,
-        /// What is done to the result, in the library's word: joins `name_dim.name_id`. Null where nothing is.
+        /// Epilogue, as the library names it: joins `name_dim.name_id`. Null where nothing is.
         epilogue_id: Opt<NameId> => "id" Dictionary,
-        /// Algorithm, tile and stages, in the library's words: joins `name_dim.name_id`.
+        /// Algorithm, tile and stages, as the library names them: joins `name_dim.name_id`.
         algorithm_id: Opt<NameId> => "id" Dictionary,
-        /// Multiplications and additions: 2 m n k batch, four times that for complex numbers. Null where the number is too large to be true.
+        /// Multiplications and additions: 2 m n k batch, four times that for complex numbers. Null if the
+        /// number is implausibly large.
         flops: Opt<i64> => "FLOP" Dictionary,
         /// A, B and the result once each, without C. Null where a type is not known.
         bytes: Opt<i64> => "bytes" Dictionary,

@@ -3,7 +3,7 @@
 use crate::table::table;
 
 table! {
-    /// A run of a TensorRT engine, as `trtexec --exportTimes` tells it. In the order of the file.
+    /// A run of a TensorRT engine, from `trtexec --exportTimes`. In the order of the file.
     Inferences(InferenceRow) = "inferences", per_rank: true {
         /// When the host began to enqueue it, since the first moment in the file.
         ts_ns: i64 => "ns" Delta Time,

@@ -15,7 +15,7 @@ table! {
         class: String => "word" Dictionary,
         /// Where it comes from: cublas, triton, nccl …
         library: Option<String> => "word" Dictionary,
-        /// Data type that its name tells.
+        /// Data type, from its name.
         dtype: Option<String> => "word" Dictionary,
     }
 }

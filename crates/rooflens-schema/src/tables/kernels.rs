@@ -33,7 +33,7 @@ column_enum! {
         /// The work was queued in time but had to wait: for another stream, a copy, a collective, or
         /// work that is not in the trace.
         DataDependency = "data_dependency",
-        /// The work was queued in time behind its predecessor on the same stream: what the device
+        /// The work was queued in time behind its predecessor on the same stream: the gap that the device
         /// needs between two activities.
         Dispatch = "dispatch",
         /// Nothing follows: from the device's last activity to the end of the trace. Not part of
@@ -79,9 +79,9 @@ table! {
         block_y: Opt<i32> => "threads" Dictionary,
         /// Block size, z.
         block_z: Opt<i32> => "threads" Dictionary,
-        /// Registers a thread.
+        /// Registers per thread.
         registers: Opt<i32> => "registers" Dictionary,
-        /// Shared memory a block.
+        /// Shared memory per block.
         shared_memory_bytes: Opt<i32> => "bytes" Dictionary,
         /// Bytes copied or filled.
         bytes: Opt<i64> => "bytes" Dictionary,

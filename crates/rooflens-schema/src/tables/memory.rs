@@ -17,7 +17,8 @@ table! {
         reserved_bytes: Opt<i64> => "bytes" Dictionary,
         /// Device index; -1 for the host.
         device: i32 => "id" Dictionary,
-        /// Where the program asked for it, as `file.py(line): function`, of a release where the memory had been asked for: joins `name_dim.name_id`.
+        /// Where the program allocated it, as `file.py(line): function`; for a release, where it was
+        /// allocated: joins `name_dim.name_id`.
         site_id: Opt<NameId> => "id" Dictionary,
     }
 }

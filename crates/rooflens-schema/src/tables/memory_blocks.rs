@@ -9,15 +9,15 @@ column_enum! {
     BlockState {
         /// The program.
         Allocated = "allocated",
-        /// Nobody, but another stream may still use it: it cannot be given out yet.
+        /// Not in use, but another stream may still use it: it cannot be reused yet.
         Pending = "pending",
-        /// The allocator, which can give it out.
+        /// Not in use: the allocator can reuse it.
         Free = "free",
     }
 }
 
 table! {
-    /// A block that the framework's allocator holds when the snapshot is taken. The blocks of a segment fill it.
+    /// A block of the framework's allocator at the time of the snapshot. The blocks of a segment fill it.
     MemoryBlocks(MemoryBlockRow) = "memory_blocks", per_rank: true {
         /// Device index.
         device: i32 => "id" Dictionary,
@@ -25,11 +25,11 @@ table! {
         segment: i32 => "index" Delta,
         /// Size.
         bytes: i64 => "bytes" Dictionary,
-        /// What the program asked for; the rest of the block is rounding. Null where nobody has it.
+        /// Requested bytes; the rest of the block is rounding. Null if the block is not in use.
         requested_bytes: Opt<i64> => "bytes" Dictionary,
         /// Who has it.
         state: BlockState => "word" Dictionary,
-        /// Where the program asked for it, as `file.py(line): function`: joins `name_dim.name_id`.
+        /// Where the program allocated it, as `file.py(line): function`: joins `name_dim.name_id`.
         site_id: Opt<NameId> => "id" Dictionary,
     }
 }

@@ -8,9 +8,9 @@ table! {
     ModelOps(ModelOpRow) = "model_ops", per_rank: false {
         /// What the step does: `prefill`, `decode`, `vision`.
         phase: String => "word" Dictionary,
-        /// Layer, from 0; null for what stands outside the layers.
+        /// Layer, from 0; null outside the layers.
         layer: Opt<i32> => "id" Dictionary,
-        /// Where it stands: `layers`, `embedding`, `head`, `draft`, or a stage of the vision tower.
+        /// Part of the model: `layers`, `embedding`, `head`, `draft`, or a stage of the vision tower.
         part: String => "word" Dictionary,
         /// Name within the layer, as `qkv_proj`.
         name: String => "word" Dictionary,
@@ -34,7 +34,7 @@ table! {
         activation_bytes: i64 => "bytes" Dictionary,
         /// Bytes sent to other devices.
         link_bytes: i64 => "bytes" Dictionary,
-        /// The least time on the device; null without one.
+        /// Lower bound of the time on the device; null without one.
         floor_ns: Option<f64> => "ns" Dictionary,
         /// What is multiplied, as `bf16`.
         dtype: String => "word" Dictionary,

@@ -4,7 +4,7 @@ use crate::note::{Severity, Stage};
 use crate::table::table;
 
 table! {
-    /// A problem met on the way, with how often.
+    /// A problem found on the way, with its count.
     NotesTable(NoteRow) = "notes", per_rank: false {
         /// Stage that met it.
         stage: Stage => "word" Dictionary,

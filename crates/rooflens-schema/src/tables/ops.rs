@@ -25,7 +25,7 @@ table! {
         dtypes_id: Opt<NameId> => "id" Dictionary,
         /// The enclosing operator on the thread: joins `ops.op_id`.
         parent_id: Opt<i32> => "id" Delta,
-        /// How many operators enclose it.
+        /// Number of enclosing operators.
         depth: i32 => "count" Dictionary,
         /// Time in the operators directly inside, at most `dur_ns`; self time is `dur_ns - inside_ns`.
         /// (Most operators contain none: zeros take no space, a second duration would.)

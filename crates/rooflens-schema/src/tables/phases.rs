@@ -25,7 +25,7 @@ column_enum! {
 }
 
 column_enum! {
-    /// Who says so.
+    /// Source of the phase.
     PhaseSource {
         /// `ProfilerStep#n` of the profiler's schedule.
         ProfilerStep = "profiler_step",
@@ -51,7 +51,7 @@ table! {
         step_id: Opt<i32> => "id" Delta,
         /// What it does.
         kind: PhaseKind => "word" Dictionary,
-        /// Who says so.
+        /// Source of the phase.
         source: PhaseSource => "word" Dictionary,
         /// Name: joins `name_dim.name_id`.
         name_id: NameId => "id" Dictionary,

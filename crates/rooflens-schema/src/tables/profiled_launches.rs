@@ -19,7 +19,7 @@ table! {
         time_ns: Option<f64> => "ns" Dictionary,
         /// Its part of the time that a timeline has of its kernel.
         timeline_ns: Option<f64> => "ns" Dictionary,
-        /// The least time that its traffic and operations need.
+        /// Lower bound of the time, from its traffic and FLOPs.
         floor_ns: Option<f64> => "ns" Dictionary,
         /// Share of the peak of the busiest compute unit.
         compute_pct: Option<f64> => "percent" Dictionary,
@@ -39,7 +39,7 @@ table! {
         theoretical_occupancy_pct: Option<f64> => "percent" Dictionary,
         /// How often the grid fills the device.
         waves: Option<f64> => "count" Dictionary,
-        /// Registers of a thread.
+        /// Registers per thread.
         registers: Option<f64> => "count" Dictionary,
         /// Floating-point operations of all precisions.
         flops: Option<f64> => "FLOP" Dictionary,

@@ -17,7 +17,8 @@ column_enum! {
 }
 
 table! {
-    /// An NVTX range as it was recorded, its text untouched; `ops` and `phases` have what the texts mean. Sorted by thread, start, longest first.
+    /// An NVTX range as recorded, with its original text; `ops` and `phases` have its interpretation. Sorted
+    /// by thread, start, longest first.
     Ranges(RangeRow) = "ranges", per_rank: true {
         /// Process.
         pid: i64 => "id" Dictionary,
@@ -27,11 +28,11 @@ table! {
         ts_ns: i64 => "ns" Delta Time,
         /// Duration; until the end of the recording where it was never closed.
         dur_ns: i64 => "ns" Delta,
-        /// Text, behind its domain and a colon where it has one: joins `name_dim.name_id`.
+        /// Text, with its domain and a colon before it if it has one: joins `name_dim.name_id`.
         name_id: NameId => "id" Dictionary,
         /// How it was opened and closed.
         style: RangeStyle => "word" Dictionary,
-        /// The value that the program gave with it, a number or JSON, as text: joins `name_dim.name_id`.
+        /// Payload, a number or JSON, as text: joins `name_dim.name_id`.
         payload_id: Opt<NameId> => "id" Dictionary,
     }
 }

@@ -16,7 +16,7 @@ table! {
         world_size: Opt<i32> => "count" Dictionary,
         /// Communication backend.
         backend: Option<String> => "word" Dictionary,
-        /// What `ts_ns` 0 is on the wall clock, since 1970.
+        /// Wall-clock time of `ts_ns` 0, since 1970.
         base_unix_ns: Opt<i64> => "ns" Dictionary,
         /// Start of the earliest record.
         first_ns: i64 => "ns" Dictionary Time,

@@ -32,7 +32,7 @@ table! {
         round: Opt<i64> => "id" Dictionary,
         /// What its round is for: `warmup`, `measured`, `profiled`, `predicted`. Only `measured` counts for metrics.
         round_kind: Option<String> => "word" Dictionary,
-        /// Batch of the round it was sent in; null where the engine makes batches of its own.
+        /// Batch of the round it was sent in; null if the engine forms batches itself.
         batch_index: Opt<i64> => "id" Dictionary,
         /// Sample of the dataset, as the workload names it.
         sample: Option<String> => "text" Dictionary,
@@ -40,19 +40,20 @@ table! {
         session: Option<String> => "id" Dictionary,
         /// Turn of the conversation, 0 upwards.
         turn: Opt<i32> => "count" Dictionary,
-        /// Model that was asked.
+        /// Requested model.
         model: Option<String> => "text" Dictionary,
-        /// LoRA adapter that was asked for.
+        /// Requested LoRA adapter.
         lora: Option<String> => "text" Dictionary,
-        /// When the load schedule wanted it sent; null without a schedule. Latency from here on includes the delay of a client that falls behind.
+        /// Scheduled send time; null without a schedule. Latency from here on includes the delay of a client
+        /// that falls behind.
         scheduled_ts_ns: Opt<i64> => "ns" Delta Time,
-        /// When it was sent, or given to the runtime.
+        /// When it was sent, or submitted to the runtime.
         sent_ts_ns: Opt<i64> => "ns" Delta Time,
         /// When the first byte of the response arrived.
         first_byte_ts_ns: Opt<i64> => "ns" Delta Time,
-        /// When its first output token was there.
+        /// When its first output token arrived.
         first_token_ts_ns: Opt<i64> => "ns" Delta Time,
-        /// When its last output token was there.
+        /// When its last output token arrived.
         last_token_ts_ns: Opt<i64> => "ns" Delta Time,
         /// When the response ended, with its last byte or an error.
         end_ts_ns: Opt<i64> => "ns" Delta Time,
@@ -64,11 +65,11 @@ table! {
         cached_tokens: Opt<i64> => "count" Dictionary,
         /// Output tokens.
         output_tokens: Opt<i64> => "count" Dictionary,
-        /// Output tokens at most, as the request asked.
+        /// Maximum output tokens, as requested.
         max_output_tokens: Opt<i64> => "count" Dictionary,
         /// Why the output ended: `length`, `stop`, or another word of the server.
         finish: Option<String> => "word" Dictionary,
-        /// What became of it.
+        /// Outcome.
         status: RequestStatus => "word" Dictionary,
         /// Status code of HTTP.
         http_status: Opt<i32> => "count" Dictionary,

@@ -15,7 +15,7 @@ table! {
         source: String => "text" Dictionary,
         /// Format of the source.
         format: String => "word" Dictionary,
-        /// What `ts_ns` 0 is on the wall clock, since 1970.
+        /// Wall-clock time of `ts_ns` 0, since 1970.
         base_unix_ns: Opt<i64> => "ns" Dictionary,
         /// From the first record to the end of the last.
         span_ns: i64 => "ns" Dictionary,
@@ -27,7 +27,7 @@ table! {
         world_size: Opt<i32> => "count" Dictionary,
         /// Device name.
         hardware: Option<String> => "text" Dictionary,
-        /// `complete`, or `incomplete` where a note tells of data loss.
+        /// `complete`, or `incomplete` if a note reports data loss.
         status: String => "word" Dictionary,
         /// When it began, since 1970: the first record of a trace, the start of a run.
         start_unix_ns: Opt<i64> => "ns" Dictionary,

@@ -15,7 +15,7 @@ table! {
         round: Opt<i64> => "id" Dictionary,
         /// What its round is for: `warmup`, `measured`, `profiled`, `predicted`. Only `measured` counts for metrics.
         round_kind: Option<String> => "word" Dictionary,
-        /// Batch of the round; null where the engine makes batches of its own.
+        /// Batch of the round; null if the engine forms batches itself.
         batch_index: Opt<i64> => "id" Dictionary,
         /// Number of the token it generates for its batch (prefill 0), or of the engine's step in its round.
         number: Opt<i64> => "id" Delta,

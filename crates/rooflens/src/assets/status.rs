@@ -18,7 +18,7 @@ pub fn nothing(to_do: &str) -> String {
     format!("bootstrap.yaml names no models or datasets from elsewhere: nothing {to_do}\n")
 }
 
-/// Answers. What is missing is told, and is no failure: the code is 0.
+/// Answers. What is missing is reported, and is not a failure: the exit code is 0.
 pub fn answer(assets: &Assets, json: bool, console: &Console) -> Result<Exit, CliError> {
     let status = status(&assets.project, &assets.bootstrap, &assets.surroundings());
     if json {

@@ -36,7 +36,7 @@ pub fn answer(
         output::text(&summary(&subset))?;
     }
     let state = match (subset.is_there, dry_run) {
-        (true, _) => "the same variant is there already; nothing was changed",
+        (true, _) => "the same variant already exists; nothing was changed",
         (false, true) => "nothing was written",
         (false, false) => "",
     };

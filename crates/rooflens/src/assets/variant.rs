@@ -94,7 +94,7 @@ fn text(request: &VariantRequest, plan: &VariantPlan, metadata: Option<&VariantM
             words
                 .extend(plan.parent_list.as_ref().map(|list| format!("{PARENT_LIST}={}", shell::word(list))));
             words.extend(argv.iter().map(|word| shell::word(Path::new(word))));
-            format!("{folder}: would be made by\n{}\n", words.join(" "))
+            format!("{folder}: would be created by\n{}\n", words.join(" "))
         }
     }
 }

@@ -17,12 +17,12 @@ use crate::progress;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens advise runs/first                                  a run knows its model
+  rooflens advise runs/first                                  a run records its model
   rooflens advise trace.json --model config.json --hardware h100 --context 4k
-  rooflens advise runs/first --what-if num_key_value_heads=4  the ledger of a changed model beside the old one
+  rooflens advise runs/first --what-if num_key_value_heads=4  the ledger with a changed model
   rooflens advise cuda_gpu_kern_sum.csv --wall 707ms --steps 64 --model config.json --hardware rtx-5090
 
-Rules: rooflens list rules. Rules about the model need its floor: --model and --hardware, or a run.";
+Rules: rooflens list rules. Rules about the model need its lower bound: --model and --hardware, or a run.";
 
 /// Recommend what to change, with the expected gain and the reason
 #[derive(clap::Args)]

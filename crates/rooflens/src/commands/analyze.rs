@@ -106,7 +106,7 @@ fn show(
             let table = table.unwrap_or(Table::Kernels);
             let text = rooflens_report::csv(findings, table);
             if text.is_empty() {
-                console.warn(&format!("there is no table {} of this trace{}", table.name(), instead(table)));
+                console.warn(&format!("this trace has no table {}{}", table.name(), instead(table)));
             }
             output::text(&text)
         }
@@ -116,7 +116,7 @@ fn show(
 /// What to do where a table is not there.
 fn instead(table: Table) -> &'static str {
     match table.name().starts_with("roofline") {
-        true => ": roofline tables need --model CONFIG; roofline_shapes needs recorded shapes alone",
+        true => ": roofline tables need --model CONFIG; roofline_shapes only needs recorded shapes",
         false => "",
     }
 }

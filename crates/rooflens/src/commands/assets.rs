@@ -14,7 +14,7 @@ use crate::error::CliError;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens assets status                    what is there, what is not, what to do
+  rooflens assets status                    what is present, what is missing, what to do next
   rooflens assets link --dry-run            what would be linked and unpacked
   rooflens assets link qwen3-0.6b --yes     links it without asking
   rooflens assets verify                    checks every file; exits with 1 if one is wrong
@@ -37,7 +37,7 @@ enum What {
     /// Create the links, unpack the archives, and show the status
     #[command(after_help = LINK_EXAMPLES)]
     Link(LinkArgs),
-    /// Show which assets are there, and what to do next
+    /// Show which assets are present, and what to do next
     #[command(after_help = STATUS_EXAMPLES)]
     Status(Chosen),
     /// Check the files: required ones, JSON, safetensors, checksums
@@ -61,7 +61,7 @@ Examples:
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
-  rooflens assets verify                  exits with 1 if a file is wrong or missing; variants, too
+  rooflens assets verify                  exits with 1 if a file is wrong or missing, variants included
   rooflens assets verify qwen3-0.6b";
 
 /// Which assets.
@@ -101,7 +101,7 @@ Examples:
   rooflens assets subset coco subset-hard --list hard.txt      only files of this list
   rooflens assets subset coco subset-5 --from subset-100 --samples 5
 
-No file is copied: a variant is metadata.yaml and files.txt. The same words give the same list.";
+No file is copied: a variant is metadata.yaml and files.txt. The same options always give the same list.";
 
 #[derive(clap::Args)]
 struct SubsetArgs {
@@ -140,7 +140,11 @@ Examples:
   rooflens assets variant coco split-dev --from subset-100 -- python scripts/convert.py --to jsonl
   rooflens assets variant coco cleaned --transform 'duplicates removed by hand'
 
-The command reads ROOFLENS_PARENT (the parent's folder; its file list is ROOFLENS_PARENT_LIST) and writes to ROOFLENS_OUTPUT, which becomes datasets/DATASET/NAME/data. It is started without a shell in the project's folder. If it fails, nothing is kept. metadata.yaml records parent, time, command, number of files, bytes and SHA-256; rooflens assets verify compares them. With --transform, the data are there already and only metadata.yaml is written.";
+The command reads ROOFLENS_PARENT (the parent's folder; its file list is ROOFLENS_PARENT_LIST) and writes to \
+ROOFLENS_OUTPUT, which becomes datasets/DATASET/NAME/data. It is started without a shell in the project's \
+folder. If it fails, nothing is kept. metadata.yaml records parent, time, command, number of files, bytes \
+and SHA-256; rooflens assets verify compares them. With --transform, the data already exists and only \
+metadata.yaml is written.";
 
 #[derive(clap::Args)]
 struct VariantArgs {
@@ -151,7 +155,7 @@ struct VariantArgs {
     /// Folder or variant of the dataset that it is made from
     #[arg(long, value_name = "PARENT", default_value = "source-data")]
     from: String,
-    /// How the data that are there already were made
+    /// How the existing data was made
     #[arg(long, value_name = "TEXT", conflicts_with = "command", required_unless_present = "command")]
     transform: Option<String>,
     /// Only print what would be started

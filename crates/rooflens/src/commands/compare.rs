@@ -22,7 +22,12 @@ Examples:
   rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits 1 if it is significantly slower
   rooflens compare main/ change/ --format md > comment.md  for a pull request
 
-A difference counts as a change where the 95 % interval of the ratio excludes 1, the ranks of rounds and the medians of blocks of rounds differ (p < 0.05, corrected for the number of metrics or kernels), and it exceeds the difference between the halves of either run. The smallest detectable change is shown; runs need at least 4 measured rounds per side (`repeats`). Another device, batch or engine differs on purpose: it is compared and named. A gate in percent fails only where there is a change beyond its bound, and always where the two are not like for like.";
+A difference counts as a change where the 95 % interval of the ratio excludes 1, the ranks of rounds and the \
+medians of blocks of rounds differ (p < 0.05, corrected for the number of metrics or kernels), and it \
+exceeds the difference between the halves of either run. The smallest detectable change is shown; runs need \
+at least 4 measured rounds per side (`repeats`). A different device, batch or engine is compared too, and \
+named. A gate in percent fails only if a significant change exceeds its threshold, and always if the \
+comparison is invalid.";
 
 /// Compare runs or traces: what changed, whether it is significant, and where it comes from
 #[derive(clap::Args)]
@@ -86,7 +91,7 @@ fn judge(comparison: &Comparison, console: &Console) {
             console.say(&format!("failed: {} in {}{why}", result.gate, result.b));
         } else if result.could_tell == Some(false) {
             console.warn(&format!(
-                "{} in {} passed, but a change this small could not have been detected: the rounds differ more",
+                "{} in {} passed, but a change this small could not have been detected: the rounds vary more",
                 result.gate, result.b
             ));
         }

@@ -62,8 +62,8 @@ Examples:
 
 const MIGRATE_EXAMPLES: &str = "\
 Examples:
-  rooflens config migrate conf --dry-run             what is called otherwise, file by file
-  rooflens config migrate conf -o conf-new           a new tree; the old one stays
+  rooflens config migrate conf --dry-run             which names change, file by file
+  rooflens config migrate conf -o conf-new           a new tree; the old one is kept
   rooflens config migrate conf                       in place; the old files are kept beside it";
 
 const GROUPS_EXAMPLES: &str = "\

@@ -30,7 +30,7 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// Pin a source, or one that is there at another revision, and fetch it
+    /// Pin a source and fetch it, or move a pinned one to another revision
     #[command(after_help = ADD_EXAMPLES)]
     Add(AddArgs),
     /// Make third_party/ equal to the lock
@@ -54,8 +54,8 @@ Examples:
   rooflens externals add Qwen/Qwen3-0.6B        a model's code and configs, from the hub's cache
   rooflens externals add /opt/src/vllm --kind link
 
-Kinds: submodule (whole, the default) · subtree (part of this repository) · sparse (some paths of a large one; the default with --path) · hub (the default for org/name and hf://…) · link (a symbolic link to a checkout of this machine, which git ignores)
-A submodule has ignore = dirty, update = none and shallow = true in .gitmodules; what you set there stays.
+Kinds: submodule (the whole repository; the default) · subtree (part of this repository) · sparse (some paths of a large one; the default with --path) · hub (the default for org/name and hf://…) · link (a symbolic link to a checkout of this machine, which git ignores)
+A submodule has ignore = dirty, update = none and shallow = true in .gitmodules; what you set there is kept.
 The hub's cache: HF_SNAPSHOTS_ROOT, HF_HUB_CACHE, HF_HOME/hub, ~/.cache/huggingface/hub";
 
 #[derive(clap::Args)]
@@ -103,7 +103,8 @@ Examples:
   rooflens externals update --dry-run      which are behind, and by which commits
   rooflens externals update vllm --yes     this one, without asking
 
-A source with local edits is refused. One that was added with a commit as its revision stays there. The lock records the new commit and, as previous, the old one.";
+A source with local edits is refused. A source that is pinned to a commit is not moved. The lock records the \
+new commit and, as previous, the old one.";
 
 #[derive(clap::Args)]
 struct UpdateArgs {
@@ -137,7 +138,7 @@ Examples:
 
 const GUARD_EXAMPLES: &str = "\
 Examples:
-  rooflens externals guard      a hook that is there is extended, never replaced";
+  rooflens externals guard      extends an existing hook, never replaces it";
 
 #[derive(clap::Args)]
 struct StatusArgs {

@@ -40,7 +40,7 @@ const MEASURE_EXAMPLES: &str = "\
 Examples:
   rooflens hardware measure
   rooflens hardware measure --python .venv/bin/python --device cpu --seconds 5
-  rooflens hardware measure --name my-gpu --force    measured anew
+  rooflens hardware measure --name my-gpu --force    measured again
   rooflens cost MODEL --hardware my-gpu --context 4k";
 
 #[derive(clap::Args)]
@@ -110,7 +110,7 @@ fn text(found: &MeasuredDevice, is_named: bool) -> String {
     text.push_str(&format!("\nwrote {}\n", path.display()));
     if !is_named {
         text.push_str(&format!(
-            "rooflens run finds it by itself where the device is called {:?}\n",
+            "rooflens run uses it automatically for a device named {:?}\n",
             peaks.device.name
         ));
         text.push_str(&format!("rooflens cost MODEL --hardware {} --context 4k\n", word(Path::new(&stem))));

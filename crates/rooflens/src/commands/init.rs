@@ -60,7 +60,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
         Format::Text | Format::Csv | Format::Md => {
             let mut text = format!("{}: {} files made", args.folder.display(), written.made.len());
             if !written.kept.is_empty() {
-                text.push_str(&format!(", {} kept as they were", written.kept.len()));
+                text.push_str(&format!(", {} left unchanged", written.kept.len()));
             }
             output::text(&format!("{text}\n"))?;
             console.say(&format!("next: cd {} && rooflens run", word(&args.folder)));

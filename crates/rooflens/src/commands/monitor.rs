@@ -22,7 +22,7 @@ Examples:
   rooflens monitor -o nvml.csv --columns nvml        a CSV of devices for other tools
   rooflens monitor --serve                           for Prometheus, at http://127.0.0.1:9402/metrics
 
-Ctrl-C ends it and completes the file. ROOFLENS_NVML names another NVML library than the driver's own.
+Ctrl-C stops it and completes the file. Set ROOFLENS_NVML to use another NVML library than the driver's.
 Columns: rooflens explain counters";
 
 /// Show, record or serve utilisation, clocks, power, memory and temperature of devices and host
@@ -96,7 +96,7 @@ fn target(text: &str) -> Result<Target, String> {
     match path.extension().and_then(|kind| kind.to_str()) {
         Some("csv") => Ok(Target::Csv(path)),
         Some("parquet") => Ok(Target::Parquet(path)),
-        _ => Err("the name ends neither with .csv nor with .parquet".to_owned()),
+        _ => Err("the name must end with .csv or .parquet".to_owned()),
     }
 }
 
@@ -104,6 +104,11 @@ fn target(text: &str) -> Result<Target, String> {
 fn address(text: &str) -> Result<SocketAddr, String> {
     match text.parse::<u16>() {
         Ok(port) => Ok(SocketAddr::from(([127, 0, 0, 1], port))),
-        Err(_) => text.parse().map_err(|_| format!("{text:?} is no address; as in 9402 or 0.0.0.0:9402")),
+        Err(_) => text.parse().map_err(|_| {
+            format!(
+                "{text:?} is not an address, such as 9402 or \
+                                                    0.0.0.0:9402"
+            )
+        }),
     }
 }

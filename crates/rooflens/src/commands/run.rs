@@ -17,8 +17,8 @@ use crate::{output, progress, show};
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens run                                       what the project's config says
-  rooflens run runtime=vllm infer.max_new_tokens=64  another choice, another value
+  rooflens run                                       the project's config as it is
+  rooflens run runtime=vllm infer.max_new_tokens=64  another runtime, another value
   rooflens run model.path=models/qwen3-0.6b          another model: its checkpoint's weights
   rooflens run profiling=none                        headline numbers only, no profiler
   rooflens run --dry-run profiling=torch             the commands, to read or to paste into a shell

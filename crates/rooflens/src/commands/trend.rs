@@ -65,7 +65,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     output::text(&terminal(&found.parts(), &console.screen(found.change_points.len())))?;
     let (missing, values) = (found.missing.len(), found.values.len());
     if missing > 0 {
-        console.warn(&format!("{missing} of {} have no value of {}", missing + values, found.key));
+        console.warn(&format!("{missing} of {} have no value for {}", missing + values, found.key));
     }
     Ok(Exit::Fine)
 }

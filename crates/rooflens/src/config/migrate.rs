@@ -94,7 +94,7 @@ fn text(asked: &Migration, made: &Migrated, written: &[&String], kept: Option<&P
     }
     if !made.added.is_empty() {
         lines.push(format!(
-            "{} of Rooflens' own: {}",
+            "{} added by Rooflens: {}",
             counted(made.added.len(), "file"),
             made.added.join(", ")
         ));
@@ -106,7 +106,7 @@ fn text(asked: &Migration, made: &Migrated, written: &[&String], kept: Option<&P
         (count, false) => format!("{} written to {}", counted(count, "file"), output.display()),
     });
     if let Some(kept) = kept {
-        lines.push(format!("the files as they were: {}", from_here(kept).display()));
+        lines.push(format!("the original files: {}", from_here(kept).display()));
     }
     lines.join("\n") + "\n"
 }

@@ -72,7 +72,7 @@ fn remark(added: &Added, in_repository: bool, console: &Console) {
         let paths: Vec<&str> = added.left_out.iter().take(5).map(|file| file.path.as_str()).collect();
         let more = if added.left_out.len() > paths.len() { ", …" } else { "" };
         let files = counted(added.left_out.len(), "file");
-        console.say(&format!("{}: {files} left out, not being source: {}{more}", pin.name, paths.join(", ")));
+        console.say(&format!("{}: {files} skipped, not source files: {}{more}", pin.name, paths.join(", ")));
     }
     if added.dry_run {
         console.say("nothing was done");

@@ -17,11 +17,11 @@ pub fn answer(externals: &Externals, json: bool, console: &Console) -> Result<Ex
     }
     let done = match report.action {
         HookAction::Installed => "installed",
-        HookAction::Extended => "added to the hook that was there",
-        HookAction::Updated => "brought up to date",
+        HookAction::Extended => "added to the existing hook",
+        HookAction::Updated => "updated",
         HookAction::Unchanged => "there already",
     };
     output::text(&format!("{}: {done}\n", report.hook.display()))?;
-    console.say("commits that edit reference sources are refused; it is local to this clone");
+    console.say("commits that edit reference sources are now refused; the hook is local to this clone");
     Ok(Exit::Fine)
 }

@@ -24,18 +24,21 @@ pub fn answer(externals: &Externals, json: bool, console: &Console) -> Result<Ex
         return Ok(Exit::Fine);
     }
     let paths = text::counted(report.edits.len(), "path");
-    let fact = format!("{paths} staged that the lock does not explain: reference sources are not edited");
+    let fact = format!("{paths} staged that the lock does not allow: reference sources must not be edited");
     console.failure(
         &fact,
-        Some("git restore --staged PATH takes one back; where the lock changed, stage it too: git add third_party/externals.lock"),
+        Some(
+            "git restore --staged PATH unstages one; if the lock changed, stage it too: git add \
+              third_party/externals.lock",
+        ),
     );
     Ok(Exit::Gate)
 }
 
 fn why(reason: StagedReason) -> &'static str {
     match reason {
-        StagedReason::Edited => "is not as pinned",
-        StagedReason::Unlisted => "is in no source of the staged lock",
-        StagedReason::NotTracked => "is a clone of its own or a link, which is not tracked",
+        StagedReason::Edited => "differs from the pinned commit",
+        StagedReason::Unlisted => "belongs to no source in the staged lock",
+        StagedReason::NotTracked => "is a separate clone or a link, which is not tracked",
     }
 }

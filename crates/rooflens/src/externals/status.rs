@@ -60,7 +60,7 @@ fn advise(report: &StatusReport, console: &Console) {
         }
     }
     for place in &report.unlisted {
-        console.warn(&format!("{place} is in no lock; move it away, or pin it: rooflens externals add"));
+        console.warn(&format!("{place} is not in the lock; move it away, or pin it: rooflens externals add"));
     }
     let edited = report.sources.iter().any(|source| source.condition == Condition::Edited);
     if edited {

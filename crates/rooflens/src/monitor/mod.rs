@@ -162,7 +162,7 @@ pub fn watch(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
         beats: wish.duration.map(|duration| beats(duration, wish.interval)),
     };
     let mut sinks = Sinks { latest, file, view };
-    let presses = Presses::watch(console, "the last samples are written");
+    let presses = Presses::watch(console, "writing the last samples");
     let sampler = Sampler::start(settings, sources).map_err(|source| CliError::Sampler { source })?;
     let mut is_read = true;
     while is_read && presses.count() == 0 && !sampler.is_done() {

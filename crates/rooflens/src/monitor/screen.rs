@@ -35,7 +35,11 @@ impl Screen {
     /// False where nobody looks any more.
     pub fn draw(&mut self, latest: &Latest) -> Result<bool, CliError> {
         let seconds = self.start.elapsed().as_secs();
-        let mut text = format!("rooflens monitor · every {:?} · {seconds} s · Ctrl-C ends\n", self.interval);
+        let mut text = format!(
+            "rooflens monitor · every {:?} · {seconds} s · Ctrl-C to \
+                                stop\n",
+            self.interval
+        );
         text.push_str(&self::text(latest, &self.states, &[], &self.options));
         let (columns, rows) = size().unwrap_or((self.options.width, usize::MAX));
         // A line that wraps, or one too many, would be drawn over in the wrong place.

@@ -13,7 +13,7 @@ struct Assets {
 
 /// Does `work` with assets and shows its progress. Ctrl-C ends it early and undoes what is half done.
 pub fn follow_assets<T>(console: &Console, done: &'static str, work: impl FnOnce(&mut dyn Watch) -> T) -> T {
-    let presses = Presses::watch(console, "what is half done is undone");
+    let presses = Presses::watch(console, "undoing what is half done");
     let mut assets = Assets { reading: Reading::of(console, done), presses };
     let outcome = work(&mut assets);
     assets.reading.finish();

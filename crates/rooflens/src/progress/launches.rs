@@ -19,7 +19,7 @@ impl Launches {
     /// Of a process that profiles so many launches.
     pub fn new(console: &Console, of: u64) -> Self {
         let bar = bar(console, Some(of)).with_style(style(BAR));
-        bar.set_message("waiting for the first chosen launch");
+        bar.set_message("waiting for the first selected launch");
         bar.enable_steady_tick(TICK);
         Launches { console: *console, bar, of }
     }

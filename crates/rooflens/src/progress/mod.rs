@@ -40,9 +40,9 @@ const BAR: &str = "{wide_msg} [{bar:24}] {pos}/{len} {elapsed}";
 const SPINNER: &str = "{spinner} {wide_msg} {elapsed}";
 
 /// What Ctrl-C means while traces are read.
-pub const READING: &str = "what was read until now is reported next";
+pub const READING: &str = "reporting what was read so far";
 /// What Ctrl-C means while something is run.
-pub const MEASURING: &str = "what was measured until now is saved";
+pub const MEASURING: &str = "saving what was measured so far";
 
 /// Follows work for the person at the terminal; `then` says what Ctrl-C means.
 pub fn observer(console: &Console, then: &'static str) -> SharedObserver {
@@ -93,8 +93,9 @@ impl Observer for Follower {
                 self.reading.finish();
             }
             Event::JobBegan { of: 1, .. } => {}
-            Event::JobBegan { position, of, overrides } => {
-                self.console.say(&format!("job {position} of {of}: {}", overrides.join(" ")));
+            Event::JobBegan { position, of, number, overrides } => {
+                let job = number.map_or_else(String::new, |number| format!(" (job {number})"));
+                self.console.say(&format!("running {position} of {of}{job}: {}", overrides.join(" ")));
             }
             Event::StepBegan(step) => {
                 self.presses.guard(true);

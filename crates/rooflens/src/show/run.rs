@@ -41,9 +41,9 @@ fn numbers(measured: &Measured) -> String {
     };
     let times = |name: &str, of: &Option<Spread>| match of {
         Some(spread) => [
-            format!("p50 {}", time(spread.p50)),
-            format!("p99 {}", time(spread.p99)),
-            format!("mean {}", time(spread.mean)),
+            format!("p50 {}", format::time(spread.p50)),
+            format!("p99 {}", format::time(spread.p99)),
+            format!("mean {}", format::time(spread.mean)),
         ],
         None => why(name),
     };
@@ -78,7 +78,7 @@ fn numbers(measured: &Measured) -> String {
     aligned(&rows) + &shares
 }
 
-/// What was reached of what the device can do; nothing where no peaks are known.
+/// Achieved rates of what the device can do; nothing where no peaks are known.
 fn efficiency(of: Option<&Efficiency>) -> String {
     let phases = of.into_iter().flat_map(|of| &of.phases);
     let reached = |pick: fn(&PhaseEfficiency) -> Option<f64>| {
@@ -104,7 +104,7 @@ fn where_time_goes(findings: &Findings, limit: usize) -> String {
     let rows: Vec<[String; 3]> = match (kernels, findings.get::<Operators>()) {
         (Some(kernels), _) => {
             let row = |name: &str, ns: i64, share: f64| {
-                [format!("  {name}"), time(ns as f64), format::share(share)]
+                [format!("  {name}"), format::time(ns as f64), format::share(share)]
             };
             kernels
                 .0
@@ -118,7 +118,11 @@ fn where_time_goes(findings: &Findings, limit: usize) -> String {
             .iter()
             .take(limit)
             .map(|operator| {
-                [format!("  {}", operator.name), time(operator.self_ns as f64), format::share(operator.share)]
+                [
+                    format!("  {}", operator.name),
+                    format::time(operator.self_ns as f64),
+                    format::share(operator.share),
+                ]
             })
             .collect(),
         (None, None) => Vec::new(),
@@ -143,7 +147,7 @@ fn paths(done: &RunOutcome) -> Vec<[String; 2]> {
     for name in ["static_compute.md", "cost_sweep.md"] {
         let path = done.folder.join("report").join(name);
         if path.is_file() {
-            rows.push(row("must cost", &path));
+            rows.push(row("model cost", &path));
         }
     }
     let answers = done.folder.join("report").join(ANSWERS);
@@ -156,12 +160,12 @@ fn paths(done: &RunOutcome) -> Vec<[String; 2]> {
 pub fn line(done: &RunOutcome) -> String {
     let number = done.number.map_or_else(String::new, |number| format!("job {number}: "));
     let measured = done.document.measured.as_ref();
-    let tpot = measured.and_then(|measured| measured.tpot_ns.as_ref()).map(|spread| time(spread.p50));
-    let told = match tpot {
+    let tpot = measured.and_then(|measured| measured.tpot_ns.as_ref()).map(|spread| format::time(spread.p50));
+    let outcome = match tpot {
         Some(tpot) => format!("TPOT p50 {tpot}"),
         None => done.document.status.to_string(),
     };
-    format!("{number}{} · {told}", done.overrides.join(" "))
+    format!("{number}{} · {outcome}", done.overrides.join(" "))
 }
 
 /// All jobs of a sweep, in a table.
@@ -171,7 +175,7 @@ pub fn table(all: &[RunOutcome]) -> String {
     for done in all {
         let measured = done.document.measured.as_ref();
         let of = |pick: fn(&Measured) -> Option<f64>| measured.and_then(pick);
-        let time_of = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), time);
+        let time_of = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::time);
         rows.push([
             done.number.map_or_else(String::new, |number| number.to_string()),
             done.overrides.join(" "),
@@ -184,32 +188,4 @@ pub fn table(all: &[RunOutcome]) -> String {
         ]);
     }
     aligned(&rows)
-}
-
-/// A time in the unit that fits it, with three digits.
-fn time(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns >= 1e9 => (ns / 1e9, "s"),
-        ns if ns >= 1e6 => (ns / 1e6, "ms"),
-        ns if ns >= 1e3 => (ns / 1e3, "µs"),
-        ns => (ns, "ns"),
-    };
-    let decimals = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.decimals$} {unit}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_three_digits() {
-        assert_eq!([1.5e9, 2.34e7, 456_700.0, 9.0].map(time), ["1.50 s", "23.4 ms", "457 µs", "9.00 ns"]);
-    }
 }

@@ -111,7 +111,7 @@ fn expert_09_one_rank_cannot_tell_waiting_from_transfer() {
     let folder = traces("alone", 4, Some(2), 4_096, 20);
     let report = analyze(&folder.join("rank-0.json"));
     assert_eq!((line(&report, "comm_wait"), line(&report, "communication")), (0, 24 * 70_000));
-    let reason = "only one rank was given: waiting for other ranks and transfer cannot be told apart";
+    let reason = "only one rank was given: waiting for other ranks cannot be separated from transfer";
     assert_eq!(report["ledger"]["not_computed"]["comm_wait"], reason);
     assert_eq!(report["stragglers"]["rows"], json!([]));
 }

@@ -135,7 +135,7 @@ fn a_commit_of_an_edit_is_refused_by_the_hook() {
     let refused = try_git(&world.project(), &["commit", "-m", "edit"]);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains(&format!("{path}  is not as pinned")), "{said}");
+    assert!(said.contains(&format!("{path}  differs from the pinned commit")), "{said}");
     assert!(said.contains("error: 1 path staged that the lock does not explain"), "{said}");
     assert_eq!(git(&world.project(), &["log", "--format=%s"]), "pin\nstart");
 

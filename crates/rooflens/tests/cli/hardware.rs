@@ -62,7 +62,7 @@ fn what_was_measured_is_known_from_then_on() {
 
     // It is not overwritten by accident.
     let again = measure(&folder, &["--device", "cpu", "--seconds", "1"]);
-    assert_eq!((again.code, again.hint()), (2, "--force replaces it; --name NAME writes another"));
+    assert_eq!((again.code, again.hint()), (2, "--force overwrites it; --name NAME writes another"));
     measure(&folder, &["--device", "cpu", "--seconds", "1", "--force"]).fine();
     let json = measure(
         &folder,
@@ -87,13 +87,13 @@ fn what_fails_is_told_and_leaves_nothing() {
             "echo oh no >&2; exit 1",
             4,
             "the measurement ended with exit code 1",
-            "less to do, on another device: --device cpu --seconds 2",
+            "try another device and less time: --device cpu --seconds 2",
         ),
         (
             "echo oh no >&2; kill -9 $$",
             4,
             "was killed by signal 9 (SIGKILL)",
-            "less to do, on another device: --device cpu --seconds 2",
+            "try another device and less time: --device cpu --seconds 2",
         ),
         ("echo nothing", 4, "it printed no answer", "rooflens doctor shows the interpreter and its torch"),
     ];

@@ -123,7 +123,7 @@ fn parity_096_with_a_list_only_its_matching_kernels() {
     let answer =
         run(&["kernels", "profile", "--from", &list, "--kernel", "nothing", "--dry-run", "--", "true"]);
     assert_eq!(answer.code, 5, "{}", answer.stderr);
-    assert!(answer.stderr.contains("none of its kernels matches --kernel"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("none of its kernels match --kernel"), "{}", answer.stderr);
     folder.write("top.yaml", b"kernels:\n- regex: gemm\n");
     let answer = run(&["kernels", "profile", "--from", &list, "--kernel", "gemm", "--dry-run", "--", "true"]);
     assert!(answer.code == 5 && answer.stderr.contains("has no name"), "{}", answer.stderr);
@@ -147,7 +147,7 @@ fn parity_094_unknown_keys_are_named() {
     for (text, why) in [
         ("kernels:\n- name: a\n  regex: 3\n", "kernel 1: its regex is no text"),
         ("kernels:\n- description: x\n", "kernel 1: it has neither a name nor a regex"),
-        ("kernels:\n- a\n", "kernel 1: it is no mapping"),
+        ("kernels:\n- a\n", "kernel 1: it is not a mapping"),
     ] {
         let answer = refused(text);
         assert!(answer.code == 5 && answer.stderr.contains(why), "{text}: {}", answer.stderr);

@@ -185,7 +185,7 @@ fn parity_090_numbers_in_argv() {
     assert_eq!(argv[3], 8000);
     let folder = skeleton();
     let (code, _, err) = said(&folder, "p", &["run", "--dry-run", "runtime=command", "runtime.argv=[a,[b]]"]);
-    assert!(code == 2 && err.contains("a list of texts and numbers"), "{err}");
+    assert!(code == 2 && err.contains("a list of strings and numbers"), "{err}");
 }
 
 #[test]
@@ -336,10 +336,10 @@ fn parity_044_an_old_tree_runs_unchanged() {
 fn command_lines() -> Vec<(String, bool)> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/migrating.md");
     let text = std::fs::read_to_string(page).unwrap();
-    let rows = text.lines().filter(|line| line.ends_with("| as it is |") || line.ends_with("| other |"));
+    let rows = text.lines().filter(|line| line.ends_with("| unchanged |") || line.ends_with("| different |"));
     rows.map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
-        (cells[cells.len() - 2].trim().trim_matches('`').to_owned(), row.ends_with("| as it is |"))
+        (cells[cells.len() - 2].trim().trim_matches('`').to_owned(), row.ends_with("| unchanged |"))
     })
     .collect()
 }

@@ -55,7 +55,7 @@ fn a_project_is_found_from_within_and_by_its_name() {
     for line in ["assets status", "externals status", "assets subset starter x"] {
         let lost = answer(folder.0.path(), line);
         assert_eq!((lost.code, lost.stdout.as_str()), (2, ""), "{line}");
-        assert!(lost.stderr.starts_with("error: neither this folder nor one around it is a project\n"));
+        assert!(lost.stderr.starts_with("error: neither this folder nor a parent folder is a project\n"));
         assert!(lost.hint().contains("rooflens init") && lost.hint().contains("--project DIR"));
     }
     let absent = answer(folder.0.path(), "assets status --project y");

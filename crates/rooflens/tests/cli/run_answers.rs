@@ -102,7 +102,8 @@ fn real_answers_to_pictures() {
     assert_eq!((answers.len(), &answers[0]["sample"]), (1, &"a circle.png".into()));
     let run_dir = only_run_of(&folder);
     let page = std::fs::read_to_string(run_dir.join("report/predictions.html")).unwrap();
-    let link = "href=\"../../../../../datasets/pictures/a%20circle.png\"><img alt=\"the picture\" src=\"data:image/png;base64,iVBORw0KGgo";
+    let link = "href=\"../../../../../datasets/pictures/a%20circle.png\"><img alt=\"the image\" \
+                src=\"data:image/png;base64,iVBORw0KGgo";
     assert!(page.contains(link), "{}", &page[page.len() / 2..]);
     assert!(run_dir.join("report/../../../../../datasets/pictures/a circle.png").is_file());
 }

@@ -45,7 +45,7 @@ fn parity_123_boxes_are_drawn_and_kept_in_pixels() {
     let page = std::fs::read_to_string(report.join("predictions.html")).unwrap();
     assert!(page.contains("<rect data-box=\"0\" x=\"0\" y=\"0\" width=\"200\" height=\"200\"/>"));
     assert!(page.contains("<title>a &lt;b&gt;</title>") && page.contains("2 boxes"));
-    assert!(page.contains("<li>1 box: clipped at the edge of the picture</li>"));
+    assert!(page.contains("<li>1 box: clipped at the edge of the image</li>"));
     let small = std::fs::read_to_string(report.join("thumbnails.html")).unwrap();
     assert!(small.contains("href=\"predictions.html#s0\">a.png</a> · 2 boxes"), "{small}");
     assert!(

@@ -220,7 +220,7 @@ sed -i 's/"start_ns":1000/"start_ns":1000,"queued_ns":40/' "$out/requests.jsonl"
     for words in [
         "loading the model took 7.00 ms, 1 warm-up round took 2.00 ms",
         "CUDA allocator",
-        "In the pass measure cudaMalloc failed and was tried again after the cache was emptied, 3 times.",
+        "In the pass measure cudaMalloc failed and was retried after the cache was emptied, 3 times.",
     ] {
         assert!(markdown.contains(words), "{words}: {markdown}");
     }
@@ -233,7 +233,7 @@ sed -i 's/"start_ns":1000/"start_ns":1000,"queued_ns":40/' "$out/requests.jsonl"
     run_in(&folder, &[]).fine();
     let json = metrics(&only_run(&folder));
     assert_eq!(json["allocator"], serde_json::Value::Null);
-    assert_eq!(json["not_computed"]["allocator"], "no step left memory_stats.json");
+    assert_eq!(json["not_computed"]["allocator"], "no step wrote memory_stats.json");
     for key in ["queued_ns", "load_ns", "warmup_ns"] {
         assert_eq!(json["measured"][key], serde_json::Value::Null);
         assert!(json["measured"]["not_computed"][key].is_string(), "{key}");

@@ -104,7 +104,7 @@ def find_cache(outputs: Any) -> str:
     for name in CACHES:
         if outputs.get(name) is not None:
             return name
-    raise WorkloadError("the model hands on no cache, so it cannot be run token by token", "runtime=command")
+    raise WorkloadError("the model returns no KV cache, so it cannot be run token by token", "runtime=command")
 
 
 def decode_kernels(loaded: Loaded) -> Any:

@@ -38,7 +38,7 @@ class Preprocess:
                 raise WorkloadError(f"DeepSeek-OCR has no model.preprocess.{key}", f"it takes {', '.join(known)}")
             is_wrong = type(value) is not known[key] or (known[key] is int and value < 1)
             if is_wrong:
-                wanted = "true or false" if known[key] is bool else "a whole number from 1 up"
+                wanted = "true or false" if known[key] is bool else "a whole number of at least 1"
                 raise WorkloadError(f"model.preprocess.{key} is {value!r}, not {wanted}", f"set model.preprocess.{key}")
         return cls(**options)
 
@@ -88,7 +88,7 @@ class DeepseekOcrProcessor:
 
         before, _, after = prompt.partition(self.image_token)
         if self.image_token in after:
-            raise WorkloadError("the prompt names more than one picture", "set dataset.prompt with one <image>")
+            raise WorkloadError("the prompt has more than one image", "set dataset.prompt with one <image>")
         grid, crops = (1, 1), []
         if preprocess.crop_mode and max(image.size) > preprocess.image_size:
             grid, crops = cut(image, preprocess.image_size)

@@ -103,7 +103,7 @@ def chat_text(tokenizer: Any, sample: Sample) -> str:
     if sample.messages is not None and not getattr(tokenizer, "chat_template", None):
         raise WorkloadError(
             f"{sample.id} is a chat, but the model's tokenizer has no chat template",
-            "choose a model with a chat template, or a field that is a text: dataset.field=…",
+            "choose a model with a chat template, or a field that is a string: dataset.field=…",
         )
     messages = sample.messages or [{"role": "user", "content": sample.text}]
     return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
@@ -112,7 +112,7 @@ def chat_text(tokenizer: Any, sample: Sample) -> str:
 def encode_pictures(loaded: Loaded, samples: List[Sample], images: List[Any]) -> Any:
     if loaded.processor is None:
         raise WorkloadError(
-            "dataset.kind is image, but the model has no processor of pictures",
+            "dataset.kind is image, but the model has no image processor",
             "choose a model with preprocessor_config.json and a vision_config, or dataset.kind=text",
         )
     texts = [picture_prompt(loaded.processor, sample.text) for sample in samples]

@@ -157,7 +157,7 @@ def refuse_unsupported(model: Any) -> None:
     if getattr(model.config, "is_encoder_decoder", False):
         raise WorkloadError(
             f"{type(model).__name__} has an encoder and a decoder; only decoders are run step by step",
-            "run it by a script of your own: runtime=command",
+            "run it with your own script: runtime=command",
         )
 
 

@@ -73,7 +73,7 @@ def picture_arguments(options: Dict[str, Any], pictures: Any) -> Dict[str, Any]:
         if deepseek_ocr.Preprocess.read(options) != deepseek_ocr.Preprocess():
             raise WorkloadError(
                 "vLLM runs DeepSeek-OCR at its default sizes only",
-                "leave model.preprocess as it is, or set runtime=pytorch",
+                "do not change model.preprocess, or set runtime=pytorch",
             )
         return {}
     return {"mm_processor_kwargs": options} if options else {}

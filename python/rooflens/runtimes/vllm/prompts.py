@@ -20,7 +20,7 @@ def prepare(spec: Spec, loaded: Loaded, sample: Sample) -> Dict[str, Any]:
     if sample.is_image:
         if loaded.processor is None:
             raise WorkloadError(
-                "dataset.kind is image, but the model has no processor of pictures", "set dataset.kind=text"
+                "dataset.kind is image, but the model has no image processor", "set dataset.kind=text"
             )
         # vLLM puts the picture's tokens in itself.
         text = picture_prompt(loaded.processor, sample.text)

@@ -267,7 +267,7 @@ impl Ledger {
             }
         }
         if joined == 0 {
-            let none = || "no phase of the trace is a prefill or a decode step".to_owned();
+            let none = || "the trace has no prefill or decode step".to_owned();
             return Err(lacking.unwrap_or_else(none));
         }
         let mut times: Times = [0; Line::ALL.len()];

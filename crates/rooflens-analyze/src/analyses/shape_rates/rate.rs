@@ -24,7 +24,7 @@ pub struct DevicePeaks {
 /// Work by time, and against the roof.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
-    /// FLOPs of all calls; null where shapes do not tell.
+    /// FLOPs of all calls; null where the shapes do not determine them.
     pub flops: Option<f64>,
     /// Bytes that all calls must move; null where shapes and types do not tell.
     pub bytes: Option<f64>,
@@ -48,15 +48,15 @@ pub struct Rate {
     pub no_roof: Option<Cow<'static, str>>,
 }
 
-const NO_FLOPS: &str = "the shapes do not tell the FLOPs";
-const MASKED: &str = "the shapes do not tell what is masked: FLOPs are an upper bound";
-const NO_BYTES: &str = "the shapes or types do not tell the bytes that must move";
-const NO_FORMAT: &str = "the trace does not tell the number format that is multiplied";
+const NO_FLOPS: &str = "the shapes do not determine the FLOPs";
+const MASKED: &str = "the shapes do not show what is masked: FLOPs are an upper bound";
+const NO_BYTES: &str = "the shapes or dtypes do not determine the bytes that must be moved";
+const NO_FORMAT: &str = "the trace does not record the dtype of the multiplication";
 const NO_DEVICE: &str = "the peaks of the device are not known";
-const NO_PEAK: &str = "the device has no known peak for this format";
+const NO_PEAK: &str = "the device has no known peak for this dtype";
 const NO_BANDWIDTH: &str = "the bandwidth of the device's memory is not known";
 const FROM_CACHE: &str = "faster than memory bandwidth: data came from a cache, or inputs share memory";
-const ABOVE_PEAK: &str = "faster than the peak of the format of its inputs: it was multiplied in another";
+const ABOVE_PEAK: &str = "faster than the peak of its inputs' dtype: it was multiplied in another dtype";
 
 /// What one call needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -261,7 +261,7 @@ impl Known<'_> {
         let largest = lines.iter().max_by_key(|line| line.ns).map(|line| line.line);
         let graphs = self.graph_word();
         if self.mostly_graphs() {
-            format!("; most activities already come from {graphs}, so what is launched between them counts")
+            format!("; most activities already come from {graphs}, so launches between graphs matter")
         } else if largest == Some(Line::LaunchBound) {
             format!("; {graphs} or compilation would help most")
         } else {
@@ -279,7 +279,7 @@ impl Known<'_> {
         }
         let said = Said::new(format!("{which}: ")).share(&exposed, &all);
         let with = if waits { ", waiting included," } else { "" };
-        said.say(format!(" of communication time{with} has no compute beside it."))
+        said.say(format!(" of communication time{with} does not overlap compute."))
     }
 
     /// Whether the sentences have the rank that the others wait for.
@@ -291,7 +291,7 @@ impl Known<'_> {
     fn waiting_detail(&self) -> Said {
         match self.straggler() {
             Some(said) => Said::new(". ").then(said),
-            None => Said::new(": no rank is late more often than by chance."),
+            None => Said::new(": no rank is systematically late."),
         }
     }
 
@@ -356,7 +356,7 @@ impl Known<'_> {
             let (comma, is) = if at > 0 { (", ", "") } else { ("", " of device time is") };
             said = said.say(comma).share(&amount, &whole).say(format!("{is} {}", class_word(&class.name)));
         }
-        if said.text.is_empty() { Said::new("no class of kernels stands out") } else { said }
+        if said.text.is_empty() { Said::new("no single class of kernels dominates") } else { said }
     }
 }
 
@@ -383,8 +383,8 @@ fn unrecorded(call: &str, longest: Said) -> Said {
 
 /// What queued work waits for.
 fn queued(host: Option<&str>, longest: Said) -> Said {
-    let text = " Work that was launched in time does not start, and nothing recorded runs: it waits for an event of the \
-                host or of another device, or for work that was not recorded";
+    let text = " Queued work does not start, and nothing recorded runs: it waits for an event of the host or \
+                of another device, or for work that was not recorded";
     let said = Said::new(text).then(longest);
     match host {
         Some(host) => said.say(format!(", with the host in {}.", code(host))),

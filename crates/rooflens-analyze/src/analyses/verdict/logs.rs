@@ -77,7 +77,7 @@ fn of_gemms(gemms: &Gemms) -> Option<String> {
     });
     Some(format!(
         "A log without times or device activity: {} of {}{operations}{share}.",
-        things(gemms.calls as i64, "matrix product", "matrix products"),
+        things(gemms.calls as i64, "GEMM", "GEMMs"),
         things(gemms.shapes.len() as i64, "shape", "shapes"),
     ))
 }

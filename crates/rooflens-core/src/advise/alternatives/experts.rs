@@ -28,14 +28,14 @@ pub fn fewer(known: &ResolvedModel) -> Vec<Change> {
         let shared = number("n_shared_experts").filter(|shared| *shared > 0);
         set.extend(shared.map(|shared| ("n_shared_experts", shared / 2)));
         let what = format!(
-            "{} experts of width {}, {} a token, not {count} of {width}, {top_k} a token",
+            "{} experts of width {}, {} per token, instead of {count} of width {width}, {top_k} per token",
             count / 2,
             width * 2,
             top_k / 2
         );
         found.extend(Change::set(known, what, &set));
     }
-    let what = format!("{} experts of the same width, not {count}, {top_k} a token as before", count / 2);
+    let what = format!("{} experts of the same width instead of {count}, still {top_k} per token", count / 2);
     found.extend(Change::set(known, what, &half));
     let active = known.model.active_parameters() as f64;
     found.retain(|change| (change.known.model.active_parameters() as f64 - active).abs() <= ALIKE * active);

@@ -20,11 +20,8 @@ pub fn smaller(known: &ResolvedModel, ran: &[Ran]) -> Option<Change> {
 
 fn one_head(known: &ResolvedModel) -> Option<Change> {
     let heads = known.blueprint.number("num_key_value_heads").filter(|heads| *heads > 1)?;
-    let change = Change::set(
-        known,
-        format!("one head of keys and values, not {heads}"),
-        &[("num_key_value_heads", 1)],
-    )?;
+    let change =
+        Change::set(known, format!("one KV head instead of {heads}"), &[("num_key_value_heads", 1)])?;
     (bytes(&change.known) < bytes(known)).then_some(change)
 }
 
@@ -57,10 +54,10 @@ fn latent(known: &ResolvedModel, ran: &[Ran]) -> Option<Change> {
         return None;
     }
     Some(Change {
-        what: format!("latent attention ({} of cache a token, not {})", size(new), size(old)),
+        what: format!("latent attention (MLA): KV cache {} per token instead of {}", size(new), size(old)),
         how: format!(
-            "kv_lora_rank={} and qk_rope_head_dim={} with the attention of DeepSeek-V3; trained so, or converted \
-             (TransMLA, arXiv 2502.07864)",
+            "kv_lora_rank={} and qk_rope_head_dim={} with the attention of DeepSeek-V3 (MLA); trained with \
+             it, or converted (TransMLA, arXiv 2502.07864)",
             LATENT.0, LATENT.1
         ),
         known: other,

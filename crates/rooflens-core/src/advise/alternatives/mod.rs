@@ -46,7 +46,7 @@ pub fn of(joined: &ModelContext) -> Vec<Alternative> {
         );
         add(
             "kv_quantisation",
-            "keys and values in fp8".to_owned(),
+            "KV cache in fp8".to_owned(),
             "vLLM: --kv-cache-dtype fp8; SGLang: --kv-cache-dtype fp8_e4m3".to_owned(),
             narrow_cache(known),
             ran,
@@ -56,7 +56,7 @@ pub fn of(joined: &ModelContext) -> Vec<Alternative> {
             let half = (heads / 2).to_string();
             add(
                 "gqa",
-                format!("{half} heads of keys and values, not {heads}"),
+                format!("{half} KV heads instead of {heads}"),
                 format!(
                     "num_key_value_heads={half} in config.json; --what-if num_key_value_heads={half} shows it"
                 ),
@@ -74,7 +74,7 @@ pub fn of(joined: &ModelContext) -> Vec<Alternative> {
         let tp = known.setup.parallel.tp.saturating_mul(2);
         add(
             "tensor_parallel",
-            format!("{tp} devices that share each layer"),
+            format!("tensor parallelism over {tp} devices"),
             format!("vLLM: --tensor-parallel-size {tp}; SGLang: --tp-size {tp}"),
             shared(known, tp),
             ran,
@@ -85,9 +85,10 @@ pub fn of(joined: &ModelContext) -> Vec<Alternative> {
             let doubled: Vec<Ran> = ran.iter().map(twice).collect();
             add(
                 "larger_batch",
-                format!("{batch} sequences in a step, not {}", batch / 2),
+                format!("batch size {batch} instead of {}", batch / 2),
                 format!(
-                    "vLLM: --max-num-seqs {batch}; SGLang: --max-running-requests {batch}; enough requests at a time to fill {batch}"
+                    "vLLM: --max-num-seqs {batch}; SGLang: --max-running-requests {batch}; enough concurrent \
+                     requests to fill {batch}"
                 ),
                 Some(known.clone()),
                 &doubled,

@@ -67,7 +67,7 @@ fn the_cache_shrinks_and_the_rest_stays() {
     let size = rooflens_report::format::bytes;
     assert_eq!(
         change.what,
-        format!("latent attention ({} of cache a token, not {})", size(2304.0), size(8192.0))
+        format!("latent attention (MLA): KV cache {} per token instead of {}", size(2304.0), size(8192.0))
     );
     let read = |known: &ResolvedModel, class: &str| {
         let floors = known.floors(&ran).unwrap();

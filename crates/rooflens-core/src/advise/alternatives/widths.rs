@@ -86,7 +86,7 @@ fn rounded(known: &ResolvedModel, rounding: Rounding) -> Option<Change> {
         // A width of less than a tile on each device is not made a whole one without being another model.
         if new != width && new > 0 && new.abs_diff(width) * 2 <= width {
             set.push((key, new));
-            words.push(format!("{key} {new}, not {width}"));
+            words.push(format!("{key} {new} instead of {width}"));
         }
     }
     if set.is_empty() { None } else { Change::set(known, words.join("; "), &set) }
@@ -105,7 +105,7 @@ fn heads(known: &ResolvedModel) -> Option<Change> {
         if all % new != 0 || all_kv % new != 0 {
             return None;
         }
-        let what = format!("{} heads of width {new}, not {count} of {width}", all / new);
+        let what = format!("{} heads of width {new} instead of {count} of width {width}", all / new);
         let set =
             [("head_dim", new), ("num_attention_heads", all / new), ("num_key_value_heads", all_kv / new)];
         Change::set(known, what, &set)

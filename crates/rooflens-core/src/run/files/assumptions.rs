@@ -21,7 +21,7 @@ pub fn page(run: &RunDir, metrics: &Json) -> String {
         ("times", "Times", times(metrics, &spec)),
         ("passes", "Passes", passes(metrics, &plan)),
         ("peaks", "Peaks", peaks(cost)),
-        ("model", "What the model must cost", model(cost, metrics)),
+        ("model", "Model cost", model(cost, metrics)),
         (
             "missing",
             "Not computed",
@@ -34,7 +34,7 @@ pub fn page(run: &RunDir, metrics: &Json) -> String {
         .filter(|(_, _, blocks)| !blocks.is_empty())
         .map(|(name, title, blocks)| Part { name, title, blocks })
         .collect();
-    markdown("What the numbers rest on", &parts)
+    markdown("Assumptions", &parts)
 }
 
 fn lines(sentences: impl IntoIterator<Item = String>) -> Vec<Block> {
@@ -44,15 +44,15 @@ fn lines(sentences: impl IntoIterator<Item = String>) -> Vec<Block> {
 
 /// What each measured number is, where it was measured.
 const DEFINED: &[(&str, &str)] = &[
-    ("ttft_ns", "from a prompt given to the runtime to its first token"),
-    ("tpot_ns", "of each request: time from its first to its last token / tokens after the first"),
-    ("itl_ns", "from each token of a request to its next"),
-    ("latency_ns", "from a prompt given to the runtime to its last token"),
+    ("ttft_ns", "from submitting a prompt to the runtime to its first token"),
+    ("tpot_ns", "per request: time from the first to the last token / number of tokens after the first"),
+    ("itl_ns", "from one token of a request to the next"),
+    ("latency_ns", "from submitting a prompt to the runtime to its last token"),
     (
         "output_tokens_per_s",
-        "tokens made / time from a round's first prompt to its last token, summed over measured rounds",
+        "generated tokens / time from a round's first prompt to its last token, summed over measured rounds",
     ),
-    ("decode_tokens_per_s", "tokens made in decode steps / time of these steps"),
+    ("decode_tokens_per_s", "tokens generated in decode steps / time of these steps"),
 ];
 
 fn times(metrics: &Json, spec: &Json) -> Vec<Block> {
@@ -74,10 +74,10 @@ fn times(metrics: &Json, spec: &Json) -> Vec<Block> {
         let epochs = config["dataset"]["sampling"]["epochs"].as_u64().unwrap_or(1);
         let [warm, repeats, epochs] = [(warm, "warm-up round"), (repeats, "repeat"), (epochs, "epoch")]
             .map(|(count, noun)| counted(usize::try_from(count).unwrap_or(usize::MAX), noun));
-        sentences.push(format!("counted: {repeats} of {epochs}; before them, not counted: {warm}"));
+        sentences.push(format!("measured: {repeats} of {epochs}; before them, not measured: {warm}"));
     }
     if let Some(lost) = measured["lost_rows"].as_u64().filter(|lost| *lost > 0) {
-        sentences.push(format!("{lost} rows could not be read and are in no number"));
+        sentences.push(format!("{lost} rows could not be read and are not counted"));
     }
     lines(sentences)
 }
@@ -94,15 +94,15 @@ fn passes(metrics: &Json, plan: &Json) -> Vec<Block> {
         .iter()
         .filter_map(|step| {
             let (name, end) = (step["step"].as_str()?, step["end"].as_str()?);
-            let purpose = purpose(name).unwrap_or("its purpose is not in the plan");
-            Some(format!("`{name}`: {purpose}; a process of its own, {end}"))
+            let purpose = purpose(name).unwrap_or("purpose unknown");
+            Some(format!("`{name}`: {purpose}; a separate process, {end}"))
         })
         .collect();
     let (measure, profiler) = (Stage::Measure.name(), Stage::TorchProfiler.name());
     if names().any(|name| name == measure) && names().any(|name| name == profiler) {
         sentences.push(format!(
-            "headline numbers are of `{measure}` alone; what the trace tells is of `{profiler}`, whose \
-             times include what the profiler itself costs"
+            "headline metrics are from `{measure}` only; results of the trace are from `{profiler}`, whose \
+             times include profiler overhead"
         ));
     }
     lines(sentences)
@@ -119,10 +119,10 @@ fn peaks(cost: &Json) -> Vec<Block> {
         }
         let swept = swept_devices(cost);
         if !swept.is_empty() {
-            return lines([format!("times are held against the dense peaks of {}", swept.join(", "))]);
+            return lines([format!("times are compared with the dense peaks of {}", swept.join(", "))]);
         }
-        let why =
-            "no device of the catalog is known for this run: no peak was used, and no share of one is told";
+        let why = "the device of this run is not in the catalog: no peaks are used, and no fractions of peak are \
+             given";
         return lines([why.to_owned()]);
     };
     let mut rows = Vec::new();
@@ -153,7 +153,7 @@ fn peaks(cost: &Json) -> Vec<Block> {
         Column::text("source", "source"),
     ];
     let mut blocks = vec![
-        Block::Text(format!("Times and shares are held against {name}.")),
+        Block::Text(format!("Times and fractions of peak are relative to {name}.")),
         Block::Table(Table::of_rows("peaks", columns, rows)),
     ];
     let words =

@@ -141,36 +141,35 @@ pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environ
     };
     let memory = text("/proc/meminfo").as_deref().and_then(memory_bytes);
     if memory.is_none() {
-        known("memory_bytes", "the system does not tell");
+        known("memory_bytes", "not reported by this system");
     }
     let limit = text("/sys/fs/cgroup/memory.max").and_then(|limit| limit.trim().parse().ok());
     if limit.is_none() {
-        known("memory_limit_bytes", "no limit is set, or the system does not tell");
+        known("memory_limit_bytes", "no limit is set, or this system does not report it");
     }
     let container = container();
     if container.is_none() {
-        known("container", "there is no sign of one");
+        known("container", "none detected");
     }
     let ran = [Stage::Measure, Stage::DirectInference].map(|stage| workload::of_stage(run, stage));
     let told = |field: &str| ran.iter().find_map(|workload| workload.fact("hello", field)).cloned();
     let (runtime, python, versions) = (told("runtime"), told("python"), told("versions"));
     for (name, value) in [("runtime", &runtime), ("python", &python), ("versions", &versions)] {
         if value.is_none() {
-            known(name, "no workload told it");
+            known(name, "no workload reported it");
         }
     }
     let interpreter = told("executable").and_then(|path| path.as_str().map(PathBuf::from));
     let python_environment = python_environment(settings, interpreter.as_deref(), project);
     match &python_environment {
-        None => known(
-            "environment",
-            "no runtime.environment is set, and the interpreter is none of the project's",
-        ),
+        None => {
+            known("environment", "no runtime.environment is set, and the interpreter is not the project's")
+        }
         Some(found) if found.lock.is_none() => known("environment.lock", "the project has no lock file"),
         Some(_) => {}
     }
     if interpreter.is_none() {
-        known("interpreter", "no workload told it");
+        known("interpreter", "no workload reported it");
     }
     let interpreter = interpreter.map(|path| shown(&path, project));
     let project = revision(project).map_err(|why| known("project", why)).ok();
@@ -188,9 +187,9 @@ pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environ
             known(
                 name,
                 if none {
-                    "no limit is set, or the system does not tell"
+                    "no limit is set, or this system does not report it"
                 } else {
-                    "the system does not tell"
+                    "not reported by this system"
                 },
             );
         }

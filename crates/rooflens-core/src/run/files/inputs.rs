@@ -35,7 +35,7 @@ pub fn inputs(run: &RunDir, config: &Node, located: &Node, project: &Path) -> No
     let has_lines = at(config, "dataset.kind").and_then(word) == Some("jsonl");
     let mut digests = Digests { root, has_lines, known: BTreeMap::new() };
     let steps: Vec<Node> = Stage::ALL.iter().filter_map(|stage| step(run, *stage, &mut digests)).collect();
-    let why = "no step ran a workload that tells its samples";
+    let why = "no step ran a workload that reports its samples";
     let mut not_computed = Map::new();
     if steps.is_empty() {
         not_computed.insert("steps".into(), text(why));

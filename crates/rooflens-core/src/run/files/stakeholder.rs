@@ -13,12 +13,12 @@ use super::assumptions::missing;
 pub fn page(model: &str, metrics: &Json) -> String {
     let mut parts = vec![
         Part { name: "lead", title: "", blocks: vec![Block::Lead(lead(model, metrics))] },
-        Part { name: "setup", title: "What was run", blocks: vec![Block::Facts(setup(metrics))] },
+        Part { name: "setup", title: "Run", blocks: vec![Block::Facts(setup(metrics))] },
     ];
     let titled = [
         ("numbers", "Headline numbers", numbers(metrics)),
         ("findings", "Findings", listed(findings(metrics))),
-        ("missing", "What is missing", listed(not_there(metrics))),
+        ("missing", "Missing", listed(not_there(metrics))),
     ];
     for (name, title, blocks) in titled {
         if !blocks.is_empty() {
@@ -49,12 +49,11 @@ fn lead(model: &str, metrics: &Json) -> String {
     let mut sentences = Vec::new();
     match (rate, ttft, tpot) {
         (Some(rate), Some(ttft), Some(tpot)) => sentences.push(format!(
-            "{model} makes {rate} tokens/s{on}: the first token of an answer is there after {ttft}, each further \
-             one takes {tpot} (medians)."
+            "{model} generates {rate} tokens/s{on}: time to first token {ttft}, time per output token {tpot} \
+             (medians)."
         )),
-        (Some(rate), Some(ttft), None) => sentences.push(format!(
-            "{model} makes {rate} tokens/s{on}: the first token of an answer is there after {ttft} (median)."
-        )),
+        (Some(rate), Some(ttft), None) => sentences
+            .push(format!("{model} generates {rate} tokens/s{on}: time to first token {ttft} (median).")),
         _ => {
             let why = missing(metrics).into_iter().find(|(what, _)| what.starts_with("measured"));
             let why = why.map_or_else(String::new, |(_, why)| format!(": {why}"));
@@ -160,7 +159,7 @@ fn findings(metrics: &Json) -> Vec<String> {
         let shown = [p50, p99].map(format::time);
         if p50 > 0.0 && p99 >= LONG_TAIL * p50 {
             told.push(format!(
-                "Some wait long: {title} is {} at the 99th percentile, {} at the median.",
+                "Long tail: {title} is {} at the 99th percentile, {} at the median.",
                 shown[1], shown[0]
             ));
         }
@@ -169,17 +168,14 @@ fn findings(metrics: &Json) -> Vec<String> {
         {
             let (shown, is_wide) = ([mean, std].map(format::time), std >= WIDE * mean);
             let verdict = if is_wide { "spreads widely" } else { "is steady" };
-            told.push(format!(
-                "The {title} {verdict}: {} on average, with a deviation of {}.",
-                shown[0], shown[1]
-            ));
+            told.push(format!("The {title} {verdict}: mean {}, standard deviation {}.", shown[0], shown[1]));
         }
     }
     let memory = &metrics["memory"];
     if let Some(bytes) = memory["device"]["peak_allocated_bytes"].as_f64() {
-        told.push(format!("At most {} of device memory was allocated.", format::bytes(bytes)));
+        told.push(format!("Peak device memory: {} allocated.", format::bytes(bytes)));
     } else if let Some(bytes) = memory["host_peak_rss_bytes"].as_f64() {
-        told.push(format!("The process took at most {} of the machine's memory.", format::bytes(bytes)));
+        told.push(format!("Peak host memory of the process: {}.", format::bytes(bytes)));
     }
     told.extend(
         metrics["analysis"]["verdict"]["next"]
@@ -202,8 +198,8 @@ fn phases(metrics: &Json) -> Option<String> {
     let words: Vec<String> = times.iter().map(|(name, ns)| format!("{name} {}", format::time(*ns))).collect();
     let words = words.join(", ");
     Some(match times.len() {
-        1 => format!("All time of forward passes is {most}: {words}."),
-        _ => format!("Most time of forward passes is {most}: {words}."),
+        1 => format!("All forward-pass time is {most}: {words}."),
+        _ => format!("Most forward-pass time is {most}: {words}."),
     })
 }
 
@@ -213,8 +209,8 @@ const MISSED: &[(&str, &str)] = &[
     ("measured.ttft_ns", "Time to the first token"),
     ("measured.tpot_ns", "Time for each further token"),
     ("measured.output_tokens_per_s", "Tokens per second"),
-    ("static_compute", "What the model must cost"),
-    ("efficiency", "How much of the device's peak is used (MFU, MBU)"),
+    ("static_compute", "Model cost"),
+    ("efficiency", "Fraction of the device's peak (MFU, MBU)"),
     ("sampled", "Power, clocks and memory over time"),
 ];
 
@@ -330,7 +326,7 @@ mod tests {
             "{one}"
         );
         assert!(one.contains("spreads widely") && one.contains("Most time of forward passes is prefill"));
-        assert!(one.contains("- What the model must cost: the stage static_analysis is off\n"), "{one}");
+        assert!(one.contains("- Model cost: the stage static_analysis is off\n"), "{one}");
         assert!(!one.contains("analysis.") && one.contains("assumptions.md"), "{one}");
         fast["measured"]["ttft_ns"] = spread(5e7, 6e7, 5.1e7, 1e6);
         fast["measured"]["tpot_ns"] = spread(2e7, 2.1e7, 2e7, 1e5);

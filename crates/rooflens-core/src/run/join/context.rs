@@ -55,7 +55,7 @@ fn joined(run: &RunDir, ledger: &Ledger) -> Result<model::ModelContext, String> 
     // Steps that the trace lacks would make the floor too high for what is there.
     passes.retain(|kind, ran| ledger.phase(kind.as_str()).is_some_and(|phase| phase.steps == ran.len()));
     if passes.is_empty() {
-        return Err("the trace does not have the steps that steps.csv tells".to_owned());
+        return Err("the trace does not have the steps of steps.csv".to_owned());
     }
     let known = model::ResolvedModel { blueprint, model, name, setup, device };
     Ok(model::ModelContext { known, passes, told: model::ToldShapes::new() })

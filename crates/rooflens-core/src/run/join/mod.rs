@@ -165,7 +165,7 @@ impl PlannedModel {
         let device = name.and_then(|name| devices.find(name).ok()).cloned();
         let no_device = match name {
             Some(name) => format!(
-                "no peaks of {name:?} are known: `rooflens hardware measure` measures those of this machine"
+                "no peaks of {name:?} are known: `rooflens hardware measure` measures them on this machine"
             ),
             None => {
                 "no peaks of this machine are known: `rooflens hardware measure` measures them".to_owned()
@@ -183,11 +183,9 @@ impl PlannedModel {
 
     fn flops_check(&self, ran: &[Ran], folder: &Path) -> Result<FlopsCheck, String> {
         let Ok(bytes) = std::fs::read(folder.join("torch_flops.json")) else {
-            return Err(
-                "the profiled pass left no torch_flops.json: only pytorch tells its own count, with \
-                        pipeline.torch_profiler.with_flops=true"
-                    .to_owned(),
-            );
+            return Err("the profiled pass wrote no torch_flops.json: only runtime=pytorch does, with \
+                 pipeline.torch_profiler.with_flops=true"
+                .to_owned());
         };
         let torch: TorchFlops = serde_json::from_slice(&bytes)
             .map_err(|error| format!("torch_flops.json cannot be read: {error}"))?;
@@ -198,13 +196,13 @@ impl PlannedModel {
         let findings = findings.ok_or("there is no trace")?;
         let Products(products) = findings
             .get()
-            .ok_or("the trace has no operators with shapes inside phases: record_shapes tells them")?;
+            .ok_or("the trace has no operators with shapes inside phases: record with record_shapes=true")?;
         if findings.get::<Trace>().is_some_and(|trace| trace.ranks > 1) {
-            return Err("the trace is of several ranks, and the static model of one".to_owned());
+            return Err("the trace has several ranks, and the static model is for one".to_owned());
         }
         let (traced, timeline) = products::traced(products);
         if traced.is_empty() {
-            return Err("no phase of the trace is a prefill or a decode step".to_owned());
+            return Err("the trace has no prefill or decode step".to_owned());
         }
         let (model, setup, device) = (&self.model, &self.setup, self.device.as_ref());
         Ok(measured::matches(model, setup, device, ran, &traced, timeline, all_logits(folder)))
@@ -216,7 +214,7 @@ impl PlannedModel {
             findings.get().ok_or("the trace has no operators or device activity inside phases")?;
         let measured = measured_parts(phases);
         if measured.is_empty() {
-            return Err("no phase of the trace is a prefill or a decode step".to_owned());
+            return Err("the trace has no prefill or decode step".to_owned());
         }
         let (device, why) = (self.device.as_ref(), &self.no_device);
         Ok(measured::static_vs_measured(&self.model, &self.setup, device, why, ran, &measured))

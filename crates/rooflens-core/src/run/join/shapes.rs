@@ -20,22 +20,23 @@ pub fn of_kind(steps: &Steps, kind: &str) -> Result<Vec<Ran>, String> {
 }
 
 fn shape(row: &StepRow) -> Result<Shape, String> {
-    let missing = |column: &str| format!("steps.csv does not tell {column}");
+    let missing = |column: &str| format!("steps.csv has no {column}");
     let phase =
         RunPhase::named(row.phase.as_str()).ok_or("the phase of a step is not prefill, decode or mixed")?;
     let batch = count(row.batch_size).filter(|batch| *batch > 0).ok_or_else(|| missing("batch"))?;
     let context = count(row.context_tokens).ok_or_else(|| missing("kv_tokens"))?;
-    // A decode step has no prompts to tell.
+    // A decode step has no prompts to prefill.
     let told = row.prompts.as_deref().or((row.phase == PhaseKind::Decode).then_some(""));
     let prompts = prompts(told.ok_or_else(|| missing("prompts"))?)?;
     let decode_tokens = count(row.decode_tokens).ok_or_else(|| missing("decode_tokens"))?;
-    let going_on =
-        batch.checked_sub(prompts.len() as u64).ok_or("a step reads more prompts than it has sequences")?;
+    let going_on = batch
+        .checked_sub(prompts.len() as u64)
+        .ok_or("a step prefills more prompts than it has sequences")?;
     let of_prompts =
         prompts.iter().fold(0_u64, |sum, (new, past)| sum.saturating_add(*new).saturating_add(*past));
     if decode_tokens != going_on {
         return Err(
-            "sequences go on by more than a token in a step, and which by how many is not told".to_owned()
+            "sequences advance by more than one token per step, and how many each is not recorded".to_owned()
         );
     }
     let mut needed = reading(&prompts);
@@ -69,7 +70,7 @@ fn prompts(text: &str) -> Result<Vec<(u64, u64)>, String> {
         let (new, past) = word.split_once('@')?;
         Some((new.parse().ok()?, past.parse().ok()?))
     };
-    let wrong = |word: &str| format!("steps.csv: {word:?} is no prompt");
+    let wrong = |word: &str| format!("steps.csv: {word:?} is not a prompt");
     text.split_whitespace().map(|word| prompt(word).ok_or_else(|| wrong(word))).collect()
 }
 
@@ -83,7 +84,7 @@ fn pictures(row: &StepRow) -> Result<Option<Vec<View>>, String> {
         let (rows, columns) = word.split_once('x')?;
         Some(View { images: 1, rows: rows.parse().ok()?, columns: columns.parse().ok()? })
     };
-    let wrong = |word: &str| format!("steps.csv: {word:?} is no picture");
+    let wrong = |word: &str| format!("steps.csv: {word:?} is not an image");
     let views: Result<Vec<View>, String> =
         text.split_whitespace().map(|word| picture(word).ok_or_else(|| wrong(word))).collect();
     views.map(Some)
@@ -152,13 +153,13 @@ mod tests {
             change(&mut row);
             shape(&row).unwrap_err()
         };
-        assert_eq!(told(|row| row.prompts = None), "steps.csv does not tell prompts");
-        assert_eq!(told(|row| row.batch_size = Opt::NONE), "steps.csv does not tell batch");
-        assert_eq!(told(|row| row.decode_tokens = Opt::NONE), "steps.csv does not tell decode_tokens");
-        assert_eq!(told(|row| row.prompts = Some("8".into())), "steps.csv: \"8\" is no prompt");
-        assert_eq!(told(|row| row.pictures = Some("8".into())), "steps.csv: \"8\" is no picture");
+        assert_eq!(told(|row| row.prompts = None), "steps.csv has no prompts");
+        assert_eq!(told(|row| row.batch_size = Opt::NONE), "steps.csv has no batch");
+        assert_eq!(told(|row| row.decode_tokens = Opt::NONE), "steps.csv has no decode_tokens");
+        assert_eq!(told(|row| row.prompts = Some("8".into())), "steps.csv: \"8\" is not a prompt");
+        assert_eq!(told(|row| row.pictures = Some("8".into())), "steps.csv: \"8\" is not a picture");
         assert!(told(|row| row.phase = PhaseKind::Step).starts_with("the phase of a step is not"));
-        assert!(told(|row| row.decode_tokens = Opt::some(5)).starts_with("sequences go on by more"));
+        assert!(told(|row| row.decode_tokens = Opt::some(5)).starts_with("sequences advance by more"));
         let none = of_kind(&Steps::default(), "profiled").unwrap_err();
         assert_eq!(none, "steps.csv has no step of kind profiled");
     }

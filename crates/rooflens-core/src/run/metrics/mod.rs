@@ -111,9 +111,9 @@ fn by_phase(steps: &[StepRow]) -> BTreeMap<String, u64> {
 
 fn reasons(of: &Measured) -> BTreeMap<Cow<'static, str>, String> {
     let none = "no measured request was completed";
-    let single = "no request made more than one token";
-    let no_decode = "no step only made tokens";
-    let no_queue = "the runtime does not queue requests: a batch is given when its step begins";
+    let single = "no request generated more than one token";
+    let no_decode = "there is no pure decode step";
+    let no_queue = "the runtime does not queue requests: a batch is submitted when its step begins";
     let missing: [(&'static str, bool, &str); 9] = [
         ("ttft_ns", of.ttft_ns.is_none(), none),
         ("latency_ns", of.latency_ns.is_none(), none),
@@ -122,7 +122,7 @@ fn reasons(of: &Measured) -> BTreeMap<Cow<'static, str>, String> {
         ("itl_ns", of.itl_ns.is_none(), if of.requests == 0 { none } else { single }),
         ("decode_tokens_per_s", of.decode_tokens_per_s.is_none(), no_decode),
         ("queued_ns", of.queued_ns.is_none(), if of.requests == 0 { none } else { no_queue }),
-        ("load_ns", of.load_ns.is_none(), "the workload did not say how long it took to load the model"),
+        ("load_ns", of.load_ns.is_none(), "the workload did not report the model's load time"),
         ("warmup_ns", of.warmup_ns.is_none(), "no warm-up round was run"),
     ];
     missing.into_iter().filter(|(_, is, _)| *is).map(|(name, _, why)| (name.into(), why.to_owned())).collect()
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!((nothing.queued_ns, nothing.load_ns, nothing.warmup_ns), (None, None, None));
         let single = measured(&recorded(&[request(1, "measured", 0, &[7])], &[]));
         assert_eq!(single.tpot_ns, None);
-        assert_eq!(single.not_computed["tpot_ns"], "no request made more than one token");
+        assert_eq!(single.not_computed["tpot_ns"], "no request generated more than one token");
         assert_eq!(single.ttft_ns.unwrap().p50, 7.0);
     }
 }

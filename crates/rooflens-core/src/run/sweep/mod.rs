@@ -272,7 +272,7 @@ fn end(metrics: &Json) -> (&'static str, Option<String>) {
         Some(step) if step["step"] == Stage::Measure.name() => ("failed", failure),
         Some(_) => ("incomplete", failure),
         None if metrics["status"] == "complete" => ("complete", None),
-        None => ("incomplete", Some("something was lost".to_owned())),
+        None => ("incomplete", Some("data was lost".to_owned())),
     }
 }
 

@@ -39,7 +39,7 @@ pub struct Traced {
     pub operator: String,
     /// Calls.
     pub count: u64,
-    /// Operations; none where shapes do not tell.
+    /// Operations; none where the shapes do not determine them.
     pub flops: Option<u128>,
     /// Of attention: heads of queries, and of keys and values as they came in.
     pub heads: Option<(u64, u64)>,
@@ -125,15 +125,15 @@ pub struct Unmatched {
     pub operator: String,
     /// Calls.
     pub calls: u64,
-    /// Operations; null where shapes do not tell.
+    /// Operations; null where the shapes do not determine them.
     pub flops: Option<u128>,
     /// Its time.
     pub ns: i64,
 }
 
-const RULE: &str = "within a layer and a part of the model, in the order of execution: an operator of the static model is \
-                    the products whose operations, by the shapes that they take in, add up to its own exactly; padding \
-                    counted, nothing masked, a multiplication and an addition are two";
+const RULE: &str = "within a layer and a part of the model, in the order of execution: an operator of the \
+                    static model is matched with the matmuls whose FLOPs, by input shapes, add up to its own \
+                    exactly; padding counted, nothing masked, a multiply-add counts as two";
 
 /// Matches the products of a profiled round. `all_logits`: the head was run for every row.
 pub fn matches(

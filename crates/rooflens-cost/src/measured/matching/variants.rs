@@ -49,7 +49,7 @@ pub(super) fn of(
     if padding > 0 && readings.operators.iter().any(|one| one.counted != one.needed) {
         found.push(Variant {
             variant: "padded".to_owned(),
-            about: "padding goes through the model with the tokens".to_owned(),
+            about: "padding is processed with the tokens".to_owned(),
             layers: layers(slots, |slot| slot.expected.counted != slot.expected.needed),
             extra_flops: signed(padding),
             extra_bytes: 0,
@@ -76,8 +76,12 @@ fn ways(model: &Model, device: Option<&Device>, slots: &[Slot], traced: &[Traced
     }
     let variant = |(way, (layers, extra)): (Way, (u64, i128))| {
         let (variant, about) = match way {
-            Way::Absorbed => ("absorbed", "latent attention works on the compressed cache"),
-            Way::WithoutWindow => ("window_not_applied", "attention reads all keys, where a window would do"),
+            Way::Absorbed => ("absorbed", "latent attention works on the compressed KV cache"),
+            Way::WithoutWindow => (
+                "window_not_applied",
+                "attention reads all keys, though a sliding window \
+            would suffice",
+            ),
             Way::WithoutPadding => ("ragged", "padding is left out"),
         };
         Variant {
@@ -110,7 +114,7 @@ fn expanded(model: &Model, device: Option<&Device>, slots: &[Slot], traced: &[Tr
     let bytes = elements * 2 * u128::from(model.dtype.bits()) / 8;
     (elements > 0).then(|| Variant {
         variant: "kv_expanded".to_owned(),
-        about: "keys and values are copied for each head of queries before attention".to_owned(),
+        about: "KV heads are expanded to the number of query heads before attention".to_owned(),
         layers,
         extra_flops: 0,
         extra_bytes: bytes,
@@ -144,7 +148,7 @@ fn widened(model: &Model, device: Option<&Device>, slots: &[Slot], traced: &[Tra
     let fast = at_peak(device, model.dtype, flops, 0);
     (!wide.is_empty()).then(|| Variant {
         variant: "fp32".to_owned(),
-        about: format!("products are made in fp32, not in {}", model.dtype.as_str()),
+        about: format!("matmuls run in fp32 instead of {}", model.dtype.as_str()),
         layers: wide.len() as u64,
         extra_flops: 0,
         extra_bytes: 0,

@@ -45,7 +45,7 @@ impl Format for BlasLog {
     }
 
     fn about(&self) -> &'static str {
-        "Log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS: matrix products, without times"
+        "Log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS: GEMM calls, without times"
     }
 
     fn sniff(&self, probe: &Probe) -> bool {
@@ -62,13 +62,13 @@ impl Format for BlasLog {
             notes.add_many(Stage::Ingest, severity, code, &source, count, message);
         };
         if let Some(error) = broken {
-            let message = format!("the stream breaks off: {error}; what follows is missing");
+            let message = format!("the stream ends early: {error}; the rest is missing");
             tell(Severity::DataLoss, "stream_error", 1, message);
         }
         let records = log.records;
         let calls = log.counted(&tell);
         if calls.is_empty() {
-            let why = "it tells the shape of no matrix product; cuBLASLt tells them with CUBLASLT_LOG_LEVEL=2, \
+            let why = "it has no GEMM with a shape; cuBLASLt logs shapes with CUBLASLT_LOG_LEVEL=2, \
                        cuBLAS with CUBLAS_LOGINFO_DBG=1, hipBLASLt with HIPBLASLT_LOG_MASK=32, rocBLAS with \
                        ROCBLAS_LAYER=2";
             return Err(IngestError::NoRecords {
@@ -167,12 +167,13 @@ impl Log {
             _ => true,
         };
         let lost = self.shapeless + if lt || hip { 0 } else { self.asked_shapeless };
-        let message = "calls of which the log does not tell the shape, as it has addresses in place of layouts, or is cut".to_owned();
+        let message = "calls whose shape the log does not record, since it has addresses in place of \
+                       layouts, or is cut"
+            .to_owned();
         tell(Severity::DataLoss, "call_without_shape", lost, message);
         let both = lt && self.calls.iter().any(|(_, _, call)| call.library == "cublas");
         if both {
-            let message =
-                "cuBLAS calls cuBLASLt: a product may stand in the log of both, and is counted twice";
+            let message = "cuBLAS calls cuBLASLt: a GEMM may be in the log of both, and is counted twice";
             tell(Severity::Warning, "nested_calls", 1, message.to_owned());
         }
         let calls = self.calls.into_iter().filter(|(_, way, call)| once(*way, call.library));

@@ -37,7 +37,7 @@ impl Export {
         }
         if self.format != "kineto" {
             let message = format!(
-                "it was exported from a trace in format {:?}: what this format has no place for is missing",
+                "it was exported from a trace in format {:?}: what this format cannot represent is missing",
                 self.format
             );
             notes.add(Stage::Ingest, Severity::Warning, "exported", source, message);

@@ -123,32 +123,32 @@ fn tell(contents: &Contents, source: &str, notes: &Notes) {
         if error.to_string() == STOPPED {
             loss("stopped", 1, "reading was stopped; the rest of the trace is missing".to_owned());
         } else {
-            let message = format!("the stream breaks off: {error}; what follows is missing");
+            let message = format!("the stream ends early: {error}; the rest is missing");
             loss("stream_error", 1, message);
         }
     }
     if contents.unclosed {
-        let message = "the list of events is not closed: the trace was cut off, its end is missing";
+        let message = "the list of events is not closed: the trace is truncated, its end is missing";
         loss("truncated", 1, message.to_owned());
     }
     if contents.damaged_tail {
-        loss("damaged_header", 1, "the text behind the events is damaged or cut off".to_owned());
+        loss("damaged_header", 1, "the text after the events is damaged or truncated".to_owned());
     }
-    let message = "places where an event could not be read and was passed over";
+    let message = "places where an event could not be read and was skipped";
     loss("damaged_event", rows.counts.damaged, message.to_owned());
-    let message = "events without a usable time or duration";
+    let message = "events without a valid time or duration";
     loss("event_without_time", rows.counts.timeless, message.to_owned());
-    let message = "names that are not valid text; bad bytes were replaced";
+    let message = "names that are not valid UTF-8; bad bytes were replaced";
     loss("invalid_text", rows.counts.bad_text, message.to_owned());
     if !head.damaged.is_empty() {
-        let message = format!("header keys that could not be understood: {}", head.damaged.join(", "));
+        let message = format!("header keys that could not be parsed: {}", head.damaged.join(", "));
         loss("damaged_header", head.damaged.len() as i64, message);
     }
     let info = |code: &str, count: i64, message: String| {
         notes.add_many(Stage::Ingest, Severity::Info, code, source, count, message);
     };
     for (category, &count) in &rows.counts.unread {
-        let message = format!("events of category {category:?} have no table yet and were not read");
+        let message = format!("events of category {category:?} are not supported yet and were not read");
         info(
             &format!("unread_{}", category.replace(|c: char| !c.is_ascii_alphanumeric(), "_")),
             count,

@@ -144,7 +144,7 @@ fn find_events(
         match outcome {
             Ok(Top::Events(at)) => return Ok((text, at, error)),
             Ok(Top::Done) => return Err(NoEvents::Head("it has no traceEvents")),
-            Err(Stop::Bad) => return Err(NoEvents::Head("the text in front of traceEvents is damaged")),
+            Err(Stop::Bad) => return Err(NoEvents::Head("the text before traceEvents is damaged")),
             Err(Stop::End) if ended => {
                 return Err(error.map_or(NoEvents::Head("it ends before traceEvents"), NoEvents::Io));
             }

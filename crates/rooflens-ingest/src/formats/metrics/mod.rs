@@ -56,14 +56,20 @@ impl Format for Metrics {
             notes.add_many(Stage::Ingest, severity, code, &source, count, message.to_owned());
         };
         if let Some(error) = broken {
-            let message = format!("the stream breaks off: {error}; what follows is missing");
+            let message = format!("the stream ends early: {error}; the rest is missing");
             tell(Severity::DataLoss, "stream_error", 1, &message);
         }
-        tell(Severity::DataLoss, "damaged_event", pages.lost, "lines that are no metric and no comment");
+        tell(
+            Severity::DataLoss,
+            "damaged_event",
+            pages.lost,
+            "lines that are neither a metric nor a \
+        comment",
+        );
         let message = "metrics of neither Triton nor DCGM, which were not read";
         tell(Severity::Info, "unread_metric", pages.others, message);
         if pages.rows.is_empty() {
-            let why = "it has no value of a metric of Triton or DCGM".to_owned();
+            let why = "it has no metric of Triton or DCGM".to_owned();
             return Err(IngestError::NoRecords { source_name: source, format: self.name(), why });
         }
         pages.date();

@@ -62,7 +62,7 @@ impl Format for Nccl {
             notes.add_many(Stage::Ingest, severity, code, &source, count, message.to_owned());
         };
         if let Some(error) = broken {
-            let message = format!("the stream breaks off: {error}; what follows is missing");
+            let message = format!("the stream ends early: {error}; the rest is missing");
             tell(Severity::DataLoss, "stream_error", 1, &message);
         }
         tell(
@@ -71,13 +71,13 @@ impl Format for Nccl {
             calls.lost,
             "records of collectives that could not be read",
         );
-        let message = "records of messages between two ranks, which have no table yet and were not read";
+        let message = "point-to-point messages, which are not supported yet and were not read";
         tell(Severity::Info, "unread_p2p", calls.unread, message);
         if calls.rows.is_empty() {
             let why = match inspector {
                 true => "it has no collective",
                 false => {
-                    "it tells of no collective; NCCL does so with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL"
+                    "it has no collective; NCCL logs them with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL"
                 }
             };
             let why = why.to_owned();

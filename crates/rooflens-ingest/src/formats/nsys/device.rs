@@ -47,7 +47,7 @@ impl Reader<'_> {
             let name = |strings: &mut Strings<'_>| {
                 let names = [0, 1, 2].map(|column| COMMON.len() + column);
                 let name = strings.of_row(row, &names, whole);
-                name.unwrap_or_else(|| strings.intern("(kernel without a name)"))
+                name.unwrap_or_else(|| strings.intern("(unnamed kernel)"))
             };
             let Some(base) = self.activity(row, ActivityKind::Kernel, name) else { return };
             let shared = match (small(10), small(11)) {

@@ -13,11 +13,11 @@ const CALL: [&str; 5] = ["start", "end", "globalTid", "correlationId", "nameId"]
 
 /// Records of things that no table holds.
 const UNREAD: &[(&str, &str)] = &[
-    ("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "waits as the device saw them"),
+    ("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "device-side synchronisation events"),
     ("CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA events"),
     ("SAMPLING_CALLCHAINS", "call chains of samples"),
-    ("COMPOSITE_EVENTS", "samples of the processors"),
-    ("SCHED_EVENTS", "switches of threads"),
+    ("COMPOSITE_EVENTS", "CPU samples"),
+    ("SCHED_EVENTS", "context switches"),
     ("CUBLAS_EVENTS", "cuBLAS calls"),
     ("CUDNN_EVENTS", "cuDNN calls"),
     ("MPI_COLLECTIVES_EVENTS", "MPI collectives"),
@@ -33,7 +33,7 @@ impl Reader<'_> {
         for (table, what) in UNREAD {
             let count = self.database.count(table);
             if count > 0 {
-                let message = format!("{what} ({table}) have no table yet and were not read");
+                let message = format!("{what} ({table}) are not supported yet and were not read");
                 let code = format!("unread_{}", table.to_ascii_lowercase());
                 self.database.tell(Severity::Info, &code, count, message);
                 self.records += count;
@@ -58,8 +58,10 @@ impl Reader<'_> {
         if all > most {
             named += &format!(" and {} more", all - most);
         }
-        let message =
-            format!("samples of device counters (GPU_METRICS) have no table yet and were not read: {named}");
+        let message = format!(
+            "samples of device counters (GPU_METRICS) are not supported yet and were not read: \
+                     {named}"
+        );
         self.database.tell(Severity::Info, "unread_gpu_metrics", count, message);
         self.records += count;
     }
@@ -76,7 +78,7 @@ impl Reader<'_> {
                 tid: thread(tid),
                 ts_ns,
                 dur_ns,
-                name_id: name_id.unwrap_or_else(|| self.strings.intern("(call without a name)")),
+                name_id: name_id.unwrap_or_else(|| self.strings.intern("(unnamed call)")),
                 kind,
                 corr_id,
                 ext_id: Opt::NONE,

@@ -101,7 +101,7 @@ impl Reader<'_> {
         }
         if marks > 0 {
             self.records += marks;
-            let message = "NVTX marks have no length and were not read".to_owned();
+            let message = "NVTX marks have no duration and were not read".to_owned();
             self.database.tell(Severity::Info, "unread_nvtx_marks", marks, message);
         }
     }

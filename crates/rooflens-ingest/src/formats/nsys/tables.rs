@@ -95,7 +95,7 @@ pub fn load(file: &Path) -> rusqlite::Result<(Connection, Vec<String>)> {
         let Some(table) = name(path).and_then(table) else { continue };
         let mut loading = Loading { connection: &transaction, table, columns: None };
         let read = guarded(|| batches(path, &mut |batch| loading.add(batch)));
-        if let Err(error) = read.unwrap_or_else(|| Err("its lengths or types make no sense".into())) {
+        if let Err(error) = read.unwrap_or_else(|| Err("its lengths or types are invalid".into())) {
             damaged.push(format!("{table} is damaged: {error}; records are missing"));
         }
     }

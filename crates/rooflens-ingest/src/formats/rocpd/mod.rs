@@ -55,7 +55,7 @@ impl Format for Rocpd {
             let elsewhere = !database.suffixes("rocpd_timestamp").is_empty();
             return Err(fail(
                 if elsewhere {
-                    "its times stand in rocpd_timestamp, a layout that is not read yet"
+                    "its times are in rocpd_timestamp, a layout that is not supported yet"
                 } else {
                     "nothing was recorded in it"
                 }

@@ -39,7 +39,7 @@ pub fn read(database: &Database<'_>, suffix: &str, index: usize, rows: &mut Rows
     for (table, what) in UNREAD {
         let count = database.count(&format!("{table}{suffix}"));
         if count > 0 {
-            let message = format!("{what} ({table}) have no table yet and were not read");
+            let message = format!("{what} ({table}) are not supported yet and were not read");
             database.tell(Severity::Info, &format!("unread_{table}"), count, message);
             rows.records += count;
         }

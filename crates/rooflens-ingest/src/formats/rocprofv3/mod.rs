@@ -78,7 +78,11 @@ fn join(file: &Path, source: &str, rows: &mut Rows<'_>, notes: &Notes, progress:
                 lines(sibling, rows, notes);
             }
             Ok(sibling) => {
-                let message = format!("{} has not the columns of its name and was not read", sibling.name());
+                let message = format!(
+                    "{} does not have the expected columns and was not \
+                                       read",
+                    sibling.name()
+                );
                 notes.add(Stage::Ingest, Severity::DataLoss, "damaged_header", source, message);
             }
             // A file without even a header: nothing of its kind was recorded.
@@ -174,7 +178,7 @@ fn lines(from: Artefact, rows: &mut Rows<'_>, notes: &Notes) {
             Err(error) => {
                 let stopped = error.to_string() == crate::artefact::STOPPED;
                 let code = if stopped { "stopped" } else { "stream_error" };
-                return lost(code, format!("the stream breaks off: {error}; what follows is missing"));
+                return lost(code, format!("the stream ends early: {error}; the rest is missing"));
             }
         }
         whole = bytes.ends_with(b"\n");
@@ -192,7 +196,7 @@ fn lines(from: Artefact, rows: &mut Rows<'_>, notes: &Notes) {
             continue;
         }
         if matches!(text, std::borrow::Cow::Owned(_)) {
-            lost("invalid_text", "names that are not valid text; bad bytes were replaced".to_owned());
+            lost("invalid_text", "names that are not valid UTF-8; bad bytes were replaced".to_owned());
         }
         let values = line::values(line);
         if values.len() == columns {
@@ -203,7 +207,7 @@ fn lines(from: Artefact, rows: &mut Rows<'_>, notes: &Notes) {
         }
     }
     if !whole && header.is_some() {
-        let message = "the last line has no end: the file may have been cut off while it was written";
+        let message = "the last line has no newline: the file may be truncated";
         notes.add(Stage::Ingest, Severity::Warning, "unended_line", &source, message.to_owned());
     }
 }

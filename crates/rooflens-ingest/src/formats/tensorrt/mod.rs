@@ -66,7 +66,7 @@ impl Format for Tensorrt {
         for (severity, code, count, message) in std::mem::take(&mut found.told) {
             notes.add_many(Stage::Ingest, severity, code, &source, count, message);
         }
-        let message = "layers or runs without a usable name or time".to_owned();
+        let message = "layers or runs without a valid name or time".to_owned();
         notes.add_many(Stage::Ingest, Severity::DataLoss, "event_without_time", &source, found.lost, message);
         let records = found.records;
         let interner = Interner::default();
@@ -89,7 +89,7 @@ fn is_log(bytes: &[u8]) -> bool {
 const NO_PROFILE: &str = "the log of trtexec has no profile of layers; trtexec prints one with --dumpProfile \
                           (and --separateProfileRun, so that timed runs are not slowed by it), and writes one with \
                           more digits with --exportProfile=FILE";
-const ROUNDED: &str = "the log has totals to 0.01 ms and averages to 0.0001 ms, and no time of a single run; \
+const ROUNDED: &str = "the log has totals to 0.01 ms and averages to 0.0001 ms, and no times of single runs; \
                        --exportProfile=FILE has more digits, --exportTimes=FILE the runs";
 const NO_MEDIAN: &str = "this version of trtexec prints no median";
 
@@ -120,7 +120,7 @@ impl Found {
         let fail = |why: String| IngestError::NoRecords { source_name, format: "tensorrt", why };
         let mut bytes = Vec::new();
         if let Err(error) = from.into_reader().take(LIMIT).read_to_end(&mut bytes) {
-            return Err(fail(format!("the stream breaks off: {error}")));
+            return Err(fail(format!("the stream ends early: {error}")));
         }
         if !bytes.trim_ascii_start().starts_with(b"[{") && is_log(&bytes) {
             return self.log(&String::from_utf8_lossy(&bytes)).map_err(fail);
@@ -156,7 +156,7 @@ impl Found {
         }
         profiles.retain(|profile| !profile.layers.is_empty());
         if profiles.is_empty() {
-            return Err("the profile that --dumpProfile prints is cut off before its first layer".to_owned());
+            return Err("the profile printed by --dumpProfile is truncated before its first layer".to_owned());
         }
         let mut tell = |severity, code, count: usize, message: String| {
             self.told.push((severity, code, count as i64, message));
@@ -166,10 +166,10 @@ impl Found {
             tell(Severity::Info, "no_median", 1, NO_MEDIAN.to_owned());
         }
         let cut = profiles.iter().filter(|profile| profile.total_ns.is_none()).count();
-        let message = "the log ends before the line Total of a profile: layers may be missing".to_owned();
+        let message = "the log ends before the Total line of a profile: layers may be missing".to_owned();
         tell(Severity::DataLoss, "truncated", cut, message);
         let apart = profiles.iter().filter(|profile| profile.adds_up() == Some(false)).count();
-        let message = "the layers of a profile do not add up to its line Total".to_owned();
+        let message = "the layers of a profile do not add up to its Total line".to_owned();
         tell(Severity::Warning, "total_disagrees", apart, message);
         if profiles.len() > 1 {
             let (first, more) = profiles.split_at_mut(1);
@@ -184,8 +184,8 @@ impl Found {
                          and medians are not known"
                 }
                 false => {
-                    "the log has profiles of different engines: layers of all are listed, and shares are of \
-                          all together; a log of each engine alone has its own shares"
+                    "the log has profiles of different engines: the layers of all are listed, and shares are \
+                     relative to all of them; analyse the log of each engine alone for its own shares"
                 }
             };
             tell(Severity::Info, "several_profiles", count, message.to_owned());

@@ -48,7 +48,7 @@ impl Format for Torchmem {
         let limit = pickle::LIMIT as u64 + 1;
         let broken = from.into_reader().take(limit).read_to_end(&mut bytes).err();
         let pickle = Pickle::parse(bytes).map_err(|error| match broken {
-            Some(broken) => fail(format!("the stream breaks off: {broken}")),
+            Some(broken) => fail(format!("the stream ends early: {broken}")),
             None => fail(error.to_string()),
         })?;
         let interner = Interner::default();
@@ -177,16 +177,16 @@ impl Reader<'_> {
                 }
             }
             if !self.totals(begin, self.ends.get(&device).copied().unwrap_or_default()) {
-                let message = "counted back from what is held at the end, fewer than 0 bytes were held before: \
-                               events are missing, and there are no totals";
+                let message = "counting back from the final state gives negative sizes: events are missing, \
+                               so there are no totals";
                 tell(Severity::DataLoss, "events_missing", 1, message);
             }
         }
         if out_of_memory > 0 {
-            tell(Severity::Warning, "out_of_memory", out_of_memory, "the device had no more memory to give");
+            tell(Severity::Warning, "out_of_memory", out_of_memory, "the device was out of memory");
         }
         if unknown > 0 {
-            let message = "events of the allocator that have no table yet and were not read";
+            let message = "allocator events that are not supported yet and were not read";
             tell(Severity::Info, "unread_allocator_event", unknown, message);
         }
     }

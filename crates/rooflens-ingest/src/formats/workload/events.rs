@@ -72,7 +72,7 @@ impl Reader<'_> {
             workload.said.insert(name, event);
             true
         });
-        let message = "the workload does not tell the time of day: its times are on a clock of its own";
+        let message = "the workload does not record wall-clock time: its times are on its own clock";
         self.warn("unaligned_clock", "events.jsonl", unknown_clocks, message);
     }
 

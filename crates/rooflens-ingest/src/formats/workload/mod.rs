@@ -138,10 +138,8 @@ impl Reader<'_> {
             }
         });
         self.workload.lost += damaged;
-        let message = format!(
-            "lines that are cut or damaged were passed over, the first is line {}",
-            first.unwrap_or(0)
-        );
+        let message =
+            format!("truncated or damaged lines were skipped, the first is line {}", first.unwrap_or(0));
         let source = self.source(name);
         self.notes.add_many(Stage::Ingest, Severity::DataLoss, "damaged_line", &source, damaged, message);
         if let Some(error) = error {

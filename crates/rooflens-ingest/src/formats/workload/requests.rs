@@ -52,8 +52,8 @@ impl Reader<'_> {
             push(workload, &stage, line, is_counted);
             true
         });
-        let message =
-            "requests have another number of token times than of tokens: how many came at each is null";
+        let message = "requests have a different number of token times and tokens: the number of tokens at each time \
+             is null";
         self.warn("token_times_differ", FILE, uncounted, message);
         let message = "requests have tokens before they were sent, or before an earlier token";
         self.warn("times_out_of_order", FILE, unordered, message);

@@ -33,7 +33,7 @@ impl Reader<'_> {
             }
             true
         });
-        let message = "steps have a phase that is not prefill, decode or mixed: they are called step";
+        let message = "steps have a phase other than prefill, decode or mixed: they count as step";
         self.warn("unknown_phase", FILE, unknown_phases, message);
     }
 }

@@ -27,19 +27,19 @@ pub enum ArchiveProblem {
     #[error("has a name that is empty, not UTF-8 or has control characters")]
     OddName,
     /// A path of too many folders.
-    #[error("lies deeper than {limit} folders")]
+    #[error("is nested deeper than {limit} folders")]
     TooDeep { limit: usize },
     /// The name of our own note.
-    #[error("has a name that is kept for Rooflens")]
+    #[error("has a name that is reserved for Rooflens")]
     ReservedName,
     /// A name for the second time.
-    #[error("is there twice")]
+    #[error("is listed twice")]
     Duplicate,
     /// Some name for the second time.
     #[error("has two entries with one name")]
     DuplicateNames,
     /// A file where a folder is needed.
-    #[error("lies in something that is not a folder")]
+    #[error("is inside something that is not a folder")]
     ParentNotFolder,
     /// A link that leads out, or nowhere.
     #[error("is a link to '{target}', which is not inside the archive")]
@@ -51,7 +51,7 @@ pub enum ArchiveProblem {
     #[error("is neither a file, a folder nor a link")]
     SpecialFile,
     /// Two entries share their bytes.
-    #[error("has entries that overlap, as in an archive made to swell")]
+    #[error("has overlapping entries, as in a zip bomb")]
     Overlapping,
     /// Too many entries.
     #[error("has more than {limit} entries")]

@@ -37,7 +37,7 @@ pub(super) fn unpack<R: Read>(reader: R, tree: &mut Tree<'_>) -> Result<(), Refu
                 let size = entry.size();
                 let written = tree.add_file(&name, &mut entry)?;
                 if written != size {
-                    return Err(Refusal::malformed(Some(&name), "it ends too early"));
+                    return Err(Refusal::malformed(Some(&name), "it ends early"));
                 }
             }
             EntryType::Symlink => {
@@ -63,7 +63,7 @@ fn read_out<R: Read>(mut reader: R) -> Result<(), Refusal> {
             return Ok(());
         }
         if buffer[..count].iter().any(|byte| *byte != 0) {
-            return Err(Refusal::malformed(None, "something follows its end"));
+            return Err(Refusal::malformed(None, "there is data after its end"));
         }
     }
 }

@@ -83,13 +83,13 @@ fn read_source(fields: &Fields<'_>) -> Result<AssetSource, AssetError> {
     let source = Fields::of(fields.document, node, &fields.name_of("source"), known)?;
     let Some(hub) = source.text("hub")? else {
         if source.get("revision").is_some() {
-            return Err(source.refuse("revision", "goes with 'hub' only"));
+            return Err(source.refuse("revision", "is only allowed with 'hub'"));
         }
         let name = source.needed_text("root")?;
         let name = name.strip_prefix('$').unwrap_or(name);
         let root = Root::named(name).ok_or_else(|| {
             let refusal = source
-                .refuse("root", "is not a root; there are HF_SNAPSHOTS_ROOT, MODELS_ROOT, DATASETS_ROOT");
+                .refuse("root", "is not a root; expected HF_SNAPSHOTS_ROOT, MODELS_ROOT or DATASETS_ROOT");
             refusal.suggest(name, Root::VARIABLES.iter().copied())
         })?;
         let path = source.needed_text("path")?;
@@ -98,7 +98,7 @@ fn read_source(fields: &Fields<'_>) -> Result<AssetSource, AssetError> {
     };
     for key in ["root", "path"] {
         if source.get(key).is_some() {
-            return Err(source.refuse(key, "does not go with 'hub'"));
+            return Err(source.refuse(key, "is not allowed with 'hub'"));
         }
     }
     if !is_repository_id(hub) {

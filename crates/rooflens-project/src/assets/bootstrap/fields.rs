@@ -118,7 +118,7 @@ pub(super) fn text_of<'a>(
         return Err(refuse(document, node, within, "is still to be filled in"));
     }
     if node.is_interpolation() {
-        return Err(refuse(document, node, within, "is an interpolation, which this file does not have"));
+        return Err(refuse(document, node, within, "is an interpolation, which this file does not support"));
     }
     Ok(text)
 }

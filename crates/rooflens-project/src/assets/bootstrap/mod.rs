@@ -142,7 +142,7 @@ impl Bootstrap {
         let fields = Fields::of(&document, &node, FILE, &["schema", "roots", "models", "datasets"])?;
         match fields.whole("schema")? {
             Some(SCHEMA) => {}
-            Some(_) => return Err(fields.refuse("schema", "is not a version that is known; this is 1")),
+            Some(_) => return Err(fields.refuse("schema", "is not a known version; expected 1")),
             None => return Err(fields.missing("schema")),
         }
         let roots = match fields.get("roots") {

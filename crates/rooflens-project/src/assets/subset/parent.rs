@@ -77,7 +77,7 @@ fn list_folder(folder: &Path) -> Result<Vec<ListedFile>, AssetError> {
     // A file left out in silence would make another sample of the same name.
     let odd = listing.files.iter().map(|file| &file.path).find(|path| plain_path(path).is_err());
     if let Some(entry) = odd.or(listing.unreadable.first()) {
-        let problem = "cannot stand in a list: it cannot be read, or its name is not plain UTF-8";
+        let problem = "cannot be in a list: it cannot be read, or its name is not plain UTF-8";
         return Err(AssetError::new(AssetFault::ListEntry { entry: entry.clone(), problem }));
     }
     Ok(listing.files)

@@ -103,7 +103,7 @@ pub enum Problem {
     #[error("its tensors end at {tensors_end} bytes of data, but it has {data_bytes}")]
     DataLength { tensors_end: u64, data_bytes: u64 },
     /// An index names a shard that is not there.
-    #[error("names the shard '{shard}', which is not there")]
+    #[error("names the shard '{shard}', which is missing")]
     ShardMissing { shard: String },
     /// An index names a tensor that its shard does not have.
     #[error("says that '{tensor}' is in '{shard}', which does not have it")]
@@ -112,13 +112,13 @@ pub enum Problem {
     #[error("is not YAML: {message}")]
     NotYaml { message: String },
     /// The metadata of a variant name a parent that is not there.
-    #[error("names the parent '{parent}', which is not there")]
+    #[error("names the parent '{parent}', which is missing")]
     ParentMissing { parent: String },
     /// A variant is not as large as its metadata say.
     #[error("has {found} {unit}, but should have {expected}")]
     Amount { expected: u64, found: u64, unit: Cow<'static, str> },
     /// A file of the list of checksums is not there.
-    #[error("has a checksum, but is not there")]
+    #[error("has a checksum, but is missing")]
     ChecksumFileMissing,
     /// A file is not the one that was meant.
     #[error("has the SHA-256 {found}, but should have {expected}")]

@@ -114,7 +114,7 @@ fn caches_of<'a>(
     project: &'a Externals,
     url: &'a SourceUrl,
 ) -> Result<(&'a [PathBuf], &'a HubRepository), ExternalsError> {
-    let problem = "it is no repository of the hub";
+    let problem = "it is not a Hugging Face hub repository";
     let repository =
         url.hub_repository().ok_or(ExternalsError::BadUrl { url: url.as_str().to_owned(), problem })?;
     if project.hub_caches.is_empty() {

@@ -22,7 +22,7 @@ pub(super) struct Link;
 impl Keeper for Link {
     fn url(&self, url: &str) -> Result<SourceUrl, ExternalsError> {
         if !url.starts_with('/') {
-            let problem = "a link leads to a folder of this machine, by its absolute path";
+            let problem = "a link must point to a folder on this machine, by its absolute path";
             return Err(ExternalsError::BadUrl { url: url.to_owned(), problem });
         }
         SourceUrl::git(url)
@@ -35,7 +35,7 @@ impl Keeper for Link {
         revision: &Revision,
     ) -> Result<ObjectId, ExternalsError> {
         if revision.as_str() != "HEAD" {
-            let problem = "a link takes what is checked out";
+            let problem = "a link uses what is checked out";
             return Err(ExternalsError::BadRevision { revision: revision.as_str().to_owned(), problem });
         }
         head(url)?.ok_or_else(|| ExternalsError::NoCheckout { path: url.as_str().to_owned() })

@@ -20,7 +20,7 @@ impl Keeper for Sparse {
             return Ok(observed);
         }
         if project.stands(&format!("{place}/.git"))? != Stands::Folder {
-            observed.foreign = Some("a folder without a repository of its own");
+            observed.foreign = Some("a folder without its own repository");
             return Ok(observed);
         }
         let git = project.git_in(&place);

@@ -41,7 +41,7 @@ impl Keeper for Submodule {
             return Ok(observed);
         }
         if !project.path(&format!("{place}/.git")).exists() {
-            observed.foreign = Some("a folder without a repository of its own");
+            observed.foreign = Some("a folder without its own repository");
             return Ok(observed);
         }
         let Some(head) = project.git_in(&place).ask(&["rev-parse", "--verify", "--quiet", "HEAD"])? else {

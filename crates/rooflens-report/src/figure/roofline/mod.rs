@@ -177,7 +177,12 @@ impl RooflineChart {
             sheet.y += 4.0;
             sheet.legend(&numbered.names);
         }
-        let unnamed = number_of(numbered.unnamed, "label that found no place", "labels that found no place");
+        let unnamed = number_of(
+            numbered.unnamed,
+            "label omitted for lack of space",
+            "labels omitted for \
+        lack of space",
+        );
         content.left_out.extend(unnamed);
         sheet.finish(&self.title, &description(&content), &content.left_out)
     }

@@ -28,7 +28,7 @@ const SCRIPT: &str = include_str!("page.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
-const FOOTER: &str = "Times are wall time of the trace's clock; a dash is a number that was not measured.";
+const FOOTER: &str = "Times are wall time by the trace's clock; a dash is a number that was not measured.";
 
 /// The whole file.
 pub fn document(findings: &Findings, title: &str, extras: Extras<'_>) -> String {

@@ -49,9 +49,9 @@ fn seen(notation: Notation, architecture: &str, subject: &Subject) -> Result<See
         // Pixels of the picture as its processor resized it.
         (Notation::Json, "Qwen2_5_VL") => match (number("input_width"), number("input_height")) {
             (Some(width), Some(height)) => Ok(Seen::Pixels { width, height }),
-            _ => Err("its boxes are pixels of the resized picture, and the run does not say that size"),
+            _ => Err("its boxes are in pixels of the resized image, whose size the run does not record"),
         },
-        _ => Err("it is not documented what the coordinates of this model are counted in"),
+        _ => Err("the coordinate units of this model are not documented"),
     }
 }
 
@@ -68,7 +68,7 @@ pub fn boxes(answer: &str, architecture: &str, subject: &Subject) -> Grounding {
             vec![Placed::nowhere(Flag::UnknownScale); found.len()]
         }
         (_, None) => {
-            let why = "the size of the picture cannot be read";
+            let why = "the size of the image cannot be read";
             remarks.push(format!("{} not drawn: {why}", counted(found.len())));
             vec![Placed::nowhere(Flag::UnknownPicture); found.len()]
         }

@@ -53,14 +53,14 @@ impl Flag {
     /// The same for the reader of a page.
     pub fn words(self) -> &'static str {
         match self {
-            Flag::Clipped => "clipped at the edge of the picture",
+            Flag::Clipped => "clipped at the edge of the image",
             Flag::Inverted => "corners in reverse order, swapped",
-            Flag::Outside => "outside of the picture, not drawn",
-            Flag::Empty => "without any area, not drawn",
+            Flag::Outside => "outside the image, not drawn",
+            Flag::Empty => "empty, not drawn",
             Flag::Malformed => "not four numbers, not drawn",
-            Flag::CutOff => "cut off at the end of the answer, not drawn",
+            Flag::CutOff => "truncated at the end of the answer, not drawn",
             Flag::UnknownScale => "in unknown units, not drawn",
-            Flag::UnknownPicture => "on a picture of unknown size, not drawn",
+            Flag::UnknownPicture => "on an image of unknown size, not drawn",
         }
     }
 }
