@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(told(|row| row.batch_size = Opt::NONE), "steps.csv has no batch");
         assert_eq!(told(|row| row.decode_tokens = Opt::NONE), "steps.csv has no decode_tokens");
         assert_eq!(told(|row| row.prompts = Some("8".into())), "steps.csv: \"8\" is not a prompt");
-        assert_eq!(told(|row| row.pictures = Some("8".into())), "steps.csv: \"8\" is not a picture");
+        assert_eq!(told(|row| row.pictures = Some("8".into())), "steps.csv: \"8\" is not an image");
         assert!(told(|row| row.phase = PhaseKind::Step).starts_with("the phase of a step is not"));
         assert!(told(|row| row.decode_tokens = Opt::some(5)).starts_with("sequences advance by more"));
         let none = of_kind(&Steps::default(), "profiled").unwrap_err();
