@@ -304,8 +304,8 @@ def provoked(folder: Path) -> list[tuple[list[str], str]]:
     (folder / "report.nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report " + bytes(64))
     return [
         (["analyze", "empty.json"], "is empty"),
-        (["analyze", "page.html"], "is in no format Rooflens reads"),
-        (["analyze", "report.nsys-rep"], "needs nsys to be read"),
+        (["analyze", "page.html"], "is not in a format that Rooflens reads"),
+        (["analyze", "report.nsys-rep"], "needs nsys, and"),
         (["run"], "there is no config folder"),
     ]
 

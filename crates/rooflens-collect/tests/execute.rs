@@ -151,7 +151,7 @@ fn crashes_are_told_apart() {
 fn what_is_missing_is_told() {
     let (_, outcome) = run("exit 0");
     assert_eq!(outcome.end, End::Incomplete);
-    assert_eq!(outcome.verdict(), "ended, but did not leave raw/measure/left.txt");
+    assert_eq!(outcome.verdict(), "ended, but did not write raw/measure/left.txt");
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn parity_030_free_nsys_arguments_stand_before_the_program() {
     assert!(words.iter().position(|word| word == "python").unwrap() > at + 1);
     assert!(plan.to_json().contains("--cuda-memory-usage=true"), "recorded in plan.json");
     for (arg, why) in [
-        ("--output=x", "Rooflens reads the report"),
+        ("--output=x", "Rooflens sets the report"),
         ("--outp=x", "it abbreviates --output"),
         ("-o", "by its long name"),
         ("x", "would be taken for the program"),
@@ -173,7 +173,7 @@ fn parity_031_sets_and_arguments_of_ncu() {
         "{script}"
     );
     for (setting, why) in [
-        ("pipeline.ncu.args=['--export=x']", "Rooflens reads the report"),
+        ("pipeline.ncu.args=['--export=x']", "Rooflens sets the report"),
         ("pipeline.ncu.args=['--set=full']", "pipeline.ncu.set"),
         ("pipeline.ncu.kernel=['a(b']", "at character 2: this ( is never closed"),
         ("pipeline.ncu.set='--x'", "ncu --list-sets"),
@@ -259,7 +259,7 @@ fn parity_006_every_kind_of_environment_starts_its_own_python() {
     let error = wrong_setting(&["runtime.environment.kind=poetry"]);
     assert_eq!(error.hint(), "one of: pixi, uv, conda, venv");
     let error = wrong_setting(&["runtime.environment.kind=conda"]);
-    assert_eq!(error.to_string(), "runtime.environment.name must be given");
+    assert_eq!(error.to_string(), "runtime.environment.name must be set");
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn parity_019_how_pictures_are_prepared_reaches_the_workload() {
 #[test]
 fn a_wrong_setting_is_told_with_its_place() {
     let error = wrong_setting(&["+runtime.bach_size=2"]);
-    assert_eq!(error.to_string(), "runtime.bach_size is no setting");
+    assert_eq!(error.to_string(), "unknown setting runtime.bach_size");
     assert_eq!(error.hint(), "did you mean 'runtime.batch_size'?");
     assert_eq!(error.place.unwrap().excerpt, "+runtime.bach_size=2");
 
@@ -346,7 +346,7 @@ fn a_wrong_setting_is_told_with_its_place() {
     assert_eq!(error.to_string(), "repeats is 0, not a whole number of at least 1");
 
     let error = wrong_setting(&["runtime=command"]);
-    assert_eq!(error.to_string(), "runtime.argv must be given");
+    assert_eq!(error.to_string(), "runtime.argv must be set");
     let place = error.place.unwrap().to_string();
     assert!(place.contains("runtime/command.yaml:"), "{place}");
 

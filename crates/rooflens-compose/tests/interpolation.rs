@@ -75,14 +75,14 @@ fn decode_reads_one_element() {
 #[test]
 fn an_error_shows_the_place() {
     let shown = |text| parse(text).expect_err(text).to_string();
-    assert_eq!(shown("é ${a b}"), "column 6: the character ' ' cannot stand here\n    é ${a b}\n         ^");
+    assert_eq!(shown("é ${a b}"), "column 6: unexpected character ' '\n    é ${a b}\n         ^");
     assert_eq!(
         shown("${a"),
-        "column 4: the text ends where '.', '[', ':' or '}' should follow\n    ${a\n       ^"
+        "column 4: unexpected end of text: expected '.', '[', ':' or '}'\n    ${a\n       ^"
     );
     assert_eq!(
         shown("${a:{'k': 1}}"),
-        "column 6: ''' stands where an unquoted key should be\n    ${a:{'k': 1}}\n         ^"
+        "column 6: expected an unquoted key, found '''\n    ${a:{'k': 1}}\n         ^"
     );
 }
 

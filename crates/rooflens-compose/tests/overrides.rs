@@ -106,7 +106,7 @@ fn every_golden_case_is_read_as_hydra_reads_it() {
 fn an_error_shows_the_place() {
     assert_eq!(
         refused("db.url=a;b").to_string(),
-        "override 'db.url=a;b', column 9: the character ';' cannot stand in a value without quotes\n    \
+        "override 'db.url=a;b', column 9: the character ';' is not allowed in an unquoted value\n    \
          db.url=a;b\n            ^"
     );
     assert_eq!(
@@ -116,7 +116,7 @@ fn an_error_shows_the_place() {
     );
     assert_eq!(
         refused("é=[bool(on)]").to_string(),
-        "override 'é=[bool(on)]', column 1: the character 'é' cannot stand in a key\n    é=[bool(on)]\n    ^"
+        "override 'é=[bool(on)]', column 1: the character 'é' is not allowed in a key\n    é=[bool(on)]\n    ^"
     );
     assert_eq!(
         refused("x=[bool(on)]").to_string(),

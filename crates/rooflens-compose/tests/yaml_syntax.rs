@@ -42,33 +42,33 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("a: 'x\nb: 2\n", "1:4: not valid YAML: the quote ' that opens here is never closed", ""),
     (
         "a: \"x\\q\"\n",
-        "1:7: not valid YAML: '\\q' is no escape",
+        "1:7: not valid YAML: '\\q' is not a valid escape",
         "write '\\\\' for a backslash, or use single quotes, which have no escapes",
     ),
-    ("a: \"\\x4g\"\n", "1:7: not valid YAML: an escape must go on with two hexadecimal digits, not 'g'", ""),
+    ("a: \"\\x4g\"\n", "1:7: not valid YAML: an escape: expected two hexadecimal digits, found 'g'", ""),
     (
         "a: \"\\ud83d\\ude00\"\n",
-        "1:7: not valid YAML: the escape's code D83D is no character",
+        "1:7: not valid YAML: the escape's code D83D is not a character",
         "write a character beyond U+FFFF as one \\U and eight digits",
     ),
-    ("a: [1, 2\nb: 3\n", "2:2: not valid YAML: the '[' of line 1 must go on with ',' or ']', not ':'", ""),
+    ("a: [1, 2\nb: 3\n", "2:2: not valid YAML: in the '[' of line 1: expected ',' or ']', found ':'", ""),
     ("a: [1, 2\n", "1:4: not valid YAML: the '[' that opens here is never closed", ""),
     ("a: {b: 1\n", "1:4: not valid YAML: the '{' that opens here is never closed", ""),
-    ("a: [1}\n", "1:6: not valid YAML: the '[' of line 1 must go on with ',' or ']', not '}'", ""),
-    ("a: ]\n", "1:4: not valid YAML: a value must stand here, not ']'", ""),
+    ("a: [1}\n", "1:6: not valid YAML: in the '[' of line 1: expected ',' or ']', found '}'", ""),
+    ("a: ]\n", "1:4: not valid YAML: expected a value, found ']'", ""),
     (
         "a:\n  b: 1\n c: 2\n",
-        "3:2: not valid YAML: the mapping of line 1 must go on with a key, not the beginning of a mapping",
+        "3:2: not valid YAML: in the mapping of line 1: expected a key, found the beginning of a mapping",
         "all keys of a mapping must begin in the same column",
     ),
     (
         "- a\nb: 1\n",
-        "2:1: not valid YAML: the list of line 1 must go on with '-', not a key",
+        "2:1: not valid YAML: in the list of line 1: expected '-', found a key",
         "all items of a list must have their '-' in the same column",
     ),
     (
         "a:\n  - b\n  c: 1\n",
-        "3:3: not valid YAML: the list of line 2 must go on with '-', not a key",
+        "3:3: not valid YAML: in the list of line 2: expected '-', found a key",
         "all items of a list must have their '-' in the same column",
     ),
     ("%YAML 1.1\na: 1\n", "2:1: not valid YAML: after '%' lines comes '---', not a text", ""),
@@ -86,25 +86,25 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "a: |x\n  b\n",
-        "1:5: not valid YAML: the first line of a block scalar must go on with '+', '-', an indentation of 1 \
-         to 9 or the end of the line, not 'x'",
+        "1:5: not valid YAML: the first line of a block scalar: expected '+', '-', an indentation of 1 to 9 or \
+         the end of the line, found 'x'",
         "",
     ),
     (
         "a: |0\n  b\n",
-        "1:5: not valid YAML: the first line of a block scalar must go on with an indentation of 1 to 9, not \
+        "1:5: not valid YAML: the first line of a block scalar: expected an indentation of 1 to 9, found \
          '0'",
         "",
     ),
-    ("a: *x\n", "1:4: no anchor '&x' stands before this alias", ""),
+    ("a: *x\n", "1:4: no anchor '&x' is defined before this alias", ""),
     (
         "a: *\n",
-        "1:5: not valid YAML: an alias must go on with a letter, a digit, '-' or '_', not the end of the line",
+        "1:5: not valid YAML: an alias: expected a letter, a digit, '-' or '_', found the end of the line",
         "quote a string that begins with '*'",
     ),
     (
         "a: &é b\n",
-        "1:5: not valid YAML: an anchor must go on with a letter, a digit, '-' or '_', not 'é'",
+        "1:5: not valid YAML: an anchor: expected a letter, a digit, '-' or '_', found 'é'",
         "quote a string that begins with '&'",
     ),
     (
@@ -120,20 +120,20 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "- - a\n - b\n",
-        "2:2: not valid YAML: the list of line 1 must go on with '-', not the beginning of a list",
+        "2:2: not valid YAML: in the list of line 1: expected '-', found the beginning of a list",
         "all items of a list must have their '-' in the same column",
     ),
-    ("a: [b, - c]\n", "1:8: not valid YAML: a value must stand here, not the '-' of a list item", ""),
-    ("{a: 1, , b: 2}\n", "1:8: not valid YAML: a value must stand here, not ','", ""),
+    ("a: [b, - c]\n", "1:8: not valid YAML: expected a value, found the '-' of a list item", ""),
+    ("{a: 1, , b: 2}\n", "1:8: not valid YAML: expected a value, found ','", ""),
     ("a: 1\n---\nb: 2\n", "2:1: a second document begins here; a config is one document", ""),
     (
         "a: 'b' c\n",
-        "1:8: not valid YAML: the mapping of line 1 must go on with a key, not a text",
+        "1:8: not valid YAML: in the mapping of line 1: expected a key, found a text",
         "quotes and brackets must enclose the whole value: quote all of it",
     ),
     (
         "k: [a]b\n",
-        "1:7: not valid YAML: the mapping of line 1 must go on with a key, not a text",
+        "1:7: not valid YAML: in the mapping of line 1: expected a key, found a text",
         "quotes and brackets must enclose the whole value: quote all of it",
     ),
     (
@@ -141,11 +141,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "2:7: not valid YAML: no key is allowed before this ':'",
         "quote a string that contains ': ', and put a mapping on its own lines",
     ),
-    ("a: !<x b\n", "1:7: not valid YAML: a tag must go on with '>', not a space", ""),
+    ("a: !<x b\n", "1:7: not valid YAML: a tag: expected '>', found a space", ""),
     ("a: [|]\n", "1:5: not valid YAML: '|' cannot begin a value", "put the value in quotes"),
     (
         "x: {a: b, c: [d, e}\n",
-        "1:19: not valid YAML: the '[' of line 1 must go on with ',' or ']', not '}'",
+        "1:19: not valid YAML: in the '[' of line 1: expected ',' or ']', found '}'",
         "",
     ),
 ];

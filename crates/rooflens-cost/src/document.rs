@@ -292,7 +292,7 @@ pub struct OperatorFacts {
     pub limit: Option<Limit>,
     /// Its lower bound as a part of the phase's, all its layers together.
     pub share: Option<f64>,
-    /// How its useful operations are counted.
+    /// Formula of its model FLOPs.
     pub formula: Cow<'static, str>,
 }
 

@@ -198,7 +198,7 @@ fn parity_156_what_is_refused() {
     );
     assert_eq!(
         wrong(r#", "feed_forward_proj": "gated""#),
-        r#"feed_forward_proj is "gated"; wanted is an activation, or gated- and an activation"#
+        r#"feed_forward_proj is "gated"; expected an activation, or gated- and an activation"#
     );
     assert!(wrong(r#", "feed_forward_proj": "relu", "is_gated_act": true"#).contains("is_gated_act"));
     assert!(wrong(r#", "architectures": ["T5EncoderModel"]"#).contains("a class with a decoder"));

@@ -119,8 +119,8 @@ fn wrong_values_are_refused_where_they_stand() {
         ),
         (model("  target: ../x"), "5:11: models[0].target: '../x' must not have '..'"),
         (model("  target: /x"), "5:11: models[0].target: '/x' must be a relative path"),
-        (model("  target: models"), "5:11: the target 'models' must lie below models/"),
-        (model("  target: conf/x"), "5:11: the target 'conf/x' must lie below models/"),
+        (model("  target: models"), "5:11: the target 'models' must be below models/"),
+        (model("  target: conf/x"), "5:11: the target 'conf/x' must be below models/"),
         (model("  required: ['../x']"), "5:14: models[0].required[0]: '../x' must not have '..'"),
         (model("  required: ['[a']"), "5:14: models[0].required[0]: '[a' invalid range pattern"),
         (model("  required: x"), "5:13: models[0].required must be a list, but is a text"),
@@ -130,7 +130,7 @@ fn wrong_values_are_refused_where_they_stand() {
         ),
         (
             model("  extract: [{archive: x.zip, into: datasets/x}]"),
-            "5:36: the target 'datasets/x' must lie below models/",
+            "5:36: the target 'datasets/x' must be below models/",
         ),
         (
             model("  extract: [{archive: ../x.zip, into: models/y}]"),
@@ -138,12 +138,12 @@ fn wrong_values_are_refused_where_they_stand() {
         ),
         (
             model("  extract: [{archive: x.zip, into: models/x/y}]"),
-            "3:3: 'models/x' and 'models/x/y' would lie in one another",
+            "3:3: 'models/x' and 'models/x/y' would be nested",
         ),
         (model("- name: x\n  source: {hub: a/c}"), "5:3: two models are named 'x'"),
         (
             model("- name: y\n  target: models/x\n  source: {hub: a/c}"),
-            "5:3: 'models/x' and 'models/x' would lie in one another",
+            "5:3: 'models/x' and 'models/x' would be nested",
         ),
         (
             source("{root: MODEL_ROOT, path: x}"),
@@ -167,12 +167,12 @@ fn wrong_values_are_refused_where_they_stand() {
         (source("/data/x"), "4:11: models[0].source must be a mapping, but is a text"),
         (
             "schema: 1\ndatasets: [{name: d, target: datasets/e/source-data, source: {hub: a}}]".to_owned(),
-            "2:30: the target 'datasets/e/source-data' must lie below datasets/d/source-data/",
+            "2:30: the target 'datasets/e/source-data' must be below datasets/d/source-data/",
         ),
         (
             "schema: 1\ndatasets: [{name: d, source: {hub: a}, extract: [{archive: x, into: datasets/d}]}]"
                 .to_owned(),
-            "2:69: the target 'datasets/d' must lie below datasets/d/",
+            "2:69: the target 'datasets/d' must be below datasets/d/",
         ),
         ("schema: 1\nmodels: [".to_owned(), "2:9: not valid YAML:"),
         ("schema: 1\nschema: 1\n".to_owned(), "2:1: the key 'schema' is written twice in one mapping"),

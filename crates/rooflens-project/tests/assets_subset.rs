@@ -98,7 +98,7 @@ fn a_plan_writes_nothing_and_a_second_run_neither() {
     assert_eq!(again.metadata.created, "2024-02-29T12:34:56Z");
     assert_eq!(everything(&place.project("")), before);
     let error = make(&place, &request("v", 5)).unwrap_err();
-    assert_eq!(error.to_string(), "'datasets/digits/v' is there already and differs from what is asked for");
+    assert_eq!(error.to_string(), "'datasets/digits/v' already exists and differs from the request");
     write(&place.project("datasets/digits/mine/notes.txt"), "mine");
     assert!(make(&place, &request("mine", 5)).is_err());
     assert_eq!(everything(&place.project("datasets/digits/mine")), ["notes.txt 4"]);
@@ -159,7 +159,7 @@ fn what_cannot_be_is_refused() {
     let place = digits();
     let refused = |request: SubsetRequest| make(&place, &request).unwrap_err().report();
     let error = refused(request("v", 11));
-    assert_eq!(error.message, "11 samples an epoch are asked for, but there are 10 files");
+    assert_eq!(error.message, "11 samples per epoch were requested, but there are only 10 files");
     assert_eq!(error.hint.unwrap(), "ask for at most 10");
     let error = refused(SubsetRequest { dataset: "digit".to_owned(), ..request("v", 1) });
     assert_eq!(
@@ -181,7 +181,7 @@ fn what_cannot_be_is_refused() {
     assert!(refused(many).message.contains("is longer than"));
     // Names that a list cannot hold.
     place.store("digits/a\nb.png", "1");
-    assert!(refused(request("v", 1)).message.contains("cannot stand in a list"));
+    assert!(refused(request("v", 1)).message.contains("cannot be in a list"));
     assert_eq!(everything(&place.project("datasets/digits")).len(), 1);
 }
 

@@ -110,12 +110,12 @@ fn shards_and_tensors_are_held_against_the_index() {
     fs::remove_file(place.storage("m/model-1.safetensors")).unwrap();
     assert_eq!(
         findings(&place, MODEL),
-        ["model.safetensors.index.json: names the shard 'model-1.safetensors', which is not there"]
+        ["model.safetensors.index.json: names the shard 'model-1.safetensors', which is missing"]
     );
     for (index, expected) in [
         ("{}", "is not JSON: missing field `weight_map` at line 1 column 2"),
         (r#"{"weight_map":{}}"#, "is not an index with tensors"),
-        (r#"{"weight_map":{"a":"../../secret"}}"#, "names the shard '../../secret', which is not there"),
+        (r#"{"weight_map":{"a":"../../secret"}}"#, "names the shard '../../secret', which is missing"),
     ] {
         place.store("m/model.safetensors.index.json", index);
         assert_eq!(findings(&place, MODEL), [format!("model.safetensors.index.json: {expected}")]);

@@ -115,7 +115,7 @@ fn parity_127_the_performance_state_is_sampled() {
         "{reasons:?}"
     );
     let codes: Vec<String> = notes.rows().into_iter().map(|note| note.message).collect();
-    assert!(codes.iter().any(|message| message.starts_with("pstate was not told")), "{codes:?}");
+    assert!(codes.iter().any(|message| message.starts_with("pstate was not reported")), "{codes:?}");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn an_error_that_may_pass_is_a_note_and_asked_again_later() {
         (notes[0].code.as_str(), notes[0].count, notes[0].source.as_str()),
         ("device_unanswered", 1, "device 0")
     );
-    assert!(notes[0].message.starts_with("power_mw was not told"), "{notes:?}");
+    assert!(notes[0].message.starts_with("power_mw was not reported"), "{notes:?}");
 }
 
 #[test]

@@ -60,7 +60,6 @@ const PHRASES: &[(&str, &str)] = &[
     ("breaks off", "ends early"),
     ("what follows is missing", "the rest is missing"),
     ("for want of", "for lack of, or out of"),
-    ("free room", "free space"),
     ("room on the disk", "disk space"),
     ("in order of first sight", "in order of first appearance"),
     ("list of texts", "list of strings"),

@@ -143,16 +143,16 @@ mod tests {
         // 1.7 ms from token to token; half of the 1.6 above the median in chunks of 2,048.
         assert_eq!(
             found.title,
-            "Prefill in chunks of 2,048 tokens, so that the longest wait for a token is about 900 µs, not 1.70 ms"
+            "Prefill in chunks of 2,048 tokens: the longest wait for a token becomes about 900 µs instead of 1.70 ms"
         );
         // Two chunks, each with a decode step of 100 µs.
         // Whether they save anything is not known: a range from nothing is no number.
         assert_eq!((&*found.phase, found.gain_ns, found.acts_on_ns), ("decode", None, 200_000.0));
         assert!(found.same_work);
-        assert!(found.evidence[0].starts_with("the longest wait: 4 sequences at least waited 1.70 ms"));
+        assert!(found.evidence[0].starts_with("longest wait: at least 4 sequences waited 1.70 ms"));
         assert_eq!(
             found.evidence[2],
-            "1 wait of three times that and more: 1.60 ms above the median in total"
+            "1 wait of at least three times that: 1.60 ms above the median in total"
         );
     }
 
@@ -166,6 +166,6 @@ mod tests {
         assert!(matches!(advice(&short), (None, None)));
         let untold = [(100, None, 0), (100, None, 0), (1600, None, 4096), (100, None, 0)];
         let (found, reason) = advice(&untold);
-        assert!(found.is_none() && reason.unwrap().contains("does not tell how many sequences"));
+        assert!(found.is_none() && reason.unwrap().contains("does not record the batch and tokens"));
     }
 }

@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(
             row.sentence,
             "Rank 2 is the last to arrive at 40 of 40 collectives; the others lose 1.20 ms waiting for it, 11.5% of \
-             all device time. What makes it late: its GEMM kernels take 1.25 times as long, 1.95 ms against 1.56 ms \
+             all device time. Cause: its GEMM kernels take 1.25 times as long, 1.95 ms against 1.56 ms \
              on the other ranks."
         );
     }

@@ -426,7 +426,7 @@ mod tests {
 
         let mut sample = Sample::new(0);
         sample.memory(0, 0, 300, 300, 400).memory(1, 0, -300, 0, 400);
-        let expected = "An allocator alone: at the peak 75% of what it reserved was allocated.";
+        let expected = "Allocator snapshot: at the peak, 75% of the reserved memory was allocated.";
         assert_eq!(verdict(sample.tables).sentence, expected);
     }
 }

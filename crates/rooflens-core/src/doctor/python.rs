@@ -191,7 +191,7 @@ mod tests {
             all.iter().map(|it| it.1).collect::<Vec<_>>(),
             [Status::Warning, Status::Ok, Status::Missing, Status::Missing]
         );
-        assert!(all[0].2.starts_with("3.8.1, ") && all[0].2.ends_with("named by nobody"), "{}", all[0].2);
+        assert!(all[0].2.starts_with("3.8.1, ") && all[0].2.ends_with("set by nobody"), "{}", all[0].2);
         machine.script("/bin/python3", "echo hello");
         assert_eq!(told(&machine)[0].1, Status::Warning);
     }
@@ -210,7 +210,7 @@ mod tests {
             (
                 "torch devices".into(),
                 Status::Missing,
-                "none can be used, though torch was built for 13.0".to_owned()
+                "no device is usable, though torch was built for 13.0".to_owned()
             )
         );
     }

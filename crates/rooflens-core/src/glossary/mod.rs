@@ -3,6 +3,7 @@
 
 mod cost;
 mod explanation;
+mod labels;
 mod note_codes;
 mod other_screens;
 mod runs;

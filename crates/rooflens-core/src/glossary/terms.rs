@@ -1,7 +1,9 @@
 //! The labels on screens and pages that no registry has: headings of columns, lines of the ledger, labels.
 //! A test asks `explain` for every heading of every section of the report.
 
-use super::{Entry, other_screens, plain, runs};
+use rooflens_compare::headline;
+
+use super::{Entry, labels, other_screens, plain, runs};
 
 /// The words, each with its meaning. In small letters; a heading is found whatever its case.
 pub fn entries() -> Vec<Entry> {
@@ -21,10 +23,14 @@ pub fn entries() -> Vec<Entry> {
         runs::RUNS,
         other_screens::COST,
         other_screens::COMPARE,
+        labels::LAUNCHES,
+        labels::SAMPLES,
+        labels::HEADINGS,
     ]
     .concat()
     .into_iter()
     .map(|(name, about)| plain(name, about))
+    .chain(headline::ALL.iter().map(|metric| plain(metric.title.to_lowercase(), metric.definition)))
     .collect()
 }
 

@@ -174,6 +174,6 @@ mod tests {
         let found = findings("AMD Radeon Graphics", "9.0", 104, 68_702_699_520);
         let reason = device_name(&found, None).unwrap_err();
         assert!(reason.contains("no known device has architecture 9.0, 104 compute units"), "{reason}");
-        assert!(reason.ends_with("--hardware names it"), "{reason}");
+        assert!(reason.ends_with("--hardware sets it"), "{reason}");
     }
 }

@@ -149,7 +149,7 @@ fn a_missing_rate_falls_to_the_next_wider() {
     };
     let told = |text: &str| Some(text.to_owned());
     assert_eq!(note("h100", Dtype::Bf16), (989.4e12, Dtype::Bf16, None));
-    assert_eq!(note("h100", Dtype::Fp4), (1978.9e12, Dtype::Fp8, told("no fp4 rate: fp8 used")));
+    assert_eq!(note("h100", Dtype::Fp4), (1978.9e12, Dtype::Fp8, told("no fp4 peak: fp8 used")));
     assert_eq!(note("a100", Dtype::Fp8), (312e12, Dtype::Bf16, told("no fp8 rate: bf16 used")));
     assert_eq!(note("t4", Dtype::Bf16), (65e12, Dtype::Fp16, told("no bf16 rate: fp16 used")));
     assert_eq!(note("t4", Dtype::Int4), (130e12, Dtype::Int8, told("no int4 rate: int8 used")));
@@ -262,7 +262,7 @@ fn a_bad_file_is_refused_by_name() {
     }
     let zero = refused("[package]\nconfidence = 'vendor'\ncompute_units = 0\n");
     assert!(zero.starts_with("one.toml: package.compute_units is 0"), "{zero}");
-    assert!(refused("aliases = ['-']\n").starts_with("one.toml: `-` is no name"));
+    assert!(refused("aliases = ['-']\n").starts_with("one.toml: `-` is not a name"));
 
     let twice =
         [("one.toml", own("Card One", "")), ("two.toml", own("Card Two", "aliases = ['card_one']\n"))];

@@ -88,7 +88,7 @@ fn a_trace_comes_in_without_them_and_a_note_says_so() {
     assert_eq!(tables.frames.name_id[0], tables.frames.name_id[1]);
     let note = notes.rows().into_iter().find(|note| note.code == "private").expect("a note");
     assert_eq!(note.count, 3);
-    assert_eq!(note.message, "taken out: 1 address, 2 paths; --keep-private keeps them");
+    assert_eq!(note.message, "removed: 1 address, 2 paths; --keep-private keeps them");
 }
 
 #[test]

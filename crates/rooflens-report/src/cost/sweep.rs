@@ -88,7 +88,7 @@ const DRAWN: &[Drawn] = &[
     Drawn {
         file: "tokens-per-s",
         title: "Upper bound of tokens/s",
-        axis: ("Tokens a second", Unit::Number),
+        axis: ("Tokens/s", Unit::Number),
         value: Value::Tokens,
     },
     Drawn {

@@ -278,7 +278,7 @@ mod tests {
     fn a_long_page_says_what_it_leaves_out() {
         let all = vec![Prediction::default(); MOST + 1];
         for page in [html("t", "a", &all, "all.jsonl"), markdown("t", "a", &all, "all.jsonl")] {
-            assert!(page.contains("The first 500 of 501 answers are shown; all.jsonl has all."));
+            assert!(page.contains("The first 500 of 501 answers are shown; all.jsonl has all of them."));
         }
     }
 }

@@ -40,7 +40,7 @@ table! {
         dtype: String => "word" Dictionary,
         /// How weights are stored, as `fp8/16384`.
         storage: String => "word" Dictionary,
-        /// How the useful operations are counted.
+        /// Formula of the model FLOPs.
         formula: String => "text" Dictionary,
     }
 }

@@ -19,7 +19,7 @@ pub fn answer(externals: &Externals, json: bool, console: &Console) -> Result<Ex
         HookAction::Installed => "installed",
         HookAction::Extended => "added to the existing hook",
         HookAction::Updated => "updated",
-        HookAction::Unchanged => "there already",
+        HookAction::Unchanged => "already installed",
     };
     output::text(&format!("{}: {done}\n", report.hook.display()))?;
     console.say("commits that edit reference sources are now refused; the hook is local to this clone");

@@ -124,7 +124,7 @@ fn expert_16_more_devices_pay_for_all_reduces_and_batches_for_no_artefact() {
     let answer = advise(DECODE, "openai--gpt-oss-20b");
     let shared = of_rule(&answer, "tensor_parallel").unwrap()["evidence"].to_string();
     // 24 layers, two each: 48 at 5 to 20 µs.
-    assert!(shared.contains("48 collectives per step come with it: 240 µs to 960 µs"), "{shared}");
+    assert!(shared.contains("it adds 48 collectives per step: 240 µs to 960 µs"), "{shared}");
     // 463 ms of the trace of SGLang's decode step are the recording's: kernels take 9.8.
     let trace = "kineto/tracelens/inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz";
     let answer = advise(trace, "Qwen--Qwen3-8B");
@@ -182,7 +182,7 @@ fn expert_17_scores_in_memory_are_for_a_fused_kernel() {
 fn expert_17_volta_has_tensor_cores_for_fp16_alone() {
     let trace = "kineto/hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz";
     let answer = json(&["advise", &corpus(trace)]);
-    assert_eq!(of_rule(&answer, "dtype").unwrap()["title"], "Compute in fp16, not in fp32");
+    assert_eq!(of_rule(&answer, "dtype").unwrap()["title"], "Compute in fp16 instead of fp32");
     assert!(of_rule(&answer, "tensor_cores").is_none(), "{answer}");
     assert!(!all_words(&answer).contains("bfloat16"), "{answer}");
 }

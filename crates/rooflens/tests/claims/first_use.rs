@@ -139,7 +139,7 @@ fn words_on_the_screen() -> BTreeSet<String> {
         for kind in ["Column::number(", "Column::text(", "Column::bar("] {
             words.extend(literals(source, kind, 2).into_iter().map(|found| found[1].to_owned()));
         }
-        let titles = ["fn title(&self) -> &'static str {", "title:"];
+        let titles = ["fn title(&self) -> &'static str {", " title:"];
         for kind in ["Fact::new(", "Block::Heading("].iter().chain(&titles) {
             words.extend(literals(source, kind, 1).into_iter().map(|found| found[0].to_owned()));
         }
@@ -163,10 +163,14 @@ fn labels_of(page: &str) -> BTreeSet<String> {
         if let Some(heading) = line.strip_prefix("## ").or(line.strip_prefix("### ")) {
             labels.insert(heading.to_owned());
         } else if line.starts_with('|') && next.starts_with("| ---") {
-            labels.extend(line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()));
+            // The parts of a bar have their glyph in front of their name.
+            let bare = |cell: &str| cell.trim_matches([' ', '█', '▓', '▒', '·']).to_owned();
+            labels.extend(line.trim_matches('|').split('|').map(bare));
         }
     }
-    let is_made = |label: &str| label.is_empty() || label.contains([':', '`', '0', '1']);
+    let is_made = |label: &str| {
+        label.is_empty() || label.contains([':', '`', '0', '1']) || label.starts_with("device time, ")
+    };
     labels.retain(|label| !is_made(label));
     labels
 }

@@ -84,7 +84,7 @@ fn expert_09_waiting_for_a_slow_rank_is_not_communication_to_hide() {
     assert_eq!(late["lost_ns"], 3_600_000);
     // 23 GEMMs lie between the first and the last collective; 3.6 ms of 16.32 ms.
     let sentence = "Rank 2 is the last to arrive at 24 of 24 collectives; the others lose 3.60 ms waiting for it, 22.1% \
-                    of all device time. What makes it late: its GEMM kernels take 1.50 times as long, 3.45 ms against \
+                    of all device time. Cause: its GEMM kernels take 1.50 times as long, 3.45 ms against \
                     2.30 ms on the other ranks.";
     assert_eq!(late["sentence"], sentence);
     // Every step of every rank would end 50 µs earlier.
@@ -144,7 +144,7 @@ fn expert_16_a_prefill_all_reduce_is_for_overlap_and_held_against_the_link() {
     let large = advice(&report, "overlap_communication").unwrap();
     // From nothing to all: a range that wide is not given as a number.
     assert_eq!(large["gain_ns"], Json::Null);
-    let link = "allreduce of 33.6 MB: 200 µs, 294 GB/s of bus bandwidth, 65.2% of what the links of H100 SXM5 80GB carry";
+    let link = "allreduce of 33.6 MB: 200 µs, 294 GB/s of bus bandwidth, 65.2% of the link bandwidth of H100 SXM5 80GB";
     assert_eq!(large["evidence"][2], link);
     assert!(advice(&report, "small_collectives").is_none());
 }

@@ -66,7 +66,7 @@ fn a_capture_is_called_one() {
     let trace = corpus(&format!("{INFERENCE}/sglang_decode/capture_traces/bs_32_rank0.json.gz"));
     let answer = json(&["advise", &trace]);
     let sentence = answer["verdict"].as_str().unwrap();
-    assert!(sentence.starts_with("The capture of a graph: 544 of 546 launches"), "{sentence}");
+    assert!(sentence.starts_with("A graph capture: 544 of 546 launches"), "{sentence}");
     assert!(answer["advice"]["items"].as_array().unwrap().is_empty(), "{answer}");
 }
 

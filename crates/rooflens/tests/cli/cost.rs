@@ -186,7 +186,7 @@ fn what_is_held_stays_as_near_as_steps_come() {
     assert_eq!(json["balance"], wanted);
     assert_eq!(json["params"]["total"], 1688);
     let screen = cost(&folder, question).fine();
-    assert!(screen.contains("`num_hidden_layers` goes from 2 to 1"), "{screen}");
+    assert!(screen.contains("`num_hidden_layers` changes from 2 to 1"), "{screen}");
     let sweep = cost(
         &folder,
         "tiny.json --set intermediate_size=16,40 --hold params --by num_hidden_layers --format json",
@@ -226,7 +226,7 @@ fn the_help_fits_and_lists_name_what_cost_knows() {
         assert!(run(&["list", list]).fine().contains(name), "{list}");
     }
     for (name, words) in [
-        ("mfu", "useful operations over"),
+        ("mfu", "model FLOPs / (peak"),
         ("mbu", "bandwidth"),
         ("flops.useful", "formula: "),
         ("attn.core", "operator class"),

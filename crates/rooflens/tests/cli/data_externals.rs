@@ -72,7 +72,7 @@ fn parity_145_a_link_to_another_state_is_told() {
     std::fs::remove_dir_all(world.folder.path("other")).unwrap();
     let gone = world.externals(&["sync"]);
     assert_eq!(gone.code, 3, "{}", gone.stderr);
-    assert!(gone.stderr.contains("is no git checkout"), "{}", gone.stderr);
+    assert!(gone.stderr.contains("is not a git checkout"), "{}", gone.stderr);
     for (args, fact) in [
         (&["add", "https://example.invalid/x", "--kind", "link"][..], "absolute path"),
         (&["add", "../upstream", "--kind", "link", "--name", "x", "--revision", "v1"], "what is checked out"),

@@ -101,7 +101,7 @@ fn parity_053_jsonl_is_a_kind_of_dataset_with_a_field() {
     assert_eq!((&dataset["kind"], &dataset["field"]), (&"jsonl".into(), &"request.text".into()));
     assert_eq!(planned(&folder, &[])["field"], "prompt");
     let wrong = run_in(&folder, &["--dry-run", "dataset.field=3"]);
-    assert!(wrong.stderr.contains("dataset.field is 3, not a text"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("dataset.field is 3, not a string"), "{}", wrong.stderr);
     let unknown = run_in(&folder, &["--dry-run", "dataset.kind=jsonlines"]);
     assert_eq!(unknown.hint(), "one of: auto, text, image, jsonl");
 }
@@ -209,7 +209,7 @@ fn parity_052_data_that_are_there_are_recorded_and_verified() {
         b"parent: gone\ncreated: '2024-01-20'\ntransform: some\nsize: {samples: 1000, disk_mb: 47.5}\n";
     place.folder.write("project/datasets/starter/split-x/metadata.yaml", by_hand);
     let hand = place.assets(&["verify"]).stdout;
-    assert!(hand.contains("metadata.yaml: names the parent 'gone', which is not there\n"), "{hand}");
+    assert!(hand.contains("metadata.yaml: names the parent 'gone', which is missing\n"), "{hand}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn parity_156_the_words_of_an_encoder_decoder() {
         "Encoder operators",
         "cross_kv_proj",
         "encoder input",
-        "the encoder reads the prompt of 5 tokens; the decoder starts with one token",
+        "the encoder processes the prompt of 5 tokens; the decoder starts with one token",
     ] {
         assert!(flat(&text).contains(words), "{words}\n{text}");
     }
@@ -86,16 +86,11 @@ fn parity_156_faults_of_encoder_decoders_say_what_to_do() {
     folder.write("odd.json", br#"{"model_type": "t5", "num_layers": 3, "num_hidden_layers": 4}"#);
     folder.write("llama.json", TINY);
     for (args, code, message, hint) in [
-        (
-            "whisper.json --context 16",
-            2,
-            "17 tokens of the decoder, and its table of positions has 16",
-            "--context",
-        ),
+        ("whisper.json --context 16", 2, "17 tokens of the decoder, more than its 16 positions", "--context"),
         ("whisper.json --encoder-tokens 9", 2, "it always has 20 positions, not 9", "--encoder-tokens"),
         ("llama.json --encoder-tokens 9", 2, "encoder: LlamaForCausalLM has none", "encoder-decoder models"),
-        ("t5.json --prefill 9 --chunk 3", 2, "it reads the prompt at once", "--prefill"),
-        ("t5.json --set d_mdel=9", 2, "no part of t5 reads d_mdel", "did you mean d_model?"),
+        ("t5.json --prefill 9 --chunk 3", 2, "it processes the prompt in one step", "--prefill"),
+        ("t5.json --set d_mdel=9", 2, "t5 does not use d_mdel", "did you mean d_model?"),
         ("alone.json", 5, "wanted is a class with a decoder", "--set"),
         ("odd.json", 5, "num_layers and num_hidden_layers are two names of one number", "--set num_layers="),
     ] {
@@ -109,7 +104,7 @@ fn parity_156_faults_of_encoder_decoders_say_what_to_do() {
 fn parity_156_sweeps_targets_and_comparisons_of_encoder_decoders() {
     let folder = models();
     let swept = cost(&folder, "whisper.json --hardware slow --context 4,8,64").fine();
-    assert!(flat(&swept).contains("1 more cannot be: encoder: 65 tokens of the decoder"), "{swept}");
+    assert!(flat(&swept).contains("1 more are impossible: encoder: 65 tokens of the decoder"), "{swept}");
     let prompts = cost(&folder, "t5.json --hardware slow --prefill 8,16").fine();
     assert!(flat(&prompts).contains("Encoder with prefill takes at least"), "{prompts}");
     let json = cost(&folder, "t5.json --hardware slow --prefill 5 --ttft 1s --tpot 1s --format json").json();

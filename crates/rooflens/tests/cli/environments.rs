@@ -191,7 +191,7 @@ fn parity_005_a_run_inside_a_real_uv_environment() {
     let told = Answer::of(doctor.env("PATH", &path).output().unwrap()).json();
     let check = |name: &str| told["checks"].as_array().unwrap().iter().find(|it| it["name"] == name).unwrap();
     let found = check("python")["found"].as_str().unwrap();
-    assert!(found.contains("/p/.venvs/cpu/bin/python, named by the project's config: the uv"), "{found}");
+    assert!(found.contains("/p/.venvs/cpu/bin/python, set by the project's config: the uv"), "{found}");
     assert_eq!(check("torch")["status"], "ok");
 }
 
@@ -228,7 +228,7 @@ fn parity_017_a_run_under_a_power_limit_needs_a_device_that_enforces_it() {
     assert_eq!(none.code, 3, "{}", none.stderr);
     assert!(none.hint().contains("ROOFLENS_NVML="), "{}", none.stderr);
     // The second device does not tell, and there is no third; a CPU has no such limit.
-    for (device, said) in [("cuda:1", "tells no limit"), ("cuda:2", "no device 2"), ("cpu", "is cpu")] {
+    for (device, said) in [("cuda:1", "reports no limit"), ("cuda:2", "no device 2"), ("cpu", "is cpu")] {
         let device = format!("hardware.device={device}");
         let answer = limited(&folder, &mock.path(), &["hardware.power_limit_w=450", &device]);
         assert!(answer.code == 3 && answer.stderr.contains(said), "{device}: {}", answer.stderr);

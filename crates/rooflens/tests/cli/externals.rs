@@ -82,7 +82,7 @@ fn each_kind_is_added_told_and_brought_back() {
     let subtree = ["add", "../upstream", "--kind", "subtree", "--name", "tree"];
     assert!(world.externals(&subtree).fine().starts_with("tree  subtree  "));
     let hub = world.externals(&["add", "org/tiny"]);
-    assert!(hub.stderr.contains("1 file left out, not being source: model.safetensors"), "{}", hub.stderr);
+    assert!(hub.stderr.contains("1 file skipped, not source files: model.safetensors"), "{}", hub.stderr);
     assert!(hub.fine().starts_with("tiny  hub  "));
     assert!(!world.project().join("third_party/github/some/docs").exists());
     assert!(world.project().join("third_party/github/some/LICENSE").is_file());
@@ -126,7 +126,7 @@ fn a_commit_of_an_edit_is_refused_by_the_hook() {
     world.commit("pin");
     let guard = world.externals(&["guard"]).fine();
     assert!(guard.ends_with("/.git/hooks/pre-commit: installed\n"), "{guard}");
-    assert!(world.externals(&["guard"]).fine().ends_with(": there already\n"));
+    assert!(world.externals(&["guard"]).fine().ends_with(": already installed\n"));
 
     let path = "third_party/github/upstream/src/kernel.cu";
     world.edit(path);
@@ -136,7 +136,7 @@ fn a_commit_of_an_edit_is_refused_by_the_hook() {
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains(&format!("{path}  differs from the pinned commit")), "{said}");
-    assert!(said.contains("error: 1 path staged that the lock does not explain"), "{said}");
+    assert!(said.contains("error: 1 path staged that the lock does not allow"), "{said}");
     assert_eq!(git(&world.project(), &["log", "--format=%s"]), "pin\nstart");
 
     let staged = world.externals(&["status", "--staged", "--format", "json"]);

@@ -140,12 +140,12 @@ fn parity_094_unknown_keys_are_named() {
     let answer = refused("kernels:\n- name: a\n- name: b\n  pattern: x\n");
     assert_eq!(answer.code, 5);
     assert!(
-        answer.stderr.contains("kernel 2: 'pattern' is not known; known are name, regex, description"),
+        answer.stderr.contains("kernel 2: unknown key 'pattern'; expected one of name, regex, description"),
         "{}",
         answer.stderr
     );
     for (text, why) in [
-        ("kernels:\n- name: a\n  regex: 3\n", "kernel 1: its regex is no text"),
+        ("kernels:\n- name: a\n  regex: 3\n", "kernel 1: its regex is not a string"),
         ("kernels:\n- description: x\n", "kernel 1: it has neither a name nor a regex"),
         ("kernels:\n- a\n", "kernel 1: it is not a mapping"),
     ] {

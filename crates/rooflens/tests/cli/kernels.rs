@@ -87,7 +87,7 @@ fn the_top_of_a_trace_and_of_a_table() {
     assert_eq!(answer["kernels"][0]["share"], 0.75);
     assert!(answer["kernels"][1]["stddev_ns"].is_null(), "one launch does not vary");
     let refused = run(&["kernels", "top", &folder.text("sum.csv"), "--phase", "decode"]);
-    assert_eq!((refused.code, refused.stderr.contains("does not tell their phases")), (2, true));
+    assert_eq!((refused.code, refused.stderr.contains("does not record phases")), (2, true));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn all_kernels_of_a_list_are_one_process() {
         told.starts_with("2 kernels in one process: launches number 3, 2 in total, 2 of them typical\n"),
         "{told}"
     );
-    assert!(told.contains("estimate: 31 passes a launch (one for 15 metrics), 1 s beside"), "{told}");
+    assert!(told.contains("estimate: 31 passes per launch (one per 15 metrics), 1 s plus"), "{told}");
     let command = told.lines().last().unwrap();
     assert_eq!(command.matches("--kernel-id").count(), 1);
     assert!(command.contains("--nvtx --nvtx-include rooflens.decode/"), "{command}");

@@ -182,8 +182,8 @@ fn a_scraper_finds_what_is_served() {
 fn wrong_wishes_are_refused() {
     for (args, why) in [
         (["monitor", "--interval", "1us"], "shorter than 1ms"),
-        (["monitor", "-o", "a.txt"], "neither with .csv nor with .parquet"),
-        (["monitor", "--serve", "nowhere"], "is no address"),
+        (["monitor", "-o", "a.txt"], "must end with .csv or .parquet"),
+        (["monitor", "--serve", "nowhere"], "is not an address"),
     ] {
         let answer = run(&args);
         assert!(answer.code == 2 && answer.stderr.contains(why), "{}", answer.stderr);

@@ -23,7 +23,7 @@ fn the_files_around_a_run() {
     }
     let summary = read("stakeholder_summary.md");
     let sentence = metrics(&run_dir)["analysis"]["verdict"]["sentence"].as_str().unwrap().to_owned();
-    assert!(summary.contains("is there after 100 ns, each further one takes 55 ns"), "{summary}");
+    assert!(summary.contains("time to first token 100 ns, time per output token 55 ns"), "{summary}");
     assert!(summary.contains(&sentence[..20]), "{summary}");
 
     // What tells of the machine and the inputs is of the time of the run.

@@ -66,7 +66,7 @@ fn nothing_is_overwritten_and_a_dry_run_writes_nothing() {
     subset(&place, &["subset-a", "--samples", "2"]).fine();
     let made = tree(&place.project());
     let again = subset(&place, &["subset-a", "--samples", "2"]);
-    assert!(again.stderr.contains("there already"), "{}", again.stderr);
+    assert!(again.stderr.contains("already exists"), "{}", again.stderr);
     let other = subset(&place, &["subset-a", "--samples", "3"]);
     assert_eq!(other.code, 3, "{}", other.stderr);
     assert!(other.hint().contains("another variant name"), "{}", other.stderr);

@@ -68,5 +68,5 @@ fn without_times_there_is_no_rate_and_after_a_restart_no_difference() {
     fallen[8].2 = 20.0;
     let model = &found(&fallen, Some([0, 10])).models[0];
     assert_eq!((model.requests, model.request_ns, model.requests_per_s), (None, None, None));
-    assert!(model.not_computed["requests"].contains("started anew"));
+    assert!(model.not_computed["requests"].contains("restarted"));
 }

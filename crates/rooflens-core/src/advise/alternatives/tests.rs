@@ -31,8 +31,8 @@ fn fewer_experts_are_read_where_tokens_share_them() {
     assert_eq!(
         words,
         [
-            "64 experts of width 1024, 4 a token, not 128 of 512, 8 a token",
-            "64 experts of the same width, not 128, 8 a token as before"
+            "64 experts of width 1024, 4 per token, instead of 128 of width 512, 8 per token",
+            "64 experts of the same width instead of 128, still 8 per token"
         ]
     );
     assert!(changes[1].how.starts_with("num_experts=64 in config.json"));
@@ -77,7 +77,7 @@ fn the_cache_shrinks_and_the_rest_stays() {
     assert!(read(&llama, "mlp").is_some());
     // A family with more than attention and a feed-forward network keeps its attention.
     let gemma = known(&format!(r#"{{"model_type": "gemma2", "sliding_window": 512, {DENSE}"#));
-    assert_eq!(kv::smaller(&gemma, &ran).unwrap().what, "one head of keys and values, not 8");
+    assert_eq!(kv::smaller(&gemma, &ran).unwrap().what, "one KV head instead of 8");
     // What is latent already stays so.
     let latent = change.known;
     assert!(kv::smaller(&latent, &ran).is_none());
@@ -94,7 +94,7 @@ fn heads_that_no_kernel_fits() {
     };
     let ran = ran(RunPhase::Prefill, Step::prefill(1, 16_384, 0));
     let found = widths::whole(&config(80, 32), "prefill", &ran).unwrap();
-    assert_eq!(found.what, "40 heads of width 64, not 32 of 80");
+    assert_eq!(found.what, "40 heads of width 64 instead of 32 of width 80");
     // A fifth of the operations on heads of 80 is for nothing; scores and values of 16,384 tokens are about
     // 128 blocks of 128 x 129 / 2 pairs in 32 heads: 4 * 80 operations each.
     let pairs = 128.0 * 129.0 / 2.0 * 128.0 * 128.0;

@@ -250,7 +250,9 @@ mod tests {
             "analysis": {"notes": [{"severity": "warning", "code": "odd", "count": 3, "message": "x <b>"}]},
         });
         let page = page(&run, &metrics);
-        for told in ["`ttft_ns`: from a prompt", "6 values", "how it is done", "2 rows could not be read"] {
+        for told in
+            ["`ttft_ns`: from submitting a prompt", "6 values", "how it is done", "2 rows could not be read"]
+        {
             assert!(page.contains(told), "{told}: {page}");
         }
         assert!(

@@ -120,7 +120,7 @@ fn parity_135_a_log_without_a_profile_names_the_flags() {
     assert!(error.contains("--dumpProfile") && error.contains("--exportProfile=FILE"), "{error}");
     let cut = &NEW[..NEW.find("   Time(ms)").unwrap()];
     let error = read(cut).0.unwrap_err().to_string();
-    assert!(error.contains("cut off before its first layer"), "{error}");
+    assert!(error.contains("truncated before its first layer"), "{error}");
 }
 
 #[test]

@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(drawn(fence, "Qwen3VLForConditionalGeneration", &subject), [[200.0, 50.0, 600.0, 150.0]]);
         // Half the size goes into the encoder.
         let unknown = boxes(fence, "Qwen2_5_VLForConditionalGeneration", &subject);
-        assert!(unknown.overlay.is_none() && unknown.remarks[0].contains("does not say that size"));
+        assert!(unknown.overlay.is_none() && unknown.remarks[0].contains("the run does not record"));
         assert_eq!(unknown.lines[0]["flags"], json!(["unknown_scale"]));
         subject.record = json!({"width": 2000, "height": 1000, "exif_transposed": true, "input_width": 1000, "input_height": 500});
         let placed = drawn(fence, "Qwen2_5_VLForConditionalGeneration", &subject);
