@@ -126,7 +126,7 @@ fn to_text(value: &Value, optional: bool) -> Result<Option<Value>, &'static str>
         Value::Str(_) => Ok(None),
         Value::Bool(_) | Value::Int(_) | Value::Float(_) => Ok(Some(Value::Str(python_str(value)))),
         _ if optional => Err("a string or null"),
-        _ => Err("a text"),
+        _ => Err("a string"),
     }
 }
 
@@ -218,7 +218,7 @@ pub(crate) fn kind_at(steps: &[Step]) -> Kind {
 /// Whether an interpolation may come to a list or mapping in a field.
 pub(crate) fn admits_container(kind: Kind) -> Result<(), ResolveFault> {
     let expected = match kind {
-        Kind::Text { .. } => "a text",
+        Kind::Text { .. } => "a string",
         Kind::OptionalFlag => "true, false or null",
         Kind::Count { .. } => "a whole number",
         Kind::OptionalMode => "RUN, MULTIRUN or null",

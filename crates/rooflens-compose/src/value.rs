@@ -81,7 +81,7 @@ impl Value {
             Value::Bool(_) => "a truth value",
             Value::Int(_) => "a whole number",
             Value::Float(_) => "a number",
-            Value::Str(_) => "a text",
+            Value::Str(_) => "a string",
             Value::Bytes(_) => "binary data",
             Value::List(_) => "a list",
             Value::Map(_) => "a mapping",

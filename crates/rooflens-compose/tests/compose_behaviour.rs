@@ -86,7 +86,7 @@ fn errors_name_place_line_and_nearest_choice() {
 
     let (place, _, message, _) = told(&config("ok: 1\nbad: ${x\n").unwrap_err());
     assert_eq!(place, "config.yaml:2:6");
-    assert!(message.contains("the text ends"), "{message}");
+    assert!(message.contains("unexpected end of text"), "{message}");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn resolvers_of_a_project_are_called() {
     let made =
         composer(&files).with_resolvers(resolvers).compose(&Request::new("config", ["+c=${sum:x}"])).unwrap();
     assert_eq!(made.value_at("b").unwrap().unwrap().value, Value::Int(Int::Small(42)));
-    assert_eq!(made.resolved().unwrap_err().to_string(), "'c': sum: cannot add a text");
+    assert_eq!(made.resolved().unwrap_err().to_string(), "'c': sum: cannot add a string");
     let error = config("a: ${python_version:}\n").unwrap().resolved().unwrap_err();
     assert_eq!(error.to_string(), "'a': there is no resolver 'python_version'");
     let made = config("old: ${oc.deprecated:new}\nnew: 1\n").unwrap();

@@ -71,17 +71,17 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "3:3: not valid YAML: in the list of line 2: expected '-', found a key",
         "all items of a list must have their '-' in the same column",
     ),
-    ("%YAML 1.1\na: 1\n", "2:1: not valid YAML: after '%' lines comes '---', not a text", ""),
+    ("%YAML 1.1\na: 1\n", "2:1: not valid YAML: after '%' lines comes '---', not a string", ""),
     ("%YAML 2.0\n---\na: 1\n", "1:1: not valid YAML: YAML of a version other than 1", ""),
     ("...\n", "1:1: not valid YAML: the text begins with the end of a document, '...'", ""),
     (
         "'a' 'b'\n",
-        "1:5: not valid YAML: the document's value has ended, but here is a text",
+        "1:5: not valid YAML: the document's value has ended, but here is a string",
         "quotes and brackets must enclose the whole value: quote all of it",
     ),
     (
         "[1] 2\n",
-        "1:5: not valid YAML: the document's value has ended, but here is a text",
+        "1:5: not valid YAML: the document's value has ended, but here is a string",
         "quotes and brackets must enclose the whole value: quote all of it",
     ),
     (
@@ -128,12 +128,12 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("a: 1\n---\nb: 2\n", "2:1: a second document begins here; a config is one document", ""),
     (
         "a: 'b' c\n",
-        "1:8: not valid YAML: in the mapping of line 1: expected a key, found a text",
+        "1:8: not valid YAML: in the mapping of line 1: expected a key, found a string",
         "quotes and brackets must enclose the whole value: quote all of it",
     ),
     (
         "k: [a]b\n",
-        "1:7: not valid YAML: in the mapping of line 1: expected a key, found a text",
+        "1:7: not valid YAML: in the mapping of line 1: expected a key, found a string",
         "quotes and brackets must enclose the whole value: quote all of it",
     ),
     (

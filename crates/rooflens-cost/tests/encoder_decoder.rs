@@ -213,11 +213,11 @@ fn parity_156_what_is_refused() {
             other => panic!("{other:?}"),
         };
     let bart = golden("bart-large");
-    assert!(fault(&bart, &Workload::prefill(1, 1025)).contains("table of positions has 1024"));
+    assert!(fault(&bart, &Workload::prefill(1, 1025)).contains("more than its 1024 positions"));
     assert!(fault(&bart, &Workload::decode(1, 1024)).contains("1025 tokens of the decoder"));
     assert!(Estimate::new(&bart, &Setup::default(), &Workload::decode(1, 1023), None).is_ok());
     let whisper = golden("whisper-tiny");
-    assert!(fault(&whisper, &Workload::decode(1, 448)).contains("has 448"));
+    assert!(fault(&whisper, &Workload::decode(1, 448)).contains("more than its 448 positions"));
     let seen = |tokens| Workload { encoder_tokens: Some(tokens), ..Workload::decode(1, 4) };
     assert!(fault(&whisper, &seen(3)).contains("always has 1500 positions"));
     assert!(fault(&golden("llama-plain"), &seen(3)).contains("has none"));
@@ -226,8 +226,8 @@ fn parity_156_what_is_refused() {
         prefill: Some(Prefill { tokens: 8, prefix, chunk }),
         ..Workload::prefill(1, 8)
     };
-    assert!(fault(&t5, &prefill(3, None)).contains("at once"));
-    assert!(fault(&t5, &prefill(0, Some(2))).contains("at once"));
+    assert!(fault(&t5, &prefill(3, None)).contains("in one step"));
+    assert!(fault(&t5, &prefill(0, Some(2))).contains("in one step"));
     let both = Workload { encoder_tokens: Some(5), ..Workload::prefill(1, 8) };
     assert!(fault(&t5, &both).contains("reads the 8 tokens of the prefill"));
 }

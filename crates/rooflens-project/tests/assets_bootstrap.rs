@@ -102,11 +102,11 @@ fn wrong_values_are_refused_where_they_stand() {
     for (text, expected) in [
         ("models: []".to_owned(), "1:1: bootstrap.yaml needs the key 'schema'"),
         ("schema: 2".to_owned(), "1:9: schema: '2' is not a known version; expected 1"),
-        ("schema: one".to_owned(), "1:9: schema must be a whole number of at least 0, but is a text"),
+        ("schema: one".to_owned(), "1:9: schema must be a whole number of at least 0, but is a string"),
         ("[]".to_owned(), "1:1: bootstrap.yaml must be a mapping, but is a list"),
         ("".to_owned(), "1:1: bootstrap.yaml must be a mapping, but is null"),
         ("schema: 1\nmodels: {}".to_owned(), "2:9: models must be a list, but is a mapping"),
-        ("schema: 1\nmodels: [x]".to_owned(), "2:10: models[0] must be a mapping, but is a text"),
+        ("schema: 1\nmodels: [x]".to_owned(), "2:10: models[0] must be a mapping, but is a string"),
         ("schema: 1\nmodels: [{name: x}]".to_owned(), "2:10: models[0] needs the key 'source'"),
         ("schema: 1\nmodels: [{source: {hub: a}}]".to_owned(), "2:10: models[0] needs the key 'name'"),
         (
@@ -123,7 +123,7 @@ fn wrong_values_are_refused_where_they_stand() {
         (model("  target: conf/x"), "5:11: the target 'conf/x' must be below models/"),
         (model("  required: ['../x']"), "5:14: models[0].required[0]: '../x' must not have '..'"),
         (model("  required: ['[a']"), "5:14: models[0].required[0]: '[a' invalid range pattern"),
-        (model("  required: x"), "5:13: models[0].required must be a list, but is a text"),
+        (model("  required: x"), "5:13: models[0].required must be a list, but is a string"),
         (
             model("  sha256: {a: beef}"),
             "5:15: models[0].sha256.a: 'beef' is not a SHA-256 of 64 hexadecimal digits",
@@ -164,7 +164,7 @@ fn wrong_values_are_refused_where_they_stand() {
             source("{hub: a/b, revision: ../../x}"),
             "4:32: models[0].source.revision: '../../x' must not have '..'",
         ),
-        (source("/data/x"), "4:11: models[0].source must be a mapping, but is a text"),
+        (source("/data/x"), "4:11: models[0].source must be a mapping, but is a string"),
         (
             "schema: 1\ndatasets: [{name: d, target: datasets/e/source-data, source: {hub: a}}]".to_owned(),
             "2:30: the target 'datasets/e/source-data' must be below datasets/d/source-data/",

@@ -45,7 +45,7 @@ impl<'a> Section<'a> {
     /// A text.
     pub fn text(&mut self, key: &str) -> Read<String> {
         let node = self.required(key)?;
-        node.as_str().map(str::to_owned).ok_or_else(|| wrong(&self.key(key), node, "a text"))
+        node.as_str().map(str::to_owned).ok_or_else(|| wrong(&self.key(key), node, "a string"))
     }
 
     /// A text with something in it.

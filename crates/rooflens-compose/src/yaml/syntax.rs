@@ -130,9 +130,9 @@ impl SyntaxProblem {
             SyntaxProblem::EscapeCode { code: 0xd800..=0xdfff } => {
                 Some("write a character beyond U+FFFF as one \\U and eight digits")
             }
-            SyntaxProblem::AfterValue { found: "a text" }
-            | SyntaxProblem::ListItem { found: "a text", .. }
-            | SyntaxProblem::MappingKey { found: "a text", .. } => {
+            SyntaxProblem::AfterValue { found: "a string" }
+            | SyntaxProblem::ListItem { found: "a string", .. }
+            | SyntaxProblem::MappingKey { found: "a string", .. } => {
                 Some("quotes and brackets must enclose the whole value: quote all of it")
             }
             SyntaxProblem::ListItem { .. } => Some(

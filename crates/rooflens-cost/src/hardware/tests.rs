@@ -150,10 +150,10 @@ fn a_missing_rate_falls_to_the_next_wider() {
     let told = |text: &str| Some(text.to_owned());
     assert_eq!(note("h100", Dtype::Bf16), (989.4e12, Dtype::Bf16, None));
     assert_eq!(note("h100", Dtype::Fp4), (1978.9e12, Dtype::Fp8, told("no fp4 peak: fp8 used")));
-    assert_eq!(note("a100", Dtype::Fp8), (312e12, Dtype::Bf16, told("no fp8 rate: bf16 used")));
-    assert_eq!(note("t4", Dtype::Bf16), (65e12, Dtype::Fp16, told("no bf16 rate: fp16 used")));
-    assert_eq!(note("t4", Dtype::Int4), (130e12, Dtype::Int8, told("no int4 rate: int8 used")));
-    assert_eq!(note("mi355x", Dtype::Tf32), (157.3e12, Dtype::Fp32, told("no tf32 rate: fp32 used")));
+    assert_eq!(note("a100", Dtype::Fp8), (312e12, Dtype::Bf16, told("no fp8 peak: bf16 used")));
+    assert_eq!(note("t4", Dtype::Bf16), (65e12, Dtype::Fp16, told("no bf16 peak: fp16 used")));
+    assert_eq!(note("t4", Dtype::Int4), (130e12, Dtype::Int8, told("no int4 peak: int8 used")));
+    assert_eq!(note("mi355x", Dtype::Tf32), (157.3e12, Dtype::Fp32, told("no tf32 peak: fp32 used")));
     assert_eq!(find("m5").matmul_peak(Dtype::Bf16), None);
 }
 

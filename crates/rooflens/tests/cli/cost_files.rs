@@ -163,7 +163,7 @@ fn every_failure_has_its_code_and_hint() {
         ("tiny.json --assume magic=1", 2, "there is no assumption", "as in --assume gemm=0.8"),
         ("tiny.json --images 1", 2, "has no vision tower", "leave out --images"),
         ("tiny.json --image-size 3", 2, "is not an image size", "as in --image-size"),
-        ("tiny.json --set hidden_sise=4", 2, "reads hidden_sise", "--set hidden_size=VALUE"),
+        ("tiny.json --set hidden_sise=4", 2, "does not use hidden_sise", "--set hidden_size=VALUE"),
         ("tiny.json --set hidden_size=0", 2, "hidden_size is 0", "the config has 8: --set hidden_size=8"),
         (
             "tiny.json --set num_hidden_layers=1000000000000",
@@ -171,9 +171,9 @@ fn every_failure_has_its_code_and_hint() {
             "num_hidden_layers is 1000000000000",
             "the config has 2",
         ),
-        ("tiny.json --set num_key_value_heads=3", 2, "do not fit", "--set num_key_value_heads=2"),
+        ("tiny.json --set num_key_value_heads=3", 2, "are inconsistent", "--set num_key_value_heads=2"),
         ("tiny.json --set vocab_size=1 --set vocab_size=2", 2, "given twice", "--set vocab_size=1,2"),
-        ("tiny.json --hold kv", 2, "nothing changes", "--set hidden_size=2048 --hold params"),
+        ("tiny.json --hold kv", 2, "nothing is changed", "--set hidden_size=2048 --hold params"),
         (
             "tiny.json --set vocab_size=64 --hold params --by vocab_size",
             2,

@@ -91,7 +91,7 @@ fn parity_156_faults_of_encoder_decoders_say_what_to_do() {
         ("llama.json --encoder-tokens 9", 2, "encoder: LlamaForCausalLM has none", "encoder-decoder models"),
         ("t5.json --prefill 9 --chunk 3", 2, "it processes the prompt in one step", "--prefill"),
         ("t5.json --set d_mdel=9", 2, "t5 does not use d_mdel", "did you mean d_model?"),
-        ("alone.json", 5, "wanted is a class with a decoder", "--set"),
+        ("alone.json", 5, "expected a class with a decoder", "--set"),
         ("odd.json", 5, "num_layers and num_hidden_layers are two names of one number", "--set num_layers="),
     ] {
         let answer = cost(&folder, args);

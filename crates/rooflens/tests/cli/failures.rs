@@ -24,7 +24,12 @@ fn every_failure_has_its_code_and_hint() {
             "begins with \"hello, world\"",
             "rooflens list formats",
         ),
-        (vec!["analyze", &trace, &path("a.txt")], 5, "in no format Rooflens reads", "rooflens list formats"),
+        (
+            vec!["analyze", &trace, &path("a.txt")],
+            5,
+            "not in a format that Rooflens reads",
+            "rooflens list formats",
+        ),
         (vec!["analyze", &folder.write("empty.json", b"")], 5, "is empty", "rooflens list formats"),
         (
             vec!["analyze", &folder.write("no.json", br#"{"traceEvents": []}"#)],
@@ -81,7 +86,7 @@ fn a_cut_off_trace_is_reported_as_far_as_it_goes() {
     assert!(json["notes"].as_array().unwrap().iter().any(|note| note["code"] == "truncated"));
     assert_eq!(run(&["analyze", &cut, "--format", "json", "--quiet"]).stderr, "");
     let screen = run(&["analyze", &cut]).fine();
-    assert!(screen.contains("cut off"), "{screen}");
+    assert!(screen.contains("truncated"), "{screen}");
 }
 
 #[test]

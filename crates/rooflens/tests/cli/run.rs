@@ -175,7 +175,7 @@ fn failures_of_a_workload_leave_an_incomplete_run() {
         ),
         (
             "echo going down >&2; echo garbage >&$ROOFLENS_EVENTS_FD; rm \"$out/steps.csv\"",
-            "did not leave raw/measure/steps.csv",
+            "did not write raw/measure/steps.csv",
         ),
     ];
     for (death, told) in cases {
@@ -231,7 +231,7 @@ fn a_profiled_pass_that_fails_leaves_a_run_that_says_so() {
 #[test]
 fn a_damaged_trace_does_not_pass_for_a_whole_one() {
     for (damage, told) in [
-        (": > $out/trace.json.gz", "did not leave raw/torch_profiler/trace.json.gz"),
+        (": > $out/trace.json.gz", "did not write raw/torch_profiler/trace.json.gz"),
         ("gzip -c $out/steps.csv > $out/trace.json.gz", "the trace is damaged"),
         (
             "gzip -dc $out/trace.json.gz | head -c 9000 | gzip > $out/cut; mv $out/cut $out/trace.json.gz",

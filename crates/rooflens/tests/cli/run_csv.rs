@@ -205,7 +205,7 @@ sed -i 's/"start_ns":1000/"start_ns":1000,"queued_ns":40/' "$out/requests.jsonl"
     );
     let folder = project(&format!("{OUT}{ROWS}{events}{plant}"));
     let answer = run_in(&folder, &[]).fine();
-    assert!(answer.contains("queue     p50 40.0 ns"), "{answer}");
+    assert!(answer.contains("queue     p50 40 ns"), "{answer}");
     let run_dir = only_run(&folder);
     let json = metrics(&run_dir);
     let measured = &json["measured"];

@@ -18,7 +18,7 @@ fn the_files_around_a_run() {
     let inputs = read("inputs.yaml");
     assert!(inputs.contains("description: Six prompts, from a question of a line to a page."), "{inputs}");
     let assumptions = read("assumptions.md");
-    for told in ["`tpot_ns`: of each request", "type 7", "`measure`: times of every step", "## Model cost"] {
+    for told in ["`tpot_ns`: per request", "type 7", "`measure`: times of every step", "## Model cost"] {
         assert!(assumptions.contains(told), "{told}: {assumptions}");
     }
     let summary = read("stakeholder_summary.md");

@@ -77,7 +77,7 @@ fn nothing_is_overwritten_and_a_dry_run_writes_nothing() {
 fn what_cannot_be_drawn_is_told() {
     let place = Place::new(EMPTY);
     for (args, fact, hint) in [
-        (&["x", "--samples", "7"][..], "there are 6 files", "ask for at most 6"),
+        (&["x", "--samples", "7"][..], "there are only 6 files", "ask for at most 6"),
         (&["../x"], "variant: '../x'", ""),
         (&["x", "--from", "source-dta"], "has no 'source-dta'", "did you mean 'source-data'?"),
         (&["x", "--seed", "3"], "--shuffle", ""),

@@ -93,7 +93,7 @@ fn fp32_is_what_the_kernel_s_name_says() {
     assert_eq!(tf32, (Some("tf32".into()), Some(0.125), Some(5e10), None));
     let (format, share, rate, reason) = share_of("gemm_of_ones_own");
     assert_eq!((format, share, rate), (None, None, Some(5e10)));
-    assert!(reason.as_ref().is_some_and(|reason| reason.contains("number format")), "{reason:?}");
+    assert!(reason.as_ref().is_some_and(|reason| reason.contains("dtype")), "{reason:?}");
 }
 
 #[test]
@@ -106,10 +106,10 @@ fn what_has_no_share_says_why() {
     let square = "[[100, 100], [100, 100]]";
     for (operator, shapes, dtypes, dur, words) in [
         (attention, heads, three, 10_000, "masked"),
-        ("aten::conv2d", "[[1, 3, 224, 224], [64, 3, 16, 16]]", BF16, 10_000, "do not tell the FLOPs"),
+        ("aten::conv2d", "[[1, 3, 224, 224], [64, 3, 16, 16]]", BF16, 10_000, "do not determine the FLOPs"),
         ("aten::_grouped_mm", "[[39, 64], [8, 64, 32], [8]]", BF16, 10_000, "bytes"),
         ("aten::mm", square, "", 10_000, "bytes"),
-        ("aten::mm", square, mixed, 10_000, "number format"),
+        ("aten::mm", square, mixed, 10_000, "dtype"),
         ("aten::mm", square, half, 10_000, "no known peak"),
         // 2 us of compute in 1; 505 ns of memory in 500.
         ("aten::mm", square, BF16, 1_000, "faster than the peak"),
@@ -127,7 +127,7 @@ fn what_has_no_share_says_why() {
             row.no_roof.as_deref()
         );
         assert_eq!((own.roof_share, own.no_roof.as_deref()), (None, row.no_roof.as_deref()));
-        let is_told = !matches!(words, "masked" | "do not tell the FLOPs");
+        let is_told = !matches!(words, "masked" | "do not determine the FLOPs");
         assert_eq!(row.flops_per_s.is_some(), is_told, "{words}");
     }
 }

@@ -70,7 +70,7 @@ impl TokenKind<'_> {
             TokenKind::Alias(_) => "an alias",
             TokenKind::Anchor(_) => "an anchor",
             TokenKind::Tag(_) => "a tag",
-            TokenKind::Scalar { .. } => "a text",
+            TokenKind::Scalar { .. } => "a string",
         }
     }
 }

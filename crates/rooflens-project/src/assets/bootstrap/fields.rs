@@ -113,7 +113,7 @@ pub(super) fn text_of<'a>(
     node: &'a Node,
     within: &str,
 ) -> Result<&'a str, AssetError> {
-    let Some(text) = node.as_str() else { return Err(kind_error(document, within, node, "a text")) };
+    let Some(text) = node.as_str() else { return Err(kind_error(document, within, node, "a string")) };
     if node.is_missing() {
         return Err(refuse(document, node, within, "is still to be filled in"));
     }
