@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use rooflens_cost::blueprint::Blueprint;
-use rooflens_cost::document::{Document, Params};
+use rooflens_cost::document::{EstimateDocument, Params};
 use rooflens_cost::hardware::Catalog;
 use rooflens_cost::vision::Images;
 use rooflens_cost::workload::{Decode, Prefill};
@@ -39,7 +39,7 @@ fn estimate(model: &Model, tp: u64, workload: &Workload) {
     match Estimate::new(model, &setup, workload, Some(device)) {
         Ok(estimate) => {
             assert!(estimate.seconds().is_some_and(f64::is_finite));
-            let document = Document::new(model, &setup, workload, Some(device), &estimate);
+            let document = EstimateDocument::new(model, &setup, workload, Some(device), &estimate);
             // The document of ten thousand layers, all different, takes long to write, and is nothing new.
             if model.kinds.len() < 100 {
                 assert!(serde_json::to_vec(&document).is_ok_and(|json| !json.is_empty()));

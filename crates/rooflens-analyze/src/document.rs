@@ -17,8 +17,41 @@ use crate::analyses::{ALL, Analysis};
 use crate::finding::{Finding, FindingType, Findings, NotComputed, UnreadFinding};
 
 /// The documents whose types this crate defines.
-pub const DOCUMENTS: &[DocumentSchema] =
-    &[DocumentSchema::of::<AnalysisDocument<'_>>("analysis", "`rooflens analyze --format json`")];
+pub const DOCUMENTS: &[DocumentSchema] = &[
+    DocumentSchema::read_by::<AnalysisDocument<'_>>(
+        "analysis",
+        "`rooflens analyze --format json`, `report/metrics.json` of an analyzed trace",
+        rewrite_analysis,
+    ),
+    DocumentSchema::read_by::<FindingDocument<'_>>(
+        "finding",
+        "`findings/<analysis>.json` of a run",
+        rewrite_finding,
+    ),
+];
+
+fn rewrite_analysis(json: &str) -> Result<String, serde_json::Error> {
+    let findings = Findings::from_document(json).map_err(serde::de::Error::custom)?;
+    is_read(&findings)?;
+    serde_json::to_string(&AnalysisDocument(&findings))
+}
+
+fn rewrite_finding(json: &str) -> Result<String, serde_json::Error> {
+    let mut findings = Findings::default();
+    findings.add_document(json).map_err(serde::de::Error::custom)?;
+    is_read(&findings)?;
+    let Some((name, finding)) = findings.iter().next() else {
+        return Err(serde::de::Error::custom("the document has no finding"));
+    };
+    serde_json::to_string(&FindingDocument { name, finding })
+}
+
+fn is_read(findings: &Findings) -> Result<(), serde_json::Error> {
+    match findings.unread.first() {
+        Some(unread) => Err(serde::de::Error::custom(format!("{}: {}", unread.analysis, unread.reason))),
+        None => Ok(()),
+    }
+}
 
 /// Name of the analysis document.
 const ANALYSIS: &str = "analysis";
@@ -193,6 +226,30 @@ fn entries<'a>(json: &'a str, what: &str) -> Result<BTreeMap<String, &'a RawValu
     Ok(entries)
 }
 
+impl JsonSchema for FindingDocument<'_> {
+    fn schema_name() -> Cow<'static, str> {
+        "FindingDocument".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = serde_json::Map::new();
+        properties.insert("schema".to_owned(), generator.subschema_for::<SchemaTag>().into());
+        for analysis in ALL {
+            let mut schema = analysis.finding().schema(generator);
+            schema.insert("description".to_owned(), analysis.question().into());
+            properties.insert(analysis.name().to_owned(), schema.into());
+        }
+        json_schema!({
+            "description": "One finding under its analysis' name.",
+            "type": "object",
+            "required": ["schema"],
+            "minProperties": 2,
+            "maxProperties": 2,
+            "properties": properties,
+        })
+    }
+}
+
 impl JsonSchema for AnalysisDocument<'_> {
     fn schema_name() -> Cow<'static, str> {
         "AnalysisDocument".into()
@@ -338,11 +395,11 @@ mod tests {
 
     #[test]
     fn the_schema_has_every_key_of_the_document() {
-        for document in DOCUMENTS {
+        let keys = |name: &str| {
+            let document = DOCUMENTS.iter().find(|document| document.name == name).expect("a document");
             let schema = document.schema();
-            let properties =
-                schema.get("properties").and_then(|found| found.as_object()).expect("properties");
-            assert_eq!(properties.len(), ALL.len() + 3);
-        }
+            schema.get("properties").and_then(|found| found.as_object()).expect("properties").len()
+        };
+        assert_eq!((keys("analysis"), keys("finding")), (ALL.len() + 3, ALL.len() + 1));
     }
 }

@@ -26,7 +26,15 @@ pub mod profilers;
 pub mod runtimes;
 pub mod settings;
 
+use rooflens_schema::DocumentSchema;
+
 pub use ask::{ask, ask_with};
 pub use error::{ExecuteError, PlanError, SettingsError, SettingsProblem};
 pub use plan::{Plan, Stage, plan, planned};
 pub use settings::Settings;
+
+/// The JSON documents whose types this crate defines.
+pub const DOCUMENTS: &[DocumentSchema] = &[
+    DocumentSchema::of::<Plan>("plan", "`rooflens run --dry-run --format json`, `plan.json` of a run"),
+    DocumentSchema::of::<execute::Manifest<'_>>("manifest", "`raw/<step>/manifest.json` of a run"),
+];

@@ -45,7 +45,7 @@ impl Watch for Listener {
 fn command(script: &str, timeout_s: Option<u64>) -> Command {
     let file = WrittenFile {
         path: "raw/measure/spec.json".to_owned(),
-        paths: BTreeMap::from([("output", Word::In(Root::Run, "raw/measure".to_owned()))]),
+        paths: BTreeMap::from([("output".into(), Word::In(Root::Run, "raw/measure".to_owned()))]),
         content: json!({ "pass": "measure" }),
     };
     Command {

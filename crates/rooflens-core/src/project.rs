@@ -2,6 +2,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use rooflens_project::skeleton::Written;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::document::SchemaTag;
 use crate::error::Error;
 
 /// What a project has; any one of them will do.
@@ -10,6 +15,32 @@ const MARKS: &[&str] = &["bootstrap.yaml", CONFIGS, "third_party/externals.lock"
 const CONFIGS: &str = "conf";
 /// The folder of a project's own devices.
 pub const HARDWARE: &str = "hardware";
+
+/// The JSON document of a new project: its files.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct InitDocument {
+    /// `rooflens.init`.
+    pub schema: SchemaTag,
+    /// The project's folder.
+    pub folder: String,
+    /// Files that were made, from there.
+    pub made: Vec<String>,
+    /// Files that were there and are unchanged.
+    pub kept: Vec<String>,
+}
+
+impl InitDocument {
+    /// Of what was written.
+    pub fn new(written: &Written) -> Self {
+        let names = |files: &[&'static str]| files.iter().map(|file| (*file).to_owned()).collect();
+        InitDocument {
+            schema: SchemaTag::new("init"),
+            folder: written.folder.display().to_string(),
+            made: names(&written.made),
+            kept: names(&written.kept),
+        }
+    }
+}
 
 /// The folder that was asked for, or that of the project around here. The path starts from here, so
 /// that messages stay short.

@@ -27,7 +27,7 @@ pub fn destination(folder: &Path) -> Result<RunDir, Error> {
     let ours = ["tables", "findings", "report"];
     let left_over =
         folder.join("tables").is_dir() && names.iter().all(|name| ours.iter().any(|own| name == own));
-    if !names.is_empty() && !left_over && !RunDir::is_run(folder) {
+    if !names.is_empty() && !left_over && !RunDir::has_trace(folder) {
         return Err(Error::NotOurs { path: folder.to_owned() });
     }
     Ok(RunDir::new(folder))

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::headline::{self, Sample};
+use rooflens_compare::headline;
 use rooflens_compare::trend::{ChangePoint, Options, change_points};
 use rooflens_report::Part;
 use rooflens_report::trend::parts;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::compare;
-use crate::document::{SchemaTag, schema};
+use crate::document::SchemaTag;
 use crate::error::{CompareError, Error};
+use crate::run::Run;
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -26,9 +27,10 @@ pub struct TrendRequest {
 }
 
 /// The values of a metric in the order of time, and where they change. It is its JSON document, too.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Trend {
-    schema: SchemaTag,
+    /// `rooflens.trend`.
+    pub schema: SchemaTag,
     /// The metric or column.
     pub key: String,
     /// How changes were looked for.
@@ -56,7 +58,7 @@ pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
         Some(path) => (request.key.clone(), column(path, &request.key)?),
         None => {
             let metric = headline::find(&request.key).ok_or_else(|| CompareError::metric(&request.key))?;
-            let value = |run: &PathBuf| compare::sample(run, metric).as_ref().map(Sample::value);
+            let value = |path: &PathBuf| Some(Run::open(path).ok()?.sample(metric)?.value());
             (metric.key.to_owned(), request.runs.iter().map(value).collect())
         }
     };
@@ -69,7 +71,7 @@ pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
     let change_points = change_points(&values, &request.options);
     let runs = request.csv.is_none().then(|| names(&request.runs, &missing));
     let options = request.options;
-    Ok(Trend { schema: schema("trend"), key, options, values, runs, change_points, missing })
+    Ok(Trend { schema: SchemaTag::new("trend"), key, options, values, runs, change_points, missing })
 }
 
 /// The runs that have a value, by the end of their paths that tells them apart.

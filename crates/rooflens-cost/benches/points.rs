@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use rooflens_cost::document::Document;
+use rooflens_cost::document::EstimateDocument;
 use rooflens_cost::estimate::Estimate;
 use rooflens_cost::figures::Figures;
 use rooflens_cost::hardware::{Catalog, Device};
@@ -78,7 +78,7 @@ fn main() {
     println!("reading the config: {:.0} µs", middle(|| drop(black_box(Model::from_json(CONFIG).unwrap()))));
     let document = || {
         let estimate = Estimate::new(&model, &setup, &workload, Some(h100)).unwrap();
-        Document::new(&model, &setup, &workload, Some(h100), &estimate)
+        EstimateDocument::new(&model, &setup, &workload, Some(h100), &estimate)
     };
     println!("an estimate and its document: {:.0} µs", middle(|| drop(black_box(document()))));
     assert!(!measures || took < MOST, "{points} points took {took:?}, more than {MOST:?}");

@@ -27,7 +27,7 @@ use crate::workload::Workload;
 /// What a workload costs, and all it rests on. Work and times are those of the busiest device of each
 /// stage, all stages together; parameters and `kv` are the whole model's.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Document {
+pub struct EstimateDocument {
     /// What was read.
     pub model: ModelFacts,
     /// Its parameters.
@@ -318,7 +318,7 @@ impl Params {
     }
 }
 
-impl Document {
+impl EstimateDocument {
     /// The document of an estimate.
     #[must_use]
     pub fn new(

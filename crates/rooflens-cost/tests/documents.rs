@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::read;
-use rooflens_cost::document::Document;
+use rooflens_cost::document::EstimateDocument;
 use rooflens_cost::estimate::Estimate;
 use rooflens_cost::hardware::{Catalog, Device};
 use rooflens_cost::parallel::Parallel;
@@ -16,8 +16,10 @@ use rooflens_cost::workload::Workload;
 fn is_read_back(config: &Path, device: Option<&Device>, setup: &Setup, workload: &Workload) {
     let model = read(config).unwrap();
     let estimate = Estimate::new(&model, setup, workload, device).unwrap();
-    let json = serde_json::to_string(&Document::new(&model, setup, workload, device, &estimate)).unwrap();
-    let read: Document = serde_json::from_str(&json).unwrap_or_else(|error| panic!("{config:?}: {error}"));
+    let json =
+        serde_json::to_string(&EstimateDocument::new(&model, setup, workload, device, &estimate)).unwrap();
+    let read: EstimateDocument =
+        serde_json::from_str(&json).unwrap_or_else(|error| panic!("{config:?}: {error}"));
     assert_eq!(serde_json::to_string(&read).unwrap(), json, "{config:?}");
 }
 
@@ -43,10 +45,10 @@ fn large_numbers_keep_every_digit() {
     let model = read(&config).unwrap();
     let setup = Setup::default();
     let estimate = Estimate::new(&model, &setup, &workload, None).unwrap();
-    let document = Document::new(&model, &setup, &workload, None, &estimate);
+    let document = EstimateDocument::new(&model, &setup, &workload, None, &estimate);
     assert!(document.phases[0].totals.flops.useful > u128::from(u64::MAX));
     let json = serde_json::to_string(&document).unwrap();
-    let read: Document = serde_json::from_str(&json).unwrap();
+    let read: EstimateDocument = serde_json::from_str(&json).unwrap();
     assert_eq!(read.phases[0].totals.flops, document.phases[0].totals.flops);
     assert_eq!(serde_json::to_string(&read).unwrap(), json);
 }

@@ -229,7 +229,7 @@ fn parity_156_what_is_refused() {
     assert!(fault(&t5, &prefill(3, None)).contains("in one step"));
     assert!(fault(&t5, &prefill(0, Some(2))).contains("in one step"));
     let both = Workload { encoder_tokens: Some(5), ..Workload::prefill(1, 8) };
-    assert!(fault(&t5, &both).contains("reads the 8 tokens of the prefill"));
+    assert!(fault(&t5, &both).contains("processes the 8 tokens of the prefill"));
 }
 
 /// A number with two names changes under both: files of BART and Whisper have both.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use made::Chance;
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::config::ConfigError;
-use rooflens_cost::document::Document;
+use rooflens_cost::document::EstimateDocument;
 use rooflens_cost::estimate::Estimate;
 use rooflens_cost::hardware::Catalog;
 use rooflens_cost::model::Model;
@@ -30,7 +30,7 @@ fn kinds(config: &str, side: Option<&str>) -> Result<usize, ConfigError> {
         let h100 = Catalog::embedded().find("H100 SXM").unwrap();
         let workload = Workload::decode(1, 1000);
         let estimate = Estimate::new(&model, &Setup::default(), &workload, Some(h100)).unwrap();
-        let document = Document::new(&model, &Setup::default(), &workload, Some(h100), &estimate);
+        let document = EstimateDocument::new(&model, &Setup::default(), &workload, Some(h100), &estimate);
         document.model.layer_kinds.len()
     });
     let took = begin.elapsed();
@@ -178,7 +178,7 @@ fn nothing_runs_over() {
             let estimate = Estimate::new(&model, &setup, &most, Some(h100)).unwrap();
             let seconds = estimate.seconds().unwrap();
             assert!(seconds.is_finite(), "{name}");
-            let document = Document::new(&model, &setup, &most, Some(h100), &estimate);
+            let document = EstimateDocument::new(&model, &setup, &most, Some(h100), &estimate);
             assert!(document.params.active <= document.params.total, "{name}");
             if model.vision.is_some() {
                 // Towers refuse what they cannot take.

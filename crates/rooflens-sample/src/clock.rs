@@ -1,7 +1,8 @@
 //! Time: one clock for all that is sampled, how it stands to the time of day, and a beat that does not drift.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 const SECOND_NS: i64 = 1_000_000_000;
 /// How often an anchor is tried for: a reading that was not interrupted is among them.
@@ -29,7 +30,7 @@ pub fn thread_cpu_ns() -> i64 {
 }
 
 /// One moment on both clocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Anchor {
     /// The moment on the clock that only goes forward.
     pub monotonic_ns: i64,

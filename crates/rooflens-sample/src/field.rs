@@ -1,7 +1,11 @@
 //! The columns of a sample as values: for CSV, JSON, Prometheus and screens alike.
 
+use std::borrow::Cow;
+
 use rooflens_schema::Opt;
-use rooflens_schema::tables::{CounterRow, CounterSource, CounterStep};
+use rooflens_schema::tables::{CounterRow, CounterSource, CounterStep, Counters};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A value of a column.
@@ -47,6 +51,44 @@ impl Serialize for Value {
             Value::Real(number) => serializer.serialize_f64(*number),
             Value::Word(word) => serializer.serialize_str(word),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+
+        impl Visitor<'_> for Written {
+            type Value = Value;
+
+            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str("a number, a word of the table `counters`, or null")
+            }
+
+            fn visit_unit<E>(self) -> Result<Value, E> {
+                Ok(Value::Null)
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+                Ok(Value::Whole(number))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Value, E> {
+                i64::try_from(number).map(Value::Whole).map_err(E::custom)
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+                Ok(Value::Real(number))
+            }
+
+            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Value, E> {
+                let sources = CounterSource::ALL.iter().map(|source| source.as_str());
+                let mut words = sources.chain(CounterStep::ALL.iter().map(|step| step.as_str()));
+                let known = words.find(|known| *known == word);
+                known.map(Value::Word).ok_or_else(|| E::custom(format!("unknown word `{word}`")))
+            }
+        }
+        deserializer.deserialize_any(Written)
     }
 }
 
@@ -112,16 +154,99 @@ pub fn named(name: &str) -> Option<&'static Field> {
     ALL.iter().find(|field| field.name == name)
 }
 
-/// A row as a JSON object: every column, null where it is not known.
-pub struct Row<'a>(pub &'a CounterRow);
+/// The value of every column of [`ALL`], in its order. A JSON object: null where a value is not known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleValues(Vec<Value>);
 
-impl Serialize for Row<'_> {
+impl SampleValues {
+    /// The values that `of` tells of each column.
+    pub fn of(of: impl FnMut(&Field) -> Value) -> Self {
+        SampleValues(ALL.iter().map(of).collect())
+    }
+
+    /// The value of the column of that name; null where there is none.
+    pub fn get(&self, name: &str) -> Value {
+        let at = ALL.iter().position(|field| field.name == name);
+        at.and_then(|at| self.0.get(at)).copied().unwrap_or(Value::Null)
+    }
+}
+
+impl From<&CounterRow> for SampleValues {
+    fn from(row: &CounterRow) -> Self {
+        SampleValues::of(|field| (field.of)(row))
+    }
+}
+
+impl Serialize for SampleValues {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(ALL.len()))?;
-        for field in ALL {
-            map.serialize_entry(field.name, &(field.of)(self.0))?;
+        for (field, value) in ALL.iter().zip(&self.0) {
+            map.serialize_entry(field.name, value)?;
         }
         map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for SampleValues {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Columns;
+
+        impl<'de> Visitor<'de> for Columns {
+            type Value = SampleValues;
+
+            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str("the columns of a sample")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SampleValues, A::Error> {
+                let mut found = vec![None; ALL.len()];
+                while let Some(name) = map.next_key::<Cow<'_, str>>()? {
+                    let at = ALL.iter().position(|field| field.name == name);
+                    match at.and_then(|at| found.get_mut(at)) {
+                        Some(value) => *value = Some(map.next_value()?),
+                        None => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                let value = |(field, value): (&Field, Option<Value>)| {
+                    value.ok_or_else(|| A::Error::custom(format!("missing field `{}`", field.name)))
+                };
+                ALL.iter().zip(found).map(value).collect::<Result<_, _>>().map(SampleValues)
+            }
+        }
+        deserializer.deserialize_map(Columns)
+    }
+}
+
+impl JsonSchema for SampleValues {
+    fn schema_name() -> Cow<'static, str> {
+        "SampleValues".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let property = |column: &rooflens_schema::table::Column| {
+            let (kind, unit) = (column.data_type.to_string(), column.unit);
+            let kind = match kind.as_str() {
+                "Float32" | "Float64" => "number",
+                kind if kind.starts_with("Int") => "integer",
+                _ => "string",
+            };
+            let unit = if unit.is_empty() { String::new() } else { format!(" Unit: {unit}.") };
+            let schema = json_schema!({
+                "description": format!("{}{unit}", column.doc),
+                "type": [kind, "null"],
+            });
+            (column.name.to_owned(), schema.into())
+        };
+        let spec = Counters::spec();
+        let properties: serde_json::Map<String, serde_json::Value> =
+            spec.columns.iter().map(property).collect();
+        let required: Vec<&str> = ALL.iter().map(|field| field.name).collect();
+        json_schema!({
+            "description": "A row of the table `counters`: null where a value is not known.",
+            "type": "object",
+            "properties": properties,
+            "required": required,
+        })
     }
 }
 

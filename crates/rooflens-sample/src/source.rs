@@ -1,13 +1,16 @@
 //! What can be sampled: a source that is there, or what is missing and what helps.
 
+use std::borrow::Cow;
+
 use rooflens_schema::Notes;
 use rooflens_schema::tables::{CounterRow, CounterSource, Counters};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::{Anchor, monotonic_ns, thread_cpu_ns};
 
 /// The part that a source lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
     /// The library through which the driver is asked.
@@ -21,7 +24,7 @@ pub enum Lack {
 }
 
 /// Why a source cannot be sampled.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{fact}")]
 pub struct Missing {
     /// The part that is missing.
@@ -29,14 +32,14 @@ pub struct Missing {
     /// What was found.
     pub fact: String,
     /// What helps.
-    pub hint: &'static str,
+    pub hint: Cow<'static, str>,
 }
 
 /// A thing that a source gives rows of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
     /// The machine, or a device of it.
-    pub source: &'static str,
+    pub source: Cow<'static, str>,
     /// Device index; `None` for the machine.
     pub device: Option<i32>,
     /// What it is called.
@@ -46,18 +49,18 @@ pub struct Subject {
 }
 
 /// A column that stays null, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// Device index; `None` for the machine.
     pub device: Option<i32>,
     /// The column of `counters`.
-    pub column: &'static str,
+    pub column: Cow<'static, str>,
     /// What the driver or the system said.
     pub reason: String,
 }
 
 /// A process that computes on a device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceProcess {
     /// Device index.
     pub device: i32,

@@ -32,8 +32,8 @@ fn rows() -> Counters {
 
 fn latest() -> Latest {
     let name = "A \"quoted\" name".to_owned();
-    let device = Subject { source: "device", device: Some(0), name, uuid: None };
-    let host = Subject { source: "host", device: None, name: "a machine".to_owned(), uuid: None };
+    let device = Subject { source: "device".into(), device: Some(0), name, uuid: None };
+    let host = Subject { source: "host".into(), device: None, name: "a machine".to_owned(), uuid: None };
     let mut latest = Latest::new(vec![host, device]);
     latest.update(&rows());
     latest

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::SCHEMA_VERSION;
@@ -42,19 +43,47 @@ pub struct DocumentSchema {
     /// Where the document is printed or saved.
     pub found: &'static str,
     schema: fn() -> Schema,
+    rewrite: fn(&str) -> Result<String, serde_json::Error>,
 }
 
 impl DocumentSchema {
     /// The document whose type is `T`.
     #[must_use]
-    pub const fn of<T: JsonSchema>(name: &'static str, found: &'static str) -> Self {
-        DocumentSchema { name, found, schema: || generator().into_root_schema_for::<T>() }
+    pub const fn of<T: JsonSchema + Serialize + DeserializeOwned>(
+        name: &'static str,
+        found: &'static str,
+    ) -> Self {
+        Self::read_by::<T>(name, found, rewrite::<T>)
+    }
+
+    /// The document whose type is `T` and which is read by way of another: `rewrite` reads and writes it.
+    #[must_use]
+    pub const fn read_by<T: JsonSchema>(
+        name: &'static str,
+        found: &'static str,
+        rewrite: fn(&str) -> Result<String, serde_json::Error>,
+    ) -> Self {
+        DocumentSchema { name, found, schema: || generator().into_root_schema_for::<T>(), rewrite }
+    }
+
+    /// Reads a document into its type and writes that again: the same bytes, for a document of this version.
+    pub fn rewrite(&self, json: &str) -> Result<String, serde_json::Error> {
+        (self.rewrite)(json)
     }
 
     /// The JSON Schema (draft 2020-12) of the document as this version writes it.
     #[must_use]
     pub fn schema(&self) -> Schema {
         (self.schema)()
+    }
+}
+
+/// Reads a document and writes it again, on as many lines as it had.
+pub fn rewrite<T: Serialize + DeserializeOwned>(json: &str) -> Result<String, serde_json::Error> {
+    let document: T = serde_json::from_str(json)?;
+    match json.trim_end().contains('\n') {
+        true => serde_json::to_string_pretty(&document),
+        false => serde_json::to_string(&document),
     }
 }
 

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::SchemaError;
 
+/// Tables that every trace has. `runs` is written last: without it they are not whole.
+const TRACE_TABLES: [&str; 2] = ["name_dim", "runs"];
+
 /// A run directory: `raw/`, `tables/`, `findings/`, `report/` below one folder.
 #[derive(Debug, Clone)]
 pub struct RunDir {
@@ -16,20 +19,20 @@ impl RunDir {
         RunDir { root: root.into() }
     }
 
-    /// The run at `root`, if there is one.
+    /// The run at `root`, if there is one with a trace.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, SchemaError> {
         let run = Self::new(root);
-        // `runs.parquet` is written last: without it the tables are not whole.
-        if run.table("runs").is_file() {
-            Ok(run)
-        } else {
-            Err(SchemaError::NotARun { path: run.root, missing: "tables/runs.parquet" })
+        match TRACE_TABLES.iter().all(|name| run.table(name).is_file()) {
+            true => Ok(run),
+            false => Err(SchemaError::NotARun { path: run.root, missing: "tables/runs.parquet" }),
         }
     }
 
-    /// Whether `root` looks like a run.
-    pub fn is_run(root: &Path) -> bool {
-        RunDir::new(root).table("runs").is_file()
+    /// Whether the run at `root` has the tables of a trace, and they are whole. A run that was only measured has its
+    /// row in `runs`, and no trace.
+    pub fn has_trace(root: &Path) -> bool {
+        let run = RunDir::new(root);
+        TRACE_TABLES.iter().all(|name| run.table(name).is_file())
     }
 
     /// The folder itself.

@@ -478,9 +478,14 @@ fn the_id_of_a_run_follows_from_its_rows() {
 fn the_row_of_a_run_is_completed_later() {
     let folder = tempfile::tempdir().unwrap();
     let run = RunDir::new(folder.path());
-    assert!(!edit_run_row(&run, |_| ()).unwrap(), "there is no run");
+    // A run that was only measured gets its row, and still has no trace.
+    edit_run_row(&run, "run", |row| row.status = "complete".to_owned()).unwrap();
+    let row = read_table::<Runs>(&run.table("runs")).unwrap().row(0).unwrap();
+    assert_eq!((row.kind.as_str(), row.status.as_str(), row.ranks), ("run", "complete", 0));
+    assert!(!RunDir::has_trace(run.root()) && RunDir::open(run.root()).is_err());
     write(folder.path(), &[rank(0, |_| 2)]);
-    assert!(edit_run_row(&run, |row| row.kind = "run".to_owned()).unwrap());
+    assert!(RunDir::has_trace(run.root()));
+    edit_run_row(&run, "other", |row| row.kind = "run".to_owned()).unwrap();
     let row = RunReader::open(&run).unwrap().run_row().unwrap().unwrap();
     assert_eq!((row.kind.as_str(), row.run_id), ("run", run_row().run_id));
 }

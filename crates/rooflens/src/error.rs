@@ -83,7 +83,7 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             CliError::Core(error) => error.kind().into(),
-            CliError::Externals(error) => exit_of_externals(error),
+            CliError::Externals(error) => exit_of_externals(error.class()),
             CliError::TableWithoutCsv { .. }
             | CliError::Skeleton(_)
             | CliError::NoBootstrap { .. }
@@ -116,7 +116,9 @@ impl CliError {
             CliError::NotEmpty { path } => {
                 Some(Hint::words(format!("choose another folder than {}", word(path))))
             }
-            CliError::NothingToSample { missing } => missing.first().map(|missing| Hint::words(missing.hint)),
+            CliError::NothingToSample { missing } => {
+                missing.first().map(|missing| Hint::words(missing.hint.as_ref()))
+            }
             CliError::Sampler { .. } => Some(Hint::words("ulimit -u shows how many threads you may have")),
             CliError::Listen { .. } => Some(Hint::words("rooflens monitor --serve 0 picks a free port")),
         }
@@ -142,8 +144,8 @@ impl From<AssetError> for CliError {
 }
 
 /// The exit code of a failure with reference sources.
-pub fn exit_of_externals(error: &ExternalsError) -> Exit {
-    match error.class() {
+pub fn exit_of_externals(class: FaultClass) -> Exit {
+    match class {
         FaultClass::Usage => Exit::Usage,
         FaultClass::Environment => Exit::Environment,
         FaultClass::Data => Exit::Data,

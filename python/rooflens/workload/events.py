@@ -20,7 +20,7 @@ FD_VARIABLE = "ROOFLENS_EVENTS_FD"
 FIELDS: Dict[str, Tuple[str, ...]] = {
     "hello": (
         "schema", "rooflens", "pid", "pass", "runtime", "python", "executable", "platform", "versions",
-        "clock",
+        "builds", "clock",
     ),
     "loading": ("what", "path"),
     "working": ("what",),

@@ -54,7 +54,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     // Reads the registries that it documents.
-    ("xtask", &["rooflens-schema", "rooflens-analyze", "rooflens-cost", "rooflens-report"]),
+    ("xtask", &["rooflens-schema", "rooflens-analyze", "rooflens-cost", "rooflens-report", "rooflens-core"]),
 ];
 
 pub fn broken() -> Result<Vec<String>> {

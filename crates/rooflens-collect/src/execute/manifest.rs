@@ -1,10 +1,12 @@
 //! `raw/<step>/manifest.json`: what was run, how it ended, and every file with its digest.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::files::{self, FileFacts};
 use super::outcome::{End, Outcome};
@@ -16,24 +18,40 @@ pub const MANIFEST: &str = "manifest.json";
 const MANIFEST_VERSION: u32 = 1;
 
 /// What a step leaves to know it by.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest<'a> {
-    schema_version: u32,
-    rooflens: &'static str,
-    step: &'a str,
-    stage: Stage,
-    end: End,
-    exit_code: Option<i32>,
-    signal: Option<i32>,
-    started_unix_ns: u64,
-    duration_ns: u64,
-    argv: Vec<String>,
-    cwd: String,
-    env: BTreeMap<&'a str, String>,
-    versions: &'a BTreeMap<String, String>,
-    missing: &'a [String],
-    garbage_lines: u64,
-    files: Vec<FileFacts>,
+    /// Version of this document.
+    pub schema_version: u32,
+    /// Version of Rooflens.
+    pub rooflens: Cow<'static, str>,
+    /// The step, and the name of its folder in `raw/`.
+    pub step: Cow<'a, str>,
+    /// Its stage.
+    pub stage: Stage,
+    /// How it ended.
+    pub end: End,
+    /// Its exit code; null where a signal ended it.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it; null where it ended by itself.
+    pub signal: Option<i32>,
+    /// When it was started, since 1970.
+    pub started_unix_ns: u64,
+    /// How long it took, with starting and loading.
+    pub duration_ns: u64,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The folder it was started in.
+    pub cwd: String,
+    /// Environment variables beside those that were inherited.
+    pub env: BTreeMap<Cow<'a, str>, String>,
+    /// Versions that the workload told of.
+    pub versions: Cow<'a, BTreeMap<String, String>>,
+    /// What it should have left and did not, from the run's folder.
+    pub missing: Cow<'a, [String]>,
+    /// Lines of its protocol that could not be read.
+    pub garbage_lines: u64,
+    /// Every file that it left.
+    pub files: Vec<FileFacts>,
 }
 
 /// Writes the manifest of a step into its folder.
@@ -51,8 +69,8 @@ pub(super) fn write(
     let unwritable = |source| ExecuteError::unwritable(&path, source);
     let manifest = Manifest {
         schema_version: MANIFEST_VERSION,
-        rooflens: env!("CARGO_PKG_VERSION"),
-        step: &step.name,
+        rooflens: env!("CARGO_PKG_VERSION").into(),
+        step: step.name.as_str().into(),
         stage: step.stage,
         end: outcome.end,
         exit_code: outcome.exit_code,
@@ -61,9 +79,9 @@ pub(super) fn write(
         duration_ns: outcome.duration_ns,
         argv: command.argv.iter().map(text).collect(),
         cwd: text(&command.cwd),
-        env: command.env.iter().map(|(name, value)| (name.as_str(), text(value))).collect(),
-        versions: &outcome.told.versions,
-        missing: &outcome.missing,
+        env: command.env.iter().map(|(name, value)| (name.as_str().into(), text(value))).collect(),
+        versions: Cow::Borrowed(&outcome.told.versions),
+        missing: (&outcome.missing).into(),
         garbage_lines: outcome.told.garbage_lines,
         files: files::facts(folder, MANIFEST).map_err(unwritable)?,
     };

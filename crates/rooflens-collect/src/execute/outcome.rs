@@ -1,6 +1,7 @@
 //! What became of a step.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::event::Told;
 use crate::profilers::ncu::{Refusal, refusal};
@@ -33,7 +34,7 @@ pub struct Outcome {
 }
 
 /// How a step ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// Everything is there.

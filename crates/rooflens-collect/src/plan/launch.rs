@@ -73,11 +73,11 @@ impl<'a> Launch<'a> {
 
     fn specification(&self, path: String, folder: &str, stage: Stage, pass: Pass) -> WrittenFile {
         let mut paths = BTreeMap::from([
-            ("output", Word::In(Root::Run, folder.to_owned())),
-            ("project", Word::In(Root::Project, String::new())),
+            ("output".into(), Word::In(Root::Run, folder.to_owned())),
+            ("project".into(), Word::In(Root::Project, String::new())),
         ]);
         if self.settings.runtime.runtime.keeps_weights() {
-            paths.insert("cache", Word::In(Root::Run, WEIGHTS.to_owned()));
+            paths.insert("cache".into(), Word::In(Root::Run, WEIGHTS.to_owned()));
         }
         let content = json!({ "pass": pass.name(), "config": only(self.config, stage) });
         WrittenFile { path, paths, content }

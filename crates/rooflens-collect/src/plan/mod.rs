@@ -7,7 +7,8 @@ mod step;
 mod word;
 
 use rooflens_compose::value::Node;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use self::launch::Launch;
 pub(crate) use self::launch::WEIGHTS;
@@ -23,7 +24,7 @@ use crate::settings::Settings;
 pub const PLAN_VERSION: u32 = 1;
 
 /// What is to be done, in order.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// [`PLAN_VERSION`].
     pub schema_version: u32,

@@ -1,15 +1,17 @@
 //! A step: what is done, by whom, and what it should leave.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::{Places, Root, Stage, Word};
 use crate::settings::Settings;
 
 /// A step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Its name, and that of its folder in `raw/`.
     pub name: String,
@@ -23,7 +25,7 @@ pub struct Step {
 }
 
 /// What a step does.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Work {
     /// Starts a process.
@@ -34,7 +36,7 @@ pub enum Work {
 }
 
 /// A process to start.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Command {
     /// The program and its arguments.
     pub argv: Vec<Word>,
@@ -56,12 +58,12 @@ pub struct Command {
 }
 
 /// A file that a process reads.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WrittenFile {
     /// Where, from the run's folder.
     pub path: String,
     /// Paths in it, each under its key.
-    pub paths: BTreeMap<&'static str, Word>,
+    pub paths: BTreeMap<Cow<'static, str>, Word>,
     /// The rest of it.
     pub content: Json,
 }
@@ -74,7 +76,7 @@ impl WrittenFile {
         if let Json::Object(object) = &mut content {
             for (key, path) in &self.paths {
                 let path = path.resolve(places).to_string_lossy().into_owned();
-                object.insert((*key).to_owned(), json!(path));
+                object.insert(key.to_string(), json!(path));
             }
         }
         serde_json::to_string_pretty(&content).map(|text| text + "\n").unwrap_or_default()
@@ -82,7 +84,7 @@ impl WrittenFile {
 }
 
 /// What the static analysis is asked.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StaticWork {
     /// Folder of the model.
     pub model: Word,

@@ -7,10 +7,12 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A folder that is known only when steps are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Root {
     /// That of the run.
     Run,
@@ -21,6 +23,8 @@ pub enum Root {
 }
 
 impl Root {
+    const ALL: [Root; 3] = [Root::Run, Root::Project, Root::Package];
+
     /// Its name in a shell.
     #[must_use]
     pub fn variable(self) -> &'static str {
@@ -56,7 +60,8 @@ impl Places {
 }
 
 /// A word of a command, or the value of an environment variable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "WrittenWord", into = "WrittenWord")]
 pub enum Word {
     /// As it is.
     Plain(String),
@@ -133,8 +138,125 @@ impl Word {
     }
 }
 
-impl Serialize for Word {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.shown())
+impl Word {
+    /// The word that is shown so: the opposite of [`Word::shown`], as far as there is one.
+    fn read(shown: &str) -> Self {
+        if shown == "$PACKAGE${PYTHONPATH:+:$PYTHONPATH}" {
+            return Word::PythonPath(None);
+        }
+        if let Some(folder) = shown.strip_suffix(":$PATH") {
+            return Word::SearchPath(Box::new(Word::read(folder)));
+        }
+        if let Some(then) = shown.strip_prefix("$PACKAGE:") {
+            return Word::PythonPath(Some(then.to_owned()));
+        }
+        let file = shown.strip_prefix("$(cat ").and_then(|shown| shown.strip_suffix(')'));
+        match (file.and_then(path_below), path_below(shown)) {
+            (Some((root, path)), _) => Word::Text(root, path.to_owned()),
+            (None, Some((root, path))) => Word::In(root, path.to_owned()),
+            (None, None) => Word::plain(shown),
+        }
+    }
+}
+
+/// The folder and the path of `$RUN/path`; the path of `$RUN` is empty.
+fn path_below(shown: &str) -> Option<(Root, &str)> {
+    let shown = shown.strip_prefix('$')?;
+    let root = Root::ALL.into_iter().find(|root| shown.starts_with(root.variable()))?;
+    let rest = shown.strip_prefix(root.variable())?;
+    if rest.is_empty() { Some((root, "")) } else { Some((root, rest.strip_prefix('/')?)) }
+}
+
+/// A word in JSON: as a shell would have it; in full where that could be read as another word, as plain text
+/// that begins with `$RUN`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum WrittenWord {
+    /// As a shell would have it.
+    Shown(String),
+    /// In full.
+    Exact(ExactWord),
+}
+
+/// See [`Word`].
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ExactWord {
+    /// As it is.
+    Plain(String),
+    /// A path below a folder.
+    In(Root, String),
+    /// The text of a file below a folder.
+    Text(Root, String),
+    /// The Python package, and what `PYTHONPATH` is otherwise.
+    PythonPath(Option<String>),
+    /// A folder in front of what `PATH` is otherwise.
+    SearchPath(Box<WrittenWord>),
+}
+
+impl From<Word> for WrittenWord {
+    fn from(word: Word) -> Self {
+        let shown = word.shown();
+        if Word::read(&shown) == word {
+            return WrittenWord::Shown(shown);
+        }
+        WrittenWord::Exact(match word {
+            Word::Plain(text) => ExactWord::Plain(text),
+            Word::In(root, path) => ExactWord::In(root, path),
+            Word::Text(root, path) => ExactWord::Text(root, path),
+            Word::PythonPath(then) => ExactWord::PythonPath(then),
+            Word::SearchPath(folder) => ExactWord::SearchPath(Box::new((*folder).into())),
+        })
+    }
+}
+
+impl From<WrittenWord> for Word {
+    fn from(written: WrittenWord) -> Self {
+        match written {
+            WrittenWord::Shown(shown) => Word::read(&shown),
+            WrittenWord::Exact(ExactWord::Plain(text)) => Word::Plain(text),
+            WrittenWord::Exact(ExactWord::In(root, path)) => Word::In(root, path),
+            WrittenWord::Exact(ExactWord::Text(root, path)) => Word::Text(root, path),
+            WrittenWord::Exact(ExactWord::PythonPath(then)) => Word::PythonPath(then),
+            WrittenWord::Exact(ExactWord::SearchPath(folder)) => Word::SearchPath(Box::new((*folder).into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(word: &Word) -> String {
+        serde_json::to_string(word).unwrap()
+    }
+
+    #[test]
+    fn every_word_is_read_back_as_itself() {
+        let path = |root, path: &str| Word::In(root, path.to_owned());
+        let search = |word| Word::SearchPath(Box::new(word));
+        let words = [
+            (Word::plain("python3"), r#""python3""#),
+            (Word::plain(""), r#""""#),
+            (Word::plain("$HOME/x"), r#""$HOME/x""#),
+            (Word::plain("$RUNNER"), r#""$RUNNER""#),
+            (path(Root::Run, ""), r#""$RUN""#),
+            (path(Root::Project, "a/b"), r#""$PROJECT/a/b""#),
+            (Word::Text(Root::Run, "raw/x".to_owned()), r#""$(cat $RUN/raw/x)""#),
+            (Word::PythonPath(None), r#""$PACKAGE${PYTHONPATH:+:$PYTHONPATH}""#),
+            (Word::PythonPath(Some("lib".to_owned())), r#""$PACKAGE:lib""#),
+            (search(path(Root::Project, ".venv/bin")), r#""$PROJECT/.venv/bin:$PATH""#),
+            (search(path(Root::Package, "")), r#""$PACKAGE:$PATH""#),
+            // What looks like another word is written in full.
+            (Word::plain("$RUN/x"), r#"{"plain":"$RUN/x"}"#),
+            (Word::plain("bin:$PATH"), r#"{"plain":"bin:$PATH"}"#),
+            (path(Root::Run, "x:$PATH"), r#"{"in":["run","x:$PATH"]}"#),
+            (Word::PythonPath(Some("$PATH".to_owned())), r#"{"python_path":"$PATH"}"#),
+            (search(Word::plain("$RUN")), r#"{"search_path":{"plain":"$RUN"}}"#),
+        ];
+        for (word, written) in words {
+            assert_eq!(json(&word), written);
+            assert_eq!(serde_json::from_str::<Word>(written).unwrap(), word, "{written}");
+        }
     }
 }

@@ -6,21 +6,48 @@
 
 mod sample;
 
+use rooflens_schema::tables::{Requests, Tokens};
+
 pub use sample::Sample;
+
+/// The kind of rounds that count.
+pub const MEASURED: &str = "measured";
 
 /// A request that was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request<'a> {
     /// Its round.
-    pub round: u64,
-    /// Tokens that were made.
-    pub output_tokens: u64,
+    pub round: i64,
+    /// Tokens of its prompt.
+    pub prompt_tokens: i64,
+    /// Output tokens.
+    pub output_tokens: i64,
     /// When its prompt was given to the runtime.
-    pub start_ns: u64,
+    pub start_ns: i64,
     /// When each token was there.
-    pub token_ns: &'a [u64],
+    pub token_ns: &'a [i64],
     /// From the prompt given to its first step; none where the runtime has no queue.
-    pub queued_ns: Option<u64>,
+    pub queued_ns: Option<i64>,
+}
+
+/// The requests of measured rounds. Tokens are by request, as the table has them.
+#[must_use]
+pub fn measured_requests<'a>(requests: &Requests, tokens: &'a Tokens) -> Vec<Request<'a>> {
+    let request = |row: usize| {
+        let id = requests.request_id[row];
+        let from = tokens.request_id.partition_point(|of| *of < id);
+        let to = tokens.request_id.partition_point(|of| *of <= id);
+        Some(Request {
+            round: requests.round[row].get()?,
+            prompt_tokens: requests.prompt_tokens[row].get()?,
+            output_tokens: requests.output_tokens[row].get()?,
+            start_ns: requests.sent_ts_ns[row].get()?,
+            token_ns: &tokens.ts_ns[from..to],
+            queued_ns: requests.queued_ns[row].get(),
+        })
+    };
+    let rows = (0..requests.len()).filter(|row| requests.round_kind[*row].as_deref() == Some(MEASURED));
+    rows.filter_map(request).collect()
 }
 
 /// Times of requests, of which percentiles are headline metrics.
@@ -54,7 +81,7 @@ pub const ITL: Times = Times {
     key: "itl_ns",
     title: "ITL",
     definition: "time from one token to the next of the same request",
-    of: |request| request.token_ns.windows(2).map(|pair| pair[1].saturating_sub(pair[0]) as f64).collect(),
+    of: |request| request.token_ns.windows(2).map(|pair| between(pair[0], pair[1])).collect(),
 };
 /// End-to-end latency.
 pub const LATENCY: Times = Times {
@@ -75,15 +102,22 @@ pub const QUEUE: Times = Times {
 /// The times that `metrics.json` has.
 pub const TIMES: &[&Times] = &[&TTFT, &TPOT, &ITL, &LATENCY, &QUEUE];
 
-fn since_start(request: &Request<'_>, token: Option<&u64>) -> Vec<f64> {
-    token.and_then(|token| token.checked_sub(request.start_ns)).map(|ns| ns as f64).into_iter().collect()
+/// A token before its own prompt has no such time.
+fn since_start(request: &Request<'_>, token: Option<&i64>) -> Vec<f64> {
+    let since = token.and_then(|token| token.checked_sub(request.start_ns)).filter(|ns| *ns >= 0);
+    since.map(|ns| ns as f64).into_iter().collect()
+}
+
+/// A clock that went backwards is taken as one that stood still.
+fn between(first_ns: i64, last_ns: i64) -> f64 {
+    last_ns.saturating_sub(first_ns).max(0) as f64
 }
 
 /// One token has no time per token after it.
 fn tpot(request: &Request<'_>) -> Option<f64> {
     let (first, last) = (request.token_ns.first()?, request.token_ns.last()?);
     let after = request.token_ns.len() - 1;
-    (after > 0).then(|| last.saturating_sub(*first) as f64 / after as f64)
+    (after > 0).then(|| between(*first, *last) / after as f64)
 }
 
 /// How a metric is computed.
@@ -156,10 +190,10 @@ impl Metric {
     /// What measured requests tell of it; `None` where they tell nothing.
     #[must_use]
     pub fn of(&self, requests: &[Request<'_>]) -> Option<Sample> {
-        let mut rounds: Vec<u64> = requests.iter().map(|request| request.round).collect();
+        let mut rounds: Vec<i64> = requests.iter().map(|request| request.round).collect();
         rounds.sort_unstable();
         rounds.dedup();
-        let of_round = |round: u64| requests.iter().filter(move |request| request.round == round);
+        let of_round = |round: i64| requests.iter().filter(move |request| request.round == round);
         match self.formula {
             Formula::Percentile(times, share) => {
                 let values =
@@ -172,8 +206,8 @@ impl Metric {
                     let done = || of_round(round).filter(|request| !request.token_ns.is_empty());
                     let first = done().map(|request| request.start_ns).min()?;
                     let last = done().filter_map(|request| request.token_ns.last()).max()?;
-                    let tokens: u64 = done().map(|request| request.output_tokens).sum();
-                    Some((tokens as f64, last.saturating_sub(first) as f64 / 1e9))
+                    let tokens: i64 = done().map(|request| request.output_tokens).sum();
+                    Some((tokens as f64, between(first, *last) / 1e9))
                 });
                 Sample::rate(parts.collect())
             }
@@ -201,9 +235,10 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let request = |round, start_ns, token_ns: &'static [u64]| Request {
+        let request = |round, start_ns, token_ns: &'static [i64]| Request {
             round,
-            output_tokens: token_ns.len() as u64,
+            prompt_tokens: 5,
+            output_tokens: token_ns.len() as i64,
             start_ns,
             token_ns,
             queued_ns: token_ns.first().filter(|_| round == 1).map(|first| first - start_ns - 10),
@@ -228,5 +263,31 @@ mod tests {
         // 40 and 50 in the first round; the second tells none.
         assert_eq!((of("queued_p50").value(), of("queued_p50").rounds()), (45.0, vec![45.0]));
         assert!(find("queued_p99").unwrap().of(&requests[2..]).is_none());
+    }
+
+    #[test]
+    fn requests_of_the_tables() {
+        use rooflens_schema::Opt;
+        use rooflens_schema::tables::{RequestRow, RequestStatus, TokenRow};
+
+        let (mut requests, mut tokens) = (Requests::default(), Tokens::default());
+        for (request_id, kind) in [(0, "warmup"), (1, "measured"), (2, "measured")] {
+            requests.push(RequestRow {
+                round: Opt::some(request_id),
+                round_kind: Some(kind.to_owned()),
+                sent_ts_ns: Opt::some(-5),
+                prompt_tokens: Opt::some(7),
+                output_tokens: Opt::some(2),
+                ..RequestRow::new(request_id, RequestStatus::Completed)
+            });
+        }
+        for (request_id, index, ts_ns) in [(0, 0, 1), (1, 0, 3), (1, 1, 9)] {
+            tokens.push(TokenRow { request_id, index, ts_ns, tokens: Opt::some(1) });
+        }
+        let found = measured_requests(&requests, &tokens);
+        let told: Vec<_> = found.iter().map(|one| (one.round, one.token_ns.to_vec())).collect();
+        assert_eq!(told, [(1, vec![3, 9]), (2, vec![])]);
+        // From −5 to 3, on a clock whose zero lies between.
+        assert_eq!(find("ttft_p50").unwrap().of(&found).unwrap().value(), 8.0);
     }
 }

@@ -4,6 +4,7 @@ pub mod alternatives;
 mod table;
 mod what_if;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
@@ -12,10 +13,11 @@ use rooflens_analyze::analyses::{Ledger, Verdict};
 use rooflens_report::Part;
 use rooflens_report::advice::{WhatIf, parts};
 use rooflens_schema::{Notes, RunDir};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, analyze};
-use crate::document::{SchemaTag, schema};
+use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::input::{Input, ReadOptions, open_input};
 use crate::kernels::is_table;
@@ -49,27 +51,33 @@ pub struct Advice {
     pub stopped: bool,
 }
 
-/// The JSON document.
-#[derive(Serialize)]
+/// The JSON document: what to change, and where the time goes.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct AdviceDocument<'a> {
-    schema: SchemaTag,
-    verdict: Option<&'a str>,
-    ledger: Option<&'a Ledger>,
-    advice: Option<&'a AdviceList>,
-    what_if: &'a [WhatIf],
-    assumptions: &'a [String],
+    /// `rooflens.advice`.
+    pub schema: SchemaTag,
+    /// Where the time goes, in a sentence; null where nothing was analyzed.
+    pub verdict: Option<Cow<'a, str>>,
+    /// Where the time of each phase goes; null where there is no timeline.
+    pub ledger: Option<Cow<'a, Ledger>>,
+    /// What to change; null without a ledger.
+    pub advice: Option<Cow<'a, AdviceList>>,
+    /// The ledger of each phase with a changed model, where that was asked for.
+    pub what_if: Cow<'a, [WhatIf]>,
+    /// What the advice rests on besides the input.
+    pub assumptions: Cow<'a, [String]>,
 }
 
 impl Advice {
     /// For programs.
     pub fn document(&self) -> AdviceDocument<'_> {
         AdviceDocument {
-            schema: schema("advice"),
-            verdict: self.findings.get::<Verdict>().map(|verdict| verdict.sentence.as_str()),
-            ledger: self.findings.get(),
-            advice: self.findings.get(),
-            what_if: &self.what_if,
-            assumptions: &self.assumptions,
+            schema: SchemaTag::new("advice"),
+            verdict: self.findings.get::<Verdict>().map(|verdict| verdict.sentence.as_str().into()),
+            ledger: self.findings.get().map(Cow::Borrowed),
+            advice: self.findings.get().map(Cow::Borrowed),
+            what_if: (&self.what_if).into(),
+            assumptions: (&self.assumptions).into(),
         }
     }
 

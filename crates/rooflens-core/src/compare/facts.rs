@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use rooflens_compare::headline;
+use rooflens_ingest::formats::workload::Workload;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::TraceMeta;
 use serde_json::Value as Json;
-
-use crate::run::metrics::Rows;
 
 /// Facts by name.
 pub type Facts = BTreeMap<&'static str, String>;
@@ -57,13 +57,13 @@ pub fn of_trace(meta: &TraceMeta, facts: &mut Facts) {
 }
 
 /// Of the measured rounds of a run, and of the machine that it ran on.
-pub fn of_run(run: &RunDir, rows: &Rows, facts: &mut Facts) {
+pub fn of_run(run: &RunDir, ran: &Workload, facts: &mut Facts) {
     for (fact, event, field) in TOLD {
-        if let Some(value) = rows.fact(event, field) {
+        if let Some(value) = ran.fact(event, field) {
             facts.insert(fact, plain(value));
         }
     }
-    let versions = rows.fact("hello", "versions").and_then(Json::as_object);
+    let versions = ran.fact("hello", "versions").and_then(Json::as_object);
     for name in LIBRARIES {
         if let Some(version) = versions.and_then(|all| all.get(*name)).filter(|version| !version.is_null()) {
             facts.insert(name, plain(version));
@@ -85,12 +85,13 @@ pub fn of_run(run: &RunDir, rows: &Rows, facts: &mut Facts) {
     if let Some(limits) = power_limits(&environment) {
         facts.insert("power_limit", limits);
     }
-    let first = rows.requests.iter().find(|row| row.kind == "measured").map(|row| row.round);
-    let round = || rows.requests.iter().filter(|row| row.kind == "measured" && Some(row.round) == first);
+    let requests = headline::measured_requests(&ran.requests, &ran.tokens);
+    let first = requests.first().map(|request| request.round);
+    let round = || requests.iter().filter(|request| Some(request.round) == first);
     if first.is_some() {
         facts.insert("requests", round().count().to_string());
-        facts.insert("prompt_tokens", round().map(|row| row.prompt_tokens).sum::<u64>().to_string());
-        facts.insert("output_tokens", round().map(|row| row.output_tokens).sum::<u64>().to_string());
+        facts.insert("prompt_tokens", round().map(|request| request.prompt_tokens).sum::<i64>().to_string());
+        facts.insert("output_tokens", round().map(|request| request.output_tokens).sum::<i64>().to_string());
     }
     let text = std::fs::read_to_string(measure.join("tokens.jsonl")).unwrap_or_default();
     let rows: Vec<Json> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();

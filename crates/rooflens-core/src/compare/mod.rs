@@ -7,8 +7,7 @@ mod facts;
 mod gates;
 mod side;
 
-pub use self::side::sample;
-
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -16,12 +15,13 @@ use rooflens_compare::headline;
 use rooflens_compare::{CheckVerdict, Headline, Pair, all_places, judge, places};
 use rooflens_report::Part;
 use rooflens_report::compare::parts;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use self::exports::Export;
 pub use self::gates::Gate;
 pub use self::side::Side;
-use crate::document::{SchemaTag, schema};
+use crate::document::SchemaTag;
 use crate::error::CompareError;
 use crate::error::Error;
 use crate::observer::SharedObserver;
@@ -36,17 +36,21 @@ pub struct Comparison {
     pub gates: Vec<GateResult>,
 }
 
-/// The JSON document.
-#[derive(Serialize)]
+/// The JSON document: what changed between runs or traces.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonDocument<'a> {
-    schema: SchemaTag,
-    pairs: &'a [Pair],
-    gates: &'a [GateResult],
-    not_computed: BTreeMap<&'static str, String>,
+    /// `rooflens.comparison`.
+    pub schema: SchemaTag,
+    /// Each of the others beside the baseline.
+    pub pairs: Cow<'a, [Pair]>,
+    /// What became of each gate in each pair.
+    pub gates: Cow<'a, [GateResult]>,
+    /// What is not there, and why.
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// What became of a gate.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct GateResult {
     /// The gate, as it was given.
     pub gate: String,
@@ -64,12 +68,12 @@ impl Comparison {
         let mut not_computed = BTreeMap::new();
         if self.sides.iter().any(|side| side.samples.is_empty()) {
             let why = "one side has no measured rounds: it is a trace, or a run without the step `measure`";
-            not_computed.insert("headline", why.to_owned());
+            not_computed.insert("headline".into(), why.to_owned());
         }
         ComparisonDocument {
-            schema: schema("comparison"),
-            pairs: &self.pairs,
-            gates: &self.gates,
+            schema: SchemaTag::new("comparison"),
+            pairs: (&self.pairs).into(),
+            gates: (&self.gates).into(),
             not_computed,
         }
     }

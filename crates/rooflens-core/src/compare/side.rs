@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::input::{ReadOptions, open_input};
 use crate::job;
 use crate::observer::{Event, SharedObserver};
-use crate::run::metrics::Rows;
+use crate::run::{kept_sample, workload};
 
 /// What is known of a side.
 #[derive(Default)]
@@ -46,28 +46,16 @@ pub struct Devices {
     pub throttled: Option<BTreeMap<String, f64>>,
 }
 
-/// A metric of a run: of its measured rounds, else what `metrics.json` says.
-pub fn sample(path: &Path, metric: &Metric) -> Option<Sample> {
-    let run = RunDir::new(path);
-    let rows = Rows::read(&run.raw("measure"));
-    metric.of(&rows.measured()).or_else(|| kept(&facts::json(&run.report().join("metrics.json")), metric))
-}
-
-/// The value of a metric that a run's numbers hold.
-fn kept(metrics: &Json, metric: &Metric) -> Option<Sample> {
-    metrics.pointer(metric.path)?.as_f64().map(Sample::value_alone)
-}
-
 /// Reads a side.
 pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
     let notes = Notes::default();
     let run = RunDir::new(path);
-    let rows = Rows::read(&run.raw("measure"));
+    let ran = workload::measured(&run);
     let mut facts = Facts::new();
     let mut places = BTreeMap::new();
     // A run whose trace was never made still has its measured rounds.
     let is_kept = run.report().join("metrics.json").is_file();
-    if (rows.requests.is_empty() && !is_kept) || RunDir::is_run(path) {
+    if (ran.requests.is_empty() && !is_kept) || RunDir::has_trace(path) {
         let input = open_input(&[path.to_owned()], &ReadOptions::default(), &notes, observer)?;
         let mut ranks = 0;
         let mut world = 0;
@@ -92,11 +80,11 @@ pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
             facts.insert("devices", devices.to_string());
         }
     }
-    facts::of_run(&run, &rows, &mut facts);
+    facts::of_run(&run, &ran, &mut facts);
     let metrics = facts::json(&run.report().join("metrics.json"));
-    let measured = rows.measured();
+    let measured = headline::measured_requests(&ran.requests, &ran.tokens);
     let sample = |metric: &'static Metric| {
-        Some((metric.key, metric.of(&measured).or_else(|| kept(&metrics, metric))?))
+        Some((metric.key, metric.of(&measured).or_else(|| kept_sample(&metrics, metric))?))
     };
     Ok(Side {
         path: path.to_owned(),

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rooflens_compose::value::{Key, Map, Node, Value};
 use rooflens_compose::{Composer, Composition, JobFile, Launch, yaml};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::origins;
 use crate::error::Error;
@@ -14,7 +15,7 @@ use crate::error::Error;
 pub const OWN_FOLDER: &str = ".rooflens";
 
 /// A job whose folder is made.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Prepared {
     /// Its number in the sweep; null where it is the only one.
     pub number: Option<usize>,

@@ -1,14 +1,16 @@
 //! From a question to an answer: one design, two side by side, or many points.
 
 use rooflens_cost::compare::Differences;
-use rooflens_cost::document::Document;
+use rooflens_cost::document::EstimateDocument;
 use rooflens_cost::hold::Balance;
 use rooflens_cost::inverse::Met;
 use rooflens_cost::sweep::{PhaseSummary, Summary};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::plan::PointPlan;
 use super::question::CostQuestion;
+use crate::document::read_both;
 use crate::error::CostError;
 use crate::model::files::Devices;
 use crate::project;
@@ -22,15 +24,15 @@ pub enum Answer {
 }
 
 /// One design, perhaps with the one it is compared with.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct One {
     /// What the designs are called.
     pub names: Names,
     /// The design that was asked about.
     #[serde(flatten)]
-    pub document: Document,
+    pub document: EstimateDocument,
     /// The design before the change, or the first of two.
-    pub base: Option<Document>,
+    pub base: Option<EstimateDocument>,
     /// What differs.
     pub differences: Option<Differences>,
     /// How a change was made up for.
@@ -38,7 +40,7 @@ pub struct One {
 }
 
 /// What designs are called: their files, and what was changed of them.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Names {
     /// The design that was asked about.
     pub design: String,
@@ -47,7 +49,7 @@ pub struct Names {
 }
 
 /// Many points.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Sweep {
     /// What does not vary, with its one value.
     pub fixed: Vec<Axis>,
@@ -64,7 +66,7 @@ pub struct Sweep {
 }
 
 /// What varies.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// Its name, as `batch`.
     pub name: String,
@@ -73,7 +75,7 @@ pub struct Axis {
 }
 
 /// A point.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Point {
     /// The value of each axis.
     pub at: Vec<String>,
@@ -90,7 +92,7 @@ pub struct Point {
 }
 
 /// A combination that cannot be.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Impossible {
     /// The value of each axis.
     pub at: Vec<String>,
@@ -99,12 +101,42 @@ pub struct Impossible {
 }
 
 /// What may be used of a device.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Usable {
     /// The device.
     pub hardware: String,
     /// Bytes; null where its memory is not known.
     pub bytes: Option<f64>,
+}
+
+impl<'de> Deserialize<'de> for One {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Beside {
+            names: Names,
+            base: Option<EstimateDocument>,
+            differences: Option<Differences>,
+            balance: Option<Balance>,
+        }
+        let (document, beside): (_, Beside) = read_both(deserializer)?;
+        let Beside { names, base, differences, balance } = beside;
+        Ok(One { names, document, base, differences, balance })
+    }
+}
+
+impl<'de> Deserialize<'de> for Point {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Beside {
+            at: Vec<String>,
+            phases: Vec<PhaseSummary>,
+            targets: Vec<Met>,
+            balance: Option<Balance>,
+        }
+        let (summary, beside): (_, Beside) = read_both(deserializer)?;
+        let Beside { at, phases, targets, balance } = beside;
+        Ok(Point { at, summary, phases, targets, balance })
+    }
 }
 
 /// More points are not computed at once.

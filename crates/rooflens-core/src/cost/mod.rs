@@ -11,6 +11,6 @@ mod saved;
 mod sweep;
 
 pub use self::answer::{Answer, cost, cost_with};
-pub use self::page::CostDocument;
+pub use self::page::{AnswerDocument, CostDocument, CostSweepDocument};
 pub use self::question::CostQuestion;
 pub use self::saved::folder as destination;

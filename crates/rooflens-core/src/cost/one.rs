@@ -2,7 +2,7 @@
 
 use rooflens_cost::compare::differences;
 use rooflens_cost::crossover::crossovers;
-use rooflens_cost::document::Document;
+use rooflens_cost::document::EstimateDocument;
 use rooflens_cost::estimate::{Estimate, figures_of};
 use rooflens_cost::inverse::{Target, needs};
 use rooflens_cost::model::Model;
@@ -36,10 +36,10 @@ impl PointPlan<'_> {
         }
     }
 
-    fn document(&self, model: &Model, at: &[usize]) -> Result<Document, CostError> {
+    fn document(&self, model: &Model, at: &[usize]) -> Result<EstimateDocument, CostError> {
         let (setup, workload, device) = (self.setup(at), self.workload(at, model)?, self.device(at));
         let estimate = Estimate::new(model, &setup, &workload, device)?;
-        let mut document = Document::new(model, &setup, &workload, device, &estimate);
+        let mut document = EstimateDocument::new(model, &setup, &workload, device, &estimate);
         let bound = figures_of(&setup, device)?.bound;
         if let (Some(roof), Some(decode)) = (&bound.roof, workload.decode) {
             let point = (workload.batch, decode.context, estimate.encoder_tokens);

@@ -1,5 +1,6 @@
 //! An answer for people and for programs: screen, page, table, document, figures, files.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use rooflens_report::cost::{
@@ -8,26 +9,56 @@ use rooflens_report::cost::{
 };
 use rooflens_report::render::Part;
 use rooflens_schema::RunDir;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::answer::{self, Answer, Axis, One, Sweep};
 use super::{figures, saved};
-use crate::document::{SchemaTag, schema};
+use crate::document::{SchemaTag, Tagged, read_both};
 use crate::error::Error;
 
-/// The JSON document.
-#[derive(Serialize)]
-pub struct CostDocument<'a> {
-    schema: SchemaTag,
-    #[serde(flatten)]
-    answer: AnswerFields<'a>,
+/// The JSON document of an answer.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum AnswerDocument<'a> {
+    /// Of one design.
+    One(CostDocument<'a>),
+    /// Of many points.
+    Sweep(CostSweepDocument<'a>),
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum AnswerFields<'a> {
-    One(&'a One),
-    Sweep(&'a Sweep),
+/// The JSON document of one design: what it costs, perhaps beside the one that it is compared with.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct CostDocument<'a> {
+    /// `rooflens.cost`.
+    pub schema: SchemaTag,
+    /// The design.
+    #[serde(flatten)]
+    pub answer: Cow<'a, One>,
+}
+
+/// The JSON document of many points.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct CostSweepDocument<'a> {
+    /// `rooflens.cost-sweep`.
+    pub schema: SchemaTag,
+    /// The points.
+    #[serde(flatten)]
+    pub answer: Cow<'a, Sweep>,
+}
+
+impl<'de> Deserialize<'de> for CostDocument<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (Tagged { schema }, answer) = read_both(deserializer)?;
+        Ok(CostDocument { schema, answer: Cow::Owned(answer) })
+    }
+}
+
+impl<'de> Deserialize<'de> for CostSweepDocument<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (Tagged { schema }, answer) = read_both(deserializer)?;
+        Ok(CostSweepDocument { schema, answer: Cow::Owned(answer) })
+    }
 }
 
 /// Rows of a table on a screen.
@@ -37,12 +68,16 @@ const SCREEN_POINTS: usize = 40;
 
 impl Answer {
     /// For programs.
-    pub fn document(&self) -> CostDocument<'_> {
+    pub fn document(&self) -> AnswerDocument<'_> {
         match self {
-            Answer::One(one) => CostDocument { schema: schema("cost"), answer: AnswerFields::One(one) },
-            Answer::Sweep(sweep) => {
-                CostDocument { schema: schema("cost-sweep"), answer: AnswerFields::Sweep(sweep) }
-            }
+            Answer::One(one) => AnswerDocument::One(CostDocument {
+                schema: SchemaTag::new("cost"),
+                answer: Cow::Borrowed(one.as_ref()),
+            }),
+            Answer::Sweep(sweep) => AnswerDocument::Sweep(CostSweepDocument {
+                schema: SchemaTag::new("cost-sweep"),
+                answer: Cow::Borrowed(sweep),
+            }),
         }
     }
 

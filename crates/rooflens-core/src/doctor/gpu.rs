@@ -15,11 +15,11 @@ fn nvidia(machine: &Machine) -> Vec<Check> {
     let parts = rooflens_sample::nvml::parts(machine.nvml.as_deref()).into_iter();
     parts
         .map(|part| Check {
-            name: part.name,
+            name: part.name.into(),
             status: if part.ok == Some(true) { Status::Ok } else { Status::Missing },
             found: part.found,
-            needed: Some(part.needed),
-            hint: part.hint.map(str::to_owned),
+            needed: Some(part.needed.into()),
+            hint: part.hint.map(std::borrow::Cow::into_owned),
         })
         .collect()
 }
@@ -65,6 +65,6 @@ mod tests {
         machine.write("/opt/rocm/lib/libamdhip64.so.7", "");
         assert_eq!(amd(&machine).status, Status::Ok);
         let nvidia = nvidia(&machine);
-        assert_eq!((nvidia[0].name, nvidia[0].status), ("nvml library", Status::Missing));
+        assert_eq!((&*nvidia[0].name, nvidia[0].status), ("nvml library", Status::Missing));
     }
 }

@@ -11,12 +11,16 @@ mod own;
 mod python;
 mod room;
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use self::machine::{Machine, Python};
+use crate::document::SchemaTag;
 
 /// How a thing stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// As it should be.
@@ -41,24 +45,40 @@ impl Status {
     }
 }
 
+/// The JSON document: what this machine has and lacks.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Diagnosis {
+    /// `rooflens.doctor`.
+    pub schema: SchemaTag,
+    /// What was looked at, in order.
+    pub checks: Vec<Check>,
+}
+
+impl Diagnosis {
+    /// Of these checks.
+    pub fn new(checks: Vec<Check>) -> Self {
+        Diagnosis { schema: SchemaTag::new("doctor"), checks }
+    }
+}
+
 /// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// What.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// How it stands.
     pub status: Status,
     /// What was found.
     pub found: String,
     /// What it is needed for, where that is not plain.
-    pub needed: Option<&'static str>,
+    pub needed: Option<Cow<'static, str>>,
     /// The command or word that helps.
     pub hint: Option<String>,
 }
 
 impl Check {
     fn ok(name: &'static str, found: impl Into<String>) -> Self {
-        Check { name, status: Status::Ok, found: found.into(), needed: None, hint: None }
+        Check { name: name.into(), status: Status::Ok, found: found.into(), needed: None, hint: None }
     }
 
     fn missing(name: &'static str, found: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -74,7 +94,7 @@ impl Check {
     }
 
     fn needed(mut self, needed: &'static str) -> Self {
-        self.needed = Some(needed);
+        self.needed = Some(needed.into());
         self
     }
 }
@@ -98,7 +118,7 @@ mod tests {
         let empty = tempfile::tempdir().unwrap();
         let machine = Machine { path: Vec::new(), ..Machine::at(empty.path()) };
         let all = checks(&machine);
-        let mut names: Vec<&str> = all.iter().map(|check| check.name).collect();
+        let mut names: Vec<&str> = all.iter().map(|check| &*check.name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all.len());

@@ -168,9 +168,11 @@ fn devices(given: &Python, path: &Path, install: &str) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::borrow::Cow;
+
     use crate::doctor::Status;
 
-    fn told(machine: &Machine) -> Vec<(&'static str, Status, String)> {
+    fn told(machine: &Machine) -> Vec<(Cow<'static, str>, Status, String)> {
         checks(machine).into_iter().map(|check| (check.name, check.status, check.found)).collect()
     }
 
@@ -206,7 +208,7 @@ mod tests {
         assert_eq!(
             last,
             (
-                "torch devices",
+                "torch devices".into(),
                 Status::Missing,
                 "no device is usable, though torch was built for 13.0".to_owned()
             )

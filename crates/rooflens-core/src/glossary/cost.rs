@@ -79,7 +79,7 @@ pub fn families() -> Vec<Entry> {
 /// Numbers of the cost model.
 pub fn metrics() -> Vec<Entry> {
     let entry = |metric: &metrics::Metric| Entry {
-        unit: metric.unit,
+        unit: metric.unit.into(),
         detail: format!("formula: {}\nsource: {}", metric.formula, metric.source),
         ..plain(metric.name, metric.about)
     };

@@ -15,7 +15,7 @@ pub fn fields(text: &str) -> Vec<Entry> {
         let Some((names, about)) = bullet.split_once(": ") else { continue };
         let names: Option<Vec<&str>> = names.split(", ").map(quoted).collect();
         for name in names.into_iter().flatten() {
-            found.push(Entry { unit: unit(name), ..plain(name, about) });
+            found.push(Entry { unit: unit(name).into(), ..plain(name, about) });
         }
     }
     found
@@ -25,7 +25,7 @@ pub fn fields(text: &str) -> Vec<Entry> {
 pub fn mention(text: &str, name: &str) -> Option<Entry> {
     let quoted = format!("`{name}`");
     let about = bullets(text).into_iter().find(|bullet| bullet.contains(&quoted))?;
-    Some(Entry { unit: unit(name), ..plain(name, about) })
+    Some(Entry { unit: unit(name).into(), ..plain(name, about) })
 }
 
 /// The sentences with an equation that `name` is in.
@@ -93,7 +93,7 @@ copy_ns. More.
     fn bullets_define_fields() {
         let found: Vec<_> = fields(TEXT).into_iter().map(|field| (field.name, field.unit)).collect();
         let expected = [("busy_ns", "ns"), ("p50_ns", "ns"), ("share", "share, 0 to 1")];
-        assert_eq!(found, expected.map(|(name, unit)| (name.to_owned(), unit)));
+        assert_eq!(found, expected.map(|(name, unit)| (name.to_owned(), unit.into())));
         assert_eq!(fields(TEXT)[0].about, "time with activity, be it kernel or copy.");
     }
 

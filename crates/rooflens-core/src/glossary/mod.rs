@@ -9,6 +9,7 @@ mod other_screens;
 mod runs;
 mod terms;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use rooflens_analyze::analyses;
@@ -17,8 +18,10 @@ use rooflens_project::names;
 use rooflens_schema::Severity;
 use rooflens_schema::table::{Column, TableSpec};
 use rooflens_schema::tables::{self, ApiKind, GapCause, PhaseKind, PhaseSource};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::exit::Exit;
 
@@ -35,20 +38,20 @@ pub struct Topic {
 }
 
 /// A named thing.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
     /// Its name.
     pub name: String,
     /// What it is, in a line.
     pub about: String,
     /// Unit of its values; empty for what has none.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub unit: &'static str,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub unit: Cow<'static, str>,
     /// How it is made, line by line; may be empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
     /// What it consists of: fields or columns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Entry>,
 }
 
@@ -144,13 +147,70 @@ fn health_checks() -> Vec<Entry> {
 }
 
 /// A meaning of a name: the same word may be a table and an analysis.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Meaning {
     /// What kind of thing it is, as "gap cause".
     pub kind: String,
     /// The thing.
     #[serde(flatten)]
     pub entry: Entry,
+}
+
+/// The JSON document of an explanation.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Explanation {
+    /// `rooflens.explanation`.
+    pub schema: SchemaTag,
+    /// The word that was asked for.
+    pub name: String,
+    /// What it means.
+    pub meanings: Vec<Meaning>,
+}
+
+impl Explanation {
+    /// Of a word.
+    pub fn new(name: String, meanings: Vec<Meaning>) -> Self {
+        Explanation { schema: SchemaTag::new("explanation"), name, meanings }
+    }
+}
+
+/// The JSON document of a list.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Listing {
+    /// `rooflens.list`.
+    pub schema: SchemaTag,
+    /// The list's name; `lists` for that of the lists.
+    pub list: String,
+    /// What is in it, in order.
+    pub items: Vec<ListItem>,
+}
+
+impl Listing {
+    /// Of a topic; of the topics themselves where there is none.
+    pub fn of(topic: Option<&Topic>) -> Self {
+        let items = match topic {
+            Some(topic) => {
+                let entries = (topic.entries)();
+                entries.into_iter().map(|entry| ListItem { name: entry.name, about: entry.about }).collect()
+            }
+            None => {
+                let item =
+                    |topic: &Topic| ListItem { name: topic.name.to_owned(), about: topic.about.to_owned() };
+                ALL.iter().map(item).collect()
+            }
+        };
+        let list = topic.map_or("lists", |topic| topic.name).to_owned();
+        Listing { schema: SchemaTag::new("list"), list, items }
+    }
+}
+
+/// A thing of a list.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ListItem {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a line.
+    pub about: String,
 }
 
 /// Explains a word or number of a report, by every meaning that it has.
@@ -257,9 +317,10 @@ fn analyses() -> Vec<Entry> {
 
 fn table_specs() -> Vec<Entry> {
     let entry = |spec: TableSpec| {
-        let rank = spec.per_rank.then(|| Entry { unit: "id", ..plain("rank", "Rank of the job (int32).") });
+        let rank =
+            spec.per_rank.then(|| Entry { unit: "id".into(), ..plain("rank", "Rank of the job (int32).") });
         let columns = spec.columns.iter().map(|column| Entry {
-            unit: column.unit,
+            unit: column.unit.into(),
             ..plain(column.name, format!("{} ({})", column.doc, sql_type(column)))
         });
         Entry { parts: rank.into_iter().chain(columns).collect(), ..plain(spec.name, spec.doc) }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use rooflens_cost::hardware::{Kind, Measured};
 use rooflens_cost::precision::Dtype;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The whole answer.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Peaks {
     /// The device.
     pub device: Device,
@@ -22,42 +23,62 @@ pub struct Peaks {
 }
 
 /// What was measured.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
+    /// `cpu` or `gpu`.
     pub kind: String,
+    /// Its name, as the driver or the system has it.
     pub name: String,
+    /// Its architecture, as `sm_90` or `x86_64`.
     pub arch: String,
+    /// Streaming multiprocessors, compute units or cores.
     pub compute_units: Option<u32>,
+    /// Its memory.
     pub memory_bytes: Option<u64>,
+    /// Threads that were used, of a processor.
     pub threads: Option<u32>,
 }
 
 /// The fastest multiplication of a format.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Matmul {
+    /// The format that was multiplied.
     pub dtype: String,
+    /// Rows and columns of both matrices.
     pub side: u64,
+    /// How often it was multiplied.
     pub runs: u64,
+    /// The shortest time.
     pub best_ns: u64,
+    /// The median time.
     pub median_ns: u64,
+    /// FLOP/s of the shortest.
     pub flops_per_s: f64,
 }
 
 /// Bandwidth by one kind of work.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Bandwidth {
+    /// The kind of work, as `copy`.
     pub kind: String,
+    /// Bytes that it moves.
     pub bytes: f64,
+    /// How often they were moved.
     pub runs: u64,
+    /// The shortest time.
     pub best_ns: u64,
+    /// The median time.
     pub median_ns: u64,
+    /// Bytes per second of the shortest.
     pub bytes_per_s: f64,
 }
 
 /// What could not be measured.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
+    /// What.
     pub what: String,
+    /// Why not.
     pub reason: String,
 }
 

@@ -2,6 +2,7 @@
 
 mod answer;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -11,10 +12,11 @@ use rooflens_collect::package as python;
 use rooflens_collect::plan::{Command, Places, Root, Stage, Step, Word, Work};
 use rooflens_cost::hardware::{Catalog, Measured};
 use rooflens_schema::RunDir;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use self::answer::Peaks;
-use crate::document::{SchemaTag, schema};
+use crate::document::SchemaTag;
 use crate::error::{Error, MeasureError};
 use crate::observer::{Event, SharedObserver, StepWatch};
 use crate::run::project_settings;
@@ -47,25 +49,30 @@ pub struct MeasuredDevice {
     pub path: PathBuf,
 }
 
-/// The JSON document.
-#[derive(Serialize)]
+/// The JSON document: the measured peaks of a device, and the file that keeps them.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredDocument<'a> {
-    schema: SchemaTag,
-    file: String,
-    name: &'a str,
-    aliases: &'a [String],
-    measured: &'a Peaks,
+    /// `rooflens.hardware`.
+    pub schema: SchemaTag,
+    /// The file of the device that was written.
+    pub file: String,
+    /// What the device is called in the catalog from now on.
+    pub name: Cow<'a, str>,
+    /// What else it is called.
+    pub aliases: Cow<'a, [String]>,
+    /// What was measured.
+    pub measured: Cow<'a, Peaks>,
 }
 
 impl MeasuredDevice {
     /// For programs.
     pub fn document(&self) -> MeasuredDocument<'_> {
         MeasuredDocument {
-            schema: schema("hardware"),
+            schema: SchemaTag::new("hardware"),
             file: self.path.display().to_string(),
-            name: &self.measured.name,
-            aliases: &self.measured.aliases,
-            measured: &self.peaks,
+            name: self.measured.name.as_str().into(),
+            aliases: (&self.measured.aliases).into(),
+            measured: Cow::Borrowed(&self.peaks),
         }
     }
 }

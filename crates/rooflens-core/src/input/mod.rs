@@ -139,7 +139,7 @@ impl Input {
 /// What the paths stand for. Everything that can be known to fail without reading a trace fails here.
 fn resolve(paths: &[PathBuf], notes: &Notes, observer: &SharedObserver) -> Result<Input, Error> {
     if let [path] = paths
-        && RunDir::is_run(path)
+        && RunDir::has_trace(path)
     {
         return Ok(Input::Run(RunDir::new(path)));
     }
@@ -150,7 +150,7 @@ fn resolve(paths: &[PathBuf], notes: &Notes, observer: &SharedObserver) -> Resul
                 return Err(Error::StdinTwice);
             }
             files.push(TraceFile::new(Source::Stdin, None));
-        } else if RunDir::is_run(path) {
+        } else if RunDir::has_trace(path) {
             return Err(Error::RunAmongOthers { path: path.clone() });
         } else if path.is_dir() {
             files.extend(folder(path, notes)?);
@@ -179,13 +179,13 @@ fn folder(path: &Path, notes: &Notes) -> Result<Vec<TraceFile>, Error> {
 
 /// A folder near one without traces that has some: below it, or the run it belongs to.
 fn traces_near(folder: &Path) -> Option<PathBuf> {
-    let run = folder.parent().filter(|parent| RunDir::is_run(parent)).map(Path::to_owned);
+    let run = folder.parent().filter(|parent| RunDir::has_trace(parent)).map(Path::to_owned);
     run.or_else(|| {
         let mut below: Vec<PathBuf> =
             std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
         below.sort();
         let has_traces = |path: &PathBuf| {
-            path.is_dir() && (RunDir::is_run(path) || rank_files(path, &Notes::default()).is_ok())
+            path.is_dir() && (RunDir::has_trace(path) || rank_files(path, &Notes::default()).is_ok())
         };
         below.into_iter().find(has_traces)
     })

@@ -1,5 +1,6 @@
 //! From reports of Nsight Compute or rocprof-compute to what each launch loses.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use rooflens_compose::nearest;
@@ -9,10 +10,11 @@ use rooflens_kernels::{Advice, Launch, MOST_ASKED, Profile, Profiler, Timeline, 
 use rooflens_report::Part;
 use rooflens_report::profiled::parts;
 use rooflens_schema::{Note, Notes};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{device, save, timeline};
-use crate::document::{SchemaTag, schema};
+use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::input::files_near;
 use crate::observer::{Event, SharedObserver};
@@ -43,19 +45,26 @@ pub struct ProfiledKernels {
     pub stopped: bool,
 }
 
-/// The JSON document.
-#[derive(Serialize)]
+/// The JSON document: what limits each profiled launch.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ProfiledDocument<'a> {
-    schema: SchemaTag,
+    /// `rooflens.kernel_profile`.
+    pub schema: SchemaTag,
+    /// What limits each launch.
     #[serde(flatten)]
-    profile: &'a Profile,
-    notes: &'a [Note],
+    pub profile: Cow<'a, Profile>,
+    /// What could not be read, or looks wrong.
+    pub notes: Cow<'a, [Note]>,
 }
 
 impl ProfiledKernels {
     /// For programs.
     pub fn document(&self) -> ProfiledDocument<'_> {
-        ProfiledDocument { schema: schema("kernel_profile"), profile: &self.profile, notes: &self.notes }
+        ProfiledDocument {
+            schema: SchemaTag::new("kernel_profile"),
+            profile: Cow::Borrowed(&self.profile),
+            notes: (&self.notes).into(),
+        }
     }
 
     /// For people, with at most so many rows in each table.

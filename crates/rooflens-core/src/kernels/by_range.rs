@@ -1,14 +1,17 @@
 //! The kernels of each range of the program.
 
+use std::borrow::Cow;
+
 use rooflens_analyze::by_range::{ByRange, RangeKernel};
 use rooflens_report::Part;
 use rooflens_report::by_range::parts;
 use rooflens_schema::Notes;
 use rooflens_schema::tables::PhaseKind;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{TopRequest, timeline};
-use crate::document::{SchemaTag, schema};
+use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::input::{ReadOptions, open_input};
 use crate::job;
@@ -23,14 +26,17 @@ pub struct RangeKernels {
     pub stopped: bool,
 }
 
-/// The JSON document.
-#[derive(Serialize)]
+/// The JSON document: the kernels of each range of the program.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RangeDocument<'a> {
-    schema: SchemaTag,
-    phase: Option<&'static str>,
-    kernels: &'a [RangeKernel],
+    /// `rooflens.range_kernels`.
+    pub schema: SchemaTag,
+    /// The phase that was asked for; null for all.
+    pub phase: Option<Cow<'static, str>>,
+    /// The kernels of each range, most time first.
+    pub kernels: Cow<'a, [RangeKernel]>,
     /// Rows that are not listed.
-    left_out: usize,
+    pub left_out: usize,
 }
 
 impl RangeKernels {
@@ -38,9 +44,9 @@ impl RangeKernels {
     pub fn document(&self) -> RangeDocument<'_> {
         let shown = &self.rows[..self.rows.len().min(self.most)];
         RangeDocument {
-            schema: schema("range_kernels"),
-            phase: self.phase.map(PhaseKind::as_str),
-            kernels: shown,
+            schema: SchemaTag::new("range_kernels"),
+            phase: self.phase.map(|phase| phase.as_str().into()),
+            kernels: shown.into(),
             left_out: self.rows.len() - shown.len(),
         }
     }

@@ -15,11 +15,11 @@ use rooflens_collect::kernel_regex::KernelRegex;
 
 use crate::error::Error;
 
-pub use analyze::{ProfiledKernels, ProfiledRequest, analyze, save_profile};
-pub use by_range::{RangeKernels, by_range};
+pub use analyze::{ProfiledDocument, ProfiledKernels, ProfiledRequest, analyze, save_profile};
+pub use by_range::{RangeDocument, RangeKernels, by_range};
 pub use profile::{ProfileRequest, Profiling, profile};
 pub use timeline::{is_table, read as read_timeline};
-pub use top::{TopKernels, TopRequest, filter, matching, top};
+pub use top::{TopDocument, TopKernels, TopRequest, filter, matching, top};
 
 /// The values of `--kernel`.
 pub fn regexes(texts: &[String]) -> Result<Vec<KernelRegex>, Error> {

@@ -1,5 +1,6 @@
 //! The kernels that take the time, and a list of them for a closer look.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use rooflens_analyze::top::TopKernel;
@@ -8,11 +9,12 @@ use rooflens_kernels::choose::choose;
 use rooflens_report::Part;
 use rooflens_report::top::{nothing, parts};
 use rooflens_schema::tables::PhaseKind;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::list::{self, Listed};
 use super::timeline;
-use crate::document::{SchemaTag, schema};
+use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::observer::SharedObserver;
 
@@ -45,15 +47,19 @@ pub struct TopKernels {
     pub stopped: bool,
 }
 
-/// The JSON document.
-#[derive(Serialize)]
+/// The JSON document: the kernels that take the time.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TopDocument<'a> {
-    schema: SchemaTag,
-    phase: Option<&'static str>,
-    kernels: &'a [TopKernel],
-    /// Kernels that are not listed, and their share.
-    left_out: usize,
-    left_out_share: f64,
+    /// `rooflens.top_kernels`.
+    pub schema: SchemaTag,
+    /// The phase that was asked for; null for all.
+    pub phase: Option<Cow<'static, str>>,
+    /// The kernels, most time first.
+    pub kernels: Cow<'a, [TopKernel]>,
+    /// Kernels that are not listed.
+    pub left_out: usize,
+    /// Their share of the time of all kernels.
+    pub left_out_share: f64,
 }
 
 impl TopKernels {
@@ -65,9 +71,9 @@ impl TopKernels {
     pub fn document(&self) -> TopDocument<'_> {
         let (shown, rest) = self.split();
         TopDocument {
-            schema: schema("top_kernels"),
-            phase: self.phase.map(PhaseKind::as_str),
-            kernels: shown,
+            schema: SchemaTag::new("top_kernels"),
+            phase: self.phase.map(|phase| phase.as_str().into()),
+            kernels: shown.into(),
             left_out: rest.len(),
             left_out_share: rest.iter().map(|row| row.share).sum(),
         }

@@ -1,43 +1,57 @@
 //! `report/metrics.json` of a run: what was run, how it ended, the measured numbers, and what the trace
 //! tells.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use rooflens_analyze::Findings;
 use rooflens_analyze::allocator::PassAllocator;
 use rooflens_analyze::sampled::Sampled;
 use rooflens_collect::Stage;
 use rooflens_collect::execute::{End, MANIFEST, Outcome};
+use rooflens_ingest::formats::workload::Workload;
 use rooflens_report::Part;
 use rooflens_schema::{Note, RunDir, Severity};
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
 use super::files;
 use super::job::PLAN;
 use super::join::{self, ModelJoin};
-use super::metrics::{self, Measured, Rows};
+use super::metrics::{self, Measured};
 use super::page;
 use super::sampling;
-use crate::document::{AnalysisDocument, SchemaTag, schema};
+use super::workload;
+use crate::document::{AnalysisDocument, SchemaTag, read_both};
 use crate::error::Error;
 use crate::saved;
 
 /// The numbers of a run.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunDocument {
-    schema: SchemaTag,
+    /// `rooflens.run`.
+    pub schema: SchemaTag,
     /// `complete`, or `incomplete` where a step did not end well or data was lost.
-    pub status: &'static str,
+    pub status: Cow<'static, str>,
     /// The folder's name.
     pub run: String,
     /// The model, as the workload found it.
+    #[schemars(with = "Option<BTreeMap<String, Json>>")]
     pub model: Option<Json>,
     /// The runtime, as in `pytorch`.
+    #[schemars(with = "Option<String>")]
     pub runtime: Option<Json>,
     /// Versions of what ran it.
+    #[schemars(with = "Option<BTreeMap<String, Option<String>>>")]
     pub versions: Option<Json>,
     /// The dataset, as the workload found it.
+    #[schemars(with = "Option<BTreeMap<String, Json>>")]
     pub dataset: Option<Json>,
     /// Memory at the end.
+    #[schemars(with = "Option<BTreeMap<String, Json>>")]
     pub memory: Option<Json>,
     /// The CUDA allocator's account by step, from `memory_stats.json`; null where no step left one.
     pub allocator: Option<Vec<PassAllocator>>,
@@ -54,11 +68,12 @@ pub struct RunDocument {
     #[serde(flatten)]
     pub joined: ModelJoin,
     /// What is not there, and why.
+    #[schemars(with = "BTreeMap<String, String>")]
     pub not_computed: Map<String, Json>,
 }
 
 /// How a step ended.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StepFacts {
     /// The step.
     pub step: String,
@@ -89,17 +104,12 @@ fn end_word(end: End) -> String {
     serde_json::to_value(end).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// What the pass without profilers left.
-pub fn measured_rows(run: &RunDir) -> Rows {
-    Rows::read(&run.raw(Stage::Measure.name()))
-}
-
 impl RunDocument {
     /// Of what stands in a run.
     pub fn new(
         run: &RunDir,
         steps: Vec<StepFacts>,
-        rows: &Rows,
+        workload: &Workload,
         no_static: Option<String>,
         joined: ModelJoin,
         notes: &[Note],
@@ -107,7 +117,7 @@ impl RunDocument {
         let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
         let is_whole = !lost && steps.iter().all(|step| step.end == "done");
         let told = |event: &str| {
-            let mut fields = rows.told.get(event)?.as_object()?.clone();
+            let mut fields = workload.said.get(event)?.as_object()?.clone();
             fields.retain(|key, _| !["event", "t_ns", "path", "config_path", "pid"].contains(&key.as_str()));
             Some(Json::Object(fields))
         };
@@ -132,18 +142,18 @@ impl RunDocument {
             not_computed.insert((*name).to_owned(), reason.as_str().into());
         }
         RunDocument {
-            schema: schema("run"),
-            status: if is_whole { "complete" } else { "incomplete" },
+            schema: SchemaTag::new("run"),
+            status: if is_whole { "complete" } else { "incomplete" }.into(),
             run: run.root().file_name().unwrap_or_default().to_string_lossy().into_owned(),
             model: told("model"),
-            runtime: rows.fact("hello", "runtime").cloned(),
-            versions: rows.fact("hello", "versions").cloned(),
+            runtime: workload.fact("hello", "runtime").cloned(),
+            versions: workload.fact("hello", "versions").cloned(),
             dataset: told("dataset"),
             memory: told("memory"),
             allocator,
             power_limit_w: files::settings(run).and_then(|settings| settings.hardware.power_limit_w),
             steps,
-            measured: was_run.then(|| metrics::measured(rows)),
+            measured: was_run.then(|| metrics::measured(workload)),
             sampled: sampled.ok(),
             joined,
             not_computed,
@@ -167,28 +177,112 @@ fn allocator(run: &RunDir, steps: &[StepFacts]) -> Option<Vec<PassAllocator>> {
     (!passes.is_empty()).then_some(passes)
 }
 
-#[derive(Serialize)]
-struct Whole<'a> {
+impl<'de> Deserialize<'de> for RunDocument {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Beside {
+            schema: SchemaTag,
+            status: Cow<'static, str>,
+            run: String,
+            model: Option<Json>,
+            runtime: Option<Json>,
+            versions: Option<Json>,
+            dataset: Option<Json>,
+            memory: Option<Json>,
+            allocator: Option<Vec<PassAllocator>>,
+            power_limit_w: Option<f64>,
+            steps: Vec<StepFacts>,
+            measured: Option<Measured>,
+            sampled: Option<Sampled>,
+            not_computed: Map<String, Json>,
+        }
+        let (joined, beside): (ModelJoin, Beside) = read_both(deserializer)?;
+        Ok(RunDocument {
+            schema: beside.schema,
+            status: beside.status,
+            run: beside.run,
+            model: beside.model,
+            runtime: beside.runtime,
+            versions: beside.versions,
+            dataset: beside.dataset,
+            memory: beside.memory,
+            allocator: beside.allocator,
+            power_limit_w: beside.power_limit_w,
+            steps: beside.steps,
+            measured: beside.measured,
+            sampled: beside.sampled,
+            joined,
+            not_computed: beside.not_computed,
+        })
+    }
+}
+
+/// `report/metrics.json` of a run: its numbers and the findings of its trace.
+pub struct RunMetrics {
+    /// The numbers.
+    pub run: RunDocument,
+    /// What the trace tells; nothing where none was recorded.
+    pub analysis: Option<Findings>,
+}
+
+/// How [`RunMetrics`] is written. The numbers of a run and the findings of its trace.
+#[derive(Serialize, JsonSchema)]
+struct WrittenMetrics<'a> {
     #[serde(flatten)]
     run: &'a RunDocument,
+    /// What the trace tells; null where none was recorded.
     analysis: Option<AnalysisDocument<'a>>,
+}
+
+impl Serialize for RunMetrics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let analysis = self.analysis.as_ref().map(AnalysisDocument);
+        WrittenMetrics { run: &self.run, analysis }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RunMetrics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Beside {
+            analysis: Option<Box<RawValue>>,
+        }
+        let (run, beside): (_, Beside) = read_both(deserializer)?;
+        let findings = |json: Box<RawValue>| Findings::from_document(json.get()).map_err(D::Error::custom);
+        Ok(RunMetrics { run, analysis: beside.analysis.map(findings).transpose()? })
+    }
+}
+
+impl JsonSchema for RunMetrics {
+    fn schema_name() -> Cow<'static, str> {
+        "RunMetrics".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = WrittenMetrics::json_schema(generator);
+        // `rooflens run --format json` prints the numbers alone.
+        if let Some(Json::Array(required)) = schema.get_mut("required") {
+            required.retain(|key| key != "analysis");
+        }
+        schema
+    }
 }
 
 /// Writes the numbers of a run.
 pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) -> Result<(), Error> {
     saved::make(&run.report())?;
-    let whole = Whole { run: document, analysis: findings.map(AnalysisDocument) };
-    saved::write_json(run.report().join("metrics.json"), &whole)
+    let metrics = WrittenMetrics { run: document, analysis: findings.map(AnalysisDocument) };
+    saved::write_json(run.report().join("metrics.json"), &metrics)
 }
 
 /// The document of a run that was made by `rooflens run`, from what it left; nothing for any other.
 fn read(run: &RunDir, notes: &[Note]) -> Option<RunDocument> {
     run.root().join(PLAN).is_file().then_some(())?;
-    let rows = measured_rows(run);
+    let workload = workload::measured(run);
     let no_static =
         !["static_compute.json", "cost_sweep.json"].iter().any(|name| run.report().join(name).is_file());
     let reason = no_static.then(|| "it was not computed when the run was made".to_owned());
-    Some(RunDocument::new(run, manifests(run), &rows, reason, join::kept(run), notes))
+    Some(RunDocument::new(run, manifests(run), &workload, reason, join::kept(run), notes))
 }
 
 /// Adds what the report of a run opens with to its findings, where it was made by `rooflens run`. Before

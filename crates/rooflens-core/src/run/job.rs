@@ -20,6 +20,7 @@ use super::row;
 use super::sampling::Sampling;
 use super::static_cost;
 use super::tables;
+use super::workload;
 use crate::error::{Error, ErrorKind, Hint};
 use crate::observer::{Event, SharedObserver, StepWatch};
 use crate::project::from_here;
@@ -66,13 +67,15 @@ pub fn take(
     let mut findings = analysis::analyse(&run, &notes, observer)?;
     analysis::profiled_kernels(&run, &job.settings.pipeline.ncu.metrics, &notes, observer);
     // Behind the tables of the trace: writing those removes what an older run left, and their clock counts.
-    if !outcomes.is_empty() {
+    let recorded = if outcomes.is_empty() {
+        None
+    } else {
         sampling.save(&run, &notes);
-        tables::write(&run, outcomes.iter().map(|outcome| outcome.step.as_str()), &notes)?;
-    }
-    let rows = document::measured_rows(&run);
+        tables::write(&run, outcomes.iter().map(|outcome| outcome.step.as_str()), &notes)?
+    };
+    let measured = workload::measured(&run);
     let reason = match job.plan.static_work() {
-        Some(work) => static_cost::write(work, &job.places, &rows, &run, job.settings.output.plots)?,
+        Some(work) => static_cost::write(work, &job.places, &measured, &run, job.settings.output.plots)?,
         None => Some(no_static_work(&job.settings)),
     };
     if let Some(reason) = &reason {
@@ -83,10 +86,10 @@ pub fn take(
         saved::write_findings(&run, findings)?;
     }
     let facts = outcomes.iter().map(StepFacts::of).collect();
-    let joined = join::join(&run, job.plan.static_work(), &job.places, &rows, findings.as_ref());
-    let document = RunDocument::new(&run, facts, &rows, reason, joined, &notes.rows());
+    let joined = join::join(&run, job.plan.static_work(), &job.places, &measured, findings.as_ref());
+    let document = RunDocument::new(&run, facts, &measured, reason, joined, &notes.rows());
     document::write(&run, &document, findings.as_ref())?;
-    row::complete(&run, &job.settings, &document, &rows)?;
+    row::complete(&run, &job.settings, &document, &measured, recorded.as_ref())?;
     let has_trace = findings.is_some();
     let mut shown = findings.unwrap_or_default();
     shown.insert("run", Box::new(page::facts(&document)));

@@ -19,6 +19,7 @@ mod saved;
 mod static_cost;
 mod sweep;
 mod tables;
+pub(crate) mod workload;
 
 use std::path::PathBuf;
 
@@ -26,16 +27,18 @@ use rooflens_collect::execute::Executor;
 use rooflens_collect::plan::Places;
 use rooflens_collect::{Settings, package as python};
 
-pub use self::document::{RunDocument, describe, rewrite};
+pub use self::document::{RunDocument, RunMetrics, StepFacts, describe, rewrite};
 pub use self::files::predictions::PAGE as ANSWERS;
-pub use self::files::{rewrite as rewrite_files, settings};
+pub use self::files::{Environment, rewrite as rewrite_files, settings};
 pub use self::job::RunOutcome;
 pub use self::join::{context, join_floor};
 pub use self::launch::{Planned, PlannedJob, plan};
 pub use self::page::words;
 pub use self::reserve::reserve;
+pub use self::sampling::SamplerRecord;
 pub use self::saved::Run;
-pub use self::sweep::{Sweep, rewrite as rewrite_sweep};
+pub(crate) use self::saved::kept_sample;
+pub use self::sweep::{RunSweep, SweptJob, rewrite as rewrite_sweep};
 use crate::config::folders;
 use crate::error::Error;
 use crate::observer::{Event, SharedObserver, Unobserved};
@@ -100,7 +103,7 @@ impl Planned {
     }
 
     /// Sums up the jobs of a sweep and writes its files; nothing where it is none. Says where the page is.
-    pub fn finish(&self, done: &[RunOutcome]) -> Result<Option<(Sweep, Option<PathBuf>)>, Error> {
+    pub fn finish(&self, done: &[RunOutcome]) -> Result<Option<(RunSweep, Option<PathBuf>)>, Error> {
         if !self.is_sweep {
             return Ok(None);
         }

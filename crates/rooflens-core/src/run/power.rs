@@ -33,7 +33,7 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
         Err(missing) => {
             let what =
                 format!("hardware.power_limit_w is {wanted}, but no limit can be read: {}", missing.fact);
-            return wrong(what, missing.hint.to_owned());
+            return wrong(what, missing.hint.into_owned());
         }
     };
     let limits = source.power_limits();

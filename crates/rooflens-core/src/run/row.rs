@@ -2,36 +2,59 @@
 
 use rooflens_collect::Settings;
 use rooflens_compare::headline;
+use rooflens_ingest::formats::workload::Workload;
 use rooflens_schema::parquet_io::edit_run_row;
 use rooflens_schema::{RunDir, RunId};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::document::RunDocument;
 use super::files::read_json;
-use super::metrics::Rows;
+use super::tables::Recorded;
 use crate::error::Error;
 
-/// Completes it, once `metrics.json` is there. A run without a trace has no tables, and no row.
-pub fn complete(run: &RunDir, settings: &Settings, document: &RunDocument, rows: &Rows) -> Result<(), Error> {
+/// What this kind of run is called in the table.
+const KIND: &str = "run";
+
+/// Completes it, once `metrics.json` is there; a run without a trace has no row before that.
+pub fn complete(
+    run: &RunDir,
+    settings: &Settings,
+    document: &RunDocument,
+    workload: &Workload,
+    recorded: Option<&Recorded>,
+) -> Result<(), Error> {
     let metrics = headline_metrics(&read_json(&run.report().join("metrics.json")));
     let word = |value: Option<&Json>| value.and_then(Json::as_str).map(str::to_owned);
     let of = |object: &Option<Json>, key: &str| word(object.as_ref().and_then(|object| object.get(key)));
     let runtime = word(document.runtime.as_ref());
-    let begun = rows.fact("hello", "clock").and_then(|clock| clock["unix_ns"].as_i64());
-    let edited = edit_run_row(run, |row| {
+    let begun = workload.clock.map(|clock| clock.unix_ns);
+    let package = runtime.as_deref().and_then(package);
+    let builds = workload.fact("hello", "builds").cloned();
+    let edited = edit_run_row(run, KIND, |row| {
+        if row.ranks == 0 {
+            // Without a trace, the rows of the workload tell when it was.
+            row.base_unix_ns = recorded.map(|recorded| recorded.base_unix_ns).into();
+            row.span_ns = recorded.map_or(0, |recorded| recorded.span_ns);
+        }
         row.run_id = RunId::new();
-        row.kind = "run".to_owned();
-        row.status = document.status.to_owned();
+        row.kind = KIND.to_owned();
+        row.status = document.status.to_string();
         row.start_unix_ns = begun.or(row.start_unix_ns.get()).into();
         row.model = Some(settings.label());
-        row.runtime_version =
-            runtime.as_deref().and_then(package).and_then(|package| of(&document.versions, package));
+        row.runtime_version = package.and_then(|package| of(&document.versions, package));
+        row.runtime_build = package.and_then(|package| of(&builds, package));
         row.runtime = runtime;
+        row.rooflens_version = Some(env!("CARGO_PKG_VERSION").to_owned());
+        let device = || of(&document.model, "device_name");
+        row.hardware = row.hardware.take().or_else(device);
+        // What a program of the user's own does with its devices is not known.
+        let degrees = json!({"tp": settings.runtime.own.tensor_parallel});
+        row.parallelism = package.map(|_| degrees.to_string());
         row.dtype = of(&document.model, "dtype");
         row.workload = of(&document.dataset, "name");
         row.metrics = (!metrics.is_empty()).then(|| Json::Object(metrics).to_string());
     });
-    edited.map(|_| ()).map_err(Error::UnwritableTables)
+    edited.map_err(Error::UnwritableTables)
 }
 
 /// The Python package whose version is that of a runtime. A program of the user's own has none.
@@ -53,8 +76,6 @@ fn headline_metrics(metrics: &Json) -> Map<String, Json> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

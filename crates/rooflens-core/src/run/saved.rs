@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use rooflens_compare::headline::{Metric, Sample};
+use rooflens_compare::headline::{self, Metric, Sample};
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
-use super::metrics::{Measured, Rows};
-use crate::compare;
+use super::metrics::Measured;
+use super::workload;
 use crate::error::Error;
 use crate::saved;
 
@@ -22,7 +22,7 @@ impl Run {
     pub fn open(path: &Path) -> Result<Run, Error> {
         let folder = RunDir::new(path);
         let has_metrics = folder.report().join(saved::METRICS).is_file();
-        match has_metrics || RunDir::is_run(path) {
+        match has_metrics || folder.raw("measure").is_dir() || RunDir::has_trace(path) {
             true => Ok(Run { folder }),
             false => RunDir::open(path).map(|folder| Run { folder }).map_err(Error::UnreadableRun),
         }
@@ -35,8 +35,8 @@ impl Run {
 
     /// The metrics of its measured rounds; nothing where none was measured.
     pub fn measured(&self) -> Option<Measured> {
-        let rows = Rows::read(&self.folder.raw("measure"));
-        (!rows.requests.is_empty()).then(|| super::metrics::measured(&rows))
+        let workload = workload::measured(&self.folder);
+        (!workload.requests.is_empty()).then(|| super::metrics::measured(&workload))
     }
 
     /// `report/metrics.json`; null where there is none.
@@ -45,13 +45,58 @@ impl Run {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// What it tells of a headline metric.
+    /// What it tells of a headline metric: its measured rounds, else the value that `metrics.json` holds.
     pub fn sample(&self, metric: &Metric) -> Option<Sample> {
-        compare::sample(self.folder.root(), metric)
+        let ran = workload::measured(&self.folder);
+        let measured = headline::measured_requests(&ran.requests, &ran.tokens);
+        metric.of(&measured).or_else(|| kept_sample(&self.metrics(), metric))
     }
 
     /// A headline metric, round by round; empty where only its value is known.
     pub fn rounds(&self, metric: &Metric) -> Vec<f64> {
         self.sample(metric).map_or_else(Vec::new, |sample| sample.rounds())
+    }
+}
+
+/// The value of a metric in the numbers of a run.
+pub(crate) fn kept_sample(metrics: &Json, metric: &Metric) -> Option<Sample> {
+    metrics.pointer(metric.path)?.as_f64().map(Sample::value_alone)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_run_tells_its_metrics_from_rounds_or_from_its_numbers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of = |key: &str| headline::find(key).expect("a metric");
+        assert!(Run::open(folder.path()).is_err(), "there is nothing");
+        let run = RunDir::new(folder.path());
+        fs::create_dir_all(run.report()).expect("a folder");
+        let numbers = r#"{"measured":{"tpot_ns":{"p50":9.0},"ttft_ns":{"p50":null}}}"#;
+        fs::write(run.report().join(saved::METRICS), numbers).expect("a file");
+        let opened = Run::open(folder.path()).expect("a run");
+        assert_eq!(opened.metrics()["measured"]["tpot_ns"]["p50"], 9.0);
+        assert!(opened.measured().is_none());
+        // Only the value was kept: it has no rounds.
+        assert_eq!(opened.sample(of("tpot_p50")).map(|sample| sample.value()), Some(9.0));
+        assert!(opened.rounds(of("tpot_p50")).is_empty() && opened.sample(of("ttft_p50")).is_none());
+
+        // Two rounds, with 10 and 30 ns per token after the first.
+        let request = |round: i64, last: i64| {
+            format!(
+                r#"{{"round":{round},"kind":"measured","prompt_tokens":5,"output_tokens":2,"start_ns":0,"token_ns":[40,{last}]}}"#
+            )
+        };
+        fs::create_dir_all(run.raw("measure")).expect("a folder");
+        let lines = format!("{}\n{}\n", request(0, 50), request(1, 70));
+        fs::write(run.raw("measure").join("requests.jsonl"), lines).expect("a file");
+        assert_eq!(opened.rounds(of("tpot_p50")), [10.0, 30.0]);
+        assert_eq!(opened.sample(of("tpot_p50")).map(|sample| sample.value()), Some(20.0));
+        let measured = opened.measured().and_then(|measured| measured.tpot_ns);
+        assert_eq!(measured.map(|tpot| tpot.p50), Some(20.0));
     }
 }

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use rooflens_collect::plan::{Places, StaticWork};
+use rooflens_compare::headline;
 use rooflens_cost::pass::LatentOrder;
 use rooflens_cost::setup::VisionSharding;
+use rooflens_ingest::formats::workload::Workload;
 use rooflens_schema::RunDir;
 
-use super::metrics::Rows;
 use crate::cost::cost_with;
 use crate::cost::question::CostQuestion;
 use crate::error::Error;
@@ -22,7 +23,7 @@ const USABLE: f64 = 0.9;
 pub fn write(
     work: &StaticWork,
     places: &Places,
-    rows: &Rows,
+    workload: &Workload,
     run: &RunDir,
     with_figures: bool,
 ) -> Result<Option<String>, Error> {
@@ -37,21 +38,21 @@ pub fn write(
     let hardware = match &work.hardware {
         Some(name) => vec![name.clone()],
         // Where the device that was found is not in the catalog, the counts stand without times.
-        None => found_device(rows, &devices).into_iter().collect(),
+        None => found_device(workload, &devices).into_iter().collect(),
     };
-    match cost_with(&question(work, &model, hardware, rows), &devices) {
+    match cost_with(&question(work, &model, hardware, workload), &devices) {
         Ok(answer) => answer.save(run, with_figures).map(|()| None),
         Err(error) => Ok(Some(error.to_string())),
     }
 }
 
-fn found_device(rows: &Rows, devices: &Devices) -> Option<String> {
-    let name = rows.word("model", "device_name")?;
+fn found_device(workload: &Workload, devices: &Devices) -> Option<String> {
+    let name = workload.text("model", "device_name")?;
     devices.find(name).is_ok().then(|| name.to_owned())
 }
 
-fn question(work: &StaticWork, model: &Path, hardware: Vec<String>, rows: &Rows) -> CostQuestion {
-    let prompt = mean_prompt(rows);
+fn question(work: &StaticWork, model: &Path, hardware: Vec<String>, workload: &Workload) -> CostQuestion {
+    let prompt = mean_prompt(workload);
     let (prefill, context) = match work.contexts.as_slice() {
         [] => (prompt.map(|tokens| vec![tokens]), prompt.map(|tokens| vec![tokens])),
         contexts => (None, Some(contexts.to_vec())),
@@ -93,9 +94,9 @@ fn question(work: &StaticWork, model: &Path, hardware: Vec<String>, rows: &Rows)
 }
 
 /// The mean prompt of the requests that counted, to the next whole token.
-fn mean_prompt(rows: &Rows) -> Option<u64> {
-    let counted: Vec<u64> =
-        rows.requests.iter().filter(|row| row.kind == "measured").map(|row| row.prompt_tokens).collect();
+fn mean_prompt(workload: &Workload) -> Option<u64> {
+    let requests = headline::measured_requests(&workload.requests, &workload.tokens);
+    let counted: Vec<u64> = requests.iter().map(|request| request.prompt_tokens.unsigned_abs()).collect();
     let count = counted.len() as u64;
     (count > 0).then(|| (counted.iter().sum::<u64>() + count / 2) / count).filter(|mean| *mean > 0)
 }

@@ -7,8 +7,21 @@ use rooflens_schema::{Notes, RunDir, SchemaError, Severity, Stage};
 use super::sampling::clock_base;
 use crate::error::Error;
 
-/// Writes them, as far as the steps left rows.
-pub fn write<'a>(run: &RunDir, steps: impl Iterator<Item = &'a str>, notes: &Notes) -> Result<(), Error> {
+/// When the rows of these tables were recorded.
+pub struct Recorded {
+    /// What `ts_ns` 0 is on the wall clock, since 1970.
+    pub base_unix_ns: i64,
+    /// From the first request or step to the end of the last.
+    pub span_ns: i64,
+}
+
+/// Writes them, as far as the steps left rows. Answers the clock base of the run and how long its rows went on; nothing
+/// where there are none.
+pub fn write<'a>(
+    run: &RunDir,
+    steps: impl Iterator<Item = &'a str>,
+    notes: &Notes,
+) -> Result<Option<Recorded>, Error> {
     let mut all = Workload::default();
     let base = clock_base(run);
     for step in steps {
@@ -26,7 +39,8 @@ pub fn write<'a>(run: &RunDir, steps: impl Iterator<Item = &'a str>, notes: &Not
             }
         }
     }
-    write_all(run, &all).map_err(Error::UnwritableTables)
+    write_all(run, &all).map_err(Error::UnwritableTables)?;
+    Ok(base.zip(span_ns(&all)).map(|(base_unix_ns, span_ns)| Recorded { base_unix_ns, span_ns }))
 }
 
 fn write_all(run: &RunDir, all: &Workload) -> Result<(), SchemaError> {
@@ -40,4 +54,14 @@ fn write_all(run: &RunDir, all: &Workload) -> Result<(), SchemaError> {
         write_table(run, &all.steps)?;
     }
     Ok(())
+}
+
+fn span_ns(all: &Workload) -> Option<i64> {
+    let steps =
+        (0..all.steps.len()).filter_map(|row| Some((all.steps.ts_ns[row].get()?, all.steps.dur_ns[row])));
+    let steps: Vec<(i64, i64)> = steps.map(|(ts_ns, dur_ns)| (ts_ns, ts_ns.saturating_add(dur_ns))).collect();
+    let sent = all.requests.sent_ts_ns.iter().filter_map(|ts_ns| ts_ns.get());
+    let first = steps.iter().map(|step| step.0).chain(sent).min()?;
+    let last = steps.iter().map(|step| step.1).chain(all.tokens.ts_ns.iter().copied()).max()?;
+    Some(last.saturating_sub(first))
 }

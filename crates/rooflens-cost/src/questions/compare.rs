@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Document, OperatorFacts, Totals};
+use crate::document::{EstimateDocument, OperatorFacts, Totals};
 use crate::step::Phase;
 
 /// What differs between two designs.
@@ -72,7 +72,7 @@ pub struct OperatorDifference {
 
 /// What differs between `base` and `document`.
 #[must_use]
-pub fn differences(base: &Document, document: &Document) -> Differences {
+pub fn differences(base: &EstimateDocument, document: &EstimateDocument) -> Differences {
     let mut totals = Vec::new();
     let mut add = |phase, name: &'static str, unit: &'static str, base: Option<f64>, value: Option<f64>| {
         if let (Some(base), Some(value)) = (base, value) {
@@ -87,9 +87,9 @@ pub fn differences(base: &Document, document: &Document) -> Differences {
     let number = |value: u128| Some(value as f64);
     add(None, "params.total", "1", number(base.params.total), number(document.params.total));
     add(None, "params.active", "1", number(base.params.active), number(document.params.active));
-    let kv = |document: &Document| number(document.kv.cache.bytes_per_token);
+    let kv = |document: &EstimateDocument| number(document.kv.cache.bytes_per_token);
     add(None, "kv.bytes_per_token", "B", kv(base), kv(document));
-    let memory = |document: &Document| number(document.memory.total_bytes);
+    let memory = |document: &EstimateDocument| number(document.memory.total_bytes);
     add(None, "memory.total_bytes", "B", memory(base), memory(document));
     let mut work = |phase, base: &Totals, new: &Totals| {
         add(phase, "flops.useful", "FLOP", number(base.flops.useful), number(new.flops.useful));
@@ -114,7 +114,7 @@ struct Sum {
 
 type Key<'a> = (Phase, &'a Cow<'static, str>, &'a Cow<'static, str>);
 
-fn operators(base: &Document, document: &Document) -> Vec<OperatorDifference> {
+fn operators(base: &EstimateDocument, document: &EstimateDocument) -> Vec<OperatorDifference> {
     // In the order of execution: those of the new design, then those that it no longer has.
     let (base, new) = (sums(base), sums(document));
     let find = |sums: &[(Key<'_>, Sum)], key: &Key<'_>| {
@@ -139,7 +139,7 @@ fn operators(base: &Document, document: &Document) -> Vec<OperatorDifference> {
     keys.map(difference).collect()
 }
 
-fn sums(document: &Document) -> Vec<(Key<'_>, Sum)> {
+fn sums(document: &EstimateDocument) -> Vec<(Key<'_>, Sum)> {
     let mut sums: Vec<(Key<'_>, Sum)> = Vec::new();
     let all = document
         .phases

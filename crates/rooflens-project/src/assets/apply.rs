@@ -7,7 +7,8 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::archive::{self, Extracted, staging_name};
 use super::error::{AssetError, AssetFault, ErrorReport};
@@ -26,7 +27,7 @@ pub struct Applied {
 }
 
 /// What became of a step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// The step.
     #[serde(flatten)]
@@ -36,7 +37,7 @@ pub struct Outcome {
 }
 
 /// What became of a step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "result")]
 pub enum StepResult {
     /// It was done.

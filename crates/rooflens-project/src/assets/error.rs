@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use rooflens_compose::Place;
 use rooflens_compose::value::{Origin, Source};
 use rooflens_compose::yaml::YamlError;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::archive::ArchiveProblem;
 use crate::near;
@@ -125,7 +126,7 @@ pub enum AssetFault {
 }
 
 /// Whose fault it is; the exit code follows from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultClass {
     /// A file the user wrote or an argument.
@@ -139,7 +140,7 @@ pub enum FaultClass {
 }
 
 /// An error as data, for machine-readable output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorReport {
     /// The fact.
     pub message: String,

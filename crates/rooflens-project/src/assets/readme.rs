@@ -1,12 +1,14 @@
 //! The README of a dataset: a block with the first level of `source-data`. What stands around the block
 //! is the user's and never changed.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::error::{AssetError, AssetFault};
 use super::files::{Disk, Files, Kind};
@@ -19,10 +21,10 @@ use crate::marked_block::{Position, between};
 const FILE: &str = "README.md";
 
 /// The first level of a dataset's source data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tree {
     /// The folder.
-    pub folder: &'static str,
+    pub folder: Cow<'static, str>,
     /// What is in it, sorted by name.
     pub entries: Vec<TreeEntry>,
     /// How large all of it is.
@@ -30,7 +32,7 @@ pub struct Tree {
 }
 
 /// A file or folder of the first level.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeEntry {
     /// Its name; control characters and what is not UTF-8 are replaced.
     pub name: String,
@@ -43,7 +45,7 @@ pub struct TreeEntry {
 }
 
 /// A README as it should be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Readme {
     /// Its path, from the project's folder.
     pub path: PathBuf,
@@ -75,7 +77,7 @@ pub fn first_level(project: &Project, dataset: &str) -> Result<Tree, AssetError>
         let printable = |char: char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char };
         TreeEntry { name: name.to_string_lossy().chars().map(printable).collect(), is_folder, files, bytes }
     });
-    Ok(Tree { folder: FOLDER, entries: entries.collect(), size: listing.size() })
+    Ok(Tree { folder: FOLDER.into(), entries: entries.collect(), size: listing.size() })
 }
 
 /// The README of a dataset with these lines in its block. Reads only.

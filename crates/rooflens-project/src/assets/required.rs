@@ -1,7 +1,8 @@
 //! The files an asset must have.
 
 use glob::MatchOptions;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::project::plain_path;
 use super::walk::Listing;
@@ -28,7 +29,7 @@ impl Pattern {
 }
 
 /// Whether files that must be there are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Required {
     /// The glob.
     pub pattern: String,

@@ -1,8 +1,10 @@
 //! Finding where an asset is stored.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::bootstrap::{Asset, AssetKind, AssetSource};
 use super::files::{Files, Kind};
@@ -11,7 +13,7 @@ use super::snapshot::{self, NoSnapshot};
 use crate::hub_cache;
 
 /// Where an asset is stored, or why that is not known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "located")]
 pub enum Located {
     /// There.
@@ -31,14 +33,14 @@ pub enum Located {
 }
 
 /// Why an asset's source is not there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum Absence {
     /// No path of the root is known.
     #[error("neither ${variable} nor roots.{variable} in bootstrap.yaml is set")]
     RootUnknown {
         /// The root's variable.
-        variable: &'static str,
+        variable: Cow<'static, str>,
     },
     /// There is no hub cache to look in.
     #[error("no hub cache is known: neither $HF_SNAPSHOTS_ROOT, $HF_HUB_CACHE, $HF_HOME nor $HOME is set")]
@@ -116,7 +118,7 @@ pub(super) fn locate(asset: &Asset, roots: &Roots<'_>, files: &dyn Files) -> Loc
 
 fn locate_path(root: Root, path: &Path, roots: &Roots<'_>, files: &dyn Files) -> Located {
     let Some(folder) = roots.path(root) else {
-        let absence = Absence::RootUnknown { variable: root.variable() };
+        let absence = Absence::RootUnknown { variable: root.variable().into() };
         return Located::Nowhere { absence, looked_at: Vec::new() };
     };
     let path = folder.join(path);

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::archive::{Record, is_leftover};
 use super::bootstrap::{Asset, AssetKind, Bootstrap, Extraction};
@@ -26,7 +27,7 @@ pub struct Status {
 }
 
 /// What is there of an asset.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssetStatus {
     /// Its name.
     pub name: String,
@@ -50,7 +51,7 @@ pub struct AssetStatus {
 }
 
 /// What stands where an asset should appear.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum LinkState {
     /// A link to the asset's source.
@@ -73,7 +74,6 @@ pub enum LinkState {
     /// A real file or folder.
     Real {
         /// What it is.
-        #[serde(flatten)]
         found: Kind,
     },
     /// It cannot be looked at, or lies outside the project.
@@ -84,7 +84,7 @@ pub enum LinkState {
 }
 
 /// What is there of an archive.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExtractionStatus {
     /// The archive, from the asset's source.
     pub archive: PathBuf,
@@ -95,7 +95,7 @@ pub struct ExtractionStatus {
 }
 
 /// Whether an archive is unpacked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtractionState {
     /// It is.
@@ -107,7 +107,7 @@ pub enum ExtractionState {
 }
 
 /// What somebody should look at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "warning")]
 pub enum Warning {
     /// Git would track a link to storage outside the project.

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::archive::Limits;
 use super::bootstrap::AssetKind;
@@ -20,7 +21,7 @@ pub struct Plan {
 }
 
 /// One thing to do, or to leave.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// The asset it is for.
     pub asset: String,
@@ -36,7 +37,7 @@ pub struct Step {
 }
 
 /// What a user must agree to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
     /// A link that points elsewhere is replaced.
@@ -48,7 +49,7 @@ pub enum Consent {
 }
 
 /// What to do. Paths in the project are relative to its folder, others are absolute.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "action")]
 pub enum Action {
     /// Make a link.
@@ -118,7 +119,7 @@ pub enum Action {
 }
 
 /// What is wrong with what is in the way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Conflict {
     /// It is real, and real things are not replaced.

@@ -31,7 +31,7 @@ impl Externals {
                 Ok(())
             }
             Step::Git { folder, arguments, protocols: Some(protocols) } => {
-                let answer = self.git(folder).reaching(protocols).run(arguments);
+                let answer = self.git(folder).reaching(protocols.clone()).run(arguments);
                 answer.map(drop).map_err(|error| remote::fetch_failed(&pin.url, pin.commit.as_str(), error))
             }
             Step::CopyTree { from, into, tree } => {

@@ -4,15 +4,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rooflens_compose::yaml::YamlError;
+use schemars::JsonSchema;
 use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::Kind;
 use crate::git::GitError;
 use crate::near;
 
 /// Whose move it is, from which the command line has its exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultClass {
     /// A wrong argument, lock or state of the project.

@@ -3,28 +3,29 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::ExternalsError;
 
 /// The name of a source, which is also the name of its folder.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
 pub struct SourceName(String);
 
 /// A commit or tree, by its full hexadecimal id.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
 pub struct ObjectId(String);
 
 /// What is followed: a branch, a tag, `HEAD`, a full ref name or a full commit id.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
 pub struct Revision(String);
 
 /// A file or folder within a source, with `/` between its parts.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
 pub struct InnerPath(String);
 
 /// The longest name; file systems allow 255 bytes, and ours have a prefix and a suffix at times.
@@ -144,6 +145,14 @@ impl InnerPath {
 
 macro_rules! text {
     ($($type:ident),*) => {$(
+        impl TryFrom<String> for $type {
+            type Error = ExternalsError;
+
+            fn try_from(text: String) -> Result<Self, ExternalsError> {
+                Self::parse(&text)
+            }
+        }
+
         impl $type {
             /// The text.
             #[must_use]

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::identifiers::{InnerPath, ObjectId, Revision, SourceName};
 use super::url::SourceUrl;
@@ -17,7 +18,7 @@ pub(super) const LOCK_FILE: &str = "third_party/externals.lock";
 const MAX_LOCK_BYTES: u64 = 4 << 20;
 
 /// What is asked for: a source at a commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pin {
     /// Its name, and that of its folder.
     pub name: SourceName,
@@ -35,7 +36,7 @@ pub struct Pin {
 }
 
 /// An entry of the lock.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// Source and commit.
     #[serde(flatten)]

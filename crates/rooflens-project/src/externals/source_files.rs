@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::ExternalsError;
 use super::identifiers::{InnerPath, ObjectId, Revision};
@@ -64,7 +65,7 @@ const WEIGHT_ENDINGS: &[&str] = &[
 ];
 
 /// A file of a snapshot that is not copied.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Its path in the repository.
     pub path: String,
@@ -73,7 +74,7 @@ pub struct LeftOut {
 }
 
 /// Why a file of a snapshot is not copied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutReason {
     /// Weights or data, by its ending.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::identifiers::SourceName;
 use super::lock::{LOCK_FILE, Lock, Source};
@@ -22,7 +23,7 @@ pub struct StagedReport {
 }
 
 /// A staged change of a reference source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StagedEdit {
     /// The file, from the project's root.
     pub path: String,
@@ -33,7 +34,7 @@ pub struct StagedEdit {
 }
 
 /// Why a staged change is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StagedReason {
     /// It is not the content that the lock pins.

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::identifiers::{ObjectId, Revision, SourceName};
 use super::lock::Source;
@@ -12,7 +13,7 @@ use super::url::SourceUrl;
 use super::{ExternalsError, Kind, SCHEMA_VERSION, read_only};
 
 /// How a source stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
     /// As the lock says.
@@ -82,7 +83,7 @@ pub struct StatusReport {
 }
 
 /// How one source stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceStatus {
     /// Its name.
     pub name: SourceName,
@@ -109,7 +110,7 @@ pub struct SourceStatus {
 }
 
 /// A licence file that the lock names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LicenceStatus {
     /// Its path within the source.
     pub path: String,

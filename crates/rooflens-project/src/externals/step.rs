@@ -1,14 +1,16 @@
 //! What a plan is made of. A step is plain data, so that a plan can be printed, compared and tested.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::identifiers::ObjectId;
 
 /// One thing to do. Paths start at the project's root.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
     /// Runs git in a folder.
@@ -19,7 +21,7 @@ pub enum Step {
         arguments: Vec<String>,
         /// The protocols it may use; none where it stays on this machine.
         #[serde(skip_serializing_if = "Option::is_none")]
-        protocols: Option<&'static str>,
+        protocols: Option<Cow<'static, str>>,
     },
     /// Copies the objects of a tree from one repository into another.
     CopyTree {
@@ -108,7 +110,7 @@ impl Step {
     /// Git, with a remote.
     pub(super) fn git_remote(folder: &str, protocols: &'static str, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
-        Step::Git { folder: folder.to_owned(), arguments, protocols: Some(protocols) }
+        Step::Git { folder: folder.to_owned(), arguments, protocols: Some(protocols.into()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Makes the sources equal to the lock.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::folder_lock::FolderLock;
 use super::identifiers::SourceName;
@@ -56,7 +57,7 @@ pub struct Synced {
 }
 
 /// What came of syncing a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It was as the lock says.

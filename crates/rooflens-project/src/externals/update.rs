@@ -1,7 +1,8 @@
 //! Moves sources to the newest commit of what they follow: a branch, a tag that was moved, the snapshot of
 //! a hub's cache, a linked checkout.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::identifiers::{ObjectId, Revision, SourceName};
 use super::lock::Source;
@@ -31,7 +32,7 @@ pub struct UpdateRow {
 }
 
 /// What is to be done with a source, or was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UpdateState {
     /// It is the newest.

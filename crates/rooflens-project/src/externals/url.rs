@@ -2,13 +2,16 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::ExternalsError;
 use crate::hub_cache;
 
 /// The address of a source, checked: it is no option, runs no helper and holds no password.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
 pub struct SourceUrl {
     text: String,
     transport: Transport,
@@ -179,8 +182,17 @@ impl fmt::Display for SourceUrl {
     }
 }
 
-impl Serialize for SourceUrl {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+impl From<SourceUrl> for String {
+    fn from(url: SourceUrl) -> Self {
+        url.text
+    }
+}
+
+/// An address as a lock has it: those of the hub begin with `hf://`.
+impl TryFrom<String> for SourceUrl {
+    type Error = ExternalsError;
+
+    fn try_from(text: String) -> Result<Self, ExternalsError> {
+        if text.starts_with("hf://") { Self::hub(&text) } else { Self::git(&text) }
     }
 }

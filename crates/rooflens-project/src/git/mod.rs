@@ -1,5 +1,6 @@
 //! Starts git: no shell, no prompts, no hooks, no surprises from the environment.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ pub(crate) enum GitError {
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
     folder: PathBuf,
-    protocols: &'static str,
+    protocols: Cow<'static, str>,
     index: Option<PathBuf>,
     own_repository: bool,
     user_hooks: bool,
@@ -93,7 +94,7 @@ impl Git {
     pub fn at(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            protocols: NO_PROTOCOL,
+            protocols: NO_PROTOCOL.into(),
             index: None,
             own_repository: false,
             user_hooks: false,
@@ -102,8 +103,8 @@ impl Git {
     }
 
     /// Lets git use some protocols.
-    pub fn reaching(mut self, protocols: &'static str) -> Self {
-        self.protocols = protocols;
+    pub fn reaching(mut self, protocols: impl Into<Cow<'static, str>>) -> Self {
+        self.protocols = protocols.into();
         self
     }
 
@@ -209,7 +210,7 @@ impl Git {
             .env("GIT_ASKPASS", "")
             .env("SSH_ASKPASS", "")
             .env("GCM_INTERACTIVE", "never")
-            .env("GIT_ALLOW_PROTOCOL", self.protocols)
+            .env("GIT_ALLOW_PROTOCOL", &*self.protocols)
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_LFS_SKIP_SMUDGE", "1")
             .env("GIT_TEMPLATE_DIR", "");

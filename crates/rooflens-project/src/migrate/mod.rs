@@ -8,7 +8,8 @@ mod rename;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use self::missing::BASE;
 use self::packages::Packages;
@@ -32,7 +33,7 @@ pub struct Migrated {
 }
 
 /// A setting that was called otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Renamed {
     /// The file.
     pub file: String,

@@ -1,7 +1,7 @@
 //! Two designs side by side.
 
 use rooflens_cost::compare::{Change, Difference, Differences, OperatorDifference};
-use rooflens_cost::document::Document;
+use rooflens_cost::document::EstimateDocument;
 use rooflens_cost::hold::{Balance, Held};
 
 use super::{NO_DEVICE, lead, seconds};
@@ -13,7 +13,7 @@ use crate::render::Part;
 /// What changed is what was asked for, so it stands first.
 pub fn compared(
     names: (&str, &str),
-    document: &Document,
+    document: &EstimateDocument,
     differences: &Differences,
     balance: Option<&Balance>,
     mut parts: Vec<Part>,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rooflens_cost::document::{ClassTotals, Document, PhaseFacts, StageCost};
+use rooflens_cost::document::{ClassTotals, EstimateDocument, PhaseFacts, StageCost};
 use rooflens_cost::step::Phase;
 
 use super::{NO_DEVICE, bytes, flops, lead, needs, phase_title, seconds};
@@ -12,7 +12,7 @@ use crate::render::Part;
 
 /// A design on one screen or page: `rows` of each table.
 #[must_use]
-pub fn design(name: &str, document: &Document, rows: usize) -> Vec<Part> {
+pub fn design(name: &str, document: &EstimateDocument, rows: usize) -> Vec<Part> {
     let mut parts = vec![
         Part { name: "verdict", title: "Verdict", blocks: vec![Block::Lead(lead::design(name, document))] },
         Part { name: "model", title: "Model", blocks: vec![Block::Facts(model(name, document))] },
@@ -48,7 +48,7 @@ pub(super) fn assumptions(lines: &[String]) -> Part {
     Part { name: "assumptions", title: "Assumptions", blocks }
 }
 
-fn model(name: &str, document: &Document) -> Vec<Fact> {
+fn model(name: &str, document: &EstimateDocument) -> Vec<Fact> {
     let facts = &document.model;
     let mut found = vec![
         Fact::new("config", Cell::text(name)),
@@ -99,12 +99,12 @@ fn model(name: &str, document: &Document) -> Vec<Fact> {
 }
 
 /// Whether what a phase reads is sound: positions, and no tokens.
-fn hears(document: &Document, phase: &PhaseFacts) -> bool {
+fn hears(document: &EstimateDocument, phase: &PhaseFacts) -> bool {
     phase.phase == Phase::Encoder
         && document.model.encoder.as_ref().is_some_and(|encoder| encoder.input == "audio")
 }
 
-fn phase_blocks(document: &Document, phase: &PhaseFacts, rows: usize) -> Vec<Block> {
+fn phase_blocks(document: &EstimateDocument, phase: &PhaseFacts, rows: usize) -> Vec<Block> {
     let mut facts = vec![];
     if let Some(time) = &phase.time {
         facts.push(Fact::new("lower bound ≥", seconds(time.seconds)));
@@ -180,7 +180,7 @@ const CLASSES: &[Field<Class>] = &[
     }),
 ];
 
-fn memory(document: &Document) -> Vec<Fact> {
+fn memory(document: &EstimateDocument) -> Vec<Fact> {
     let memory = &document.memory;
     let mut facts = vec![
         Fact::new("weights", bytes(memory.weights_bytes)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_cost::document::{ClassTotals, Document, PhaseFacts};
+use rooflens_cost::document::{ClassTotals, EstimateDocument, PhaseFacts};
 use rooflens_cost::precision::Dtype;
 
 use super::phase_title;
@@ -21,7 +21,7 @@ pub struct Figure {
 /// The figures of a design: where the time goes, and each phase's operators under the roof; without a
 /// device, where the bytes go.
 #[must_use]
-pub fn design_figures(name: &str, document: &Document) -> Vec<Figure> {
+pub fn design_figures(name: &str, document: &EstimateDocument) -> Vec<Figure> {
     let mut figures = Vec::new();
     let Some(device) = &document.hardware else {
         let bytes = |class: &ClassTotals| class.bytes.total as f64;
@@ -43,7 +43,7 @@ pub fn design_figures(name: &str, document: &Document) -> Vec<Figure> {
 }
 
 /// Of which model, with which work, on what.
-fn subtitle(name: &str, document: &Document) -> String {
+fn subtitle(name: &str, document: &EstimateDocument) -> String {
     let workload = &document.workload;
     let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
     let mut words = vec![name.to_owned(), format!("batch {}", count(workload.batch))];
@@ -60,7 +60,7 @@ fn subtitle(name: &str, document: &Document) -> String {
 
 fn roofline(
     name: &str,
-    document: &Document,
+    document: &EstimateDocument,
     device: &rooflens_cost::hardware::Device,
     phase: &PhaseFacts,
 ) -> Option<RooflineChart> {
@@ -107,7 +107,7 @@ const PARTS: usize = 10;
 /// A bar for each phase, its parts by class.
 fn by_class(
     name: &str,
-    document: &Document,
+    document: &EstimateDocument,
     title: &str,
     (label, unit): (&str, &'static str),
     value: fn(&ClassTotals) -> f64,

@@ -1,7 +1,7 @@
 //! The first sentences.
 
 use rooflens_cost::compare::{Difference, Differences};
-use rooflens_cost::document::{Document, PhaseFacts};
+use rooflens_cost::document::{EstimateDocument, PhaseFacts};
 use rooflens_cost::estimate::PhaseTime;
 use rooflens_cost::inverse::Needs;
 use rooflens_cost::roof::Limit;
@@ -12,7 +12,7 @@ use super::phase_title;
 use crate::format;
 
 /// How long each phase takes, whether the model fits, whether targets are ruled out or met.
-pub(super) fn design(name: &str, document: &Document) -> String {
+pub(super) fn design(name: &str, document: &EstimateDocument) -> String {
     let mut sentences = Vec::new();
     for (index, phase) in document.phases.iter().enumerate() {
         sentences.push(phase_sentence(name, document, phase, index == 0));
@@ -27,7 +27,12 @@ pub(super) fn design(name: &str, document: &Document) -> String {
 }
 
 /// What changes from one design to the other, and whether the new one fits.
-pub(super) fn comparison(name: &str, base: &str, document: &Document, differences: &Differences) -> String {
+pub(super) fn comparison(
+    name: &str,
+    base: &str,
+    document: &EstimateDocument,
+    differences: &Differences,
+) -> String {
     let of = |name: &str, phase: Option<Phase>| {
         differences.totals.iter().find(|row| row.name == name && row.phase == phase)
     };
@@ -58,7 +63,7 @@ pub(super) fn comparison(name: &str, base: &str, document: &Document, difference
     sentences.join(" ")
 }
 
-fn phase_sentence(name: &str, document: &Document, phase: &PhaseFacts, first: bool) -> String {
+fn phase_sentence(name: &str, document: &EstimateDocument, phase: &PhaseFacts, first: bool) -> String {
     let what = what(document, phase);
     let devices = document.setup.parallel.devices();
     let of = if first { format!(" of {name}") } else { String::new() };
@@ -94,7 +99,7 @@ fn routing_words(routing: &Routing, time: &PhaseTime) -> String {
 }
 
 /// The work of a phase.
-fn what(document: &Document, phase: &PhaseFacts) -> String {
+fn what(document: &EstimateDocument, phase: &PhaseFacts) -> String {
     let workload = &document.workload;
     let batch = workload.batch as i64;
     let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
@@ -207,12 +212,12 @@ pub(super) fn target_name(phase: Phase) -> &'static str {
     if phase == Phase::Decode { "TPOT" } else { "TTFT" }
 }
 
-fn refused_sentence(document: &Document) -> Option<String> {
+fn refused_sentence(document: &EstimateDocument) -> Option<String> {
     let first = document.refused.first()?;
     Some(format!("Engines refuse this layout: {}.", first.reason))
 }
 
-fn room_sentence(document: &Document) -> Option<String> {
+fn room_sentence(document: &EstimateDocument) -> Option<String> {
     let memory = &document.memory;
     if memory.fits != Some(false) {
         return None;

@@ -1,7 +1,7 @@
 //! Crossovers and targets.
 
 use rooflens_cost::crossover::Crossovers;
-use rooflens_cost::document::Document;
+use rooflens_cost::document::EstimateDocument;
 use rooflens_cost::inverse::{Needs, only};
 use rooflens_cost::step::Phase;
 
@@ -15,7 +15,7 @@ const MOST_BATCH: u64 = 1 << 18;
 const MOST_TOKENS: u64 = 1 << 24;
 
 /// Where decode becomes compute-bound, by batch, and KV-bound, by context.
-pub(super) fn crossover_lines(crossovers: &Crossovers, document: &Document) -> Vec<String> {
+pub(super) fn crossover_lines(crossovers: &Crossovers, document: &EstimateDocument) -> Vec<String> {
     let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
     let context = count(document.workload.decode.map_or(0, |decode| decode.context));
     let from =
@@ -45,7 +45,7 @@ pub(super) fn crossover_lines(crossovers: &Crossovers, document: &Document) -> V
 }
 
 /// What it takes to meet a target.
-pub(super) fn facts(needs: &Needs, document: &Document) -> Vec<Fact> {
+pub(super) fn facts(needs: &Needs, document: &EstimateDocument) -> Vec<Fact> {
     let context = match needs.target.phase {
         Phase::Decode => "largest context",
         _ => "longest prefill",

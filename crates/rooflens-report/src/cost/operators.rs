@@ -1,6 +1,6 @@
 //! Every operator.
 
-use rooflens_cost::document::{Document, OperatorFacts, PhaseFacts};
+use rooflens_cost::document::{EstimateDocument, OperatorFacts, PhaseFacts};
 use rooflens_cost::step::Phase;
 
 use super::{NO_DEVICE, bytes, flops, seconds};
@@ -11,7 +11,7 @@ type Row = (Phase, OperatorFacts);
 
 /// Every operator of every kind of layer, in the order of execution: a table a phase, or one for all.
 #[must_use]
-pub fn operators(document: &Document, apart: bool) -> Vec<Part> {
+pub fn operators(document: &EstimateDocument, apart: bool) -> Vec<Part> {
     let rows = |phase: &PhaseFacts| -> Vec<Row> {
         phase.operators.iter().map(|operator| (phase.phase, operator.clone())).collect()
     };

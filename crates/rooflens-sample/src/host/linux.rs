@@ -41,7 +41,7 @@ impl HostSource {
         let processors = ProcFile::open("/proc/stat").map_err(|error| Missing {
             lack: Lack::System,
             fact: format!("/proc/stat cannot be read: {error}"),
-            hint: "mount -t proc proc /proc",
+            hint: "mount -t proc proc /proc".into(),
         })?;
         let ticks = i64::try_from(rustix::param::clock_ticks_per_second()).unwrap_or(100).max(1);
         let disks = with_hardware("/sys/block", |_| false);
@@ -135,7 +135,7 @@ impl Source for HostSource {
     }
 
     fn subjects(&self) -> Vec<Subject> {
-        let source = CounterSource::Host.as_str();
+        let source = CounterSource::Host.as_str().into();
         vec![Subject { source, device: None, name: self.name.clone(), uuid: None }]
     }
 
@@ -149,7 +149,11 @@ impl Source for HostSource {
     }
 
     fn reasons(&self) -> Vec<Reason> {
-        let reason = |column, reason: &str| Reason { device: None, column, reason: reason.to_owned() };
+        let reason = |column: &'static str, reason: &str| Reason {
+            device: None,
+            column: column.into(),
+            reason: reason.to_owned(),
+        };
         let mut reasons = Vec::new();
         if self.disks.as_ref().is_none_or(|(_, names)| names.is_empty()) {
             reasons.push(reason("disk_read_bytes", "no disk found"));

@@ -64,7 +64,7 @@ impl SampledDevice {
     }
 
     pub(super) fn subject(&self) -> Subject {
-        let source = CounterSource::Device.as_str();
+        let source = CounterSource::Device.as_str().into();
         Subject { source, device: Some(self.index), name: self.name.clone(), uuid: self.uuid.clone() }
     }
 
@@ -92,7 +92,7 @@ impl SampledDevice {
     pub(super) fn reasons(&self) -> Vec<Reason> {
         let refused = |ask: &Ask| {
             let reason = ask.refused.clone()?;
-            Some(Reason { device: Some(self.index), column: ask.column, reason })
+            Some(Reason { device: Some(self.index), column: ask.column.into(), reason })
         };
         self.questions.all().into_iter().filter_map(refused).collect()
     }

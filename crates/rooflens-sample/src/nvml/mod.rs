@@ -8,6 +8,7 @@ mod ask;
 mod device;
 mod gpm;
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -142,11 +143,11 @@ fn of_driver(error: &NvmlError) -> Missing {
         NvmlError::DriverNotLoaded => (Lack::Driver, "the NVIDIA driver is not loaded".to_owned(), NO_DRIVER),
         error => (Lack::Driver, format!("the NVIDIA driver does not answer: {error}"), NO_DRIVER),
     };
-    Missing { lack, fact, hint }
+    Missing { lack, fact, hint: hint.into() }
 }
 
 fn no_device(fact: String) -> Missing {
-    Missing { lack: Lack::Device, fact, hint: NO_DEVICE }
+    Missing { lack: Lack::Device, fact, hint: NO_DEVICE.into() }
 }
 
 /// One part of what sampling NVIDIA devices needs.
@@ -161,7 +162,7 @@ pub struct Part {
     /// What is needed.
     pub needed: &'static str,
     /// What helps where it is missing.
-    pub hint: Option<&'static str>,
+    pub hint: Option<Cow<'static, str>>,
 }
 
 /// Library, driver and devices, each as it is found: for a diagnosis.
@@ -187,8 +188,8 @@ fn parts_of(opened: &Result<NvmlSource, Missing>) -> Vec<Part> {
     let mut parts = Vec::new();
     for (lack, name, found, needed) in needs {
         let (ok, found, hint) = match (before, missing.filter(|missing| missing.lack == lack)) {
-            (Some(part), _) => (None, format!("not asked: {part} is missing"), Some(FIRST_THINGS)),
-            (None, Some(missing)) => (Some(false), missing.fact.clone(), Some(missing.hint)),
+            (Some(part), _) => (None, format!("not asked: {part} is missing"), Some(FIRST_THINGS.into())),
+            (None, Some(missing)) => (Some(false), missing.fact.clone(), Some(missing.hint.clone())),
             (None, None) => (Some(true), found, None),
         };
         if ok == Some(false) {

@@ -219,34 +219,36 @@ impl TableVisitor for RankWriter<'_> {
 /// Writes a table that belongs to the whole run, and leaves the others as they are.
 pub fn write_table<T: Columnar>(run: &RunDir, table: &T) -> Result<(), SchemaError> {
     let path = run.table(T::spec().name);
-    if let Some(folder) = path.parent() {
-        let io = |source| SchemaError::Io { action: "cannot make", path: folder.to_owned(), source };
-        std::fs::create_dir_all(folder).map_err(io)?;
-    }
+    make_parent(&path)?;
     let mut file = TableFile::create(path, &T::spec())?;
     file.append(table, 0, &Names::default(), None)?;
     file.close()
 }
 
-/// Changes the row of a run that is whole, once more is known of it. False where there is no such run.
-pub fn edit_run_row(run: &RunDir, edit: impl FnOnce(&mut RunRow)) -> Result<bool, SchemaError> {
+fn make_parent(path: &Path) -> Result<(), SchemaError> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    let io = |source| SchemaError::Io { action: "cannot make", path: folder.to_owned(), source };
+    std::fs::create_dir_all(folder).map_err(io)
+}
+
+/// Changes the row of a run, once more is known of it. A run without a trace has none yet: it gets one of this kind.
+pub fn edit_run_row(run: &RunDir, kind: &str, edit: impl FnOnce(&mut RunRow)) -> Result<(), SchemaError> {
     let path = run.table(Runs::NAME);
-    let runs: Runs = read_table(&path)?;
-    let Some(mut row) = runs.row(0) else { return Ok(false) };
+    let known = match path.is_file() {
+        true => read_table::<Runs>(&path)?.row(0),
+        false => None,
+    };
+    let mut row = known.unwrap_or_else(|| RunRow::new(kind));
     edit(&mut row);
     let mut runs = Runs::default();
     runs.push(row);
+    make_parent(&path)?;
     // Its file marks the run as whole: there is always one.
     let part = path.with_extension("part");
     let mut file = TableFile::create(part.clone(), &Runs::spec())?;
     file.append(&runs, 0, &Names::default(), None)?;
     file.close()?;
-    std::fs::rename(&part, &path).map_err(|source| SchemaError::Io {
-        action: "cannot replace",
-        path,
-        source,
-    })?;
-    Ok(true)
+    std::fs::rename(&part, &path).map_err(|source| SchemaError::Io { action: "cannot replace", path, source })
 }
 
 /// Writes one table to a file of any name, part by part. The file can be read once it is closed.

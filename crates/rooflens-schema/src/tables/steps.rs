@@ -47,3 +47,30 @@ table! {
         waiting: Opt<i64> => "count" Dictionary,
     }
 }
+
+impl StepRow {
+    /// A step of which nothing is known but its phase and how long it took.
+    pub fn new(step_id: i64, phase: PhaseKind, dur_ns: i64) -> Self {
+        StepRow {
+            step_id,
+            stage: None,
+            round: Opt::NONE,
+            round_kind: None,
+            batch_index: Opt::NONE,
+            number: Opt::NONE,
+            phase,
+            ts_ns: Opt::NONE,
+            dur_ns,
+            batch_size: Opt::NONE,
+            prefill_tokens: Opt::NONE,
+            decode_tokens: Opt::NONE,
+            computed_tokens: Opt::NONE,
+            context_tokens: Opt::NONE,
+            cache_length: Opt::NONE,
+            prompts: None,
+            pictures: None,
+            kv_usage: None,
+            waiting: Opt::NONE,
+        }
+    }
+}

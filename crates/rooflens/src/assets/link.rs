@@ -1,12 +1,9 @@
 //! `rooflens assets link`: shows the plan, asks, does it, and tells how all stands then.
 
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::assets::{AssetsLinkDocument, AssetsPlanDocument};
 use rooflens_core::exit::Exit;
 use rooflens_core::text::counted;
-use rooflens_project::assets::{
-    Action, Applied, AssetStatus, Outcome, Plan, Step, StepResult, apply, plan, status,
-};
-use serde::Serialize;
+use rooflens_project::assets::{Action, Applied, Outcome, Plan, Step, StepResult, apply, plan, status};
 
 use super::status::advise;
 use super::{Assets, status as show, steps};
@@ -22,22 +19,6 @@ pub struct Question {
     pub yes: bool,
     /// Whether a program reads the answer.
     pub json: bool,
-}
-
-#[derive(Serialize)]
-struct PlanDocument<'a> {
-    schema: SchemaTag,
-    steps: &'a [Step],
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    /// How many steps changed something.
-    changes: usize,
-    steps: &'a [Outcome],
-    /// How each asset stands now.
-    assets: &'a [AssetStatus],
 }
 
 /// Answers.
@@ -64,12 +45,7 @@ pub fn answer(assets: &Assets, question: &Question, console: &Console) -> Result
     console.say(&format!("{} made", counted(applied.changes(), "change")));
     let status = status(&assets.project, &assets.bootstrap, &assets.surroundings());
     if question.json {
-        let document = Document {
-            schema: schema("assets-link"),
-            changes: applied.changes(),
-            steps: &applied.outcomes,
-            assets: &status.assets,
-        };
+        let document = AssetsLinkDocument::new(applied.changes(), &applied.outcomes, &status.assets);
         output::json(&document, console.is_read_by_people())?;
     } else {
         output::text(&show::text(&status))?;
@@ -80,8 +56,7 @@ pub fn answer(assets: &Assets, question: &Question, console: &Console) -> Result
 
 fn show_plan(plan: &Plan, json: bool, console: &Console) -> Result<Exit, CliError> {
     if json {
-        let document = PlanDocument { schema: schema("assets-plan"), steps: &plan.steps };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&AssetsPlanDocument::new(&plan.steps), console.is_read_by_people())?;
         return Ok(Exit::Fine);
     }
     if plan.steps.is_empty() {

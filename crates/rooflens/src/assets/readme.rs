@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use indicatif::DecimalBytes;
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::assets::AssetsReadmeDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text::counted;
-use rooflens_project::assets::readme::{Readme, Tree, TreeEntry, first_level, plan_readme, write_readme};
+use rooflens_project::assets::readme::{Tree, TreeEntry, first_level, plan_readme, write_readme};
 use rooflens_project::assets::{Disk, Project};
-use serde::Serialize;
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -16,15 +15,6 @@ use crate::output;
 
 /// So many entries are listed: a flat dataset has a million.
 const SHOWN: usize = 40;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    check: bool,
-    #[serde(flatten)]
-    readme: &'a Readme,
-    tree: &'a Tree,
-}
 
 /// Writes the block, or only compares it.
 pub fn answer(
@@ -42,8 +32,7 @@ pub fn answer(
     }
     let path = readme.path.display();
     if json {
-        let document = Document { schema: schema("assets-readme"), check, readme: &readme, tree: &tree };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&AssetsReadmeDocument::new(check, &readme, &tree), console.is_read_by_people())?;
     } else {
         let state = match (readme.is_current, check) {
             (true, _) => "up to date",
@@ -96,7 +85,7 @@ mod tests {
         let entry =
             |number: usize| TreeEntry { name: number.to_string(), is_folder: false, files: 1, bytes: 10 };
         let size = Size { files: 100, bytes: 1000, is_complete: true };
-        let tree = Tree { folder: "source-data", entries: (0..100).map(entry).collect(), size };
+        let tree = Tree { folder: "source-data".into(), entries: (0..100).map(entry).collect(), size };
         let lines = lines(&tree);
         assert_eq!(lines.len(), 2 + SHOWN + 1 + 3);
         assert_eq!(lines[1 + SHOWN], "├── 39  10 B");

@@ -1,13 +1,12 @@
 //! `rooflens assets status`: what is there of each asset, and what to type next.
 
 use indicatif::DecimalBytes;
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::assets::AssetsStatusDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
 use rooflens_project::assets::{
     Asset, AssetStatus, ExtractionState, LinkState, Located, Required, Status, Warning, status,
 };
-use serde::Serialize;
 
 use super::{Assets, as_words, steps};
 use crate::console::Console;
@@ -19,18 +18,11 @@ pub fn nothing(to_do: &str) -> String {
     format!("bootstrap.yaml names no models or datasets from elsewhere: nothing {to_do}\n")
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    assets: &'a [AssetStatus],
-}
-
 /// Answers. What is missing is reported, and is not a failure: the exit code is 0.
 pub fn answer(assets: &Assets, json: bool, console: &Console) -> Result<Exit, CliError> {
     let status = status(&assets.project, &assets.bootstrap, &assets.surroundings());
     if json {
-        let document = Document { schema: schema("assets-status"), assets: &status.assets };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&AssetsStatusDocument::new(&status.assets), console.is_read_by_people())?;
         return Ok(Exit::Fine);
     }
     output::text(&text(&status))?;

@@ -5,24 +5,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use indicatif::DecimalBytes;
 use rooflens_compose::clock::LocalTime;
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::assets::AssetsSubsetDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text::counted;
 use rooflens_project::assets::subset::{Metadata, Subset, SubsetRequest, plan_subset, write_subset};
 use rooflens_project::assets::{Disk, Git, Ignored, Project, Tracking};
-use serde::Serialize;
 
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    dry_run: bool,
-    #[serde(flatten)]
-    subset: &'a Subset,
-}
 
 /// Makes the variant, or says which it would be.
 pub fn answer(
@@ -38,8 +29,7 @@ pub fn answer(
         write_subset(&project, &subset)?;
     }
     if json {
-        let document = Document { schema: schema("assets-subset"), dry_run, subset: &subset };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&AssetsSubsetDocument::new(dry_run, &subset), console.is_read_by_people())?;
     } else if dry_run {
         output::text(&format!("{}{}", summary(&subset), subset.metadata.to_yaml()))?;
     } else {

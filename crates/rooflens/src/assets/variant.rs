@@ -4,7 +4,7 @@ use std::path::Path;
 
 use indicatif::DecimalBytes;
 use rooflens_collect::execute::{TransformError, transform};
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::assets::AssetsVariantDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::shell;
 use rooflens_core::text::counted;
@@ -12,7 +12,6 @@ use rooflens_project::assets::variant::{
     Origin, Transforming, VariantMetadata, VariantPlan, VariantRequest, plan_variant, write_variant,
 };
 use rooflens_project::assets::{AssetError, AssetFault, Disk, Git, Ignored, Project, Tracking};
-use serde::Serialize;
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -22,16 +21,6 @@ use crate::{output, progress};
 const PARENT: &str = "ROOFLENS_PARENT";
 const PARENT_LIST: &str = "ROOFLENS_PARENT_LIST";
 const OUTPUT: &str = "ROOFLENS_OUTPUT";
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    dry_run: bool,
-    #[serde(flatten)]
-    plan: &'a VariantPlan,
-    /// Nothing where it was not made.
-    metadata: Option<&'a VariantMetadata>,
-}
 
 /// Makes the variant, or says what would be started.
 pub fn answer(
@@ -48,8 +37,7 @@ pub fn answer(
         false => Some(make(&project, request, &plan, console)?),
     };
     if json {
-        let document =
-            Document { schema: schema("assets-variant"), dry_run, plan: &plan, metadata: metadata.as_ref() };
+        let document = AssetsVariantDocument::new(dry_run, &plan, metadata.as_ref());
         output::json(&document, console.is_read_by_people())?;
     } else {
         output::text(&text(request, &plan, metadata.as_ref()))?;

@@ -1,11 +1,10 @@
 //! `rooflens assets verify`: whether what is there is whole.
 
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::assets::AssetsVerifyDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
 use rooflens_project::assets::variant::{VariantVerification, verify_variants};
 use rooflens_project::assets::{AssetVerification, Finding, Verdict, Verification, verify};
-use serde::Serialize;
 
 use super::{Assets, as_words, status};
 use crate::console::Console;
@@ -15,14 +14,6 @@ use crate::{output, progress};
 /// So many findings of an asset are shown; JSON has all.
 const SHOWN: usize = 20;
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    sound: bool,
-    assets: &'a [AssetVerification],
-    variants: &'a [VariantVerification],
-}
-
 /// Answers. The code tells whether all is well. Variants are those of the named datasets, or all.
 pub fn answer(assets: &Assets, names: &[String], json: bool, console: &Console) -> Result<Exit, CliError> {
     let (verification, variants) = progress::follow_assets(console, "checked", |watch| {
@@ -31,12 +22,7 @@ pub fn answer(assets: &Assets, names: &[String], json: bool, console: &Console) 
     })?;
     let sound = verification.is_sound() && variants.iter().all(|variant| variant.verdict == Verdict::Sound);
     if json {
-        let document = Document {
-            schema: schema("assets-verify"),
-            sound,
-            assets: &verification.assets,
-            variants: &variants,
-        };
+        let document = AssetsVerifyDocument::new(sound, &verification.assets, &variants);
         output::json(&document, console.is_read_by_people())?;
     } else {
         output::text(&text(&verification, &variants))?;

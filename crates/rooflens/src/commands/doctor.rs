@@ -1,10 +1,8 @@
 //! `rooflens doctor`: what this machine has and lacks.
 
-use rooflens_core::doctor::{self, Check, Machine, Status};
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::doctor::{self, Check, Diagnosis, Machine, Status};
 use rooflens_core::exit::Exit;
 use rooflens_core::text::printable;
-use serde::Serialize;
 
 use crate::args::format::Format;
 use crate::console::Console;
@@ -32,12 +30,6 @@ pub struct Args {
     format: Format,
 }
 
-#[derive(Serialize)]
-struct Diagnosis {
-    schema: SchemaTag,
-    checks: Vec<Check>,
-}
-
 /// Runs the command. What is missing here is optional: the code is always 0.
 pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let checks = doctor::checks(&Machine::here(
@@ -49,8 +41,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     match args.format {
         Format::Text | Format::Csv | Format::Md => output::text(&text(&checks))?,
         Format::Json => {
-            let document = Diagnosis { schema: schema("doctor"), checks };
-            output::json(&document, console.is_read_by_people())?;
+            output::json(&Diagnosis::new(checks), console.is_read_by_people())?;
         }
     }
     Ok(Exit::Fine)
@@ -62,7 +53,7 @@ fn text(checks: &[Check]) -> String {
         text.push_str(&format!("{:8}{:18}{}\n", check.status.word(), check.name, printable(&check.found)));
         let is_wrong = matches!(check.status, Status::Missing | Status::Warning);
         let below = |word: &str, told: &str| format!("{:26}{word}: {}\n", "", printable(told));
-        if let Some(needed) = check.needed.filter(|_| is_wrong) {
+        if let Some(needed) = check.needed.as_deref().filter(|_| is_wrong) {
             text.push_str(&below("needed", needed));
         }
         if let Some(hint) = &check.hint {

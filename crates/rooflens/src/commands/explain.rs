@@ -1,9 +1,7 @@
 //! `rooflens explain`: what a word or number of a report means.
 
-use rooflens_core::document::{SchemaTag, schema};
 use rooflens_core::exit::Exit;
-use rooflens_core::glossary::{self, Meaning};
-use serde::Serialize;
+use rooflens_core::glossary::{self, Explanation, Meaning};
 
 use crate::args::format::Format;
 use crate::commands::list::columns;
@@ -31,13 +29,6 @@ pub struct Args {
     format: Format,
 }
 
-#[derive(Serialize)]
-struct Explanation {
-    schema: SchemaTag,
-    name: String,
-    meanings: Vec<Meaning>,
-}
-
 /// Runs the command.
 pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let name = args.words.join(" ");
@@ -49,8 +40,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
             output::text(&texts.join("\n"))?;
         }
         Format::Json => {
-            let document = Explanation { schema: schema("explanation"), name, meanings };
-            output::json(&document, console.is_read_by_people())?;
+            output::json(&Explanation::new(name, meanings), console.is_read_by_people())?;
         }
     }
     Ok(Exit::Fine)
@@ -69,7 +59,7 @@ fn text(meaning: &Meaning, width: usize) -> String {
         let abouts: Vec<(&str, String)> = entry
             .parts
             .iter()
-            .map(|part| match part.unit {
+            .map(|part| match &*part.unit {
                 "" => (part.name.as_str(), part.about.clone()),
                 unit => (part.name.as_str(), format!("{} [{unit}]", part.about)),
             })

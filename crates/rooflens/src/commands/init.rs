@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use rooflens_core::document::{SchemaTag, schema};
 use rooflens_core::exit::Exit;
+use rooflens_core::project::InitDocument;
 use rooflens_core::shell::word;
 use rooflens_project::skeleton::{self, Environment, Existing, Options};
-use serde::Serialize;
 
 use crate::args::format::Format;
 use crate::console::Console;
@@ -44,14 +43,6 @@ enum With {
     Pyproject,
 }
 
-#[derive(Serialize)]
-struct Made {
-    schema: SchemaTag,
-    folder: String,
-    made: Vec<&'static str>,
-    kept: Vec<&'static str>,
-}
-
 /// Runs the command.
 pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let options = Options {
@@ -64,9 +55,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let written = skeleton::write(&args.folder, &options).map_err(CliError::Skeleton)?;
     match args.format {
         Format::Json => {
-            let folder = written.folder.display().to_string();
-            let made = Made { schema: schema("init"), folder, made: written.made, kept: written.kept };
-            output::json(&made, console.is_read_by_people())?;
+            output::json(&InitDocument::new(&written), console.is_read_by_people())?;
         }
         Format::Text | Format::Csv | Format::Md => {
             let mut text = format!("{}: {} files made", args.folder.display(), written.made.len());

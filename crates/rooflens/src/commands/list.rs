@@ -1,9 +1,7 @@
 //! `rooflens list`: what there is.
 
-use rooflens_core::document::{SchemaTag, schema};
 use rooflens_core::exit::Exit;
-use rooflens_core::glossary::{self, Topic};
-use serde::Serialize;
+use rooflens_core::glossary::{self, ListItem, Listing};
 
 use crate::args::format::Format;
 use crate::console::Console;
@@ -32,45 +30,21 @@ fn topic_names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(glossary::ALL.iter().map(|topic| topic.name))
 }
 
-#[derive(Serialize)]
-struct Listing {
-    schema: SchemaTag,
-    list: String,
-    items: Vec<Item>,
-}
-
-#[derive(Serialize)]
-struct Item {
-    name: String,
-    about: String,
-}
-
 /// Runs the command.
 pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let topic = args.what.as_ref().and_then(|what| glossary::ALL.iter().find(|topic| topic.name == what));
-    let items: Vec<Item> = match topic {
-        Some(topic) => {
-            let entries = (topic.entries)();
-            entries.into_iter().map(|entry| Item { name: entry.name, about: entry.about }).collect()
-        }
-        None => {
-            let item = |topic: &Topic| Item { name: topic.name.to_owned(), about: topic.about.to_owned() };
-            glossary::ALL.iter().map(item).collect()
-        }
-    };
+    let listing = Listing::of(topic);
     match args.format {
-        Format::Text | Format::Csv | Format::Md => output::text(&text(&items, console.screen(0).width))?,
-        Format::Json => {
-            let list = topic.map_or("lists", |topic| topic.name).to_owned();
-            let document = Listing { schema: schema("list"), list, items };
-            output::json(&document, console.is_read_by_people())?;
+        Format::Text | Format::Csv | Format::Md => {
+            output::text(&text(&listing.items, console.screen(0).width))?;
         }
+        Format::Json => output::json(&listing, console.is_read_by_people())?,
     }
     Ok(Exit::Fine)
 }
 
 /// Two columns.
-fn text(items: &[Item], width: usize) -> String {
+fn text(items: &[ListItem], width: usize) -> String {
     let names: Vec<(&str, &str)> =
         items.iter().map(|item| (item.name.as_str(), item.about.as_str())).collect();
     columns(&names, width)

@@ -3,13 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rooflens_core::config::document::ConfigMigratedDocument;
 use rooflens_core::config::old_names::{place, primary, read, told};
-use rooflens_core::document::{SchemaTag, schema};
 use rooflens_core::error::Error;
 use rooflens_core::project::from_here;
 use rooflens_core::text::counted;
-use rooflens_project::migrate::{Migrated, Renamed, Tree, migrate as in_todays_words};
-use serde::Serialize;
+use rooflens_project::migrate::{Migrated, Tree, migrate as in_todays_words};
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -27,19 +26,6 @@ pub struct Migration {
     pub dry_run: bool,
     /// Whether a program reads the answer.
     pub json: bool,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    /// Old names, with their places.
-    renamed: &'a [Renamed],
-    /// What could not be translated.
-    problems: &'a [Renamed],
-    /// Files that were written.
-    written: &'a [&'a String],
-    /// Where the files are that were there before; null where nothing was overwritten.
-    kept: Option<PathBuf>,
 }
 
 /// Writes a tree anew, or shows what would be written.
@@ -68,13 +54,8 @@ pub fn migrate(asked: &Migration, console: &Console) -> Result<(), CliError> {
         write(output, &made.files, &written)?;
     }
     if asked.json {
-        let document = Document {
-            schema: schema("config-migrated"),
-            renamed: &made.renamed,
-            problems: &made.problems,
-            written: &written,
-            kept,
-        };
+        let written = written.into_iter().cloned().collect();
+        let document = ConfigMigratedDocument::new(&made.renamed, &made.problems, written, kept);
         return output::json(&document, console.is_read_by_people());
     }
     output::text(&text(asked, &made, &written, kept.as_deref()))

@@ -1,17 +1,17 @@
 //! `rooflens config`, from what was typed to what is shown.
 
-mod json;
 pub mod migrate;
 
 use std::path::PathBuf;
 
 use rooflens_compose::{Composer, Composition, Launch, Mode, Multirun, Request, View};
-use rooflens_core::config::folders::{self, Prepared};
-use rooflens_core::config::{host, old_names, origins};
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::config::document::{
+    ComposedJob, ComposedPart, ConfigDocument, ConfigGroup, ConfigGroupsDocument, ConfigSweepDocument,
+    ConfigWrittenDocument,
+};
+use rooflens_core::config::{folders, host, old_names, origins};
 use rooflens_core::error::Error;
 use rooflens_core::observer::SharedObserver;
-use serde::Serialize;
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -77,22 +77,20 @@ pub enum Shown {
     Everything,
 }
 
-#[derive(Serialize)]
-struct Groups {
-    schema: SchemaTag,
-    groups: Vec<Group>,
-}
-
-#[derive(Serialize)]
-struct Group {
-    name: String,
-    options: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Written {
-    schema: SchemaTag,
-    jobs: Vec<Prepared>,
+impl Shown {
+    /// What of it is for programs, who get the defaults and the places of values in one document.
+    fn part(&self) -> ComposedPart<'_> {
+        match self {
+            Shown::Config { view, package, resolve } => {
+                let package = package.as_deref();
+                ComposedPart { view: *view, package, resolve: *resolve, with_origins: false }
+            }
+            Shown::Origins { view, resolve } => {
+                ComposedPart { view: *view, package: None, resolve: *resolve, with_origins: true }
+            }
+            _ => ComposedPart { view: View::Job, package: None, resolve: false, with_origins: false },
+        }
+    }
 }
 
 /// Shows a composed config, or those of a sweep's jobs.
@@ -107,7 +105,7 @@ pub fn show(question: &Question, shown: &Shown, console: &Console) -> Result<(),
     let composition = composer.compose(&request).map_err(Error::Compose)?;
     old_names::warn(&composition, &observer);
     if question.json {
-        let document = json::document(&composition, shown).map_err(Error::Compose)?;
+        let document = ConfigDocument::new(&composition, shown.part()).map_err(Error::Compose)?;
         return output::json(&document, console.is_read_by_people());
     }
     output::text(&text(&composition, shown)?)
@@ -124,13 +122,17 @@ fn show_sweep(
     for job in multirun.batches.iter().flatten() {
         let composition = composer.job(multirun, job).map_err(Error::Compose)?;
         if question.json {
-            jobs.push(json::job(job, &composition, shown).map_err(Error::Compose)?);
+            jobs.push(ComposedJob::new(job, &composition, shown.part()).map_err(Error::Compose)?);
         } else {
             let head = format!("# job {}: {}\n", job.number, job.overrides.join(" "));
             output::text(&(head + &text(&composition, shown)?))?;
         }
     }
-    if question.json { output::json(&json::sweep(jobs), console.is_read_by_people()) } else { Ok(()) }
+    if question.json {
+        output::json(&ConfigSweepDocument::new(jobs), console.is_read_by_people())
+    } else {
+        Ok(())
+    }
 }
 
 /// Makes the folder of every job, with the files that say how it was composed.
@@ -145,8 +147,7 @@ pub fn write(question: &Question, with_hydra: bool, console: &Console) -> Result
     old_names::warn(first, &observer);
     let jobs = folders::prepare(&composer, launch, with_hydra)?;
     if question.json {
-        let written = Written { schema: schema("config-written"), jobs };
-        return output::json(&written, console.is_read_by_people());
+        return output::json(&ConfigWrittenDocument::new(jobs), console.is_read_by_people());
     }
     let lines = jobs.iter().map(|job| format!("{}\n", job.folder.display()));
     output::text(&lines.collect::<String>())
@@ -180,18 +181,15 @@ fn text(composition: &Composition, shown: &Shown) -> Result<String, CliError> {
 pub fn groups(question: &Question, console: &Console) -> Result<(), CliError> {
     let (composer, _) = question.asked(&progress::observer(console, progress::READING))?;
     let own = |name: &str| name != "hydra" && !name.starts_with("hydra/");
-    let groups: Vec<Group> = composer
+    let groups: Vec<ConfigGroup> = composer
         .search_path()
         .groups()
         .into_iter()
         .filter(|(name, options)| own(name) && !options.is_empty())
-        .map(|(name, options)| Group { name, options })
+        .map(|(name, options)| ConfigGroup { name, options })
         .collect();
     if question.json {
-        return output::json(
-            &Groups { schema: schema("config-groups"), groups },
-            console.is_read_by_people(),
-        );
+        return output::json(&ConfigGroupsDocument::new(&groups), console.is_read_by_people());
     }
     let lines = groups.iter().map(|group| format!("{}: {}\n", group.name, group.options.join(", ")));
     output::text(&lines.collect::<String>())

@@ -2,30 +2,16 @@
 
 use std::path::Path;
 
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::externals::ExternalsAddDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text::counted;
-use rooflens_project::externals::{AddRequest, Added, Externals, LeftOut, Source, Synced};
-use serde::Serialize;
+use rooflens_project::externals::{AddRequest, Added, Externals, Source};
 
 use super::sync::outcome;
 use super::{pinned, steps};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::{output, progress};
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    dry_run: bool,
-    source: &'a Source,
-    previous: &'a Option<Source>,
-    revision_moved: bool,
-    submodules: &'a [String],
-    left_out: &'a [LeftOut],
-    synced: &'a Synced,
-    files: &'a [String],
-}
 
 /// The address as the lock shall have it: a folder of this machine by its whole path.
 pub fn address(typed: String) -> String {
@@ -43,26 +29,12 @@ pub fn answer(
     let what = format!("fetching {}", request.url);
     let added = progress::wait(console, &what, || externals.add(request)).map_err(CliError::Externals)?;
     if json {
-        output::json(&document(&added), console.is_read_by_people())?;
+        output::json(&ExternalsAddDocument::from(&added), console.is_read_by_people())?;
     } else {
         output::text(&text(&added))?;
     }
     remark(&added, externals.is_in_repository(), console);
     Ok(Exit::Fine)
-}
-
-fn document(added: &Added) -> Document<'_> {
-    Document {
-        schema: schema("externals-add"),
-        dry_run: added.dry_run,
-        source: &added.source,
-        previous: &added.previous,
-        revision_moved: added.revision_moved,
-        submodules: &added.submodules,
-        left_out: &added.left_out,
-        synced: &added.synced,
-        files: &added.files,
-    }
 }
 
 fn text(added: &Added) -> String {

@@ -1,30 +1,18 @@
 //! `rooflens externals guard`: the pre-commit hook.
 
-use std::path::Path;
-
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::externals::ExternalsGuardDocument;
 use rooflens_core::exit::Exit;
 use rooflens_project::externals::{Externals, HookAction};
-use serde::Serialize;
 
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    hook: &'a Path,
-    action: HookAction,
-}
-
 /// Installs the hook, or brings it up to date.
 pub fn answer(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
     let report = externals.guard().map_err(CliError::Externals)?;
     if json {
-        let document =
-            Document { schema: schema("externals-guard"), hook: &report.hook, action: report.action };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&ExternalsGuardDocument::from(&report), console.is_read_by_people())?;
         return Ok(Exit::Fine);
     }
     let done = match report.action {

@@ -1,28 +1,20 @@
 //! `rooflens externals status --staged`: what a commit would change of sources that are not ours. The
 //! pre-commit hook runs this.
 
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::externals::ExternalsStagedDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
-use rooflens_project::externals::{Externals, StagedEdit, StagedReason};
-use serde::Serialize;
+use rooflens_project::externals::{Externals, StagedReason};
 
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    edits: &'a [StagedEdit],
-}
-
 /// Answers. The code is 0 only where a commit may go on.
 pub fn answer(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
     let report = externals.staged_edits().map_err(CliError::Externals)?;
     if json {
-        let document = Document { schema: schema("externals-staged"), edits: &report.edits };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&ExternalsStagedDocument::from(&report), console.is_read_by_people())?;
     } else {
         let rows: Vec<[String; 2]> =
             report.edits.iter().map(|edit| [edit.path.clone(), why(edit.reason).to_owned()]).collect();

@@ -1,31 +1,20 @@
 //! `rooflens externals status`: how each source stands against the lock.
 
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::externals::ExternalsStatusDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
 use rooflens_project::externals::{Condition, Externals, Kind, SourceStatus, StatusReport};
-use serde::Serialize;
 
 use super::{LOCK, pinned};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    in_sync: bool,
-    sources: &'a [SourceStatus],
-    unlisted: &'a [String],
-}
-
 /// Answers. A source that is not as the lock says is told, and is no failure: the code is 0.
 pub fn answer(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
     let report = externals.status().map_err(CliError::Externals)?;
     if json {
-        let StatusReport { in_sync, sources, unlisted, .. } = &report;
-        let document = Document { schema: schema("externals-status"), in_sync: *in_sync, sources, unlisted };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&ExternalsStatusDocument::from(&report), console.is_read_by_people())?;
         return Ok(Exit::Fine);
     }
     output::text(&text(&report))?;

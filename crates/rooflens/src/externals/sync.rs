@@ -1,24 +1,14 @@
 //! `rooflens externals sync`: makes the sources equal to the lock.
 
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::externals::ExternalsSyncDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
 use rooflens_project::externals::{Externals, Outcome, SyncReport, SyncRequest, Synced};
-use serde::Serialize;
 
 use super::{LOCK, steps};
 use crate::console::Console;
 use crate::error::{CliError, exit_of_externals};
 use crate::{output, progress};
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    dry_run: bool,
-    succeeded: bool,
-    sources: &'a [Synced],
-    files: &'a [String],
-}
 
 /// Answers. A source that fails does not keep the others from it; the first failure gives the code.
 pub fn answer(
@@ -30,10 +20,7 @@ pub fn answer(
     let report = progress::wait(console, "fetching reference sources", || externals.sync(request))
         .map_err(CliError::Externals)?;
     if json {
-        let SyncReport { dry_run, succeeded, sources, files, .. } = &report;
-        let (dry_run, succeeded) = (*dry_run, *succeeded);
-        let document = Document { schema: schema("externals-sync"), dry_run, succeeded, sources, files };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&ExternalsSyncDocument::from(&report), console.is_read_by_people())?;
     } else {
         output::text(&text(&report))?;
     }
@@ -45,7 +32,11 @@ pub fn answer(
     if report.dry_run {
         console.say("nothing was done");
     }
-    Ok(report.sources.iter().find_map(|source| source.error.as_ref()).map_or(Exit::Fine, exit_of_externals))
+    Ok(report
+        .sources
+        .iter()
+        .find_map(|source| Some(source.error.as_ref()?.class()))
+        .map_or(Exit::Fine, exit_of_externals))
 }
 
 fn text(report: &SyncReport) -> String {

@@ -1,10 +1,9 @@
 //! `rooflens externals update`: shows what is newer, asks, and pins it.
 
-use rooflens_core::document::{SchemaTag, schema};
+use rooflens_core::document::externals::ExternalsUpdateDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
 use rooflens_project::externals::{Externals, ObjectId, UpdateRow, UpdateState};
-use serde::Serialize;
 
 use super::LOCK;
 use crate::console::Console;
@@ -21,15 +20,6 @@ pub struct Question {
     pub yes: bool,
     /// Whether a program reads the answer.
     pub json: bool,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: SchemaTag,
-    dry_run: bool,
-    /// How many sources were moved, or would be.
-    changes: usize,
-    sources: &'a [UpdateRow],
 }
 
 /// Answers. A source that fails does not keep the others from it; the first failure gives the code.
@@ -53,8 +43,7 @@ pub fn answer(externals: &Externals, question: &Question, console: &Console) -> 
     }
     let changes = if question.dry_run { behind } else { count(&rows, UpdateState::Updated) };
     if question.json {
-        let schema = schema("externals-update");
-        let document = Document { schema, dry_run: question.dry_run, changes, sources: &rows };
+        let document = ExternalsUpdateDocument::new(question.dry_run, changes, &rows);
         output::json(&document, console.is_read_by_people())?;
     } else {
         output::text(&text(&rows))?;
@@ -69,7 +58,7 @@ pub fn answer(externals: &Externals, question: &Question, console: &Console) -> 
     } else if changes > 0 && externals.is_in_repository() {
         console.say("next: git add third_party && git commit");
     }
-    Ok(rows.iter().find_map(|row| row.error.as_ref()).map_or(Exit::Fine, exit_of_externals))
+    Ok(rows.iter().find_map(|row| Some(row.error.as_ref()?.class())).map_or(Exit::Fine, exit_of_externals))
 }
 
 fn count(rows: &[UpdateRow], state: UpdateState) -> usize {

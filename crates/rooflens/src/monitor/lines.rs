@@ -1,10 +1,9 @@
 //! A line a sample, where nobody looks at a screen.
 
-use rooflens_core::document::schema;
+use rooflens_core::document::samples::{SampleRow, SamplesHead, SourceState};
 use rooflens_schema::tables::{CounterRow, CounterSource, Counters};
 use serde::Serialize;
 
-use super::document::{Head, Sample, SourceState};
 use super::screen::{bytes, numbers};
 use crate::error::CliError;
 use crate::output;
@@ -21,7 +20,7 @@ impl Lines {
 
     /// The first line says what the others are.
     pub fn json(states: &[SourceState]) -> Result<Self, CliError> {
-        output::part(&line(&Head { schema: schema("samples"), sources: states }))?;
+        output::part(&line(&SamplesHead::new(states)))?;
         Ok(Lines { json: true })
     }
 
@@ -29,7 +28,7 @@ impl Lines {
     pub fn write(&mut self, rows: &Counters) -> Result<bool, CliError> {
         let rows = (0..rows.len()).filter_map(|i| rows.row(i));
         let text: String =
-            rows.map(|row| if self.json { line(&Sample::of(&row)) } else { words(&row) }).collect();
+            rows.map(|row| if self.json { line(&SampleRow::from(&row)) } else { words(&row) }).collect();
         output::part(&text)
     }
 }

@@ -1,6 +1,5 @@
 //! From a wish to samples on a screen, in a file, or at an address.
 
-mod document;
 mod file;
 mod lines;
 mod screen;
@@ -10,9 +9,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use document::{Document, SourceState};
 use file::SampleFile;
 use lines::Lines;
+use rooflens_core::document::samples::{SampleDocument, SourceState};
 use rooflens_core::environment;
 use rooflens_core::exit::Exit;
 use rooflens_sample::csv::Columns;
@@ -94,7 +93,7 @@ pub fn once(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
         latest.update(&rows);
     }
     if wish.json {
-        let document = Document::new(timeline, states, &latest, &mut sources, notes.rows());
+        let document = SampleDocument::new(timeline, states, &latest, &mut sources, notes.rows());
         output::json(&document, console.is_read_by_people())?;
     } else {
         let processes: Vec<_> = sources.iter_mut().flat_map(|source| source.processes()).collect();

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use rooflens_core::document::samples::SourceState;
 use rooflens_core::text::printable;
 use rooflens_report::TerminalOptions;
 use rooflens_report::text::wrap;
@@ -11,7 +12,6 @@ use rooflens_sample::latest::{Known, Latest};
 use rooflens_sample::source::DeviceProcess;
 use rooflens_sample::throttle;
 
-use super::document::SourceState;
 use crate::error::CliError;
 use crate::output;
 
@@ -80,7 +80,7 @@ pub fn text(
         let told = [format!("missing: {}", printable(&missing.fact)), format!("hint: {}", missing.hint)];
         let lines = told.iter().flat_map(|told| wrap(told, options.width.saturating_sub(11).max(30)));
         for (at, line) in lines.enumerate() {
-            let name = if at == 0 { state.name() } else { "" };
+            let name = if at == 0 { &*state.name } else { "" };
             let _ = writeln!(text, "{name:10}{line}");
         }
     }

@@ -163,7 +163,7 @@ pub fn line(done: &RunOutcome) -> String {
     let tpot = measured.and_then(|measured| measured.tpot_ns.as_ref()).map(|spread| format::time(spread.p50));
     let outcome = match tpot {
         Some(tpot) => format!("TPOT p50 {tpot}"),
-        None => done.document.status.to_owned(),
+        None => done.document.status.to_string(),
     };
     format!("{number}{} · {outcome}", done.overrides.join(" "))
 }
@@ -179,7 +179,7 @@ pub fn table(all: &[RunOutcome]) -> String {
         rows.push([
             done.number.map_or_else(String::new, |number| number.to_string()),
             done.overrides.join(" "),
-            done.document.status.to_owned(),
+            done.document.status.to_string(),
             time_of(of(|it| Some(it.ttft_ns.as_ref()?.p50))),
             time_of(of(|it| Some(it.tpot_ns.as_ref()?.p50))),
             time_of(of(|it| Some(it.tpot_ns.as_ref()?.p99))),

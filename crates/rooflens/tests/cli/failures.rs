@@ -24,7 +24,12 @@ fn every_failure_has_its_code_and_hint() {
             "begins with \"hello, world\"",
             "rooflens list formats",
         ),
-        (vec!["analyze", &trace, &path("a.txt")], 5, "not in a format that Rooflens reads", "rooflens list formats"),
+        (
+            vec!["analyze", &trace, &path("a.txt")],
+            5,
+            "not in a format that Rooflens reads",
+            "rooflens list formats",
+        ),
         (vec!["analyze", &folder.write("empty.json", b"")], 5, "is empty", "rooflens list formats"),
         (
             vec!["analyze", &folder.write("no.json", br#"{"traceEvents": []}"#)],

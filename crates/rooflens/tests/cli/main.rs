@@ -46,6 +46,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use rooflens_core::document::{self, SchemaTag};
+
 /// A file of `fixtures/`.
 fn fixture(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name);
@@ -99,6 +101,29 @@ fn git(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
+/// Every JSON document that a test sees can be read into its type and written again, byte for byte.
+fn is_read_back(printed: &str) {
+    #[derive(serde::Deserialize)]
+    struct Tagged {
+        schema: SchemaTag,
+    }
+    let (json, more) = match serde_json::from_str::<Tagged>(printed) {
+        Ok(_) => (printed, ""),
+        // A stream of samples: its first line is the document, each further line a sample.
+        Err(_) => printed.split_once('\n').unwrap_or((printed, "")),
+    };
+    let Ok(Tagged { schema }) = serde_json::from_str(json) else { return };
+    let document = |name: &str| {
+        let found = document::all().find(|document| document.name == name);
+        found.unwrap_or_else(|| panic!("the document {name} has no schema"))
+    };
+    let name = schema.name.strip_prefix("rooflens.").unwrap();
+    assert_eq!(document(name).rewrite(json).unwrap(), json.trim_end(), "{name} is not read back as printed");
+    for line in more.lines() {
+        assert_eq!(document("samples-line").rewrite(line).unwrap(), line);
+    }
+}
+
 /// What it answers.
 struct Answer {
     code: i32,
@@ -108,11 +133,13 @@ struct Answer {
 
 impl Answer {
     fn of(output: Output) -> Self {
-        Answer {
+        let answer = Answer {
             code: output.status.code().unwrap(),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        };
+        is_read_back(&answer.stdout);
+        answer
     }
 
     /// Standard output, where all went well.

@@ -14,7 +14,9 @@ fn a_run_of_answers_alone() {
     assert!(screen.contains("report/predictions.html"), "{screen}");
     let page = std::fs::read_to_string(run_dir.join("report/predictions.html")).unwrap();
     assert!(page.contains("&lt;b&gt;so&lt;/b&gt;"));
-    assert!(!run_dir.join("tables/runs.parquet").exists() && !run_dir.join("raw/torch_profiler").exists());
+    assert!(
+        !run_dir.join("tables/name_dim.parquet").exists() && !run_dir.join("raw/torch_profiler").exists()
+    );
     assert_eq!(metrics(&run_dir)["analysis"], serde_json::Value::Null);
     // It has no tables, but its report can be written again.
     std::fs::remove_file(run_dir.join("report/predictions.html")).unwrap();
@@ -50,7 +52,7 @@ fn real_answers_to_texts() {
     let told: Vec<_> =
         answers.iter().map(|it| (it["round"].as_u64().unwrap(), it["tokens"].as_u64().unwrap())).collect();
     assert_eq!(told, [(0, 4), (0, 4), (1, 4), (1, 4)]);
-    assert!(!run_dir.join("tables/runs.parquet").exists());
+    assert!(!run_dir.join("tables/name_dim.parquet").exists());
     let page = std::fs::read_to_string(run_dir.join("report/predictions.html")).unwrap();
     assert!(
         page.contains("Why does a kettle sing before it boils?")

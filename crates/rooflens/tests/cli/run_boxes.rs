@@ -48,9 +48,7 @@ fn parity_123_boxes_are_drawn_and_kept_in_pixels() {
     assert!(page.contains("<li>1 box: clipped at the edge of the image</li>"));
     let small = std::fs::read_to_string(report.join("thumbnails.html")).unwrap();
     assert!(small.contains("href=\"predictions.html#s0\">a.png</a> · 2 boxes"), "{small}");
-    assert!(
-        std::fs::read_to_string(report.join("predictions.md")).unwrap().contains("- 1 box: empty")
-    );
+    assert!(std::fs::read_to_string(report.join("predictions.md")).unwrap().contains("- 1 box: empty"));
 }
 
 #[test]

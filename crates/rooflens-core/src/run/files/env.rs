@@ -1,5 +1,6 @@
 //! `env.json`: what a run ran on. Nothing in it names a person, a machine or an address.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,87 +10,119 @@ use rooflens_project::revision::revision;
 use rooflens_sample::nvml::{NvmlSource, PowerLimit};
 use rooflens_sample::{Source, Watched};
 use rooflens_schema::RunDir;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::super::metrics::Rows;
+use super::super::workload;
 use super::python::{PythonEnvironment, python_environment, shown};
-use crate::document::{SchemaTag, schema};
+use crate::document::SchemaTag;
 use crate::environment::nvml_library;
 
 /// What a run ran on. Null is "not known", and `not_computed` says why.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
-    schema: SchemaTag,
-    rooflens: &'static str,
-    os: System,
-    cpu: Processor,
+    /// `rooflens.env`.
+    pub schema: SchemaTag,
+    /// Version of Rooflens.
+    pub rooflens: Cow<'static, str>,
+    /// The operating system.
+    pub os: System,
+    /// The processor.
+    pub cpu: Processor,
     /// Memory of the machine.
-    memory_bytes: Option<u64>,
+    pub memory_bytes: Option<u64>,
     /// Memory that this group of processes may have.
-    memory_limit_bytes: Option<u64>,
-    gpus: Option<Vec<Gpu>>,
-    nvidia_driver: Option<String>,
-    container: Option<Container>,
-    runtime: Option<Json>,
-    python: Option<Json>,
+    pub memory_limit_bytes: Option<u64>,
+    /// NVIDIA devices.
+    pub gpus: Option<Vec<Gpu>>,
+    /// Version of NVIDIA's driver.
+    pub nvidia_driver: Option<String>,
+    /// The container that the run was made in.
+    pub container: Option<Container>,
+    /// The runtime of the workload, as `pytorch`.
+    pub runtime: Option<Json>,
+    /// Version of Python.
+    pub python: Option<Json>,
     /// The interpreter that ran the workload.
-    interpreter: Option<String>,
+    pub interpreter: Option<String>,
     /// The Python environment that it belongs to, and what pins that.
-    environment: Option<PythonEnvironment>,
-    versions: Option<Json>,
-    project: Option<Project>,
-    not_computed: BTreeMap<&'static str, String>,
+    pub environment: Option<PythonEnvironment>,
+    /// Versions of the packages that the workload uses.
+    pub versions: Option<Json>,
+    /// The project's own revision.
+    pub project: Option<Project>,
+    /// What is null, and why.
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
-#[derive(Debug, Serialize)]
-struct System {
-    kind: &'static str,
-    arch: &'static str,
-    name: Option<String>,
-    kernel: Option<String>,
+/// The operating system.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct System {
+    /// As Rust calls it: `linux`, `macos`.
+    pub kind: Cow<'static, str>,
+    /// As Rust calls it: `x86_64`, `aarch64`.
+    pub arch: Cow<'static, str>,
+    /// Its own name and version.
+    pub name: Option<String>,
+    /// Version of the kernel.
+    pub kernel: Option<String>,
 }
 
-#[derive(Debug, Default, PartialEq, Serialize)]
-struct Processor {
-    model: Option<String>,
+/// The processor of the machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Processor {
+    /// Its model.
+    pub model: Option<String>,
     /// Cores that share no pipelines.
-    cores: Option<usize>,
+    pub cores: Option<usize>,
     /// Threads that the system sees.
-    threads: Option<usize>,
+    pub threads: Option<usize>,
     /// Threads that this process may use.
-    usable_threads: Option<usize>,
+    pub usable_threads: Option<usize>,
     /// Processors' worth of time that this group of processes may have.
-    quota: Option<f64>,
-    governor: Option<String>,
-    min_clock_hz: Option<u64>,
-    max_clock_hz: Option<u64>,
+    pub quota: Option<f64>,
+    /// What sets its clock, as `performance`.
+    pub governor: Option<String>,
+    /// Least clock rate that the governor may set.
+    pub min_clock_hz: Option<u64>,
+    /// Highest clock rate that the governor may set.
+    pub max_clock_hz: Option<u64>,
 }
 
-#[derive(Debug, Serialize)]
-struct Gpu {
-    index: i32,
-    name: String,
+/// An NVIDIA device.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Gpu {
+    /// Its index, as NVML counts.
+    pub index: i32,
+    /// Its name.
+    pub name: String,
     /// The limit that the device enforces.
-    power_limit_w: Option<f64>,
+    pub power_limit_w: Option<f64>,
 }
 
-#[derive(Debug, PartialEq, Serialize)]
-struct Container {
-    kind: &'static str,
-    sign: &'static str,
+/// A container.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Container {
+    /// What made it, as `docker`.
+    pub kind: Cow<'static, str>,
+    /// What it was known by.
+    pub sign: Cow<'static, str>,
 }
 
-#[derive(Debug, Serialize)]
-struct Project {
-    commit: String,
-    is_dirty: bool,
+/// The revision of a project.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Project {
+    /// The commit that is checked out.
+    pub commit: String,
+    /// Whether tracked files differ from it.
+    pub is_dirty: bool,
 }
 
 /// What this machine is, and what the workload told of itself.
 pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environment {
     let mut not_computed = BTreeMap::new();
-    let mut known = |name: &'static str, why: &str| drop(not_computed.insert(name, why.to_owned()));
+    let mut known = |name: &'static str, why: &str| drop(not_computed.insert(name.into(), why.to_owned()));
     let (gpus, nvidia_driver) = match NvmlSource::open(nvml_library().as_deref(), &Watched::default()) {
         Ok(source) => {
             let driver = source.about().rsplit(' ').next().map(str::to_owned);
@@ -118,8 +151,8 @@ pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environ
     if container.is_none() {
         known("container", "none detected");
     }
-    let told = [Stage::Measure, Stage::DirectInference].map(|stage| Rows::read(&run.raw(stage.name())));
-    let told = |field: &str| told.iter().find_map(|rows| rows.fact("hello", field)).cloned();
+    let ran = [Stage::Measure, Stage::DirectInference].map(|stage| workload::of_stage(run, stage));
+    let told = |field: &str| ran.iter().find_map(|workload| workload.fact("hello", field)).cloned();
     let (runtime, python, versions) = (told("runtime"), told("python"), told("versions"));
     for (name, value) in [("runtime", &runtime), ("python", &python), ("versions", &versions)] {
         if value.is_none() {
@@ -162,11 +195,11 @@ pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environ
         }
     }
     Environment {
-        schema: schema("env"),
-        rooflens: env!("CARGO_PKG_VERSION"),
+        schema: SchemaTag::new("env"),
+        rooflens: env!("CARGO_PKG_VERSION").into(),
         os: System {
-            kind: std::env::consts::OS,
-            arch: std::env::consts::ARCH,
+            kind: std::env::consts::OS.into(),
+            arch: std::env::consts::ARCH.into(),
             name: text("/etc/os-release").as_deref().and_then(os_name),
             kernel: text("/proc/sys/kernel/osrelease").map(|kernel| kernel.trim().to_owned()),
         },
@@ -248,7 +281,8 @@ fn container() -> Option<Container> {
         (Path::new("/run/.containerenv").exists(), "podman", "/run/.containerenv"),
         (std::env::var_os("KUBERNETES_SERVICE_HOST").is_some(), "kubernetes", "KUBERNETES_SERVICE_HOST"),
     ];
-    let sign = signs.into_iter().find(|(is, ..)| *is).map(|(_, kind, sign)| Container { kind, sign });
+    let sign = signs.into_iter().find(|(is, ..)| *is);
+    let sign = sign.map(|(_, kind, sign)| Container { kind: kind.into(), sign: sign.into() });
     sign.or_else(|| container_of(&groups))
 }
 
@@ -260,8 +294,8 @@ fn container_of(groups: &str) -> Option<Container> {
         ("containerd", "containerd"),
         ("lxc", "lxc"),
     ];
-    let (_, kind) = WORDS.iter().find(|(word, _)| groups.contains(word))?;
-    Some(Container { kind, sign: "/proc/1/cgroup" })
+    let (_, kind) = *WORDS.iter().find(|(word, _)| groups.contains(word))?;
+    Some(Container { kind: kind.into(), sign: "/proc/1/cgroup".into() })
 }
 
 #[cfg(test)]
@@ -295,7 +329,10 @@ mod tests {
 
     #[test]
     fn a_container_is_known_by_its_groups() {
-        assert_eq!(container_of("0::/kubepods/burstable/pod1").map(|found| found.kind), Some("kubernetes"));
+        assert_eq!(
+            container_of("0::/kubepods/burstable/pod1").map(|found| found.kind),
+            Some("kubernetes".into())
+        );
         assert_eq!(container_of("0::/init.scope"), None);
     }
 

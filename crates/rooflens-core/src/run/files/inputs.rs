@@ -10,10 +10,10 @@ use rooflens_collect::Stage;
 use rooflens_collect::execute::digest;
 use rooflens_compose::value::{Int, Key, Map, Node, Value};
 use rooflens_compose::yaml;
+use rooflens_ingest::formats::workload::Workload;
 use rooflens_schema::{RunDir, SCHEMA_VERSION};
-use serde_json::Value as Json;
 
-use super::json_lines;
+use super::super::workload;
 
 /// What was run, of a config with nothing left to resolve; in `located`, the dataset is where its variant
 /// is.
@@ -69,15 +69,13 @@ impl Digests {
 /// A sample of an epoch: tokens of its prompt, and of its answer in each round.
 struct Sample {
     path: String,
-    prompt_tokens: Option<u64>,
-    output_tokens: Vec<Option<u64>>,
+    prompt_tokens: Option<i64>,
+    output_tokens: Vec<Option<i64>>,
 }
 
 /// What a step ran, warm-up left out: it runs what counts, too.
 fn step(run: &RunDir, stage: Stage, digests: &mut Digests) -> Option<Node> {
-    let folder = run.raw(stage.name());
-    let requests = json_lines(&folder.join("requests.jsonl"));
-    let epochs = epochs(&json_lines(&folder.join("events.jsonl")), &requests);
+    let epochs = epochs(&workload::of_stage(run, stage));
     let epochs: Vec<Node> = epochs.into_iter().map(|(epoch, found)| found.node(epoch, digests)).collect();
     (!epochs.is_empty())
         .then(|| map([("step", text(stage.name())), ("epochs", Node::new(Value::List(epochs)))]))
@@ -86,30 +84,32 @@ fn step(run: &RunDir, stage: Stage, digests: &mut Digests) -> Option<Node> {
 /// An epoch: the rounds that went through it, and its samples in order.
 #[derive(Default)]
 struct Epoch {
-    rounds: Vec<u64>,
+    rounds: Vec<i64>,
     samples: Vec<Sample>,
 }
 
 /// By epoch; where the workload does not tell which a round was of, all of it is one.
-fn epochs(events: &[Json], requests: &[Json]) -> BTreeMap<Option<u64>, Epoch> {
-    let begins = events.iter().filter(|event| event["event"] == "round_begin");
-    let of_round: BTreeMap<u64, u64> =
-        begins.filter_map(|event| Some((event["round"].as_u64()?, event["epoch"].as_u64()?))).collect();
-    let mut epochs: BTreeMap<Option<u64>, Epoch> = BTreeMap::new();
+fn epochs(workload: &Workload) -> BTreeMap<Option<i64>, Epoch> {
+    let of_round = workload.epochs();
+    let mut epochs: BTreeMap<Option<i64>, Epoch> = BTreeMap::new();
     let mut place = (None, 0);
-    for row in requests.iter().filter(|row| row["kind"] != "warmup") {
-        let (Some(round), Some(path)) = (row["round"].as_u64(), row["sample"].as_str()) else { continue };
+    let requests = &workload.requests;
+    for row in 0..requests.len() {
+        let (Some(round), Some(path)) = (requests.round[row].get(), &requests.sample[row]) else { continue };
+        if requests.round_kind[row].as_deref() == Some("warmup") {
+            continue;
+        }
         let epoch = epochs.entry(of_round.get(&round).copied()).or_default();
         if place.0 != Some(round) {
             place = (Some(round), 0);
             epoch.rounds.push(round);
         }
-        let (asked, answered) = (row["prompt_tokens"].as_u64(), row["output_tokens"].as_u64());
+        let (asked, answered) = (requests.prompt_tokens[row].get(), requests.output_tokens[row].get());
         // Every round of an epoch goes through the same samples in the same order.
-        match epoch.samples.get_mut(place.1).filter(|sample| sample.path == path) {
+        match epoch.samples.get_mut(place.1).filter(|sample| &sample.path == path) {
             Some(sample) if epoch.rounds.len() > 1 => sample.output_tokens.push(answered),
             _ => epoch.samples.push(Sample {
-                path: path.to_owned(),
+                path: path.clone(),
                 prompt_tokens: asked,
                 output_tokens: vec![answered],
             }),
@@ -120,7 +120,7 @@ fn epochs(events: &[Json], requests: &[Json]) -> BTreeMap<Option<u64>, Epoch> {
 }
 
 impl Epoch {
-    fn node(self, epoch: Option<u64>, digests: &mut Digests) -> Node {
+    fn node(self, epoch: Option<i64>, digests: &mut Digests) -> Node {
         let samples = self.samples.into_iter().map(|sample| sample.node(digests)).collect();
         let rounds = self.rounds.into_iter().map(|round| number(Some(round))).collect();
         map([
@@ -141,7 +141,7 @@ impl Sample {
         };
         map([
             ("path", text(&self.path)),
-            ("bytes", number(bytes)),
+            ("bytes", number(bytes.and_then(|bytes| i64::try_from(bytes).ok()))),
             ("sha256", sha256.as_deref().map_or_else(null, text)),
             ("prompt_tokens", number(self.prompt_tokens)),
             ("output_tokens", output_tokens),
@@ -183,8 +183,7 @@ fn text(text: &str) -> Node {
     Node::new(Value::Str(text.to_owned()))
 }
 
-fn number(number: Option<u64>) -> Node {
-    let number = number.and_then(|number| i64::try_from(number).ok());
+fn number(number: Option<i64>) -> Node {
     number.map_or_else(null, |number| Node::new(Value::Int(Int::Small(number))))
 }
 
@@ -194,34 +193,45 @@ fn null() -> Node {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use rooflens_ingest::formats::workload::Round;
+    use rooflens_schema::Opt;
+    use rooflens_schema::tables::{RequestRow, RequestStatus};
 
     use super::*;
 
-    fn row(round: u64, kind: &str, sample: &str, output_tokens: u64) -> Json {
-        json!({"round": round, "kind": kind, "sample": sample, "prompt_tokens": 5, "output_tokens": output_tokens})
-    }
-
     #[test]
     fn samples_by_epoch_and_round() {
-        let events: Vec<Json> = [(0, 0), (1, 0), (2, 1), (3, 0), (4, 1)]
-            .map(|(round, epoch)| json!({"event": "round_begin", "round": round, "epoch": epoch}))
-            .to_vec();
+        let mut workload = Workload::default();
+        for (round, epoch) in [(0, 0), (1, 0), (2, 1), (3, 0), (4, 1)] {
+            let times =
+                Round { round, kind: None, epoch: Some(epoch), ts_ns: None, end_ts_ns: None, dur_ns: None };
+            workload.rounds.push(times);
+        }
         // Epoch 0 in rounds 1 and 3 with a sample that stands twice; epoch 1 in rounds 2 and 4.
         let requests = [
-            row(0, "warmup", "a", 9),
-            row(1, "measured", "a", 1),
-            row(1, "measured", "b", 2),
-            row(1, "measured", "a", 3),
-            row(2, "measured", "b", 4),
-            row(3, "measured", "a", 1),
-            row(3, "measured", "b", 7),
-            row(3, "measured", "a", 3),
-            row(4, "measured", "b", 4),
+            (0, "warmup", "a", 9),
+            (1, "measured", "a", 1),
+            (1, "measured", "b", 2),
+            (1, "measured", "a", 3),
+            (2, "measured", "b", 4),
+            (3, "measured", "a", 1),
+            (3, "measured", "b", 7),
+            (3, "measured", "a", 3),
+            (4, "measured", "b", 4),
         ];
-        let found = epochs(&events, &requests);
+        for (id, (round, kind, sample, output_tokens)) in (0..).zip(requests) {
+            workload.requests.push(RequestRow {
+                round: Opt::some(round),
+                round_kind: Some(kind.to_owned()),
+                sample: Some(sample.to_owned()),
+                prompt_tokens: Opt::some(5),
+                output_tokens: Opt::some(output_tokens),
+                ..RequestRow::new(id, RequestStatus::Completed)
+            });
+        }
+        let found = epochs(&workload);
         assert_eq!(found[&Some(0)].rounds, [1, 3]);
-        let told = |epoch: u64| -> Vec<(&str, Vec<u64>)> {
+        let told = |epoch: i64| -> Vec<(&str, Vec<i64>)> {
             let samples = &found[&Some(epoch)].samples;
             samples
                 .iter()

@@ -20,6 +20,7 @@ use rooflens_compose::yaml;
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
+pub use self::env::Environment;
 use super::samples;
 use crate::config::folders::OWN_FOLDER;
 use crate::error::Error;

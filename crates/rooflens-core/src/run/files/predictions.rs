@@ -6,10 +6,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rooflens_collect::{Settings, Stage};
+use rooflens_ingest::formats::workload::Workload;
 use rooflens_report::predictions::{Picture, Prediction, THUMBNAILS, html, markdown, thumbnails};
-use rooflens_schema::RunDir;
+use rooflens_schema::tables::Requests;
+use rooflens_schema::{Opt, RunDir};
 use serde_json::{Value as Json, json};
 
+use super::super::workload;
 use super::grounding::{self, Stored, Subject};
 use super::{json_lines, read_json};
 use crate::error::Error;
@@ -44,7 +47,9 @@ pub fn write(run: &RunDir, settings: &Settings, project: &Path, metrics: &Json) 
         fs::copy(folder.join(FILE), &path).map_err(|source| Error::Unwritable { path, source })?;
     }
     let spec = read_json(&folder.join("spec.json"));
-    let (all, boxes) = predictions(&folder, &spec, project, &report);
+    let ran = workload::of_stage(run, stage);
+    let (all, boxes) =
+        predictions(&ran, &json_lines(&folder.join(FILE)), Pictures::new(&spec, project, &report));
     if boxes.is_empty() {
         // Of a report that is written again.
         let _ = fs::remove_file(report.join(BOXES));
@@ -93,37 +98,36 @@ struct Times {
     latency_ns: Option<f64>,
 }
 
-/// Answers with their times: those of the same round and sample, the first with the first; and lines of
-/// [`BOXES`].
-fn predictions(folder: &Path, spec: &Json, project: &Path, report: &Path) -> (Vec<Prediction>, Vec<Json>) {
-    let mut times: BTreeMap<(Option<u64>, String), Vec<Times>> = BTreeMap::new();
-    for row in json_lines(&folder.join("requests.jsonl")) {
-        let Some(sample) = row["sample"].as_str() else { continue };
-        let start = row["start_ns"].as_u64();
-        let token = |token: Option<&Json>| token?.as_u64()?.checked_sub(start?).map(|ns| ns as f64);
-        let tokens = row["token_ns"].as_array();
-        times.entry((row["round"].as_u64(), sample.to_owned())).or_default().push(Times {
-            prompt_tokens: row["prompt_tokens"].as_u64(),
-            ttft_ns: token(tokens.and_then(|tokens| tokens.first())),
-            latency_ns: token(tokens.and_then(|tokens| tokens.last())),
+/// Of each request with a sample, by its round; the last first.
+fn times(requests: &Requests) -> BTreeMap<(i64, String), Vec<Times>> {
+    let mut times: BTreeMap<(i64, String), Vec<Times>> = BTreeMap::new();
+    for row in (0..requests.len()).rev() {
+        let (Some(round), Some(sample)) = (requests.round[row].get(), &requests.sample[row]) else {
+            continue;
+        };
+        let since = |token: Opt<i64>| token.get()?.checked_sub(requests.sent_ts_ns[row].get()?);
+        let time = |token| since(token).filter(|ns| *ns >= 0).map(|ns| ns as f64);
+        times.entry((round, sample.clone())).or_default().push(Times {
+            prompt_tokens: requests.prompt_tokens[row].get().and_then(|count| u64::try_from(count).ok()),
+            ttft_ns: time(requests.first_token_ts_ns[row]),
+            latency_ns: time(requests.last_token_ts_ns[row]),
         });
     }
-    times.values_mut().for_each(|times| times.reverse());
-    let events = json_lines(&folder.join("events.jsonl"));
-    let model = events.iter().find(|event| event["event"] == "model");
-    let architecture = model.and_then(|model| model["architecture"].as_str()).unwrap_or_default();
-    let rounds: BTreeMap<u64, u64> = events
-        .iter()
-        .filter(|event| event["event"] == "round_begin")
-        .filter_map(|event| Some((event["round"].as_u64()?, event["epoch"].as_u64()?)))
-        .collect();
+    times
+}
+
+/// Answers with their times: those of the same round and sample, the first with the first; and lines of
+/// [`BOXES`].
+fn predictions(ran: &Workload, answers: &[Json], mut pictures: Pictures) -> (Vec<Prediction>, Vec<Json>) {
+    let mut times = times(&ran.requests);
+    let architecture = ran.text("model", "architecture").unwrap_or_default();
+    let rounds = ran.epochs();
     let has_epochs = rounds.values().max() > Some(&0);
-    let mut pictures = Pictures::new(spec, project, report);
     let mut boxes = Vec::new();
-    let mut prediction = |row: Json| {
+    let mut prediction = |row: &Json| {
         let sample = row["sample"].as_str()?.to_owned();
-        let round = row["round"].as_u64();
-        let times = times.get_mut(&(round, sample.clone())).and_then(Vec::pop);
+        let round = row["round"].as_i64();
+        let times = round.and_then(|round| times.get_mut(&(round, sample.clone()))?.pop());
         let (picture, stored) = pictures.of(&sample).unzip();
         let answer = row["answer"].as_str().unwrap_or_default().to_owned();
         let subject = Subject { stored: stored.flatten(), record: row["picture"].clone() };
@@ -140,7 +144,7 @@ fn predictions(folder: &Path, spec: &Json, project: &Path, report: &Path) -> (Ve
             boxes.push(of_sample);
         }
         Some(Prediction {
-            epoch: round.and_then(|round| rounds.get(&round).copied()).filter(|_| has_epochs),
+            epoch: round.and_then(|round| u64::try_from(*rounds.get(&round)?).ok()).filter(|_| has_epochs),
             prompt: row["prompt"].as_str().unwrap_or_default().to_owned(),
             answer,
             prompt_tokens: times.as_ref().and_then(|times| times.prompt_tokens),
@@ -153,7 +157,7 @@ fn predictions(folder: &Path, spec: &Json, project: &Path, report: &Path) -> (Ve
             sample,
         })
     };
-    let all = json_lines(&folder.join(FILE)).into_iter().filter_map(&mut prediction).collect();
+    let all = answers.iter().filter_map(&mut prediction).collect();
     (all, boxes)
 }
 
@@ -209,6 +213,9 @@ fn kind(bytes: &[u8]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use rooflens_ingest::formats::workload::read_folder;
+    use rooflens_schema::Notes;
+
     use super::*;
 
     #[test]
@@ -218,7 +225,7 @@ mod tests {
             let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
             fs::write(folder.path().join(name), text).unwrap();
         };
-        let request = |round: u64, sample: &str, tokens: [u64; 2]| json!({"round": round, "sample": sample, "prompt_tokens": 5, "start_ns": 100, "token_ns": tokens});
+        let request = |round: u64, sample: &str, tokens: [u64; 2]| json!({"round": round, "kind": "predicted", "sample": sample, "prompt_tokens": 5, "output_tokens": 2, "start_ns": 100, "token_ns": tokens});
         // One sample stands twice in the first epoch.
         write(
             "requests.jsonl",
@@ -237,7 +244,9 @@ mod tests {
         );
         let round = |round: u64| json!({"event": "round_begin", "round": round, "epoch": round});
         write("events.jsonl", &[round(0), round(1)]);
-        let (found, _) = predictions(folder.path(), &Json::Null, Path::new("/p"), Path::new("/p/r"));
+        let ran = read_folder(folder.path(), "direct_inference", &Notes::default());
+        let pictures = Pictures::new(&Json::Null, Path::new("/p"), Path::new("/p/r"));
+        let (found, _) = predictions(&ran, &json_lines(&folder.path().join(FILE)), pictures);
         let told: Vec<_> =
             found.iter().map(|it| (it.answer.as_str(), it.epoch, it.ttft_ns, it.latency_ns)).collect();
         let expected = [

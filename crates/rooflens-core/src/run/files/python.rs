@@ -1,27 +1,32 @@
 //! The Python environment that a run used: which, by which interpreter, pinned by what.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use rooflens_collect::Settings;
 use rooflens_collect::environment::{Environment, EnvironmentKind};
 use rooflens_collect::execute::digest;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The Python environment of a run.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PythonEnvironment {
     /// `pixi`, `uv`, `conda` or `venv`.
-    kind: &'static str,
-    name: Option<String>,
+    pub kind: Cow<'static, str>,
+    /// Its name, where it has one.
+    pub name: Option<String>,
     /// What pins its packages, where the project has such a file.
     pub lock: Option<Lock>,
 }
 
 /// A lock file of the project.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lock {
-    path: &'static str,
-    sha256: String,
+    /// The file, from the project's folder.
+    pub path: Cow<'static, str>,
+    /// Its SHA-256.
+    pub sha256: String,
 }
 
 /// The environment of the settings; or the one of the project that the interpreter belongs to, as where
@@ -34,9 +39,9 @@ pub fn python_environment(
     let found = settings.runtime.environment.clone().or_else(|| around(interpreter?, project))?;
     let lock = found.lock_file().and_then(|path| {
         let (_, sha256) = digest(&project.join(path)).ok()?;
-        Some(Lock { path, sha256 })
+        Some(Lock { path: path.into(), sha256 })
     });
-    Some(PythonEnvironment { kind: found.kind_name(), name: found.name, lock })
+    Some(PythonEnvironment { kind: found.kind_name().into(), name: found.name, lock })
 }
 
 /// The environment of the project that an interpreter stands in.

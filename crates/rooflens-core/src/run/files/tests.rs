@@ -5,6 +5,9 @@ use std::path::Path;
 
 use rooflens_collect::Settings;
 use rooflens_collect::execute::Scripted;
+use rooflens_schema::RunDir;
+use rooflens_schema::parquet_io::read_table;
+use rooflens_schema::tables::Runs;
 
 use super::read_json;
 use crate::config::folders;
@@ -60,7 +63,7 @@ fn run(folder: &Path, answer: &str, more: &[&str]) -> RunOutcome {
 fn only_answers() {
     let folder = tempfile::tempdir().unwrap();
     let done = run(folder.path(), "</pre><script>alert(1)</script>", &[]);
-    assert_eq!((done.document.status, done.outcomes.len(), done.page.is_some()), ("complete", 2, true));
+    assert_eq!((&*done.document.status, done.outcomes.len(), done.page.is_some()), ("complete", 2, true));
     let report = done.folder.join("report");
     let read = |name: &str| std::fs::read_to_string(report.join(name)).unwrap();
     let page = read("predictions.html");
@@ -75,9 +78,14 @@ fn only_answers() {
         read("predictions.jsonl"),
         std::fs::read_to_string(done.folder.join("raw/direct_inference/predictions.jsonl")).unwrap()
     );
-    for absent in ["../tables", "../raw/torch_profiler"] {
-        assert!(!report.join(absent).exists(), "{absent}");
-    }
+    assert!(!report.join("../raw/torch_profiler").exists() && !RunDir::has_trace(&done.folder));
+    let runs: Runs = read_table(&RunDir::new(&done.folder).table("runs")).unwrap();
+    let row = runs.row(0).unwrap();
+    assert_eq!((row.kind.as_str(), row.status.as_str(), row.ranks), ("run", "complete", 0));
+    assert_eq!(
+        (row.runtime_version.as_deref(), row.parallelism.as_deref()),
+        (Some("2.0"), Some("{\"tp\":1}"))
+    );
     let env = read_json(&report.join("env.json"));
     assert_eq!((&env["versions"]["torch"], &env["python"]), (&"2.0".into(), &"3.11".into()));
     assert!(

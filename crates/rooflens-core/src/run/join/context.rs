@@ -10,15 +10,21 @@ use rooflens_analyze::sampled::WHOLE;
 use rooflens_collect::Stage;
 use rooflens_collect::package;
 use rooflens_collect::plan::Places;
+use rooflens_compare::headline::MEASURED;
 use rooflens_schema::RunDir;
+use rooflens_schema::tables::{PhaseKind, Steps};
 use serde_json::Value as Json;
 
 use super::super::files;
-use super::super::metrics::{Rows, Spread, StepRow};
-use super::super::{document, sampling};
+use super::super::metrics::Spread;
+use super::super::sampling;
+use super::super::workload::{self, steps_of};
 use super::{PlannedModel, profiled_round};
 use crate::model::{self, Passes};
 use crate::project;
+
+/// The phases that steps of a workload have.
+const PHASES: [PhaseKind; 3] = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
 
 /// Gives the ledger of a run its floor, as far as the run tells.
 pub fn join_floor(run: &RunDir, findings: &mut Findings) -> Option<model::ModelContext> {
@@ -39,10 +45,10 @@ fn joined(run: &RunDir, ledger: &Ledger) -> Result<model::ModelContext, String> 
         package: package::folder(&package::cache_folder()),
     };
     let PlannedModel { blueprint, name, model, setup, device, no_device } =
-        PlannedModel::read(work, &places, &document::measured_rows(run))?;
+        PlannedModel::read(work, &places, &workload::measured(run))?;
     let device = device.ok_or(no_device)?;
     let mut passes = Passes::new();
-    for one in profiled_round(&run.raw(Stage::TorchProfiler.name()))? {
+    for one in profiled_round(run)? {
         let Some(kind) = model::kind_of(one.shape.phase.as_str()) else { continue };
         passes.entry(kind).or_default().push(one);
     }
@@ -60,26 +66,26 @@ pub fn context(run: &RunDir) -> RunContext {
     let profiled = run.raw(Stage::TorchProfiler.name());
     let told = files::read_json(&profiled.join("workload.json"));
     let threads = told.get("threads").and_then(Json::as_u64);
-    let rows = Rows::read(&profiled);
     RunContext {
         runtime: files::word(run, "runtime.name"),
-        unprofiled: unprofiled(&document::measured_rows(run).steps),
+        unprofiled: unprofiled(&workload::measured(run).steps),
         threads: threads.zip(processors(run)),
         is_compiled: files::flag(run, "runtime.compile"),
         throttled: throttled(run),
-        padding: padding(&rows.steps),
+        padding: padding(&workload::of_stage(run, Stage::TorchProfiler).steps),
         alternatives: Vec::new(),
     }
 }
 
 /// The median step of each phase in the pass without a profiler.
-fn unprofiled(steps: &[StepRow]) -> Vec<Unprofiled> {
-    let of_phase = |phase: &'static str| {
-        let rows = steps.iter().filter(|row| row.kind == "measured" && row.phase == phase);
+fn unprofiled(steps: &Steps) -> Vec<Unprofiled> {
+    let steps = steps_of(steps, MEASURED);
+    let of_phase = |phase: PhaseKind| {
+        let rows = steps.iter().filter(|row| row.phase == phase);
         let spread = Spread::of(rows.map(|row| row.dur_ns as f64).collect())?;
-        Some(Unprofiled { phase, step_ns: spread.p50 }).filter(|found| found.step_ns > 0.0)
+        Some(Unprofiled { phase: phase.as_str(), step_ns: spread.p50 }).filter(|found| found.step_ns > 0.0)
     };
-    ["prefill", "decode", "mixed"].into_iter().filter_map(of_phase).collect()
+    PHASES.into_iter().filter_map(of_phase).collect()
 }
 
 /// Processors that the run could use: as it was told when it was made, else those of this machine.
@@ -107,40 +113,51 @@ fn throttled(run: &RunDir) -> Vec<(String, f64)> {
 }
 
 /// Tokens of each phase that were needed and that went through the model.
-fn padding(steps: &[StepRow]) -> Vec<Padding> {
-    let of_phase = |phase: &'static str| {
+fn padding(steps: &Steps) -> Vec<Padding> {
+    let steps = steps_of(steps, "profiled");
+    let of_phase = |phase: PhaseKind| {
         let (mut needed, mut computed) = (0_u64, 0_u64);
-        for row in steps.iter().filter(|row| row.kind == "profiled" && row.phase == phase) {
+        for row in steps.iter().filter(|row| row.phase == phase) {
             let prompts = row.prompts.as_deref().unwrap_or_default().split_whitespace();
             let read: u64 = prompts.filter_map(|word| word.split_once('@')?.0.parse::<u64>().ok()).sum();
-            needed = needed.saturating_add(read).saturating_add(row.decode_tokens);
-            computed = computed.saturating_add(row.computed_tokens?);
+            let decoded = row.decode_tokens.get()?.unsigned_abs();
+            needed = needed.saturating_add(read).saturating_add(decoded);
+            computed = computed.saturating_add(row.computed_tokens.get()?.unsigned_abs());
         }
-        Some(Padding { phase, needed, computed }).filter(|padding| padding.needed > 0)
+        Some(Padding { phase: phase.as_str(), needed, computed }).filter(|padding| padding.needed > 0)
     };
-    ["prefill", "decode", "mixed"].into_iter().filter_map(of_phase).collect()
+    PHASES.into_iter().filter_map(of_phase).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use rooflens_schema::Opt;
+    use rooflens_schema::tables::StepRow;
+
     use super::*;
 
     #[test]
     fn padding_of_a_ragged_batch() {
-        let row = |phase: &str, prompts: &str, decode_tokens, computed| StepRow {
-            kind: "profiled".into(),
-            phase: phase.into(),
-            prompts: Some(prompts.into()),
-            decode_tokens,
-            computed_tokens: computed,
-            ..StepRow::default()
+        let steps = |rows: &[(PhaseKind, &str, i64, Option<i64>)]| {
+            let mut steps = Steps::default();
+            for (phase, prompts, decode_tokens, computed) in rows.iter().copied() {
+                steps.push(StepRow {
+                    round_kind: Some("profiled".to_owned()),
+                    prompts: Some(prompts.to_owned()).filter(|prompts| !prompts.is_empty()),
+                    decode_tokens: Opt::some(decode_tokens),
+                    computed_tokens: computed.into(),
+                    ..StepRow::new(0, phase, 70)
+                });
+            }
+            steps
         };
-        let rows = [row("prefill", "5@0 3@0", 0, Some(10)), row("decode", "", 2, Some(2))];
+        let rows =
+            steps(&[(PhaseKind::Prefill, "5@0 3@0", 0, Some(10)), (PhaseKind::Decode, "", 2, Some(2))]);
         let expected = [("prefill", 8, 10), ("decode", 2, 2)];
         let found = padding(&rows);
         let found: Vec<_> = found.iter().map(|one| (one.phase, one.needed, one.computed)).collect();
         assert_eq!(found, expected);
         // Where a step does not tell, nobody knows.
-        assert_eq!(padding(&[row("decode", "", 2, None)]), []);
+        assert_eq!(padding(&steps(&[(PhaseKind::Decode, "", 2, None)])), []);
     }
 }

@@ -22,16 +22,18 @@ use rooflens_cost::measured::{
 };
 use rooflens_cost::precision::Dtype;
 use rooflens_cost::{Model, Parallel, Setup};
+use rooflens_ingest::formats::workload::Workload;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::PhaseKind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::metrics::Rows;
+use super::workload;
 use crate::model::files::{self, Devices};
 
-/// What the join comes to. What is null has its reason in [`ModelJoin::reasons`].
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+/// What the join comes to. What is null has its reason in `not_computed`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ModelJoin {
     /// MFU and MBU of each phase of the measured rounds.
     pub efficiency: Option<Efficiency>,
@@ -57,11 +59,11 @@ pub fn join(
     run: &RunDir,
     work: Option<&StaticWork>,
     places: &Places,
-    rows: &Rows,
+    workload: &Workload,
     findings: Option<&Findings>,
 ) -> ModelJoin {
     let known = match work {
-        Some(work) => PlannedModel::read(work, places, rows),
+        Some(work) => PlannedModel::read(work, places, workload),
         None => Err("the stage static_analysis is off".to_owned()),
     };
     let mut joined = ModelJoin::default();
@@ -69,9 +71,9 @@ pub fn join(
         Ok(known) => {
             let was_run = run.raw(Stage::Measure.name()).is_dir();
             let efficiency =
-                if was_run { known.efficiency(rows) } else { Err("no workload was run".to_owned()) };
+                if was_run { known.efficiency(workload) } else { Err("no workload was run".to_owned()) };
             let profiled = run.raw(Stage::TorchProfiler.name());
-            let round = profiled_round(&profiled);
+            let round = profiled_round(run);
             let check = round.as_ref().map_err(Clone::clone);
             let check = check.and_then(|ran| known.flops_check(ran, &profiled));
             let matched = round.as_ref().map_err(Clone::clone);
@@ -134,7 +136,7 @@ struct PlannedModel {
 }
 
 impl PlannedModel {
-    fn read(work: &StaticWork, places: &Places, rows: &Rows) -> Result<Self, String> {
+    fn read(work: &StaticWork, places: &Places, workload: &Workload) -> Result<Self, String> {
         let folder = PathBuf::from(work.model.resolve(places));
         let mut blueprint = files::blueprint(&folder).map_err(|error| error.to_string())?;
         if let Some(format) = &work.dtype {
@@ -142,7 +144,7 @@ impl PlannedModel {
         }
         let mut model = blueprint.model().map_err(|error| error.to_string())?;
         // A config may name no format: then the one that was run in counts.
-        let ran_in = rows.word("model", "dtype").and_then(format_of_torch);
+        let ran_in = workload.text("model", "dtype").and_then(format_of_torch);
         if let Some(format) = ran_in.filter(|format| work.dtype.is_none() && *format != model.dtype.as_str())
             && model.quantisation.is_none()
             && blueprint.weights(format)
@@ -159,7 +161,7 @@ impl PlannedModel {
             return Err(reason);
         }
         let devices = Devices::read(&places.project.join("hardware")).map_err(|error| error.to_string())?;
-        let name = work.hardware.as_deref().or_else(|| rows.word("model", "device_name"));
+        let name = work.hardware.as_deref().or_else(|| workload.text("model", "device_name"));
         let device = name.and_then(|name| devices.find(name).ok()).cloned();
         let no_device = match name {
             Some(name) => format!(
@@ -173,8 +175,8 @@ impl PlannedModel {
         Ok(PlannedModel { blueprint, name, model, setup, device, no_device })
     }
 
-    fn efficiency(&self, rows: &Rows) -> Result<Efficiency, String> {
-        let ran = shapes::of_kind(&rows.steps, "measured")?;
+    fn efficiency(&self, workload: &Workload) -> Result<Efficiency, String> {
+        let ran = shapes::of_kind(&workload.steps, "measured")?;
         let (device, why) = (self.device.as_ref(), &self.no_device);
         Ok(measured::efficiency(&self.model, &self.setup, device, why, &ran))
     }
@@ -235,11 +237,11 @@ fn format_of_torch(name: &str) -> Option<&'static str> {
 }
 
 /// The passes of the profiled round.
-fn profiled_round(folder: &Path) -> Result<Vec<Ran>, String> {
-    if !folder.is_dir() {
+fn profiled_round(run: &RunDir) -> Result<Vec<Ran>, String> {
+    if !run.raw(Stage::TorchProfiler.name()).is_dir() {
         return Err("no pass was profiled".to_owned());
     }
-    shapes::of_kind(&Rows::read(folder).steps, "profiled")
+    shapes::of_kind(&workload::of_stage(run, Stage::TorchProfiler).steps, "profiled")
 }
 
 /// A vision tower runs within the prefill.

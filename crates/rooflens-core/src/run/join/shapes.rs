@@ -4,30 +4,37 @@ use rooflens_cost::measured::{Ran, RunPhase, Shape, decoding, reading};
 use rooflens_cost::step::Step;
 use rooflens_cost::vision::View;
 
-use crate::run::metrics::StepRow;
+use rooflens_schema::Opt;
+use rooflens_schema::tables::{PhaseKind, StepRow, Steps};
+
+use crate::run::workload::steps_of;
 
 /// The passes of the rounds of a kind.
-pub fn of_kind(rows: &[StepRow], kind: &str) -> Result<Vec<Ran>, String> {
-    let rows: Vec<&StepRow> = rows.iter().filter(|row| row.kind == kind).collect();
+pub fn of_kind(steps: &Steps, kind: &str) -> Result<Vec<Ran>, String> {
+    let rows = steps_of(steps, kind);
     if rows.is_empty() {
         return Err(format!("steps.csv has no step of kind {kind}"));
     }
-    let ran = |row: &&StepRow| Ok(Ran { shape: shape(row)?, dur_ns: row.dur_ns });
+    let ran = |row: &StepRow| Ok(Ran { shape: shape(row)?, dur_ns: row.dur_ns.unsigned_abs() });
     rows.iter().map(ran).collect()
 }
 
 fn shape(row: &StepRow) -> Result<Shape, String> {
     let missing = |column: &str| format!("steps.csv has no {column}");
-    let phase = RunPhase::named(&row.phase).ok_or_else(|| format!("{:?} is not a known phase", row.phase))?;
-    let batch = row.batch.filter(|batch| *batch > 0).ok_or_else(|| missing("batch"))?;
-    let context = row.kv_tokens.ok_or_else(|| missing("kv_tokens"))?;
-    let prompts = prompts(row.prompts.as_deref().ok_or_else(|| missing("prompts"))?)?;
+    let phase =
+        RunPhase::named(row.phase.as_str()).ok_or("the phase of a step is not prefill, decode or mixed")?;
+    let batch = count(row.batch_size).filter(|batch| *batch > 0).ok_or_else(|| missing("batch"))?;
+    let context = count(row.context_tokens).ok_or_else(|| missing("kv_tokens"))?;
+    // A decode step has no prompts to prefill.
+    let told = row.prompts.as_deref().or((row.phase == PhaseKind::Decode).then_some(""));
+    let prompts = prompts(told.ok_or_else(|| missing("prompts"))?)?;
+    let decode_tokens = count(row.decode_tokens).ok_or_else(|| missing("decode_tokens"))?;
     let going_on = batch
         .checked_sub(prompts.len() as u64)
         .ok_or("a step prefills more prompts than it has sequences")?;
     let of_prompts =
         prompts.iter().fold(0_u64, |sum, (new, past)| sum.saturating_add(*new).saturating_add(*past));
-    if row.decode_tokens != going_on {
+    if decode_tokens != going_on {
         return Err(
             "sequences advance by more than one token per step, and how many each is not recorded".to_owned()
         );
@@ -44,13 +51,17 @@ fn shape(row: &StepRow) -> Result<Shape, String> {
 
 /// The batch as it went through the model; nothing where it has no padding.
 fn padded(row: &StepRow, batch: u64) -> Option<Vec<Step>> {
-    let (computed, length) = (row.computed_tokens?, row.cache_length?);
+    let (computed, length) = (count(row.computed_tokens)?, count(row.cache_length)?);
     let new = computed / batch;
     let past = length.checked_sub(new)?;
-    Some(match row.decode_tokens {
+    Some(match row.decode_tokens.get()? {
         0 => vec![Step::prefill(batch, new, past)],
         _ => vec![Step::decode(batch, past)],
     })
+}
+
+fn count(cell: Opt<i64>) -> Option<u64> {
+    cell.get().and_then(|count| u64::try_from(count).ok())
 }
 
 /// `17@0 24@512`: new tokens of each prompt, and those that stand in the cache already.
@@ -84,15 +95,19 @@ mod tests {
     use super::*;
 
     fn row() -> StepRow {
-        StepRow { kind: "measured".into(), phase: "prefill".into(), batch: Some(2), ..StepRow::default() }
+        StepRow {
+            batch_size: Opt::some(2),
+            decode_tokens: Opt::some(0),
+            ..StepRow::new(0, PhaseKind::Prefill, 70)
+        }
     }
 
     #[test]
     fn a_padded_batch() {
         let row = StepRow {
-            computed_tokens: Some(10),
-            kv_tokens: Some(8),
-            cache_length: Some(5),
+            computed_tokens: Opt::some(10),
+            context_tokens: Opt::some(8),
+            cache_length: Opt::some(5),
             prompts: Some("5@0 3@0".into()),
             pictures: Some("4x6 2x2".into()),
             ..row()
@@ -108,10 +123,10 @@ mod tests {
     fn prompts_and_tokens_in_one_step() {
         // Three sequences: 8 tokens of a prompt after 16, and two that see 21 tokens together.
         let row = StepRow {
-            phase: "mixed".into(),
-            batch: Some(3),
-            decode_tokens: 2,
-            kv_tokens: Some(45),
+            phase: PhaseKind::Mixed,
+            batch_size: Opt::some(3),
+            decode_tokens: Opt::some(2),
+            context_tokens: Opt::some(45),
             prompts: Some("8@16".into()),
             ..row()
         };
@@ -121,18 +136,31 @@ mod tests {
     }
 
     #[test]
+    fn a_decode_step_has_no_prompts() {
+        let row = StepRow {
+            phase: PhaseKind::Decode,
+            decode_tokens: Opt::some(2),
+            context_tokens: Opt::some(21),
+            ..row()
+        };
+        assert_eq!(shape(&row).unwrap().needed, [Step::decode(1, 9), Step::decode(1, 10)]);
+    }
+
+    #[test]
     fn what_is_not_told_is_a_reason() {
         let told = |change: fn(&mut StepRow)| {
-            let mut row = StepRow { kv_tokens: Some(8), prompts: Some("8@0 9@0".into()), ..row() };
+            let mut row = StepRow { context_tokens: Opt::some(8), prompts: Some("8@0 9@0".into()), ..row() };
             change(&mut row);
             shape(&row).unwrap_err()
         };
         assert_eq!(told(|row| row.prompts = None), "steps.csv has no prompts");
-        assert_eq!(told(|row| row.batch = None), "steps.csv has no batch");
+        assert_eq!(told(|row| row.batch_size = Opt::NONE), "steps.csv has no batch");
+        assert_eq!(told(|row| row.decode_tokens = Opt::NONE), "steps.csv has no decode_tokens");
         assert_eq!(told(|row| row.prompts = Some("8".into())), "steps.csv: \"8\" is not a prompt");
         assert_eq!(told(|row| row.pictures = Some("8".into())), "steps.csv: \"8\" is not an image");
-        assert_eq!(told(|row| row.phase = "idle".into()), "\"idle\" is not a known phase");
-        assert!(told(|row| row.decode_tokens = 5).starts_with("sequences advance by more than one token"));
-        assert_eq!(of_kind(&[row()], "profiled").unwrap_err(), "steps.csv has no step of kind profiled");
+        assert!(told(|row| row.phase = PhaseKind::Step).starts_with("the phase of a step is not"));
+        assert!(told(|row| row.decode_tokens = Opt::some(5)).starts_with("sequences advance by more"));
+        let none = of_kind(&Steps::default(), "profiled").unwrap_err();
+        assert_eq!(none, "steps.csv has no step of kind profiled");
     }
 }

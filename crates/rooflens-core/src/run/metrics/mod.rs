@@ -1,22 +1,21 @@
 //! Headline numbers of a run, from the rows that the pass without profilers left. Pure.
 
-mod rows;
 mod statistics;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use rooflens_compare::headline::{self, Times};
-use serde::Serialize;
+use rooflens_compare::headline::{self, MEASURED, Times};
+use rooflens_ingest::formats::workload::Workload;
+use rooflens_schema::tables::{PhaseKind, StepRow};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use self::rows::MEASURED;
-
-#[cfg(test)]
-use self::rows::RequestRow;
-pub use self::rows::{Rows, StepRow};
 pub use self::statistics::{RULE, Spread};
+use super::workload::steps_of;
 
 /// Measured times. Null is "not known", and [`Measured::not_computed`] says why.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Measured rounds.
     pub rounds: usize,
@@ -53,68 +52,69 @@ pub struct Measured {
     /// Rows that could not be read.
     pub lost_rows: usize,
     /// How percentiles are made.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<&'static str, String>,
+    pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// The headline numbers of what a pass left.
-pub fn measured(rows: &Rows) -> Measured {
-    let requests = rows.measured();
-    let steps: Vec<&StepRow> = rows.steps.iter().filter(|row| row.kind == MEASURED).collect();
-    let decode: Vec<&&StepRow> = steps.iter().filter(|row| row.phase == "decode").collect();
+pub fn measured(workload: &Workload) -> Measured {
+    let requests = headline::measured_requests(&workload.requests, &workload.tokens);
+    let steps = steps_of(&workload.steps, MEASURED);
+    let decode: Vec<&StepRow> = steps.iter().filter(|row| row.phase == PhaseKind::Decode).collect();
+    let warmups = workload.rounds.iter().filter(|round| round.kind.as_deref() == Some("warmup"));
+    let warmups_ns: Vec<u64> = warmups.filter_map(|round| u64::try_from(round.dur_ns?).ok()).collect();
     let spread =
         |times: &Times| Spread::of(requests.iter().flat_map(|request| (times.of)(request)).collect());
     let of_rate = headline::find("output_tokens_per_s").and_then(|metric| metric.of(&requests));
     let rounds = requests.iter().filter(|request| !request.token_ns.is_empty()).map(|request| request.round);
-    let of_prompts = rows.requests.iter().filter(|row| row.kind == MEASURED);
     let mut measured = Measured {
-        rounds: rounds.collect::<std::collections::BTreeSet<u64>>().len(),
+        rounds: rounds.collect::<std::collections::BTreeSet<i64>>().len(),
         requests: requests.len(),
-        prompt_tokens: of_prompts.map(|row| row.prompt_tokens).sum(),
-        output_tokens: requests.iter().map(|request| request.output_tokens).sum(),
+        prompt_tokens: requests.iter().map(|request| request.prompt_tokens.unsigned_abs()).sum(),
+        output_tokens: requests.iter().map(|request| request.output_tokens.unsigned_abs()).sum(),
         decode_steps: decode.len(),
         ttft_ns: spread(&headline::TTFT),
         tpot_ns: spread(&headline::TPOT),
         itl_ns: spread(&headline::ITL),
         latency_ns: spread(&headline::LATENCY),
         queued_ns: spread(&headline::QUEUE),
-        load_ns: rows.fact("model", "load_ns").and_then(serde_json::Value::as_u64),
-        warmup_rounds: rows.warmups_ns.len(),
-        warmup_ns: (!rows.warmups_ns.is_empty())
-            .then(|| rows.warmups_ns.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns))),
+        load_ns: workload.fact("model", "load_ns").and_then(serde_json::Value::as_u64),
+        warmup_rounds: warmups_ns.len(),
+        warmup_ns: (!warmups_ns.is_empty())
+            .then(|| warmups_ns.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns))),
         output_tokens_per_s: of_rate.map(|sample| sample.value()),
-        decode_tokens_per_s: rate(
-            decode.iter().map(|row| row.decode_tokens).sum(),
-            decode.iter().map(|row| row.dur_ns).sum(),
-        ),
+        decode_tokens_per_s: rate(&decode),
         phases_ns: by_phase(&steps),
-        lost_rows: rows.lost,
-        rule: RULE,
+        lost_rows: usize::try_from(workload.lost_rows).unwrap_or(usize::MAX),
+        rule: RULE.into(),
         not_computed: BTreeMap::new(),
     };
     measured.not_computed = reasons(&measured);
     measured
 }
 
-fn rate(tokens: u64, ns: u64) -> Option<f64> {
+/// Of steps that do not say how many tokens they made, nobody knows the rate.
+fn rate(decode: &[&StepRow]) -> Option<f64> {
+    let known = || decode.iter().filter_map(|row| Some((row.decode_tokens.get()?, row.dur_ns)));
+    let (tokens, ns): (i64, i64) = known().fold((0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
     (tokens > 0 && ns > 0).then(|| tokens as f64 * 1e9 / ns as f64)
 }
 
-fn by_phase(steps: &[&StepRow]) -> BTreeMap<String, u64> {
+fn by_phase(steps: &[StepRow]) -> BTreeMap<String, u64> {
     let mut phases = BTreeMap::new();
     for row in steps {
-        *phases.entry(row.phase.clone()).or_insert(0) += row.dur_ns;
+        *phases.entry(row.phase.as_str().to_owned()).or_insert(0) += row.dur_ns.unsigned_abs();
     }
     phases
 }
 
-fn reasons(of: &Measured) -> BTreeMap<&'static str, String> {
+fn reasons(of: &Measured) -> BTreeMap<Cow<'static, str>, String> {
     let none = "no measured request was completed";
     let single = "no request generated more than one token";
     let no_decode = "there is no pure decode step";
     let no_queue = "the runtime does not queue requests: a batch is submitted when its step begins";
-    let missing: [(&str, bool, &str); 9] = [
+    let missing: [(&'static str, bool, &str); 9] = [
         ("ttft_ns", of.ttft_ns.is_none(), none),
         ("latency_ns", of.latency_ns.is_none(), none),
         ("output_tokens_per_s", of.output_tokens_per_s.is_none(), none),
@@ -125,53 +125,50 @@ fn reasons(of: &Measured) -> BTreeMap<&'static str, String> {
         ("load_ns", of.load_ns.is_none(), "the workload did not report the model's load time"),
         ("warmup_ns", of.warmup_ns.is_none(), "no warm-up round was run"),
     ];
-    missing.into_iter().filter(|(_, is, _)| *is).map(|(name, _, why)| (name, why.to_owned())).collect()
+    missing.into_iter().filter(|(_, is, _)| *is).map(|(name, _, why)| (name.into(), why.to_owned())).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use rooflens_ingest::formats::workload::read_folder;
+    use rooflens_schema::Notes;
+
     use super::*;
 
-    fn request(round: u64, kind: &str, start_ns: u64, token_ns: &[u64]) -> RequestRow {
-        RequestRow {
-            round,
-            kind: kind.to_owned(),
-            prompt_tokens: 5,
-            output_tokens: token_ns.len() as u64,
-            start_ns,
-            token_ns: token_ns.to_vec(),
-            queued_ns: None,
-        }
+    /// A folder with these lines of `requests.jsonl` and `steps.csv`, read.
+    fn recorded(requests: &[String], steps: &[&str]) -> Workload {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("requests.jsonl"), requests.join("\n")).unwrap();
+        let steps: String = steps.iter().map(|line| format!("{line}\n")).collect();
+        let head = "kind,phase,decode_tokens,dur_ns\n";
+        std::fs::write(folder.path().join("steps.csv"), format!("{head}{steps}")).unwrap();
+        read_folder(folder.path(), "measure", &Notes::default())
     }
 
-    fn step(kind: &str, phase: &str, decode_tokens: u64, dur_ns: u64) -> StepRow {
-        StepRow {
-            kind: kind.to_owned(),
-            phase: phase.to_owned(),
-            decode_tokens,
-            dur_ns,
-            ..StepRow::default()
-        }
+    fn request(round: u64, kind: &str, start_ns: u64, token_ns: &[u64]) -> String {
+        let tokens = token_ns.len();
+        format!(
+            r#"{{"round":{round},"kind":"{kind}","prompt_tokens":5,"output_tokens":{tokens},"start_ns":{start_ns},"token_ns":{token_ns:?}}}"#
+        )
     }
 
     /// Two measured rounds. First: tokens 100, 150, 210 after the start; second: 300, 340.
-    fn rows() -> Rows {
-        Rows {
-            requests: vec![
+    fn rows() -> Workload {
+        recorded(
+            &[
                 request(0, "warmup", 0, &[9_000]),
                 request(1, "measured", 1_000, &[1_100, 1_150, 1_210]),
                 request(2, "measured", 2_000, &[2_300, 2_340]),
             ],
-            steps: vec![
-                step("warmup", "prefill", 0, 9_000),
-                step("measured", "prefill", 0, 100),
-                step("measured", "decode", 1, 50),
-                step("measured", "decode", 1, 60),
-                step("measured", "prefill", 0, 300),
-                step("measured", "decode", 1, 40),
+            &[
+                "warmup,prefill,0,9000",
+                "measured,prefill,0,100",
+                "measured,decode,1,50",
+                "measured,decode,1,60",
+                "measured,prefill,0,300",
+                "measured,decode,1,40",
             ],
-            ..Rows::default()
-        }
+        )
     }
 
     #[test]
@@ -192,10 +189,7 @@ mod tests {
         // 3 tokens in 50 + 60 + 40 ns.
         assert!((measured.decode_tokens_per_s.unwrap() - 3e9 / 150.0).abs() < 1e-3);
         assert_eq!(measured.phases_ns["prefill"], 400);
-        assert_eq!(
-            measured.not_computed.keys().copied().collect::<Vec<_>>(),
-            ["load_ns", "queued_ns", "warmup_ns"]
-        );
+        assert_eq!(measured.not_computed.keys().collect::<Vec<_>>(), ["load_ns", "queued_ns", "warmup_ns"]);
     }
 
     #[test]
@@ -224,7 +218,7 @@ mod tests {
             r#"{"event":"round_end","t_ns":5,"round":3,"kind":"warm"#,
         ];
         std::fs::write(folder.path().join("events.jsonl"), events.join("\n")).unwrap();
-        let found = measured(&Rows::read(folder.path()));
+        let found = measured(&read_folder(folder.path(), "measure", &Notes::default()));
         // 0, 40 and 100: what is null or negative is no time, and warm-up does not count.
         let queue = found.queued_ns.clone().unwrap();
         assert_eq!((queue.count, queue.min, queue.p50, queue.max), (3, 0.0, 40.0, 100.0));
@@ -237,12 +231,11 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_null_with_a_reason() {
-        let nothing = measured(&Rows::default());
+        let nothing = measured(&Workload::default());
         assert_eq!((nothing.ttft_ns.clone(), nothing.output_tokens_per_s), (None, None));
         assert_eq!(nothing.not_computed.len(), 9);
         assert_eq!((nothing.queued_ns, nothing.load_ns, nothing.warmup_ns), (None, None, None));
-        let single = Rows { requests: vec![request(1, "measured", 0, &[7])], ..Rows::default() };
-        let single = measured(&single);
+        let single = measured(&recorded(&[request(1, "measured", 0, &[7])], &[]));
         assert_eq!(single.tpot_ns, None);
         assert_eq!(single.not_computed["tpot_ns"], "no request generated more than one token");
         assert_eq!(single.ttft_ns.unwrap().p50, 7.0);

@@ -1,14 +1,15 @@
 //! Statistics of a list of times.
 
 use rooflens_compare::percentile;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// How percentiles are made, for whoever reads the numbers.
 pub const RULE: &str =
     "percentiles: linear interpolation between the two nearest ranks (type 7); std: of a sample (n − 1)";
 
 /// A list of times in a few numbers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// How many.
     pub count: usize,

@@ -15,12 +15,13 @@ use std::time::Duration;
 use rooflens_collect::execute::{Event, Watch, Wish};
 use rooflens_collect::plan::{Stage as RunStage, Step};
 use rooflens_collect::settings;
+use rooflens_ingest::formats::workload::ClockReading;
 use rooflens_sample::{Outcome, Sampler, Settings, Source, Watched};
 use rooflens_schema::tables::{CounterStep, Counters};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
-pub use self::record::clock_base;
-use self::record::{Record, SampledStep};
+use self::record::SampledStep;
+pub use self::record::{SamplerRecord, clock_base};
 use crate::environment;
 
 pub use self::summary::of_run;
@@ -31,7 +32,7 @@ pub struct Sampling {
     watched: Watched,
     sources: RefCell<Vec<Box<dyn Source>>>,
     rows: RefCell<Counters>,
-    record: RefCell<Record>,
+    record: RefCell<SamplerRecord>,
 }
 
 impl Sampling {
@@ -39,7 +40,7 @@ impl Sampling {
     pub fn open(wanted: Option<settings::Sampler>) -> Self {
         let watched = Watched::default();
         let interval = Duration::from_millis(wanted.map_or(0, |wanted| wanted.interval_ms));
-        let mut record = Record::new(interval);
+        let mut record = SamplerRecord::new(interval);
         let mut sources = Vec::new();
         match wanted {
             None => record.off = Some("sampler.enable is false".to_owned()),
@@ -102,7 +103,10 @@ impl Sampling {
         let mut record = self.record.borrow_mut();
         record.steps.push(SampledStep {
             step: step.name.clone(),
-            clock: timeline.anchor.into(),
+            clock: ClockReading {
+                monotonic_ns: timeline.anchor.monotonic_ns,
+                unix_ns: timeline.anchor.unix_ns,
+            },
             tally: tally.into(),
         });
         record.reasons = sources.iter().flat_map(|source| source.reasons()).map(Into::into).collect();

@@ -1,12 +1,10 @@
 //! When the parts of a step went on, from what its workload left, on the clock of the samples.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use rooflens_analyze::sampled::{Part, WHOLE};
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use rooflens_ingest::formats::workload::{Mark, Round, Workload};
+use rooflens_schema::tables::{PhaseKind, Steps};
 
 /// Steps that follow each other this closely belong to one stretch.
 const TOUCHING_NS: i64 = 1_000_000;
@@ -14,30 +12,8 @@ const TOUCHING_NS: i64 = 1_000_000;
 /// The part that counts of a step: its rounds without warm-up.
 const ROUNDS: &str = "rounds";
 
-/// One moment on the clock that only goes forward, and since 1970.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Clock {
-    pub monotonic_ns: i64,
-    pub unix_ns: i64,
-}
-
-impl Clock {
-    /// That of a step's workload, by its first event.
-    pub fn of_step(folder: &Path) -> Option<Self> {
-        let events = fs::read_to_string(folder.join("events.jsonl")).ok()?;
-        let hello = lines(&events).find(|event| event["event"] == "hello")?;
-        serde_json::from_value(hello["clock"].clone()).ok()
-    }
-
-    fn since(self, base_unix_ns: i64, monotonic_ns: i64) -> i64 {
-        let unix_ns = self.unix_ns.saturating_add(monotonic_ns.saturating_sub(self.monotonic_ns));
-        unix_ns.saturating_sub(base_unix_ns)
-    }
-}
-
-fn lines(text: &str) -> impl Iterator<Item = Json> {
-    text.lines().filter_map(|line| serde_json::from_str(line).ok())
-}
+/// Rounds that do not count.
+const WARMUP: &str = "warmup";
 
 /// A stretch of a part, and the tokens that were made in it.
 struct Stretch {
@@ -47,88 +23,72 @@ struct Stretch {
 }
 
 /// The parts of a step, warm-up left out: `rounds`, and each phase. None where its clock is not known.
-pub(super) fn of_step(folder: &Path, base_unix_ns: i64) -> Vec<Part> {
-    let Some(clock) = Clock::of_step(folder) else { return Vec::new() };
-    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
-    let mut found: Vec<(String, Vec<Stretch>)> = Vec::new();
-    found.push((ROUNDS.to_owned(), rounds(&text("events.jsonl"))));
-    found.extend(phases(&text("steps.csv")));
-    found.extend(marked(&text("phases.jsonl")));
-    let made = found.into_iter().filter_map(|(name, all)| part(name, all, clock, base_unix_ns));
-    let mut parts: Vec<Part> = made.collect();
+pub(super) fn of_step(mut workload: Workload, base_unix_ns: i64) -> Vec<Part> {
+    if !workload.align(base_unix_ns) {
+        return Vec::new();
+    }
+    let mut found: Vec<(String, Vec<Stretch>)> = vec![(ROUNDS.to_owned(), rounds(&workload.rounds))];
+    found.extend(phases(&workload.steps));
+    found.extend(marked(&workload.marks));
+    let mut parts: Vec<Part> = found.into_iter().filter_map(|(name, all)| part(name, all)).collect();
     // What counts first, then its phases in their order.
     parts.sort_by_key(|part| (part.name != ROUNDS, part.stretches.first().copied()));
     if let Some(rounds) = parts.first_mut().filter(|part| part.name == ROUNDS) {
-        rounds.output_tokens = output_tokens(&text("requests.jsonl"));
+        rounds.output_tokens = output_tokens(&workload);
     }
     parts
 }
 
-/// Counted rounds by their begin and end; one that has no end was cut off.
-fn rounds(events: &str) -> Vec<Stretch> {
-    let mut begun: BTreeMap<i64, i64> = BTreeMap::new();
-    let mut rounds = Vec::new();
-    for event in lines(events).filter(|event| event["kind"] != "warmup") {
-        let (Some(t_ns), Some(round)) = (event["t_ns"].as_i64(), event["round"].as_i64()) else { continue };
-        if event["event"] == "round_begin" {
-            begun.insert(round, t_ns);
-        } else if event["event"] == "round_end"
-            && let Some(from_ns) = begun.remove(&round)
-        {
-            rounds.push(Stretch { from_ns, to_ns: t_ns, tokens: None });
-        }
-    }
-    rounds
+fn counts(kind: Option<&str>) -> bool {
+    kind != Some(WARMUP)
 }
 
-/// Forward passes by phase; their columns are found by name.
-fn phases(steps: &str) -> BTreeMap<String, Vec<Stretch>> {
-    let mut lines = steps.lines();
-    let head: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
-    let column = |name: &str| head.iter().position(|known| *known == name);
+/// Counted rounds; one that has no end was cut off.
+fn rounds(rounds: &[Round]) -> Vec<Stretch> {
+    let counted = rounds.iter().filter(|round| counts(round.kind.as_deref()));
+    let stretch =
+        |round: &Round| Some(Stretch { from_ns: round.ts_ns?, to_ns: round.end_ts_ns?, tokens: None });
+    counted.filter_map(stretch).collect()
+}
+
+/// Forward passes by phase.
+fn phases(steps: &Steps) -> BTreeMap<String, Vec<Stretch>> {
     let mut phases: BTreeMap<String, Vec<Stretch>> = BTreeMap::new();
-    let columns = (column("kind"), column("phase"), column("start_ns"), column("dur_ns"));
-    let (Some(kind), Some(phase), Some(start), Some(dur)) = columns else { return phases };
-    let decode = column("decode_tokens");
-    for line in lines {
-        let cells: Vec<&str> = line.split(',').collect();
-        let number = |at: usize| cells.get(at)?.parse::<i64>().ok();
-        let (Some(from_ns), Some(dur_ns)) = (number(start), number(dur)) else { continue };
-        if cells.len() == head.len() && cells[kind] != "warmup" {
-            // A prefill makes tokens, too, but only its requests tell how many.
-            let made = || number(decode?)?.try_into().ok();
-            let tokens = if cells[phase] == "decode" { made() } else { None };
-            let stretch = Stretch { from_ns, to_ns: from_ns.saturating_add(dur_ns), tokens };
-            phases.entry(cells[phase].to_owned()).or_default().push(stretch);
-        }
+    for row in (0..steps.len()).filter(|row| counts(steps.round_kind[*row].as_deref())) {
+        let Some(from_ns) = steps.ts_ns[row].get() else { continue };
+        let phase = steps.phase[row];
+        // A prefill makes tokens, too, but only its requests tell how many.
+        let made = steps.decode_tokens[row].get().filter(|_| phase == PhaseKind::Decode);
+        let tokens = made.and_then(|tokens| u64::try_from(tokens).ok());
+        let stretch = Stretch { from_ns, to_ns: from_ns.saturating_add(steps.dur_ns[row]), tokens };
+        phases.entry(phase.as_str().to_owned()).or_default().push(stretch);
     }
     phases
 }
 
 /// Phases that a program marked with the probe; their steps lie within them.
-fn marked(phases: &str) -> BTreeMap<String, Vec<Stretch>> {
+fn marked(marks: &[Mark]) -> BTreeMap<String, Vec<Stretch>> {
     let mut marked: BTreeMap<String, Vec<Stretch>> = BTreeMap::new();
-    for event in lines(phases).filter(|event| event["step"].is_null()) {
-        let (start, dur) = (event["start_ns"].as_i64(), event["dur_ns"].as_i64());
-        if let (Some(name), Some(from_ns), Some(dur_ns)) = (event["phase"].as_str(), start, dur) {
-            // A program may call its phases as it likes, but not as the parts that every step has.
-            let is_taken = [WHOLE, ROUNDS].contains(&name);
-            let name = if is_taken { format!("phase {name}") } else { name.to_owned() };
-            let stretch = Stretch { from_ns, to_ns: from_ns.saturating_add(dur_ns), tokens: None };
-            marked.entry(name).or_default().push(stretch);
-        }
+    for mark in marks.iter().filter(|mark| mark.step.is_none()) {
+        // A program may call its phases as it likes, but not as the parts that every step has.
+        let is_taken = [WHOLE, ROUNDS].contains(&mark.phase.as_str());
+        let name = if is_taken { format!("phase {}", mark.phase) } else { mark.phase.clone() };
+        let to_ns = mark.ts_ns.saturating_add(mark.dur_ns);
+        marked.entry(name).or_default().push(Stretch { from_ns: mark.ts_ns, to_ns, tokens: None });
     }
     marked
 }
 
 /// Tokens of counted requests; nothing where there is none.
-fn output_tokens(requests: &str) -> Option<u64> {
-    let counted = lines(requests).filter(|row| row["kind"] != "warmup");
-    let tokens: Vec<u64> = counted.filter_map(|row| row["output_tokens"].as_u64()).collect();
+fn output_tokens(workload: &Workload) -> Option<u64> {
+    let requests = &workload.requests;
+    let counted = (0..requests.len()).filter(|row| counts(requests.round_kind[*row].as_deref()));
+    let tokens: Vec<u64> =
+        counted.filter_map(|row| u64::try_from(requests.output_tokens[row].get()?).ok()).collect();
     (!tokens.is_empty()).then(|| tokens.iter().sum())
 }
 
-fn part(name: String, mut all: Vec<Stretch>, clock: Clock, base_unix_ns: i64) -> Option<Part> {
+fn part(name: String, mut all: Vec<Stretch>) -> Option<Part> {
     all.sort_by_key(|stretch| stretch.from_ns);
     let tokens: Vec<Option<u64>> = all.iter().map(|stretch| stretch.tokens).collect();
     let mut joined: Vec<(i64, i64)> = Vec::new();
@@ -140,16 +100,17 @@ fn part(name: String, mut all: Vec<Stretch>, clock: Clock, base_unix_ns: i64) ->
             _ => joined.push((stretch.from_ns, stretch.to_ns)),
         }
     }
-    let since = |(from, to): &(i64, i64)| (clock.since(base_unix_ns, *from), clock.since(base_unix_ns, *to));
-    (!joined.is_empty()).then(|| Part {
-        name,
-        stretches: joined.iter().map(since).collect(),
-        output_tokens: tokens.into_iter().collect::<Option<Vec<u64>>>().map(|all| all.iter().sum()),
-    })
+    let output_tokens = tokens.into_iter().collect::<Option<Vec<u64>>>().map(|all| all.iter().sum());
+    (!joined.is_empty()).then_some(Part { name, stretches: joined, output_tokens })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use rooflens_ingest::formats::workload::read_folder;
+    use rooflens_schema::Notes;
+
     use super::*;
 
     const MS: i64 = 1_000_000;
@@ -175,10 +136,11 @@ mod tests {
         );
         write(
             "requests.jsonl",
-            "{\"kind\":\"warmup\",\"output_tokens\":9}\n{\"kind\":\"measured\",\"output_tokens\":5}\n",
+            &[("warmup", 9), ("measured", 5)].map(|(kind, tokens)| format!("{{\"round\":0,\"kind\":\"{kind}\",\"prompt_tokens\":4,\"output_tokens\":{tokens},\"start_ns\":5,\"token_ns\":[]}}\n")).concat(),
         );
         let base = 7_000 * MS;
-        let parts = of_step(folder.path(), base);
+        let read = || read_folder(folder.path(), "measure", &Notes::default());
+        let parts = of_step(read(), base);
         let part = |name: &str, from: i64, to: i64, output_tokens| Part {
             name: name.to_owned(),
             stretches: vec![((100_000 + from) * MS, (100_000 + to) * MS)],
@@ -193,16 +155,13 @@ mod tests {
             ]
         );
         write("events.jsonl", "");
-        assert_eq!(of_step(folder.path(), base), [], "without a clock nothing can be placed");
+        assert_eq!(of_step(read(), base), [], "without a clock nothing can be placed");
     }
 
     #[test]
     fn phases_of_the_probe() {
-        let marked = marked(
-            "{\"event\":\"phase\",\"phase\":\"decode\",\"step\":null,\"start_ns\":5,\"dur_ns\":10}\n\
-             {\"event\":\"phase\",\"phase\":\"decode\",\"step\":1,\"start_ns\":6,\"dur_ns\":2}\n\
-             {\"event\":\"phase\",\"phase\":\"all\",\"step\":null,\"start_ns\":5,\"dur_ns\":10}\n",
-        );
+        let mark = |phase: &str, step| Mark { phase: phase.to_owned(), step, ts_ns: 5, dur_ns: 10 };
+        let marked = marked(&[mark("decode", None), mark("decode", Some(1)), mark("all", None)]);
         let decode: Vec<(i64, i64)> = marked["decode"].iter().map(|it| (it.from_ns, it.to_ns)).collect();
         assert_eq!(decode, [(5, 15)]);
         assert!(marked.contains_key("phase all") && !marked.contains_key("all"));

@@ -6,23 +6,23 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rooflens_collect::Stage;
-use rooflens_sample::clock::Anchor;
+use rooflens_ingest::formats::workload::ClockReading;
 use rooflens_sample::csv::{Columns, CsvWriter};
 use rooflens_sample::source::{Reason, Subject};
 use rooflens_sample::{Missing, Tally};
 use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::{read_table, write_table};
 use rooflens_schema::tables::{CounterSource, Counters, Runs};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::parts::Clock;
+use super::super::workload;
 use crate::error::Error;
 use crate::saved;
 
 /// `raw/sampler/sampler.json`: what the samples do not tell of themselves.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Record {
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SamplerRecord {
     /// Why nothing was sampled, where that was so.
     pub off: Option<String>,
     /// From one sample to the next.
@@ -40,37 +40,50 @@ pub(super) struct Record {
 }
 
 /// Something that was sampled.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct SampledSubject {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SampledSubject {
+    /// The machine, or a device of it.
     pub source: CounterSource,
+    /// Device index; null for the machine.
     pub device: Option<i32>,
+    /// What it is called.
     pub name: String,
+    /// The device's own id, the same after a restart.
     pub uuid: Option<String>,
 }
 
 /// A column that stayed null.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct NullColumn {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct NullColumn {
+    /// Device index; null for the machine.
     pub device: Option<i32>,
+    /// The column of `counters`.
     pub column: String,
+    /// What the driver or the system said.
     pub reason: String,
 }
 
 /// A step that was sampled.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct SampledStep {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SampledStep {
+    /// The step.
     pub step: String,
     /// How the clock of the samples stood to the time of day.
-    pub clock: Clock,
+    pub clock: ClockReading,
+    /// How well the beat was kept.
     pub tally: StepTally,
 }
 
 /// How well the beat was kept.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct StepTally {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StepTally {
+    /// Beats on which samples were taken.
     pub taken: i64,
+    /// Beats that were given up since the machine slept or stood still.
     pub missed: i64,
+    /// Beats that began over half an interval late.
     pub late: i64,
+    /// Part of one core that sampling took.
     pub core_share: Option<f64>,
 }
 
@@ -84,13 +97,7 @@ impl From<Subject> for SampledSubject {
 
 impl From<Reason> for NullColumn {
     fn from(Reason { device, column, reason }: Reason) -> Self {
-        NullColumn { device, column: column.to_owned(), reason }
-    }
-}
-
-impl From<Anchor> for Clock {
-    fn from(anchor: Anchor) -> Self {
-        Clock { monotonic_ns: anchor.monotonic_ns, unix_ns: anchor.unix_ns }
+        NullColumn { device, column: column.into_owned(), reason }
     }
 }
 
@@ -105,11 +112,11 @@ impl From<Tally> for StepTally {
     }
 }
 
-impl Record {
+impl SamplerRecord {
     /// Of a run that is to begin.
     pub fn new(interval: Duration) -> Self {
         let interval_ns = i64::try_from(interval.as_nanos()).unwrap_or(i64::MAX);
-        Record { interval_ns, ..Record::default() }
+        SamplerRecord { interval_ns, ..SamplerRecord::default() }
     }
 
     /// A source that is not there.
@@ -158,7 +165,7 @@ fn base(run: &RunDir, rows: &Counters) -> i64 {
 pub fn clock_base(run: &RunDir) -> Option<i64> {
     let runs = run.table("runs");
     let trace = runs.is_file().then(|| read_table::<Runs>(&runs).ok()?.row(0)?.base_unix_ns.get()).flatten();
-    trace.or_else(|| Some(Clock::of_step(&run.raw(Stage::Measure.name()))?.unix_ns))
+    trace.or_else(|| Some(workload::measured(run).clock?.unix_ns))
 }
 
 fn write_csv(run: &RunDir, rows: &Counters, base_unix_ns: i64) -> Result<(), Error> {

@@ -2,16 +2,17 @@
 //! says the same.
 
 use rooflens_analyze::sampled::{Question, Sampled, StepParts, Subject, sampled};
-use rooflens_schema::RunDir;
+use rooflens_ingest::formats::workload::read_folder;
 use rooflens_schema::parquet_io::read_table;
 use rooflens_schema::tables::{CounterStep, Counters};
+use rooflens_schema::{Notes, RunDir};
 
 use super::parts;
-use super::record::{Record, SampledSubject};
+use super::record::{SampledSubject, SamplerRecord};
 
 /// What was sampled in a run, or why nothing was.
 pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
-    let Some(record) = Record::read(run) else { return Err("nothing was sampled".to_owned()) };
+    let Some(record) = SamplerRecord::read(run) else { return Err("nothing was sampled".to_owned()) };
     if let Some(off) = record.off {
         return Err(off);
     }
@@ -23,8 +24,8 @@ pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
     let counters: Counters = read_table(&path).map_err(|error| error.to_string())?;
     let known = |name: &str| CounterStep::ALL.iter().copied().find(|step| step.as_str() == name);
     let steps = record.steps.iter().filter_map(|step| {
-        let parts = parts::of_step(&run.raw(&step.step), record.base_unix_ns);
-        Some(StepParts { step: known(&step.step)?, parts })
+        let ran = read_folder(&run.raw(&step.step), &step.step, &Notes::default());
+        Some(StepParts { step: known(&step.step)?, parts: parts::of_step(ran, record.base_unix_ns) })
     });
     Ok(sampled(&Question {
         counters: &counters,
@@ -37,7 +38,7 @@ pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
     }))
 }
 
-fn with_reasons(subject: &SampledSubject, record: &Record) -> Subject {
+fn with_reasons(subject: &SampledSubject, record: &SamplerRecord) -> Subject {
     let own = record.reasons.iter().filter(|reason| reason.device == subject.device);
     Subject {
         source: subject.source,

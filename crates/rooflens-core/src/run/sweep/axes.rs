@@ -1,9 +1,10 @@
 //! What a sweep varied, from the overrides of its jobs.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A key whose value differs between jobs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// The key, or the group of a choice.
     pub key: String,

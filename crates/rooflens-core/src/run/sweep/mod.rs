@@ -3,6 +3,8 @@
 mod axes;
 mod compare;
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflens_collect::Stage;
@@ -11,15 +13,17 @@ use rooflens_ingest::IngestError;
 use rooflens_report::cost::Figure;
 use rooflens_report::figure::Unit;
 use rooflens_report::{format, runs};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use self::axes::Axis;
+pub use self::axes::Axis;
 use self::compare::Better;
+use super::document::RunDocument;
 use super::job::RunOutcome;
 use super::launch::Planned;
 use crate::cost::figures;
-use crate::document::{SchemaTag, schema};
+use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::project::way;
 use crate::saved;
@@ -65,25 +69,24 @@ fn place(key: &str) -> usize {
 }
 
 /// A job of a sweep, as it is saved.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct SweptJob {
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SweptJob {
     /// Its number.
-    job: usize,
+    pub job: usize,
     /// Its folder, from the sweep's own.
-    folder: String,
+    pub folder: String,
     /// The overrides that are not those of all jobs.
-    overrides: Vec<String>,
+    pub overrides: Vec<String>,
     /// `complete`, `incomplete`, `failed`, `not started`.
-    #[serde(skip_deserializing)]
-    status: &'static str,
+    pub status: Cow<'static, str>,
     /// Which step did not end well, and how.
-    #[serde(skip_deserializing)]
-    failure: Option<String>,
+    pub failure: Option<String>,
     /// The run's numbers; null where it was not started.
-    metrics: Json,
+    #[schemars(with = "Option<RunDocument>")]
+    pub metrics: Json,
 }
 
-/// What is read of a saved sweep; the rest follows from it.
+/// What is read of a saved sweep to draw it again; the rest follows from it.
 #[derive(Deserialize)]
 struct Saved {
     #[serde(default)]
@@ -91,21 +94,26 @@ struct Saved {
     jobs: Vec<SweptJob>,
 }
 
-/// The numbers of a sweep.
-#[derive(Serialize)]
-pub struct Sweep {
-    schema: SchemaTag,
-    sweep: String,
-    axes: Vec<Axis>,
-    jobs: Vec<SweptJob>,
-    /// By number: the jobs that are the best in it.
-    best: Map<String, Json>,
-    /// Jobs that no other beats in both TPOT and tokens a second.
-    front: Vec<usize>,
+/// The numbers of a sweep of runs.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RunSweep {
+    /// `rooflens.run-sweep`.
+    pub schema: SchemaTag,
+    /// The name of its folder.
+    pub sweep: String,
+    /// The keys whose values differ between jobs.
+    pub axes: Vec<Axis>,
+    /// The jobs, in order.
+    pub jobs: Vec<SweptJob>,
+    /// By headline metric: the jobs that are the best in it.
+    #[schemars(with = "BTreeMap<String, Vec<usize>>")]
+    pub best: Map<String, Json>,
+    /// Jobs that no other beats in both TPOT and tokens per second.
+    pub front: Vec<usize>,
 }
 
 /// The sweep of what was planned and what was done.
-pub fn sweep(planned: &Planned, done: &[RunOutcome]) -> Sweep {
+pub fn sweep(planned: &Planned, done: &[RunOutcome]) -> RunSweep {
     let folder = planned.sweep.as_ref().map(|(folder, _)| folder.clone()).unwrap_or_default();
     let job = |(place, planned_job): (usize, &super::launch::PlannedJob)| {
         let (composed, finished) = (&planned_job.composed, done.get(place));
@@ -114,17 +122,17 @@ pub fn sweep(planned: &Planned, done: &[RunOutcome]) -> Sweep {
             job: composed.number.unwrap_or(place),
             folder: way(&folder, &composed.folder).to_string_lossy().into_owned(),
             overrides: composed.composition.overrides.task.iter().filter(own).cloned().collect(),
-            status: "",
+            status: "".into(),
             failure: None,
             metrics: finished.and_then(|done| serde_json::to_value(&done.document).ok()).unwrap_or_default(),
         }
     };
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Sweep::new(name, planned.jobs.iter().enumerate().map(job).collect())
+    RunSweep::new(name, planned.jobs.iter().enumerate().map(job).collect())
 }
 
 /// Writes the report of a sweep into its folder. Answers where the page is.
-pub fn write(planned: &Planned, sweep: &Sweep) -> Result<Option<PathBuf>, Error> {
+pub fn write(planned: &Planned, sweep: &RunSweep) -> Result<Option<PathBuf>, Error> {
     let Some((folder, _)) = &planned.sweep else { return Ok(None) };
     sweep.save(folder)?;
     // Drawn from what was saved, so that it is the same whenever it is drawn again.
@@ -137,7 +145,7 @@ pub fn rewrite(folder: &Path, into: Option<&Path>) -> Result<Option<PathBuf>, Er
     let Ok(bytes) = std::fs::read(&path) else { return Ok(None) };
     let unreadable = |error: serde_json::Error| IngestError::Io { path, source: error.into() };
     let saved: Saved = serde_json::from_slice(&bytes).map_err(unreadable).map_err(Error::Unreadable)?;
-    let sweep = Sweep::new(saved.sweep, saved.jobs);
+    let sweep = RunSweep::new(saved.sweep, saved.jobs);
     if let Some(into) = into {
         saved::make(into)?;
         saved::write(into.join(NUMBERS), &bytes)?;
@@ -145,10 +153,11 @@ pub fn rewrite(folder: &Path, into: Option<&Path>) -> Result<Option<PathBuf>, Er
     sweep.draw(into.unwrap_or(folder), folder).map(Some)
 }
 
-impl Sweep {
+impl RunSweep {
     fn new(sweep: String, mut jobs: Vec<SweptJob>) -> Self {
         for job in &mut jobs {
-            (job.status, job.failure) = end(&job.metrics);
+            let (status, failure) = end(&job.metrics);
+            (job.status, job.failure) = (status.into(), failure);
         }
         let overrides: Vec<&[String]> = jobs.iter().map(|job| job.overrides.as_slice()).collect();
         let axes = axes::axes(&overrides);
@@ -162,7 +171,7 @@ impl Sweep {
             .collect();
         let front: Vec<bool> = front(&jobs).into_iter().map(|is| is == Some(true)).collect();
         let front = numbers_of(&front);
-        Sweep { schema: schema("run-sweep"), sweep, axes, jobs, best, front }
+        RunSweep { schema: SchemaTag::new("run-sweep"), sweep, axes, jobs, best, front }
     }
 
     fn save(&self, folder: &Path) -> Result<(), Error> {
@@ -195,7 +204,7 @@ impl Sweep {
             at: self.axes.iter().map(|axis| axes::at(&job.overrides, &axis.key)).collect(),
             status: match &job.failure {
                 Some(failure) => format!("{}: {failure}", job.status),
-                None => job.status.to_owned(),
+                None => job.status.to_string(),
             },
             values: quantities.iter().map(|number| value(job, number)).collect(),
             best: best.iter().map(|flags| flags[place]).collect(),
@@ -268,7 +277,7 @@ fn end(metrics: &Json) -> (&'static str, Option<String>) {
 }
 
 fn value(job: &SweptJob, number: &Number) -> Option<f64> {
-    let counts = matches!(job.status, "complete" | "incomplete");
+    let counts = matches!(&*job.status, "complete" | "incomplete");
     job.metrics.pointer(number.metric.path).filter(|_| counts)?.as_f64().filter(|value| value.is_finite())
 }
 
@@ -306,7 +315,7 @@ mod tests {
             job: number,
             folder: number.to_string(),
             overrides: vec![format!("runtime.batch_size={batch}"), format!("infer.max_new_tokens={tokens}")],
-            status: "",
+            status: "".into(),
             failure: None,
             metrics,
         }
@@ -332,11 +341,11 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let sweep = Sweep::new("night".to_owned(), jobs());
+        let sweep = RunSweep::new("night".to_owned(), jobs());
         let keys: Vec<(&str, bool)> =
             sweep.axes.iter().map(|axis| (axis.key.as_str(), axis.is_number)).collect();
         assert_eq!(keys, [("runtime.batch_size", true), ("infer.max_new_tokens", true)]);
-        let statuses: Vec<&str> = sweep.jobs.iter().map(|job| job.status).collect();
+        let statuses: Vec<&str> = sweep.jobs.iter().map(|job| &*job.status).collect();
         assert_eq!(statuses, ["complete", "complete", "complete", "incomplete", "failed", "not started"]);
         // The job that was killed would be best in everything.
         assert_eq!(
@@ -357,7 +366,7 @@ mod tests {
         let report = folder.path().join("0/report");
         std::fs::create_dir_all(&report).unwrap();
         std::fs::write(report.join("index.html"), "").unwrap();
-        Sweep::new("night".to_owned(), jobs()).save(folder.path()).unwrap();
+        RunSweep::new("night".to_owned(), jobs()).save(folder.path()).unwrap();
         let page = rewrite(folder.path(), None).unwrap().unwrap();
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         let (html, json, table) = (read("index.html"), read(NUMBERS), read("sweep.md"));

@@ -1,12 +1,13 @@
 //! `events.jsonl` and `phases.jsonl`: what ran, and when.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::Reader;
 
 /// One moment on the workload's clock and since 1970.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockReading {
     /// On the clock of all other times of the workload.
     pub monotonic_ns: i64,

@@ -48,6 +48,8 @@ pub struct Workload {
     pub clock: Option<ClockReading>,
     /// Lines that could not be read.
     pub lost: i64,
+    /// Those of them that would be rows of the tables.
+    pub lost_rows: i64,
 }
 
 impl Workload {
@@ -71,6 +73,16 @@ impl Workload {
         self.said.get(event)?.get(field).filter(|value| !value.is_null())
     }
 
+    /// The same, where it is text.
+    pub fn text(&self, event: &str, field: &str) -> Option<&str> {
+        self.fact(event, field)?.as_str()
+    }
+
+    /// The pass over the dataset that each round went through, where the workload says so.
+    pub fn epochs(&self) -> BTreeMap<i64, i64> {
+        self.rounds.iter().filter_map(|round| Some((round.round, round.epoch?))).collect()
+    }
+
     /// Appends what another step left. Ids go on from here.
     pub fn append(&mut self, mut other: Workload) {
         let (requests, steps) = (self.requests.len() as i64, self.steps.len() as i64);
@@ -83,6 +95,7 @@ impl Workload {
         self.rounds.append(&mut other.rounds);
         self.marks.append(&mut other.marks);
         self.lost += other.lost;
+        self.lost_rows += other.lost_rows;
     }
 }
 
@@ -92,8 +105,10 @@ pub fn read_folder(folder: &Path, stage: &str, notes: &Notes) -> Workload {
     let mut reader = Reader { folder, stage, notes, workload: Workload::default() };
     reader.events();
     reader.marks();
+    let before = reader.workload.lost;
     reader.requests();
     reader.steps();
+    reader.workload.lost_rows = reader.workload.lost - before;
     reader.workload
 }
 

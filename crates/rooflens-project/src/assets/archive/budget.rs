@@ -1,11 +1,12 @@
 //! How much an archive may hold.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::problem::ArchiveProblem;
 
 /// How much an archive may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// Bytes of all files.
     pub max_bytes: u64,

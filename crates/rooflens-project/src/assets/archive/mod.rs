@@ -18,6 +18,7 @@ use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use budget::Limits;
@@ -33,7 +34,7 @@ pub(super) use staging::{is_leftover, staging_name};
 use tree::Tree;
 
 /// What came out of an archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Extracted {
     /// Files, folders and links.
     pub entries: u64,

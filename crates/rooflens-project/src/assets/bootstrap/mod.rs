@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use rooflens_compose::value::Origin;
 use rooflens_compose::yaml;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::archive::Limits;
 use super::error::{AssetError, AssetFault};
@@ -50,7 +51,7 @@ pub struct Asset {
 }
 
 /// A model or a dataset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AssetKind {
     /// A model: weights, a config, a tokenizer.

@@ -1,11 +1,14 @@
 //! `metadata.yaml`: where a variant of a dataset comes from.
 
+use std::borrow::Cow;
+
 use rooflens_compose::value::{Int, Key, Map, Node, Value};
 use rooflens_compose::yaml;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Where a variant comes from. With the parent's files at hand, it can be made again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Metadata {
     /// The version of this document.
     pub schema: u32,
@@ -30,12 +33,12 @@ pub struct Metadata {
 }
 
 /// How a variant was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Transform {
     /// Always `sample`.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// The steps by which files were drawn, by their name.
-    pub generator: &'static str,
+    pub generator: Cow<'static, str>,
     /// How often the parent is gone through.
     pub epochs: u64,
     /// How many files each time.
@@ -49,7 +52,7 @@ pub struct Transform {
 }
 
 /// How large a variant is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantSize {
     /// Different files.
     pub files: usize,
@@ -60,10 +63,10 @@ pub struct VariantSize {
 }
 
 /// The list of a variant's files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileList {
     /// Its name in the variant's folder.
-    pub path: &'static str,
+    pub path: Cow<'static, str>,
     /// Its SHA-256.
     pub sha256: String,
 }
@@ -86,8 +89,8 @@ impl Metadata {
             (
                 "transform",
                 map([
-                    ("kind", text(transform.kind)),
-                    ("generator", text(transform.generator)),
+                    ("kind", text(&transform.kind)),
+                    ("generator", text(&transform.generator)),
                     ("epochs", whole(transform.epochs)),
                     ("samples_per_epoch", whole(transform.samples_per_epoch)),
                     ("shuffle", Node::new(Value::Bool(transform.shuffle))),
@@ -104,7 +107,7 @@ impl Metadata {
                 ]),
             ),
             ("seed", self.seed.map_or(Node::new(Value::Null), whole)),
-            ("files", map([("path", text(self.files.path)), ("sha256", text(&self.files.sha256))])),
+            ("files", map([("path", text(&self.files.path)), ("sha256", text(&self.files.sha256))])),
         ]);
         yaml::dump(&node)
     }

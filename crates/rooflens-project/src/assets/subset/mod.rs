@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 use rooflens_compose::clock::LocalTime;
 use rooflens_compose::yaml;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use metadata::{FileList, Metadata, Transform, VariantSize};
@@ -68,7 +69,7 @@ pub struct Sampling {
 }
 
 /// A variant, to be written or already there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subset {
     /// Its folder, from the project's.
     pub folder: PathBuf,
@@ -110,8 +111,8 @@ pub fn plan_subset(project: &Project, request: &SubsetRequest) -> Result<Subset,
         root: parent.root,
         created: request.created.format("%Y-%m-%dT%H:%M:%SZ"),
         transform: Transform {
-            kind: "sample",
-            generator: GENERATOR,
+            kind: "sample".into(),
+            generator: GENERATOR.into(),
             epochs: request.sampling.epochs,
             samples_per_epoch: u64::try_from(per_epoch).unwrap_or(u64::MAX),
             shuffle: request.sampling.shuffle,
@@ -120,7 +121,7 @@ pub fn plan_subset(project: &Project, request: &SubsetRequest) -> Result<Subset,
         },
         size: VariantSize { files: different.len(), samples: drawn.len(), bytes: different.values().sum() },
         seed: request.sampling.shuffle.then_some(request.sampling.seed),
-        files: FileList { path: FILE_LIST, sha256: sha256(&list) },
+        files: FileList { path: FILE_LIST.into(), sha256: sha256(&list) },
     };
     let folder = dataset.join(&request.variant);
     let files = names.into_iter().map(str::to_owned).collect();

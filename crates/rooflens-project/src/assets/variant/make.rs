@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rooflens_compose::clock::LocalTime;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::locate::{data_folder, locate_variant};
 use super::metadata::{Origin, VariantMetadata};
@@ -34,7 +35,7 @@ pub struct VariantRequest {
 }
 
 /// What would be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantPlan {
     /// The variant's folder, from the project's.
     pub folder: PathBuf,

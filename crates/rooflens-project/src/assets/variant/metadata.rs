@@ -2,12 +2,13 @@
 
 use rooflens_compose::value::{Node, Value};
 use rooflens_compose::yaml;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::assets::subset::{Metadata, map, text, whole};
 
 /// Where transformed data come from, and what they were when they were made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantMetadata {
     /// The version of this document.
     pub schema: u32,
@@ -32,7 +33,7 @@ pub struct VariantMetadata {
 }
 
 /// How a variant was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Origin {
     /// By a command that was started for it.

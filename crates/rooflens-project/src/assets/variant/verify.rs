@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use rooflens_compose::value::{Int, Node, Value};
 use rooflens_compose::yaml;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::locate::{data_folder, variants_in};
@@ -20,7 +21,7 @@ use crate::assets::walk::Listing;
 use crate::assets::watch::Watch;
 
 /// Whether a variant is what its metadata say.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantVerification {
     /// The dataset.
     pub dataset: String,
@@ -150,7 +151,7 @@ impl Check<'_> {
         let files = u64::try_from(files).unwrap_or(u64::MAX);
         for (unit, found) in [("files", files), ("bytes", bytes)] {
             if let Some(expected) = whole(metadata, &["size", unit]).filter(|expected| *expected != found) {
-                self.find(file, Problem::Amount { expected, found, unit });
+                self.find(file, Problem::Amount { expected, found, unit: unit.into() });
             }
         }
     }

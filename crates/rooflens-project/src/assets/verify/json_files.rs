@@ -16,7 +16,7 @@ pub(super) fn check(listing: &Listing, report: &mut Report) {
     for file in listing.files.iter().filter(|file| FILES.contains(&file.path.as_str())) {
         report.files_checked += 1;
         if file.bytes > MAX_BYTES {
-            report.find(&file.path, Problem::Shape { expected: "of a size that is read" });
+            report.find(&file.path, Problem::Shape { expected: "of a size that is read".into() });
             continue;
         }
         let Ok(bytes) = fs::read(listing.folder.join(&file.path)) else {
@@ -29,7 +29,7 @@ pub(super) fn check(listing: &Listing, report: &mut Report) {
         }
         match serde_json::from_slice(&bytes) {
             Ok(Value::Object(_)) => {}
-            Ok(_) => report.find(&file.path, Problem::Shape { expected: "an object" }),
+            Ok(_) => report.find(&file.path, Problem::Shape { expected: "an object".into() }),
             Err(error) => report.find(&file.path, Problem::NotJson { message: error.to_string() }),
         }
     }

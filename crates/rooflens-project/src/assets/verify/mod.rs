@@ -4,9 +4,11 @@ mod checksum;
 mod json_files;
 mod safetensors;
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub(super) use checksum::{hash, hex};
 
@@ -28,7 +30,7 @@ pub struct Verification {
 }
 
 /// Whether an asset is what it should be.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssetVerification {
     /// Its name.
     pub name: String,
@@ -43,7 +45,7 @@ pub struct AssetVerification {
 }
 
 /// The end of a verification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// All is well.
@@ -55,7 +57,7 @@ pub enum Verdict {
 }
 
 /// Something that is wrong with a file.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// The file, from the asset's folder.
     pub file: String,
@@ -65,7 +67,7 @@ pub struct Finding {
 }
 
 /// What is wrong with a file.
-#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "problem")]
 #[rustfmt::skip] // One problem, two lines.
 #[allow(missing_docs, reason = "the fields are what the messages say they are")]
@@ -87,7 +89,7 @@ pub enum Problem {
     NotJson { message: String },
     /// It is JSON of another shape.
     #[error("is not {expected}")]
-    Shape { expected: &'static str },
+    Shape { expected: Cow<'static, str> },
     /// The header of a safetensors file is impossible.
     #[error("its header claims {claimed_bytes} bytes, but the file has {file_bytes}")]
     HeaderLength { claimed_bytes: u64, file_bytes: u64 },
@@ -96,7 +98,7 @@ pub enum Problem {
     Header { message: String },
     /// A tensor's place does not fit its type and shape, or overlaps another.
     #[error("the tensor '{tensor}' {message}")]
-    Tensor { tensor: String, message: &'static str },
+    Tensor { tensor: String, message: Cow<'static, str> },
     /// The file is shorter or longer than its tensors.
     #[error("its tensors end at {tensors_end} bytes of data, but it has {data_bytes}")]
     DataLength { tensors_end: u64, data_bytes: u64 },
@@ -114,7 +116,7 @@ pub enum Problem {
     ParentMissing { parent: String },
     /// A variant is not as large as its metadata say.
     #[error("has {found} {unit}, but should have {expected}")]
-    Amount { expected: u64, found: u64, unit: &'static str },
+    Amount { expected: u64, found: u64, unit: Cow<'static, str> },
     /// A file of the list of checksums is not there.
     #[error("has a checksum, but is missing")]
     ChecksumFileMissing,

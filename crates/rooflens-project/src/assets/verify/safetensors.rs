@@ -56,7 +56,9 @@ fn check_index(
     }
     let weight_map = match serde_json::from_slice::<Index>(&bytes) {
         Ok(Index { weight_map }) if !weight_map.is_empty() => weight_map,
-        Ok(_) => return report.find(&index.path, Problem::Shape { expected: "an index with tensors" }),
+        Ok(_) => {
+            return report.find(&index.path, Problem::Shape { expected: "an index with tensors".into() });
+        }
         Err(error) => return report.find(&index.path, Problem::NotJson { message: error.to_string() }),
     };
     let folder = index.path.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).unwrap_or_default();
@@ -107,7 +109,7 @@ fn check_tensors(tensors: &[(String, Tensor)], data_bytes: u64) -> Result<(), Pr
     let mut places: Vec<(u64, u64, &str)> = Vec::with_capacity(tensors.len());
     for (name, tensor) in tensors {
         let [start, end] = tensor.data_offsets;
-        let wrong = |message| Problem::Tensor { tensor: name.clone(), message };
+        let wrong = |message: &'static str| Problem::Tensor { tensor: name.clone(), message: message.into() };
         let length = end.checked_sub(start).ok_or_else(|| wrong("ends before it begins"))?;
         if let Some(bits) = bits_of(&tensor.dtype) {
             let elements = tensor.shape.iter().try_fold(1u64, |all, side| all.checked_mul(*side));
@@ -123,8 +125,8 @@ fn check_tensors(tensors: &[(String, Tensor)], data_bytes: u64) -> Result<(), Pr
     let mut before = 0;
     for (start, end, name) in places {
         if start != before {
-            let tensor = name.to_owned();
-            return Err(Problem::Tensor { tensor, message: "overlaps another or leaves a gap before it" });
+            let (tensor, message) = (name.to_owned(), "overlaps another or leaves a gap before it".into());
+            return Err(Problem::Tensor { tensor, message });
         }
         before = end;
     }

@@ -17,7 +17,8 @@ mod subtree;
 
 use std::fmt;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::identifiers::{InnerPath, ObjectId, Revision};
 use super::lock::{Pin, Source};
@@ -29,7 +30,7 @@ use super::{ExternalsError, Step, licences, remote};
 use crate::git::{Git, GitError, records};
 
 /// How a reference source is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A git submodule.

@@ -1,0 +1,176 @@
+//! JSON documents: one for programs, the same on standard output and in a run directory.
+
+pub mod assets;
+pub mod externals;
+pub mod samples;
+
+use std::collections::BTreeMap;
+
+use rooflens_schema::document::rewrite;
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde_json::value::RawValue;
+
+use crate::config::document as config;
+
+pub use rooflens_analyze::document::{AnalysisDocument, FindingDocument};
+pub use rooflens_schema::{DocumentSchema, SchemaTag};
+
+/// The documents whose types this crate defines.
+pub const DOCUMENTS: &[DocumentSchema] = &[
+    DocumentSchema::of::<crate::advise::AdviceDocument<'_>>("advice", "`rooflens advise --format json`"),
+    DocumentSchema::of::<assets::AssetsLinkDocument<'_>>(
+        "assets-link",
+        "`rooflens assets link --format json`",
+    ),
+    DocumentSchema::of::<assets::AssetsPlanDocument<'_>>(
+        "assets-plan",
+        "`rooflens assets link --dry-run --format json`",
+    ),
+    DocumentSchema::of::<assets::AssetsReadmeDocument<'_>>(
+        "assets-readme",
+        "`rooflens assets readme --format json`",
+    ),
+    DocumentSchema::of::<assets::AssetsStatusDocument<'_>>(
+        "assets-status",
+        "`rooflens assets status --format json`",
+    ),
+    DocumentSchema::of::<assets::AssetsSubsetDocument<'_>>(
+        "assets-subset",
+        "`rooflens assets subset --format json`",
+    ),
+    DocumentSchema::of::<assets::AssetsVariantDocument<'_>>(
+        "assets-variant",
+        "`rooflens assets variant --format json`",
+    ),
+    DocumentSchema::of::<assets::AssetsVerifyDocument<'_>>(
+        "assets-verify",
+        "`rooflens assets verify --format json`",
+    ),
+    DocumentSchema::of::<crate::compare::ComparisonDocument<'_>>(
+        "comparison",
+        "`rooflens compare --format json`",
+    ),
+    DocumentSchema::of::<config::ConfigDocument>("config", "`rooflens config show --format json`"),
+    DocumentSchema::of::<config::ConfigGroupsDocument<'_>>(
+        "config-groups",
+        "`rooflens config groups --format json`",
+    ),
+    DocumentSchema::of::<config::ConfigMigratedDocument<'_>>(
+        "config-migrated",
+        "`rooflens config migrate --format json`",
+    ),
+    DocumentSchema::of::<config::ConfigSweepDocument>(
+        "config-sweep",
+        "`rooflens config show --multirun --format json`",
+    ),
+    DocumentSchema::of::<config::ConfigWrittenDocument>(
+        "config-written",
+        "`rooflens config write --format json`",
+    ),
+    DocumentSchema::of::<crate::cost::CostDocument<'_>>(
+        "cost",
+        "`rooflens cost --format json` of one design, `report/static_compute.json` of a run",
+    ),
+    DocumentSchema::of::<crate::cost::CostSweepDocument<'_>>(
+        "cost-sweep",
+        "`rooflens cost --format json` of many points, `report/cost_sweep.json` of a run",
+    ),
+    DocumentSchema::of::<crate::doctor::Diagnosis>("doctor", "`rooflens doctor --format json`"),
+    DocumentSchema::of::<crate::run::Environment>("env", "`report/env.json` of a run"),
+    DocumentSchema::of::<crate::glossary::Explanation>("explanation", "`rooflens explain --format json`"),
+    DocumentSchema::of::<externals::ExternalsAddDocument<'_>>(
+        "externals-add",
+        "`rooflens externals add --format json`",
+    ),
+    DocumentSchema::of::<externals::ExternalsGuardDocument>(
+        "externals-guard",
+        "`rooflens externals guard --format json`",
+    ),
+    DocumentSchema::of::<externals::ExternalsStagedDocument<'_>>(
+        "externals-staged",
+        "`rooflens externals status --staged --format json`",
+    ),
+    DocumentSchema::of::<externals::ExternalsStatusDocument<'_>>(
+        "externals-status",
+        "`rooflens externals status --format json`",
+    ),
+    DocumentSchema::of::<externals::ExternalsSyncDocument<'_>>(
+        "externals-sync",
+        "`rooflens externals sync --format json`",
+    ),
+    DocumentSchema::of::<externals::ExternalsUpdateDocument>(
+        "externals-update",
+        "`rooflens externals update --format json`",
+    ),
+    DocumentSchema::of::<crate::hardware::MeasuredDocument<'_>>(
+        "hardware",
+        "`rooflens hardware measure --format json`",
+    ),
+    DocumentSchema::of::<crate::project::InitDocument>("init", "`rooflens init --format json`"),
+    DocumentSchema::of::<crate::kernels::ProfiledDocument<'_>>(
+        "kernel_profile",
+        "`rooflens kernels analyze --format json`, `kernels.json` that it saves",
+    ),
+    DocumentSchema::of::<crate::glossary::Listing>("list", "`rooflens list --format json`"),
+    DocumentSchema::of::<crate::kernels::RangeDocument<'_>>(
+        "range_kernels",
+        "`rooflens kernels top --by range --format json`",
+    ),
+    DocumentSchema::read_by::<crate::run::RunMetrics>(
+        "run",
+        "`rooflens run --format json`, `report/metrics.json` of a run",
+        rewrite_run,
+    ),
+    DocumentSchema::of::<crate::run::RunSweep>(
+        "run-sweep",
+        "`rooflens run --multirun --format json`, `sweep.json` of a sweep",
+    ),
+    DocumentSchema::of::<samples::SampleDocument>("sample", "`rooflens monitor --once --format json`"),
+    DocumentSchema::of::<crate::run::SamplerRecord>("sampler", "`raw/sampler/sampler.json` of a run"),
+    DocumentSchema::of::<samples::SamplesHead<'_>>(
+        "samples",
+        "the first line of `rooflens monitor --format json`",
+    ),
+    DocumentSchema::of::<samples::SampleRow>(
+        "samples-line",
+        "each further line of `rooflens monitor --format json`",
+    ),
+    DocumentSchema::of::<crate::kernels::TopDocument<'_>>(
+        "top_kernels",
+        "`rooflens kernels top --format json`",
+    ),
+    DocumentSchema::of::<crate::trend::Trend>("trend", "`rooflens trend --format json`"),
+];
+
+/// Every document that is printed or saved.
+pub fn all() -> impl Iterator<Item = &'static DocumentSchema> {
+    let others = [rooflens_analyze::document::DOCUMENTS, rooflens_report::block::DOCUMENTS];
+    let others = others.into_iter().chain([rooflens_collect::DOCUMENTS]).flatten();
+    DOCUMENTS.iter().chain(others)
+}
+
+/// `metrics.json` has the findings beside the numbers of the run, which are printed alone.
+fn rewrite_run(json: &str) -> Result<String, serde_json::Error> {
+    let keys: BTreeMap<String, serde::de::IgnoredAny> = serde_json::from_str(json)?;
+    match keys.contains_key("analysis") {
+        true => rewrite::<crate::run::RunMetrics>(json),
+        false => rewrite::<crate::run::RunDocument>(json),
+    }
+}
+
+/// Reads two types from one JSON object, where the fields of one are written among those of the other. Serde
+/// reads `flatten` by way of a value that has no 128-bit numbers; this reads the text twice instead.
+pub(crate) fn read_both<'de, A: DeserializeOwned, B: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<(A, B), D::Error> {
+    let object: Box<RawValue> = serde::Deserialize::deserialize(deserializer)?;
+    let first = serde_json::from_str(object.get()).map_err(D::Error::custom)?;
+    let second = serde_json::from_str(object.get()).map_err(D::Error::custom)?;
+    Ok((first, second))
+}
+
+/// The entry that every document has, read alone.
+#[derive(serde::Deserialize)]
+pub(crate) struct Tagged {
+    pub(crate) schema: SchemaTag,
+}

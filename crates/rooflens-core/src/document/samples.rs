@@ -1,0 +1,128 @@
+//! What `rooflens monitor` prints as JSON.
+
+use std::borrow::Cow;
+
+use rooflens_sample::clock::Anchor;
+use rooflens_sample::field::{SampleValues, Value};
+use rooflens_sample::latest::{Known, Latest};
+use rooflens_sample::source::{DeviceProcess, Reason, Subject, Timeline};
+use rooflens_sample::{Missing, Opened, Source, throttle};
+use rooflens_schema::Note;
+use rooflens_schema::tables::CounterRow;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::SchemaTag;
+
+/// How a source of samples stands.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SourceState {
+    /// The source, as `nvml`.
+    pub name: Cow<'static, str>,
+    /// `ready` or `missing`.
+    pub state: Cow<'static, str>,
+    /// What it is, with versions; null where it is missing.
+    pub about: Option<String>,
+    /// The machine or the devices that it samples.
+    pub subjects: Vec<Subject>,
+    /// Why it cannot be sampled; null where it can.
+    pub missing: Option<Missing>,
+}
+
+impl SourceState {
+    /// Of a source that was opened, or could not be.
+    pub fn of(opened: &Opened) -> Self {
+        let source = opened.source.as_ref();
+        SourceState {
+            name: opened.name.into(),
+            state: if source.is_ok() { "ready" } else { "missing" }.into(),
+            about: source.ok().map(|source| source.about()),
+            subjects: source.map(|source| source.subjects()).unwrap_or_default(),
+            missing: source.err().cloned(),
+        }
+    }
+}
+
+/// A sample of the machine or of a device, with its throttle reasons by name.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SampleRow {
+    /// The columns of the table `counters`.
+    #[serde(flatten)]
+    pub values: SampleValues,
+    /// The names of `throttle_reasons`; null where these are not known.
+    pub throttle: Option<Vec<String>>,
+}
+
+impl From<&CounterRow> for SampleRow {
+    fn from(row: &CounterRow) -> Self {
+        SampleRow { values: row.into(), throttle: row.throttle_reasons.get().map(throttle::names) }
+    }
+}
+
+impl SampleRow {
+    /// The newest value of every column, some of which are asked seldom.
+    fn newest(known: &Known) -> Self {
+        let throttle = match known.value("throttle_reasons") {
+            Value::Whole(bits) => Some(throttle::names(bits)),
+            _ => None,
+        };
+        SampleRow { values: SampleValues::of(|field| known.value(field.name)), throttle }
+    }
+}
+
+/// The first line of a stream of samples: each further line is a [`SampleRow`].
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SamplesHead<'a> {
+    /// `rooflens.samples`.
+    pub schema: SchemaTag,
+    /// What is sampled, and what cannot be.
+    pub sources: Cow<'a, [SourceState]>,
+}
+
+impl<'a> SamplesHead<'a> {
+    /// Of these sources.
+    pub fn new(sources: &'a [SourceState]) -> Self {
+        SamplesHead { schema: SchemaTag::new("samples"), sources: sources.into() }
+    }
+}
+
+/// One sample of everything, and why something is missing from it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SampleDocument {
+    /// `rooflens.sample`.
+    pub schema: SchemaTag,
+    /// One moment on the clock of the samples and since 1970.
+    pub clock: Anchor,
+    /// What is sampled, and what cannot be.
+    pub sources: Vec<SourceState>,
+    /// The machine, then its devices.
+    pub samples: Vec<SampleRow>,
+    /// Columns that stay null, and why.
+    pub reasons: Vec<Reason>,
+    /// Processes that compute on the devices.
+    pub processes: Vec<DeviceProcess>,
+    /// What could not be read, or looks wrong.
+    pub notes: Vec<Note>,
+}
+
+impl SampleDocument {
+    /// Of the newest samples of these sources.
+    pub fn new(
+        timeline: Timeline,
+        states: Vec<SourceState>,
+        latest: &Latest,
+        sources: &mut [Box<dyn Source>],
+        notes: Vec<Note>,
+    ) -> Self {
+        let rows = latest.0.iter().filter(|known| known.row.is_some());
+        SampleDocument {
+            schema: SchemaTag::new("sample"),
+            clock: timeline.anchor,
+            sources: states,
+            samples: rows.map(SampleRow::newest).collect(),
+            reasons: sources.iter().flat_map(|source| source.reasons()).collect(),
+            processes: sources.iter_mut().flat_map(|source| source.processes()).collect(),
+            notes,
+        }
+    }
+}
