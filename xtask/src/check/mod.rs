@@ -36,7 +36,7 @@ pub fn run() -> Result<()> {
         count += broken.len();
     }
     if count > 0 {
-        bail!("{count} to mend");
+        bail!("{count} to fix");
     }
     Ok(())
 }

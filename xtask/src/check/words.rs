@@ -123,7 +123,7 @@ fn kind(file: &Path) -> Option<Kind> {
         return if name.ends_with(".rs") { Some(Kind::Code) } else { Some(Kind::Prose) };
     }
     let is_source = name.starts_with("crates/") && name.contains("/src/") && name.ends_with(".rs");
-    let is_test = name.ends_with("/tests.rs") || name.contains("/tests/");
+    let is_test = name.ends_with("tests.rs") || name.contains("/tests/");
     (is_source && !is_test).then_some(Kind::Code)
 }
 
