@@ -22,7 +22,7 @@ use crate::error::Error;
 #[serde(untagged)]
 pub enum AnswerDocument<'a> {
     /// Of one design.
-    One(CostDocument<'a>),
+    One(Box<CostDocument<'a>>),
     /// Of many points.
     Sweep(CostSweepDocument<'a>),
 }
@@ -70,10 +70,10 @@ impl Answer {
     /// For programs.
     pub fn document(&self) -> AnswerDocument<'_> {
         match self {
-            Answer::One(one) => AnswerDocument::One(CostDocument {
+            Answer::One(one) => AnswerDocument::One(Box::new(CostDocument {
                 schema: SchemaTag::new("cost"),
                 answer: Cow::Borrowed(one.as_ref()),
-            }),
+            })),
             Answer::Sweep(sweep) => AnswerDocument::Sweep(CostSweepDocument {
                 schema: SchemaTag::new("cost-sweep"),
                 answer: Cow::Borrowed(sweep),
