@@ -109,8 +109,8 @@ fn expert_15_changes_to_the_model_have_their_own_heading() {
         let page = text(&args);
         let heading = page.find("Changes to the model's design").expect(format);
         let (before, after) = page.split_at(heading);
-        assert!(after.contains("heads of keys and values"), "{page}");
-        assert!(!before.contains("heads of keys and values"), "{page}");
+        assert!(after.contains("KV heads"), "{page}");
+        assert!(!before.contains("KV heads"), "{page}");
     }
     let answer = advise(DECODE, "openai--gpt-oss-20b");
     let kinds: Vec<&str> = items(&answer).iter().map(|item| words(item, "kind")).collect();

@@ -74,5 +74,5 @@ fn newcomer_12_the_device_and_the_ranks_of_the_trace_are_used() {
     assert_near(qkv["flops"].as_f64().unwrap(), right, 1e-9);
     let refused = analyze(B200, "openai--gpt-oss-120b", &["--tp", "16"]);
     assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("the job has 8 ranks, too few for --tp 16"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("the job has only 8 ranks, too few for --tp 16"), "{}", refused.stderr);
 }
