@@ -96,7 +96,7 @@ class Options(unittest.TestCase):
         self.assertIsNone(project.problem("runtime.python=/path"))
         self.assertIsNone(project.problem("+seed=3"))
         self.assertIsNone(project.problem("profiling=full"))
-        self.assertEqual(project.problem("runtime.pyhton=x"), "unknown setting there runtime.pyhton")
+        self.assertEqual(project.problem("runtime.pyhton=x"), "there is no setting runtime.pyhton")
         self.assertEqual(project.problem("profiling=ful"), "profiling has no option ful")
 
     def test_parity_140_messages_come_from_the_sources(self):
