@@ -60,7 +60,11 @@ fn newcomer_19_a_folder_of_unrelated_traces_is_refused() {
     assert_eq!(answer.code, 2, "{}", answer.stdout);
     assert!(answer.stdout.is_empty());
     let first = answer.stderr.lines().next().unwrap();
-    assert!(first.starts_with("error: ") && first.contains("are not ranks of the same job"), "{}", answer.stderr);
+    assert!(
+        first.starts_with("error: ") && first.contains("are not ranks of the same job"),
+        "{}",
+        answer.stderr
+    );
     assert!(
         answer.stderr.contains("hint: ") && answer.stderr.contains("rooflens analyze"),
         "{}",
