@@ -28,7 +28,8 @@ pub fn analyze(
     }
     let known = KernelTableContext { wall_ns, steps, batch: i64::try_from(batch).ok(), kv_tokens: None };
     let mut findings = of_summary(&read.kernels, &known).map_err(|reason| Error::WrongWallTime { reason })?;
-    let model = request.model.join(&mut findings)?;
+    let record = request.model.record(&findings)?;
+    let model = record.map_or(Ok(None), |record| record.join(&mut findings))?;
     refresh(&mut findings, None, model.as_ref());
     Ok(AnalyzedInput { findings, model, stopped: false })
 }
