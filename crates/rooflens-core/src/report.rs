@@ -25,8 +25,8 @@ pub struct WrittenReport {
 /// Saves an analysis and its report into a run, with the model that it was compared with, so that a later report has
 /// the same lower bounds. What the run itself measured is added to the findings. Answers where the page is.
 pub fn save(run: &RunDir, analysis: &mut AnalyzedInput) -> Result<PathBuf, Error> {
-    if let Some(model) = &analysis.model {
-        model.record.save(run)?;
+    if let Some(model) = &analysis.compared.record {
+        model.save(run)?;
     }
     let findings = &mut analysis.findings;
     saved::write_findings(run, findings)?;

@@ -93,7 +93,7 @@ impl AdviceReport {
 /// Recommends what to change.
 pub fn advise(request: &AdviceRequest, observer: &SharedObserver) -> Result<AdviceReport, Error> {
     let mut assumptions = Vec::new();
-    let AnalyzedInput { findings, model, stopped } = match request.inputs.as_slice() {
+    let AnalyzedInput { findings, compared, stopped } = match request.inputs.as_slice() {
         [path] if is_table(path) => table::analyze(path, request, &mut assumptions, observer)?,
         paths => {
             let notes = Notes::default();
@@ -103,7 +103,7 @@ pub fn advise(request: &AdviceRequest, observer: &SharedObserver) -> Result<Advi
             analysis
         }
     };
-    let what_if = match (request.what_if.as_slice(), &model) {
+    let what_if = match (request.what_if.as_slice(), &compared.joined) {
         ([], _) => Vec::new(),
         (set, Some(model)) => what_if::changed(model, &findings, set)?,
         (_, None) => {
@@ -122,13 +122,22 @@ pub(crate) fn complete(
     input: &Input,
     model: &ModelRequest,
     findings: &mut Findings,
-) -> Result<Option<ModelContext>, Error> {
-    let joined = join_floor(input, model, findings)?;
-    let chosen = chosen_device(input, model, joined.as_ref())?;
+) -> Result<Compared, Error> {
+    let compared = join_floor(input, model, findings)?;
+    let chosen = chosen_device(input, model, compared.joined.as_ref())?;
     links::join(findings, chosen.as_ref());
     peaks::join(findings, chosen.as_ref());
-    refresh(findings, run_of(input), joined.as_ref());
-    Ok(joined)
+    refresh(findings, run_of(input), compared.joined.as_ref());
+    Ok(compared)
+}
+
+/// The model that an input was compared with.
+#[derive(Default)]
+pub struct Compared {
+    /// What was decided about it; nothing where no model is known.
+    pub record: Option<ModelRecord>,
+    /// The model with the steps that went through it; nothing where no lower bound could be computed.
+    pub joined: Option<ModelContext>,
 }
 
 /// The device that was asked for, or that the run has chosen already: then the trace is not asked.
@@ -147,25 +156,38 @@ fn chosen_device(
 
 /// Gives findings their lower bounds: by the model that was named, else by the one that the run was compared with
 /// before.
-pub fn join_floor(
-    input: &Input,
-    model: &ModelRequest,
-    findings: &mut Findings,
-) -> Result<Option<ModelContext>, Error> {
+pub fn join_floor(input: &Input, model: &ModelRequest, findings: &mut Findings) -> Result<Compared, Error> {
     trace_device::recognise(findings);
     if let Some(record) = model.record(findings)? {
-        return record.join(findings);
+        return compared(record, findings);
     }
-    let Some(run) = run_of(input) else { return Ok(None) };
-    if !crate::run::is_own(run) {
-        let Some(record) = ModelRecord::read(run) else { return Ok(None) };
-        return model.instead_of(record, findings)?.join(findings);
+    let Some(run) = run_of(input) else { return Ok(Compared::default()) };
+    if crate::run::is_own(run) {
+        return compared_as_it_ran(run, model, findings);
     }
+    match ModelRecord::read(run) {
+        Some(record) => compared(model.instead_of(record, findings)?, findings),
+        None => Ok(Compared::default()),
+    }
+}
+
+fn compared(record: ModelRecord, findings: &mut Findings) -> Result<Compared, Error> {
+    let joined = record.join(findings)?;
+    Ok(Compared { record: Some(record), joined })
+}
+
+/// With the steps that a run of `rooflens run` recorded.
+fn compared_as_it_ran(
+    run: &RunDir,
+    model: &ModelRequest,
+    findings: &mut Findings,
+) -> Result<Compared, Error> {
     let record = match crate::run::model_of(run) {
         Ok(record) => Ok(model.instead_of(record, findings)?),
         Err(reason) => Err(reason),
     };
-    Ok(crate::run::join_floor(run, record, findings))
+    let joined = crate::run::join_floor(run, record.as_ref().map_err(Clone::clone), findings);
+    Ok(Compared { record: record.ok(), joined })
 }
 
 fn run_of(input: &Input) -> Option<&RunDir> {

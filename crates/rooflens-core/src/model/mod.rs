@@ -174,8 +174,6 @@ pub type ToldShapes = BTreeMap<(PhaseKind, StepShape), Shape>;
 
 /// A model with what went through it.
 pub struct ModelContext {
-    /// What was decided about the model, to be saved.
-    pub record: ModelRecord,
     /// The model and the device.
     pub known: ResolvedModel,
     /// Its passes, in the order of the steps where `told` is empty.

@@ -132,14 +132,13 @@ impl ModelRecord {
     }
 
     /// Gives the ledger of a trace its lower bounds.
-    pub fn join(self, findings: &mut Findings) -> Result<Option<ModelContext>, Error> {
+    pub fn join(&self, findings: &mut Findings) -> Result<Option<ModelContext>, Error> {
         let known = self.resolve().map_err(|reason| Error::NoFloor { reason })?;
         let Some(ledger) = findings.get_mut::<Ledger>() else { return Ok(None) };
         let sizes = passes_of(ledger, self.batch, self.context);
-        let is_forced = self.is_forced;
-        let joined = sizes.map(|(passes, told)| ModelContext { record: self, known, passes, told });
+        let joined = sizes.map(|(passes, told)| ModelContext { known, passes, told });
         match joined.and_then(|joined| joined.join(ledger).map(|disagreements| (joined, disagreements))) {
-            Ok((joined, disagreements)) if disagreements.is_empty() || is_forced => Ok(Some(joined)),
+            Ok((joined, disagreements)) if disagreements.is_empty() || self.is_forced => Ok(Some(joined)),
             Ok((joined, disagreements)) => {
                 Err(Error::ModelDoesNotFit { model: joined.known.name, disagreements })
             }

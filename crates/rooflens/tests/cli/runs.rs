@@ -141,15 +141,21 @@ fn a_run_keeps_the_model_that_it_was_compared_with() {
     let folder = Folder::new();
     let (run_dir, config) = (folder.text("run"), folder.text("model.json"));
     std::fs::copy(fixture("configs/tiny-moe.json"), &config).unwrap();
-    let trace = fixture("kineto/decode.json");
-    let asked = ["--model", &config, "--hardware", "h100", "--context", "512", "--batch", "1", "--force"];
+    // Two decode steps of one sequence, as vLLM names them.
+    let text = std::fs::read_to_string(fixture("kineto/decode.json")).unwrap();
+    let named = ["ProfilerStep#1", "ProfilerStep#2"]
+        .iter()
+        .fold(text, |text, name| text.replace(name, "execute_context_0(0)_generation_1(1)"));
+    let trace = folder.text("decode.json");
+    std::fs::write(&trace, named).unwrap();
+    let asked = ["--model", &config, "--hardware", "h100", "--context", "512", "--force"];
     let words = [&["analyze", trace.as_str(), "-o", &run_dir, "--format", "json"][..], &asked].concat();
     let printed = run(&words).fine();
     let found: serde_json::Value = serde_json::from_str(&printed).unwrap();
     assert!(found["ledger"]["floor_of"]["model"].is_string(), "{}", found["ledger"]["floor_of"]);
     let row = read_table::<Runs>(&RunDir::new(&run_dir).table(Runs::NAME)).unwrap().row(0).unwrap();
     assert_eq!(row.model.as_deref(), Some("model"));
-    assert_eq!(row.parallelism.as_deref(), Some(r#"{"tp":1}"#));
+    assert_eq!(row.parallelism.as_deref(), Some(r#"{"tp":2}"#), "the ranks of its collectives");
     assert!(row.dtype.is_some());
 
     // The config may be gone, and the run elsewhere.

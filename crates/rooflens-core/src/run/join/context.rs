@@ -26,7 +26,7 @@ const PHASES: [PhaseKind; 3] = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind
 /// Gives the ledger of a run its lower bounds, as far as the run tells.
 pub fn join_floor(
     run: &RunDir,
-    record: Result<ModelRecord, String>,
+    record: Result<&ModelRecord, String>,
     findings: &mut Findings,
 ) -> Option<ModelContext> {
     let ledger = findings.get_mut::<Ledger>()?;
@@ -37,7 +37,7 @@ pub fn join_floor(
 }
 
 /// The model of a run, and what went through it while it was profiled.
-fn joined(run: &RunDir, record: ModelRecord, ledger: &Ledger) -> Result<ModelContext, String> {
+fn joined(run: &RunDir, record: &ModelRecord, ledger: &Ledger) -> Result<ModelContext, String> {
     let known = record.resolve()?;
     let mut passes = Passes::new();
     for one in profiled_round(run)? {
@@ -49,7 +49,7 @@ fn joined(run: &RunDir, record: ModelRecord, ledger: &Ledger) -> Result<ModelCon
     if passes.is_empty() {
         return Err("the trace does not have the steps of steps.csv".to_owned());
     }
-    Ok(ModelContext { record, known, passes, told: ToldShapes::new() })
+    Ok(ModelContext { known, passes, told: ToldShapes::new() })
 }
 
 /// What rules of advice ask for besides the trace, without the model.
