@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rooflens_analyze::profiled::{Launch, Profiler, profile};
-use rooflens_ingest::rocprof_compute::{self, Files};
+use rooflens_ingest::rocprof_compute::{self, RocprofFiles};
 use rooflens_ingest::{Artefact, read};
+use rooflens_kernels::{ProfiledLaunch, ProfilerTool, profile};
 use rooflens_schema::Notes;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -24,15 +24,15 @@ fuzz_target!(|bytes: &[u8]| {
 fn counters(bytes: &[u8]) {
     let mut parts = bytes.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned());
     let mut next = || parts.next().unwrap_or_default();
-    let files = Files { counters: next(), system: next(), roofline: next(), level_waves: next() };
+    let files = RocprofFiles { counters: next(), system: next(), roofline: next(), level_waves: next() };
     let launches = rocprof_compute::launches(&files, "fuzzed", &Notes::default()).into_iter();
-    let launches: Vec<Launch> = launches
-        .map(|launch| Launch {
-            profiler: Profiler::RocprofCompute,
+    let launches: Vec<ProfiledLaunch> = launches
+        .map(|launch| ProfiledLaunch {
+            profiler: ProfilerTool::RocprofCompute,
             name: launch.name,
             numbers: launch.numbers,
             device: launch.device,
-            ..Launch::default()
+            ..ProfiledLaunch::default()
         })
         .collect();
     let profile = profile(&launches, None, None);

@@ -2,13 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rooflens_analyze::profiled::{Launch, name_key, name_pattern, profile};
 use rooflens_ingest::ncu::{self, csv};
+use rooflens_kernels::{ProfiledLaunch, name_key, name_pattern, profile};
 use rooflens_schema::Notes;
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = csv::is_csv(bytes);
-    let launches: Vec<Launch> =
+    let launches: Vec<ProfiledLaunch> =
         csv::read(bytes, "fuzzed.csv", &Notes::default()).into_iter().map(|(_, from)| launch(from)).collect();
     for launch in &launches {
         assert!(!name_pattern(&launch.name).contains(':'), "{}", launch.name);
@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(serde_json::to_string(&found).is_ok(), "no JSON");
 });
 
-fn launch(from: ncu::Launch) -> Launch {
+fn launch(from: ncu::NcuLaunch) -> ProfiledLaunch {
     let numbers = from.metrics.keys().filter_map(|name| Some((name.clone(), from.number(name)?))).collect();
-    Launch { name: from.name, grid: from.grid, block: from.block, numbers, ..Launch::default() }
+    ProfiledLaunch { name: from.name, grid: from.grid, block: from.block, numbers, ..ProfiledLaunch::default() }
 }

@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use rooflens_compose::overrides::{self, SweepContext};
-use rooflens_compose::sources::{SearchPath, Source};
-use rooflens_compose::{Composer, Mode, Request};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
+use rooflens_compose::{ComposeRequest, Composer, Mode};
 
 const CONFIG: &str = "\
 defaults: [_self_, {db: small}, {db@other: large}, optional none: x]
@@ -29,13 +29,13 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let files = [("config.yaml", CONFIG), ("db/small.yaml", "port: 1\n"), ("db/large.yaml", "port: 2\n")];
-    let composer = Composer::new(SearchPath::new(Source::memory(files)));
-    let request = Request::new("config", lines);
+    let composer = Composer::new(SearchPath::new(ConfigSource::memory(files)));
+    let request = ComposeRequest::new("config", lines);
     match composer.compose(&request) {
         Ok(made) => drop((made.job_yaml(), made.resolved())),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
-    if let Ok(plan) = composer.multirun(&Request { mode: Mode::Multirun, ..request }) {
+    if let Ok(plan) = composer.multirun(&ComposeRequest { mode: Mode::Multirun, ..request }) {
         for job in plan.batches.iter().flatten().take(JOBS) {
             drop(composer.job(&plan, job));
         }

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use rooflens_compose::sources::{SearchPath, Source};
-use rooflens_compose::{Composer, Request, yaml};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
+use rooflens_compose::{ComposeRequest, Composer, yaml};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -17,9 +17,9 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(again.as_deref().ok(), Some(written.as_str()), "{text:?}");
     }
     // The same bytes as the primary config: its defaults list, packages and interpolations.
-    let files = Source::memory([("config.yaml", text), ("group/option.yaml", "# @package _global_\nx: ${y}\n")]);
+    let files = ConfigSource::memory([("config.yaml", text), ("group/option.yaml", "# @package _global_\nx: ${y}\n")]);
     let composer = Composer::new(SearchPath::new(files));
-    match composer.compose(&Request::new("config", [""; 0])) {
+    match composer.compose(&ComposeRequest::new("config", [""; 0])) {
         Ok(made) => drop(made.resolved()),
         Err(error) => assert!(!error.to_string().is_empty()),
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::by_correlation;
 use crate::kernel_catalog::{self, ActivityHint};
 use crate::short_names;
-use crate::top::{Summary, phase_of};
+use crate::top::{LaunchDurations, phase_of};
 
 /// A kernel inside the ranges of one name on one thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub struct RangeKernel {
     pub count: u64,
     /// Durations.
     #[serde(flatten)]
-    pub times: Summary,
+    pub times: LaunchDurations,
     /// Share of the time of all kernels. Ranges nest: shares of different ranges add up to more than 1.
     pub share: f64,
 }
@@ -67,7 +67,7 @@ struct Span {
 }
 
 /// A kernel and the call that launched it.
-struct Launch {
+struct LaunchedKernel {
     tid: i64,
     pid: Option<i64>,
     start: i64,
@@ -106,7 +106,7 @@ impl ByRange {
                 continue;
             };
             let (api, call) = (&tables.api, call as usize);
-            launches.push(Launch {
+            launches.push(LaunchedKernel {
                 tid: api.tid[call],
                 pid: api.pid[call].get(),
                 start: api.ts_ns[call],
@@ -139,7 +139,7 @@ impl ByRange {
             .into_iter()
             .filter_map(|(key, mut group)| {
                 let count = group.durations.len() as u64;
-                let times = Summary::of(&mut group.durations)?;
+                let times = LaunchDurations::of(&mut group.durations)?;
                 let share = if all > 0.0 { times.total_ns / all } else { 0.0 };
                 let Key { range, style, pid, tid, kernel: name } = key;
                 Some(RangeKernel {
@@ -210,7 +210,12 @@ fn spans(tables: &RankTables) -> Vec<Span> {
 }
 
 /// Walks along each thread, with the ranges that are open there.
-fn attribute(tables: &RankTables, launches: &[Launch], spans: &[Span], groups: &mut Map<Key<NameId>, Group>) {
+fn attribute(
+    tables: &RankTables,
+    launches: &[LaunchedKernel],
+    spans: &[Span],
+    groups: &mut Map<Key<NameId>, Group>,
+) {
     let kernels = &tables.kernels;
     // Which kernels each range has launched already.
     let mut met: Map<(usize, NameId), ()> = Map::default();

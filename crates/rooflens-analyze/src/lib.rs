@@ -34,5 +34,5 @@ mod stage;
 pub mod statistics;
 pub mod top;
 
-pub use analyses::{Analysis, Job, analyze};
+pub use analyses::{Analysis, JobAnalyses, analyze};
 pub use finding::{Finding, Findings};

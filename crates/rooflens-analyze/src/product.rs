@@ -2,7 +2,7 @@
 
 /// What the shapes tell of a product.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Product {
+pub struct ProductShape {
     /// A multiplication and an addition count as two, nothing is masked. None where the shapes do not
     /// determine them.
     pub flops: Option<u128>,
@@ -36,7 +36,7 @@ pub struct Operands {
 /// assert_eq!(product("aten::add", "[[39, 256], [39, 256]]"), None);
 /// ```
 #[must_use]
-pub fn product(operator: &str, dims: &str) -> Option<Product> {
+pub fn product(operator: &str, dims: &str) -> Option<ProductShape> {
     let name = operator.strip_prefix("aten::").unwrap_or(operator);
     let formula = FORMULAS.iter().find(|(names, _)| names.contains(&name))?.1;
     let tensors = tensors(dims).unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn sizes(dims: &str, operands: Option<&Operands>) -> String {
 }
 
 type Tensor = Vec<u64>;
-type Formula = fn(&[Tensor]) -> Option<Product>;
+type Formula = fn(&[Tensor]) -> Option<ProductShape>;
 
 const FORMULAS: &[(&[&str], Formula)] = &[
     (&["mm", "_scaled_mm", "_int_mm"], |t| matrix(t, 0)),
@@ -108,40 +108,40 @@ fn operands(first: usize, inputs: [&[u64]; 2], written: Option<u128>) -> Option<
     Some(Operands { first, read: [elements(inputs[0])?, elements(inputs[1])?, 0], written: written? })
 }
 
-fn matrix(tensors: &[Tensor], first: usize) -> Option<Product> {
+fn matrix(tensors: &[Tensor], first: usize) -> Option<ProductShape> {
     let (a, b) = (tensors.get(first)?, tensors.get(first + 1)?);
     let (&[m, k], &[inner, n]) = (a.as_slice(), b.as_slice()) else { return None };
-    (k == inner).then(|| Product {
+    (k == inner).then(|| ProductShape {
         flops: flops([m, k, n]),
         matrix: Some((k, n)),
         operands: operands(first, [a, b], times([m, n])),
-        ..Product::default()
+        ..ProductShape::default()
     })
 }
 
-fn batched(tensors: &[Tensor], first: usize) -> Option<Product> {
+fn batched(tensors: &[Tensor], first: usize) -> Option<ProductShape> {
     let (a, b) = (tensors.get(first)?, tensors.get(first + 1)?);
     let (&[batch, m, k], &[others, inner, n]) = (a.as_slice(), b.as_slice()) else { return None };
-    (batch == others && k == inner).then(|| Product {
+    (batch == others && k == inner).then(|| ProductShape {
         flops: flops([batch, m, k, n]),
         operands: operands(first, [a, b], times([batch, m, n])),
-        ..Product::default()
+        ..ProductShape::default()
     })
 }
 
-fn linear(x: &[u64], weight: &[u64]) -> Option<Product> {
+fn linear(x: &[u64], weight: &[u64]) -> Option<ProductShape> {
     let (&[n, k], (&last, rows)) = (weight, x.split_last()?) else { return None };
     let rows = rows.iter().copied();
-    (last == k).then(|| Product {
+    (last == k).then(|| ProductShape {
         flops: flops(rows.clone().chain([k, n])),
         matrix: Some((k, n)),
         operands: operands(0, [x, weight], times(rows.chain([n]))),
-        ..Product::default()
+        ..ProductShape::default()
     })
 }
 
 /// As torch broadcasts: a vector is a matrix of one row, or of one column.
-fn matmul(a: &[u64], b: &[u64]) -> Option<Product> {
+fn matmul(a: &[u64], b: &[u64]) -> Option<ProductShape> {
     let a: Tensor = if a.len() == 1 { vec![1, a[0]] } else { a.to_vec() };
     let b: Tensor = if b.len() == 1 { vec![b[0], 1] } else { b.to_vec() };
     let (&[.., m, k], &[.., inner, n]) = (a.as_slice(), b.as_slice()) else { return None };
@@ -156,21 +156,25 @@ fn matmul(a: &[u64], b: &[u64]) -> Option<Product> {
         (one, _) => one,
     });
     let shared = right.is_empty().then_some((k, n));
-    Some(Product {
+    Some(ProductShape {
         flops: flops(batch.clone().chain([m, k, n])),
         matrix: shared,
         operands: operands(0, [&a, &b], times(batch.chain([m, n]))),
-        ..Product::default()
+        ..ProductShape::default()
     })
 }
 
 /// Rows that are dealt out to matrices: each goes to one of them. Which matrices are read is not told by shapes.
-fn grouped(rows: &[u64], matrices: &[u64]) -> Option<Product> {
+fn grouped(rows: &[u64], matrices: &[u64]) -> Option<ProductShape> {
     let (&[m, k], &[_, inner, n]) = (rows, matrices) else { return None };
-    (k == inner).then(|| Product { flops: flops([m, k, n]), matrix: Some((k, n)), ..Product::default() })
+    (k == inner).then(|| ProductShape {
+        flops: flops([m, k, n]),
+        matrix: Some((k, n)),
+        ..ProductShape::default()
+    })
 }
 
-fn attention(tensors: &[Tensor], (heads, tokens): (usize, usize)) -> Option<Product> {
+fn attention(tensors: &[Tensor], (heads, tokens): (usize, usize)) -> Option<ProductShape> {
     let [q, k, v, ..] = tensors else { return None };
     if q.len() != 4 || k.len() != 4 || v.len() != 4 || q[3] != k[3] || k[tokens] != v[tokens] {
         return None;
@@ -179,7 +183,7 @@ fn attention(tensors: &[Tensor], (heads, tokens): (usize, usize)) -> Option<Prod
     let elements = |t: &Tensor| times([t[0], t[heads], t[tokens], t[3]]);
     let read = [elements(q)?, elements(k)?, elements(v)?];
     let written = times([q[0], q[heads], q[tokens], v[3]])?;
-    Some(Product {
+    Some(ProductShape {
         flops: flops([q[0], q[heads], q[tokens], k[tokens], width]),
         matrix: None,
         heads: Some((q[heads], k[heads])),
@@ -189,7 +193,7 @@ fn attention(tensors: &[Tensor], (heads, tokens): (usize, usize)) -> Option<Prod
 }
 
 /// Shapes do not tell the stride: only where the filter is as large as the input is there one position.
-fn convolution(input: &[u64], weight: &[u64]) -> Option<Product> {
+fn convolution(input: &[u64], weight: &[u64]) -> Option<ProductShape> {
     let (&[images, _, ref size @ ..], &[filters, depth, ref kernel @ ..]) = (input, weight) else {
         return None;
     };
@@ -197,7 +201,7 @@ fn convolution(input: &[u64], weight: &[u64]) -> Option<Product> {
         let matrix = times(weight[1..].iter().copied()).and_then(|k| Some((u64::try_from(k).ok()?, filters)));
         let all = [images, filters, depth].into_iter().chain(kernel.iter().copied());
         let operands = operands(0, [input, weight], times([images, filters]));
-        Product { flops: flops(all), matrix, operands, ..Product::default() }
+        ProductShape { flops: flops(all), matrix, operands, ..ProductShape::default() }
     })
 }
 
@@ -217,7 +221,7 @@ pub(crate) fn tensors(dims: &str) -> Option<Vec<Tensor>> {
 
 /// An element type of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Element {
+pub struct ElementType {
     /// Its name in the catalogs, as `bf16`.
     pub format: &'static str,
     /// Width in memory.
@@ -232,7 +236,7 @@ pub struct Element {
 /// assert_eq!(element(r#"["c10::BFloat16","Scalar"]"#, 1), None);
 /// ```
 #[must_use]
-pub fn element(dtypes: &str, place: usize) -> Option<Element> {
+pub fn element(dtypes: &str, place: usize) -> Option<ElementType> {
     let inner = dtypes.trim().strip_prefix('[')?.strip_suffix(']')?;
     let word = inner.split(',').nth(place)?.trim().trim_matches('"');
     let (format, bytes) = match word {
@@ -244,7 +248,7 @@ pub fn element(dtypes: &str, place: usize) -> Option<Element> {
         word if word.starts_with("c10::Float8_e4m3") || word.starts_with("c10::Float8_e5m2") => ("fp8", 1),
         _ => return None,
     };
-    Some(Element { format, bytes })
+    Some(ElementType { format, bytes })
 }
 
 /// Whether every tensor among an operator's inputs is of 32 bits, as Kineto writes them:
@@ -288,7 +292,7 @@ mod tests {
             "aten::scaled_dot_product_attention",
             "[[1, 4, 39, 64], [1, 2, 39, 64], [1, 2, 39, 64], []]",
         );
-        let expected = Product {
+        let expected = ProductShape {
             flops: Some(2 * 4 * 39 * 39 * 128),
             matrix: None,
             heads: Some((4, 2)),

@@ -7,13 +7,13 @@ use rooflens_schema::tables::{
 };
 use rooflens_schema::{NameId, Opt, RankTables, stable_id};
 
-use crate::analyses::{FloorSource, Job, Reachable};
+use crate::analyses::{FloorSource, JobAnalyses, Reachable};
 use crate::finding::Findings;
 use crate::ledger::{OperatorFloor, StepAsked, StepModel};
 
 /// Every answer about the ranks, whose derived columns are as given.
 pub(crate) fn findings(ranks: &[RankTables]) -> Findings {
-    let mut job = Job::default();
+    let mut job = JobAnalyses::default();
     ranks.iter().for_each(|tables| job.rank(tables));
     job.finish(Vec::new())
 }

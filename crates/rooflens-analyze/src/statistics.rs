@@ -109,7 +109,7 @@ impl Durations {
     }
 
     /// Shortest, the percentiles asked for (ascending), longest. `None` without values.
-    pub fn summary<const N: usize>(mut self, percents: [usize; N]) -> Option<Summary<N>> {
+    pub fn summary<const N: usize>(mut self, percents: [usize; N]) -> Option<DurationSummary<N>> {
         if self.count == 0 {
             return None;
         }
@@ -127,11 +127,11 @@ impl Durations {
                 done = index;
                 i64::from(value)
             });
-            return Some(Summary { min: i64::from(min), percentiles: picked, max: i64::from(max) });
+            return Some(DurationSummary { min: i64::from(min), percentiles: picked, max: i64::from(max) });
         }
         self.compact();
         self.wide.sort_unstable();
-        Some(Summary {
+        Some(DurationSummary {
             min: self.nth(0),
             percentiles: indices.map(|index| self.nth(index)),
             max: self.nth(self.count - 1),
@@ -157,7 +157,7 @@ impl Durations {
 
 /// What is shown of a set of durations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Summary<const N: usize> {
+pub struct DurationSummary<const N: usize> {
     /// Shortest.
     pub min: i64,
     /// The percentiles asked for.
@@ -222,7 +222,7 @@ mod tests {
             let at = |percent| sorted[percentile_index(1003, percent)];
             assert_eq!(
                 durations.summary([50, 90, 99]),
-                Some(Summary { min: -1, percentiles: [at(50), at(90), at(99)], max: 6_000_000_000 })
+                Some(DurationSummary { min: -1, percentiles: [at(50), at(90), at(99)], max: 6_000_000_000 })
             );
         }
         let mut short = Durations::default();
@@ -232,7 +232,7 @@ mod tests {
         let at = |percent| sorted[percentile_index(1000, percent)];
         assert_eq!(
             short.summary([50, 50, 99]),
-            Some(Summary { min: 0, percentiles: [at(50), at(50), at(99)], max: 612 })
+            Some(DurationSummary { min: 0, percentiles: [at(50), at(50), at(99)], max: 612 })
         );
         assert_eq!(Durations::default().summary([50]), None);
     }

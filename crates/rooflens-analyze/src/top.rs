@@ -53,7 +53,7 @@ const MOST_TYPICAL: usize = 256;
 
 /// Durations of the launches of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Summary {
+pub struct LaunchDurations {
     /// Sum.
     pub total_ns: f64,
     /// Mean.
@@ -68,7 +68,7 @@ pub struct Summary {
     pub stddev_ns: Option<f64>,
 }
 
-impl Summary {
+impl LaunchDurations {
     /// Of durations, which it sorts; `None` of none.
     pub(crate) fn of(durations: &mut [i64]) -> Option<Self> {
         durations.sort_unstable();
@@ -78,7 +78,7 @@ impl Summary {
         let total: i128 = durations.iter().map(|duration| i128::from(*duration)).sum();
         let mean = total as f64 / count as f64;
         let squares: f64 = durations.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
-        Some(Summary {
+        Some(LaunchDurations {
             total_ns: total as f64,
             mean_ns: mean,
             median_ns: median_of(durations[(count - 1) / 2], durations[count / 2]),
@@ -96,7 +96,7 @@ pub(crate) fn phase_of(tables: &RankTables, kernel: usize) -> Option<PhaseKind> 
 
 /// Gathers kernels over ranks.
 #[derive(Default)]
-pub struct Top {
+pub struct KernelTotals {
     rows: ByName<Vec<(i64, i64)>>,
     /// Kernels of other phases, and of none.
     left_out: u64,
@@ -106,7 +106,7 @@ pub struct Top {
     launches: u64,
 }
 
-impl Top {
+impl KernelTotals {
     /// Adds the kernels of a rank: those of a phase, where one is asked for.
     pub fn rank(&mut self, tables: &RankTables, phase: Option<PhaseKind>) {
         let kernels = &tables.kernels;
@@ -186,7 +186,7 @@ fn with_shares_of(mut kernels: Vec<TopKernel>, copies_ns: f64) -> Vec<TopKernel>
 fn kernel(name: String, mut launches: Vec<(i64, i64)>) -> Option<TopKernel> {
     launches.sort_unstable();
     let mut sorted: Vec<i64> = launches.iter().map(|(_, duration)| *duration).collect();
-    let times = Summary::of(&mut sorted)?;
+    let times = LaunchDurations::of(&mut sorted)?;
     let off = |duration: i64| (duration as f64 - times.median_ns).abs();
     let mut near: Vec<(f64, u64)> =
         launches.iter().enumerate().map(|(at, launch)| (off(launch.1), at as u64)).collect();
@@ -222,7 +222,7 @@ mod tests {
         sample.kernel(0, 7, 300, 30, "gemm", "gemm").kernel(0, 7, 0, 40, "gemm", "gemm");
         sample.kernel(0, 7, 100, 10, "gemm", "gemm").kernel(0, 7, 200, 20, "gemm", "gemm");
         sample.kernel(0, 7, 400, 100, "once", "other").memcpy(0, 7, 500, 1000, "Memcpy HtoD");
-        let mut top = Top::default();
+        let mut top = KernelTotals::default();
         top.rank(&sample.tables, None);
         let rows = top.finish();
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
@@ -240,7 +240,7 @@ mod tests {
     fn a_phase_that_is_not_there_has_no_kernels() {
         let mut sample = Sample::new(0);
         sample.kernel(0, 7, 0, 10, "gemm", "gemm");
-        let mut top = Top::default();
+        let mut top = KernelTotals::default();
         top.rank(&sample.tables, Some(PhaseKind::Decode));
         assert_eq!(top.left_out(), 1);
         assert!(top.finish().is_empty());

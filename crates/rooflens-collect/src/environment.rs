@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{ExecuteError, SettingsError, SettingsProblem};
 use crate::execute::named_program;
-use crate::plan::{Places, Root, Word};
-use crate::settings::Section;
+use crate::plan::{CommandWord, PlanRoot, RunFolders};
+use crate::settings::ConfigSection;
 
 /// The tool that keeps an environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum EnvironmentKind {
 
 /// A Python environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Environment {
+pub struct WorkloadEnvironment {
     /// The tool that keeps it.
     pub kind: EnvironmentKind,
     /// Its name, or its folder where it has a `/`; none: the tool's default.
@@ -36,19 +36,19 @@ pub struct Environment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interpreter {
     /// The program and its arguments, up to those of Python itself.
-    pub argv: Vec<Word>,
+    pub argv: Vec<CommandWord>,
     /// Environment variables that it needs.
-    pub env: BTreeMap<String, Word>,
+    pub env: BTreeMap<String, CommandWord>,
     /// The words before the packages that shall be installed into it.
-    pub install: Vec<Word>,
+    pub install: Vec<CommandWord>,
 }
 
 /// What a virtual environment is called where no name is given.
 const USUAL_VENV: &str = ".venv";
 
-impl Environment {
+impl WorkloadEnvironment {
     /// Reads `runtime.environment`; nothing if it is missing or has no kind.
-    pub(crate) fn read(keys: Option<Section<'_>>) -> Result<Option<Self>, SettingsError> {
+    pub(crate) fn read(keys: Option<ConfigSection<'_>>) -> Result<Option<Self>, SettingsError> {
         let Some(mut keys) = keys else { return Ok(None) };
         let name = keys.optional_text("name")?.filter(|name| !name.trim().is_empty());
         let kind = match keys.optional_text("kind")? {
@@ -70,7 +70,7 @@ impl Environment {
             let key = "runtime.environment.name".to_owned();
             return Err(SettingsError::new(SettingsProblem::Open { key }));
         }
-        keys.finish().map(|()| kind.map(|kind| Environment { kind, name }))
+        keys.finish().map(|()| kind.map(|kind| WorkloadEnvironment { kind, name }))
     }
 
     /// The word of the setting.
@@ -107,12 +107,13 @@ impl Environment {
     /// How Python is started in it.
     #[must_use]
     pub fn interpreter(&self) -> Interpreter {
-        let project = || Word::In(Root::Project, String::new());
-        let plain = |words: &[&str]| words.iter().map(|word| Word::plain(*word)).collect::<Vec<Word>>();
+        let project = || CommandWord::In(PlanRoot::Project, String::new());
+        let plain =
+            |words: &[&str]| words.iter().map(|word| CommandWord::plain(*word)).collect::<Vec<CommandWord>>();
         let mut env = BTreeMap::new();
         let (mut argv, install) = match self.kind {
             EnvironmentKind::Pixi => {
-                let manifest = [Word::plain("--manifest-path"), project()];
+                let manifest = [CommandWord::plain("--manifest-path"), project()];
                 let mut argv = [plain(&["pixi", "run"]), manifest.to_vec()].concat();
                 argv.extend(plain(&["--frozen", "--no-install"]));
                 argv.extend(self.name.iter().flat_map(|name| plain(&["-e", name])));
@@ -132,7 +133,9 @@ impl Environment {
                 let mut argv = plain(&["conda", "run", "--no-capture-output"]);
                 let name = self.name.as_deref().unwrap_or_default();
                 match name.contains('/') {
-                    true => argv.extend([Word::plain("-p"), Word::path(Root::Project, name)]),
+                    true => {
+                        argv.extend([CommandWord::plain("-p"), CommandWord::path(PlanRoot::Project, name)])
+                    }
                     false => argv.extend(plain(&["-n", name])),
                 }
                 let install = [argv.clone(), plain(&["python", "-m", "pip", "install"])].concat();
@@ -140,43 +143,43 @@ impl Environment {
             }
             EnvironmentKind::Venv => {
                 let python = self.within("bin/python");
-                env.insert("PATH".to_owned(), Word::SearchPath(Box::new(self.within("bin"))));
+                env.insert("PATH".to_owned(), CommandWord::SearchPath(Box::new(self.within("bin"))));
                 env.insert("VIRTUAL_ENV".to_owned(), self.within(""));
                 let install = [vec![python.clone()], plain(&["-m", "pip", "install"])].concat();
                 return Interpreter { argv: vec![python], env, install };
             }
         };
-        argv.push(Word::plain("python"));
+        argv.push(CommandWord::plain("python"));
         Interpreter { argv, env, install }
     }
 
     /// Its folder, where the name tells that.
-    fn folder(&self) -> Option<Word> {
+    fn folder(&self) -> Option<CommandWord> {
         match (self.kind, self.name.as_deref()) {
             (EnvironmentKind::Pixi, name) => {
-                Some(Word::In(Root::Project, format!(".pixi/envs/{}", name.unwrap_or("default"))))
+                Some(CommandWord::In(PlanRoot::Project, format!(".pixi/envs/{}", name.unwrap_or("default"))))
             }
             (EnvironmentKind::Uv | EnvironmentKind::Venv, None) => {
-                Some(Word::path(Root::Project, USUAL_VENV))
+                Some(CommandWord::path(PlanRoot::Project, USUAL_VENV))
             }
             (EnvironmentKind::Uv, Some(name)) if !name.contains('/') => {
-                Some(Word::In(Root::Project, format!(".venvs/{name}")))
+                Some(CommandWord::In(PlanRoot::Project, format!(".venvs/{name}")))
             }
             (EnvironmentKind::Conda, Some(name)) if !name.contains('/') => None,
-            (_, name) => name.map(|name| Word::path(Root::Project, name.trim_end_matches('/'))),
+            (_, name) => name.map(|name| CommandWord::path(PlanRoot::Project, name.trim_end_matches('/'))),
         }
     }
 
-    fn within(&self, path: &str) -> Word {
+    fn within(&self, path: &str) -> CommandWord {
         let join = |folder: &str| match (folder, path) {
             (folder, "") => folder.to_owned(),
             ("", path) => path.to_owned(),
             (folder, path) => format!("{folder}/{path}"),
         };
         match self.folder() {
-            Some(Word::In(root, folder)) => Word::In(root, join(&folder)),
-            Some(Word::Plain(folder)) => Word::Plain(join(&folder)),
-            other => other.unwrap_or_else(|| Word::plain(path)),
+            Some(CommandWord::In(root, folder)) => CommandWord::In(root, join(&folder)),
+            Some(CommandWord::Plain(folder)) => CommandWord::Plain(join(&folder)),
+            other => other.unwrap_or_else(|| CommandWord::plain(path)),
         }
     }
 
@@ -184,7 +187,7 @@ impl Environment {
     ///
     /// # Errors
     /// [`ExecuteError::NoEnvironment`], with the command that installs or makes it.
-    pub fn check(&self, places: &Places) -> Result<(), ExecuteError> {
+    pub fn check(&self, places: &RunFolders) -> Result<(), ExecuteError> {
         let tool = self.kind_name();
         let missing = |what: String, hint: String| Err(ExecuteError::NoEnvironment { what, hint });
         if self.kind != EnvironmentKind::Venv && named_program(Path::new(tool)).is_none() {
@@ -242,8 +245,8 @@ impl Environment {
 mod tests {
     use super::*;
 
-    fn environment(kind: EnvironmentKind, name: Option<&str>) -> Environment {
-        Environment { kind, name: name.map(str::to_owned) }
+    fn environment(kind: EnvironmentKind, name: Option<&str>) -> WorkloadEnvironment {
+        WorkloadEnvironment { kind, name: name.map(str::to_owned) }
     }
 
     #[test]
@@ -271,7 +274,7 @@ mod tests {
     fn a_missing_environment_names_the_command_that_makes_it() {
         let folder = tempfile::tempdir().unwrap();
         let project = folder.path().to_owned();
-        let places = Places { run: project.clone(), project: project.clone(), package: project.clone() };
+        let places = RunFolders { run: project.clone(), project: project.clone(), package: project.clone() };
         let venv = environment(EnvironmentKind::Venv, Some("env"));
         let error = venv.check(&places).unwrap_err();
         assert_eq!(error.hint(), "python3 -m venv env");

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use rooflens_compose::Place;
-use rooflens_compose::value::{Origin, Source};
+use rooflens_compose::ProblemPlace;
+use rooflens_compose::value::{Origin, ValueSource};
 
 /// A setting that cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -12,7 +12,7 @@ pub struct SettingsError {
     /// What is wrong.
     pub problem: Box<SettingsProblem>,
     /// Where it is written.
-    pub place: Option<Box<Place>>,
+    pub place: Option<Box<ProblemPlace>>,
     /// The nearest name to one that is none.
     pub suggestion: Option<String>,
 }
@@ -55,10 +55,10 @@ impl SettingsError {
 
     pub(crate) fn at(problem: SettingsProblem, origin: &Origin) -> Self {
         let place = match &origin.source {
-            Source::BuiltIn => None,
-            Source::File(_) => Some(Place { origin: origin.clone(), excerpt: String::new() }),
-            Source::CommandLine(argument) => {
-                Some(Place { origin: origin.clone(), excerpt: argument.to_string() })
+            ValueSource::BuiltIn => None,
+            ValueSource::File(_) => Some(ProblemPlace { origin: origin.clone(), excerpt: String::new() }),
+            ValueSource::CommandLine(argument) => {
+                Some(ProblemPlace { origin: origin.clone(), excerpt: argument.to_string() })
             }
         };
         Self { place: place.map(Box::new), ..Self::new(problem) }
@@ -99,7 +99,7 @@ pub enum PlanError {
 impl PlanError {
     /// Where it is written.
     #[must_use]
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&ProblemPlace> {
         match self {
             PlanError::Settings(error) => error.place.as_deref(),
             PlanError::NothingToDo => None,

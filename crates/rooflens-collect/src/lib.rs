@@ -1,4 +1,4 @@
-//! A composed config → a [`Plan`] (pure) → raw artefacts.
+//! A composed config → a [`RunPlan`] (pure) → raw artefacts.
 //!
 //! * [`settings`]: the config as plain, typed settings; a key that is unknown, missing or wrong is an
 //!   error that names its place.
@@ -30,11 +30,11 @@ use rooflens_schema::DocumentSchema;
 
 pub use ask::{ask, ask_with};
 pub use error::{ExecuteError, PlanError, SettingsError, SettingsProblem};
-pub use plan::{Plan, Stage, plan, planned};
-pub use settings::Settings;
+pub use plan::{RunPlan, RunStage, plan, planned};
+pub use settings::RunSettings;
 
 /// The JSON documents whose types this crate defines.
 pub const DOCUMENTS: &[DocumentSchema] = &[
-    DocumentSchema::of::<Plan>("plan", "`rooflens run --dry-run --format json`, `plan.json` of a run"),
+    DocumentSchema::of::<RunPlan>("plan", "`rooflens run --dry-run --format json`, `plan.json` of a run"),
     DocumentSchema::of::<execute::Manifest<'_>>("manifest", "`raw/<step>/manifest.json` of a run"),
 ];

@@ -19,12 +19,12 @@ const NEWER: &str = "update your Nsight Systems";
 
 /// An exported file, which goes away with this.
 #[derive(Debug)]
-pub struct Export {
+pub struct NsysExport {
     file: PathBuf,
     _folder: TempDir,
 }
 
-impl Export {
+impl NsysExport {
     /// Where it is.
     pub fn file(&self) -> &Path {
         &self.file
@@ -73,7 +73,7 @@ pub enum ExportError {
 ///
 /// # Errors
 /// Where no file was written, and why.
-pub fn export(nsys: Option<OsString>, report: &Path) -> Result<Export, ExportError> {
+pub fn export(nsys: Option<OsString>, report: &Path) -> Result<NsysExport, ExportError> {
     let named = nsys.unwrap_or_else(|| "nsys".into());
     let Some(program) = named_program(Path::new(&named)) else {
         return Err(ExportError::NoProgram { report: report.to_owned(), program: named.into() });
@@ -92,7 +92,7 @@ pub fn export(nsys: Option<OsString>, report: &Path) -> Result<Export, ExportErr
         PATIENCE,
     );
     if file.metadata().is_ok_and(|data| data.len() > 0) && said.is_ok() {
-        return Ok(Export { file, _folder: folder });
+        return Ok(NsysExport { file, _folder: folder });
     }
     let why = match said {
         Err(why) if why.contains(NEWER) => {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     /// A stand-in for nsys; the last two of its words are where to and where from.
-    fn exported(script: &str) -> Result<Export, ExportError> {
+    fn exported(script: &str) -> Result<NsysExport, ExportError> {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("nsys");
         // Written under another name: while one of our threads starts a process, a file that is open for

@@ -6,9 +6,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rooflens_collect::execute::{End, Event, Executor, Fault, Outcome, Processes, Scripted, Watch, Wish};
-use rooflens_collect::plan::{Command, Places, Root, Step, Word, Work, WrittenFile};
-use rooflens_collect::{ExecuteError, Stage};
+use rooflens_collect::execute::{
+    Executor, Processes, Scripted, StepEnd, StepFault, StepObserver, StepOutcome, StopRequest, WorkloadEvent,
+};
+use rooflens_collect::plan::{
+    CommandWord, PlanRoot, PlannedStep, ProcessCommand, RunFolders, StepWork, WrittenFile,
+};
+use rooflens_collect::{ExecuteError, RunStage};
 use serde_json::json;
 
 /// Hears everything, and may want to stop.
@@ -23,18 +27,18 @@ struct Listener {
     ticks: Cell<u32>,
 }
 
-impl Watch for Listener {
-    fn event(&self, _: &Step, event: &Event) {
+impl StepObserver for Listener {
+    fn event(&self, _: &PlannedStep, event: &WorkloadEvent) {
         self.heard.borrow_mut().push(event.name.clone());
     }
 
-    fn wish(&self) -> Wish {
+    fn stop_request(&self) -> StopRequest {
         if !self.stops_with.as_ref().is_some_and(|file| file.exists()) {
-            return Wish::GoOn;
+            return StopRequest::GoOn;
         }
         self.asked.set(self.asked.get() + 1);
         let is_patient = self.patience.is_none_or(|asks| self.asked.get() <= asks);
-        if is_patient { Wish::Stop } else { Wish::Kill }
+        if is_patient { StopRequest::Stop } else { StopRequest::Kill }
     }
 
     fn tick(&self) {
@@ -42,43 +46,48 @@ impl Watch for Listener {
     }
 }
 
-fn command(script: &str, timeout_s: Option<u64>) -> Command {
+fn command(script: &str, timeout_s: Option<u64>) -> ProcessCommand {
     let file = WrittenFile {
         path: "raw/measure/spec.json".to_owned(),
-        paths: BTreeMap::from([("output".into(), Word::In(Root::Run, "raw/measure".to_owned()))]),
+        paths: BTreeMap::from([("output".into(), CommandWord::In(PlanRoot::Run, "raw/measure".to_owned()))]),
         content: json!({ "pass": "measure" }),
     };
-    Command {
+    ProcessCommand {
         // Not sh, which may be dash: tests at the same time have more than ten files open, and it has one digit for them.
-        argv: ["bash", "-c", script].map(Word::plain).to_vec(),
-        env: BTreeMap::from([("ADDED".to_owned(), Word::plain("here"))]),
-        cwd: Word::In(Root::Project, String::new()),
+        argv: ["bash", "-c", script].map(CommandWord::plain).to_vec(),
+        env: BTreeMap::from([("ADDED".to_owned(), CommandWord::plain("here"))]),
+        cwd: CommandWord::In(PlanRoot::Project, String::new()),
         writes: vec![file],
         expects: vec!["raw/measure/left.txt".to_owned()],
         timeout_s,
         packages: vec!["torch".to_owned()],
-        install: ["python3", "-m", "pip", "install"].map(Word::plain).to_vec(),
+        install: ["python3", "-m", "pip", "install"].map(CommandWord::plain).to_vec(),
     }
 }
 
-fn take(folder: &Path, command: Command, watch: &Listener) -> Result<Outcome, ExecuteError> {
+fn take(folder: &Path, command: ProcessCommand, watch: &Listener) -> Result<StepOutcome, ExecuteError> {
     take_within(Duration::from_millis(700), folder, command, watch)
 }
 
 fn take_within(
     grace: Duration,
     folder: &Path,
-    command: Command,
+    command: ProcessCommand,
     watch: &Listener,
-) -> Result<Outcome, ExecuteError> {
+) -> Result<StepOutcome, ExecuteError> {
     let places =
-        Places { run: folder.join("run"), project: folder.to_owned(), package: folder.join("package") };
-    let work = Work::Process(Box::new(command.clone()));
-    let step = Step { name: "measure".to_owned(), stage: Stage::Measure, purpose: "a test".to_owned(), work };
+        RunFolders { run: folder.join("run"), project: folder.to_owned(), package: folder.join("package") };
+    let work = StepWork::Process(Box::new(command.clone()));
+    let step = PlannedStep {
+        name: "measure".to_owned(),
+        stage: RunStage::Measure,
+        purpose: "a test".to_owned(),
+        work,
+    };
     Processes { grace }.run(&step, &command, &places, watch)
 }
 
-fn run(script: &str) -> (tempfile::TempDir, Outcome) {
+fn run(script: &str) -> (tempfile::TempDir, StepOutcome) {
     let folder = tempfile::tempdir().unwrap();
     let outcome = take(folder.path(), command(script, Some(60)), &Listener::default()).unwrap();
     (folder, outcome)
@@ -109,7 +118,7 @@ fn a_step_that_ends_well_leaves_a_manifest() {
     let folder = tempfile::tempdir().unwrap();
     let listener = Listener::default();
     let outcome = take(folder.path(), command(script, None), &listener).unwrap();
-    assert_eq!((outcome.end, outcome.exit_code), (End::Done, Some(0)), "{:?}", outcome.tail);
+    assert_eq!((outcome.end, outcome.exit_code), (StepEnd::Done, Some(0)), "{:?}", outcome.tail);
     assert_eq!(*listener.heard.borrow(), ["hello"]);
     let manifest = manifest(folder.path());
     assert_eq!(manifest["end"], "done");
@@ -130,7 +139,10 @@ fn a_step_that_ends_well_leaves_a_manifest() {
 #[test]
 fn a_failure_shows_the_end_of_the_log() {
     let (folder, outcome) = run("for i in $(seq 50); do echo line $i >&2; done; exit 3");
-    assert_eq!((outcome.end, outcome.exit_code, outcome.fault()), (End::Failed, Some(3), Fault::Workload));
+    assert_eq!(
+        (outcome.end, outcome.exit_code, outcome.fault()),
+        (StepEnd::Failed, Some(3), StepFault::Workload)
+    );
     assert_eq!(outcome.verdict(), "ended with exit code 3");
     assert_eq!((outcome.tail.len(), outcome.tail.last().unwrap().as_str()), (20, "line 50"));
     assert_eq!(manifest(folder.path())["exit_code"], 3);
@@ -139,18 +151,21 @@ fn a_failure_shows_the_end_of_the_log() {
 #[test]
 fn crashes_are_told_apart() {
     let (folder, outcome) = run("kill -SEGV $$");
-    assert_eq!((outcome.end, outcome.signal), (End::Crashed, Some(11)));
+    assert_eq!((outcome.end, outcome.signal), (StepEnd::Crashed, Some(11)));
     assert_eq!(outcome.verdict(), "was killed by signal 11 (SIGSEGV)");
     assert_eq!(manifest(folder.path())["signal"], 11);
     let (_, outcome) = run("kill -9 $$");
-    assert_eq!((outcome.end, outcome.signal, outcome.fault()), (End::Crashed, Some(9), Fault::Workload));
+    assert_eq!(
+        (outcome.end, outcome.signal, outcome.fault()),
+        (StepEnd::Crashed, Some(9), StepFault::Workload)
+    );
     assert!(outcome.hint().unwrap().contains("memory"));
 }
 
 #[test]
 fn what_is_missing_is_told() {
     let (_, outcome) = run("exit 0");
-    assert_eq!(outcome.end, End::Incomplete);
+    assert_eq!(outcome.end, StepEnd::Incomplete);
     assert_eq!(outcome.verdict(), "ended, but did not write raw/measure/left.txt");
 }
 
@@ -162,8 +177,8 @@ fn garbage_is_counted_and_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let listener = Listener::default();
     let outcome = take(folder.path(), command(script, Some(60)), &listener).unwrap();
-    assert_eq!((outcome.end, outcome.told.garbage_lines), (End::Done, 5));
-    assert!(outcome.told.garbage.unwrap().chars().all(|char| !char.is_control()));
+    assert_eq!((outcome.end, outcome.events.garbage_lines), (StepEnd::Done, 5));
+    assert!(outcome.events.garbage.unwrap().chars().all(|char| !char.is_control()));
     assert_eq!(*listener.heard.borrow(), ["done"]);
 }
 
@@ -171,8 +186,8 @@ fn garbage_is_counted_and_no_more() {
 fn a_file_that_grows_too_large_is_a_structured_end() {
     // The shell's own default: the signal kills.
     let (_, outcome) = run("ulimit -f 8; head -c 1000000 /dev/zero > run/raw/measure/left.txt");
-    assert!(matches!(outcome.end, End::Failed | End::Crashed), "{:?}", outcome.end);
-    assert_eq!(outcome.fault(), Fault::Workload);
+    assert!(matches!(outcome.end, StepEnd::Failed | StepEnd::Crashed), "{:?}", outcome.end);
+    assert_eq!(outcome.fault(), StepFault::Workload);
     // A full disk, as the workload tells of it.
     let (_, outcome) = run(
         r#"printf '{"event":"error","t_ns":1,"stage":"decode","class":"OSError","message":"[Errno 28] No space left on device","hint":null}\n' >&$ROOFLENS_EVENTS_FD; exit 1"#,
@@ -186,7 +201,7 @@ fn what_is_not_installed_is_the_environments_fault() {
     let (_, outcome) = run(
         r#"printf '{"event":"error","t_ns":1,"stage":"loading","class":"ModuleNotFoundError","message":"No module","hint":"x"}\n' >&$ROOFLENS_EVENTS_FD; exit 1"#,
     );
-    assert_eq!(outcome.fault(), Fault::Environment);
+    assert_eq!(outcome.fault(), StepFault::Environment);
     assert!(outcome.hint().unwrap().starts_with("python3 -m pip install torch"));
 }
 
@@ -194,7 +209,7 @@ fn what_is_not_installed_is_the_environments_fault() {
 fn a_program_that_is_not_there_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = command("exit 0", None);
-    command.argv[0] = Word::plain("no-such-program");
+    command.argv[0] = CommandWord::plain("no-such-program");
     let error = take(folder.path(), command, &Listener::default()).unwrap_err();
     assert_eq!(error.to_string(), "there is no program 'no-such-program'");
 }
@@ -207,9 +222,9 @@ fn a_step_that_hangs_is_stopped_and_nothing_is_left() {
     let script =
         "trap '' INT TERM; (trap '' INT TERM; while :; do sleep 1; done) & while :; do sleep 1; done";
     let mut command = command(script, Some(1));
-    command.env.insert("MARK".to_owned(), Word::plain(folder.path().to_str().unwrap()));
+    command.env.insert("MARK".to_owned(), CommandWord::plain(folder.path().to_str().unwrap()));
     let outcome = take(folder.path(), command, &Listener::default()).unwrap();
-    assert_eq!((outcome.end, outcome.signal), (End::TimedOut, Some(9)));
+    assert_eq!((outcome.end, outcome.signal), (StepEnd::TimedOut, Some(9)));
     assert_eq!(outcome.left_behind, [0; 0]);
     assert_eq!(marked(&mark), [""; 0]);
 }
@@ -219,9 +234,9 @@ fn whoever_outlives_its_leader_is_ended() {
     let folder = tempfile::tempdir().unwrap();
     let mark = format!("MARK={}", folder.path().display());
     let mut command = command("sleep 600 & sleep 600 & echo x > run/raw/measure/left.txt", None);
-    command.env.insert("MARK".to_owned(), Word::plain(folder.path().to_str().unwrap()));
+    command.env.insert("MARK".to_owned(), CommandWord::plain(folder.path().to_str().unwrap()));
     let outcome = take(folder.path(), command, &Listener::default()).unwrap();
-    assert_eq!(outcome.end, End::Done);
+    assert_eq!(outcome.end, StepEnd::Done);
     assert_eq!(marked(&mark), [""; 0]);
 }
 
@@ -243,7 +258,7 @@ while True:
     let watch = Listener { stops_with: Some(folder.path().join("ready")), ..Listener::default() };
     let outcome = take_within(Duration::from_secs(60), folder.path(), command(script, None), &watch).unwrap();
     let found = (outcome.end, outcome.exit_code, outcome.signal, outcome.fault());
-    assert_eq!(found, (End::Stopped, Some(130), None, Fault::User));
+    assert_eq!(found, (StepEnd::Stopped, Some(130), None, StepFault::User));
     assert!(folder.path().join("run/raw/measure/left.txt").is_file());
     assert!(watch.ticks.get() > 0);
 }
@@ -256,20 +271,25 @@ fn a_wish_to_kill_does_not_wait() {
     let deaf = command("trap '' INT; touch ready; while :; do sleep 0.1; done", None);
     // A grace that nobody would wait for.
     let outcome = take_within(Duration::from_secs(100_000), folder.path(), deaf, &watch).unwrap();
-    assert_eq!((outcome.end, outcome.signal), (End::Stopped, Some(9)));
+    assert_eq!((outcome.end, outcome.signal), (StepEnd::Stopped, Some(9)));
 }
 
 #[test]
 fn a_script_stands_for_processes() {
     let folder = tempfile::tempdir().unwrap();
-    let places = Places {
+    let places = RunFolders {
         run: folder.path().join("run"),
         project: folder.path().to_owned(),
         package: folder.path().into(),
     };
     let command = command("exit 1", None);
-    let work = Work::Process(Box::new(command.clone()));
-    let step = Step { name: "measure".to_owned(), stage: Stage::Measure, purpose: "a test".to_owned(), work };
+    let work = StepWork::Process(Box::new(command.clone()));
+    let step = PlannedStep {
+        name: "measure".to_owned(),
+        stage: RunStage::Measure,
+        purpose: "a test".to_owned(),
+        work,
+    };
     let files = vec![
         ("left.txt".to_owned(), b"x".to_vec()),
         ("events.jsonl".to_owned(), b"{\"event\":\"done\",\"t_ns\":1}\n".to_vec()),
@@ -277,7 +297,7 @@ fn a_script_stands_for_processes() {
     let scripted = Scripted { files: BTreeMap::from([("measure".to_owned(), files)]), ..Scripted::default() };
     let listener = Listener::default();
     let outcome = scripted.run(&step, &command, &places, &listener).unwrap();
-    assert_eq!(outcome.end, End::Done);
+    assert_eq!(outcome.end, StepEnd::Done);
     assert_eq!(*listener.heard.borrow(), ["done"]);
     assert_eq!(manifest(folder.path())["files"].as_array().unwrap().len(), 2);
 }

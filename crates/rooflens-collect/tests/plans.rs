@@ -3,20 +3,20 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_collect::plan::{Places, Step, Work};
-use rooflens_collect::{Plan, PlanError, SettingsError, plan};
+use rooflens_collect::plan::{PlannedStep, RunFolders, StepWork};
+use rooflens_collect::{PlanError, RunPlan, SettingsError, plan};
 use rooflens_compose::clock::LocalTime;
-use rooflens_compose::sources::{SearchPath, Source};
-use rooflens_compose::{Composer, Host, Request};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
+use rooflens_compose::{ComposeRequest, Composer, Host};
 
 fn skeleton() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../rooflens-project/skeleton/conf")
 }
 
-fn planned(overrides: &[&str]) -> Result<Plan, PlanError> {
-    let composer = Composer::new(SearchPath::new(Source::folder(skeleton())))
+fn planned(overrides: &[&str]) -> Result<RunPlan, PlanError> {
+    let composer = Composer::new(SearchPath::new(ConfigSource::folder(skeleton())))
         .with_host(Host::fixed(LocalTime::from_unix(0, 0, 0)));
-    let made = composer.compose(&Request::new("config", overrides.iter().copied())).unwrap();
+    let made = composer.compose(&ComposeRequest::new("config", overrides.iter().copied())).unwrap();
     plan(&made.resolved().unwrap())
 }
 
@@ -28,7 +28,7 @@ fn wrong_setting(overrides: &[&str]) -> SettingsError {
 }
 
 /// Each step in a line or two: what would be started.
-fn told(plan: &Plan) -> String {
+fn told(plan: &RunPlan) -> String {
     let mut lines = Vec::new();
     for step in &plan.steps {
         let json = serde_json::to_value(step).unwrap();
@@ -37,12 +37,12 @@ fn told(plan: &Plan) -> String {
             words.iter().map(|word| word.as_str().unwrap()).collect::<Vec<_>>().join(" ")
         };
         match &step.work {
-            Work::Process(command) => {
+            StepWork::Process(command) => {
                 let pass = &command.writes[0].content["pass"];
                 lines.push(format!("{} (pass {}): {}", step.name, pass.as_str().unwrap(), list("argv")));
                 lines.push(format!("  leaves {}", list("expects")));
             }
-            Work::Static(work) => lines.push(format!(
+            StepWork::Static(work) => lines.push(format!(
                 "{}: {} on {:?}, batch {:?}, context {:?}",
                 step.name,
                 json["model"].as_str().unwrap(),
@@ -119,7 +119,7 @@ fn every_profiling_option() {
 }
 
 /// The words of a step that starts a process.
-fn argv(plan: &Plan, step: &str) -> Vec<String> {
+fn argv(plan: &RunPlan, step: &str) -> Vec<String> {
     let steps = serde_json::to_value(&plan.steps).unwrap();
     let step = steps.as_array().unwrap().iter().find(|found| found["name"] == step).unwrap().clone();
     step["argv"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
@@ -164,7 +164,7 @@ fn parity_031_sets_and_arguments_of_ncu() {
     let words = argv(&plan, "ncu");
     assert!(!words.iter().any(|word| word == "--kernel-name"), "{words:?}");
     assert!(plan.to_json().contains("^void (gemm|attn)::"));
-    let places = Places { run: "/p/runs/r".into(), project: "/p".into(), package: "/pkg".into() };
+    let places = RunFolders { run: "/p/runs/r".into(), project: "/p".into(), package: "/pkg".into() };
     let script = plan.to_shell(&places, "p");
     assert!(
         script.contains(
@@ -205,8 +205,8 @@ fn every_runtime() {
 /// The command lines of a run in an environment, each with the variables that the environment adds.
 fn in_environment(overrides: &[&str]) -> String {
     let plan = planned(&[&["profiling=nsys", "pipeline.static_analysis.enable=false"], overrides].concat());
-    let shown = |plan: &Plan| {
-        let line = |step: &Step| {
+    let shown = |plan: &RunPlan| {
+        let line = |step: &PlannedStep| {
             let json = serde_json::to_value(step).unwrap();
             let argv = json["argv"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
             let env = json["env"].as_object().unwrap().iter();
@@ -394,7 +394,7 @@ fn the_script_is_what_would_be_done() {
         "+runtime.env.NOTE='it is quoted'",
     ])
     .unwrap();
-    let places = Places { run: "/p/runs/a b".into(), project: "/p".into(), package: "/cache".into() };
+    let places = RunFolders { run: "/p/runs/a b".into(), project: "/p".into(), package: "/cache".into() };
     let script = plan.to_shell(&places, "rooflens run --python-package");
     let told: Vec<&str> = script.lines().filter(|line| !line.starts_with([' ', '{', '}'])).collect();
     insta::assert_snapshot!(told.join("\n"), @r#"

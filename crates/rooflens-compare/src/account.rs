@@ -11,7 +11,7 @@ use super::false_discovery::adjusted;
 use super::lines::{LEAST_CHANGE, LEVEL, mean, typical};
 use super::rank_sum::rank_sum;
 use super::ratio::{FEWEST, Ratio, ratio};
-use super::timeline::{Item, LAYER, MODULE, Timeline, WHOLE};
+use super::timeline::{LAYER, MODULE, RankTimeline, WHOLE, WorkItem};
 
 /// What a row of an account is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -94,18 +94,18 @@ impl Account {
 }
 
 /// The work of a step, of one place or of several.
-type Items<'a> = Vec<&'a Item>;
+type Items<'a> = Vec<&'a WorkItem>;
 
 /// The accounts of two timelines.
-pub(super) fn accounts(a: &Timeline, b: &Timeline) -> Vec<Account> {
+pub(super) fn accounts(a: &RankTimeline, b: &RankTimeline) -> Vec<Account> {
     of_places(&[(a, b)])
 }
 
 /// The accounts of several places together: totals are means per place, steps are those of all places.
-pub(super) fn of_places(places: &[(&Timeline, &Timeline)]) -> Vec<Account> {
+pub(super) fn of_places(places: &[(&RankTimeline, &RankTimeline)]) -> Vec<Account> {
     let Some((first, _)) = places.first() else { return Vec::new() };
     let on_device = first.on_device;
-    let (a, b): (Vec<&Timeline>, Vec<&Timeline>) = places.iter().copied().unzip();
+    let (a, b): (Vec<&RankTimeline>, Vec<&RankTimeline>) = places.iter().copied().unzip();
     let mut found = Vec::new();
     let (steps_a, steps_b) = (by_phase(&a), by_phase(&b));
     let counts = |phases: &BTreeMap<&'static str, Vec<Items<'_>>>| -> Vec<(&'static str, usize)> {
@@ -136,7 +136,7 @@ pub(super) fn of_places(places: &[(&Timeline, &Timeline)]) -> Vec<Account> {
     found
 }
 
-fn by_phase<'a>(sides: &[&'a Timeline]) -> BTreeMap<&'static str, Vec<Items<'a>>> {
+fn by_phase<'a>(sides: &[&'a RankTimeline]) -> BTreeMap<&'static str, Vec<Items<'a>>> {
     let mut phases: BTreeMap<&'static str, Vec<Items<'a>>> = BTreeMap::new();
     for (phase, steps) in sides.iter().flat_map(|side| &side.phases) {
         phases
@@ -147,7 +147,7 @@ fn by_phase<'a>(sides: &[&'a Timeline]) -> BTreeMap<&'static str, Vec<Items<'a>>
     phases
 }
 
-fn whole<'a>(sides: &[&'a Timeline]) -> Items<'a> {
+fn whole<'a>(sides: &[&'a RankTimeline]) -> Items<'a> {
     let steps = sides.iter().flat_map(|side| side.phases.values().flatten().chain([&side.outside]));
     steps.flat_map(|step| &step.items).collect()
 }

@@ -3,7 +3,7 @@
 
 use super::random::Random;
 use super::*;
-use crate::headline::Sample;
+use crate::headline::MetricSample;
 
 /// A normal deviate, by Box and Muller.
 fn normal(random: &mut Random) -> f64 {
@@ -33,7 +33,7 @@ fn alike(random: &mut Random, kept: f64) -> Vec<f64> {
 }
 
 fn of(metric: &'static str, a: &[f64], b: &[f64]) -> Headline {
-    Headline::of(metric, false, Sample::median(a).as_ref(), Sample::median(b).as_ref())
+    Headline::of(metric, false, MetricSample::median(a).as_ref(), MetricSample::median(b).as_ref())
 }
 
 fn is_change(a: &[f64], b: &[f64]) -> bool {

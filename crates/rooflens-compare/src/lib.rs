@@ -24,9 +24,10 @@ pub mod trend;
 pub use account::{Account, AccountRow, Entry};
 pub use false_discovery::adjusted;
 pub use lines::{
-    How, LEAST_CHANGE, LEVEL, Line, PhaseChange, PlaceChange, TimelineChange, all_places, places, timelines,
+    ComparedLine, How, LEAST_CHANGE, LEVEL, PhaseChange, PlaceChange, TimelineChange, all_places, places,
+    timelines,
 };
-pub use pair::{Check, CheckVerdict, Difference, Headline, Pair, judge};
+pub use pair::{Check, CheckVerdict, ConfigDifference, Headline, Pair, judge};
 pub use rank_sum::rank_sum;
 pub use ratio::{FEWEST, Ratio, percentile, ratio, ratio_of};
-pub use timeline::{Item, Step, Timeline};
+pub use timeline::{RankTimeline, TimelineStep, WorkItem};

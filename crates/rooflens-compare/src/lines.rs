@@ -11,7 +11,7 @@ use super::false_discovery::adjusted;
 use super::matching::Matching;
 use super::rank_sum::rank_sum;
 use super::ratio::{FEWEST, Ratio, ratio};
-use super::timeline::{END, Item, Step, Timeline};
+use super::timeline::{END, RankTimeline, TimelineStep, WorkItem};
 use rooflens_analyze::kernel_catalog::{self, ActivityHint};
 
 /// Changes below this share of a line are never called one.
@@ -46,7 +46,7 @@ pub enum How {
 
 /// One line: work, or the wait before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Line {
+pub struct ComparedLine {
     /// The phase.
     pub phase: Cow<'static, str>,
     /// `work`, or `wait`: time in which nothing ran, before that work.
@@ -126,7 +126,7 @@ pub struct TimelineChange {
     #[serde(default)]
     pub accounts: Vec<Account>,
     /// Lines: changes first, largest first, then the rest.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ComparedLine>,
     /// Phases that only A has.
     pub only_a: Vec<Cow<'static, str>>,
     /// Phases that only B has.
@@ -147,7 +147,7 @@ pub struct PlaceChange {
 
 /// Compares the timelines of places that are on both sides. The place with the largest change comes first.
 pub fn places<'a>(
-    pairs: impl Iterator<Item = ((usize, Option<i32>), &'a Timeline, &'a Timeline)>,
+    pairs: impl Iterator<Item = ((usize, Option<i32>), &'a RankTimeline, &'a RankTimeline)>,
 ) -> Vec<PlaceChange> {
     let compared = pairs.map(|((rank, device), a, b)| PlaceChange { rank, device, change: unjudged(a, b) });
     let mut places: Vec<PlaceChange> = compared.collect();
@@ -164,21 +164,21 @@ pub fn places<'a>(
 }
 
 /// Where the time of several places together went: the mean per place, or per step of any place.
-pub fn all_places(pairs: &[(&Timeline, &Timeline)]) -> Vec<Account> {
+pub fn all_places(pairs: &[(&RankTimeline, &RankTimeline)]) -> Vec<Account> {
     let mut accounts = account::of_places(pairs);
     account::judge(accounts.iter_mut());
     accounts
 }
 
 /// Compares two timelines.
-pub fn timelines(a: &Timeline, b: &Timeline) -> TimelineChange {
+pub fn timelines(a: &RankTimeline, b: &RankTimeline) -> TimelineChange {
     let place = places(std::iter::once(((0, None), a, b))).pop();
     place.map(|place| place.change).unwrap_or_default()
 }
 
 impl TimelineChange {
     /// What of a line's change is its own, over all steps.
-    fn size(&self, line: &Line) -> f64 {
+    fn size(&self, line: &ComparedLine) -> f64 {
         let phase = self.phases.iter().find(|phase| phase.phase == line.phase);
         line.own_ns.abs() * phase.map_or(0, |phase| phase.a_steps) as f64
     }
@@ -193,7 +193,7 @@ impl TimelineChange {
     }
 }
 
-fn unjudged(a: &Timeline, b: &Timeline) -> TimelineChange {
+fn unjudged(a: &RankTimeline, b: &RankTimeline) -> TimelineChange {
     let mut change = TimelineChange::default();
     for (phase, steps) in &a.phases {
         let Some(others) = b.phases.get(phase) else {
@@ -213,8 +213,9 @@ fn unjudged(a: &Timeline, b: &Timeline) -> TimelineChange {
     change
 }
 
-fn of_phase(phase: &'static str, a: &[Step], b: &[Step]) -> PhaseChange {
-    let durations = |steps: &[Step]| steps.iter().map(|step| step.dur_ns() as f64).collect::<Vec<f64>>();
+fn of_phase(phase: &'static str, a: &[TimelineStep], b: &[TimelineStep]) -> PhaseChange {
+    let durations =
+        |steps: &[TimelineStep]| steps.iter().map(|step| step.dur_ns() as f64).collect::<Vec<f64>>();
     let (in_a, in_b) = (durations(a), durations(b));
     PhaseChange {
         phase: phase.into(),
@@ -236,8 +237,8 @@ pub(super) fn typical(durations_ns: &[i64]) -> Vec<usize> {
     order[cut..order.len() - cut].to_vec()
 }
 
-fn typical_steps(steps: &[Step]) -> Vec<usize> {
-    typical(&steps.iter().map(Step::dur_ns).collect::<Vec<i64>>())
+fn typical_steps(steps: &[TimelineStep]) -> Vec<usize> {
+    typical(&steps.iter().map(TimelineStep::dur_ns).collect::<Vec<i64>>())
 }
 
 /// The mean of some of the values; 0 for none.
@@ -246,8 +247,9 @@ pub(super) fn mean(values: &[f64], of: &[usize]) -> f64 {
 }
 
 /// The ratio that divides the time of unchanged names in halves.
-fn common_ratio(lines: &[Line]) -> Option<f64> {
-    let is_plain = |line: &&Line| line.how == How::Same && line.a_count == line.b_count && line.a_ns > 0.0;
+fn common_ratio(lines: &[ComparedLine]) -> Option<f64> {
+    let is_plain =
+        |line: &&ComparedLine| line.how == How::Same && line.a_count == line.b_count && line.a_ns > 0.0;
     let mut ratios: Vec<(f64, f64)> =
         lines.iter().filter(is_plain).map(|line| (line.b_ns / line.a_ns, line.a_ns)).collect();
     ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -275,7 +277,7 @@ struct Half {
     classes: BTreeMap<&'static str, i64>,
 }
 
-fn halves(steps: &[Step], count: usize, of: impl Fn(&Item) -> Option<usize>) -> Vec<Half> {
+fn halves(steps: &[TimelineStep], count: usize, of: impl Fn(&WorkItem) -> Option<usize>) -> Vec<Half> {
     let mut halves = vec![Half::default(); count];
     for half in &mut halves {
         half.work = vec![0.0; steps.len()];
@@ -298,7 +300,7 @@ fn halves(steps: &[Step], count: usize, of: impl Fn(&Item) -> Option<usize>) -> 
     halves
 }
 
-fn lines(phase: &'static str, a: &[Step], b: &[Step], on_device: bool) -> Vec<Line> {
+fn lines(phase: &'static str, a: &[TimelineStep], b: &[TimelineStep], on_device: bool) -> Vec<ComparedLine> {
     let matching = Matching::of(a, b);
     let count = matching.proofs.len();
     let in_a = halves(a, count, |item| matching.of_a(item));
@@ -324,7 +326,7 @@ fn line(
     (usual_a, usual_b): &(Vec<usize>, Vec<usize>),
     proof: Option<&str>,
     on_device: bool,
-) -> Line {
+) -> ComparedLine {
     let is_work = what == "work";
     let (in_a, in_b) = if is_work { (&a.work, &b.work) } else { (&a.wait, &b.wait) };
     let (a_count, b_count) = (mean(&a.calls, usual_a), mean(&b.calls, usual_b));
@@ -335,7 +337,7 @@ fn line(
     let ratio = ratio(in_a, in_b);
     let types = main_type(a).zip(main_type(b)).filter(|(a, b)| is_work && a != b);
     let class = a.classes.iter().chain(&b.classes).max_by_key(|(_, ns)| **ns);
-    Line {
+    ComparedLine {
         phase: phase.into(),
         what: what.into(),
         how,
@@ -421,8 +423,9 @@ fn clip(name: &mut String) {
 }
 
 /// Corrects for the number of lines and says which are changes.
-fn judge(lines: Vec<&mut Line>) {
-    let mut asked: Vec<&mut Line> = lines.into_iter().filter(|line| line.p_adjusted.is_some()).collect();
+fn judge(lines: Vec<&mut ComparedLine>) {
+    let mut asked: Vec<&mut ComparedLine> =
+        lines.into_iter().filter(|line| line.p_adjusted.is_some()).collect();
     let p_values: Vec<f64> = asked.iter().filter_map(|line| line.p_adjusted).collect();
     for (line, p) in asked.iter_mut().zip(adjusted(&p_values)) {
         line.p_adjusted = Some(p);

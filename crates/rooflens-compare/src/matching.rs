@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::timeline::{Item, Step};
+use super::timeline::{TimelineStep, WorkItem};
 use rooflens_analyze::kernel_catalog::{ActivityHint, KernelClass, describe};
 
 /// Work of one name in one place.
@@ -31,7 +31,7 @@ struct Cell {
 }
 
 impl Matching {
-    pub fn of(a: &[Step], b: &[Step]) -> Self {
+    pub fn of(a: &[TimelineStep], b: &[TimelineStep]) -> Self {
         let (names_a, names_b) = (names(a), names(b));
         let cells_a = cells(a, &tokens(&names_a, &names_b));
         let cells_b = cells(b, &tokens(&names_b, &names_a));
@@ -59,12 +59,12 @@ impl Matching {
     }
 
     /// The line of a piece of work of A.
-    pub fn of_a(&self, item: &Item) -> Option<usize> {
+    pub fn of_a(&self, item: &WorkItem) -> Option<usize> {
         self.a.get(&(Arc::clone(&item.name), Arc::clone(&item.inside))).copied()
     }
 
     /// The same for B.
-    pub fn of_b(&self, item: &Item) -> Option<usize> {
+    pub fn of_b(&self, item: &WorkItem) -> Option<usize> {
         self.b.get(&(Arc::clone(&item.name), Arc::clone(&item.inside))).copied()
     }
 
@@ -139,11 +139,11 @@ impl Matching {
     }
 }
 
-fn names(steps: &[Step]) -> BTreeMap<String, KernelClass> {
+fn names(steps: &[TimelineStep]) -> BTreeMap<String, KernelClass> {
     steps.iter().flat_map(|step| &step.items).map(|item| (item.name.to_string(), item.class)).collect()
 }
 
-fn cells(steps: &[Step], tokens: &HashMap<String, String>) -> Vec<Cell> {
+fn cells(steps: &[TimelineStep], tokens: &HashMap<String, String>) -> Vec<Cell> {
     let mut found: BTreeMap<Key, Cell> = BTreeMap::new();
     let share = 1.0 / steps.len().max(1) as f64;
     for item in steps.iter().flat_map(|step| &step.items) {

@@ -9,7 +9,7 @@ use super::account::Account;
 use super::false_discovery::adjusted;
 use super::lines::{LEVEL, PlaceChange};
 use super::ratio::{FEWEST, Ratio, ratio_of};
-use crate::headline::Sample;
+use crate::headline::MetricSample;
 
 /// A number of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,8 +38,13 @@ pub struct Headline {
 
 impl Headline {
     /// Of what each side tells. Judged by itself; [`judge`] corrects for others.
-    pub fn of(metric: &'static str, more_is_better: bool, a: Option<&Sample>, b: Option<&Sample>) -> Self {
-        let rounds = |side: Option<&Sample>| side.map_or(0, Sample::count);
+    pub fn of(
+        metric: &'static str,
+        more_is_better: bool,
+        a: Option<&MetricSample>,
+        b: Option<&MetricSample>,
+    ) -> Self {
+        let rounds = |side: Option<&MetricSample>| side.map_or(0, MetricSample::count);
         let (a_rounds, b_rounds) = (rounds(a), rounds(b));
         let ratio = a.zip(b).and_then(|(a, b)| ratio_of(a, b));
         let fewest = a_rounds.min(b_rounds);
@@ -51,8 +56,8 @@ impl Headline {
         let mut headline = Headline {
             metric: metric.into(),
             more_is_better,
-            a: a.map(Sample::value),
-            b: b.map(Sample::value),
+            a: a.map(MetricSample::value),
+            b: b.map(MetricSample::value),
             a_rounds,
             b_rounds,
             p_adjusted: None,
@@ -119,7 +124,7 @@ impl CheckVerdict {
 
 /// A key of the config that differs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Difference {
+pub struct ConfigDifference {
     /// The key.
     pub key: String,
     /// In A; null if it is missing.
@@ -144,7 +149,7 @@ pub struct Pair {
     /// The checks.
     pub checks: Vec<Check>,
     /// What the user changed.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<ConfigDifference>,
     /// Headline metrics.
     pub headline: Vec<Headline>,
     /// Where the time of all ranks and devices that both sides have went: the mean per device, or per step.

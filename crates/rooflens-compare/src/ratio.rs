@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks;
 use super::random::Random;
 use super::rank_sum::rank_sum;
-use crate::headline::Sample;
+use crate::headline::MetricSample;
 
 /// Fewest values a side: with three a side, the rarest order has p = 0.1.
 pub const FEWEST: usize = 4;
@@ -91,7 +91,7 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
 
 /// Compares a metric of two runs: its size is that of the values, how sure it is follows from the rounds, which are
 /// drawn anew as a whole. `None` where a side has fewer than [`FEWEST`] rounds or the value of A is not positive.
-pub fn ratio_of(a: &Sample, b: &Sample) -> Option<Ratio> {
+pub fn ratio_of(a: &MetricSample, b: &MetricSample) -> Option<Ratio> {
     let (rounds_a, rounds_b) = (a.rounds(), b.rounds());
     let (of_a, of_b) = (a.value(), b.value());
     let all = || rounds_a.iter().chain(&rounds_b).chain([&of_a, &of_b]);
@@ -102,7 +102,7 @@ pub fn ratio_of(a: &Sample, b: &Sample) -> Option<Ratio> {
     let mut random = Random::new(0x005e_ed0f_c0fa_11e5 ^ ((a.size() as u64) << 32) ^ b.size() as u64);
     // Many values per round need fewer draws for an interval of the same precision than they would take time.
     let draws = (MOST_WORK / (a.size() + b.size())).clamp(FEWEST_DRAWS, DRAWS);
-    let mut drawn = |sample: &Sample| {
+    let mut drawn = |sample: &MetricSample| {
         let rounds = sample.count();
         let times = drawn_times(rounds, blocks::length(rounds, memory), &mut random);
         sample.of(&times)

@@ -5,23 +5,23 @@ use super::*;
 use rooflens_analyze::kernel_catalog;
 
 /// A name may begin with the module that holds it: `mlp/silu`.
-fn item(name: &str, dur_ns: i64, wait_ns: i64) -> Item {
+fn item(name: &str, dur_ns: i64, wait_ns: i64) -> WorkItem {
     let (module, name) = name.split_once('/').map_or((None, name), |(module, name)| (Some(module), name));
     let class = kernel_catalog::describe(name, kernel_catalog::ActivityHint::Kernel).class;
     let inside: Vec<std::sync::Arc<str>> = module.into_iter().map(Into::into).collect();
     let cause = rooflens_analyze::ledger::Line::Sync;
-    Item { name: name.into(), dtype: None, class, inside: inside.into(), dur_ns, wait_ns, cause }
+    WorkItem { name: name.into(), dtype: None, class, inside: inside.into(), dur_ns, wait_ns, cause }
 }
 
 /// Thirty steps of the same work, with noise of one percent.
-fn timeline(seed: u64, work: &[(&str, i64, i64)]) -> Timeline {
+fn timeline(seed: u64, work: &[(&str, i64, i64)]) -> RankTimeline {
     let mut random = Random::new(seed);
     let mut noisy = |ns: i64| ns + ns * (random.below(200) as i64 - 100) / 10_000;
-    let mut step = || Step {
+    let mut step = || TimelineStep {
         items: work.iter().map(|(name, dur, wait)| item(name, noisy(*dur), noisy(*wait))).collect(),
     };
     let steps = (0..30).map(|_| step()).collect();
-    Timeline { on_device: true, phases: [("decode", steps)].into(), outside: Step::default() }
+    RankTimeline { on_device: true, phases: [("decode", steps)].into(), outside: TimelineStep::default() }
 }
 
 const LAYER: &[(&str, i64, i64)] = &[
@@ -36,14 +36,14 @@ const LAYER: &[(&str, i64, i64)] = &[
     ("argmax", 20_000, 2_000),
 ];
 
-fn changed(edit: impl Fn(&mut Vec<(&'static str, i64, i64)>)) -> Vec<Line> {
+fn changed(edit: impl Fn(&mut Vec<(&'static str, i64, i64)>)) -> Vec<ComparedLine> {
     let mut work = LAYER.to_vec();
     edit(&mut work);
     let change = timelines(&timeline(1, LAYER), &timeline(2, &work));
     change.lines.into_iter().filter(|line| line.is_change).collect()
 }
 
-fn one(lines: &[Line]) -> &Line {
+fn one(lines: &[ComparedLine]) -> &ComparedLine {
     assert_eq!(lines.len(), 1, "{lines:#?}");
     &lines[0]
 }
@@ -113,7 +113,7 @@ fn few_steps_are_not_judged() {
     };
     let change = timelines(&few(1), &few(2));
     assert!(change.lines.iter().all(|line| !line.is_change && line.not_judged.is_some()));
-    assert!(timelines(&Timeline::default(), &few(1)).lines.is_empty());
+    assert!(timelines(&RankTimeline::default(), &few(1)).lines.is_empty());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use rooflens_schema::{NameId, RankTables};
 
 use super::matching::without_digits;
 use rooflens_analyze::kernel_catalog::KernelClass;
-use rooflens_analyze::ledger::{Classes, Line, charges, of_operator};
+use rooflens_analyze::ledger::{KernelClasses, Line, charges, of_operator};
 use rooflens_analyze::role::Roles;
 
 /// Most enclosing operators that are looked at.
@@ -24,13 +24,13 @@ pub(super) const END: &str = "(end of the step)";
 
 /// The steps of a rank, by phase.
 #[derive(Debug, Clone, Default)]
-pub struct Timeline {
+pub struct RankTimeline {
     /// Whether the work is that of a device; else that of a host thread.
     pub on_device: bool,
     /// The phases, by kind.
-    pub phases: BTreeMap<&'static str, Vec<Step>>,
+    pub phases: BTreeMap<&'static str, Vec<TimelineStep>>,
     /// Work of no step, in a trace that has steps.
-    pub outside: Step,
+    pub outside: TimelineStep,
 }
 
 /// What encloses a piece of work, innermost first.
@@ -38,14 +38,14 @@ type Enclosing = Arc<[Arc<str>]>;
 
 /// One step.
 #[derive(Debug, Clone, Default)]
-pub struct Step {
+pub struct TimelineStep {
     /// Its work, in order.
-    pub items: Vec<Item>,
+    pub items: Vec<WorkItem>,
 }
 
 /// A kernel or an operator.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct WorkItem {
     /// Full name.
     pub name: Arc<str>,
     /// What it is made on, where that is known.
@@ -62,7 +62,7 @@ pub struct Item {
     pub cause: Line,
 }
 
-impl Step {
+impl TimelineStep {
     /// Work and waits.
     pub fn dur_ns(&self) -> i64 {
         dur_ns(&self.items)
@@ -70,11 +70,11 @@ impl Step {
 }
 
 /// Work and waits of some items.
-pub(super) fn dur_ns<'a>(items: impl IntoIterator<Item = &'a Item>) -> i64 {
+pub(super) fn dur_ns<'a>(items: impl IntoIterator<Item = &'a WorkItem>) -> i64 {
     items.into_iter().fold(0_i64, |sum, item| sum.saturating_add(item.dur_ns).saturating_add(item.wait_ns))
 }
 
-impl Timeline {
+impl RankTimeline {
     /// Of a rank whose facts are derived: one a device, by its number; else that of the host.
     pub fn all(tables: &RankTables) -> Vec<(Option<i32>, Self)> {
         let devices: BTreeSet<i32> = tables.kernels.device.iter().copied().collect();
@@ -85,7 +85,7 @@ impl Timeline {
     }
 }
 
-fn device(tables: &RankTables, index: i32) -> Timeline {
+fn device(tables: &RankTables, index: i32) -> RankTimeline {
     let kernels = &tables.kernels;
     let types: HashMap<&str, Option<&String>> = tables
         .kernel_dim
@@ -94,20 +94,20 @@ fn device(tables: &RankTables, index: i32) -> Timeline {
         .map(String::as_str)
         .zip(tables.kernel_dim.dtype.iter().map(Option::as_ref))
         .collect();
-    let (classes, roles) = (Classes::new(tables), Roles::new(tables));
+    let (classes, roles) = (KernelClasses::new(tables), Roles::new(tables));
     let mut rows: Vec<usize> = (0..kernels.len()).filter(|&i| kernels.device[i] == index).collect();
     // Rows of a device follow each other.
-    let Some(first) = rows.first().copied() else { return Timeline::default() };
+    let Some(first) = rows.first().copied() else { return RankTimeline::default() };
     let charged = charges(tables, &roles, first..first + rows.len(), |_, _| {});
     rows.sort_by_key(|&i| (kernels.ts_ns[i], kernels.stream[i]));
     let mut shared = Shared::default();
-    let mut steps: BTreeMap<i32, Step> = BTreeMap::new();
-    let mut outside = Step::default();
+    let mut steps: BTreeMap<i32, TimelineStep> = BTreeMap::new();
+    let mut outside = TimelineStep::default();
     let has_phases = rows.iter().any(|&i| kernels.phase_id[i].get().is_some());
     for i in rows {
         let phase = kernels.phase_id[i].get();
         let name = tables.names.get(kernels.kernel_id[i]);
-        let item = Item {
+        let item = WorkItem {
             name: shared.text(name),
             dtype: types.get(name).copied().flatten().map(|text| shared.text(text)),
             class: classes.of(kernels.kernel_id[i]),
@@ -128,10 +128,10 @@ fn device(tables: &RankTables, index: i32) -> Timeline {
         };
         step.items.push(item);
     }
-    Timeline { on_device: true, phases: by_kind(tables, steps), outside }
+    RankTimeline { on_device: true, phases: by_kind(tables, steps), outside }
 }
 
-fn host(tables: &RankTables) -> Timeline {
+fn host(tables: &RankTables) -> RankTimeline {
     let ops = &tables.ops;
     let own = |i: usize| ops.dur_ns[i].saturating_sub(ops.inside_ns[i]).max(0);
     let mut busy: BTreeMap<i64, i64> = BTreeMap::new();
@@ -140,23 +140,23 @@ fn host(tables: &RankTables) -> Timeline {
         *sum = sum.saturating_add(own(i));
     }
     let Some((&thread, _)) = busy.iter().max_by_key(|(tid, ns)| (**ns, std::cmp::Reverse(**tid))) else {
-        return Timeline::default();
+        return RankTimeline::default();
     };
     let has_phases = ops.phase_id.iter().any(|phase| phase.get().is_some());
     let mut shared = Shared::default();
     // Of each step: its work, and where its outermost operators have come to.
-    let mut steps: BTreeMap<i32, (Step, i64)> = BTreeMap::new();
+    let mut steps: BTreeMap<i32, (TimelineStep, i64)> = BTreeMap::new();
     for i in (0..ops.len()).filter(|&i| ops.tid[i] == thread) {
         let phase = ops.phase_id[i].get();
         if has_phases && phase.is_none() {
             continue;
         }
         let begin = span(tables, phase).map_or(ops.ts_ns[i], |(begin, _)| begin);
-        let (step, reached) = steps.entry(phase.unwrap_or(-1)).or_insert((Step::default(), begin));
+        let (step, reached) = steps.entry(phase.unwrap_or(-1)).or_insert((TimelineStep::default(), begin));
         let wait_ns = if ops.depth[i] == 0 { ops.ts_ns[i].saturating_sub(*reached).max(0) } else { 0 };
         *reached = (*reached).max(ops.ts_ns[i].saturating_add(ops.dur_ns[i]));
         let name = tables.names.get(ops.name_id[i]);
-        step.items.push(Item {
+        step.items.push(WorkItem {
             name: shared.text(name),
             dtype: ops.dtypes_id[i]
                 .get()
@@ -178,7 +178,7 @@ fn host(tables: &RankTables) -> Timeline {
     let ended = steps.into_iter().map(|(phase, (mut step, reached))| {
         if let Some((_, end)) = span(tables, Some(phase)) {
             let wait_ns = end.saturating_sub(reached).max(0);
-            step.items.push(Item {
+            step.items.push(WorkItem {
                 name: shared.text(END),
                 dtype: None,
                 class: KernelClass::Other,
@@ -191,7 +191,7 @@ fn host(tables: &RankTables) -> Timeline {
         (phase, step)
     });
     let ended = ended.collect();
-    Timeline { on_device: false, phases: by_kind(tables, ended), outside: Step::default() }
+    RankTimeline { on_device: false, phases: by_kind(tables, ended), outside: TimelineStep::default() }
 }
 
 fn span(tables: &RankTables, phase: Option<i32>) -> Option<(i64, i64)> {
@@ -209,8 +209,11 @@ fn first_type(types: &str) -> Option<String> {
     Some(word.to_owned())
 }
 
-fn by_kind(tables: &RankTables, steps: BTreeMap<i32, Step>) -> BTreeMap<&'static str, Vec<Step>> {
-    let mut phases: BTreeMap<&'static str, Vec<Step>> = BTreeMap::new();
+fn by_kind(
+    tables: &RankTables,
+    steps: BTreeMap<i32, TimelineStep>,
+) -> BTreeMap<&'static str, Vec<TimelineStep>> {
+    let mut phases: BTreeMap<&'static str, Vec<TimelineStep>> = BTreeMap::new();
     for (phase, step) in steps {
         phases.entry(tables.phase_kind(Some(phase)).map_or(WHOLE, PhaseKind::as_str)).or_default().push(step);
     }

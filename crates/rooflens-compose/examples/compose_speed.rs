@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use rooflens_compose::sources::{SearchPath, Source};
-use rooflens_compose::{Composer, Request};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
+use rooflens_compose::{ComposeRequest, Composer};
 
 const ROUNDS: usize = 500;
 
@@ -16,8 +16,8 @@ fn main() {
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/pipeline");
     let folder = arguments.next().unwrap_or_else(|| fixture.to_owned());
     let config = arguments.next().unwrap_or_else(|| "config".to_owned());
-    let composer = Composer::new(SearchPath::new(Source::folder(folder)));
-    let request = Request::new(&config, Vec::<String>::new());
+    let composer = Composer::new(SearchPath::new(ConfigSource::folder(folder)));
+    let request = ComposeRequest::new(&config, Vec::<String>::new());
     let groups = composer.compose(&request).unwrap().choices.len();
     let mut times: Vec<Duration> = (0..ROUNDS)
         .map(|_| {

@@ -11,8 +11,10 @@ use std::fs;
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
-use rooflens_compose::sources::{SearchPath, Source};
-use rooflens_compose::{ComposeError, Composer, Composition, Host, Request, View, Warning, yaml};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
+use rooflens_compose::{
+    ComposeError, ComposeRequest, ComposeWarning, Composer, Composition, CompositionView, Host, yaml,
+};
 use serde_json::{Value as Json, json};
 
 fn main() {
@@ -28,14 +30,14 @@ fn answer(case: &Json, plant: &str) -> Json {
     let folder = PathBuf::from(case["dir"].as_str().unwrap());
     let mut overrides: Vec<String> = serde_json::from_value(case["overrides"].clone()).unwrap();
     let source = match plant {
-        "" | "override-order" => Source::folder(folder),
-        plant => Source::memory(planted(&folder, plant)),
+        "" | "override-order" => ConfigSource::folder(folder),
+        plant => ConfigSource::memory(planted(&folder, plant)),
     };
     if plant == "override-order" {
         overrides.reverse();
     }
     let composer = Composer::new(SearchPath::new(source)).with_host(Host::system());
-    let request = Request::new(case["config"].as_str().unwrap(), overrides);
+    let request = ComposeRequest::new(case["config"].as_str().unwrap(), overrides);
     let made = if case["multirun"] == json!(true) {
         multirun(&composer, &request)
     } else {
@@ -50,7 +52,7 @@ fn answer(case: &Json, plant: &str) -> Json {
     })
 }
 
-fn multirun(composer: &Composer, request: &Request) -> Result<Json, ComposeError> {
+fn multirun(composer: &Composer, request: &ComposeRequest) -> Result<Json, ComposeError> {
     let plan = composer.multirun(request)?;
     let jobs: Vec<_> = plan.batches.iter().flatten().collect();
     let overrides: Vec<&Vec<String>> = jobs.iter().map(|job| &job.overrides).collect();
@@ -74,12 +76,12 @@ fn view(made: &Composition) -> Json {
         .collect();
     let choices: Vec<Json> = made.choices.iter().map(|(key, it)| json!([key, it])).collect();
     let resolved = |view| made.resolved_view(view).map(|node| yaml::dump(&node)).ok();
-    let no_self = made.warnings.iter().any(|it| matches!(it, Warning::NoSelf { .. }));
+    let no_self = made.warnings.iter().any(|it| matches!(it, ComposeWarning::NoSelf { .. }));
     json!({
         "job": made.job_yaml(),
-        "hydra": yaml::dump(&made.view(View::Hydra)),
-        "resolved": resolved(View::Job),
-        "resolved_all": resolved(View::All).is_some(),
+        "hydra": yaml::dump(&made.view(CompositionView::Hydra)),
+        "resolved": resolved(CompositionView::Job),
+        "resolved_all": resolved(CompositionView::All).is_some(),
         "defaults": defaults,
         "choices": choices,
         "tree": made.defaults_tree_text(),

@@ -5,7 +5,7 @@
 use std::io::BufRead;
 
 use rooflens_compose::interpolation::{
-    Element, Interpolation, Part, decode, is_interpolation, parse, split_key,
+    Interpolation, InterpolationElement, TextPart, decode, is_interpolation, parse, split_key,
 };
 use rooflens_compose::value::{Int, Key, Node, Value, float_repr, python_str};
 use serde_json::json;
@@ -46,15 +46,15 @@ fn main() {
 }
 
 impl Resolver<'_> {
-    fn parts(&self, parts: &[Part]) -> Result<Answer, NotText> {
-        if let [Part::Interpolation(lone)] = parts {
+    fn parts(&self, parts: &[TextPart]) -> Result<Answer, NotText> {
+        if let [TextPart::Interpolation(lone)] = parts {
             return self.interpolation(lone);
         }
         let mut joined = String::new();
         for part in parts {
             match part {
-                Part::Text { text, .. } => joined.push_str(text),
-                Part::Interpolation(inner) => joined.push_str(&text_of(&self.interpolation(inner)?)),
+                TextPart::Text { text, .. } => joined.push_str(text),
+                TextPart::Interpolation(inner) => joined.push_str(&text_of(&self.interpolation(inner)?)),
             }
         }
         Ok(Answer::Value(Value::Str(joined)))
@@ -89,21 +89,21 @@ impl Resolver<'_> {
         }
     }
 
-    fn element(&self, element: &Element) -> Result<Answer, NotText> {
+    fn element(&self, element: &InterpolationElement) -> Result<Answer, NotText> {
         Ok(Answer::Value(match element {
-            Element::Null => Value::Null,
-            Element::Bool(flag) => Value::Bool(*flag),
-            Element::Int(int) => Value::Int(int.clone()),
-            Element::Float(float) => Value::Float(*float),
-            Element::Text(text) => Value::Str(text.clone()),
-            Element::Quoted(parts) => Value::Str(text_of(&self.parts(parts)?)),
-            Element::Joined(parts) => return self.parts(parts),
-            Element::Interpolation(lone) => return self.interpolation(lone),
-            Element::List(items) => {
+            InterpolationElement::Null => Value::Null,
+            InterpolationElement::Bool(flag) => Value::Bool(*flag),
+            InterpolationElement::Int(int) => Value::Int(int.clone()),
+            InterpolationElement::Float(float) => Value::Float(*float),
+            InterpolationElement::Text(text) => Value::Str(text.clone()),
+            InterpolationElement::Quoted(parts) => Value::Str(text_of(&self.parts(parts)?)),
+            InterpolationElement::Joined(parts) => return self.parts(parts),
+            InterpolationElement::Interpolation(lone) => return self.interpolation(lone),
+            InterpolationElement::List(items) => {
                 let items = items.iter().map(|item| self.element(item));
                 return Ok(Answer::List(items.collect::<Result<_, _>>()?));
             }
-            Element::Map(pairs) => {
+            InterpolationElement::Map(pairs) => {
                 let mut map: Vec<(Option<Key>, Answer)> = Vec::new();
                 for (key, value) in pairs {
                     let key = match self.element(key)? {

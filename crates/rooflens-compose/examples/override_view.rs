@@ -5,7 +5,8 @@
 use std::io::BufRead;
 
 use rooflens_compose::overrides::{
-    Element, Number, Override, OverrideValue, Spacing, Sweep, SweepContext, SweepError, parse,
+    Number, Override, OverrideElement, OverrideValue, Spacing, SweepContext, SweepError, SweepExpression,
+    parse,
 };
 use rooflens_compose::value::{Int, float_repr};
 use serde_json::{Value, json};
@@ -65,20 +66,20 @@ fn swept(parsed: &Override, options: &[String], seed: u64) -> Value {
     texts.map_or_else(error, |texts| json!(texts))
 }
 
-fn raw(element: &Element) -> Value {
+fn raw(element: &OverrideElement) -> Value {
     match element {
-        Element::Null => Value::Null,
-        Element::Bool(flag) => json!(flag),
-        Element::Int(int) => raw_int(int),
-        Element::Float(float) => json!({ "$float": float_repr(*float) }),
-        Element::Str(text) => json!(text),
-        Element::Quoted(quoted) => json!({ "$q": [quoted.quote.character(), quoted.text] }),
-        Element::List(items) => items.iter().map(raw).collect(),
-        Element::Map(pairs) => {
+        OverrideElement::Null => Value::Null,
+        OverrideElement::Bool(flag) => json!(flag),
+        OverrideElement::Int(int) => raw_int(int),
+        OverrideElement::Float(float) => json!({ "$float": float_repr(*float) }),
+        OverrideElement::Str(text) => json!(text),
+        OverrideElement::Quoted(quoted) => json!({ "$q": [quoted.quote.character(), quoted.text] }),
+        OverrideElement::List(items) => items.iter().map(raw).collect(),
+        OverrideElement::Map(pairs) => {
             let pairs: Vec<_> = pairs.iter().map(|(key, value)| [raw(key), raw(value)]).collect();
             json!({ "$map": pairs })
         }
-        Element::Sweep(sweep) => raw_sweep(sweep),
+        OverrideElement::Sweep(sweep) => raw_sweep(sweep),
     }
 }
 
@@ -96,21 +97,21 @@ fn raw_number(number: &Number) -> Value {
     }
 }
 
-fn raw_sweep(sweep: &Sweep) -> Value {
+fn raw_sweep(sweep: &SweepExpression) -> Value {
     match sweep {
-        Sweep::Choice(choice) => json!({ "$choice": {
+        SweepExpression::Choice(choice) => json!({ "$choice": {
             "items": choice.items.iter().map(raw).collect::<Vec<_>>(),
             "simple": choice.simple, "shuffle": choice.shuffle, "tags": choice.tags,
         }}),
-        Sweep::Range(range) => json!({ "$range": {
+        SweepExpression::Range(range) => json!({ "$range": {
             "start": raw_number(&range.start), "stop": raw_number(&range.stop),
             "step": raw_number(&range.step), "shuffle": range.shuffle, "tags": range.tags,
         }}),
-        Sweep::Interval(interval) => json!({ "$interval": {
+        SweepExpression::Interval(interval) => json!({ "$interval": {
             "start": raw_number(&interval.start), "end": raw_number(&interval.end),
             "tags": interval.tags,
         }}),
-        Sweep::Glob(glob) => json!({ "$glob": {
+        SweepExpression::Glob(glob) => json!({ "$glob": {
             "include": glob.include.iter().map(raw).collect::<Vec<_>>(),
             "exclude": glob.exclude.iter().map(raw).collect::<Vec<_>>(),
         }}),

@@ -4,22 +4,22 @@ use crate::composition::Composition;
 use crate::error::ComposeError;
 use crate::host::Host;
 use crate::making::Making;
-use crate::request::Request;
-use crate::resolve::{Resolvers, Settings};
+use crate::request::ComposeRequest;
+use crate::resolve::{EvaluationSettings, Resolvers};
 use crate::sources::{Repository, SearchPath};
 
 /// Composes the configs of a search path.
 #[derive(Debug, Clone)]
 pub struct Composer {
     search_path: SearchPath,
-    settings: Settings,
+    settings: EvaluationSettings,
 }
 
 impl Composer {
     /// A composer on this machine with the resolvers that are built in.
     #[must_use]
     pub fn new(search_path: SearchPath) -> Self {
-        let settings = Settings::new(Host::system(), Resolvers::default());
+        let settings = EvaluationSettings::new(Host::system(), Resolvers::default());
         Self { search_path, settings }
     }
 
@@ -47,15 +47,15 @@ impl Composer {
     ///
     /// # Errors
     /// [`ComposeError`] wherever Hydra would not compose it either.
-    pub fn compose(&self, request: &Request) -> Result<Composition, ComposeError> {
+    pub fn compose(&self, request: &ComposeRequest) -> Result<Composition, ComposeError> {
         self.compose_with(request, self.settings.renewed())
     }
 
     /// As [`compose`](Self::compose), at a moment that others may share.
     pub(crate) fn compose_with(
         &self,
-        request: &Request,
-        settings: Settings,
+        request: &ComposeRequest,
+        settings: EvaluationSettings,
     ) -> Result<Composition, ComposeError> {
         let repository = Repository::new(self.search_path.clone(), &settings);
         let making = Making::new(&settings, &repository, request);

@@ -6,15 +6,15 @@ use crate::defaults::{DefaultEntry, DefaultsTree};
 use crate::error::{ComposeError, Fault};
 use crate::making::{Parts, hydra_key};
 use crate::request::AppliedOverrides;
-use crate::resolve::{Evaluator, Found, ResolveError, Settings};
+use crate::resolve::{EvaluationSettings, Evaluator, Found, ResolveError};
 use crate::sources::{SearchPath, Texts};
 use crate::value::{Key, Map, Node, Value, python_str};
-use crate::warning::Warning;
+use crate::warning::ComposeWarning;
 use crate::yaml;
 
 /// Which part of a composition is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum View {
+pub enum CompositionView {
     /// The config of the job.
     #[default]
     Job,
@@ -40,15 +40,20 @@ pub struct Composition {
     /// The overrides, as they were typed.
     pub overrides: AppliedOverrides,
     /// What was odd.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<ComposeWarning>,
     /// Where configs were looked for.
     pub search_path: SearchPath,
-    pub(crate) settings: Settings,
+    pub(crate) settings: EvaluationSettings,
     texts: Texts,
 }
 
 impl Composition {
-    pub(crate) fn new(parts: Parts, search_path: SearchPath, texts: Texts, settings: Settings) -> Self {
+    pub(crate) fn new(
+        parts: Parts,
+        search_path: SearchPath,
+        texts: Texts,
+        settings: EvaluationSettings,
+    ) -> Self {
         let Parts { mut root, defaults, overrides, warnings } = parts;
         let hydra = root.shift_remove(&hydra_key());
         Self {
@@ -73,11 +78,11 @@ impl Composition {
 
     /// A part of the composition as one config.
     #[must_use]
-    pub fn view(&self, view: View) -> Node {
+    pub fn view(&self, view: CompositionView) -> Node {
         let mut map = Map::new();
-        if view != View::Job {
+        if view != CompositionView::Job {
             let mut hydra = self.hydra.clone();
-            if view == View::Hydra
+            if view == CompositionView::Hydra
                 && let Some(fields) = hydra.as_map_mut()
             {
                 fields.shift_remove(&Key::from("help"));
@@ -85,7 +90,7 @@ impl Composition {
             }
             map.insert(hydra_key(), hydra);
         }
-        if view != View::Hydra
+        if view != CompositionView::Hydra
             && let Some(config) = self.config.as_map()
         {
             map.extend(config.iter().map(|(key, node)| (key.clone(), node.clone())));
@@ -105,15 +110,15 @@ impl Composition {
     /// # Errors
     /// Where an interpolation has no answer.
     pub fn resolved(&self) -> Result<Node, ComposeError> {
-        self.resolved_view(View::Job)
+        self.resolved_view(CompositionView::Job)
     }
 
     /// A part of the composition with every interpolation resolved.
     ///
     /// # Errors
     /// Where an interpolation has no answer.
-    pub fn resolved_view(&self, view: View) -> Result<Node, ComposeError> {
-        let (asked, whole) = (self.view(view), self.view(View::All));
+    pub fn resolved_view(&self, view: CompositionView) -> Result<Node, ComposeError> {
+        let (asked, whole) = (self.view(view), self.view(CompositionView::All));
         let resolved = Evaluator::new(&asked, Some(&whole), &self.settings).resolve_all();
         resolved.map_err(|error| self.located(error, &asked))
     }
@@ -124,7 +129,7 @@ impl Composition {
     /// # Errors
     /// Where an interpolation has no answer.
     pub fn value_at(&self, path: &str) -> Result<Option<Node>, ComposeError> {
-        let whole = self.view(View::All);
+        let whole = self.view(CompositionView::All);
         let found = Evaluator::new(&whole, Some(&whole), &self.settings).resolve_at(path);
         found.map_err(|error| self.located(error, &whole))
     }
@@ -133,8 +138,8 @@ impl Composition {
     ///
     /// # Errors
     /// Where an interpolation has no answer.
-    pub fn deprecations(&self) -> Result<Vec<Warning>, ComposeError> {
-        let whole = self.view(View::All);
+    pub fn deprecations(&self) -> Result<Vec<ComposeWarning>, ComposeError> {
+        let whole = self.view(CompositionView::All);
         let evaluator = Evaluator::new(&self.config, Some(&whole), &self.settings);
         evaluator.resolve_all()?;
         Ok(evaluator.into_warnings())
@@ -144,8 +149,13 @@ impl Composition {
     ///
     /// # Errors
     /// Where the package is not there, or an interpolation has no answer.
-    pub fn show(&self, view: View, package: Option<&str>, resolve: bool) -> Result<String, ComposeError> {
-        let (asked, whole) = (self.view(view), self.view(View::All));
+    pub fn show(
+        &self,
+        view: CompositionView,
+        package: Option<&str>,
+        resolve: bool,
+    ) -> Result<String, ComposeError> {
+        let (asked, whole) = (self.view(view), self.view(CompositionView::All));
         let evaluator = Evaluator::new(&asked, Some(&whole), &self.settings);
         let Some(package) = package.filter(|package| *package != "_global_") else {
             let node = match resolve {

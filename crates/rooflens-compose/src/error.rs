@@ -6,42 +6,42 @@ use std::sync::Arc;
 use crate::interpolation::GrammarError;
 use crate::overrides::{OverrideError, SweepError, ValueError};
 use crate::resolve::ResolveError;
-use crate::value::{Origin, Source};
+use crate::value::{Origin, ValueSource};
 use crate::yaml::{HeaderError, YamlError};
 
 /// Where a problem stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ProblemPlace {
     /// File, line and column, or the argument of the command line.
     pub origin: Origin,
     /// The line as it is written there; empty where it could not be had.
     pub excerpt: String,
 }
 
-impl Place {
+impl ProblemPlace {
     /// The place of a value.
     pub(crate) fn of(origin: &Origin) -> Box<Self> {
         let excerpt = match &origin.source {
-            Source::CommandLine(argument) => argument.to_string(),
-            Source::BuiltIn | Source::File(_) => String::new(),
+            ValueSource::CommandLine(argument) => argument.to_string(),
+            ValueSource::BuiltIn | ValueSource::File(_) => String::new(),
         };
         Box::new(Self { origin: origin.clone(), excerpt })
     }
 
     fn in_yaml(error: &YamlError) -> Self {
-        let source = Source::File(Arc::clone(&error.file));
+        let source = ValueSource::File(Arc::clone(&error.file));
         let origin = Origin { source, line: error.line, column: error.column };
         Self { origin, excerpt: error.excerpt.clone() }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ProblemPlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.origin.source, self.origin.line) {
-            (Source::BuiltIn, _) => out.write_str("built in"),
-            (Source::CommandLine(_), _) => out.write_str("command line"),
-            (Source::File(file), 0) => out.write_str(file),
-            (Source::File(file), line) => write!(out, "{file}:{line}:{}", self.origin.column),
+            (ValueSource::BuiltIn, _) => out.write_str("built in"),
+            (ValueSource::CommandLine(_), _) => out.write_str("command line"),
+            (ValueSource::File(file), 0) => out.write_str(file),
+            (ValueSource::File(file), line) => write!(out, "{file}:{line}:{}", self.origin.column),
         }
     }
 }
@@ -53,7 +53,7 @@ pub struct ComposeError {
     /// What is wrong.
     pub fault: Box<Fault>,
     /// Where.
-    pub place: Option<Box<Place>>,
+    pub place: Option<Box<ProblemPlace>>,
     /// The nearest valid choice to a name that is not one.
     pub suggestion: Option<String>,
 }
@@ -214,7 +214,7 @@ impl ComposeError {
     /// An error without a place, but for one that brings its own.
     pub(crate) fn new(fault: Fault) -> Self {
         let place = match &fault {
-            Fault::Yaml(error) => Some(Box::new(Place::in_yaml(error))),
+            Fault::Yaml(error) => Some(Box::new(ProblemPlace::in_yaml(error))),
             _ => None,
         };
         Self { fault: Box::new(fault), place, suggestion: None }
@@ -222,7 +222,7 @@ impl ComposeError {
 
     /// An error at the place of a value.
     pub(crate) fn at(fault: Fault, origin: &Origin) -> Self {
-        Self { place: Some(Place::of(origin)), ..Self::new(fault) }
+        Self { place: Some(ProblemPlace::of(origin)), ..Self::new(fault) }
     }
 
     /// With the nearest of some names to one that is none of them.

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::clock::LocalTime;
 
 /// Gives the value of an environment variable.
-pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub type EnvironmentLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// Gives the time of day where the user is.
 pub type Clock = Arc<dyn Fn() -> LocalTime + Send + Sync>;
 
@@ -16,7 +16,7 @@ pub type Clock = Arc<dyn Fn() -> LocalTime + Send + Sync>;
 #[derive(Clone)]
 pub struct Host {
     /// Environment variables, for `oc.env` and `hydra.job.env_copy`.
-    pub environment: Environment,
+    pub environment: EnvironmentLookup,
     /// The clock, for `now`.
     pub clock: Clock,
     /// The working folder: `hydra.runtime.cwd`, and what relative search paths start from.

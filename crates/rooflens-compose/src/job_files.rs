@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::composition::{Composition, View};
+use crate::composition::{Composition, CompositionView};
 use crate::error::{ComposeError, Fault};
 use crate::multirun::Multirun;
 use crate::runtime::set;
@@ -81,7 +81,10 @@ impl Multirun {
     /// The file that Hydra leaves in the folder of a sweep.
     #[must_use]
     pub fn hydra_file(&self) -> JobFile {
-        JobFile { path: PathBuf::from("multirun.yaml"), text: yaml::dump(&self.master.view(View::All)) }
+        JobFile {
+            path: PathBuf::from("multirun.yaml"),
+            text: yaml::dump(&self.master.view(CompositionView::All)),
+        }
     }
 }
 

@@ -4,12 +4,12 @@ use crate::compose::Composer;
 use crate::composition::Composition;
 use crate::error::ComposeError;
 use crate::multirun::Multirun;
-use crate::request::{Mode, Request};
+use crate::request::{ComposeRequest, Mode};
 use crate::value::Value;
 
 /// What a command line asks to run.
 #[derive(Debug, Clone)]
-pub enum Launch {
+pub enum RunOrSweep {
     /// One job.
     Run(Box<Composition>),
     /// The jobs of a sweep.
@@ -18,11 +18,11 @@ pub enum Launch {
 
 impl Composer {
     /// Composes what is to be run. `hydra.mode` decides between a job and a sweep where the config
-    /// or an override sets it; else [`Request::mode`] does, and is then noted as an override.
+    /// or an override sets it; else [`ComposeRequest::mode`] does, and is then noted as an override.
     ///
     /// # Errors
     /// [`ComposeError`] wherever Hydra would not run it either.
-    pub fn launch(&self, request: &Request) -> Result<Launch, ComposeError> {
+    pub fn launch(&self, request: &ComposeRequest) -> Result<RunOrSweep, ComposeError> {
         let mut request = request.clone();
         let asked = request.mode;
         let set = self.configured_mode(&request);
@@ -31,15 +31,15 @@ impl Composer {
         }
         match (set, asked) {
             (Some(Mode::Multirun), _) | (_, Mode::Multirun) => {
-                self.multirun(&request).map(Box::new).map(Launch::Sweep)
+                self.multirun(&request).map(Box::new).map(RunOrSweep::Sweep)
             }
-            _ => self.compose(&request).map(Box::new).map(Launch::Run),
+            _ => self.compose(&request).map(Box::new).map(RunOrSweep::Run),
         }
     }
 
     /// `hydra.mode`. What cannot be composed yet says nothing of it.
-    fn configured_mode(&self, request: &Request) -> Option<Mode> {
-        let plan = self.compose(&Request { mode: Mode::Multirun, ..request.clone() }).ok()?;
+    fn configured_mode(&self, request: &ComposeRequest) -> Option<Mode> {
+        let plan = self.compose(&ComposeRequest { mode: Mode::Multirun, ..request.clone() }).ok()?;
         match plan.value_at("hydra.mode").ok()??.value {
             Value::Str(mode) if mode == name(Mode::Multirun) => Some(Mode::Multirun),
             Value::Str(_) => Some(Mode::Run),

@@ -5,21 +5,21 @@
 //! the argument of the command line; every error names its place and the nearest valid choice.
 //!
 //! ```
-//! use rooflens_compose::sources::{SearchPath, Source};
-//! use rooflens_compose::{Composer, Request};
+//! use rooflens_compose::sources::{ConfigSource, SearchPath};
+//! use rooflens_compose::{ComposeRequest, Composer};
 //!
-//! let files = Source::memory([
+//! let files = ConfigSource::memory([
 //!     ("config.yaml", "defaults: [_self_, {db: small}]\nurl: ${db.host}:${db.port}\n"),
 //!     ("db/small.yaml", "host: localhost\nport: 1\n"),
 //!     ("db/large.yaml", "host: cluster\nport: 2\n"),
 //! ]);
 //! let composer = Composer::new(SearchPath::new(files));
-//! let made = composer.compose(&Request::new("config", ["db=large", "db.port=3"]))?;
+//! let made = composer.compose(&ComposeRequest::new("config", ["db=large", "db.port=3"]))?;
 //! assert_eq!(made.job_yaml(), "url: ${db.host}:${db.port}\ndb:\n  host: cluster\n  port: 3\n");
 //! let url = made.value_at("url")?.map(|node| node.value);
 //! assert_eq!(url, Some(rooflens_compose::value::Value::Str("cluster:3".into())));
 //!
-//! let error = composer.compose(&Request::new("config", ["db=lagre"])).unwrap_err();
+//! let error = composer.compose(&ComposeRequest::new("config", ["db=lagre"])).unwrap_err();
 //! assert_eq!(error.hint().as_deref(), Some("did you mean 'large'?"));
 //! # Ok::<(), rooflens_compose::ComposeError>(())
 //! ```
@@ -76,12 +76,12 @@ mod warning;
 pub mod yaml;
 
 pub use compose::Composer;
-pub use composition::{Composition, View};
-pub use error::{ComposeError, Fault, Place};
-pub use host::{Clock, Environment, Host};
+pub use composition::{Composition, CompositionView};
+pub use error::{ComposeError, Fault, ProblemPlace};
+pub use host::{Clock, EnvironmentLookup, Host};
 pub use job_files::JobFile;
-pub use launch::Launch;
+pub use launch::RunOrSweep;
 pub use multirun::{Job, Multirun};
-pub use request::{AppliedOverrides, Mode, Request};
+pub use request::{AppliedOverrides, ComposeRequest, Mode};
 pub use suggest::nearest;
-pub use warning::Warning;
+pub use warning::ComposeWarning;

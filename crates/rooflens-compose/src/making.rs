@@ -5,19 +5,19 @@ use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::ROOT_CONFIG;
 use crate::merge::{Merger, Sharing, apply_overrides, mounted};
 use crate::overrides::{self, Override, OverrideValue, ValueKind};
-use crate::request::{AppliedOverrides, Mode, Request};
-use crate::resolve::{Evaluator, Settings};
+use crate::request::{AppliedOverrides, ComposeRequest, Mode};
+use crate::resolve::{EvaluationSettings, Evaluator};
 use crate::runtime;
-use crate::sources::{Repository, Source};
+use crate::sources::{ConfigSource, Repository};
 use crate::value::{Key, Map, Node, Value, python_str};
-use crate::warning::Warning;
+use crate::warning::ComposeWarning;
 
 /// A composition in the making.
 pub(crate) struct Making<'a> {
-    settings: &'a Settings,
+    settings: &'a EvaluationSettings,
     repository: &'a Repository<'a>,
-    request: &'a Request,
-    warnings: Vec<Warning>,
+    request: &'a ComposeRequest,
+    warnings: Vec<ComposeWarning>,
 }
 
 /// What a composition is made of.
@@ -25,11 +25,15 @@ pub(crate) struct Parts {
     pub(crate) root: Map,
     pub(crate) defaults: Defaults,
     pub(crate) overrides: AppliedOverrides,
-    pub(crate) warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<ComposeWarning>,
 }
 
 impl<'a> Making<'a> {
-    pub(crate) fn new(settings: &'a Settings, repository: &'a Repository<'a>, request: &'a Request) -> Self {
+    pub(crate) fn new(
+        settings: &'a EvaluationSettings,
+        repository: &'a Repository<'a>,
+        request: &'a ComposeRequest,
+    ) -> Self {
         Self { settings, repository, request, warnings: Vec::new() }
     }
 
@@ -104,14 +108,14 @@ impl<'a> Making<'a> {
         let mut path = self.repository.search_path();
         for item in items {
             let text = item.as_str().ok_or_else(wrong)?;
-            let source = Source::parse(text, &self.settings.host.working_folder).map_err(|scheme| {
+            let source = ConfigSource::parse(text, &self.settings.host.working_folder).map_err(|scheme| {
                 let fault = Fault::SourceScheme { path: text.to_owned(), scheme };
                 ComposeError::at(fault, &item.origin)
             })?;
             path = path.with(provider, source);
         }
         for entry in path.entries().iter().filter(|entry| !entry.source.is_available()) {
-            self.warnings.push(Warning::SourceUnavailable {
+            self.warnings.push(ComposeWarning::SourceUnavailable {
                 provider: entry.provider.clone(),
                 path: entry.source.path().into_owned(),
             });
@@ -193,7 +197,7 @@ impl<'a> Making<'a> {
             let problem = "Hydra's own root config cannot be replaced".to_owned();
             return Err(Fault::DefaultsItem { config: path.to_owned(), problem }.into());
         }
-        self.warnings.push(Warning::ShadowsBuiltIn { config: path.to_owned() });
+        self.warnings.push(ComposeWarning::ShadowsBuiltIn { config: path.to_owned() });
         let mut whole = mounted(&class.config, &entry.package)?;
         let mut merger = Merger::new(self.settings, Sharing::default());
         merger.schema.has_launcher = entry.package == "hydra.launcher";

@@ -6,9 +6,9 @@ use crate::compose::Composer;
 use crate::composition::Composition;
 use crate::error::{ComposeError, Fault};
 use crate::overrides::{self, Override, Spacing, SweepContext};
-use crate::request::{Mode, Request};
+use crate::request::{ComposeRequest, Mode};
 use crate::runtime::set;
-use crate::sources::Listing;
+use crate::sources::GroupContent;
 use crate::value::{Int, Node, Value, python_str};
 
 /// How many jobs a sweep may have.
@@ -30,7 +30,7 @@ pub struct Multirun {
     pub master: Composition,
     /// The jobs. All jobs of a batch are composed before the first of them runs.
     pub batches: Vec<Vec<Job>>,
-    request: Request,
+    request: ComposeRequest,
 }
 
 impl Composer {
@@ -39,8 +39,8 @@ impl Composer {
     ///
     /// # Errors
     /// Where the sweep's own config cannot be composed, or its values cannot be listed.
-    pub fn multirun(&self, request: &Request) -> Result<Multirun, ComposeError> {
-        let request = Request { mode: Mode::Multirun, ..request.clone() };
+    pub fn multirun(&self, request: &ComposeRequest) -> Result<Multirun, ComposeError> {
+        let request = ComposeRequest { mode: Mode::Multirun, ..request.clone() };
         let master = self.compose(&request)?;
         let params = master.value_at("hydra.sweeper.params")?;
         let mut lines: Vec<String> = Vec::new();
@@ -73,7 +73,8 @@ impl Composer {
     /// Where the job's config cannot be composed.
     pub fn job(&self, multirun: &Multirun, job: &Job) -> Result<Composition, ComposeError> {
         let overrides = multirun.master.overrides.hydra.iter().chain(&job.overrides).cloned();
-        let request = Request { overrides: overrides.collect(), mode: Mode::Run, ..multirun.request.clone() };
+        let request =
+            ComposeRequest { overrides: overrides.collect(), mode: Mode::Run, ..multirun.request.clone() };
         let mut composed = self.compose_with(&request, multirun.master.settings.clone())?;
         let number = i64::try_from(job.number).unwrap_or(i64::MAX);
         set(&mut composed.hydra, &["job", "id"], Value::Str(number.to_string()));
@@ -95,7 +96,7 @@ fn listed(line: &Override, master: &Composition, seed: u64) -> Result<Vec<String
         return Ok(vec![format!("{key}={text}")]);
     }
     let wrong = |error| ComposeError::at(Fault::Sweep { input: line.text.clone(), error }, &line.origin());
-    let options = master.search_path.list(&line.key, Listing::Options);
+    let options = master.search_path.list(&line.key, GroupContent::Options);
     let context = SweepContext { group_options: &options, shuffle_seed: seed };
     let mut texts = Vec::new();
     for value in line.sweep_values(context).map_err(wrong)? {

@@ -14,7 +14,7 @@ pub enum Mode {
 
 /// What to compose.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct ComposeRequest {
     /// The primary config; none is an empty one.
     pub config_name: Option<String>,
     /// The overrides, as they were typed.
@@ -25,7 +25,7 @@ pub struct Request {
     pub seed: u64,
 }
 
-impl Request {
+impl ComposeRequest {
     /// One job of a config.
     pub fn new<T: Into<String>>(config_name: &str, overrides: impl IntoIterator<Item = T>) -> Self {
         Self {

@@ -6,13 +6,13 @@ use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::{VERSION, VERSION_BASE};
 use crate::overrides::Override;
 use crate::request::AppliedOverrides;
-use crate::resolve::{Evaluator, Settings};
+use crate::resolve::{EvaluationSettings, Evaluator};
 use crate::sources::{SearchPath, check_interpolations};
 use crate::value::{Key, Map, Node, Value, python_repr};
 
 /// What is known about a composition.
 pub(crate) struct Facts<'a> {
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a EvaluationSettings,
     pub(crate) config_name: Option<&'a str>,
     pub(crate) overrides: &'a [Override],
     pub(crate) applied: &'a AppliedOverrides,
@@ -67,7 +67,7 @@ fn append(root: &mut Node, path: &[&str], lines: &[String]) -> Result<(), Compos
 }
 
 /// `hydra.job.env_copy` names variables that `hydra.job.env_set` then holds.
-fn copy_environment(root: &mut Node, settings: &Settings) -> Result<(), ComposeError> {
+fn copy_environment(root: &mut Node, settings: &EvaluationSettings) -> Result<(), ComposeError> {
     let wanted = Evaluator::new(root, None, settings).resolve_at("hydra.job.env_copy")?;
     for node in environment_names(wanted)? {
         let name = node.as_str().unwrap_or("").to_owned();

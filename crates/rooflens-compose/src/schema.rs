@@ -3,7 +3,7 @@
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::{HYDRA_KIND, Kind, LAUNCHER_KIND, SWEEPER_KIND};
 use crate::interpolation::is_interpolation;
-use crate::resolve::{ResolveFault, Step};
+use crate::resolve::{PathSegment, ResolveFault};
 use crate::value::{Int, Key, Node, Value, python_repr, python_str};
 
 /// What is known of the types of the `hydra` node. Configs that are merged before Hydra's own root
@@ -202,14 +202,14 @@ pub(crate) fn path_text(path: &[Key]) -> String {
 }
 
 /// What a field of the `hydra` node may hold; anything elsewhere.
-pub(crate) fn kind_at(steps: &[Step]) -> Kind {
-    if !matches!(steps.first(), Some(Step::Key(Key::Str(first))) if first == "hydra") {
+pub(crate) fn kind_at(steps: &[PathSegment]) -> Kind {
+    if !matches!(steps.first(), Some(PathSegment::Key(Key::Str(first))) if first == "hydra") {
         return Kind::Any;
     }
     let keys = steps.iter().map(|step| match step {
-        Step::Key(key) => key.clone(),
-        Step::Index(index) => Key::Str(index.to_string()),
-        Step::Made(_) => Key::Str(String::new()),
+        PathSegment::Key(key) => key.clone(),
+        PathSegment::Index(index) => Key::Str(index.to_string()),
+        PathSegment::Made(_) => Key::Str(String::new()),
     });
     let schema = Schema { has_root: true, has_launcher: true, has_sweeper: true };
     schema.kind(&keys.collect::<Vec<_>>())

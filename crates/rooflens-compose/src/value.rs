@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Origin {
     /// Who wrote it.
-    pub source: Source,
+    pub source: ValueSource,
     /// Line, from 1; 0 where there are no lines.
     pub line: u32,
     /// Column, from 1; 0 where there are no columns.
@@ -18,7 +18,7 @@ pub struct Origin {
 
 /// Who wrote a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Source {
+pub enum ValueSource {
     /// The program itself.
     #[default]
     BuiltIn,

@@ -3,7 +3,7 @@
 /// What a composition found odd but not wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Warning {
+pub enum ComposeWarning {
     /// The primary config has values and a defaults list without `_self_`.
     #[error("in '{config}': the defaults list has no _self_, so the config's own values come last and win")]
     NoSelf {

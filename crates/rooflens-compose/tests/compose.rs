@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use rooflens_compose::sources::{SearchPath, Source};
-use rooflens_compose::{Composer, Composition, Request, Warning};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
+use rooflens_compose::{ComposeRequest, ComposeWarning, Composer, Composition};
 use serde_json::Value as Json;
 
 fn cases() -> Vec<Json> {
@@ -24,9 +24,9 @@ fn files(case: &Json) -> BTreeMap<String, String> {
     serde_json::from_value(case["files"].clone()).unwrap()
 }
 
-fn request(case: &Json) -> Request {
+fn request(case: &Json) -> ComposeRequest {
     let overrides: Vec<String> = serde_json::from_value(case["overrides"].clone()).unwrap();
-    Request::new(case["config"].as_str().unwrap(), overrides)
+    ComposeRequest::new(case["config"].as_str().unwrap(), overrides)
 }
 
 /// The defaults list and choices as the oracle has them: without Hydra's own.
@@ -62,7 +62,7 @@ fn difference(case: &Json, composer: &Composer) -> Option<String> {
         return Some(format!("choices\nHydra: {}\nours:  {}", case["choices"], choices(&made)));
     }
     let warned = case.get("warnings").and_then(Json::as_array).map_or(0, Vec::len) > 0;
-    let warns = made.warnings.iter().any(|it| matches!(it, Warning::NoSelf { .. }));
+    let warns = made.warnings.iter().any(|it| matches!(it, ComposeWarning::NoSelf { .. }));
     (warned != warns).then(|| format!("warnings\nHydra: {}\nours: {:?}", case["warnings"], made.warnings))
 }
 
@@ -72,7 +72,7 @@ fn composes_as_hydra_does() {
     let cases = cases();
     let mut wrong = Vec::new();
     for case in &cases {
-        let composer = Composer::new(SearchPath::new(Source::memory(files(case))));
+        let composer = Composer::new(SearchPath::new(ConfigSource::memory(files(case))));
         if let Some(difference) = difference(case, &composer) {
             wrong.push(format!("{}\n{difference}", case["name"]));
         }
@@ -95,7 +95,7 @@ fn a_folder_composes_as_memory_does() {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         }
-        let composer = Composer::new(SearchPath::new(Source::folder(folder)));
+        let composer = Composer::new(SearchPath::new(ConfigSource::folder(folder)));
         assert_eq!(difference(case, &composer), None, "{}", case["name"]);
     }
     fs::remove_dir_all(scratch).unwrap();

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use rooflens_compose::clock::LocalTime;
 use rooflens_compose::resolve::Resolvers;
-use rooflens_compose::sources::{SearchPath, Source};
-use rooflens_compose::value::{Int, Source as Written, Value};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
+use rooflens_compose::value::{Int, Value, ValueSource as Written};
 use rooflens_compose::{
-    ComposeError, Composer, Composition, Fault, Host, Mode, Request, View, Warning, yaml,
+    ComposeError, ComposeRequest, ComposeWarning, Composer, Composition, CompositionView, Fault, Host, Mode,
+    yaml,
 };
 
 const TREE: &[(&str, &str)] = &[
@@ -23,12 +24,12 @@ const TREE: &[(&str, &str)] = &[
 const NOON: i64 = 1_709_210_096;
 
 fn composer(files: &[(&str, &str)]) -> Composer {
-    let source = Source::memory(files.iter().copied());
+    let source = ConfigSource::memory(files.iter().copied());
     Composer::new(SearchPath::new(source)).with_host(Host::fixed(LocalTime::from_unix(NOON, 0, 0)))
 }
 
 fn compose(files: &[(&str, &str)], overrides: &[&str]) -> Result<Composition, ComposeError> {
-    composer(files).compose(&Request::new("config", overrides.iter().copied()))
+    composer(files).compose(&ComposeRequest::new("config", overrides.iter().copied()))
 }
 
 fn config(text: &str) -> Result<Composition, ComposeError> {
@@ -104,8 +105,10 @@ fn every_value_knows_where_it_was_written() {
 #[test]
 fn a_sweep_has_every_combination_and_one_time() {
     let composer = composer(TREE);
-    let request =
-        Request::new("config", ["model=small,large", "lr=range(1,3)", "hydra.run.dir=x", "out='a,${lr}'"]);
+    let request = ComposeRequest::new(
+        "config",
+        ["model=small,large", "lr=range(1,3)", "hydra.run.dir=x", "out='a,${lr}'"],
+    );
     assert!(matches!(*composer.compose(&request).unwrap_err().fault, Fault::SweepInRun { simple: true, .. }));
     let plan = composer.multirun(&request).unwrap();
     let jobs: Vec<String> = plan.batches.concat().iter().map(|job| job.overrides.join(" ")).collect();
@@ -131,7 +134,7 @@ fn a_sweep_has_every_combination_and_one_time() {
     );
     assert_eq!(job.value_at("hydra.sweep.subdir").unwrap().unwrap().as_str(), Some("2"));
 
-    let batched = Request::new("config", ["lr=1,2,3", "hydra.sweeper.max_batch_size=2"]);
+    let batched = ComposeRequest::new("config", ["lr=1,2,3", "hydra.sweeper.max_batch_size=2"]);
     let sizes: Vec<usize> = composer.multirun(&batched).unwrap().batches.iter().map(Vec::len).collect();
     assert_eq!(sizes, [2, 1]);
 }
@@ -144,15 +147,15 @@ fn the_clock_is_read_once_in_a_run() {
     host.clock = Arc::new(move || {
         LocalTime::from_unix(shared.fetch_add(1, std::sync::atomic::Ordering::Relaxed), 0, 0)
     });
-    let source = Source::memory([("config.yaml", "a: ${now:%S}\nb: ${now:%S}\n")]);
+    let source = ConfigSource::memory([("config.yaml", "a: ${now:%S}\nb: ${now:%S}\n")]);
     let composer = Composer::new(SearchPath::new(source)).with_host(host);
-    let request = Request::new("config", ["a=1,${now:%S}"]);
-    let plan = composer.multirun(&Request { mode: Mode::Multirun, ..request }).unwrap();
+    let request = ComposeRequest::new("config", ["a=1,${now:%S}"]);
+    let plan = composer.multirun(&ComposeRequest { mode: Mode::Multirun, ..request }).unwrap();
     let job = composer.job(&plan, &plan.batches[0][0]).unwrap();
     assert_eq!(job.value_at("b").unwrap().unwrap().as_str(), Some("00"));
     let again = composer.job(&plan, &plan.batches[0][0]).unwrap();
     assert_eq!(again.value_at("b").unwrap().unwrap().as_str(), Some("00"));
-    let other = composer.compose(&Request::new("config", ["+c=1"])).unwrap();
+    let other = composer.compose(&ComposeRequest::new("config", ["+c=1"])).unwrap();
     assert_eq!(yaml::dump(&other.resolved().unwrap()), "a: '01'\nb: '01'\nc: 1\n");
 }
 
@@ -177,7 +180,7 @@ fn info_is_printed_as_hydra_prints_it() {
 #[test]
 fn a_package_is_shown_alone() {
     let made = compose(TREE, &[]).unwrap();
-    let show = |package, resolve| made.show(View::Job, Some(package), resolve);
+    let show = |package, resolve| made.show(CompositionView::Job, Some(package), resolve);
     assert_eq!(show("model", false).unwrap(), "# @package model\nname: small\nlayers: 2\n");
     assert_eq!(show("model.layers", false).unwrap(), "2\n");
     assert_eq!(show("out", false).unwrap(), "2024/small\n");
@@ -187,7 +190,7 @@ fn a_package_is_shown_alone() {
     );
     assert!(matches!(*show("modle", false).unwrap_err().fault, Fault::NoPackage { .. }));
     assert!(
-        made.show(View::Hydra, None, false)
+        made.show(CompositionView::Hydra, None, false)
             .unwrap()
             .starts_with("hydra:\n  run:\n    dir: outputs/${now:%Y-%m-%d}")
     );
@@ -207,14 +210,16 @@ fn resolvers_of_a_project_are_called() {
         }),
     );
     let files = [("config.yaml", "a: 2\nb: ${sum:${a},40}\n")];
-    let made =
-        composer(&files).with_resolvers(resolvers).compose(&Request::new("config", ["+c=${sum:x}"])).unwrap();
+    let made = composer(&files)
+        .with_resolvers(resolvers)
+        .compose(&ComposeRequest::new("config", ["+c=${sum:x}"]))
+        .unwrap();
     assert_eq!(made.value_at("b").unwrap().unwrap().value, Value::Int(Int::Small(42)));
     assert_eq!(made.resolved().unwrap_err().to_string(), "'c': sum: cannot add a string");
     let error = config("a: ${python_version:}\n").unwrap().resolved().unwrap_err();
     assert_eq!(error.to_string(), "'a': there is no resolver 'python_version'");
     let made = config("old: ${oc.deprecated:new}\nnew: 1\n").unwrap();
-    let warned = [Warning::Deprecated { message: "'old' is deprecated; use 'new' instead".into() }];
+    let warned = [ComposeWarning::Deprecated { message: "'old' is deprecated; use 'new' instead".into() }];
     assert_eq!(made.deprecations().unwrap(), warned);
 }
 
@@ -248,7 +253,7 @@ fn hostile_configs_end_in_an_error() {
         levels.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     assert!(compose(&levels, &[]).unwrap_err().to_string().contains("more than 100000 configs"));
 
-    let jobs = Request::new("config", ["a=range(1000)", "+b=range(1000)"]);
+    let jobs = ComposeRequest::new("config", ["a=range(1000)", "+b=range(1000)"]);
     let error = composer(&[("config.yaml", "a: 1\n")]).multirun(&jobs).unwrap_err();
     assert!(matches!(*error.fault, Fault::TooManyJobs { .. }));
 

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rooflens_compose::clock::LocalTime;
-use rooflens_compose::sources::{SearchPath, Source};
-use rooflens_compose::{Composer, Composition, Host, Request, yaml};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
+use rooflens_compose::{ComposeRequest, Composer, Composition, Host, yaml};
 use serde_json::{Value as Json, json};
 
 fn fixtures() -> PathBuf {
@@ -17,7 +17,7 @@ fn fixtures() -> PathBuf {
 
 fn composer(name: &str) -> Composer {
     let host = Host::fixed(LocalTime::from_unix(0, 0, 0));
-    Composer::new(SearchPath::new(Source::folder(fixtures().join(name)))).with_host(host)
+    Composer::new(SearchPath::new(ConfigSource::folder(fixtures().join(name)))).with_host(host)
 }
 
 fn seen(made: &Composition) -> Json {
@@ -51,7 +51,7 @@ fn check(name: &str) {
     for line in goldens.lines() {
         let golden: Json = serde_json::from_str(line).unwrap();
         let overrides: Vec<String> = serde_json::from_value(golden["overrides"].clone()).unwrap();
-        let request = Request::new(golden["config"].as_str().unwrap(), overrides);
+        let request = ComposeRequest::new(golden["config"].as_str().unwrap(), overrides);
         match composer.compose(&request) {
             Err(error) => assert!(golden.get("err").is_some(), "{:?}: {error}", request.overrides),
             Ok(made) => {

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use rooflens_compose::clock::LocalTime;
-use rooflens_compose::sources::{SearchPath, Source};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
 use rooflens_compose::value::Value;
-use rooflens_compose::{ComposeError, Composer, Composition, Host, Request, yaml};
+use rooflens_compose::{ComposeError, ComposeRequest, Composer, Composition, Host, yaml};
 
 fn composer(text: &str) -> Composer {
-    Composer::new(SearchPath::new(Source::memory([("config.yaml", text)])))
+    Composer::new(SearchPath::new(ConfigSource::memory([("config.yaml", text)])))
 }
 
 fn compose(text: &str, overrides: &[&str]) -> Result<Composition, ComposeError> {
-    composer(text).compose(&Request::new("config", overrides.iter().copied()))
+    composer(text).compose(&ComposeRequest::new("config", overrides.iter().copied()))
 }
 
 fn resolved(text: &str) -> String {
@@ -42,7 +42,7 @@ fn a_run_has_one_time() {
     let clock = move || LocalTime::from_unix(ticks.fetch_add(1, Ordering::Relaxed), 0, 0);
     let host = Host { clock: Arc::new(clock), ..Host::fixed(LocalTime::from_unix(0, 0, 0)) };
     let composer = composer("a: ${now:%S}\nb: s${now:%S}\nc: ${now:%M%S}\n").with_host(host);
-    let made = composer.compose(&Request::new("config", [""; 0])).unwrap();
+    let made = composer.compose(&ComposeRequest::new("config", [""; 0])).unwrap();
     let text = |key: &str| match made.value_at(key).unwrap().unwrap().value {
         Value::Str(text) => text,
         other => panic!("{other:?}"),
@@ -66,8 +66,9 @@ fn a_job_without_a_folder_is_an_error() {
 
 #[test]
 fn endless_work_is_refused() {
-    let plan =
-        |line: &str| composer("a: 1\n").multirun(&Request::new("config", [line])).unwrap_err().to_string();
+    let plan = |line: &str| {
+        composer("a: 1\n").multirun(&ComposeRequest::new("config", [line])).unwrap_err().to_string()
+    };
     for line in ["a=range(0,1,0.000001)", "a=range(1,1000000000)"] {
         assert_eq!(plan(line), "the sweep has more than 100000 jobs");
     }
@@ -86,7 +87,7 @@ fn endless_work_is_refused() {
 #[test]
 fn what_hydra_1_4_changes_stays_as_in_1_3() {
     let jobs = |line: &str| {
-        let plan = composer("a: 1\nl: [1]\n").multirun(&Request::new("config", [line])).unwrap();
+        let plan = composer("a: 1\nl: [1]\n").multirun(&ComposeRequest::new("config", [line])).unwrap();
         plan.batches.concat().into_iter().map(|job| job.overrides.concat()).collect::<Vec<_>>()
     };
     // Binary fractions are added up, and may end one step late; 1.4 counts in decimals.

@@ -6,21 +6,21 @@
 use std::time::{Duration, Instant};
 
 use rooflens_compose::interpolation::{
-    Element, GrammarFault, Interpolation, Name, Part, ResolverCall, Span, decode, is_interpolation, parse,
-    split_key,
+    GrammarFault, Interpolation, InterpolationElement, Name, ResolverCall, Span, TextPart, decode,
+    is_interpolation, parse, split_key,
 };
 use rooflens_compose::value::Int;
 
 fn resolver(text: &str) -> ResolverCall {
     match parse(text).expect(text).remove(0) {
-        Part::Interpolation(Interpolation::Resolver(call)) => call,
+        TextPart::Interpolation(Interpolation::Resolver(call)) => call,
         other => panic!("{other:?}"),
     }
 }
 
 fn text(text: &str) -> String {
     match &parse(text).expect(text)[..] {
-        [Part::Text { text, .. }] => text.clone(),
+        [TextPart::Text { text, .. }] => text.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -28,7 +28,7 @@ fn text(text: &str) -> String {
 #[test]
 fn a_node_keeps_its_path() {
     let parts = parse("x ${ ..a[b].${c} }").expect("a node");
-    let Part::Interpolation(Interpolation::Node(node)) = &parts[1] else { panic!("{parts:?}") };
+    let TextPart::Interpolation(Interpolation::Node(node)) = &parts[1] else { panic!("{parts:?}") };
     assert_eq!((node.dots, node.keys.len()), (2, 3));
     assert!(node.keys[1].bracketed && !node.keys[2].bracketed);
     assert!(matches!(node.keys[2].name, Name::Interpolation(_)));
@@ -45,10 +45,13 @@ fn a_resolver_has_typed_arguments() {
     assert_eq!(call.name, [Name::Text("oc".into()), Name::Text("env".into())]);
     let raw: Vec<&str> = call.arguments.iter().map(|argument| argument.span.of(source)).collect();
     assert_eq!(raw, ["1", "'a b'", "[x,]", "{k: ${v}}", "p-${q}"]);
-    assert_eq!(call.arguments[0].element, Element::Int(Int::Small(1)));
-    let empty = Element::Text(String::new());
-    assert_eq!(call.arguments[2].element, Element::List(vec![Element::Text("x".into()), empty]));
-    assert!(matches!(&call.arguments[4].element, Element::Joined(parts) if parts.len() == 2));
+    assert_eq!(call.arguments[0].element, InterpolationElement::Int(Int::Small(1)));
+    let empty = InterpolationElement::Text(String::new());
+    assert_eq!(
+        call.arguments[2].element,
+        InterpolationElement::List(vec![InterpolationElement::Text("x".into()), empty])
+    );
+    assert!(matches!(&call.arguments[4].element, InterpolationElement::Joined(parts) if parts.len() == 2));
     assert!(resolver("${now:}").arguments.is_empty());
     assert_eq!(resolver("${a:,}").arguments.len(), 2);
 }
@@ -59,15 +62,15 @@ fn backslashes_count_only_before_an_interpolation() {
     assert_eq!(text(r"\\\${a}"), r"\${a}");
     assert_eq!(text(r"a\\b\"), r"a\\b\");
     let parts = parse(r"\\${a}").expect("a text and a node");
-    assert!(matches!(&parts[0], Part::Text { text, .. } if text == r"\"));
+    assert!(matches!(&parts[0], TextPart::Text { text, .. } if text == r"\"));
     assert!(is_interpolation(r"\${a}") && !is_interpolation("$a"));
 }
 
 #[test]
 fn decode_reads_one_element() {
-    assert_eq!(decode("1_000").expect("a number"), Element::Int(Int::Small(1000)));
-    assert_eq!(decode("NULL").expect("null"), Element::Null);
-    assert_eq!(decode(r"a\, b").expect("text"), Element::Text("a, b".into()));
+    assert_eq!(decode("1_000").expect("a number"), InterpolationElement::Int(Int::Small(1000)));
+    assert_eq!(decode("NULL").expect("null"), InterpolationElement::Null);
+    assert_eq!(decode(r"a\, b").expect("text"), InterpolationElement::Text("a, b".into()));
     assert!(matches!(decode("  ").expect_err("blank").fault, GrammarFault::Blank));
     assert!(decode("").is_err() && decode("a,b").is_err() && decode("}").is_err());
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rooflens_compose::overrides::{
-    Element, Override, OverrideError, OverrideFault, OverrideValue, Spacing, SweepContext, SweepError,
-    ValueError, ValueKind, parse,
+    Override, OverrideElement, OverrideError, OverrideFault, OverrideValue, Spacing, SweepContext,
+    SweepError, ValueError, ValueKind, parse,
 };
 use rooflens_compose::value::{Int, float_repr};
 use serde_json::{Value, json};
@@ -37,22 +37,23 @@ fn swept(text: &str) -> Vec<String> {
     values.map(|value| value.expect(text).text).collect()
 }
 
-fn golden_value(element: &Element) -> Value {
+fn golden_value(element: &OverrideElement) -> Value {
     match element {
-        Element::Null => Value::Null,
-        Element::Bool(flag) => json!(flag),
-        Element::Int(Int::Small(small)) => json!(small),
-        Element::Int(Int::Big(digits)) => serde_json::from_str(digits).expect("a number"),
-        Element::Float(float) if float.is_finite() => json!(float),
-        Element::Float(float) => json!({ "$float": float_repr(*float) }),
-        Element::Str(text) => json!(text),
-        Element::Quoted(quoted) => json!(quoted.text),
-        Element::List(items) => items.iter().map(golden_value).collect(),
-        Element::Map(pairs) => {
-            let pair = |(key, value): &(Element, Element)| [golden_value(key), golden_value(value)];
+        OverrideElement::Null => Value::Null,
+        OverrideElement::Bool(flag) => json!(flag),
+        OverrideElement::Int(Int::Small(small)) => json!(small),
+        OverrideElement::Int(Int::Big(digits)) => serde_json::from_str(digits).expect("a number"),
+        OverrideElement::Float(float) if float.is_finite() => json!(float),
+        OverrideElement::Float(float) => json!({ "$float": float_repr(*float) }),
+        OverrideElement::Str(text) => json!(text),
+        OverrideElement::Quoted(quoted) => json!(quoted.text),
+        OverrideElement::List(items) => items.iter().map(golden_value).collect(),
+        OverrideElement::Map(pairs) => {
+            let pair =
+                |(key, value): &(OverrideElement, OverrideElement)| [golden_value(key), golden_value(value)];
             json!({ "$map": pairs.iter().map(pair).collect::<Vec<_>>() })
         }
-        Element::Sweep(sweep) => panic!("a sweep inside: {sweep:?}"),
+        OverrideElement::Sweep(sweep) => panic!("a sweep inside: {sweep:?}"),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::model::{ModelContext, ModelRequest};
 use crate::observer::SharedObserver;
 
 /// What is known of an input.
-pub struct Analysis {
+pub struct AnalyzedInput {
     /// Every finding, with its lower bounds and advice.
     pub findings: Findings,
     /// The model and the steps that the lower bounds are of, where a model is known.
@@ -27,9 +27,9 @@ pub fn analyze(
     model: &ModelRequest,
     tables: Option<&RunDir>,
     observer: &SharedObserver,
-) -> Result<Analysis, Error> {
+) -> Result<AnalyzedInput, Error> {
     model.check_device()?;
-    let job::Outcome { mut findings, stopped } = job::analyze(input, notes, tables, observer)?;
+    let job::JobOutcome { mut findings, stopped } = job::analyze(input, notes, tables, observer)?;
     let model = advise::complete(input, model, &mut findings)?;
-    Ok(Analysis { findings, model, stopped })
+    Ok(AnalyzedInput { findings, model, stopped })
 }

@@ -10,19 +10,19 @@ use std::thread;
 use rooflens_analyze::Findings;
 use rooflens_analyze::facts::Capture;
 use rooflens_ingest::privacy::Privacy;
-use rooflens_ingest::{Artefact, IngestError, Progress};
+use rooflens_ingest::{Artefact, IngestError, ReadProgress};
 use rooflens_schema::parquet_io::RunReader;
 use rooflens_schema::{Notes, RankTables, RunDir, Severity, Stage};
 
 use crate::error::Error;
 use crate::in_order::{Turns, in_order};
-use crate::input::ranks::{Clock, Numbering, SameJob};
+use crate::input::ranks::{JobClock, Numbering, SameJob};
 use crate::input::{Input, TraceFile, gemm_log};
 use crate::observer::{Activity, Event, SharedObserver};
 use crate::saved::SavedTables;
 
 /// What became of a job.
-pub struct Outcome {
+pub struct JobOutcome {
     /// Every answer.
     pub findings: Findings,
     /// Whether it was ended early: the findings are those of what was read until then.
@@ -35,8 +35,8 @@ pub fn analyze(
     notes: &Notes,
     tables: Option<&RunDir>,
     observer: &SharedObserver,
-) -> Result<Outcome, Error> {
-    let mut job = rooflens_analyze::Job::default();
+) -> Result<JobOutcome, Error> {
+    let mut job = rooflens_analyze::JobAnalyses::default();
     let mut saved = tables.map(SavedTables::new);
     let stopped = each_rank(input, notes, observer, |rank| {
         observer.event(&Event::Began { activity: Activity::Analyzing, source: &rank.meta.source });
@@ -50,7 +50,7 @@ pub fn analyze(
     if let Some(saved) = saved {
         saved.finish(&rows)?;
     }
-    Ok(Outcome { findings: job.finish(rows), stopped })
+    Ok(JobOutcome { findings: job.finish(rows), stopped })
 }
 
 /// Reads an input and writes its tables, facts included. Answers whether it was ended early.
@@ -135,7 +135,7 @@ fn at_once(ranks: usize) -> usize {
 /// What the place of a rank in its job depends on, which the ranks before it decide.
 struct Places {
     numbering: Numbering,
-    clock: Clock,
+    clock: JobClock,
     same_job: SameJob,
 }
 
@@ -155,7 +155,7 @@ fn each_trace(
 ) -> Result<bool, Error> {
     let places = Mutex::new(Places {
         numbering: Numbering::new(files),
-        clock: Clock::default(),
+        clock: JobClock::default(),
         same_job: SameJob::default(),
     });
     let at_once = at_once(files.len());
@@ -249,7 +249,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn read(&self, file: &TraceFile, notes: &Notes) -> Result<RankTables, IngestError> {
         let (follower, is_abandoned) = (Arc::clone(self.observer), Arc::clone(&self.is_abandoned));
-        let progress: Progress = Arc::new(move |count| {
+        let progress: ReadProgress = Arc::new(move |count| {
             follower.event(&Event::Read { bytes: count });
             !follower.is_stopped() && !is_abandoned.load(Ordering::Relaxed)
         });

@@ -30,7 +30,7 @@ pub mod trend;
 pub use rooflens_schema::{Notes, RunDir};
 
 pub use self::advise::advise;
-pub use self::analysis::{Analysis, analyze};
+pub use self::analysis::{AnalyzedInput, analyze};
 pub use self::compare::{compare, read as read_sides};
 pub use self::cost::cost;
 pub use self::error::{Error, ErrorKind, Hint};

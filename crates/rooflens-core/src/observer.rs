@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rooflens_collect::execute::{Event as WorkloadEvent, Outcome as StepOutcome, Watch, Wish};
-use rooflens_collect::plan::Step;
+use rooflens_collect::execute::{StepObserver, StepOutcome, StopRequest, WorkloadEvent};
+use rooflens_collect::plan::PlannedStep;
 use rooflens_schema::Note;
 
 use crate::error::Hint;
@@ -60,18 +60,18 @@ pub enum Event<'a> {
         overrides: &'a [String],
     },
     /// A step of a run begins.
-    StepBegan(&'a Step),
+    StepBegan(&'a PlannedStep),
     /// The workload of a step reports something.
     Workload {
         /// The step.
-        step: &'a Step,
+        step: &'a PlannedStep,
         /// What it reports.
         event: &'a WorkloadEvent,
     },
     /// A step of a run has ended.
     StepEnded(&'a StepOutcome),
     /// A step could not be taken to its end; nothing of it runs any more.
-    StepAbandoned(&'a Step),
+    StepAbandoned(&'a PlannedStep),
     /// Nsight Compute profiled a launch.
     Profiled {
         /// Launches until now.
@@ -166,16 +166,16 @@ impl dyn Observer + '_ {
 /// An observer, as whoever takes the steps of a run asks for one.
 pub(crate) struct StepWatch<'a>(pub &'a SharedObserver);
 
-impl Watch for StepWatch<'_> {
-    fn event(&self, step: &Step, event: &WorkloadEvent) {
+impl StepObserver for StepWatch<'_> {
+    fn event(&self, step: &PlannedStep, event: &WorkloadEvent) {
         self.0.event(&Event::Workload { step, event });
     }
 
-    fn wish(&self) -> Wish {
+    fn stop_request(&self) -> StopRequest {
         match self.0.stop() {
-            Stop::No => Wish::GoOn,
-            Stop::Save => Wish::Stop,
-            Stop::Kill => Wish::Kill,
+            Stop::No => StopRequest::GoOn,
+            Stop::Save => StopRequest::Stop,
+            Stop::Kill => StopRequest::Kill,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::Trace;
 use rooflens_report::run::RunFacts;
-use rooflens_report::{Extras, Page};
+use rooflens_report::{Extras, MarkdownPage};
 use rooflens_schema::parquet_io::RunWriter;
 use rooflens_schema::tables::RunRow;
 use rooflens_schema::{Note, RankTables, RunDir, Severity};
@@ -164,7 +164,7 @@ pub fn write_page(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Res
 
 /// Writes the report as Markdown.
 pub fn write_markdown(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<(), Error> {
-    for markdown in Page::ALL {
+    for markdown in MarkdownPage::ALL {
         let text = rooflens_report::markdown_with(findings, *markdown, extras);
         write(folder.join(markdown.file_name()), text.as_bytes())?;
     }

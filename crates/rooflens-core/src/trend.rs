@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rooflens_compare::headline;
-use rooflens_compare::trend::{ChangePoint, Options, change_points};
+use rooflens_compare::trend::{ChangePoint, TrendOptions, change_points};
 use rooflens_report::Part;
 use rooflens_report::trend::parts;
 use schemars::JsonSchema;
@@ -23,7 +23,7 @@ pub struct TrendRequest {
     /// Which metric, or which column.
     pub key: String,
     /// How changes are looked for.
-    pub options: Options,
+    pub options: TrendOptions,
 }
 
 /// The values of a metric in the order of time, and where they change. It is its JSON document, too.
@@ -34,7 +34,7 @@ pub struct Trend {
     /// The metric or column.
     pub key: String,
     /// How changes were looked for.
-    pub options: Options,
+    pub options: TrendOptions,
     /// The values that there are.
     pub values: Vec<f64>,
     /// The run of each value; null where they come from a file.

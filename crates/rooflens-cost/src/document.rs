@@ -14,14 +14,14 @@ use crate::estimate::{Estimate, PhaseCost, PhaseTime};
 use crate::hardware::Device;
 use crate::inverse::Needs;
 use crate::layout::Refusal;
-use crate::memory::{Cache, Memory};
+use crate::memory::{Cache, MemoryFootprint};
 use crate::model::Model;
 use crate::operator::{Bytes, Flops, Work};
 use crate::practice::Assumed;
 use crate::roof::{Limit, Roof, Seconds};
 use crate::setup::Setup;
 use crate::step::Phase;
-use crate::tally::{Place, Row, Tally};
+use crate::tally::{OperatorPlace, Tally, TallyRow};
 use crate::workload::Workload;
 
 /// What a workload costs, and all it rests on. Work and times are those of the busiest device of each
@@ -45,7 +45,7 @@ pub struct EstimateDocument {
     /// What is kept for each sequence, all devices together.
     pub kv: KvFacts,
     /// What the fullest device holds.
-    pub memory: Memory,
+    pub memory: MemoryFootprint,
     /// Where decoding changes its nature; null without a device or a decoding phase.
     pub crossovers: Option<Crossovers>,
     /// What it takes to meet the targets that were given.
@@ -392,8 +392,8 @@ fn intensity(work: &Work) -> Option<f64> {
 }
 
 fn totals<'a>(
-    rows: impl Iterator<Item = &'a Row>,
-    estimated: impl Iterator<Item = &'a Row>,
+    rows: impl Iterator<Item = &'a TallyRow>,
+    estimated: impl Iterator<Item = &'a TallyRow>,
     work: Work,
     (seconds, estimate_s): (Option<f64>, Option<f64>),
 ) -> Totals {
@@ -460,7 +460,7 @@ fn stage_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<StageCost> {
     }
     let mut costs: Vec<(&'static str, Work, f64)> = Vec::new();
     for row in &tally.rows {
-        let Place::Vision(number) = row.place else { continue };
+        let OperatorPlace::Vision(number) = row.place else { continue };
         let Some(name) = tower.stages.get(number).and_then(|stage| stage.name.split('.').next()) else {
             continue;
         };
@@ -483,7 +483,7 @@ fn stage_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<StageCost> {
 }
 
 fn layer_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<LayerCost> {
-    let mut costs: Vec<(Place, u64, Work, f64)> = Vec::new();
+    let mut costs: Vec<(OperatorPlace, u64, Work, f64)> = Vec::new();
     for row in &tally.rows {
         match costs.last_mut() {
             Some((place, _, work, seconds)) if *place == row.place => {
@@ -493,7 +493,7 @@ fn layer_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<LayerCost> {
             _ => costs.push((row.place, row.layers, row.operator.work, row.seconds.bound)),
         }
     }
-    let cost = |(place, count, work, seconds): (Place, u64, Work, f64)| LayerCost {
+    let cost = |(place, count, work, seconds): (OperatorPlace, u64, Work, f64)| LayerCost {
         layers: place_name(model, place),
         count,
         flops: work.flops,
@@ -503,15 +503,17 @@ fn layer_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<LayerCost> {
     costs.into_iter().map(cost).collect()
 }
 
-fn operator_facts(model: &Model, row: &Row, roof: Option<&Roof>, seconds: Option<f64>) -> OperatorFacts {
+fn operator_facts(model: &Model, row: &TallyRow, roof: Option<&Roof>, seconds: Option<f64>) -> OperatorFacts {
     let work = &row.operator.work;
     let storage = &row.operator.storage;
     OperatorFacts {
         layers: place_name(model, row.place),
         count: row.layers,
         at: match row.place {
-            Place::Kind(kind) => model.kinds.get(kind).map_or_else(Vec::new, |kind| kind.at.clone()),
-            Place::Encoder(part) => encoder_part(model, part).map_or_else(Vec::new, |part| part.at.clone()),
+            OperatorPlace::Kind(kind) => model.kinds.get(kind).map_or_else(Vec::new, |kind| kind.at.clone()),
+            OperatorPlace::Encoder(part) => {
+                encoder_part(model, part).map_or_else(Vec::new, |part| part.at.clone())
+            }
             _ => Vec::new(),
         },
         name: row.operator.name.into(),
@@ -535,23 +537,23 @@ fn encoder_part(model: &Model, number: usize) -> Option<&EncoderPart> {
 }
 
 /// Where an operator stands, in words.
-fn place_name(model: &Model, place: Place) -> String {
+fn place_name(model: &Model, place: OperatorPlace) -> String {
     match place {
-        Place::Vision(stage) => {
+        OperatorPlace::Vision(stage) => {
             let stages = model.vision.as_ref().map(|tower| &tower.stages);
             stages.and_then(|stages| stages.get(stage)).map_or("vision", |stage| stage.name).to_owned()
         }
-        Place::Encoder(number) => encoder_part(model, number).map_or_else(String::new, |part| {
+        OperatorPlace::Encoder(number) => encoder_part(model, number).map_or_else(String::new, |part| {
             if part.at.is_empty() {
                 part.name.to_owned()
             } else {
                 format!("{} {}", part.name, ranges(&part.at))
             }
         }),
-        Place::Before => "embedding".to_owned(),
-        Place::Kind(kind) => model.kinds.get(kind).map_or_else(String::new, |kind| ranges(&kind.at)),
-        Place::Draft(number) => format!("draft {number}"),
-        Place::After => "head".to_owned(),
+        OperatorPlace::Before => "embedding".to_owned(),
+        OperatorPlace::Kind(kind) => model.kinds.get(kind).map_or_else(String::new, |kind| ranges(&kind.at)),
+        OperatorPlace::Draft(number) => format!("draft {number}"),
+        OperatorPlace::After => "head".to_owned(),
     }
 }
 

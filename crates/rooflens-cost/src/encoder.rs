@@ -13,7 +13,7 @@ use crate::estimate::EstimateError;
 use crate::model::{LayerKind, Model};
 use crate::operator::Operator;
 use crate::pass::Pass;
-use crate::tally::Place;
+use crate::tally::OperatorPlace;
 use crate::units::{Parameters, Unit};
 use crate::workload::{Prefill, Workload};
 
@@ -21,7 +21,7 @@ use crate::workload::{Prefill, Workload};
 #[derive(Debug, Clone)]
 pub struct Encoder {
     /// What it reads.
-    pub input: Input,
+    pub input: EncoderInput,
     /// The most tokens that the decoder can have, where its positions are a table.
     pub most_decoded: Option<u64>,
     /// Its layers.
@@ -32,7 +32,7 @@ pub struct Encoder {
 
 /// What an encoder reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Input {
+pub enum EncoderInput {
     /// The prompt.
     Text {
         /// The most tokens of it, where positions are a table.
@@ -75,7 +75,7 @@ const USUAL_TOKENS: u64 = 2048;
 impl Encoder {
     /// An encoder of these layers, between what stands before and after them.
     pub(crate) fn new(
-        (input, most_decoded): (Input, Option<u64>),
+        (input, most_decoded): (EncoderInput, Option<u64>),
         before: Vec<Unit>,
         kinds: Vec<LayerKind>,
         after: Vec<Unit>,
@@ -94,7 +94,7 @@ impl Encoder {
     /// Whether the prompt goes through it.
     #[must_use]
     pub fn reads_prompt(&self) -> bool {
-        matches!(self.input, Input::Text { .. })
+        matches!(self.input, EncoderInput::Text { .. })
     }
 
     /// Its parameters.
@@ -124,28 +124,28 @@ impl Encoder {
         &self,
         pass: &Pass,
         buffer: &mut Vec<Operator>,
-        mut each: impl FnMut(Place, u64, &[Operator]),
+        mut each: impl FnMut(OperatorPlace, u64, &[Operator]),
     ) {
         for (number, part) in self.parts.iter().enumerate() {
             buffer.clear();
             for unit in &part.units {
                 unit.operators(pass, buffer);
             }
-            each(Place::Encoder(number), part.count(), buffer);
+            each(OperatorPlace::Encoder(number), part.count(), buffer);
         }
     }
 
     /// Positions that it has for a workload.
     fn positions(&self, workload: &Workload) -> Result<u64, String> {
         match self.input {
-            Input::Audio { positions } => match workload.encoder_tokens {
+            EncoderInput::Audio { positions } => match workload.encoder_tokens {
                 Some(other) if other != positions => Err(format!(
                     "it always has {positions} positions, not {other}: audio is padded or \
                                  truncated"
                 )),
                 _ => Ok(positions),
             },
-            Input::Text { most } => {
+            EncoderInput::Text { most } => {
                 let prompt = workload.prefill.map(|prefill| prefill.tokens);
                 let positions = match (workload.encoder_tokens, prompt) {
                     (Some(tokens), Some(prompt)) if tokens != prompt => {
@@ -190,18 +190,20 @@ impl Encoder {
     fn usual(&self, new: u64) -> (u64, u64) {
         let most = self.most_decoded.unwrap_or(u64::MAX);
         match self.input {
-            Input::Text { most: prompt } => {
+            EncoderInput::Text { most: prompt } => {
                 (USUAL_TOKENS.min(prompt.unwrap_or(u64::MAX)), USUAL_TOKENS.min(most.saturating_sub(new)))
             }
             // Half of its positions, as Whisper itself lets a stretch of sound have at most.
-            Input::Audio { .. } => (START_OF_TRANSCRIPT.min(most), (most / 2).min(most.saturating_sub(new))),
+            EncoderInput::Audio { .. } => {
+                (START_OF_TRANSCRIPT.min(most), (most / 2).min(most.saturating_sub(new)))
+            }
         }
     }
 }
 
 /// A workload as its model takes it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct ModelWorkload {
     /// What the decoder does.
     pub decoder: Workload,
     /// Positions of the encoder that the decoder attends to; 0 without an encoder.
@@ -212,18 +214,18 @@ pub struct Asked {
 
 impl Model {
     /// What the decoder does in a workload, and how long the encoder is.
-    pub fn asked(&self, workload: &Workload) -> Result<Asked, EstimateError> {
+    pub fn asked(&self, workload: &Workload) -> Result<ModelWorkload, EstimateError> {
         workload.check()?;
         let fault = |reason: String| EstimateError::Encoder { reason };
         let Some(encoder) = &self.encoder else {
             return match workload.encoder_tokens {
                 Some(_) => Err(fault(format!("{} has none", self.architecture))),
-                None => Ok(Asked { decoder: workload.clone(), positions: 0, encodes: false }),
+                None => Ok(ModelWorkload { decoder: workload.clone(), positions: 0, encodes: false }),
             };
         };
         let positions = encoder.positions(workload).map_err(fault)?;
         let decoder = encoder.decoder(workload).map_err(fault)?;
-        Ok(Asked { decoder, positions, encodes: workload.prefill.is_some() })
+        Ok(ModelWorkload { decoder, positions, encodes: workload.prefill.is_some() })
     }
 
     /// `workload` with the number of the encoder's positions, where the prompt decides it: what holds when a

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::encoder::{Asked, Encoder};
+use crate::encoder::{Encoder, ModelWorkload};
 use crate::figures::{Figure, Figures};
 use crate::hardware::Device;
 use crate::layout::{Refusal, refusals};
-use crate::memory::{Cache, Memory, cache, layers_in_stage, memory};
+use crate::memory::{Cache, MemoryFootprint, cache, layers_in_stage, memory};
 use crate::model::Model;
 use crate::operator::Work;
 use crate::practice::Assumed;
@@ -16,7 +16,7 @@ use crate::roof::{Limit, Seconds};
 use crate::routing::{Band, Touch};
 use crate::setup::{Setup, VisionSharding};
 use crate::step::{Mask, Phase, Step};
-use crate::tally::{Place, Row, Spent, Tally};
+use crate::tally::{OperatorPlace, Spent, Tally, TallyRow};
 use crate::units::{Slice, Unit};
 use crate::workload::{Prefill, Workload, WorkloadError};
 
@@ -68,7 +68,7 @@ pub struct Estimate {
     /// What the model keeps for each sequence, all devices together.
     pub cache: Cache,
     /// What the fullest device holds.
-    pub memory: Memory,
+    pub memory: MemoryFootprint,
     /// Why engines refuse to shard the model so; nothing where they do not.
     pub refused: Vec<Refusal>,
     /// The estimate's assumptions; none without a device.
@@ -146,7 +146,7 @@ impl Estimate {
         workload: &Workload,
         device: Option<&Device>,
     ) -> Result<Self, EstimateError> {
-        let Asked { decoder, positions, encodes } = model.asked(workload)?;
+        let ModelWorkload { decoder, positions, encodes } = model.asked(workload)?;
         if let Some(reason) = setup.parallel.fault(model.depth) {
             return Err(EstimateError::Parallel { reason });
         }
@@ -385,25 +385,23 @@ fn slowest_stage(model: &Model, figure: &Figure, tally: &Tally) -> f64 {
     let transfers = tally.between_stages_s / (stages.max(2) - 1) as f64;
     let of_stage = |stage: u64| {
         let last = stage + 1 == stages;
-        let layers = |row: &Row| match row.place {
-            Place::Vision(_) | Place::Encoder(_) | Place::Before => {
-                if stage == 0 {
-                    row.layers
-                } else {
-                    0
+        let layers =
+            |row: &TallyRow| match row.place {
+                OperatorPlace::Vision(_) | OperatorPlace::Encoder(_) | OperatorPlace::Before => {
+                    if stage == 0 { row.layers } else { 0 }
                 }
-            }
-            Place::Kind(kind) => {
-                model.kinds.get(kind).map_or(0, |kind| layers_in_stage(model, &figure.setup, stage, &kind.at))
-            }
-            Place::Draft(_) | Place::After => {
-                if last {
-                    row.layers
-                } else {
-                    0
+                OperatorPlace::Kind(kind) => model
+                    .kinds
+                    .get(kind)
+                    .map_or(0, |kind| layers_in_stage(model, &figure.setup, stage, &kind.at)),
+                OperatorPlace::Draft(_) | OperatorPlace::After => {
+                    if last {
+                        row.layers
+                    } else {
+                        0
+                    }
                 }
-            }
-        };
+            };
         let mut spent = Spent { local_s: 0.0, link_s: if stages > 1 { transfers } else { 0.0 } };
         tally.rows.iter().for_each(|row| spent.add(&row.seconds, layers(row) as f64));
         figure.seconds(spent)

@@ -13,7 +13,7 @@ use crate::setup::Setup;
 use crate::step::Step;
 use crate::tally::visit;
 use crate::units::{Kept, Slice, Unit};
-use crate::vision::Stage;
+use crate::vision::TowerStage;
 use crate::workload::Workload;
 
 /// What is kept for each sequence between steps.
@@ -72,7 +72,7 @@ impl Cache {
 
 /// What the fullest device holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Memory {
+pub struct MemoryFootprint {
     /// Weights.
     pub weights_bytes: u128,
     /// Keys, values and states of all its sequences at the end of the workload.
@@ -139,7 +139,8 @@ fn stage_weights(model: &Model, setup: &Setup, stage: u64, drafts: bool) -> u128
         if let Some(tower) = &model.vision {
             let setup = vision_setup(setup);
             let pass = setup.pass(model, Step::vision(1, 1), 0, Touch::Expected);
-            let units = |stage: &Stage| stage.units.iter().map(|unit| unit.weight_bytes(&pass)).sum::<u128>();
+            let units =
+                |stage: &TowerStage| stage.units.iter().map(|unit| unit.weight_bytes(&pass)).sum::<u128>();
             bytes += tower.stages.iter().map(|stage| u128::from(stage.count) * units(stage)).sum::<u128>();
         }
         bytes += model.encoder.as_ref().map_or(0, |encoder| encoder.weight_bytes(&pass));
@@ -200,7 +201,7 @@ pub fn memory(
     media: u64,
     vision: u128,
     device: Option<&Device>,
-) -> Memory {
+) -> MemoryFootprint {
     let sequences = setup.sequences(workload.batch);
     let context = workload.final_context();
     let drafts = workload.decode.is_some_and(|decode| decode.draft > 0);
@@ -246,7 +247,7 @@ pub fn memory(
         let sequences = room.checked_div(kv_each + decode)?.min(beside_prefill);
         Some(u64::try_from(sequences).unwrap_or(u64::MAX).saturating_mul(setup.parallel.dp))
     };
-    Memory {
+    MemoryFootprint {
         weights_bytes,
         kv_bytes,
         activations_bytes,

@@ -10,7 +10,7 @@ use crate::quantisation::Rules;
 use crate::routing::Touch;
 use crate::setup::Setup;
 use crate::step::Step;
-use crate::tally::{Place, visit, visit_drafts};
+use crate::tally::{OperatorPlace, visit, visit_drafts};
 use crate::units::{Parameters, Unit};
 use crate::vision::Tower;
 
@@ -147,7 +147,7 @@ impl Model {
         let pass = setup.pass(self, Step { media, ..Step::prefill(1, 1, 0) }, 0, Touch::Expected);
         let mut buffer = Vec::new();
         let mut operations = 0;
-        let mut add = |_: Place, layers: u64, operators: &[Operator]| {
+        let mut add = |_: OperatorPlace, layers: u64, operators: &[Operator]| {
             let of = |operator: &Operator| operator.work.flops.useful * u128::from(layers);
             operations += operators.iter().map(of).sum::<u128>();
         };

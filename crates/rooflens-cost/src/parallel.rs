@@ -41,13 +41,13 @@ impl Parallel {
 
     /// The place of device `rank` of a stage's first replica.
     #[must_use]
-    pub fn place(&self, rank: u64) -> Place {
+    pub fn place(&self, rank: u64) -> ParallelPlace {
         let tp = Slice { of: self.tp, rank: rank % self.tp };
         if self.ep <= 1 {
-            return Place { tp, ep: Slice::WHOLE, expert_tp: tp, expert_batches: 1 };
+            return ParallelPlace { tp, ep: Slice::WHOLE, expert_tp: tp, expert_batches: 1 };
         }
         let sharing = (self.tp * self.dp / self.ep).max(1);
-        Place {
+        ParallelPlace {
             tp,
             ep: Slice { of: self.ep, rank: rank / sharing % self.ep },
             expert_tp: Slice { of: sharing, rank: rank % sharing },
@@ -77,7 +77,7 @@ impl Parallel {
 
 /// A device's place in every way of dealing out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ParallelPlace {
     /// In tensor parallelism.
     pub tp: Slice,
     /// In expert parallelism.

@@ -12,7 +12,7 @@ use crate::units::Unit;
 
 /// Where in the model an operator stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum OperatorPlace {
     /// In the vision tower, by number of the stage.
     Vision(usize),
     /// In the encoder, by number of the part.
@@ -28,13 +28,14 @@ pub enum Place {
 }
 
 /// The parts of a model in the order of execution, each with the number of layers that are so.
-fn parts(model: &Model, has_media: bool) -> impl Iterator<Item = (Place, u64, &[Unit])> {
+fn parts(model: &Model, has_media: bool) -> impl Iterator<Item = (OperatorPlace, u64, &[Unit])> {
     let kinds = model.kinds.iter().enumerate();
     let kinds = kinds.filter(move |(_, kind)| has_media || !kind.layer.media_only);
-    let kinds =
-        kinds.map(|(number, kind)| (Place::Kind(number), kind.at.len() as u64, kind.layer.units.as_slice()));
-    let before = std::iter::once((Place::Before, 1, model.before.as_slice()));
-    before.chain(kinds).chain(std::iter::once((Place::After, 1, model.after.as_slice())))
+    let kinds = kinds.map(|(number, kind)| {
+        (OperatorPlace::Kind(number), kind.at.len() as u64, kind.layer.units.as_slice())
+    });
+    let before = std::iter::once((OperatorPlace::Before, 1, model.before.as_slice()));
+    before.chain(kinds).chain(std::iter::once((OperatorPlace::After, 1, model.after.as_slice())))
 }
 
 /// Visits the operators of one step on one device, part by part; each visit has the number of layers
@@ -43,7 +44,7 @@ pub fn visit(
     model: &Model,
     pass: &Pass,
     buffer: &mut Vec<Operator>,
-    mut each: impl FnMut(Place, u64, &[Operator]),
+    mut each: impl FnMut(OperatorPlace, u64, &[Operator]),
 ) {
     for (place, layers, units) in parts(model, pass.step.media > 0) {
         buffer.clear();
@@ -85,7 +86,7 @@ pub fn visit_ragged(
     setup: &Setup,
     groups: &[Step],
     sampled: u64,
-    mut each: impl FnMut(Place, u64, &Unit, &[Operator]),
+    mut each: impl FnMut(OperatorPlace, u64, &Unit, &[Operator]),
 ) {
     let tokens: u128 = groups.iter().map(Step::tokens).sum();
     let Ok(new) = u64::try_from(tokens) else { return };
@@ -114,7 +115,7 @@ pub fn visit_drafts(
     pass: &Pass,
     draft: u64,
     buffer: &mut Vec<Operator>,
-    mut each: impl FnMut(Place, u64, &[Operator]),
+    mut each: impl FnMut(OperatorPlace, u64, &[Operator]),
 ) {
     if draft == 0 {
         return;
@@ -128,15 +129,15 @@ pub fn visit_drafts(
         for unit in layer.units.iter().chain(&model.after) {
             unit.operators(&one, buffer);
         }
-        each(Place::Draft(number), times, buffer);
+        each(OperatorPlace::Draft(number), times, buffer);
     }
 }
 
 /// An operator of a run of steps.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct TallyRow {
     /// Where it stands.
-    pub place: Place,
+    pub place: OperatorPlace,
     /// Layers that have it.
     pub layers: u64,
     /// The operator; its work is that of one layer in all steps.
@@ -174,7 +175,7 @@ impl Spent {
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     /// In the order of execution.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TallyRow>,
     /// Steps.
     pub steps: u64,
     /// Seconds of transfers between stages.
@@ -240,7 +241,7 @@ impl Tally {
                 unit.operators(&pass, &mut buffer);
             }
             for operator in &buffer {
-                self.add_operator(&mut at, Place::Vision(*stage), *count, operator, roof);
+                self.add_operator(&mut at, OperatorPlace::Vision(*stage), *count, operator, roof);
             }
         }
         self.steps += 1;
@@ -262,13 +263,14 @@ impl Tally {
     fn add_operator(
         &mut self,
         at: &mut usize,
-        place: Place,
+        place: OperatorPlace,
         layers: u64,
         operator: &Operator,
         roof: Option<&Roof>,
     ) {
         let seconds = roof.map_or_else(Seconds::default, |roof| roof.seconds(operator));
-        let is_it = |row: &Row| row.operator.name == operator.name && row.operator.class == operator.class;
+        let is_it =
+            |row: &TallyRow| row.operator.name == operator.name && row.operator.class == operator.class;
         let ahead = self.rows.iter().enumerate().skip(*at).take_while(|(_, row)| row.place == place);
         let found = ahead.into_iter().find(|(_, row)| is_it(row)).map(|(number, _)| number);
         match found {
@@ -279,7 +281,7 @@ impl Tally {
                 *at = found + 1;
             }
             None => {
-                let row = Row { place, layers, operator: *operator, seconds };
+                let row = TallyRow { place, layers, operator: *operator, seconds };
                 let end = (*at).min(self.rows.len());
                 self.rows.insert(end, row);
                 *at = end + 1;

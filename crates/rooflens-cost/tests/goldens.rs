@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use common::{pass, tally};
 use rooflens_cost::config::parse;
-use rooflens_cost::encoder::Asked;
+use rooflens_cost::encoder::ModelWorkload;
 use rooflens_cost::model::Model;
 use rooflens_cost::parallel::Parallel;
 use rooflens_cost::step::{Mask, Step};
@@ -47,7 +47,7 @@ fn asked(golden: &Value) -> (String, Workload) {
 
 /// What torch counts in the encoder, where it runs, and in the only step of the decoder.
 fn counted(model: &Model, workload: &Workload) -> (u128, Step) {
-    let Asked { decoder, positions, encodes } = model.asked(workload).unwrap();
+    let ModelWorkload { decoder, positions, encodes } = model.asked(workload).unwrap();
     let phase = decoder.phases()[0];
     let [step] = decoder.steps(phase, workload.batch, positions)[..] else { panic!("one step") };
     let mut tally = tally(model, step);

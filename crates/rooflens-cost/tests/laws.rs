@@ -12,7 +12,7 @@ use rooflens_cost::figures::Figures;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::hold::{Held, balance};
 use rooflens_cost::inverse::{Target, needs};
-use rooflens_cost::memory::Memory;
+use rooflens_cost::memory::MemoryFootprint;
 use rooflens_cost::model::Model;
 use rooflens_cost::operator::{Bytes, Flops, Operator, Work};
 use rooflens_cost::parallel::Parallel;
@@ -22,7 +22,7 @@ use rooflens_cost::roof::Roof;
 use rooflens_cost::routing::{Routing, Touch};
 use rooflens_cost::setup::Setup;
 use rooflens_cost::step::{Phase, Step};
-use rooflens_cost::sweep::{Summary, summary};
+use rooflens_cost::sweep::{CostSummary, summary};
 use rooflens_cost::tally::{Tally, visit};
 use rooflens_cost::units::{Slice, Unit};
 use rooflens_cost::workload::{Decode, Prefill, Workload};
@@ -186,7 +186,7 @@ fn stages_have_every_layer_once() {
             let setup = Setup { parallel: Parallel { pp, ..Parallel::NONE }, ..Setup::default() };
             let fullest = Estimate::new(model, &setup, &workload, None).unwrap().memory;
             // The fullest of some parts holds at least its share of the whole.
-            let of = |memory: &Memory| memory.weights_bytes + memory.kv_bytes;
+            let of = |memory: &MemoryFootprint| memory.weights_bytes + memory.kv_bytes;
             assert!(of(&fullest) * u128::from(pp) >= of(&whole), "{name}, {pp} stages");
             assert_eq!(fullest.activations_bytes, whole.activations_bytes);
         }
@@ -407,9 +407,9 @@ fn a_line_of_a_sweep_is_its_estimate() {
             let workload = workload(&mut chance, model);
             let figures = Figures::on(&device, &setup).unwrap();
             let line = summary(model, &figures, &workload, Some(&device), &mut buffer).unwrap();
-            let whole = Summary::of(&Estimate::new(model, &setup, &workload, Some(&device)).unwrap());
+            let whole = CostSummary::of(&Estimate::new(model, &setup, &workload, Some(&device)).unwrap());
             let what = format!("{name}\n{setup:?}\n{workload:?}");
-            let exact = |point: &Summary| {
+            let exact = |point: &CostSummary| {
                 (
                     point.flops,
                     point.bytes,

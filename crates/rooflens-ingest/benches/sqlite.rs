@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use rooflens_ingest::{Artefact, Source, no_progress};
+use rooflens_ingest::{Artefact, InputSource, no_progress};
 use rooflens_schema::Notes;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
@@ -73,7 +73,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             bare.push(begin.elapsed());
             let begin = Instant::now();
             black_box(rooflens_ingest::read(
-                Artefact::open(&Source::File(file.clone()), no_progress())?,
+                Artefact::open(&InputSource::File(file.clone()), no_progress())?,
                 &Notes::default(),
             )?);
             ours.push(begin.elapsed());

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use rooflens_ingest::ncu::{self, Value};
+use rooflens_ingest::ncu::{self, MetricValue};
 use rooflens_schema::Notes;
 use serde_json::{Map, Value as Json};
 
@@ -18,11 +18,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let mut units = Map::new();
             for (name, metric) in &launch.metrics {
                 let value = match &metric.value {
-                    Some(Value::Whole(whole)) => (*whole).into(),
-                    Some(Value::Number(number)) if number.is_finite() => (*number).into(),
+                    Some(MetricValue::Whole(whole)) => (*whole).into(),
+                    Some(MetricValue::Number(number)) if number.is_finite() => (*number).into(),
                     // What JSON has no number for.
-                    Some(Value::Number(other)) => other.to_string().to_lowercase().into(),
-                    Some(Value::Text(text)) => text.clone().into(),
+                    Some(MetricValue::Number(other)) => other.to_string().to_lowercase().into(),
+                    Some(MetricValue::Text(text)) => text.clone().into(),
                     None => Json::Null,
                 };
                 metrics.insert(name.clone(), value);

@@ -16,7 +16,7 @@ const PROBE_BYTES: usize = 64 * 1024;
 
 /// Where an input comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum InputSource {
     /// A file.
     File(PathBuf),
     /// Standard input.
@@ -32,7 +32,7 @@ pub struct Artefact {
     /// The file that holds it, compressed or not.
     file: Option<PathBuf>,
     gzip: bool,
-    progress: Progress,
+    progress: ReadProgress,
     threads: Option<NonZeroUsize>,
     reader: Box<dyn Read + Send>,
 }
@@ -48,15 +48,15 @@ pub struct Probe {
 
 impl Artefact {
     /// Opens an input; compressed ones are recognised by their first bytes, not by name.
-    pub fn open(source: &Source, progress: Progress) -> Result<Self, IngestError> {
+    pub fn open(source: &InputSource, progress: ReadProgress) -> Result<Self, IngestError> {
         match source {
-            Source::File(path) => {
+            InputSource::File(path) => {
                 let fail = |source| IngestError::Io { path: path.clone(), source };
                 let file = File::open(path).map_err(fail)?;
                 let length = file.metadata().ok().filter(|data| data.is_file()).map(|data| data.len());
                 Self::from_reader(file_name(path), path.clone(), Box::new(file), length, progress)
             }
-            Source::Stdin => Self::from_reader(
+            InputSource::Stdin => Self::from_reader(
                 "-".to_owned(),
                 PathBuf::from("-"),
                 Box::new(std::io::stdin()),
@@ -83,7 +83,7 @@ impl Artefact {
         path: PathBuf,
         stored: Box<dyn Read + Send>,
         stored_bytes: Option<u64>,
-        progress: Progress,
+        progress: ReadProgress,
     ) -> Result<Self, IngestError> {
         let mut stored = Counted { inner: stored, progress: progress.clone() };
         let magic = read_some(&mut stored, 2).0;
@@ -156,7 +156,7 @@ impl Artefact {
     }
 
     /// Whoever watches how far reading is.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> ReadProgress {
         self.progress.clone()
     }
 
@@ -175,10 +175,10 @@ pub enum Whole {
 }
 
 /// Told the number of stored bytes that were just read; answers whether to read on.
-pub type Progress = Arc<dyn Fn(u64) -> bool + Send + Sync>;
+pub type ReadProgress = Arc<dyn Fn(u64) -> bool + Send + Sync>;
 
-/// A [`Progress`] that nobody watches and nobody stops.
-pub fn no_progress() -> Progress {
+/// A [`ReadProgress`] that nobody watches and nobody stops.
+pub fn no_progress() -> ReadProgress {
     Arc::new(|_| true)
 }
 
@@ -187,7 +187,7 @@ pub const STOPPED: &str = "stopped by the user";
 
 struct Counted {
     inner: Box<dyn Read + Send>,
-    progress: Progress,
+    progress: ReadProgress,
 }
 
 impl Read for Counted {

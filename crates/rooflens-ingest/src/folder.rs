@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rooflens_schema::{Notes, Severity, Stage};
 
-use crate::artefact::{Artefact, Source, no_progress};
+use crate::artefact::{Artefact, InputSource, no_progress};
 use crate::error::IngestError;
 use crate::formats::is_beside_a_set;
 use crate::{keep_one_a_set, recognise};
@@ -32,7 +32,7 @@ pub fn rank_files(folder: &Path, notes: &Notes) -> Result<Vec<RankFile>, IngestE
     paths.sort();
     let mut files = Vec::new();
     for path in paths {
-        let known = Artefact::open(&Source::File(path.clone()), no_progress())
+        let known = Artefact::open(&InputSource::File(path.clone()), no_progress())
             .is_ok_and(|artefact| recognise(artefact.probe()).is_some());
         if known {
             let rank_by_name = rank_in_name(&path);

@@ -29,7 +29,7 @@ pub mod privacy;
 pub mod rocprof_compute;
 mod sqlite;
 
-pub use artefact::{Artefact, Probe, Progress, Source, no_progress};
+pub use artefact::{Artefact, InputSource, Probe, ReadProgress, no_progress};
 pub use error::IngestError;
 pub use folder::{RankFile, rank_files, rank_in_name};
 pub use formats::{ALL, Format, keep_one_a_set};

@@ -5,7 +5,7 @@ use crate::ncu::csv::{text, unit};
 
 /// A kernel of the table; times in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
+pub struct NsysKernelRow {
     /// Full name.
     pub name: String,
     /// How often it ran.
@@ -33,10 +33,10 @@ pub fn is_summary(bytes: &[u8]) -> bool {
 
 /// The rows of the table. A row without its numbers ends the reading with an error: a sum that lacks a
 /// kernel would give every other a wrong share.
-pub fn read(bytes: &[u8], source: &str) -> Result<Vec<Summary>, IngestError> {
+pub fn read(bytes: &[u8], source: &str) -> Result<Vec<NsysKernelRow>, IngestError> {
     let fail = |why: String| IngestError::NoRecords { source_name: source.to_owned(), format: "nsys", why };
     let rows = text::rows(&String::from_utf8_lossy(bytes));
-    let at_head = |row: &text::Row| row.iter().any(|cell| cell.starts_with("Total Time ("));
+    let at_head = |row: &text::CsvRow| row.iter().any(|cell| cell.starts_with("Total Time ("));
     let Some(start) = rows.iter().position(at_head) else {
         return Err(fail("it has no column \"Total Time (ns)\"".to_owned()));
     };
@@ -56,7 +56,7 @@ pub fn read(bytes: &[u8], source: &str) -> Result<Vec<Summary>, IngestError> {
     let (Some(name), Some(count), Some(times)) = (name, count, columns()) else {
         return Err(fail("columns of the table are missing".to_owned()));
     };
-    let row = |row: &text::Row| {
+    let row = |row: &text::CsvRow| {
         let number = |at: usize| unit::number(row.get(at)?);
         let mut found = [0.0; 6];
         for (place, (at, scale)) in found.iter_mut().zip(times) {
@@ -64,7 +64,7 @@ pub fn read(bytes: &[u8], source: &str) -> Result<Vec<Summary>, IngestError> {
         }
         let [total_ns, mean_ns, median_ns, min_ns, max_ns, stddev_ns] = found;
         let count = number(count).filter(|count| *count >= 1.0)? as u64;
-        Some(Summary {
+        Some(NsysKernelRow {
             name: row.get(name)?.clone(),
             count,
             total_ns,
@@ -76,7 +76,7 @@ pub fn read(bytes: &[u8], source: &str) -> Result<Vec<Summary>, IngestError> {
         })
     };
     let body = rows[start + 1..].iter();
-    let found: Option<Vec<Summary>> = body.map(row).collect();
+    let found: Option<Vec<NsysKernelRow>> = body.map(row).collect();
     match found {
         Some(found) if !found.is_empty() => Ok(found),
         Some(_) => Err(fail("the table is empty".to_owned())),

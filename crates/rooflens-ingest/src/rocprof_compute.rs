@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rooflens_schema::{Notes, Severity, Stage};
 
 use crate::error::IngestError;
-use crate::ncu::csv::text::{Row, rows};
+use crate::ncu::csv::text::{CsvRow, rows};
 
 /// The file that makes a folder one of this tool.
 const COUNTERS: &str = "pmc_perf.csv";
@@ -25,7 +25,7 @@ const DEEPEST: usize = 8;
 
 /// A launch and its counters.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Launch {
+pub struct RocprofLaunch {
     /// Full name.
     pub name: String,
     /// Workgroups.
@@ -73,11 +73,11 @@ fn is_counters(path: &Path) -> bool {
 }
 
 /// The launches of a folder. A cell that is no number is missing; a row without a kernel is a note.
-pub fn read(folder: &Path, notes: &Notes) -> Result<Vec<Launch>, IngestError> {
+pub fn read(folder: &Path, notes: &Notes) -> Result<Vec<RocprofLaunch>, IngestError> {
     let path = folder.join(COUNTERS);
     let counters = text(&path).map_err(|source| IngestError::Io { path: path.clone(), source })?;
     let beside = |name: &str| text(&folder.join(name)).unwrap_or_default();
-    let files = Files {
+    let files = RocprofFiles {
         counters,
         system: beside("sysinfo.csv"),
         roofline: beside("roofline.csv"),
@@ -101,7 +101,7 @@ fn text(path: &Path) -> std::io::Result<String> {
 
 /// The texts of a folder; empty where a file is not there.
 #[derive(Debug, Clone, Default)]
-pub struct Files {
+pub struct RocprofFiles {
     /// `pmc_perf.csv`.
     pub counters: String,
     /// `sysinfo.csv`.
@@ -113,7 +113,7 @@ pub struct Files {
 }
 
 /// The launches of the texts.
-pub fn launches(files: &Files, source: &str, notes: &Notes) -> Vec<Launch> {
+pub fn launches(files: &RocprofFiles, source: &str, notes: &Notes) -> Vec<RocprofLaunch> {
     let system = Table::of(&files.system);
     let mut common = BTreeMap::new();
     let mut device = None;
@@ -182,7 +182,7 @@ pub fn launches(files: &Files, source: &str, notes: &Notes) -> Vec<Launch> {
         let whole =
             |column| table.number(row, column).filter(|value| *value >= 1.0).map(|value| value as u64);
         let (all, items) = (whole("Grid_Size"), whole("Workgroup_Size"));
-        found.push(Launch {
+        found.push(RocprofLaunch {
             // The descriptor of the kernel's code is not the kernel.
             name: name
                 .trim_end_matches(" [clone .kd]")
@@ -217,8 +217,8 @@ fn channels(head: &[String]) -> BTreeMap<String, Vec<usize>> {
 }
 
 struct Table {
-    head: Row,
-    rows: Vec<Row>,
+    head: CsvRow,
+    rows: Vec<CsvRow>,
 }
 
 impl Table {
@@ -228,11 +228,11 @@ impl Table {
     }
 
     /// Of the first column of a name: later ones, of later passes, have a number behind it.
-    fn cell<'r>(&self, row: &'r Row, column: &str) -> Option<&'r str> {
+    fn cell<'r>(&self, row: &'r CsvRow, column: &str) -> Option<&'r str> {
         row.get(self.head.iter().position(|head| head == column)?).map(String::as_str)
     }
 
-    fn number(&self, row: &Row, column: &str) -> Option<f64> {
+    fn number(&self, row: &CsvRow, column: &str) -> Option<f64> {
         number(self.cell(row, column)?)
     }
 }
@@ -246,8 +246,8 @@ fn number(cell: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn files() -> Files {
-        Files {
+    fn files() -> RocprofFiles {
+        RocprofFiles {
             counters: "Dispatch_ID,GPU_ID,Kernel_Name,Grid_Size,Workgroup_Size,pid,Arch_VGPR,SQ_WAVES,TCC_HIT[0],TCC_HIT[1],TCC_REQ[0],TCC_REQ_sum,Start_Timestamp,End_Timestamp\n\
                        0,2,\"copy(double*, int) [clone .kd]\",1000,256,77,8,16,3,4,1,9.0,1412702536508356,1412702536528996\n\
                        1,2,fill.kd,,256,77,8,,3,,1,9,5,4\n\
@@ -269,7 +269,7 @@ mod tests {
         // 1,000 items in groups of 256 are three whole ones and a part.
         assert_eq!((copy.groups, copy.items, fill.groups), (Some(4), Some(256), None));
         assert_eq!(copy.device.as_deref(), Some("MI300X"));
-        let of = |launch: &Launch, name: &str| launch.numbers.get(name).copied();
+        let of = |launch: &RocprofLaunch, name: &str| launch.numbers.get(name).copied();
         assert_eq!(of(copy, "time_ns"), Some(20_640.0));
         assert_eq!(of(copy, "TCC_HIT_sum"), Some(7.0));
         // The tool's own sum is of another pass, and stands.
@@ -289,7 +289,11 @@ mod tests {
     #[test]
     fn text_that_is_no_table_has_no_launches() {
         for text in ["", "\"", "Kernel_Name", "Kernel_Name\n\n", "a,b\n1,2,3\n"] {
-            let files = Files { counters: text.to_owned(), system: text.to_owned(), ..Files::default() };
+            let files = RocprofFiles {
+                counters: text.to_owned(),
+                system: text.to_owned(),
+                ..RocprofFiles::default()
+            };
             assert_eq!(launches(&files, "x", &Notes::default()), [], "{text:?}");
         }
     }

@@ -9,7 +9,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, MAIN_DB, OpenFlags, Row, Statement};
 
-use crate::artefact::{Artefact, Progress, Whole};
+use crate::artefact::{Artefact, ReadProgress, Whole};
 
 /// What every SQLite file begins with.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -26,7 +26,7 @@ pub struct Database<'n> {
     stored_bytes: u64,
     /// Records that a table can have at most.
     room: u64,
-    progress: Progress,
+    progress: ReadProgress,
 }
 
 /// No record takes less: two bytes that point to it, its size, its number and what it is made of.
@@ -76,7 +76,7 @@ impl<'n> Database<'n> {
         connection: Connection,
         source: String,
         bytes: u64,
-        (stored_bytes, progress): (u64, Progress),
+        (stored_bytes, progress): (u64, ReadProgress),
         notes: &'n Notes,
     ) -> rusqlite::Result<Self> {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

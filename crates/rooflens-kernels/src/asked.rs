@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Launch, Profile};
+use super::{Profile, ProfiledLaunch};
 
 /// Columns at most.
 pub const MOST_ASKED: usize = 50;
 
 /// A metric of a launch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Asked {
+pub struct RequestedMetric {
     /// The number, in base units; null for a text.
     pub value: Option<f64>,
     /// The text; null for a number.
@@ -21,8 +21,8 @@ pub struct Asked {
 
 /// The names of metrics that a wish stands for: the metric itself, else all that it begins, up to a dot
 /// (`dram__bytes` for `dram__bytes.sum`); the wish itself where no launch has it.
-pub fn expanded(wish: &str, launches: &[Launch]) -> Vec<String> {
-    let has = |launch: &Launch| launch.numbers.contains_key(wish) || launch.texts.contains_key(wish);
+pub fn expanded(wish: &str, launches: &[ProfiledLaunch]) -> Vec<String> {
+    let has = |launch: &ProfiledLaunch| launch.numbers.contains_key(wish) || launch.texts.contains_key(wish);
     if launches.iter().any(has) {
         return vec![wish.to_owned()];
     }
@@ -36,7 +36,7 @@ pub fn expanded(wish: &str, launches: &[Launch]) -> Vec<String> {
 
 impl Profile {
     /// Adds metrics by name to every launch; `launches` are those that the profile was made of.
-    pub fn ask(&mut self, launches: &[Launch], names: Vec<&'static str>) {
+    pub fn ask(&mut self, launches: &[ProfiledLaunch], names: Vec<&'static str>) {
         for kernel in &mut self.kernels {
             let Some(launch) = launches.get(kernel.launch) else { continue };
             kernel.metrics =
@@ -46,10 +46,10 @@ impl Profile {
     }
 }
 
-impl Launch {
-    fn asked(&self, name: &str) -> Option<Asked> {
+impl ProfiledLaunch {
+    fn asked(&self, name: &str) -> Option<RequestedMetric> {
         let (value, text) = (self.number(name), self.texts.get(name).cloned());
         let unit = self.units.get(name).cloned();
-        (value.is_some() || text.is_some()).then_some(Asked { value, text, unit })
+        (value.is_some() || text.is_some()).then_some(RequestedMetric { value, text, unit })
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kernel, Peaks};
+use super::{Kernel, ProfiledPeaks};
 use rooflens_analyze::kernel_catalog::KernelClass;
 
 /// A unit that is busy at least so much, in percent of its peak, can be what holds a launch back. The
@@ -56,7 +56,7 @@ impl Bound {
 }
 
 /// Fills what holds a kernel back, its floor and the sentence.
-pub fn judge(kernel: &mut Kernel, device: &Peaks, class: KernelClass, clock: Option<f64>) {
+pub fn judge(kernel: &mut Kernel, device: &ProfiledPeaks, class: KernelClass, clock: Option<f64>) {
     let moves = only_moves(kernel, class);
     let leading = kernel.flops.leading.clone();
     // A device may do less with a type than the profiler's percentage has for its peak: bf16 on a GeForce.
@@ -106,7 +106,7 @@ fn only_moves(kernel: &Kernel, class: KernelClass) -> bool {
 }
 
 /// What it loses and to what.
-fn loss(kernel: &Kernel, device: &Peaks, compute: Option<f64>, peak: Option<f64>) -> String {
+fn loss(kernel: &Kernel, device: &ProfiledPeaks, compute: Option<f64>, peak: Option<f64>) -> String {
     let Some(time) = kernel.time_ns else { return "its time was not collected".to_owned() };
     let mut words = duration(time);
     if let Some(floor) = kernel.floor_ns {
@@ -159,7 +159,7 @@ fn loss(kernel: &Kernel, device: &Peaks, compute: Option<f64>, peak: Option<f64>
 }
 
 /// The floor in words.
-fn needed(kernel: &Kernel, device: &Peaks, floor: f64, peak: Option<f64>) -> String {
+fn needed(kernel: &Kernel, device: &ProfiledPeaks, floor: f64, peak: Option<f64>) -> String {
     let traffic =
         kernel.bytes.dram.zip(device.dram.as_ref()).filter(|(bytes, peak)| bytes / peak.per_s * 1e9 >= floor);
     if let Some((bytes, peak)) = traffic {

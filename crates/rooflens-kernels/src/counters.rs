@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Launch;
+use super::ProfiledLaunch;
 
 /// Threads of a warp.
 const WARP: f64 = 32.0;
@@ -119,7 +119,7 @@ pub fn missing(name: &str) -> &'static str {
 }
 
 /// The counters of a launch under Nsight Compute.
-pub fn counters(launch: &Launch) -> Counters {
+pub fn counters(launch: &ProfiledLaunch) -> Counters {
     let number = |metric: &str| launch.number(metric);
     let over = |part: Option<f64>, whole: Option<f64>| Some(part? / whole.filter(|whole| *whole > 0.0)?);
     let pct = |part: Option<f64>, whole: Option<f64>| over(part, whole).map(|share| 100.0 * share);
@@ -160,7 +160,7 @@ pub fn counters(launch: &Launch) -> Counters {
 }
 
 /// Bank conflicts of shared memory: of all accesses, or of loads, stores and atomics together.
-fn conflicts(launch: &Launch) -> Option<f64> {
+fn conflicts(launch: &ProfiledLaunch) -> Option<f64> {
     const ALL: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum";
     let of = |operation: &str| {
         launch.number(&format!("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{operation}.sum"))
@@ -169,7 +169,7 @@ fn conflicts(launch: &Launch) -> Option<f64> {
 }
 
 /// Instructions that accessed shared memory: what the profiler's own rule calls requests.
-fn shared_requests(launch: &Launch) -> Option<f64> {
+fn shared_requests(launch: &ProfiledLaunch) -> Option<f64> {
     let of = |name: &str| launch.number(&format!("{name}.sum"));
     let loads = of("smsp__sass_inst_executed_op_shared_ld")?;
     let stores = of("smsp__sass_inst_executed_op_shared_st")?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Launch;
+use super::ProfiledLaunch;
 use rooflens_analyze::kernel_catalog::KernelClass;
 
 /// Bytes of a sector of the caches.
@@ -13,7 +13,7 @@ const SECTOR_BYTES: f64 = 32.0;
 
 /// Floating-point operations, a fused multiply-add counted as two.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Flops {
+pub struct MeasuredFlops {
     /// By precision; those of tensor cores by the type of their factors, as `tensor_bf16`. Only what was
     /// measured.
     pub by_precision: BTreeMap<String, f64>,
@@ -24,7 +24,7 @@ pub struct Flops {
     pub total: Option<f64>,
 }
 
-impl Flops {
+impl MeasuredFlops {
     /// Those of the leading precision; 0 where there are none at all.
     pub fn leading_flops(&self) -> Option<f64> {
         match &self.leading {
@@ -36,7 +36,7 @@ impl Flops {
 
 /// Bytes that moved at each level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Bytes {
+pub struct MeasuredBytes {
     /// Of device memory, read and written.
     pub dram: Option<f64>,
     /// Through the tags of the level-2 cache.
@@ -50,8 +50,13 @@ pub struct Bytes {
 type Missing = BTreeMap<&'static str, String>;
 
 /// The operations of a launch.
-pub fn flops(launch: &Launch, class: KernelClass, seconds: Option<f64>, missing: &mut Missing) -> Flops {
-    let mut flops = Flops::default();
+pub fn flops(
+    launch: &ProfiledLaunch,
+    class: KernelClass,
+    seconds: Option<f64>,
+    missing: &mut Missing,
+) -> MeasuredFlops {
+    let mut flops = MeasuredFlops::default();
     for (precision, letter, key) in
         [("fp32", 'f', "flops.fp32"), ("fp64", 'd', "flops.fp64"), ("fp16", 'h', "flops.fp16")]
     {
@@ -94,7 +99,7 @@ pub fn flops(launch: &Launch, class: KernelClass, seconds: Option<f64>, missing:
 }
 
 /// Operations of the ordinary pipes: additions and multiplications once, fused ones twice.
-fn instructions(launch: &Launch, letter: char, seconds: Option<f64>) -> Option<f64> {
+fn instructions(launch: &ProfiledLaunch, letter: char, seconds: Option<f64>) -> Option<f64> {
     let count = |operation: &str| {
         let name = format!("sass_thread_inst_executed_op_{letter}{operation}_pred_on");
         let whole = launch.first(&[&format!("smsp__{name}.sum"), &format!("sm__{name}.sum")]);
@@ -109,13 +114,13 @@ fn instructions(launch: &Launch, letter: char, seconds: Option<f64>) -> Option<f
 
 /// Cycles that counts per elapsed cycle are of. The clock of the same pass times the duration gives them
 /// too: a profiler divides by one duration throughout.
-fn cycles(launch: &Launch, seconds: Option<f64>) -> Option<f64> {
+fn cycles(launch: &ProfiledLaunch, seconds: Option<f64>) -> Option<f64> {
     let by_clock = || Some(launch.number("smsp__cycles_elapsed.avg.per_second")? * seconds?);
     launch.number("smsp__cycles_elapsed.avg").or_else(by_clock)
 }
 
 /// Operations of tensor cores by the type of their factors; `None` where none was collected.
-fn tensor(launch: &Launch) -> Option<BTreeMap<String, f64>> {
+fn tensor(launch: &ProfiledLaunch) -> Option<BTreeMap<String, f64>> {
     let mut found: BTreeMap<String, f64> = BTreeMap::new();
     for (name, count) in &launch.numbers {
         let path = name.strip_prefix("sm__ops_path_tensor_src_").and_then(|rest| rest.strip_suffix(".sum"));
@@ -132,7 +137,7 @@ fn tensor(launch: &Launch) -> Option<BTreeMap<String, f64>> {
 }
 
 /// Whether tensor cores ran; `None` where nothing tells.
-fn tensor_ran(launch: &Launch) -> Option<bool> {
+fn tensor_ran(launch: &ProfiledLaunch) -> Option<bool> {
     let told = launch.numbers.iter().filter(|(name, _)| {
         name.starts_with("sm__pipe_tensor") || name.starts_with("sm__inst_executed_pipe_tensor")
     });
@@ -140,11 +145,11 @@ fn tensor_ran(launch: &Launch) -> Option<bool> {
 }
 
 /// The bytes of a launch.
-pub fn bytes(launch: &Launch, seconds: Option<f64>, missing: &mut Missing) -> Bytes {
+pub fn bytes(launch: &ProfiledLaunch, seconds: Option<f64>, missing: &mut Missing) -> MeasuredBytes {
     let sum = |names: &[&str]| names.iter().map(|name| launch.number(name)).sum::<Option<f64>>();
     let sectors = |names: &[&str]| sum(names).map(|sectors| sectors * SECTOR_BYTES);
     let by_rate = || Some(launch.number("dram__bytes.sum.per_second")? * seconds?);
-    let bytes = Bytes {
+    let bytes = MeasuredBytes {
         dram: launch
             .number("dram__bytes.sum")
             .or_else(|| sum(&["dram__bytes_read.sum", "dram__bytes_write.sum"]))

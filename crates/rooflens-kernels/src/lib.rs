@@ -39,20 +39,20 @@ use serde::{Deserialize, Serialize};
 
 use rooflens_analyze::kernel_catalog::{self, ActivityHint};
 
-pub use asked::{Asked, MOST_ASKED, expanded};
+pub use asked::{MOST_ASKED, RequestedMetric, expanded};
 pub use bound::{BALANCED_WITHIN_PCT, BUSY_FROM_PCT, Bound, RULE};
 pub use counters::Counters;
-pub use counts::{Bytes, Flops};
+pub use counts::{MeasuredBytes, MeasuredFlops};
 pub use name_key::{mended, name_key, name_pattern};
 pub use occupancy::{Occupancy, Stall};
-pub use peaks::{Hint, Known, Peak, Peaks, hint};
+pub use peaks::{CatalogDevice, DeviceHint, ProfiledPeaks, SourcedPeak, hint};
 pub use rules::Suggestion;
 pub use shares::{Shares, shares};
 
 /// The tool that profiled launches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Profiler {
+pub enum ProfilerTool {
     /// Nsight Compute.
     #[default]
     NsightCompute,
@@ -60,21 +60,21 @@ pub enum Profiler {
     RocprofCompute,
 }
 
-impl Profiler {
+impl ProfilerTool {
     /// Its name for people.
     pub fn title(self) -> &'static str {
         match self {
-            Profiler::NsightCompute => "Nsight Compute",
-            Profiler::RocprofCompute => "rocprof-compute",
+            ProfilerTool::NsightCompute => "Nsight Compute",
+            ProfilerTool::RocprofCompute => "rocprof-compute",
         }
     }
 }
 
 /// A launch as a profiler told of it: counters by name, in base units.
 #[derive(Debug, Clone, Default)]
-pub struct Launch {
+pub struct ProfiledLaunch {
     /// What told of it.
-    pub profiler: Profiler,
+    pub profiler: ProfilerTool,
     /// Full name.
     pub name: String,
     /// Blocks; in one dimension where only their number is told.
@@ -90,10 +90,10 @@ pub struct Launch {
     /// Name of the device.
     pub device: Option<String>,
     /// What the profiler's own rules advise.
-    pub advice: Vec<Advice>,
+    pub advice: Vec<ProfilerAdvice>,
 }
 
-impl Launch {
+impl ProfiledLaunch {
     fn number(&self, metric: &str) -> Option<f64> {
         self.numbers.get(metric).copied().filter(|number| number.is_finite())
     }
@@ -112,7 +112,7 @@ impl Launch {
 
 /// What a rule of the profiler advises.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Advice {
+pub struct ProfilerAdvice {
     /// The rule.
     pub rule: String,
     /// The speedup that it estimates, in percent of the launch (`global`) or of the part that it looks at.
@@ -145,9 +145,9 @@ pub struct Kernel {
     /// Time of all launches of this kernel in the timeline; shared evenly where several were profiled.
     pub timeline_ns: Option<f64>,
     /// Floating-point operations by precision.
-    pub flops: Flops,
+    pub flops: MeasuredFlops,
     /// Bytes moved at each level.
-    pub bytes: Bytes,
+    pub bytes: MeasuredBytes,
     /// FLOP/B of the leading precision at each level.
     pub intensity: Levels,
     /// FLOP/s of the leading precision.
@@ -177,7 +177,7 @@ pub struct Kernel {
     pub counters: Counters,
     /// Metrics that were asked for by name.
     #[serde(default)]
-    pub metrics: BTreeMap<String, Asked>,
+    pub metrics: BTreeMap<String, RequestedMetric>,
     /// What holds it back.
     pub bound: Option<Bound>,
     /// The least time that its traffic and operations need at the device's peaks.
@@ -185,7 +185,7 @@ pub struct Kernel {
     /// What it loses and to what, in words.
     pub loss: String,
     /// The profiler's own advice, the largest speedup first.
-    pub advice: Vec<Advice>,
+    pub advice: Vec<ProfilerAdvice>,
     /// Why a number is null.
     pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
@@ -205,9 +205,9 @@ pub struct Levels {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
     /// What profiled the launches.
-    pub profiler: Profiler,
+    pub profiler: ProfilerTool,
     /// What the device can do.
-    pub device: Peaks,
+    pub device: ProfiledPeaks,
     /// How launches are classed.
     pub rule: Cow<'static, str>,
     /// The launches, most time first.
@@ -223,12 +223,12 @@ pub struct Profile {
     /// Part of the timeline's device time whose kernels were profiled, 0 to 1; null without a timeline.
     pub timeline_share_profiled: Option<f64>,
     /// Kernels of the timeline that no profiled launch is of, most time first.
-    pub timeline_not_profiled: Vec<Unprofiled>,
+    pub timeline_not_profiled: Vec<UnprofiledKernel>,
 }
 
 /// A kernel of the timeline that was not profiled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Unprofiled {
+pub struct UnprofiledKernel {
     /// Its name, as the timeline has it.
     pub name: String,
     /// Readable short form.
@@ -241,9 +241,9 @@ pub struct Unprofiled {
 
 /// Times of a timeline: by [`name_key`], the name as it is written there, and nanoseconds.
 #[derive(Debug, Clone, Default)]
-pub struct Timeline(BTreeMap<String, (String, f64)>);
+pub struct TimelineDurations(BTreeMap<String, (String, f64)>);
 
-impl Timeline {
+impl TimelineDurations {
     /// Adds the time of a kernel.
     pub fn add(&mut self, name: &str, ns: f64) {
         self.0.entry(name_key(name)).or_insert_with(|| (name.to_owned(), 0.0)).1 += ns;
@@ -255,13 +255,17 @@ impl Timeline {
 }
 
 /// Everything about the launches of one device. `known` is what a catalog says of the device.
-pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Timeline>) -> Profile {
+pub fn profile(
+    launches: &[ProfiledLaunch],
+    known: Option<&CatalogDevice>,
+    timeline: Option<&TimelineDurations>,
+) -> Profile {
     let device = peaks::peaks(launches, known);
     let mut profiled: BTreeMap<String, usize> = BTreeMap::new();
     for launch in launches {
         *profiled.entry(name_key(&launch.name)).or_default() += 1;
     }
-    let real = |launch: &Launch| {
+    let real = |launch: &ProfiledLaunch| {
         let key = name_key(&launch.name);
         Some(timeline?.0.get(&key)?.1 / *profiled.get(&key)? as f64)
     };
@@ -294,11 +298,11 @@ pub fn profile(launches: &[Launch], known: Option<&Known>, timeline: Option<&Tim
     }
 }
 
-fn unprofiled(timeline: &Timeline, profiled: &BTreeMap<String, usize>) -> Vec<Unprofiled> {
+fn unprofiled(timeline: &TimelineDurations, profiled: &BTreeMap<String, usize>) -> Vec<UnprofiledKernel> {
     let all = timeline.total_ns();
     let rest = timeline.0.iter().filter(|(key, _)| !profiled.contains_key(*key));
-    let mut rest: Vec<Unprofiled> = rest
-        .map(|(_, (name, time))| Unprofiled {
+    let mut rest: Vec<UnprofiledKernel> = rest
+        .map(|(_, (name, time))| UnprofiledKernel {
             name: name.clone(),
             short_name: kernel_catalog::describe(name, ActivityHint::Kernel).short_name,
             timeline_ns: *time,
@@ -312,8 +316,8 @@ fn unprofiled(timeline: &Timeline, profiled: &BTreeMap<String, usize>) -> Vec<Un
 /// What counters tell of a launch, whoever counted.
 struct Measured {
     time_ns: Option<f64>,
-    flops: Flops,
-    bytes: Bytes,
+    flops: MeasuredFlops,
+    bytes: MeasuredBytes,
     registers: Option<f64>,
     compute_pct: Option<f64>,
     memory_pct: Option<f64>,
@@ -326,12 +330,18 @@ struct Measured {
     counters: Counters,
 }
 
-fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_timeline: bool) -> Kernel {
+fn kernel(
+    at: usize,
+    launch: &ProfiledLaunch,
+    device: &ProfiledPeaks,
+    real: Option<f64>,
+    has_timeline: bool,
+) -> Kernel {
     let info = kernel_catalog::describe(&mended(&launch.name), ActivityHint::Kernel);
     let mut missing: BTreeMap<&'static str, String> = BTreeMap::new();
     let measured = match launch.profiler {
-        Profiler::NsightCompute => nsight(launch, info.class, device, &mut missing),
-        Profiler::RocprofCompute => rocm::measured(launch, device, &mut missing),
+        ProfilerTool::NsightCompute => nsight(launch, info.class, device, &mut missing),
+        ProfilerTool::RocprofCompute => rocm::measured(launch, device, &mut missing),
     };
     let Measured { time_ns, flops, bytes, .. } = measured;
     let seconds = time_ns.map(|ns| ns / 1e9);
@@ -379,8 +389,8 @@ fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_tim
     note_missing(&mut kernel, missing, has_timeline);
     for counter in counters::ALL.iter().filter(|counter| (counter.value)(&kernel.counters).is_none()) {
         let why = match launch.profiler {
-            Profiler::NsightCompute => counter.missing,
-            Profiler::RocprofCompute => "a counter of Nsight Compute",
+            ProfilerTool::NsightCompute => counter.missing,
+            ProfilerTool::RocprofCompute => "a counter of Nsight Compute",
         };
         kernel.not_computed.insert(counter.name.into(), why.to_owned());
     }
@@ -389,9 +399,9 @@ fn kernel(at: usize, launch: &Launch, device: &Peaks, real: Option<f64>, has_tim
 
 /// What counters of NVIDIA tell.
 fn nsight(
-    launch: &Launch,
+    launch: &ProfiledLaunch,
     class: kernel_catalog::KernelClass,
-    device: &Peaks,
+    device: &ProfiledPeaks,
     missing: &mut BTreeMap<&'static str, String>,
 ) -> Measured {
     let time_ns = launch.number("gpu__time_duration.sum").filter(|time| *time > 0.0);

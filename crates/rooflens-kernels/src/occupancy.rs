@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Launch;
+use super::ProfiledLaunch;
 
 /// How full the multiprocessors are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ const LIMITS: &[(&str, &str)] = &[
     ("barriers", "launch__occupancy_limit_barriers"),
 ];
 
-pub fn occupancy(launch: &Launch) -> Occupancy {
+pub fn occupancy(launch: &ProfiledLaunch) -> Occupancy {
     let least = blocks_a_multiprocessor(launch);
     let limited_by = LIMITS.iter().filter(|(_, metric)| least.is_some() && launch.number(metric) == least);
     Occupancy {
@@ -55,13 +55,13 @@ pub fn occupancy(launch: &Launch) -> Occupancy {
 }
 
 /// Resident blocks per multiprocessor at once. A limit of 0 is one that does not apply.
-fn blocks_a_multiprocessor(launch: &Launch) -> Option<f64> {
+fn blocks_a_multiprocessor(launch: &ProfiledLaunch) -> Option<f64> {
     let limits = LIMITS.iter().filter_map(|(_, metric)| launch.number(metric)).filter(|limit| *limit > 0.0);
     limits.min_by(f64::total_cmp)
 }
 
 /// How often the grid fills the device.
-pub fn waves(launch: &Launch, multiprocessors: Option<f64>) -> Option<f64> {
+pub fn waves(launch: &ProfiledLaunch, multiprocessors: Option<f64>) -> Option<f64> {
     let computed = || {
         let at_once = blocks_a_multiprocessor(launch)? * multiprocessors.filter(|count| *count > 0.0)?;
         Some(launch.blocks()? / at_once)
@@ -70,7 +70,7 @@ pub fn waves(launch: &Launch, multiprocessors: Option<f64>) -> Option<f64> {
 }
 
 /// Reasons with a share of the warps' time, the largest first. A warp that issues does not wait.
-pub fn stalls(launch: &Launch) -> Vec<Stall> {
+pub fn stalls(launch: &ProfiledLaunch) -> Vec<Stall> {
     let of = |prefix: &str, suffix: &str| -> Vec<(String, f64)> {
         let named = launch.numbers.iter().filter_map(|(name, value)| {
             let reason = name.strip_prefix(prefix)?.strip_suffix(suffix)?;

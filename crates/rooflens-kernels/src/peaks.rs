@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Launch, Profiler, rocm};
+use super::{ProfiledLaunch, ProfilerTool, rocm};
 
 /// Bytes that a level-1 cache gives its multiprocessor in a cycle: the profiler's own hierarchical roofline takes
 /// `l1tex__lsu_writeback_active × 128` (`SpeedOfLight_HierarchicalSingleRooflineChart.section`, Nsight Compute
@@ -24,7 +24,7 @@ fn fp32_lanes(capability: (u64, u64)) -> Option<f64> {
 
 /// A peak and where it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Peak {
+pub struct SourcedPeak {
     /// FLOP/s or B/s.
     pub per_s: f64,
     /// `counters`; `benchmark` where rocprof-compute measured it, `sysinfo` where it computed it; `catalog`.
@@ -33,7 +33,7 @@ pub struct Peak {
 
 /// What a catalog says of a device.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct CatalogDevice {
     /// Its name there.
     pub name: String,
     /// Peak bandwidth of its memory.
@@ -44,7 +44,7 @@ pub struct Known {
 
 /// What the device can do at most.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Peaks {
+pub struct ProfiledPeaks {
     /// Name that the report or the catalog has.
     pub name: Option<String>,
     /// Compute capability, as `12.0`.
@@ -52,15 +52,15 @@ pub struct Peaks {
     /// Multiprocessors.
     pub multiprocessors: Option<f64>,
     /// FLOP/s by precision.
-    pub flops_per_s: BTreeMap<String, Peak>,
+    pub flops_per_s: BTreeMap<String, SourcedPeak>,
     /// B/s of device memory.
-    pub dram: Option<Peak>,
+    pub dram: Option<SourcedPeak>,
     /// B/s of the level-2 cache.
-    pub l2: Option<Peak>,
+    pub l2: Option<SourcedPeak>,
     /// B/s of all level-1 caches.
-    pub l1: Option<Peak>,
+    pub l1: Option<SourcedPeak>,
     /// B/s of the shared memory of all multiprocessors.
-    pub shared: Option<Peak>,
+    pub shared: Option<SourcedPeak>,
     /// The clock that peaks from counters are at, and the one that those of the catalog are at.
     #[serde(skip)]
     pub clocks: (Option<f64>, Option<f64>),
@@ -68,7 +68,7 @@ pub struct Peaks {
     pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
-impl Peaks {
+impl ProfiledPeaks {
     /// The peak of a precision at the clock of a launch: what the device could do at that moment. The peak itself where
     /// a clock is not known.
     pub fn at_clock(&self, precision: &str, clock: Option<f64>) -> Option<f64> {
@@ -87,7 +87,7 @@ impl Peaks {
 
 /// By what a catalog may find the device.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Hint {
+pub struct DeviceHint {
     /// Its name.
     pub name: Option<String>,
     /// Its compute capability.
@@ -97,28 +97,28 @@ pub struct Hint {
 }
 
 /// What the launches tell of their device.
-pub fn hint(launches: &[Launch]) -> Hint {
+pub fn hint(launches: &[ProfiledLaunch]) -> DeviceHint {
     let capability = launches.iter().find_map(|launch| {
         let part = |name: &str| launch.number(&format!("device__attribute_compute_capability_{name}"));
         Some((part("major")? as u64, part("minor")? as u64))
     });
-    let told = |launch: &Launch| {
+    let told = |launch: &ProfiledLaunch| {
         launch.first(&["device__attribute_multiprocessor_count", "launch__sm_count", "sysinfo.cu_per_gpu"])
     };
-    let by_lanes = |launch: &Launch| Some(ffma(launch)? / fp32_lanes(capability?)?);
-    Hint {
+    let by_lanes = |launch: &ProfiledLaunch| Some(ffma(launch)? / fp32_lanes(capability?)?);
+    DeviceHint {
         name: launches.iter().find_map(|launch| launch.device.clone()),
         capability,
         multiprocessors: launches.iter().find_map(told).or_else(|| launches.iter().find_map(by_lanes)),
     }
 }
 
-fn ffma(launch: &Launch) -> Option<f64> {
+fn ffma(launch: &ProfiledLaunch) -> Option<f64> {
     peak_a_cycle(launch, 'f')
 }
 
 /// Fused multiply-adds of all multiprocessors in a cycle.
-fn peak_a_cycle(launch: &Launch, letter: char) -> Option<f64> {
+fn peak_a_cycle(launch: &ProfiledLaunch, letter: char) -> Option<f64> {
     let name = format!("sass_thread_inst_executed_op_{letter}fma_pred_on");
     let twice = || launch.number(&format!("derived__sm__{name}_x2")).map(|twice| twice / 2.0);
     launch.number(&format!("sm__{name}.sum.peak_sustained")).or_else(twice).filter(|peak| *peak > 0.0)
@@ -126,8 +126,8 @@ fn peak_a_cycle(launch: &Launch, letter: char) -> Option<f64> {
 
 /// The peaks. Clocks differ from launch to launch: the highest is the device's, so that no launch stands
 /// above a roof for its clock.
-pub fn peaks(launches: &[Launch], known: Option<&Known>) -> Peaks {
-    let is_rocm = launches.first().is_some_and(|launch| launch.profiler == Profiler::RocprofCompute);
+pub fn peaks(launches: &[ProfiledLaunch], known: Option<&CatalogDevice>) -> ProfiledPeaks {
+    let is_rocm = launches.first().is_some_and(|launch| launch.profiler == ProfilerTool::RocprofCompute);
     let mut peaks = if is_rocm { rocm::peaks(launches) } else { counted(launches) };
     let hint = hint(launches);
     peaks.name = hint.name.clone().or(known.map(|known| known.name.clone()));
@@ -135,11 +135,11 @@ pub fn peaks(launches: &[Launch], known: Option<&Known>) -> Peaks {
     peaks.clocks = (highest, known.and_then(|known| boost(known, &hint)));
     if let Some(known) = known {
         for (precision, per_s) in &known.flops_per_s {
-            let peak = Peak { per_s: *per_s, source: "catalog".into() };
+            let peak = SourcedPeak { per_s: *per_s, source: "catalog".into() };
             peaks.flops_per_s.entry(precision.clone()).or_insert(peak);
         }
         if let (None, Some(per_s)) = (&peaks.dram, known.bytes_per_s) {
-            peaks.dram = Some(Peak { per_s, source: "catalog".into() });
+            peaks.dram = Some(SourcedPeak { per_s, source: "catalog".into() });
             peaks.not_computed.remove("dram");
         }
     }
@@ -147,26 +147,26 @@ pub fn peaks(launches: &[Launch], known: Option<&Known>) -> Peaks {
 }
 
 /// Cycles per second of the multiprocessors during a launch.
-pub fn clock(launch: &Launch) -> Option<f64> {
+pub fn clock(launch: &ProfiledLaunch) -> Option<f64> {
     launch
         .first(&["sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"])
         .filter(|clock| *clock > 0.0)
 }
 
 /// The clock that the catalog's peaks are at, by what a multiprocessor does per cycle.
-fn boost(known: &Known, hint: &Hint) -> Option<f64> {
+fn boost(known: &CatalogDevice, hint: &DeviceHint) -> Option<f64> {
     let fp32 = known.flops_per_s.iter().find(|(precision, _)| precision == "fp32")?.1;
     Some(fp32 / (2.0 * fp32_lanes(hint.capability?)? * hint.multiprocessors?))
 }
 
 /// Those that counters of NVIDIA tell.
-fn counted(launches: &[Launch]) -> Peaks {
+fn counted(launches: &[ProfiledLaunch]) -> ProfiledPeaks {
     let hint = hint(launches);
-    let highest = |of: &dyn Fn(&Launch) -> Option<f64>| {
+    let highest = |of: &dyn Fn(&ProfiledLaunch) -> Option<f64>| {
         let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
-        all.max_by(f64::total_cmp).map(|per_s| Peak { per_s, source: "counters".into() })
+        all.max_by(f64::total_cmp).map(|per_s| SourcedPeak { per_s, source: "counters".into() })
     };
-    let mut peaks = Peaks {
+    let mut peaks = ProfiledPeaks {
         compute_capability: hint.capability.map(|(major, minor)| format!("{major}.{minor}")),
         multiprocessors: hint.multiprocessors,
         dram: highest(&|launch| {
@@ -177,7 +177,7 @@ fn counted(launches: &[Launch]) -> Peaks {
         }),
         l2: highest(&l2),
         l1: highest(&l1),
-        ..Peaks::default()
+        ..ProfiledPeaks::default()
     };
     for (precision, letter) in [("fp32", 'f'), ("fp64", 'd'), ("fp16", 'h')] {
         let peak = highest(&|launch| Some(2.0 * peak_a_cycle(launch, letter)? * clock(launch)?));
@@ -197,13 +197,13 @@ fn counted(launches: &[Launch]) -> Peaks {
 }
 
 /// Sectors that all slices pass in a cycle, at the clock of the slices.
-fn l2(launch: &Launch) -> Option<f64> {
+fn l2(launch: &ProfiledLaunch) -> Option<f64> {
     let seconds = launch.number("gpu__time_duration.sum")? / 1e9;
     let sectors = launch.number("lts__t_sectors.avg.peak_sustained")?;
     Some(sectors * 32.0 * launch.number("lts__cycles_elapsed.sum")? / seconds)
 }
 
-fn l1(launch: &Launch) -> Option<f64> {
+fn l1(launch: &ProfiledLaunch) -> Option<f64> {
     let seconds = launch.number("gpu__time_duration.sum")? / 1e9;
     Some(L1_BYTES_A_CYCLE * launch.number("l1tex__cycles_elapsed.sum")? / seconds)
 }

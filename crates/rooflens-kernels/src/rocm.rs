@@ -13,7 +13,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bytes, Counters, Flops, Launch, Measured, Occupancy, Peak, Peaks, Stall};
+use super::{
+    Counters, Measured, MeasuredBytes, MeasuredFlops, Occupancy, ProfiledLaunch, ProfiledPeaks, SourcedPeak,
+    Stall,
+};
 
 /// Lanes of a wavefront: the counters are of wavefront instructions.
 const LANES: f64 = 64.0;
@@ -47,12 +50,13 @@ const MATRIX: [(&str, &str, &str); 6] = [
 ];
 
 /// What the counters of a launch tell.
-pub fn measured(launch: &Launch, device: &Peaks, missing: &mut Missing) -> Measured {
+pub fn measured(launch: &ProfiledLaunch, device: &ProfiledPeaks, missing: &mut Missing) -> Measured {
     let time_ns = launch.number("time_ns").filter(|time| *time > 0.0);
     let seconds = time_ns.map(|ns| ns / 1e9);
     let flops = flops(launch, missing);
     let bytes = bytes(launch, missing);
-    let of_peak = |amount: Option<f64>, peak: Option<&Peak>| Some(100.0 * amount? / seconds? / peak?.per_s);
+    let of_peak =
+        |amount: Option<f64>, peak: Option<&SourcedPeak>| Some(100.0 * amount? / seconds? / peak?.per_s);
     let highest = |shares: Vec<Option<f64>>| shares.into_iter().flatten().max_by(f64::total_cmp);
     let mut compute = busy(launch, seconds);
     for (precision, count) in &flops.by_precision {
@@ -107,8 +111,8 @@ pub fn measured(launch: &Launch, device: &Peaks, missing: &mut Missing) -> Measu
 }
 
 /// Operations: additions, multiplications and transcendental ones once, fused ones twice.
-fn flops(launch: &Launch, missing: &mut Missing) -> Flops {
-    let mut flops = Flops::default();
+fn flops(launch: &ProfiledLaunch, missing: &mut Missing) -> MeasuredFlops {
+    let mut flops = MeasuredFlops::default();
     for (precision, suffix, key) in ORDINARY {
         let count = |operation: &str| launch.number(&format!("SQ_INSTS_VALU_{operation}_{suffix}"));
         let all = || Some(count("ADD")? + count("MUL")? + count("TRANS")? + 2.0 * count("FMA")?);
@@ -146,9 +150,9 @@ fn flops(launch: &Launch, missing: &mut Missing) -> Flops {
 
 /// Bytes at each level. Those of device memory are all that the second-level cache asked of the fabric: memory of
 /// other devices and of the host is among them.
-fn bytes(launch: &Launch, missing: &mut Missing) -> Bytes {
+fn bytes(launch: &ProfiledLaunch, missing: &mut Missing) -> MeasuredBytes {
     let line = l2_line_bytes(launch);
-    let bytes = Bytes {
+    let bytes = MeasuredBytes {
         dram: read_bytes(launch).zip(written_bytes(launch)).map(|(read, written)| read + written),
         // Whole lines: a request of half a line counts as one.
         l2: launch.number("TCC_REQ_sum").zip(line).map(|(requests, line)| requests * line),
@@ -177,17 +181,17 @@ fn bytes(launch: &Launch, missing: &mut Missing) -> Bytes {
     bytes
 }
 
-fn l2_line_bytes(launch: &Launch) -> Option<f64> {
+fn l2_line_bytes(launch: &ProfiledLaunch) -> Option<f64> {
     let half = [GFX_MI50, GFX_MI100].contains(&launch.number("sysinfo.gfx")?);
     Some(if half { 64.0 } else { 128.0 })
 }
 
 /// MI200 and before have one interface to the fabric, without a number.
-fn fabric(launch: &Launch, counter: &str) -> Option<f64> {
+fn fabric(launch: &ProfiledLaunch, counter: &str) -> Option<f64> {
     launch.first(&[&format!("TCC_EA0_{counter}_sum"), &format!("TCC_EA_{counter}_sum")])
 }
 
-fn read_bytes(launch: &Launch) -> Option<f64> {
+fn read_bytes(launch: &ProfiledLaunch) -> Option<f64> {
     let (all, small) = (fabric(launch, "RDREQ")?, fabric(launch, "RDREQ_32B")?);
     let large = match fabric(launch, "RDREQ_128B") {
         Some(large) => large,
@@ -199,29 +203,29 @@ fn read_bytes(launch: &Launch) -> Option<f64> {
     Some(32.0 * small + 64.0 * (all - small - large).max(0.0) + 128.0 * large)
 }
 
-fn written_bytes(launch: &Launch) -> Option<f64> {
+fn written_bytes(launch: &ProfiledLaunch) -> Option<f64> {
     let (all, large) = (fabric(launch, "WRREQ")?, fabric(launch, "WRREQ_64B")?);
     Some(64.0 * large + 32.0 * (all - large).max(0.0))
 }
 
-fn shared_bytes(launch: &Launch) -> Option<f64> {
+fn shared_bytes(launch: &ProfiledLaunch) -> Option<f64> {
     let active = launch.number("SQ_LDS_IDX_ACTIVE")? - launch.number("SQ_LDS_BANK_CONFLICT")?;
     Some(active.max(0.0) * BANK_BYTES * launch.number("sysinfo.lds_banks_per_cu")?)
 }
 
 /// Percent of the cycles of all compute units in which ordinary and matrix instructions ran.
-fn busy(launch: &Launch, seconds: Option<f64>) -> Vec<Option<f64>> {
+fn busy(launch: &ProfiledLaunch, seconds: Option<f64>) -> Vec<Option<f64>> {
     let cycles = || Some(seconds? * clock(launch)? * launch.number("sysinfo.cu_per_gpu")?);
     let of = |counter: &str, units: f64| Some(100.0 * launch.number(counter)? / (cycles()? * units));
     vec![of("SQ_ACTIVE_INST_VALU", 1.0), of("SQ_VALU_MFMA_BUSY_CYCLES", 4.0)]
 }
 
 /// The highest clock, in Hz.
-fn clock(launch: &Launch) -> Option<f64> {
+fn clock(launch: &ProfiledLaunch) -> Option<f64> {
     launch.number("sysinfo.max_sclk").map(|mhz| mhz * 1e6).filter(|clock| *clock > 0.0)
 }
 
-fn l1_hit_pct(launch: &Launch) -> Option<f64> {
+fn l1_hit_pct(launch: &ProfiledLaunch) -> Option<f64> {
     let accesses = launch.number("TCP_TOTAL_CACHE_ACCESSES_sum").filter(|count| *count > 0.0)?;
     let missed: Option<f64> = ["READ", "WRITE", "ATOMIC_WITH_RET", "ATOMIC_WITHOUT_RET"]
         .iter()
@@ -230,13 +234,13 @@ fn l1_hit_pct(launch: &Launch) -> Option<f64> {
     Some(100.0 * (1.0 - missed? / accesses)).filter(|share| *share >= 0.0)
 }
 
-fn l2_hit_pct(launch: &Launch) -> Option<f64> {
+fn l2_hit_pct(launch: &ProfiledLaunch) -> Option<f64> {
     let (hits, misses) = (launch.number("TCC_HIT_sum")?, launch.number("TCC_MISS_sum")?);
     (hits + misses > 0.0).then(|| 100.0 * hits / (hits + misses))
 }
 
 /// Wavefronts in flight, of the most that the device holds; of a pass of its own.
-fn occupancy_pct(launch: &Launch) -> Option<f64> {
+fn occupancy_pct(launch: &ProfiledLaunch) -> Option<f64> {
     let waves = launch.number("level_waves.SQ_ACCUM_PREV_HIRES")?;
     let partitions = launch.number("sysinfo.num_xcd").filter(|count| *count > 0.0).unwrap_or(1.0);
     let cycles = launch.number("level_waves.GRBM_GUI_ACTIVE").filter(|cycles| *cycles > 0.0)? / partitions;
@@ -245,7 +249,7 @@ fn occupancy_pct(launch: &Launch) -> Option<f64> {
 }
 
 /// A wavefront waits for what it depends on, waits for its turn, or issues.
-fn stalls(launch: &Launch) -> Vec<Stall> {
+fn stalls(launch: &ProfiledLaunch) -> Vec<Stall> {
     let waits = || {
         let dependency = launch.number("SQ_WAIT_ANY")?;
         let turn = launch.number("SQ_WAIT_INST_ANY")?;
@@ -263,17 +267,17 @@ fn stalls(launch: &Launch) -> Vec<Stall> {
 }
 
 /// What the device can do: as `roofline.csv` measured it, else as `sysinfo.csv` has it.
-pub fn peaks(launches: &[Launch]) -> Peaks {
-    let highest = |of: &dyn Fn(&Launch) -> Option<f64>, source: &'static str| {
+pub fn peaks(launches: &[ProfiledLaunch]) -> ProfiledPeaks {
+    let highest = |of: &dyn Fn(&ProfiledLaunch) -> Option<f64>, source: &'static str| {
         let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
-        all.max_by(f64::total_cmp).map(|per_s| Peak { per_s, source: source.into() })
+        all.max_by(f64::total_cmp).map(|per_s| SourcedPeak { per_s, source: source.into() })
     };
     // GB/s and GFLOP/s.
     let benchmark =
         |name: &str| highest(&|launch| Some(1e9 * launch.number(&format!("roofline.{name}"))?), "benchmark");
-    let told = |of: &dyn Fn(&Launch) -> Option<f64>| highest(of, "sysinfo");
-    let units = |launch: &Launch| Some(clock(launch)? * launch.number("sysinfo.cu_per_gpu")?);
-    let mut peaks = Peaks {
+    let told = |of: &dyn Fn(&ProfiledLaunch) -> Option<f64>| highest(of, "sysinfo");
+    let units = |launch: &ProfiledLaunch| Some(clock(launch)? * launch.number("sysinfo.cu_per_gpu")?);
+    let mut peaks = ProfiledPeaks {
         multiprocessors: launches.iter().find_map(|launch| launch.number("sysinfo.cu_per_gpu")),
         dram: benchmark("HBMBw").or_else(|| told(&|launch| Some(1e9 * launch.number("sysinfo.hbm_bw")?))),
         l2: benchmark("L2Bw").or_else(|| {
@@ -283,7 +287,7 @@ pub fn peaks(launches: &[Launch]) -> Peaks {
         shared: benchmark("LDSBw").or_else(|| {
             told(&|launch| Some(units(launch)? * BANK_BYTES * launch.number("sysinfo.lds_banks_per_cu")?))
         }),
-        ..Peaks::default()
+        ..ProfiledPeaks::default()
     };
     for (precision, name) in [("fp32", "FP32Flops"), ("fp64", "FP64Flops")] {
         peaks.flops_per_s.extend(benchmark(name).map(|peak| (precision.to_owned(), peak)));

@@ -1,9 +1,9 @@
 use super::*;
 
-fn launch(numbers: &[(&str, f64)]) -> Launch {
+fn launch(numbers: &[(&str, f64)]) -> ProfiledLaunch {
     let numbers = numbers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
     let name = "Cijk_Alik_Bljk_HHS".to_owned();
-    Launch { profiler: Profiler::RocprofCompute, name, numbers, ..Launch::default() }
+    ProfiledLaunch { profiler: ProfilerTool::RocprofCompute, name, numbers, ..ProfiledLaunch::default() }
 }
 
 /// Operations of every kind, each with another factor; MI200's one interface to the fabric.
@@ -82,10 +82,13 @@ fn a_product_by_hand() {
     assert!(close(kernel.compute_pct, 64.0), "{:?}", kernel.compute_pct);
     assert_eq!(kernel.bound, Some(Bound::Memory));
     assert!(close(kernel.floor_ns, 8640.0));
-    assert_eq!(found.device.dram, Some(Peak { per_s: 1e12, source: "benchmark".into() }));
+    assert_eq!(found.device.dram, Some(SourcedPeak { per_s: 1e12, source: "benchmark".into() }));
     // 104 × 1.7 GHz × 32 banks of 4 bytes, as no benchmark tells it.
-    assert_eq!(found.device.shared, Some(Peak { per_s: 104.0 * 1.7e9 * 128.0, source: "sysinfo".into() }));
-    assert_eq!(found.profiler, Profiler::RocprofCompute);
+    assert_eq!(
+        found.device.shared,
+        Some(SourcedPeak { per_s: 104.0 * 1.7e9 * 128.0, source: "sysinfo".into() })
+    );
+    assert_eq!(found.profiler, ProfilerTool::RocprofCompute);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 use super::*;
 
-fn launch(name: &str, numbers: &[(&str, f64)]) -> Launch {
+fn launch(name: &str, numbers: &[(&str, f64)]) -> ProfiledLaunch {
     let numbers = numbers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-    Launch { name: name.to_owned(), numbers, grid: Some([224, 1, 1]), ..Launch::default() }
+    ProfiledLaunch { name: name.to_owned(), numbers, grid: Some([224, 1, 1]), ..ProfiledLaunch::default() }
 }
 
 /// A matrix × vector product of 896 × 1280 in 28,672 threads: 40 fused multiply-adds and one addition each.
-fn gemv() -> Launch {
+fn gemv() -> ProfiledLaunch {
     let mut gemv = launch(
         "gemvx::kernel",
         &[
@@ -72,13 +72,19 @@ fn a_launch_stands_under_the_ceiling_of_its_leading_precision() {
     let mut gemm = gemv();
     gemm.numbers.insert("sm__ops_path_tensor_src_bf16_dst_fp32.sum".into(), 1_275_068_416.0);
     gemm.numbers.insert("dram__bytes_read.sum".into(), 3_350_000.0);
-    let known =
-        Known { name: "X".into(), bytes_per_s: None, flops_per_s: vec![("tensor_bf16".into(), 209.5e12)] };
+    let known = CatalogDevice {
+        name: "X".into(),
+        bytes_per_s: None,
+        flops_per_s: vec![("tensor_bf16".into(), 209.5e12)],
+    };
     let found = profile(&[gemm], Some(&known), None);
     let kernel = &found.kernels[0];
     assert_eq!(kernel.flops.leading.as_deref(), Some("tensor_bf16"));
     assert!((kernel.intensity.dram.unwrap() - 380.617_437).abs() < 1e-5);
-    assert_eq!(found.device.flops_per_s["tensor_bf16"], Peak { per_s: 209.5e12, source: "catalog".into() });
+    assert_eq!(
+        found.device.flops_per_s["tensor_bf16"],
+        SourcedPeak { per_s: 209.5e12, source: "catalog".into() }
+    );
 }
 
 #[test]
@@ -112,7 +118,7 @@ fn stalls_are_shares_of_all_warp_time() {
             (format!("smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"), *value)
         })
         .collect();
-    let launch = Launch { numbers: numbers.into_iter().collect(), ..Launch::default() };
+    let launch = ProfiledLaunch { numbers: numbers.into_iter().collect(), ..ProfiledLaunch::default() };
     let stalls = occupancy::stalls(&launch);
     let found: Vec<(&str, f64)> = stalls.iter().map(|stall| (stall.reason.as_str(), stall.share)).collect();
     assert_eq!(found, [("long_scoreboard", 0.6), ("wait", 0.2)]);
@@ -124,7 +130,7 @@ fn classes_are_counted_and_weighed() {
     busy.name = "busy".into();
     busy.numbers.insert("gpu__time_duration.sum".into(), 20250.0);
     busy.numbers.insert("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed".into(), 90.0);
-    let mut timeline = Timeline::default();
+    let mut timeline = TimelineDurations::default();
     for (name, ns) in [("kernel", 900.0), ("busy", 50.0), ("void x::y<int>(T1)", 50.0)] {
         timeline.add(name, ns);
     }
@@ -283,11 +289,11 @@ fn what_a_launch_reaches_is_held_against_the_peak_at_its_clock() {
         ("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed".to_owned(), 25.8),
     ]);
     gemm.grid = Some([304, 1, 1]);
-    let known = Known {
+    let known = CatalogDevice {
         name: "RTX 5090".to_owned(),
         // 2 × 128 × 170 per cycle at 2.407 GHz.
         flops_per_s: vec![("fp32".to_owned(), 104.75e12), ("tensor_bf16".to_owned(), 209.5e12)],
-        ..Known::default()
+        ..CatalogDevice::default()
     };
     let found = profile(&[gemm], Some(&known), None);
     let kernel = &found.kernels[0];

@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_compose::Environment;
+use rooflens_compose::EnvironmentLookup;
 
 use crate::written_path::{absolute, by_variable};
 
@@ -20,7 +20,7 @@ pub(crate) const OWN_VARIABLE: &str = "HF_SNAPSHOTS_ROOT";
 /// `$HUGGINGFACE_HUB_CACHE`, `$HF_HOME/hub`, what a file of the project says, and the default. The
 /// first is ours and therefore meant. Relative paths start from the project.
 #[must_use]
-pub fn folders(environment: &Environment, project: &Path, of_file: Option<&str>) -> Vec<PathBuf> {
+pub fn folders(environment: &EnvironmentLookup, project: &Path, of_file: Option<&str>) -> Vec<PathBuf> {
     let variable = |name: &str| by_variable(environment, project, name);
     let default_home = variable("XDG_CACHE_HOME")
         .or_else(|| variable("HOME").map(|home| home.join(".cache")))

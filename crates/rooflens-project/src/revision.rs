@@ -6,7 +6,7 @@ use crate::git::{Git, GitError};
 
 /// Where a project stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Revision {
+pub struct ProjectRevision {
     /// The commit.
     pub commit: String,
     /// Whether files of the project differ from it, new ones among them.
@@ -17,7 +17,7 @@ pub struct Revision {
 ///
 /// # Errors
 /// The reason, without any path in it.
-pub fn revision(folder: &Path) -> Result<Revision, &'static str> {
+pub fn revision(folder: &Path) -> Result<ProjectRevision, &'static str> {
     let git = Git::at(folder);
     let told = |error: GitError| match error {
         GitError::NotStarted { .. } => "git cannot be started",
@@ -31,7 +31,7 @@ pub fn revision(folder: &Path) -> Result<Revision, &'static str> {
         return Err("the repository has no commit yet");
     };
     let changes = git.run(&["status", "--porcelain", "--", "."]).map_err(told)?;
-    Ok(Revision { commit, is_dirty: !changes.is_empty() })
+    Ok(ProjectRevision { commit, is_dirty: !changes.is_empty() })
 }
 
 #[cfg(test)]
@@ -51,8 +51,8 @@ mod tests {
             ["-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgSign=false"];
         git.run(&[&who[..], &["commit", "--quiet", "-m", "one"]].concat()).unwrap();
         let commit = git.line(&["rev-parse", "HEAD"]).unwrap();
-        assert_eq!(revision(folder.path()), Ok(Revision { commit: commit.clone(), is_dirty: false }));
+        assert_eq!(revision(folder.path()), Ok(ProjectRevision { commit: commit.clone(), is_dirty: false }));
         std::fs::write(folder.path().join("b"), "2").unwrap();
-        assert_eq!(revision(folder.path()), Ok(Revision { commit, is_dirty: true }));
+        assert_eq!(revision(folder.path()), Ok(ProjectRevision { commit, is_dirty: true }));
     }
 }

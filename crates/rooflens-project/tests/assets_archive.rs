@@ -10,7 +10,7 @@ use std::path::Path;
 use assets_support::unpack::{problem, unpack};
 use assets_support::{everything, tar_maker, zip_maker};
 use rooflens_project::assets::archive::{ArchiveProblem, Extracted, Limits, extract};
-use rooflens_project::assets::{AssetFault, Progress, Unwatched, Watch};
+use rooflens_project::assets::{AssetFault, AssetObserver, StepProgress, Unwatched};
 use tempfile::TempDir;
 use zip_maker::{file, link, zip};
 
@@ -186,8 +186,8 @@ fn what_is_there_is_never_replaced() {
 #[test]
 fn a_stop_leaves_nothing_behind() {
     struct Impatient(u64);
-    impl Watch for Impatient {
-        fn goes_on(&mut self, progress: Progress) {
+    impl AssetObserver for Impatient {
+        fn goes_on(&mut self, progress: StepProgress) {
             self.0 = progress.bytes;
         }
         fn should_stop(&self) -> bool {

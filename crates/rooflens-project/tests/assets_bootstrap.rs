@@ -6,7 +6,9 @@ mod assets_support;
 
 use std::path::{Path, PathBuf};
 
-use rooflens_project::assets::{AssetError, AssetKind, AssetSource, Bootstrap, Disk, FaultClass, Root};
+use rooflens_project::assets::{
+    AssetError, AssetFaultClass, AssetKind, AssetSource, Bootstrap, Disk, StorageRoot,
+};
 
 const WHOLE: &str = "\
 schema: 1
@@ -36,7 +38,7 @@ fn load(text: &str) -> Result<Bootstrap, AssetError> {
 /// Place, message and hint of an error.
 fn refusal(text: &str) -> String {
     let report = load(text).expect_err("a refusal").report();
-    assert_eq!(report.class, FaultClass::Config);
+    assert_eq!(report.class, AssetFaultClass::Config);
     let hint = report.hint.map(|hint| format!(" [{hint}]")).unwrap_or_default();
     format!("{}: {}{hint}", report.place.unwrap_or_default(), report.message)
 }
@@ -44,14 +46,17 @@ fn refusal(text: &str) -> String {
 #[test]
 fn every_key_is_read() {
     let bootstrap = load(WHOLE).unwrap();
-    assert_eq!(bootstrap.roots[&Root::Models], "/data/models");
+    assert_eq!(bootstrap.roots[&StorageRoot::Models], "/data/models");
     let [tiny, large, coco] = &bootstrap.assets[..] else { panic!("three") };
     assert_eq!((tiny.kind, tiny.target.as_path()), (AssetKind::Model, Path::new("models/tiny")));
     let (repository, revision) = ("organisation/tiny-1.1B".to_owned(), "refs/pr/1".to_owned());
     assert_eq!(tiny.source, AssetSource::Hub { repository, revision });
     assert_eq!(tiny.required, ["config.json", "*.safetensors"]);
     assert_eq!((large.name.as_str(), large.target.as_path()), ("großes Modell", Path::new("models/deep/er")));
-    assert_eq!(large.source, AssetSource::Path { root: Root::Models, path: PathBuf::from("in house/v3") });
+    assert_eq!(
+        large.source,
+        AssetSource::Path { root: StorageRoot::Models, path: PathBuf::from("in house/v3") }
+    );
     assert!(large.sha256[0].sha256.starts_with("44136fa3"));
     assert_eq!(coco.target, Path::new("datasets/coco/source-data"));
     assert_eq!(coco.extract[0].limits.max_bytes, 1000);
@@ -211,7 +216,7 @@ fn checksums_may_stand_in_a_file_beside() {
     let report = Bootstrap::load(&path, &Disk).unwrap_err().report();
     assert_eq!(report.place.as_deref(), Some("sums.txt:2:1"));
     let missing = Bootstrap::load(&folder.path().join("none.yaml"), &Disk).unwrap_err();
-    assert_eq!(missing.class(), FaultClass::Data);
+    assert_eq!(missing.class(), AssetFaultClass::Data);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use assets_support::{Workplace, everything, write, zip_maker};
-use rooflens_project::assets::{Action, Consent, FaultClass, Git, StepResult, Unwatched, apply};
+use rooflens_project::assets::{Action, AssetFaultClass, Consent, Git, StepResult, Unwatched, apply};
 
 const MODEL: &str = "schema: 1\nmodels: [{name: m, source: {root: MODELS_ROOT, path: real/m}}]\n";
 const ZIPPED: &str = "\
@@ -138,7 +138,7 @@ fn a_read_only_project_fails_with_its_reason() {
     fs::set_permissions(place.project(""), fs::Permissions::from_mode(0o755)).unwrap();
     for outcome in &applied.outcomes {
         let StepResult::Failed { error } = &outcome.result else { panic!("{outcome:?}") };
-        assert_eq!(error.class, FaultClass::Environment);
+        assert_eq!(error.class, AssetFaultClass::Environment);
         assert!(error.message.contains("cannot be written"), "{}", error.message);
     }
     assert_eq!(everything(&place.project("")), Vec::<String>::new());

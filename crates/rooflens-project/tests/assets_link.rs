@@ -9,7 +9,9 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use assets_support::{Workplace, everything, write};
-use rooflens_project::assets::{Action, Consent, FaultClass, Kind, LinkState, StepResult, Unwatched, apply};
+use rooflens_project::assets::{
+    Action, AssetFaultClass, Consent, FileKind, LinkState, StepResult, Unwatched, apply,
+};
 
 const MODEL: &str = "schema: 1\nmodels: [{name: m, source: {root: MODELS_ROOT, path: real/m}}]\n";
 
@@ -99,7 +101,7 @@ fn real_things_are_never_replaced() {
     let before = everything(&place.project(""));
     let applied = place.link(MODEL);
     assert_eq!(applied.outcomes[0].result, StepResult::Impossible);
-    assert!(matches!(applied.outcomes[0].step.action, Action::Conflict { found: Kind::Folder, .. }));
+    assert!(matches!(applied.outcomes[0].step.action, Action::Conflict { found: FileKind::Folder, .. }));
     assert_eq!(everything(&place.project("")), before);
 
     // What has come since the plan was made is not replaced either.
@@ -134,7 +136,7 @@ fn nothing_is_made_through_a_parent_that_leads_out() {
     ] {
         symlink(&to, place.project("models")).unwrap();
         let Action::Refused { error, .. } = place.action(MODEL) else { panic!("{to:?}") };
-        assert_eq!(error.class, FaultClass::Environment);
+        assert_eq!(error.class, AssetFaultClass::Environment);
         assert!(error.message.contains("outside the project"), "{}", error.message);
         // A plan from before the link came is refused when it is applied.
         fs::remove_file(place.project("models")).unwrap();

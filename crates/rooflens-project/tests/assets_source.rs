@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use assets_support::{COMMIT, Workplace, read, write};
-use rooflens_project::assets::{Absence, Action, Disk, Files, Kind, Surroundings, Untracked, plan};
+use rooflens_project::assets::{Absence, Action, Disk, FileKind, FileSystem, Surroundings, Untracked, plan};
 
 const MODEL: &str = "schema: 1\nmodels: [{name: m, source: {root: MODELS_ROOT, path: real/m}}]\n";
 const HUB: &str = "schema: 1\nmodels: [{name: m, source: {hub: org/name}}]\n";
@@ -118,11 +118,11 @@ fn a_cache_without_the_revision_says_what_it_has() {
 /// A disk on which some paths cannot be looked at.
 struct Locked(PathBuf);
 
-impl Files for Locked {
-    fn kind(&self, path: &Path) -> io::Result<Kind> {
+impl FileSystem for Locked {
+    fn kind(&self, path: &Path) -> io::Result<FileKind> {
         if path.starts_with(&self.0) { Err(io::ErrorKind::PermissionDenied.into()) } else { Disk.kind(path) }
     }
-    fn kind_behind(&self, path: &Path) -> io::Result<Kind> {
+    fn kind_behind(&self, path: &Path) -> io::Result<FileKind> {
         self.kind(path)
     }
     fn link_text(&self, path: &Path) -> io::Result<PathBuf> {
@@ -144,7 +144,7 @@ fn what_cannot_be_looked_at_is_not_guessed() {
     let place = Workplace::new();
     place.store("real/m/config.json", "{}");
     let environment = place.environment();
-    let plan_on = |files: &dyn Files| {
+    let plan_on = |files: &dyn FileSystem| {
         let around = Surroundings { files, environment: &environment, tracking: &Untracked };
         plan(&place.open(), &read(MODEL), &around).steps.remove(0).action
     };

@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 use assets_support::{Workplace, everything, write};
 use rooflens_compose::clock::LocalTime;
 use rooflens_project::assets::AssetError;
-use rooflens_project::assets::subset::{Sampling, Subset, SubsetRequest, plan_subset, write_subset};
+use rooflens_project::assets::subset::{Subset, SubsetRequest, SubsetSampling, plan_subset, write_subset};
 
 /// A dataset of ten files behind a link.
 fn digits() -> Workplace {
@@ -29,7 +29,7 @@ fn request(variant: &str, samples: u64) -> SubsetRequest {
         variant: variant.to_owned(),
         parent: "source-data".to_owned(),
         list: None,
-        sampling: Sampling { epochs: 1, samples_per_epoch: Some(samples), shuffle: true, seed: 0 },
+        sampling: SubsetSampling { epochs: 1, samples_per_epoch: Some(samples), shuffle: true, seed: 0 },
         created: LocalTime::from_unix(1_709_210_096, 0, 0),
     }
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use assets_support::{Workplace, write};
-use rooflens_project::assets::{LinkState, Problem, Verdict, Warning};
+use rooflens_project::assets::{AssetWarning, LinkState, Problem, VerificationResult};
 
 const MODEL: &str = "\
 schema: 1
@@ -60,7 +60,7 @@ fn sound() -> Workplace {
 fn findings(place: &Workplace, text: &str) -> Vec<String> {
     let verification = place.verify(text);
     let asset = &verification.assets[0];
-    assert_eq!(asset.verdict == Verdict::Sound, asset.findings.is_empty());
+    assert_eq!(asset.verdict == VerificationResult::Sound, asset.findings.is_empty());
     asset.findings.iter().map(|finding| format!("{}: {}", finding.file, finding.problem)).collect()
 }
 
@@ -92,7 +92,7 @@ fn what_is_missing_or_empty_is_found() {
     assert_eq!(findings(&place, MODEL)[1], "config.json: is not an object");
     fs::remove_dir_all(place.storage("m")).unwrap();
     let verification = place.verify(MODEL);
-    assert_eq!(verification.assets[0].verdict, Verdict::Absent);
+    assert_eq!(verification.assets[0].verdict, VerificationResult::Absent);
     assert!(!verification.is_sound());
     let status = place.status(MODEL).assets.remove(0);
     assert!(matches!(status.state, LinkState::BrokenLink { .. }));
@@ -192,7 +192,7 @@ fn a_download_that_was_interrupted_is_found() {
         ["*.safetensors: no file matches", "model.safetensors: cannot be read"]
     );
     let warnings = place.status(text).assets.remove(0).warnings;
-    assert_eq!(warnings, [Warning::Unreadable { count: 1, first: "model.safetensors".to_owned() }]);
+    assert_eq!(warnings, [AssetWarning::Unreadable { count: 1, first: "model.safetensors".to_owned() }]);
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::process::Command;
 
 use rooflens_project::assets::{AssetKind, Bootstrap, Git, Ignored, Tracking};
 use rooflens_project::externals::Lock;
-use rooflens_project::skeleton::{self, Options};
+use rooflens_project::skeleton::{self, SkeletonOptions};
 
 fn text(path: &str) -> &'static str {
-    skeleton::files(&Options::default()).into_iter().find(|file| file.path == path).unwrap().contents
+    skeleton::files(&SkeletonOptions::default()).into_iter().find(|file| file.path == path).unwrap().contents
 }
 
 fn read(text: &str) -> Bootstrap {
@@ -53,7 +53,7 @@ fn its_examples_can_be_taken_as_they_are() {
 #[test]
 fn git_tracks_nothing_that_is_linked_or_unpacked() {
     let place = tempfile::tempdir().unwrap();
-    skeleton::write(place.path(), &Options::default()).unwrap();
+    skeleton::write(place.path(), &SkeletonOptions::default()).unwrap();
     let made = Command::new("git").args(["init", "-q"]).current_dir(place.path()).status();
     assert!(made.unwrap().success());
     for asset in with_examples().assets {

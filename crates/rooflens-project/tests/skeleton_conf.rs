@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_compose::clock::LocalTime;
-use rooflens_compose::sources::{SearchPath, Source};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
 use rooflens_compose::value::Value;
-use rooflens_compose::{Composer, Composition, Host, Request};
-use rooflens_project::skeleton::{self, Options};
+use rooflens_compose::{ComposeRequest, Composer, Composition, Host};
+use rooflens_project::skeleton::{self, SkeletonOptions};
 
 const STAGES: [&str; 5] = ["torch_profiler", "static_analysis", "nsys", "ncu", "direct_inference"];
 
 fn configs() -> BTreeMap<&'static str, &'static str> {
-    let files = skeleton::files(&Options::default()).into_iter();
+    let files = skeleton::files(&SkeletonOptions::default()).into_iter();
     let conf = files.filter_map(|file| Some((file.path.strip_prefix("conf/")?, file.contents)));
     conf.filter(|(path, _)| path.ends_with(".yaml")).collect()
 }
@@ -20,11 +20,11 @@ fn configs() -> BTreeMap<&'static str, &'static str> {
 fn composer() -> Composer {
     // 2026-11-15 06:30:00 UTC.
     let host = Host::fixed(LocalTime::from_unix(1_794_724_200, 0, 0));
-    Composer::new(SearchPath::new(Source::memory(configs()))).with_host(host)
+    Composer::new(SearchPath::new(ConfigSource::memory(configs()))).with_host(host)
 }
 
 fn compose(overrides: &[&str]) -> Composition {
-    let composed = composer().compose(&Request::new("config", overrides.iter().copied()));
+    let composed = composer().compose(&ComposeRequest::new("config", overrides.iter().copied()));
     composed.unwrap_or_else(|error| panic!("{overrides:?}: {error}"))
 }
 
@@ -103,7 +103,7 @@ fn a_run_has_a_directory_of_its_own() {
 
 #[test]
 fn the_sweep_experiment_makes_three_jobs() {
-    let request = Request::new("config", ["experiment=batch-sweep"]);
+    let request = ComposeRequest::new("config", ["experiment=batch-sweep"]);
     let plan = composer().multirun(&request).unwrap();
     let jobs: Vec<&str> = plan.batches.iter().flatten().map(|job| job.overrides[0].as_str()).collect();
     assert_eq!(jobs, ["runtime.batch_size=1", "runtime.batch_size=2", "runtime.batch_size=4"]);
@@ -145,7 +145,7 @@ fn every_value_is_explained_somewhere() {
 
 #[test]
 fn the_readme_lists_every_group_and_option() {
-    let files = skeleton::files(&Options::default());
+    let files = skeleton::files(&SkeletonOptions::default());
     let readme = files.iter().find(|file| file.path == "conf/README.md").unwrap().contents;
     for (group, mut options) in composer().search_path().groups() {
         if group.split('/').next() == Some("hydra") || group.starts_with("model/") {

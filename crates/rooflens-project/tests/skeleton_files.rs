@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rooflens_compose::sources::{SearchPath, Source};
-use rooflens_compose::{Composer, Mode, Request};
-use rooflens_project::skeleton::{self, Environment, File, Options};
+use rooflens_compose::sources::{ConfigSource, SearchPath};
+use rooflens_compose::{ComposeRequest, Composer, Mode};
+use rooflens_project::skeleton::{self, PackageManager, SkeletonFile, SkeletonOptions};
 
 /// Commands that a page may show.
 const COMMANDS: [&str; 8] = ["doctor", "config", "assets", "cost", "run", "externals", "hardware", "list"];
@@ -16,8 +16,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("skeleton")
 }
 
-fn with(environment: Option<Environment>) -> Vec<File> {
-    skeleton::files(&Options { environment, ..Options::default() })
+fn with(environment: Option<PackageManager>) -> Vec<SkeletonFile> {
+    skeleton::files(&SkeletonOptions { environment, ..SkeletonOptions::default() })
 }
 
 fn collect(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
@@ -36,7 +36,7 @@ fn collect(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
 fn the_list_has_every_file_of_the_folder() {
     let mut on_disk = BTreeSet::new();
     collect(&folder(), "", &mut on_disk);
-    let environments = [Environment::Pixi, Environment::Pyproject];
+    let environments = [PackageManager::Pixi, PackageManager::Pyproject];
     let listed: BTreeSet<String> =
         environments.into_iter().flat_map(|it| with(Some(it))).map(|file| file.path.to_owned()).collect();
     let missing: Vec<String> = on_disk.difference(&listed).map(|path| format!("file!(\"{path}\")")).collect();
@@ -59,7 +59,8 @@ fn files_are_sorted_and_whole() {
 #[test]
 fn an_environment_adds_one_file() {
     let plain = with(None).len();
-    for (environment, name) in [(Environment::Pixi, "pixi.toml"), (Environment::Pyproject, "pyproject.toml")]
+    for (environment, name) in
+        [(PackageManager::Pixi, "pixi.toml"), (PackageManager::Pyproject, "pyproject.toml")]
     {
         let files = with(Some(environment));
         assert_eq!(files.len(), plain + 1);
@@ -90,7 +91,7 @@ fn links_of_pages_lead_somewhere() {
 /// The commands that pages show as ones to paste, and those of the tasks, each with its place.
 fn commands() -> Vec<(&'static str, &'static str)> {
     let mut found = Vec::new();
-    for file in with(Some(Environment::Pixi)).into_iter().chain(with(Some(Environment::Pyproject))) {
+    for file in with(Some(PackageManager::Pixi)).into_iter().chain(with(Some(PackageManager::Pyproject))) {
         let mut pasted = false;
         for line in file.contents.lines() {
             let trimmed = line.trim();
@@ -109,7 +110,7 @@ fn commands() -> Vec<(&'static str, &'static str)> {
 
 #[test]
 fn commands_of_pages_and_tasks_are_ours_and_compose() {
-    let composer = Composer::new(SearchPath::new(Source::folder(folder().join("conf"))));
+    let composer = Composer::new(SearchPath::new(ConfigSource::folder(folder().join("conf"))));
     let commands = commands();
     assert!(commands.len() > 20, "{commands:?}");
     for (path, command) in commands {
@@ -123,7 +124,7 @@ fn commands_of_pages_and_tasks_are_ours_and_compose() {
         if words[1] != "run" && words[1] != "config" {
             continue;
         }
-        let mut request = Request::new("config", words.iter().filter(|it| it.contains('=')).copied());
+        let mut request = ComposeRequest::new("config", words.iter().filter(|it| it.contains('=')).copied());
         if words.contains(&"-m") {
             request.mode = Mode::Multirun;
         }
@@ -132,8 +133,8 @@ fn commands_of_pages_and_tasks_are_ours_and_compose() {
 }
 
 /// The manifests as tables of keys: the lines below each `[table]`.
-fn section(environment: Environment, table: &str) -> Vec<&'static str> {
-    let name = if environment == Environment::Pixi { "pixi.toml" } else { "pyproject.toml" };
+fn section(environment: PackageManager, table: &str) -> Vec<&'static str> {
+    let name = if environment == PackageManager::Pixi { "pixi.toml" } else { "pyproject.toml" };
     let file = with(Some(environment)).into_iter().find(|file| file.path == name).unwrap();
     let header = format!("[{table}]");
     let lines = file.contents.lines().skip_while(|line| *line != header).skip(1);
@@ -142,7 +143,9 @@ fn section(environment: Environment, table: &str) -> Vec<&'static str> {
 
 #[test]
 fn parity_004_tasks_have_the_names_that_users_know() {
-    for (environment, table) in [(Environment::Pixi, "tasks"), (Environment::Pyproject, "tool.pixi.tasks")] {
+    for (environment, table) in
+        [(PackageManager::Pixi, "tasks"), (PackageManager::Pyproject, "tool.pixi.tasks")]
+    {
         let tasks = section(environment, table);
         for name in
             ["stage1-run", "stage1-run-no-static", "stage2-profile", "nsys", "ncu", "direct-infer-dev20"]
@@ -160,26 +163,26 @@ fn parity_005_every_environment_pins_its_packages() {
         packages.filter(|line| !line.contains("==")).copied().collect::<Vec<&str>>().join("; ")
     };
     for name in ["cpu", "cu124", "cu128", "rocm", "vllm"] {
-        let pixi = section(Environment::Pixi, &format!("feature.{name}.pypi-dependencies"));
+        let pixi = section(PackageManager::Pixi, &format!("feature.{name}.pypi-dependencies"));
         assert!(!pixi.is_empty(), "{name}");
         assert_eq!(pins(&pixi), "", "{name}");
-        let environments = section(Environment::Pixi, "environments");
+        let environments = section(PackageManager::Pixi, "environments");
         assert!(environments.iter().any(|line| line.starts_with(&format!("{name} = "))), "{name}");
     }
-    let extras = section(Environment::Pyproject, "project.optional-dependencies");
+    let extras = section(PackageManager::Pyproject, "project.optional-dependencies");
     assert_eq!(pins(&extras), "");
     let cu124 = extras.iter().find(|line| line.starts_with("cu124 = ")).unwrap();
     assert!(cu124.contains("torch==2.5.1"), "{cu124}");
-    assert!(section(Environment::Pixi, "environments").contains(&"default = [\"cu124\", \"pip\"]"));
+    assert!(section(PackageManager::Pixi, "environments").contains(&"default = [\"cu124\", \"pip\"]"));
 }
 
 #[test]
 fn parity_006_an_environment_for_blackwell_is_set_up_and_verified_by_tasks() {
-    let tasks = section(Environment::Pixi, "feature.cu128.tasks");
+    let tasks = section(PackageManager::Pixi, "feature.cu128.tasks");
     assert!(tasks.iter().any(|task| task.starts_with("setup-rtx5090 = ")), "{tasks:?}");
     for (environment, table) in [
-        (Environment::Pixi, "feature.cu128.tasks"),
-        (Environment::Pyproject, "tool.pixi.feature.cu128.tasks"),
+        (PackageManager::Pixi, "feature.cu128.tasks"),
+        (PackageManager::Pyproject, "tool.pixi.feature.cu128.tasks"),
     ] {
         let tasks = section(environment, table);
         let verify = tasks.iter().find(|task| task.starts_with("verify-rtx5090 = ")).unwrap();
@@ -190,7 +193,7 @@ fn parity_006_an_environment_for_blackwell_is_set_up_and_verified_by_tasks() {
 #[test]
 fn the_example_dataset_is_as_large_as_it_says() {
     let files = with(None);
-    let samples: Vec<&File> =
+    let samples: Vec<&SkeletonFile> =
         files.iter().filter(|file| file.path.starts_with("datasets/starter/source-data/")).collect();
     let bytes: usize = samples.iter().map(|file| file.contents.len()).sum();
     let metadata = files.iter().find(|file| file.path == "datasets/starter/metadata.yaml").unwrap().contents;

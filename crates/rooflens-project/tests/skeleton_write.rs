@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use rooflens_project::skeleton::{self, Environment, Existing, Options, SkeletonError};
+use rooflens_project::skeleton::{self, Existing, PackageManager, SkeletonError, SkeletonOptions};
 use tempfile::TempDir;
 
-const PLAIN: Options = Options { environment: None, existing: Existing::Refuse };
-const COMPLETE: Options = Options { environment: None, existing: Existing::Complete };
+const PLAIN: SkeletonOptions = SkeletonOptions { environment: None, existing: Existing::Refuse };
+const COMPLETE: SkeletonOptions = SkeletonOptions { environment: None, existing: Existing::Complete };
 
 fn temporary() -> TempDir {
     tempfile::tempdir().unwrap()
@@ -26,7 +26,7 @@ fn entries(folder: &Path) -> Vec<String> {
 fn a_new_folder_gets_every_file() {
     let place = temporary();
     let folder = place.path().join("some/new/project");
-    let options = Options { environment: Some(Environment::Pixi), ..PLAIN };
+    let options = SkeletonOptions { environment: Some(PackageManager::Pixi), ..PLAIN };
     let written = skeleton::write(&folder, &options).unwrap();
     let files = skeleton::files(&options);
     assert_eq!(written.made, files.iter().map(|file| file.path).collect::<Vec<_>>());

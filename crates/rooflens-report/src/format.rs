@@ -1,6 +1,6 @@
 //! Every number a person reads is rounded here, and nowhere else.
 
-use crate::block::{Cell, LeftOut, Level, Table, Unit};
+use crate::block::{Cell, ChartUnit, LeftOut, Level, Table};
 
 /// Stands for a number that was not measured.
 pub const MISSING: &str = "–";
@@ -201,13 +201,13 @@ pub fn raw(cell: &Cell) -> String {
 }
 
 /// A value on an axis.
-pub fn tick(value: f64, unit: &Unit) -> String {
+pub fn tick(value: f64, unit: &ChartUnit) -> String {
     let text = match unit {
-        Unit::Time => time(value),
-        Unit::Bytes => bytes(value),
-        Unit::Share => format!("{:.0}%", value * 100.0),
-        Unit::Index => mean(value),
-        Unit::Amount(unit) => amount(value, unit),
+        ChartUnit::Time => time(value),
+        ChartUnit::Bytes => bytes(value),
+        ChartUnit::Share => format!("{:.0}%", value * 100.0),
+        ChartUnit::Index => mean(value),
+        ChartUnit::Amount(unit) => amount(value, unit),
     };
     // Ticks are round numbers: `2.50 ms` says no more than `2.5 ms`.
     match text.split_once(' ') {
@@ -219,13 +219,13 @@ pub fn tick(value: f64, unit: &Unit) -> String {
 }
 
 /// A value of a chart where the pointer is.
-pub fn value(value: f64, unit: &Unit) -> String {
+pub fn value(value: f64, unit: &ChartUnit) -> String {
     match unit {
-        Unit::Time => time(value),
-        Unit::Bytes => bytes(value),
-        Unit::Share => share(value),
-        Unit::Index => mean(value),
-        Unit::Amount(unit) => amount(value, unit),
+        ChartUnit::Time => time(value),
+        ChartUnit::Bytes => bytes(value),
+        ChartUnit::Share => share(value),
+        ChartUnit::Index => mean(value),
+        ChartUnit::Amount(unit) => amount(value, unit),
     }
 }
 
@@ -317,8 +317,8 @@ mod tests {
 
     #[test]
     fn ticks_are_short() {
-        assert_eq!(tick(2_500_000.0, &Unit::Time), "2.5 ms");
-        assert_eq!(tick(200_000.0, &Unit::Time), "200 µs");
-        assert_eq!(tick(0.5, &Unit::Share), "50%");
+        assert_eq!(tick(2_500_000.0, &ChartUnit::Time), "2.5 ms");
+        assert_eq!(tick(200_000.0, &ChartUnit::Time), "200 µs");
+        assert_eq!(tick(0.5, &ChartUnit::Share), "50%");
     }
 }

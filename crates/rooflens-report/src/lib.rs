@@ -53,7 +53,7 @@ pub fn terminal(findings: &Findings, options: &TerminalOptions) -> String {
 
 /// A Markdown file of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Page {
+pub enum MarkdownPage {
     /// Everything, long tables cut.
     Report,
     /// Every operator with its shapes.
@@ -62,16 +62,17 @@ pub enum Page {
     Kernels,
 }
 
-impl Page {
+impl MarkdownPage {
     /// Every page.
-    pub const ALL: &'static [Page] = &[Page::Report, Page::Operators, Page::Kernels];
+    pub const ALL: &'static [MarkdownPage] =
+        &[MarkdownPage::Report, MarkdownPage::Operators, MarkdownPage::Kernels];
 
     /// Its file name in the report's folder.
     pub fn file_name(self) -> &'static str {
         match self {
-            Page::Report => "report.md",
-            Page::Operators => "operators.md",
-            Page::Kernels => "kernels.md",
+            MarkdownPage::Report => "report.md",
+            MarkdownPage::Operators => "operators.md",
+            MarkdownPage::Kernels => "kernels.md",
         }
     }
 }
@@ -86,12 +87,12 @@ pub struct Extras<'a> {
 }
 
 /// A page of the findings in GitHub-flavoured Markdown.
-pub fn markdown(findings: &Findings, page: Page) -> String {
+pub fn markdown(findings: &Findings, page: MarkdownPage) -> String {
     markdown_with(findings, page, Extras::default())
 }
 
 /// The same, with more than the trace tells.
-pub fn markdown_with(findings: &Findings, page: Page, extras: Extras<'_>) -> String {
+pub fn markdown_with(findings: &Findings, page: MarkdownPage, extras: Extras<'_>) -> String {
     render::markdown::page(findings, page, extras)
 }
 
@@ -107,7 +108,7 @@ pub fn html_with(findings: &Findings, title: &str, extras: Extras<'_>) -> String
 
 /// A table that can be had as CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Table {
+pub enum CsvTable {
     /// Device activities by name.
     Kernels,
     /// Framework operators by name.
@@ -132,36 +133,36 @@ pub enum Table {
     RooflineShapeKernels,
 }
 
-impl Table {
+impl CsvTable {
     /// Every table.
-    pub const ALL: &'static [Table] = &[
-        Table::Kernels,
-        Table::Operators,
-        Table::Phases,
-        Table::Gaps,
-        Table::Devices,
-        Table::Roofline,
-        Table::RooflineOperators,
-        Table::RooflineKernels,
-        Table::RooflineLayers,
-        Table::RooflineShapes,
-        Table::RooflineShapeKernels,
+    pub const ALL: &'static [CsvTable] = &[
+        CsvTable::Kernels,
+        CsvTable::Operators,
+        CsvTable::Phases,
+        CsvTable::Gaps,
+        CsvTable::Devices,
+        CsvTable::Roofline,
+        CsvTable::RooflineOperators,
+        CsvTable::RooflineKernels,
+        CsvTable::RooflineLayers,
+        CsvTable::RooflineShapes,
+        CsvTable::RooflineShapeKernels,
     ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Table::Kernels => "kernels",
-            Table::Operators => "operators",
-            Table::Phases => "phases",
-            Table::Gaps => "gaps",
-            Table::Devices => "devices",
-            Table::Roofline => "roofline",
-            Table::RooflineOperators => "roofline_operators",
-            Table::RooflineKernels => "roofline_kernels",
-            Table::RooflineLayers => "roofline_layers",
-            Table::RooflineShapes => "roofline_shapes",
-            Table::RooflineShapeKernels => "roofline_shape_kernels",
+            CsvTable::Kernels => "kernels",
+            CsvTable::Operators => "operators",
+            CsvTable::Phases => "phases",
+            CsvTable::Gaps => "gaps",
+            CsvTable::Devices => "devices",
+            CsvTable::Roofline => "roofline",
+            CsvTable::RooflineOperators => "roofline_operators",
+            CsvTable::RooflineKernels => "roofline_kernels",
+            CsvTable::RooflineLayers => "roofline_layers",
+            CsvTable::RooflineShapes => "roofline_shapes",
+            CsvTable::RooflineShapeKernels => "roofline_shape_kernels",
         }
     }
 
@@ -173,7 +174,7 @@ impl Table {
 
 /// A table of the findings as RFC 4180 CSV, every row and column, times in nanoseconds. Empty where
 /// there is no such finding.
-pub fn csv(findings: &Findings, table: Table) -> String {
+pub fn csv(findings: &Findings, table: CsvTable) -> String {
     let blocks = sections::find(table.section())
         .map(|section| section.blocks(findings, Detail::Full))
         .unwrap_or_default();

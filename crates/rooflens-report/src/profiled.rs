@@ -1,10 +1,10 @@
 //! Launches under a profiler, laid out.
 
 use rooflens_kernels::counters::missing;
-use rooflens_kernels::{Bound, Kernel, Peak, Profile, Shares, Suggestion, Unprofiled};
+use rooflens_kernels::{Bound, Kernel, Profile, Shares, SourcedPeak, Suggestion, UnprofiledKernel};
 
 use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
-use crate::figure::{Device, Operator, RooflineChart};
+use crate::figure::{RooflineChart, RooflineDevice, RooflineOperator};
 use crate::format;
 use crate::render::Part;
 use crate::text;
@@ -281,7 +281,7 @@ fn bounds(profile: &Profile) -> Block {
 
 /// Kernels of the timeline that no profiled launch is of.
 fn unmatched(profile: &Profile, limit: usize) -> Block {
-    const FIELDS: &[Field<Unprofiled>] = &[
+    const FIELDS: &[Field<UnprofiledKernel>] = &[
         (Column::text("name", "Kernel"), |row| Cell::name(&row.short_name, &row.name)),
         (Column::number("timeline_ns", "In timeline"), |row| Cell::MeanTime(row.timeline_ns)),
         (Column::number("timeline_share", "Of timeline"), |row| Cell::Share(row.timeline_share)),
@@ -296,7 +296,7 @@ fn device(profile: &Profile) -> Vec<Fact> {
     let capability = device.compute_capability.clone();
     facts.extend(capability.map(|capability| Fact::new("compute capability", Cell::text(capability))));
     facts.extend(device.multiprocessors.map(|count| Fact::new("multiprocessors", Cell::Mean(count))));
-    let said = |peak: &Peak, unit: &str| {
+    let said = |peak: &SourcedPeak, unit: &str| {
         let amount = format::amount(peak.per_s, unit);
         Cell::text(format!(
             "{amount}, from {}",
@@ -321,7 +321,7 @@ fn device(profile: &Profile) -> Vec<Fact> {
 }
 
 /// Ceilings worth showing: those that were measured, and those that a launch stands under.
-fn ceilings(profile: &Profile) -> Vec<(&str, &Peak)> {
+fn ceilings(profile: &Profile) -> Vec<(&str, &SourcedPeak)> {
     let is_used =
         |name: &str| profile.kernels.iter().any(|kernel| kernel.flops.leading.as_deref() == Some(name));
     let all = profile.device.flops_per_s.iter().map(|(name, peak)| (name.as_str(), peak));
@@ -367,12 +367,17 @@ pub fn roofline(profile: &Profile) -> Option<RooflineChart> {
     let operator = |kernel: &Kernel| {
         let group = kernel.bound.map_or("not classed", |bound| bound.as_str()).to_owned();
         let weight = weight(kernel).map(|time| time / all);
-        let common = Operator { label: kernel.short_name.clone(), group, weight, ..Operator::default() };
+        let common = RooflineOperator {
+            label: kernel.short_name.clone(),
+            group,
+            weight,
+            ..RooflineOperator::default()
+        };
         match (kernel.intensity.dram, kernel.flops_per_s, kernel.bytes_per_s.dram) {
             (Some(intensity), Some(flops_per_s), _) if intensity > 0.0 => {
-                Some(Operator { intensity, flops_per_s, ..common })
+                Some(RooflineOperator { intensity, flops_per_s, ..common })
             }
-            (Some(_), _, Some(rate)) if kernel.flops.leading_flops() == Some(0.0) => Some(Operator {
+            (Some(_), _, Some(rate)) if kernel.flops.leading_flops() == Some(0.0) => Some(RooflineOperator {
                 intensity: edge,
                 flops_per_s: edge * rate,
                 told: Some(format!("no FLOPs, {}", format::amount(rate, "B/s"))),
@@ -381,13 +386,13 @@ pub fn roofline(profile: &Profile) -> Option<RooflineChart> {
             _ => None,
         }
     };
-    let below = Device { name: "DRAM".to_owned(), bytes_per_s: dram.per_s, flops_per_s: ceilings };
+    let below = RooflineDevice { name: "DRAM".to_owned(), bytes_per_s: dram.per_s, flops_per_s: ceilings };
     let caches = [("L2", &device.l2), ("L1", &device.l1)];
     let caches = caches.iter().filter_map(|(name, peak)| {
         // Their ceilings are those of the device: one of them ends their slope.
-        Some(Device::new(*name, peak.as_ref()?.per_s, [("", highest)]))
+        Some(RooflineDevice::new(*name, peak.as_ref()?.per_s, [("", highest)]))
     });
-    let operators: Vec<Operator> = profile.kernels.iter().filter_map(operator).collect();
+    let operators: Vec<RooflineOperator> = profile.kernels.iter().filter_map(operator).collect();
     let without = operators.iter().filter(|operator| operator.told.is_some()).count();
     let mut subtitle = device.name.clone().unwrap_or_else(|| "device of the report".to_owned());
     subtitle += &format!(", {} of {} launches", operators.len(), profile.kernels.len());

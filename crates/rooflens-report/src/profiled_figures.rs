@@ -3,7 +3,7 @@
 use rooflens_kernels::{Kernel, Profile};
 
 use crate::block::{Block, Drawing};
-use crate::figure::{Bar, BarChart, Device, Operator, RooflineChart, Unit};
+use crate::figure::{Bar, BarChart, FigureUnit, RooflineChart, RooflineDevice, RooflineOperator};
 use crate::format;
 use crate::profiled::roofline;
 use crate::render::Part;
@@ -55,7 +55,7 @@ fn normalised(profile: &Profile) -> Option<RooflineChart> {
         let intensity = kernel.intensity.dram.filter(|at| *at > 0.0)? * dram / ceiling;
         let speed = kernel.flops_per_s? / ceiling;
         let roof = speed / intensity.min(1.0);
-        Some(Operator {
+        Some(RooflineOperator {
             label: kernel.short_name.clone(),
             group: kernel.bound.map_or("not classed", |bound| bound.as_str()).to_owned(),
             weight: kernel.timeline_ns.or(kernel.time_ns),
@@ -69,7 +69,7 @@ fn normalised(profile: &Profile) -> Option<RooflineChart> {
     for operator in &mut chart.operators {
         operator.weight = operator.weight.filter(|_| all > 0.0).map(|weight| weight / all);
     }
-    chart.devices = vec![Device::new("DRAM roof", 1.0, [("ceiling", 1.0)])];
+    chart.devices = vec![RooflineDevice::new("DRAM roof", 1.0, [("ceiling", 1.0)])];
     chart.title = "Launches under one roof".to_owned();
     chart.subtitle = format!(
         "{} of {} launches: those with FLOPs whose precision has a known ceiling",
@@ -89,12 +89,12 @@ fn each(profile: &Profile) -> Vec<Drawing> {
         chart.operators = levels
             .into_iter()
             .filter_map(|(level, intensity)| {
-                Some(Operator {
+                Some(RooflineOperator {
                     label: level.to_owned(),
                     group: level.to_owned(),
                     intensity: intensity.filter(|at| *at > 0.0)?,
                     flops_per_s: kernel.flops_per_s?,
-                    ..Operator::default()
+                    ..RooflineOperator::default()
                 })
             })
             .collect();
@@ -152,7 +152,7 @@ fn stalls(profile: &Profile) -> Option<BarChart> {
         title: "Warp stall reasons".to_owned(),
         subtitle: "in the remaining time the warp issues instructions".to_owned(),
         label: "fraction of the time of active warps".to_owned(),
-        unit: Unit::Share,
+        unit: FigureUnit::Share,
         parts,
         bars: with.iter().map(bar).collect(),
     })
@@ -172,30 +172,32 @@ fn limits(profile: &Profile) -> Option<BarChart> {
         title: "Resident blocks per multiprocessor".to_owned(),
         subtitle: "the limiting resource is before each name".to_owned(),
         label: "blocks".to_owned(),
-        unit: Unit::Number,
+        unit: FigureUnit::Number,
         parts: vec![String::new()],
         bars,
     })
 }
 
-type Measure = (&'static str, &'static str, Unit, fn(&Kernel) -> Option<f64>);
+type Measure = (&'static str, &'static str, FigureUnit, fn(&Kernel) -> Option<f64>);
 
 /// What has a histogram: file, title, unit, value.
 const MEASURES: &[Measure] = &[
-    ("compute", "Compute, share of peak", Unit::Share, |k| share(k.compute_pct)),
-    ("memory", "Memory, share of peak", Unit::Share, |k| share(k.memory_pct)),
-    ("dram", "DRAM, share of peak", Unit::Share, |k| share(k.dram_pct)),
-    ("l1-hit", "L1 hit rate", Unit::Share, |k| share(k.l1_hit_pct)),
-    ("l2-hit", "L2 hit rate", Unit::Share, |k| share(k.l2_hit_pct)),
-    ("occupancy", "Achieved occupancy", Unit::Share, |k| share(k.occupancy.achieved_pct)),
-    ("theoretical-occupancy", "Theoretical occupancy", Unit::Share, |k| share(k.occupancy.theoretical_pct)),
-    ("roof", "Share of the roofline", Unit::Share, |k| share(k.roofline_pct)),
-    ("registers", "Registers per thread", Unit::Number, |k| k.registers),
-    ("waves", "Waves", Unit::Number, |k| k.waves),
-    ("duration", "Duration", Unit::Time, |k| k.time_ns),
-    ("intensity", "Arithmetic intensity, DRAM", Unit::Si("FLOP/B"), |k| k.intensity.dram),
-    ("flops", "Speed", Unit::Si("FLOP/s"), |k| k.flops_per_s),
-    ("bandwidth", "DRAM bandwidth", Unit::Si("B/s"), |k| k.bytes_per_s.dram),
+    ("compute", "Compute, share of peak", FigureUnit::Share, |k| share(k.compute_pct)),
+    ("memory", "Memory, share of peak", FigureUnit::Share, |k| share(k.memory_pct)),
+    ("dram", "DRAM, share of peak", FigureUnit::Share, |k| share(k.dram_pct)),
+    ("l1-hit", "L1 hit rate", FigureUnit::Share, |k| share(k.l1_hit_pct)),
+    ("l2-hit", "L2 hit rate", FigureUnit::Share, |k| share(k.l2_hit_pct)),
+    ("occupancy", "Achieved occupancy", FigureUnit::Share, |k| share(k.occupancy.achieved_pct)),
+    ("theoretical-occupancy", "Theoretical occupancy", FigureUnit::Share, |k| {
+        share(k.occupancy.theoretical_pct)
+    }),
+    ("roof", "Share of the roofline", FigureUnit::Share, |k| share(k.roofline_pct)),
+    ("registers", "Registers per thread", FigureUnit::Number, |k| k.registers),
+    ("waves", "Waves", FigureUnit::Number, |k| k.waves),
+    ("duration", "Duration", FigureUnit::Time, |k| k.time_ns),
+    ("intensity", "Arithmetic intensity, DRAM", FigureUnit::Si("FLOP/B"), |k| k.intensity.dram),
+    ("flops", "Speed", FigureUnit::Si("FLOP/s"), |k| k.flops_per_s),
+    ("bandwidth", "DRAM bandwidth", FigureUnit::Si("B/s"), |k| k.bytes_per_s.dram),
 ];
 
 fn share(pct: Option<f64>) -> Option<f64> {
@@ -206,7 +208,7 @@ fn histograms(profile: &Profile) -> Vec<Drawing> {
     let of = |(name, title, unit, value): &Measure| {
         let values: Vec<f64> =
             profile.kernels.iter().filter_map(value).filter(|value| value.is_finite()).collect();
-        let bins = bins(&values, *unit == Unit::Share)?;
+        let bins = bins(&values, *unit == FigureUnit::Share)?;
         let bar = |(from, to, count): &(f64, f64, usize)| {
             Bar::new(format!("{} – {}", unit.label(*from), unit.label(*to)), [*count as f64])
         };
@@ -214,7 +216,7 @@ fn histograms(profile: &Profile) -> Vec<Drawing> {
             title: (*title).to_owned(),
             subtitle: format!("{} of {} launches", values.len(), profile.kernels.len()),
             label: "launches".to_owned(),
-            unit: Unit::Number,
+            unit: FigureUnit::Number,
             parts: vec![String::new()],
             bars: bins.iter().map(bar).collect(),
         };

@@ -1,6 +1,6 @@
 //! Every metric of profiled launches, as comma-separated values.
 
-use rooflens_kernels::Launch;
+use rooflens_kernels::ProfiledLaunch;
 
 use crate::block::{Cell, Column, Row, Table};
 use crate::{render, text};
@@ -10,7 +10,7 @@ pub const LONGEST: usize = 400;
 
 /// A metric of a launch. Texts come from a report: they are cleaned and cut.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct ProfiledMetricLine {
     /// Place of the launch in the input.
     pub launch: usize,
     /// The kernel, in its short form: full names may be thousands of characters long.
@@ -26,9 +26,9 @@ pub struct Line {
 }
 
 /// The metrics of a launch, by name.
-pub fn lines(at: usize, short_name: &str, launch: &Launch) -> Vec<Line> {
+pub fn lines(at: usize, short_name: &str, launch: &ProfiledLaunch) -> Vec<ProfiledMetricLine> {
     let plain = |words: &str| text::clip(&text::clean(words), LONGEST);
-    let line = |metric: &str, value: Option<f64>, words: &str| Line {
+    let line = |metric: &str, value: Option<f64>, words: &str| ProfiledMetricLine {
         launch: at,
         short_name: plain(short_name),
         metric: plain(metric),
@@ -39,13 +39,13 @@ pub fn lines(at: usize, short_name: &str, launch: &Launch) -> Vec<Line> {
     let numbers = launch.numbers.iter().filter(|(_, value)| value.is_finite());
     let numbers = numbers.map(|(metric, value)| line(metric, Some(*value), ""));
     let texts = launch.texts.iter().map(|(metric, words)| line(metric, None, words));
-    let mut lines: Vec<Line> = numbers.chain(texts).collect();
+    let mut lines: Vec<ProfiledMetricLine> = numbers.chain(texts).collect();
     lines.sort_by(|a, b| a.metric.cmp(&b.metric));
     lines
 }
 
 /// The header, and a line for each metric.
-pub fn csv(lines: &[Line]) -> String {
+pub fn csv(lines: &[ProfiledMetricLine]) -> String {
     const MISSING: &str = "a text";
     let columns = vec![
         Column::number("launch", "Launch"),
@@ -55,7 +55,7 @@ pub fn csv(lines: &[Line]) -> String {
         Column::text("text", "Text"),
         Column::text("unit", "Unit"),
     ];
-    let row = |line: &Line| {
+    let row = |line: &ProfiledMetricLine| {
         Row::new(vec![
             Cell::count(line.launch),
             Cell::text(line.short_name.clone()),
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn parity_098_a_line_for_each_metric_of_a_launch() {
-        let mut launch = Launch::default();
+        let mut launch = ProfiledLaunch::default();
         launch.numbers.insert("dram__bytes.sum".to_owned(), 2_330_000.0);
         launch.numbers.insert("bad.ratio".to_owned(), f64::NAN);
         launch.units.insert("dram__bytes.sum".to_owned(), "byte".to_owned());

@@ -1,8 +1,8 @@
 //! The runs of a sweep, side by side: a table, and figures over what was swept.
 
 use crate::block::{Block, Cell, Column, Drawing, Level, Row, Table};
-use crate::cost::Figure;
-use crate::figure::{Axis, Bar, BarChart, LineChart, Scale, Series, Unit};
+use crate::cost::FigureFile;
+use crate::figure::{Axis, Bar, BarChart, FigureUnit, LineChart, LineSeries, Scale};
 use crate::render::{Part, html, markdown};
 
 /// Runs of a sweep.
@@ -17,7 +17,7 @@ pub struct Runs {
     /// What was measured.
     pub quantities: Vec<Quantity>,
     /// The jobs, in order.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<JobRow>,
     /// The two quantities that are weighed against each other, by index.
     pub weighed: Option<(usize, usize)>,
     /// Folder of the figures, from the page's own.
@@ -43,14 +43,14 @@ pub struct Quantity {
     /// What it is.
     pub help: &'static str,
     /// In which unit.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// Begin of its figures' names; nothing where none is drawn.
     pub file: Option<&'static str>,
 }
 
 /// A job.
 #[derive(Debug, Clone, Default)]
-pub struct Job {
+pub struct JobRow {
     /// Its number.
     pub number: usize,
     /// Its value on each axis; nothing where the job leaves it as it is.
@@ -87,7 +87,7 @@ pub fn markdown(runs: &Runs) -> String {
 }
 
 fn parts(runs: &Runs) -> Vec<Part> {
-    let drawing = |(title, figure): (String, Figure)| {
+    let drawing = |(title, figure): (String, FigureFile)| {
         let path = format!("{}/{}", runs.figures, figure.file_name);
         Block::Drawing(Drawing { title, path, svg: figure.svg })
     };
@@ -119,7 +119,7 @@ fn table(runs: &Runs) -> Table {
     Table::of_rows("jobs", columns, runs.jobs.iter().map(|job| row(runs, job)).collect())
 }
 
-fn row(runs: &Runs, job: &Job) -> Row {
+fn row(runs: &Runs, job: &JobRow) -> Row {
     let number = job.number.to_string();
     let mut cells = vec![match &job.report {
         Some(path) => Cell::Link { words: number, path: path.clone() },
@@ -147,9 +147,9 @@ fn row(runs: &Runs, job: &Job) -> Row {
     Row::new(cells)
 }
 
-fn measured(value: f64, unit: Unit) -> Cell {
+fn measured(value: f64, unit: FigureUnit) -> Cell {
     match unit {
-        Unit::Time => Cell::MeanTime(value),
+        FigureUnit::Time => Cell::MeanTime(value),
         _ => Cell::Mean(value),
     }
 }
@@ -157,11 +157,11 @@ fn measured(value: f64, unit: Unit) -> Cell {
 /// The figures: over each axis of numbers, a line for each combination of the others; where words were
 /// swept, a bar for each job; and what is weighed against each other.
 #[must_use]
-pub fn figures(runs: &Runs) -> Vec<Figure> {
+pub fn figures(runs: &Runs) -> Vec<FigureFile> {
     drawn(runs).into_iter().map(|(_, figure)| figure).collect()
 }
 
-fn drawn(runs: &Runs) -> Vec<(String, Figure)> {
+fn drawn(runs: &Runs) -> Vec<(String, FigureFile)> {
     let mut all = Vec::new();
     let quantities =
         || runs.quantities.iter().enumerate().filter(|(place, _)| known(runs, *place).next().is_some());
@@ -170,18 +170,18 @@ fn drawn(runs: &Runs) -> Vec<(String, Figure)> {
         for (axis, swept) in runs.axes.iter().enumerate().filter(|(_, swept)| swept.is_number) {
             let name = format!("{file}-by-{}.svg", file_word(swept.key));
             let chart = lines(runs, axis, place, quantity);
-            all.push((chart.title.clone(), Figure { file_name: name, svg: chart.svg() }));
+            all.push((chart.title.clone(), FigureFile { file_name: name, svg: chart.svg() }));
         }
         if runs.axes.iter().any(|axis| !axis.is_number) {
             let chart = bars(runs, place, quantity);
             all.push((
                 chart.title.clone(),
-                Figure { file_name: format!("{file}-by-job.svg"), svg: chart.svg() },
+                FigureFile { file_name: format!("{file}-by-job.svg"), svg: chart.svg() },
             ));
         }
     }
     if let Some(chart) = runs.weighed.and_then(|(x, y)| front(runs, x, y)) {
-        all.push((chart.title.clone(), Figure { file_name: "front.svg".to_owned(), svg: chart.svg() }));
+        all.push((chart.title.clone(), FigureFile { file_name: "front.svg".to_owned(), svg: chart.svg() }));
     }
     all
 }
@@ -196,7 +196,7 @@ fn file_word(key: &str) -> String {
 }
 
 /// The values of a job on all axes but one.
-fn place_of(runs: &Runs, job: &Job, without: Option<usize>) -> String {
+fn place_of(runs: &Runs, job: &JobRow, without: Option<usize>) -> String {
     let pairs = runs.axes.iter().zip(&job.at).enumerate().filter(|(axis, _)| Some(*axis) != without);
     let words = pairs.map(|(_, (axis, at))| match at {
         Some(value) => format!("{}={value}", axis.key.rsplit('.').next().unwrap_or(axis.key)),
@@ -206,7 +206,7 @@ fn place_of(runs: &Runs, job: &Job, without: Option<usize>) -> String {
 }
 
 fn lines(runs: &Runs, axis: usize, place: usize, quantity: &Quantity) -> LineChart {
-    let mut series: Vec<Series> = Vec::new();
+    let mut series: Vec<LineSeries> = Vec::new();
     let mut least = f64::INFINITY;
     let mut most = 0.0_f64;
     for job in &runs.jobs {
@@ -217,7 +217,7 @@ fn lines(runs: &Runs, axis: usize, place: usize, quantity: &Quantity) -> LineCha
         let (name, point) = (place_of(runs, job, Some(axis)), (x, job.values.get(place).copied().flatten()));
         match series.iter_mut().find(|line| line.name == name) {
             Some(line) => line.points.push(point),
-            None => series.push(Series::new(name, [point])),
+            None => series.push(LineSeries::new(name, [point])),
         }
     }
     let key = runs.axes[axis].key;
@@ -228,7 +228,7 @@ fn lines(runs: &Runs, axis: usize, place: usize, quantity: &Quantity) -> LineCha
     LineChart {
         title: format!("{} over {key}", quantity.title),
         subtitle: quantity.help.to_owned(),
-        x: Axis { label: key.to_owned(), unit: Unit::Number, scale },
+        x: Axis { label: key.to_owned(), unit: FigureUnit::Number, scale },
         y: Axis::linear(quantity.title, quantity.unit),
         series,
         ..LineChart::default()
@@ -236,7 +236,7 @@ fn lines(runs: &Runs, axis: usize, place: usize, quantity: &Quantity) -> LineCha
 }
 
 fn bars(runs: &Runs, place: usize, quantity: &Quantity) -> BarChart {
-    let bar = |job: &Job| Bar {
+    let bar = |job: &JobRow| Bar {
         label: place_of(runs, job, None),
         values: vec![job.values.get(place).copied().flatten()],
     };
@@ -253,7 +253,7 @@ fn bars(runs: &Runs, place: usize, quantity: &Quantity) -> BarChart {
 /// What is weighed against each other: the jobs that no other beats in both, joined, and the others.
 fn front(runs: &Runs, x: usize, y: usize) -> Option<LineChart> {
     let (across, up) = (runs.quantities.get(x)?, runs.quantities.get(y)?);
-    let (mut front, mut others) = (Series::new("front", []), Series::new("others", []));
+    let (mut front, mut others) = (LineSeries::new("front", []), LineSeries::new("others", []));
     for job in &runs.jobs {
         let value = |place: usize| job.values.get(place).copied().flatten();
         let (Some(x), Some(y)) = (value(x), value(y)) else { continue };
@@ -282,12 +282,12 @@ mod tests {
     use super::*;
 
     const TPOT: Quantity =
-        Quantity { key: "tpot_ns", title: "TPOT", help: "", unit: Unit::Time, file: Some("tpot") };
+        Quantity { key: "tpot_ns", title: "TPOT", help: "", unit: FigureUnit::Time, file: Some("tpot") };
     const RATE: Quantity =
-        Quantity { key: "rate", title: "tokens/s", help: "", unit: Unit::Number, file: None };
+        Quantity { key: "rate", title: "tokens/s", help: "", unit: FigureUnit::Number, file: None };
 
-    fn job(number: usize, batch: &str, values: [Option<f64>; 2]) -> Job {
-        Job {
+    fn job(number: usize, batch: &str, values: [Option<f64>; 2]) -> JobRow {
+        JobRow {
             number,
             at: vec![Some(batch.to_owned())],
             status: "complete".to_owned(),
@@ -308,7 +308,7 @@ mod tests {
                 job(0, "1", [Some(2e6), Some(500.0)]),
                 job(1, "2", [Some(3e6), Some(800.0)]),
                 job(2, "4", [Some(5e6), Some(700.0)]),
-                Job { status: "failed: <b>".to_owned(), report: None, ..job(3, "8", [None, None]) },
+                JobRow { status: "failed: <b>".to_owned(), report: None, ..job(3, "8", [None, None]) },
             ],
             weighed: Some((0, 1)),
             figures: "figures",

@@ -2,7 +2,7 @@
 
 use rooflens_compare::trend::ChangePoint;
 
-use crate::block::{Block, Cell, Chart, Column, Field, Mark, Series, Table, Tone, Unit};
+use crate::block::{Block, Cell, Chart, ChartUnit, Column, Field, Mark, Series, Table, Tone};
 use crate::format;
 use crate::render::Part;
 
@@ -61,8 +61,8 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
     };
     let chart = Chart {
         title: key.to_owned(),
-        x: ("by index".into(), Unit::Index),
-        y: ("value".into(), if is_time { Unit::Time } else { Unit::Amount("".into()) }),
+        x: ("by index".into(), ChartUnit::Index),
+        y: ("value".into(), if is_time { ChartUnit::Time } else { ChartUnit::Amount("".into()) }),
         mark: Mark::Levels,
         series: vec![Series {
             label: key.to_owned(),

@@ -3,28 +3,28 @@
 mod sample;
 
 use rooflens_analyze::Findings;
-use rooflens_report::{Table, csv};
+use rooflens_report::{CsvTable, csv};
 
 #[test]
 fn gaps() {
-    insta::assert_snapshot!(csv(&sample::decode(), Table::Gaps).replace('\r', ""));
+    insta::assert_snapshot!(csv(&sample::decode(), CsvTable::Gaps).replace('\r', ""));
 }
 
 #[test]
 fn devices() {
-    insta::assert_snapshot!(csv(&sample::decode(), Table::Devices).replace('\r', ""));
+    insta::assert_snapshot!(csv(&sample::decode(), CsvTable::Devices).replace('\r', ""));
 }
 
 #[test]
 fn headers() {
     let findings = sample::decode();
-    let header = |table: &Table| csv(&findings, *table).lines().next().unwrap_or_default().to_owned();
-    insta::assert_snapshot!(Table::ALL.iter().map(header).collect::<Vec<String>>().join("\n"));
+    let header = |table: &CsvTable| csv(&findings, *table).lines().next().unwrap_or_default().to_owned();
+    insta::assert_snapshot!(CsvTable::ALL.iter().map(header).collect::<Vec<String>>().join("\n"));
 }
 
 #[test]
 fn every_row_is_there_unrounded() {
-    let text = csv(&sample::fleet(), Table::Kernels);
+    let text = csv(&sample::fleet(), CsvTable::Kernels);
     assert_eq!(text.matches("\r\n").count(), 10_001);
     assert!(text.contains(",999901,"));
 }
@@ -52,16 +52,16 @@ fn read(text: &str) -> Vec<Vec<String>> {
 #[test]
 fn what_a_trace_holds_stays_in_its_field() {
     // A roofline needs a model, and its names are cells like those of the kernels.
-    for table in Table::ALL.iter().filter(|table| !table.name().starts_with("roofline")) {
+    for table in CsvTable::ALL.iter().filter(|table| !table.name().starts_with("roofline")) {
         let rows = read(&csv(&sample::hostile(), *table));
         assert!(rows.len() > 1, "{table:?}");
         assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{table:?}");
     }
-    let kernels = read(&csv(&sample::hostile(), Table::Kernels));
+    let kernels = read(&csv(&sample::hostile(), CsvTable::Kernels));
     assert!(kernels[1][0].starts_with(sample::HARM));
 }
 
 #[test]
 fn nothing() {
-    assert!(Table::ALL.iter().all(|table| csv(&Findings::default(), *table).is_empty()));
+    assert!(CsvTable::ALL.iter().all(|table| csv(&Findings::default(), *table).is_empty()));
 }

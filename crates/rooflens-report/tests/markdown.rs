@@ -3,26 +3,26 @@
 mod sample;
 
 use rooflens_analyze::Findings;
-use rooflens_report::{Page, markdown};
+use rooflens_report::{MarkdownPage, markdown};
 
 #[test]
 fn report() {
-    insta::assert_snapshot!(markdown(&sample::decode(), Page::Report));
+    insta::assert_snapshot!(markdown(&sample::decode(), MarkdownPage::Report));
 }
 
 #[test]
 fn operators() {
-    insta::assert_snapshot!(markdown(&sample::decode(), Page::Operators));
+    insta::assert_snapshot!(markdown(&sample::decode(), MarkdownPage::Operators));
 }
 
 #[test]
 fn kernels() {
-    insta::assert_snapshot!(markdown(&sample::decode(), Page::Kernels));
+    insta::assert_snapshot!(markdown(&sample::decode(), MarkdownPage::Kernels));
 }
 
 #[test]
 fn nothing() {
-    for page in Page::ALL {
+    for page in MarkdownPage::ALL {
         let text = markdown(&Findings::default(), *page);
         assert!(text.lines().count() >= 3, "{text}");
     }
@@ -30,13 +30,13 @@ fn nothing() {
 
 #[test]
 fn every_kernel_is_there() {
-    let text = markdown(&sample::fleet(), Page::Kernels);
+    let text = markdown(&sample::fleet(), MarkdownPage::Kernels);
     assert!(text.contains("`kernel_00000`") && text.contains("`kernel_09999`"));
 }
 
 #[test]
 fn what_a_trace_holds_breaks_no_table() {
-    for page in Page::ALL {
+    for page in MarkdownPage::ALL {
         let text = markdown(&sample::hostile(), *page);
         assert!(!text.contains(|c: char| c.is_control() && c != '\n'));
         assert!(!text.contains("NaN"));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::sampled::{Part, Question, Sampled, StepParts, Subject, sampled};
-use rooflens_report::{Extras, Page, html_with, markdown_with, sampled::part};
+use rooflens_analyze::sampled::{CounterSubject, Sampled, SampledRun, StepPart, StepParts, sampled};
+use rooflens_report::{Extras, MarkdownPage, html_with, markdown_with, sampled::part};
 use rooflens_schema::Opt;
 use rooflens_schema::tables::{CounterRow, CounterSource, CounterStep, Counters};
 
@@ -22,13 +22,14 @@ fn sample() -> Sampled {
         row.throttle_reasons = Opt::some(i64::from(second == 5));
         counters.push(row);
     }
-    let decode = Part { name: "decode".to_owned(), stretches: vec![(3 * S, 7 * S)], output_tokens: Some(40) };
+    let decode =
+        StepPart { name: "decode".to_owned(), stretches: vec![(3 * S, 7 * S)], output_tokens: Some(40) };
     let name = "<script>alert(1)</script>|x".to_owned();
-    sampled(&Question {
+    sampled(&SampledRun {
         counters: &counters,
         interval_ns: S,
         base_unix_ns: 0,
-        subjects: vec![Subject {
+        subjects: vec![CounterSubject {
             source: CounterSource::Device,
             device: Some(0),
             name,
@@ -42,8 +43,11 @@ fn sample() -> Sampled {
 
 #[test]
 fn the_numbers_of_a_phase() {
-    let text =
-        markdown_with(&Findings::default(), Page::Report, Extras { more: &[part(&sample())], top: None });
+    let text = markdown_with(
+        &Findings::default(),
+        MarkdownPage::Report,
+        Extras { more: &[part(&sample())], top: None },
+    );
     let line = text.lines().find(|line| line.starts_with("| decode |")).unwrap();
     // 4 s at 200 W are 800 J, 20 J for each of 40 tokens; one of four samples was slow.
     for word in

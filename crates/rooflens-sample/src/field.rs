@@ -10,7 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A value of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value {
+pub enum CounterValue {
     /// Not known.
     Null,
     /// A whole number.
@@ -21,120 +21,120 @@ pub enum Value {
     Word(&'static str),
 }
 
-impl Value {
+impl CounterValue {
     /// As a number, where it is one.
     pub fn number(self) -> Option<f64> {
         match self {
-            Value::Whole(number) => Some(number as f64),
-            Value::Real(number) => Some(number),
-            Value::Null | Value::Word(_) => None,
+            CounterValue::Whole(number) => Some(number as f64),
+            CounterValue::Real(number) => Some(number),
+            CounterValue::Null | CounterValue::Word(_) => None,
         }
     }
 }
 
-impl std::fmt::Display for Value {
+impl std::fmt::Display for CounterValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Value::Null => Ok(()),
-            Value::Whole(number) => number.fmt(f),
-            Value::Real(number) => number.fmt(f),
-            Value::Word(word) => f.write_str(word),
+            CounterValue::Null => Ok(()),
+            CounterValue::Whole(number) => number.fmt(f),
+            CounterValue::Real(number) => number.fmt(f),
+            CounterValue::Word(word) => f.write_str(word),
         }
     }
 }
 
-impl Serialize for Value {
+impl Serialize for CounterValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Value::Null => serializer.serialize_none(),
-            Value::Whole(number) => serializer.serialize_i64(*number),
-            Value::Real(number) => serializer.serialize_f64(*number),
-            Value::Word(word) => serializer.serialize_str(word),
+            CounterValue::Null => serializer.serialize_none(),
+            CounterValue::Whole(number) => serializer.serialize_i64(*number),
+            CounterValue::Real(number) => serializer.serialize_f64(*number),
+            CounterValue::Word(word) => serializer.serialize_str(word),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Value {
+impl<'de> Deserialize<'de> for CounterValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Written;
 
         impl Visitor<'_> for Written {
-            type Value = Value;
+            type Value = CounterValue;
 
             fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 out.write_str("a number, a word of the table `counters`, or null")
             }
 
-            fn visit_unit<E>(self) -> Result<Value, E> {
-                Ok(Value::Null)
+            fn visit_unit<E>(self) -> Result<CounterValue, E> {
+                Ok(CounterValue::Null)
             }
 
-            fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
-                Ok(Value::Whole(number))
+            fn visit_i64<E>(self, number: i64) -> Result<CounterValue, E> {
+                Ok(CounterValue::Whole(number))
             }
 
-            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Value, E> {
-                i64::try_from(number).map(Value::Whole).map_err(E::custom)
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<CounterValue, E> {
+                i64::try_from(number).map(CounterValue::Whole).map_err(E::custom)
             }
 
-            fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
-                Ok(Value::Real(number))
+            fn visit_f64<E>(self, number: f64) -> Result<CounterValue, E> {
+                Ok(CounterValue::Real(number))
             }
 
-            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Value, E> {
+            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<CounterValue, E> {
                 let sources = CounterSource::ALL.iter().map(|source| source.as_str());
                 let mut words = sources.chain(CounterStep::ALL.iter().map(|step| step.as_str()));
                 let known = words.find(|known| *known == word);
-                known.map(Value::Word).ok_or_else(|| E::custom(format!("unknown word `{word}`")))
+                known.map(CounterValue::Word).ok_or_else(|| E::custom(format!("unknown word `{word}`")))
             }
         }
         deserializer.deserialize_any(Written)
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for CounterValue {
     fn from(number: i64) -> Self {
-        Value::Whole(number)
+        CounterValue::Whole(number)
     }
 }
-impl From<Opt<i64>> for Value {
+impl From<Opt<i64>> for CounterValue {
     fn from(number: Opt<i64>) -> Self {
-        number.get().map_or(Value::Null, Value::Whole)
+        number.get().map_or(CounterValue::Null, CounterValue::Whole)
     }
 }
-impl From<Opt<i32>> for Value {
+impl From<Opt<i32>> for CounterValue {
     fn from(number: Opt<i32>) -> Self {
-        number.get().map_or(Value::Null, |number| Value::Whole(number.into()))
+        number.get().map_or(CounterValue::Null, |number| CounterValue::Whole(number.into()))
     }
 }
-impl From<Option<f64>> for Value {
+impl From<Option<f64>> for CounterValue {
     fn from(number: Option<f64>) -> Self {
-        number.map_or(Value::Null, Value::Real)
+        number.map_or(CounterValue::Null, CounterValue::Real)
     }
 }
-impl From<CounterSource> for Value {
+impl From<CounterSource> for CounterValue {
     fn from(source: CounterSource) -> Self {
-        Value::Word(source.as_str())
+        CounterValue::Word(source.as_str())
     }
 }
-impl From<CounterStep> for Value {
+impl From<CounterStep> for CounterValue {
     fn from(step: CounterStep) -> Self {
-        Value::Word(step.as_str())
+        CounterValue::Word(step.as_str())
     }
 }
 
 /// A column.
-pub struct Field {
+pub struct CounterField {
     /// Its name in the table.
     pub name: &'static str,
     /// Its value in a row.
-    pub of: fn(&CounterRow) -> Value,
+    pub of: fn(&CounterRow) -> CounterValue,
 }
 
 macro_rules! fields {
     ($($name:ident,)+) => {
         /// Every column, in the order of the table.
-        pub const ALL: &[Field] = &[$(Field { name: stringify!($name), of: |row| row.$name.into() },)+];
+        pub const ALL: &[CounterField] = &[$(CounterField { name: stringify!($name), of: |row| row.$name.into() },)+];
     };
 }
 
@@ -150,24 +150,24 @@ fields! {
 }
 
 /// The column of that name.
-pub fn named(name: &str) -> Option<&'static Field> {
+pub fn named(name: &str) -> Option<&'static CounterField> {
     ALL.iter().find(|field| field.name == name)
 }
 
 /// The value of every column of [`ALL`], in its order. A JSON object: null where a value is not known.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SampleValues(Vec<Value>);
+pub struct SampleValues(Vec<CounterValue>);
 
 impl SampleValues {
     /// The values that `of` tells of each column.
-    pub fn of(of: impl FnMut(&Field) -> Value) -> Self {
+    pub fn of(of: impl FnMut(&CounterField) -> CounterValue) -> Self {
         SampleValues(ALL.iter().map(of).collect())
     }
 
     /// The value of the column of that name; null where there is none.
-    pub fn get(&self, name: &str) -> Value {
+    pub fn get(&self, name: &str) -> CounterValue {
         let at = ALL.iter().position(|field| field.name == name);
-        at.and_then(|at| self.0.get(at)).copied().unwrap_or(Value::Null)
+        at.and_then(|at| self.0.get(at)).copied().unwrap_or(CounterValue::Null)
     }
 }
 
@@ -207,7 +207,7 @@ impl<'de> Deserialize<'de> for SampleValues {
                         None => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
-                let value = |(field, value): (&Field, Option<Value>)| {
+                let value = |(field, value): (&CounterField, Option<CounterValue>)| {
                     value.ok_or_else(|| A::Error::custom(format!("missing field `{}`", field.name)))
                 };
                 ALL.iter().zip(found).map(value).collect::<Result<_, _>>().map(SampleValues)
@@ -223,7 +223,7 @@ impl JsonSchema for SampleValues {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let property = |column: &rooflens_schema::table::Column| {
+        let property = |column: &rooflens_schema::table::ColumnSchema| {
             let (kind, unit) = (column.data_type.to_string(), column.unit);
             let kind = match kind.as_str() {
                 "Float32" | "Float64" => "number",
@@ -266,8 +266,11 @@ mod tests {
         let mut row = CounterRow::new(7, 0, CounterSource::Device, Some(0));
         row.power_mw = Opt::some(0);
         let of = |name| (named(name).unwrap().of)(&row);
-        assert_eq!((of("power_mw"), of("energy_mj")), (Value::Whole(0), Value::Null));
-        assert_eq!((of("source"), of("device")), (Value::Word("device"), Value::Whole(0)));
-        assert_eq!((Value::Whole(0).to_string(), Value::Null.to_string()), ("0".to_owned(), String::new()));
+        assert_eq!((of("power_mw"), of("energy_mj")), (CounterValue::Whole(0), CounterValue::Null));
+        assert_eq!((of("source"), of("device")), (CounterValue::Word("device"), CounterValue::Whole(0)));
+        assert_eq!(
+            (CounterValue::Whole(0).to_string(), CounterValue::Null.to_string()),
+            ("0".to_owned(), String::new())
+        );
     }
 }

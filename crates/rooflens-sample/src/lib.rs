@@ -10,11 +10,11 @@
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use rooflens_sample::{Sampler, Settings, Watched, open};
+//! use rooflens_sample::{Sampler, SamplingSettings, Watched, open};
 //!
 //! let watched = Watched::default();
 //! let sources = open(None, &watched).into_iter().filter_map(|opened| opened.source.ok()).collect();
-//! let settings = Settings { interval: Duration::from_millis(10), ..Settings::default() };
+//! let settings = SamplingSettings { interval: Duration::from_millis(10), ..SamplingSettings::default() };
 //! let sampler = Sampler::start(settings, sources)?;
 //! watched.watch(std::process::id());
 //! while let Some(rows) = sampler.next(Duration::from_secs(1)) {
@@ -40,7 +40,7 @@ pub mod watched;
 
 use std::path::Path;
 
-pub use sampler::{Outcome, Sampler, Settings, Tally};
+pub use sampler::{BeatTally, Sampler, SamplingOutcome, SamplingSettings};
 pub use source::{Missing, Source};
 pub use watched::Watched;
 

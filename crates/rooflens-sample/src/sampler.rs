@@ -15,7 +15,7 @@ use rooflens_schema::{Note, Notes, Severity, Stage};
 use serde::Serialize;
 
 use crate::clock::{Anchor, Beat, monotonic_ns, thread_cpu_ns};
-use crate::source::{Moment, Source, Timeline};
+use crate::source::{Moment, SampleClock, Source};
 
 /// Columns that are on their way to the reader, or back.
 const PARTS: usize = 4;
@@ -24,7 +24,7 @@ const STEP_NS: i64 = 1_000_000;
 
 /// How to sample.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct SamplingSettings {
     /// From one sample to the next.
     pub interval: Duration,
     /// Rows reach the reader after this long at most.
@@ -35,9 +35,9 @@ pub struct Settings {
     pub beats: Option<i64>,
 }
 
-impl Default for Settings {
+impl Default for SamplingSettings {
     fn default() -> Self {
-        Settings {
+        SamplingSettings {
             interval: Duration::from_millis(100),
             hand_over: Duration::from_millis(500),
             base_unix_ns: 0,
@@ -48,7 +48,7 @@ impl Default for Settings {
 
 /// How well the beat was kept, and what it cost.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct Tally {
+pub struct BeatTally {
     /// Beats that were due.
     pub due: i64,
     /// Beats on which samples were taken.
@@ -65,7 +65,7 @@ pub struct Tally {
     pub cpu_ns: i64,
 }
 
-impl Tally {
+impl BeatTally {
     /// Part of one core that sampling took.
     pub fn core_share(&self) -> Option<f64> {
         (self.elapsed_ns > 0).then(|| self.cpu_ns as f64 / self.elapsed_ns as f64)
@@ -73,15 +73,15 @@ impl Tally {
 }
 
 /// What is left once sampling has ended.
-pub struct Outcome {
+pub struct SamplingOutcome {
     /// Rows that the reader has not seen yet.
     pub rows: Counters,
     /// How well the beat was kept.
-    pub tally: Tally,
+    pub tally: BeatTally,
     /// What went wrong.
     pub notes: Vec<Note>,
     /// The clock of the rows.
-    pub timeline: Timeline,
+    pub timeline: SampleClock,
     /// The sources, to be asked what they could not tell.
     pub sources: Vec<Box<dyn Source>>,
 }
@@ -91,21 +91,21 @@ pub struct Sampler {
     stop: Arc<AtomicBool>,
     full: Receiver<Counters>,
     empty: SyncSender<Counters>,
-    timeline: Timeline,
+    timeline: SampleClock,
     thread: Option<JoinHandle<Finished>>,
 }
 
 struct Finished {
     rows: Counters,
-    tally: Tally,
+    tally: BeatTally,
     notes: Notes,
     sources: Vec<Box<dyn Source>>,
 }
 
 impl Sampler {
     /// Begins at once.
-    pub fn start(settings: Settings, sources: Vec<Box<dyn Source>>) -> std::io::Result<Self> {
-        let timeline = Timeline::from(settings.base_unix_ns);
+    pub fn start(settings: SamplingSettings, sources: Vec<Box<dyn Source>>) -> std::io::Result<Self> {
+        let timeline = SampleClock::from(settings.base_unix_ns);
         let stop = Arc::new(AtomicBool::new(false));
         let (to_reader, full) = sync_channel(PARTS);
         let (empty, from_reader) = sync_channel(PARTS);
@@ -129,7 +129,7 @@ impl Sampler {
     }
 
     /// The clock of the rows.
-    pub fn timeline(&self) -> Timeline {
+    pub fn timeline(&self) -> SampleClock {
         self.timeline
     }
 
@@ -158,7 +158,7 @@ impl Sampler {
     }
 
     /// Ends it, at once or after the last beat that was asked for.
-    pub fn stop(mut self) -> Outcome {
+    pub fn stop(mut self) -> SamplingOutcome {
         let finished = self.end();
         let mut rows = Counters::default();
         while let Ok(mut more) = self.full.try_recv() {
@@ -168,12 +168,12 @@ impl Sampler {
             let notes = Notes::default();
             let message = "the sampling thread ended by a bug; its last rows are missing".to_owned();
             notes.add(Stage::Collect, Severity::DataLoss, "sampler_failed", "", message);
-            Finished { rows: Counters::default(), tally: Tally::default(), notes, sources: Vec::new() }
+            Finished { rows: Counters::default(), tally: BeatTally::default(), notes, sources: Vec::new() }
         });
         rows.append(&mut finished.rows);
         tell(&finished.tally, &finished.notes);
         tell_step(&self.timeline.anchor, &finished.notes);
-        Outcome {
+        SamplingOutcome {
             rows,
             tally: finished.tally,
             notes: finished.notes.rows(),
@@ -197,7 +197,7 @@ impl Drop for Sampler {
 }
 
 /// Rows that come between two hand-overs, and as many again.
-fn room(settings: &Settings, sources: &[Box<dyn Source>]) -> usize {
+fn room(settings: &SamplingSettings, sources: &[Box<dyn Source>]) -> usize {
     let subjects: usize = sources.iter().map(|source| source.subjects().len()).sum();
     let beats = settings.hand_over.as_nanos() / settings.interval.as_nanos().max(1) + 1;
     let beats = usize::try_from(beats).unwrap_or(usize::MAX).min(1 << 16);
@@ -212,8 +212,8 @@ fn with_room(rows: usize) -> Counters {
 
 /// The thread.
 struct Keeper {
-    settings: Settings,
-    timeline: Timeline,
+    settings: SamplingSettings,
+    timeline: SampleClock,
     stop: Arc<AtomicBool>,
     to_reader: SyncSender<Counters>,
     from_reader: Receiver<Counters>,
@@ -229,7 +229,7 @@ impl Keeper {
         let hand_over_ns = i64::try_from(self.settings.hand_over.as_nanos()).unwrap_or(i64::MAX);
         let (start_ns, start_cpu_ns) = (monotonic_ns(), thread_cpu_ns());
         let mut beat = Beat::new(start_ns, interval_ns);
-        let mut tally = Tally::default();
+        let mut tally = BeatTally::default();
         let mut hand_over_at = start_ns.saturating_add(hand_over_ns);
         while self.settings.beats.is_none_or(|beats| beat.due_so_far() < beats) && self.wait(beat.due_ns()) {
             let now_ns = monotonic_ns();
@@ -280,7 +280,7 @@ impl Keeper {
     }
 }
 
-fn tell(tally: &Tally, notes: &Notes) {
+fn tell(tally: &BeatTally, notes: &Notes) {
     if tally.missed > 0 {
         let message = format!(
             "{} of {} samples were not taken: the machine was suspended or stalled for over a second",

@@ -93,17 +93,17 @@ pub trait Source: Send {
 
 /// The clock that rows are written in.
 #[derive(Debug, Clone, Copy)]
-pub struct Timeline {
+pub struct SampleClock {
     /// How the clock of the beat stands to the time of day.
     pub anchor: Anchor,
     /// The time of day that is 0 in `ts_ns`.
     pub base_unix_ns: i64,
 }
 
-impl Timeline {
+impl SampleClock {
     /// Begins now, with times since `base_unix_ns`.
     pub fn from(base_unix_ns: i64) -> Self {
-        Timeline { anchor: Anchor::take(), base_unix_ns }
+        SampleClock { anchor: Anchor::take(), base_unix_ns }
     }
 
     /// A moment on the clock that only goes forward, as a `ts_ns`.
@@ -118,12 +118,12 @@ pub struct Moment {
     /// When the sample was due, on the clock that only goes forward.
     pub due_ns: i64,
     /// The clock of the rows.
-    pub timeline: Timeline,
+    pub timeline: SampleClock,
 }
 
 impl Moment {
     /// A sample out of turn, due now.
-    pub fn now(timeline: Timeline) -> Self {
+    pub fn now(timeline: SampleClock) -> Self {
         Moment { due_ns: monotonic_ns(), timeline }
     }
 

@@ -8,20 +8,24 @@ use std::time::Duration;
 
 use mock_nvml::{MockNvml, TWO_DEVICES};
 use rooflens_sample::clock::{Anchor, monotonic_ns, unix_ns};
-use rooflens_sample::{Outcome, Sampler, Settings, Watched, open};
+use rooflens_sample::{Sampler, SamplingOutcome, SamplingSettings, Watched, open};
 
 const HUNDRED_HERTZ: Duration = Duration::from_millis(10);
 
 /// Samples the machine and two mocked devices a hundred times a second, and says how that went.
 #[expect(clippy::print_stdout, reason = "the numbers are what it is for")]
-fn run(seconds: i64) -> (Outcome, usize) {
+fn run(seconds: i64) -> (SamplingOutcome, usize) {
     let watched = Watched::default();
     watched.watch(std::process::id());
     let mock = MockNvml::new(TWO_DEVICES);
     let sources: Vec<_> =
         open(Some(&mock.path()), &watched).into_iter().filter_map(|opened| opened.source.ok()).collect();
     let subjects = sources.iter().map(|source| source.subjects().len()).sum();
-    let settings = Settings { interval: HUNDRED_HERTZ, beats: Some(100 * seconds), ..Settings::default() };
+    let settings = SamplingSettings {
+        interval: HUNDRED_HERTZ,
+        beats: Some(100 * seconds),
+        ..SamplingSettings::default()
+    };
     let sampler = Sampler::start(settings, sources).unwrap();
     let mut rows = rooflens_schema::tables::Counters::default();
     while !sampler.is_done() {
@@ -50,7 +54,7 @@ fn run(seconds: i64) -> (Outcome, usize) {
 }
 
 /// What holds however busy the machine is.
-fn check(outcome: &Outcome, subjects: usize, seconds: i64) {
+fn check(outcome: &SamplingOutcome, subjects: usize, seconds: i64) {
     let (rows, tally) = (&outcome.rows, &outcome.tally);
     assert_eq!((tally.due, tally.taken + tally.missed), (100 * seconds, 100 * seconds));
     assert_eq!(rows.len(), tally.taken as usize * subjects);
@@ -92,7 +96,7 @@ fn times_are_the_time_of_day() {
 fn it_stops_when_it_is_told_however_long_the_interval() {
     let sources: Vec<_> = open(Some(Path::new("/nowhere/nvml.so")), &Watched::default());
     let sources = sources.into_iter().filter_map(|opened| opened.source.ok()).collect();
-    let settings = Settings { interval: Duration::from_secs(3600), ..Settings::default() };
+    let settings = SamplingSettings { interval: Duration::from_secs(3600), ..SamplingSettings::default() };
     // An hour, if it did not.
     let outcome = Sampler::start(settings, sources).unwrap().stop();
     assert!(outcome.tally.taken <= 1 && outcome.notes.is_empty());

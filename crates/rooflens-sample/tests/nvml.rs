@@ -10,8 +10,8 @@ use std::time::Duration;
 use mock_nvml::{MockNvml, TWO_DEVICES};
 use rooflens_sample::clock::monotonic_ns;
 use rooflens_sample::nvml::{NvmlSource, parts};
-use rooflens_sample::source::{DeviceProcess, Lack, Moment, Timeline};
-use rooflens_sample::{Missing, Sampler, Settings, Source, Watched, throttle};
+use rooflens_sample::source::{DeviceProcess, Lack, Moment, SampleClock};
+use rooflens_sample::{Missing, Sampler, SamplingSettings, Source, Watched, throttle};
 use rooflens_schema::tables::{CounterRow, CounterSource, Counters};
 use rooflens_schema::{Note, Notes, Severity};
 
@@ -23,7 +23,7 @@ struct Sampled {
 
 /// The clock of rows, and samples due at these times: when they are taken does not matter.
 fn moments(due_ms: &[i64]) -> Vec<Moment> {
-    let (timeline, start_ns) = (Timeline::from(0), monotonic_ns());
+    let (timeline, start_ns) = (SampleClock::from(0), monotonic_ns());
     due_ms.iter().map(|due| Moment { due_ns: start_ns + due * 1_000_000, timeline }).collect()
 }
 
@@ -157,7 +157,11 @@ fn a_lost_device_is_a_note_and_the_other_goes_on() {
     let script = "count 2\n0.name A\n0.power 100 200 !15\n1.name B\n1.power 7\n";
     let mock = MockNvml::new(script);
     let source = NvmlSource::open(Some(&mock.path()), &Watched::default()).unwrap();
-    let settings = Settings { interval: Duration::from_millis(5), beats: Some(10), ..Settings::default() };
+    let settings = SamplingSettings {
+        interval: Duration::from_millis(5),
+        beats: Some(10),
+        ..SamplingSettings::default()
+    };
     let sampler = Sampler::start(settings, vec![Box::new(source)]).unwrap();
     while !sampler.is_done() {
         std::thread::sleep(Duration::from_millis(5));
@@ -199,7 +203,8 @@ fn no_library_no_driver_and_no_device_are_three_states() {
 
 #[test]
 fn a_diagnosis_stops_at_the_first_part_that_is_missing() {
-    let states = |parts: &[rooflens_sample::nvml::Part]| parts.iter().map(|part| part.ok).collect::<Vec<_>>();
+    let states =
+        |parts: &[rooflens_sample::nvml::NvmlPart]| parts.iter().map(|part| part.ok).collect::<Vec<_>>();
     assert_eq!(states(&parts(Some(Path::new("/nowhere/x.so")))), [Some(false), None, None]);
     let mock = MockNvml::new(TWO_DEVICES);
     let whole = parts(Some(&mock.path()));

@@ -101,7 +101,7 @@ impl NameLookup {
 }
 
 /// A type that can be a column.
-pub trait Cell: Clone {
+pub trait ColumnType: Clone {
     /// Whether the column may hold nulls.
     const NULLABLE: bool;
     /// Every word that the column may hold, and what it means; empty where these are not a closed set.
@@ -134,7 +134,7 @@ pub struct Rewording<'a> {
 
 macro_rules! plain_cell {
     ($type:ty, $array:ty, $data_type:expr $(, $shift:item)?) => {
-        impl Cell for $type {
+        impl ColumnType for $type {
             const NULLABLE: bool = false;
             $($shift)?
             fn data_type() -> DataType {
@@ -163,7 +163,7 @@ plain_cell!(bool, BooleanArray, DataType::Boolean);
 
 macro_rules! opt_cell {
     ($type:ty, $array:ty, $data_type:expr $(, $shift:item)?) => {
-        impl Cell for Opt<$type> {
+        impl ColumnType for Opt<$type> {
             const NULLABLE: bool = true;
             $($shift)?
             fn missing() -> Option<Self> {
@@ -194,7 +194,7 @@ opt_cell!(
 );
 opt_cell!(i32, Int32Array, DataType::Int32);
 
-impl Cell for Option<f64> {
+impl ColumnType for Option<f64> {
     const NULLABLE: bool = true;
     fn missing() -> Option<Self> {
         Some(None)
@@ -210,7 +210,7 @@ impl Cell for Option<f64> {
     }
 }
 
-impl Cell for NameId {
+impl ColumnType for NameId {
     const NULLABLE: bool = false;
     fn data_type() -> DataType {
         DataType::Int64
@@ -231,7 +231,7 @@ impl Cell for NameId {
     }
 }
 
-impl Cell for Opt<NameId> {
+impl ColumnType for Opt<NameId> {
     const NULLABLE: bool = true;
     fn missing() -> Option<Self> {
         Some(Opt::NONE)
@@ -255,7 +255,7 @@ impl Cell for Opt<NameId> {
     }
 }
 
-impl Cell for String {
+impl ColumnType for String {
     const NULLABLE: bool = false;
     fn data_type() -> DataType {
         DataType::Utf8
@@ -276,7 +276,7 @@ impl Cell for String {
     }
 }
 
-impl Cell for Option<String> {
+impl ColumnType for Option<String> {
     const NULLABLE: bool = true;
     fn missing() -> Option<Self> {
         Some(None)

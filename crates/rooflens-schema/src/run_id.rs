@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
 use arrow_schema::DataType;
 
-use crate::cell::{Cell, NameLookup};
+use crate::cell::{ColumnType, NameLookup};
 use crate::names::Names;
 
 /// The id of a run, in the form of a UUID.
@@ -70,7 +70,7 @@ impl fmt::Display for RunId {
     }
 }
 
-impl Cell for RunId {
+impl ColumnType for RunId {
     const NULLABLE: bool = false;
     fn data_type() -> DataType {
         DataType::Utf8

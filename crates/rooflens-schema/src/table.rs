@@ -23,7 +23,7 @@ pub enum ColumnKind {
 
 /// A column: its name, type, unit and meaning.
 #[derive(Debug, Clone)]
-pub struct Column {
+pub struct ColumnSchema {
     /// Name in Parquet and SQL.
     pub name: &'static str,
     /// Type in Arrow and Parquet.
@@ -42,7 +42,7 @@ pub struct Column {
     pub words: Vec<(&'static str, &'static str)>,
 }
 
-impl Column {
+impl ColumnSchema {
     /// The Arrow field, with unit and meaning in its metadata.
     pub fn field(&self) -> Field {
         Field::new(self.name, self.data_type.clone(), self.nullable).with_metadata(
@@ -61,7 +61,7 @@ pub struct TableSpec {
     /// Whether rows belong to a rank: then the file's first column is `rank`.
     pub per_rank: bool,
     /// The columns, in order, without `rank`.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ColumnSchema>,
 }
 
 /// Declares a closed set of words that can be a column. See [`crate::cell::Word`].
@@ -93,7 +93,7 @@ macro_rules! column_enum {
             fn position(self) -> usize { self as usize }
             fn at(position: usize) -> Option<Self> { Self::ALL.get(position).copied() }
         }
-        impl $crate::cell::Cell for $name {
+        impl $crate::cell::ColumnType for $name {
             const NULLABLE: bool = false;
             fn words() -> Vec<(&'static str, &'static str)> {
                 $name::ALL.iter().map(|word| (word.as_str(), word.doc())).collect()
@@ -139,20 +139,20 @@ macro_rules! table {
         impl $table {
             /// Name, meaning and columns.
             pub fn spec() -> $crate::table::TableSpec {
-                use $crate::cell::Cell;
+                use $crate::cell::ColumnType;
                 $crate::table::TableSpec {
                     name: $name,
                     doc: concat!($($doc,)+).trim_ascii(),
                     per_rank: $per_rank,
-                    columns: vec![$($crate::table::Column {
+                    columns: vec![$($crate::table::ColumnSchema {
                         name: stringify!($column),
-                        data_type: <$type as Cell>::data_type(),
-                        nullable: <$type as Cell>::NULLABLE,
+                        data_type: <$type as ColumnType>::data_type(),
+                        nullable: <$type as ColumnType>::NULLABLE,
                         unit: $unit,
                         kind: [$($crate::table::ColumnKind::$kind,)? $crate::table::ColumnKind::Value][0],
                         doc: concat!($($column_doc,)+).trim_ascii(),
                         encoding: $crate::table::Encoding::$encoding,
-                        words: <$type as Cell>::words(),
+                        words: <$type as ColumnType>::words(),
                     },)+],
                 }
             }
@@ -195,7 +195,7 @@ macro_rules! table {
 
             /// Puts other words in place of those the rows hold.
             pub fn reword(&mut self, rewording: &$crate::cell::Rewording<'_>) {
-                $(<$type as $crate::cell::Cell>::reword(&mut self.$column, rewording);)+
+                $(<$type as $crate::cell::ColumnType>::reword(&mut self.$column, rewording);)+
             }
 
             /// Moves every time on the run's clock by `delta_ns`.
@@ -204,7 +204,7 @@ macro_rules! table {
                 let _ = delta_ns;
                 $($(
                     const { assert!(matches!($crate::table::ColumnKind::$kind, $crate::table::ColumnKind::Time)) };
-                    <$type as $crate::cell::Cell>::shift(&mut self.$column, delta_ns);
+                    <$type as $crate::cell::ColumnType>::shift(&mut self.$column, delta_ns);
                 )?)+
             }
 
@@ -233,7 +233,7 @@ macro_rules! table {
                 range: std::ops::Range<usize>,
                 names: &$crate::names::Names,
             ) -> Vec<arrow_array::ArrayRef> {
-                vec![$($crate::cell::Cell::encode(&self.$column[range.clone()], names),)+]
+                vec![$($crate::cell::ColumnType::encode(&self.$column[range.clone()], names),)+]
             }
             fn decode(
                 &mut self,
@@ -241,16 +241,16 @@ macro_rules! table {
                 column: &mut dyn FnMut(&'static str) -> Option<arrow_array::ArrayRef>,
                 names: &mut $crate::cell::NameLookup,
             ) -> Result<(), $crate::SchemaError> {
-                use $crate::cell::Cell;
+                use $crate::cell::ColumnType;
                 $(
                     let mut cells = match column(stringify!($column)) {
-                        Some(array) => <$type as Cell>::decode(&*array, names),
-                        None => <$type as Cell>::missing().map(|cell| vec![cell; rows]),
+                        Some(array) => <$type as ColumnType>::decode(&*array, names),
+                        None => <$type as ColumnType>::missing().map(|cell| vec![cell; rows]),
                     }
                     .ok_or_else(|| $crate::SchemaError::Column {
                         table: $name,
                         column: stringify!($column),
-                        expected: <$type as Cell>::data_type().to_string(),
+                        expected: <$type as ColumnType>::data_type().to_string(),
                     })?;
                     self.$column.append(&mut cells);
                 )+

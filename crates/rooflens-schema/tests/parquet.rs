@@ -16,7 +16,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use rooflens_schema::cell::{NameLookup, StoredNames};
 use rooflens_schema::parquet_io::{Columnar, RunReader, RunWriter, edit_run_row, read_table, write_table};
-use rooflens_schema::table::{Column, ColumnKind};
+use rooflens_schema::table::{ColumnKind, ColumnSchema};
 use rooflens_schema::tables::{
     Counters, KernelDimRow, Kernels, ModelOps, ProfiledLaunches, ProfiledMetrics, Ranks, Requests, RunRow,
     Runs, Steps, TableVisitor, TableVisitorMut, Tokens, specs,
@@ -37,7 +37,7 @@ impl Dice {
     }
 
     /// A column of any table. Whole numbers are ids of names, so that they can stand in columns of names as well.
-    fn column(&mut self, column: &Column, rows: usize) -> ArrayRef {
+    fn column(&mut self, column: &ColumnSchema, rows: usize) -> ArrayRef {
         let mut absent = vec![false; rows];
         if column.nullable {
             absent.iter_mut().for_each(|absent| *absent = self.below(3) == 0);

@@ -8,7 +8,7 @@ use rooflens_core::exit::Exit;
 use rooflens_core::shell::word;
 use rooflens_core::text::counted;
 use rooflens_project::assets::AssetError;
-use rooflens_project::externals::{ExternalsError, FaultClass};
+use rooflens_project::externals::{ExternalsError, ExternalsFaultClass};
 use rooflens_project::skeleton::SkeletonError;
 use rooflens_sample::Missing;
 
@@ -144,11 +144,11 @@ impl From<AssetError> for CliError {
 }
 
 /// The exit code of a failure with reference sources.
-pub fn exit_of_externals(class: FaultClass) -> Exit {
+pub fn exit_of_externals(class: ExternalsFaultClass) -> Exit {
     match class {
-        FaultClass::Usage => Exit::Usage,
-        FaultClass::Environment => Exit::Environment,
-        FaultClass::Data => Exit::Data,
+        ExternalsFaultClass::Usage => Exit::Usage,
+        ExternalsFaultClass::Environment => Exit::Environment,
+        ExternalsFaultClass::Data => Exit::Data,
     }
 }
 

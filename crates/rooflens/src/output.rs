@@ -9,7 +9,7 @@ use rooflens_report::Part;
 use rooflens_report::cost::{csv, markdown, terminal};
 use serde::Serialize;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 
@@ -46,12 +46,16 @@ pub struct Page<'a, D> {
 }
 
 /// Writes an answer in the format that was asked for.
-pub fn page(page: &Page<'_, impl Serialize>, format: Format, console: &Console) -> Result<(), CliError> {
+pub fn page(
+    page: &Page<'_, impl Serialize>,
+    format: OutputFormat,
+    console: &Console,
+) -> Result<(), CliError> {
     match format {
-        Format::Text => text(&terminal(&(page.screen)(), &console.screen(page.limit))),
-        Format::Md => text(&markdown(page.title, &(page.whole)())),
-        Format::Csv => text(&csv(&(page.whole)())),
-        Format::Json => json(&page.document, console.is_read_by_people()),
+        OutputFormat::Text => text(&terminal(&(page.screen)(), &console.screen(page.limit))),
+        OutputFormat::Md => text(&markdown(page.title, &(page.whole)())),
+        OutputFormat::Csv => text(&csv(&(page.whole)())),
+        OutputFormat::Json => json(&page.document, console.is_read_by_people()),
     }
 }
 

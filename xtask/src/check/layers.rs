@@ -4,58 +4,53 @@ use anyhow::{Context, Result};
 
 use crate::workspace;
 
-/// Each crate and the crates of this workspace it may depend on, for building and for its tests.
-const LAYERS: &[(&str, &[&str])] = &[
-    ("rooflens-schema", &[]),
-    ("rooflens-compose", &[]),
-    ("rooflens-cost", &[]),
-    ("rooflens-collect", &["rooflens-schema", "rooflens-compose"]),
-    ("rooflens-project", &["rooflens-compose"]),
-    ("rooflens-ingest", &["rooflens-schema"]),
-    ("rooflens-analyze", &["rooflens-schema"]),
-    ("rooflens-compare", &["rooflens-schema", "rooflens-analyze"]),
-    ("rooflens-kernels", &["rooflens-analyze"]),
-    ("rooflens-sample", &["rooflens-schema"]),
+/// The crates of this workspace that a crate may depend on, for building and for its tests.
+enum Uses {
+    These(&'static [&'static str]),
+    /// Every crate that stands above it in the list.
+    AllAbove,
+}
+use Uses::{AllAbove, These};
+
+/// Each crate and what it may use.
+const LAYERS: &[(&str, Uses)] = &[
+    ("rooflens-schema", These(&[])),
+    ("rooflens-compose", These(&[])),
+    ("rooflens-cost", These(&[])),
+    ("rooflens-collect", These(&["rooflens-schema", "rooflens-compose"])),
+    ("rooflens-project", These(&["rooflens-compose"])),
+    ("rooflens-ingest", These(&["rooflens-schema"])),
+    ("rooflens-analyze", These(&["rooflens-schema"])),
+    ("rooflens-compare", These(&["rooflens-schema", "rooflens-analyze"])),
+    ("rooflens-kernels", These(&["rooflens-analyze"])),
+    ("rooflens-sample", These(&["rooflens-schema"])),
     (
         "rooflens-report",
-        &["rooflens-schema", "rooflens-analyze", "rooflens-compare", "rooflens-kernels", "rooflens-cost"],
-    ),
-    (
-        "rooflens-core",
-        &[
+        These(&[
             "rooflens-schema",
-            "rooflens-ingest",
             "rooflens-analyze",
             "rooflens-compare",
             "rooflens-kernels",
-            "rooflens-collect",
-            "rooflens-compose",
             "rooflens-cost",
-            "rooflens-project",
-            "rooflens-report",
-            "rooflens-sample",
-        ],
+        ]),
     ),
-    (
-        "rooflens",
-        &[
-            "rooflens-core",
-            "rooflens-schema",
-            "rooflens-ingest",
-            "rooflens-analyze",
-            "rooflens-compare",
-            "rooflens-kernels",
-            "rooflens-collect",
-            "rooflens-compose",
-            "rooflens-cost",
-            "rooflens-project",
-            "rooflens-report",
-            "rooflens-sample",
-        ],
-    ),
+    ("rooflens-core", AllAbove),
+    ("rooflens", AllAbove),
     // Reads the registries that it documents.
-    ("xtask", &["rooflens-schema", "rooflens-analyze", "rooflens-cost", "rooflens-report", "rooflens-core"]),
+    (
+        "xtask",
+        These(&["rooflens-schema", "rooflens-analyze", "rooflens-cost", "rooflens-report", "rooflens-core"]),
+    ),
 ];
+
+/// What a crate may use; nothing where it has no layer.
+fn allowed(name: &str) -> Option<Vec<&'static str>> {
+    let at = LAYERS.iter().position(|(layer, _)| *layer == name)?;
+    Some(match &LAYERS[at].1 {
+        These(names) => names.to_vec(),
+        AllAbove => LAYERS[..at].iter().map(|(layer, _)| *layer).collect(),
+    })
+}
 
 pub fn broken() -> Result<Vec<String>> {
     let metadata = workspace::metadata()?;
@@ -63,7 +58,7 @@ pub fn broken() -> Result<Vec<String>> {
     let mut broken = Vec::new();
     for package in packages {
         let name = package["name"].as_str().unwrap_or_default();
-        let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == name) else {
+        let Some(allowed) = allowed(name) else {
             broken.push(format!("{name} has no layer: add it to LAYERS in xtask/src/check/layers.rs"));
             continue;
         };

@@ -7,6 +7,7 @@ mod machines;
 mod quiet;
 mod rooms;
 mod sizes;
+mod type_names;
 mod words;
 
 use anyhow::{Result, bail};
@@ -19,6 +20,7 @@ const RULES: &[Rule] = &[
     ("only the command line prints, exits and asks", quiet::broken),
     ("every dependency is explained", dependencies::broken),
     ("files stay small", sizes::broken),
+    ("no two public types share a name", type_names::broken),
     ("every room has its rule", rooms::broken),
     ("no room holds more than a fifth", rooms::crowded),
     ("links and named paths exist", links::broken),

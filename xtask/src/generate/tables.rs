@@ -55,6 +55,6 @@ fn table(page: &mut String, spec: &TableSpec) -> Result<()> {
     Ok(())
 }
 
-fn is_word(column: &rooflens_schema::table::Column) -> bool {
+fn is_word(column: &rooflens_schema::table::ColumnSchema) -> bool {
     !column.words.is_empty()
 }

@@ -30,7 +30,7 @@ impl Case<'_> {
 
     /// Whether the model went through a compiler: as the run's config has it, else as kernels are named.
     pub(super) fn is_compiled(&self) -> bool {
-        if let Some(told) = self.around.is_compiled {
+        if let Some(told) = self.context.is_compiled {
             return told;
         }
         let all: usize = self.kernel_rows().iter().map(|row| row.count).sum();

@@ -2,13 +2,13 @@
 
 use crate::advice::engine::{Device, Engine};
 use crate::advice::roof;
-use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 use crate::kernel_catalog::KernelClass;
 
 /// The rule.
 pub(super) struct AttentionKernels;
 
-impl Rule for AttentionKernels {
+impl AdviceRule for AttentionKernels {
     fn name(&self) -> &'static str {
         "attention_kernels"
     }

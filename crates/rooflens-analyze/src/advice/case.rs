@@ -19,7 +19,7 @@ pub struct Case<'a> {
     /// The other findings.
     pub findings: &'a Findings,
     /// What is known besides the trace.
-    pub around: &'a RunContext,
+    pub context: &'a RunContext,
 }
 
 /// What is known besides the trace. What is not known is none.
@@ -28,7 +28,7 @@ pub struct RunContext {
     /// The runtime that ran the model, as the run's config names it.
     pub runtime: Option<String>,
     /// How long steps take without a profiler, by phase.
-    pub unprofiled: Vec<Unprofiled>,
+    pub unprofiled: Vec<UnprofiledSteps>,
     /// Threads that operators ran on, and those that the host has.
     pub threads: Option<(u64, u64)>,
     /// Whether the model went through a compiler.
@@ -43,7 +43,7 @@ pub struct RunContext {
 
 /// Steps of a phase in a pass without a profiler.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unprofiled {
+pub struct UnprofiledSteps {
     /// The phase.
     pub phase: &'static str,
     /// A step, median.
@@ -165,7 +165,7 @@ impl<'a> Case<'a> {
     /// A step with and without the profiler, where both are known.
     pub(super) fn slowdown(&self) -> Option<Slowdown> {
         let phase = &self.phase.phase;
-        let found = self.around.unprofiled.iter().find(|one| one.phase == *phase)?;
+        let found = self.context.unprofiled.iter().find(|one| one.phase == *phase)?;
         let (profiled_step_ns, unprofiled_step_ns) =
             (self.phase.wall_ns as f64 / self.phase.steps.max(1) as f64, found.step_ns);
         let ratio = profiled_step_ns / unprofiled_step_ns;
@@ -227,7 +227,7 @@ impl<'a> Case<'a> {
             );
         }
         let phase = &self.phase.phase;
-        let all = self.around.alternatives.iter();
+        let all = self.context.alternatives.iter();
         Ok(all.filter(move |found| found.rule == rule && found.phase == *phase))
     }
 

@@ -1,7 +1,7 @@
 //! Read prompts in chunks that decode rides along with.
 
-use crate::advice::{Case, Draft, Range, Rule};
-use crate::ledger::Stall;
+use crate::advice::{AdviceRule, Case, Draft, Range};
+use crate::ledger::PrefillStall;
 use crate::sentence::{count, things, time};
 
 /// The rule.
@@ -15,7 +15,7 @@ const CHUNKS: &[i64] = &[2048, 1024, 512];
 /// A wait that is worth a word, in usual times between two tokens.
 const MUCH_LONGER: f64 = 3.0;
 
-impl Rule for ChunkedPrefill {
+impl AdviceRule for ChunkedPrefill {
     fn name(&self) -> &'static str {
         "chunked_prefill"
     }
@@ -51,7 +51,7 @@ impl Rule for ChunkedPrefill {
         let after = usual + (longest.ns as f64 - usual) * part;
         let rides: i64 = stalls.rows.iter().map(|stall| rides(stall, chunk)).sum();
         let rides = rides.min(i64::try_from(case.phase.steps).unwrap_or(i64::MAX));
-        let long: Vec<&Stall> =
+        let long: Vec<&PrefillStall> =
             stalls.rows.iter().filter(|stall| stall.ns as f64 >= MUCH_LONGER * usual).collect();
         let waited: f64 = long.iter().map(|stall| stall.ns as f64 - usual).sum();
         Ok(Some(Draft {
@@ -97,7 +97,7 @@ impl Rule for ChunkedPrefill {
 }
 
 /// Decode steps that would ride along with the prompts of a stall, and did not.
-fn rides(stall: &Stall, chunk: i64) -> i64 {
+fn rides(stall: &PrefillStall, chunk: i64) -> i64 {
     let chunks = stall.prompt_tokens / chunk + i64::from(stall.prompt_tokens % chunk > 0);
     chunks - i64::from(stall.rode)
 }

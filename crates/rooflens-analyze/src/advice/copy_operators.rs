@@ -2,7 +2,7 @@
 
 use crate::advice::already::is_eager;
 use crate::advice::engine::Engine;
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{KernelStat, Kernels, Operators};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::of_operator;
@@ -10,7 +10,7 @@ use crate::ledger::of_operator;
 /// The rule.
 pub(super) struct CopyOperators;
 
-impl Rule for CopyOperators {
+impl AdviceRule for CopyOperators {
     fn name(&self) -> &'static str {
         "copy_operators"
     }

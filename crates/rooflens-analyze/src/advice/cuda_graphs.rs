@@ -1,7 +1,7 @@
 //! Replay a step as a graph, or compile it.
 
 use crate::advice::engine::Engine;
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::ledger::Line;
 use crate::sentence::{count, percent, time};
 
@@ -23,7 +23,7 @@ const MANY: usize = 100;
 /// without it as well.
 const EAGER: f64 = 0.5;
 
-impl Rule for CudaGraphs {
+impl AdviceRule for CudaGraphs {
     fn name(&self) -> &'static str {
         "cuda_graphs"
     }

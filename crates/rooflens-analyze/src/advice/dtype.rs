@@ -1,7 +1,7 @@
 //! Multiply in 16 bits.
 
 use crate::advice::engine::{Device, Engine};
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{Kernels, Operators};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::of_operator;
@@ -25,7 +25,7 @@ const MANY_ROWS_EIGHT: (f64, f64) = (0.3, 0.87);
 /// The same where the kernels are in TF32, on the matrix units already: twice the rate, half of the bytes.
 const FROM_TF32: (f64, f64) = (0.2, 0.5);
 
-impl Rule for Dtype {
+impl AdviceRule for Dtype {
     fn name(&self) -> &'static str {
         "dtype"
     }

@@ -75,7 +75,7 @@ const GENERATIONS: &[(&str, Device)] = &[
 impl Case<'_> {
     /// The engine: as the run's config names it, else as names of steps, functions, operators and kernels tell.
     pub(super) fn engine(&self) -> Option<Engine> {
-        match self.around.runtime.as_deref() {
+        match self.context.runtime.as_deref() {
             Some("vllm") => return Some(Engine::Vllm),
             Some("pytorch") => return Some(Engine::Pytorch),
             _ => {}
@@ -166,7 +166,7 @@ impl Case<'_> {
 
     /// A key of a project's config, where the run is one of a project whose runtime has the key.
     pub(super) fn in_project(&self, runtimes: &[&str], key: &str) -> String {
-        let runtime = self.around.runtime.as_deref();
+        let runtime = self.context.runtime.as_deref();
         match runtime.is_some_and(|name| runtimes.contains(&name)) {
             true => format!("; in this project: {key}"),
             false => String::new(),

@@ -1,6 +1,6 @@
 //! Fewer experts, that more tokens of a step share.
 
-use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 use crate::ledger::kernels_floor_ns;
 
 /// The rule.
@@ -9,7 +9,7 @@ pub(super) struct ExpertGranularity;
 /// A floor that shrinks by less is no reason to train another model.
 const WORTH_IT: f64 = 0.01;
 
-impl Rule for ExpertGranularity {
+impl AdviceRule for ExpertGranularity {
     fn name(&self) -> &'static str {
         "expert_granularity"
     }

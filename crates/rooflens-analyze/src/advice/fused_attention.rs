@@ -1,7 +1,7 @@
 //! Attention whose scores are written to memory: a softmax between two batched products.
 
 use crate::advice::engine::Engine;
-use crate::advice::{AdviceKind, Case, Draft, Range, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft, Range};
 use crate::analyses::{Kernels, OperatorStat, Operators};
 use crate::kernel_catalog::KernelClass;
 use crate::statistics::share;
@@ -15,7 +15,7 @@ const BATCHED: &[&str] = &["aten::bmm", "aten::baddbmm"];
 /// Of the softmax: a fused kernel still computes it, but neither reads nor writes the scores.
 const SURE: f64 = 0.5;
 
-impl Rule for FusedAttention {
+impl AdviceRule for FusedAttention {
     fn name(&self) -> &'static str {
         "fused_attention"
     }

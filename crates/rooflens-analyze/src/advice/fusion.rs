@@ -2,7 +2,7 @@
 
 use crate::advice::already::is_eager;
 use crate::advice::engine::Engine;
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::Line;
@@ -18,7 +18,7 @@ const SURE: f64 = 0.5;
 /// what surrounds the model stays.
 const BETWEEN: f64 = 0.8;
 
-impl Rule for Fusion {
+impl AdviceRule for Fusion {
     fn name(&self) -> &'static str {
         "fusion"
     }

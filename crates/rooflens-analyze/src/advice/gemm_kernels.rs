@@ -2,14 +2,14 @@
 
 use crate::advice::engine::{Device, Engine};
 use crate::advice::roof::{self, Far};
-use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 use crate::analyses::Operators;
 use crate::kernel_catalog::KernelClass;
 
 /// The rule.
 pub(super) struct GemmKernels;
 
-impl Rule for GemmKernels {
+impl AdviceRule for GemmKernels {
     fn name(&self) -> &'static str {
         "gemm_kernels"
     }

@@ -1,11 +1,11 @@
 //! Fewer heads of keys and values.
 
-use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 
 /// The rule.
 pub(super) struct Gqa;
 
-impl Rule for Gqa {
+impl AdviceRule for Gqa {
     fn name(&self) -> &'static str {
         "gqa"
     }

@@ -1,7 +1,7 @@
 //! Shorten what the host does between launches or operators.
 
 use crate::advice::engine::Engine;
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{Frames, GapHost, Gaps};
 use crate::host_kind::HostKind;
 use crate::ledger::Line;
@@ -25,7 +25,7 @@ const ROWS: usize = 3;
 /// or another thread, works.
 const SURE: f64 = 0.5;
 
-impl Rule for HostCode {
+impl AdviceRule for HostCode {
     fn name(&self) -> &'static str {
         "host_code"
     }

@@ -1,6 +1,6 @@
 //! Copies between host and device that are fast already, and still keep the device waiting.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{KernelStat, Kernels};
 use crate::ledger::Line;
 use crate::sentence::percent;
@@ -9,7 +9,7 @@ use rooflens_schema::tables::ActivityKind;
 /// The rule.
 pub(super) struct HostCopies;
 
-impl Rule for HostCopies {
+impl AdviceRule for HostCopies {
     fn name(&self) -> &'static str {
         "host_copies"
     }

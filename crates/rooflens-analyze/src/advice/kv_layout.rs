@@ -1,11 +1,11 @@
 //! A cache with less in it for each token.
 
-use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 
 /// The rule.
 pub(super) struct KvLayout;
 
-impl Rule for KvLayout {
+impl AdviceRule for KvLayout {
     fn name(&self) -> &'static str {
         "kv_layout"
     }

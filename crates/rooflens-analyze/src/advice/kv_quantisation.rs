@@ -1,11 +1,11 @@
 //! Keys and values in fewer bits.
 
-use crate::advice::{Case, Draft, Rule};
+use crate::advice::{AdviceRule, Case, Draft};
 
 /// The rule.
 pub(super) struct KvQuantisation;
 
-impl Rule for KvQuantisation {
+impl AdviceRule for KvQuantisation {
     fn name(&self) -> &'static str {
         "kv_quantisation"
     }

@@ -1,13 +1,13 @@
 //! More sequences in a step.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::ledger::kernels_floor_ns;
 use crate::sentence::time;
 
 /// The rule.
 pub(super) struct LargerBatch;
 
-impl Rule for LargerBatch {
+impl AdviceRule for LargerBatch {
     fn name(&self) -> &'static str {
         "larger_batch"
     }

@@ -48,7 +48,7 @@ mod tile_fit;
 mod warmup_step;
 mod weight_quantisation;
 
-pub use case::{Alternative, Case, Padding, RunContext, Tiles, Unprofiled};
+pub use case::{Alternative, Case, Padding, RunContext, Tiles, UnprofiledSteps};
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -201,7 +201,7 @@ pub struct Draft {
 }
 
 /// A rule.
-pub trait Rule: Sync {
+pub trait AdviceRule: Sync {
     /// Stable word.
     fn name(&self) -> &'static str;
     /// When it speaks and how the gain is computed: the text of `rooflens explain`.
@@ -219,7 +219,7 @@ pub trait Rule: Sync {
 }
 
 /// Every rule.
-pub const ALL: &[&dyn Rule] = &[
+pub const ALL: &[&dyn AdviceRule] = &[
     &model_mismatch::ModelMismatch,
     &profiler_overhead::ProfilerOverhead,
     &warmup_step::WarmupStep,
@@ -268,7 +268,7 @@ pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
         return list;
     }
     for phase in ledger.phases.iter().filter(|phase| is_judged(phase)) {
-        let case = Case { ledger, phase, findings, around };
+        let case = Case { ledger, phase, findings, context: around };
         list.unprofiled.extend(case.slowdown());
         for rule in ALL {
             match rule.judge(&case) {
@@ -306,7 +306,7 @@ fn group(advice: &Advice) -> u8 {
     }
 }
 
-fn advice(rule: &dyn Rule, draft: Draft, case: &Case<'_>) -> Option<Advice> {
+fn advice(rule: &dyn AdviceRule, draft: Draft, case: &Case<'_>) -> Option<Advice> {
     let (wall, steps) = (case.phase.wall_ns as f64, case.phase.steps);
     let acts_on = draft.acts_on_ns.clamp(0.0, wall);
     let gain = draft.gain_ns.map(|gain| gain.within(acts_on));

@@ -1,6 +1,6 @@
 //! A model, device or shapes that are not those of the trace.
 
-use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 use crate::sentence::{percent, time};
 
 /// The rule.
@@ -9,7 +9,7 @@ pub(super) struct ModelMismatch;
 /// Part of the lower bound that may stay unspent: kernels that overlap, shapes that are rounded.
 const ROUNDING: f64 = 0.05;
 
-impl Rule for ModelMismatch {
+impl AdviceRule for ModelMismatch {
     fn name(&self) -> &'static str {
         "model_mismatch"
     }

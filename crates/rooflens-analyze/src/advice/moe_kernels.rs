@@ -3,14 +3,14 @@
 use crate::advice::already::is_generated;
 use crate::advice::engine::{Device, Engine};
 use crate::advice::roof::{self, Far};
-use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
 
 /// The rule.
 pub(super) struct MoeKernels;
 
-impl Rule for MoeKernels {
+impl AdviceRule for MoeKernels {
     fn name(&self) -> &'static str {
         "moe_kernels"
     }

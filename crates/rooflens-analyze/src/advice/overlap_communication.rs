@@ -1,7 +1,7 @@
 //! Hide large collectives behind compute, or make them smaller.
 
 use crate::advice::engine::{Device, Engine};
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{CollectiveStat, Communication};
 use crate::ledger::LATENCY_BOUND_NS;
 use crate::sentence::{amount, percent, time};
@@ -12,7 +12,7 @@ const NO_TRANSFER: f64 = 0.05;
 /// The rule.
 pub(super) struct OverlapCommunication;
 
-impl Rule for OverlapCommunication {
+impl AdviceRule for OverlapCommunication {
     fn name(&self) -> &'static str {
         "overlap_communication"
     }

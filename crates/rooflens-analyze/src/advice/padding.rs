@@ -1,12 +1,12 @@
 //! Batches without padding.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::sentence::{count, percent};
 
 /// The rule.
 pub(super) struct PaddingRule;
 
-impl Rule for PaddingRule {
+impl AdviceRule for PaddingRule {
     fn name(&self) -> &'static str {
         "padding"
     }
@@ -15,7 +15,7 @@ impl Rule for PaddingRule {
          tokens; high: kernel time in proportion to them."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let found = case.around.padding.iter().find(|padding| padding.phase == case.phase.phase);
+        let found = case.context.padding.iter().find(|padding| padding.phase == case.phase.phase);
         let Some(padding) = found.filter(|padding| padding.computed > padding.needed) else {
             return Ok(None);
         };

@@ -1,6 +1,6 @@
 //! Copy from pinned memory, overlapped with compute.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::Kernels;
 use crate::ledger::Line;
 use rooflens_schema::tables::ActivityKind;
@@ -12,7 +12,7 @@ pub(super) struct PinnedCopies;
 /// C/C++" has 2.3 GB/s from pageable and 5.8 GB/s from pinned memory.
 const SURE: f64 = 0.5;
 
-impl Rule for PinnedCopies {
+impl AdviceRule for PinnedCopies {
     fn name(&self) -> &'static str {
         "pinned_copies"
     }

@@ -153,7 +153,7 @@ fn expert_14_time_inside_eager_operators_is_for_graphs() {
 fn newcomer_09_gains_are_in_the_time_without_the_profiler() {
     let found = findings(&[eager_steps().tables]);
     // 92.5 µs a step in the trace, 9.25 µs without the profiler.
-    let unprofiled = vec![Unprofiled { phase: "prefill", step_ns: 9_250.0 }];
+    let unprofiled = vec![UnprofiledSteps { phase: "prefill", step_ns: 9_250.0 }];
     let around = RunContext { unprofiled, ..RunContext::default() };
     let list = advise(&found, &around);
     assert_eq!((list.unprofiled.len(), list.unprofiled[0].ratio), (1, 10.0));
@@ -167,7 +167,7 @@ fn newcomer_09_gains_are_in_the_time_without_the_profiler() {
         assert!(advice.step_gain_ns.is_none_or(|gain| gain.high <= 9_250.0), "{}", advice.rule);
     }
     // A profiler that costs little is not warned of.
-    let unprofiled = vec![Unprofiled { phase: "prefill", step_ns: 80_000.0 }];
+    let unprofiled = vec![UnprofiledSteps { phase: "prefill", step_ns: 80_000.0 }];
     let list = advise(&found, &RunContext { unprofiled, ..RunContext::default() });
     assert!(find(&list, "profiler_overhead").is_none());
 }

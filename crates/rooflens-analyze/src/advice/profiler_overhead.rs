@@ -1,6 +1,6 @@
 //! A profiler that slows the host down.
 
-use crate::advice::{AdviceKind, Case, Draft, Rule, SLOWED_DOWN};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft, SLOWED_DOWN};
 use crate::analyses::Trace;
 use crate::sentence::{count, percent, time};
 
@@ -16,7 +16,7 @@ const WORTH_A_WORD: f64 = 0.1;
 /// and from this part on it is what they wait for.
 const DOMINATES: f64 = 0.5;
 
-impl Rule for ProfilerOverhead {
+impl AdviceRule for ProfilerOverhead {
     fn name(&self) -> &'static str {
         "profiler_overhead"
     }

@@ -2,7 +2,7 @@
 
 use rooflens_schema::tables::GapCause;
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::Gaps;
 use crate::sentence::time;
 
@@ -12,7 +12,7 @@ pub(super) struct SamplerOnDevice;
 /// Words in what the host runs that tell that it chooses tokens.
 const WORDS: &[&str] = &["sampl", "argmax", "multinomial", "topk", "logits_process"];
 
-impl Rule for SamplerOnDevice {
+impl AdviceRule for SamplerOnDevice {
     fn name(&self) -> &'static str {
         "sampler_on_device"
     }

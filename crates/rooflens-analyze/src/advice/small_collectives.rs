@@ -2,7 +2,7 @@
 
 use super::overlap_communication::{against_link, moved_ns};
 use crate::advice::engine::Engine;
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{Algorithm, CollectiveStat, Communication, Operators, ShapeStat};
 use crate::ledger::LATENCY_BOUND_NS;
 use crate::product::{element, tensors, times};
@@ -20,7 +20,7 @@ const LARGEST_FUSED: i64 = 1 << 20;
 /// The rule.
 pub(super) struct SmallCollectives;
 
-impl Rule for SmallCollectives {
+impl AdviceRule for SmallCollectives {
     fn name(&self) -> &'static str {
         "small_collectives"
     }

@@ -1,6 +1,6 @@
 //! A rank that the others wait for.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{Excess, Stragglers};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::Line;
@@ -9,7 +9,7 @@ use crate::statistics::share;
 /// The rule.
 pub(super) struct StragglerRule;
 
-impl Rule for StragglerRule {
+impl AdviceRule for StragglerRule {
     fn name(&self) -> &'static str {
         "straggler"
     }

@@ -1,6 +1,6 @@
 //! Wait for the device less often.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{ApiStat, Launches};
 use crate::ledger::Line;
 use crate::sentence::{count, time};
@@ -9,7 +9,7 @@ use rooflens_schema::tables::ApiKind;
 /// The rule.
 pub(super) struct Sync;
 
-impl Rule for Sync {
+impl AdviceRule for Sync {
     fn name(&self) -> &'static str {
         "sync"
     }

@@ -1,7 +1,7 @@
 //! GEMMs that tensor cores do not do.
 
 use crate::advice::engine::Device;
-use crate::advice::{AdviceKind, Case, Draft, Range, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft, Range};
 use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
 use crate::sentence::{percent, time};
@@ -18,7 +18,7 @@ const MATRIX_UNITS: &[&str] =
 /// ratio of rates (NVIDIA A100 datasheet: 19.5 against 156 TFLOP/s).
 const GAIN: (f64, f64) = (0.4, 0.88);
 
-impl Rule for TensorCores {
+impl AdviceRule for TensorCores {
     fn name(&self) -> &'static str {
         "tensor_cores"
     }

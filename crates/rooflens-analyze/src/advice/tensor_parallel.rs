@@ -1,6 +1,6 @@
 //! More devices to a layer.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::sentence::{count, time};
 
 /// The rule.
@@ -10,7 +10,7 @@ pub(super) struct TensorParallel;
 /// NCCL or RCCL with its ring. To be added to what its bytes take.
 const LATENCY_NS: (f64, f64) = (5_000.0, 20_000.0);
 
-impl Rule for TensorParallel {
+impl AdviceRule for TensorParallel {
     fn name(&self) -> &'static str {
         "tensor_parallel"
     }

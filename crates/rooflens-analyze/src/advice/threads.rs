@@ -1,6 +1,6 @@
 //! Use every processor.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::Line;
 
@@ -10,7 +10,7 @@ pub(super) struct Threads;
 /// One in so many of the perfect speed-up: what memory bandwidth and the smallest operators leave at least.
 const PART: f64 = 5.0;
 
-impl Rule for Threads {
+impl AdviceRule for Threads {
     fn name(&self) -> &'static str {
         "threads"
     }
@@ -23,7 +23,7 @@ impl Rule for Threads {
         if case.is_device() {
             return Ok(None);
         }
-        let Some((used, usable)) = case.around.threads else {
+        let Some((used, usable)) = case.context.threads else {
             return Err("the number of threads that operators ran on is not known".to_owned());
         };
         if used == 0 || used >= usable {

@@ -1,6 +1,6 @@
 //! Clocks that were held back.
 
-use crate::advice::{Case, Draft, Range, Rule};
+use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::sentence::percent;
 
 /// The rule.
@@ -11,7 +11,7 @@ pub(super) struct Throttling;
 /// (diomgis.com/learn/power-thermals-and-clock-throttling): a third leaves little out.
 const LOSS: f64 = 0.33;
 
-impl Rule for Throttling {
+impl AdviceRule for Throttling {
     fn name(&self) -> &'static str {
         "throttling"
     }
@@ -20,7 +20,7 @@ impl Rule for Throttling {
          high: a third of kernel time in these samples."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let throttled = &case.around.throttled;
+        let throttled = &case.context.throttled;
         let Some((_, share)) =
             throttled.iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.05)
         else {

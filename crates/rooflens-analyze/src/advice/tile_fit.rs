@@ -1,12 +1,12 @@
 //! Widths that fit the tiles of the matrix units.
 
-use crate::advice::{AdviceKind, Case, Draft, Range, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft, Range};
 use crate::sentence::{percent, time};
 
 /// The rule.
 pub(super) struct TileFit;
 
-impl Rule for TileFit {
+impl AdviceRule for TileFit {
     fn name(&self) -> &'static str {
         "tile_fit"
     }

@@ -1,6 +1,6 @@
 //! A step that warms up, in the recording.
 
-use crate::advice::{AdviceKind, Case, Draft, Rule};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 use crate::analyses::{ApiStat, GapHost, Gaps, LateHost, Launches};
 use crate::host_kind::HostKind;
 use crate::sentence::{percent, things, time};
@@ -17,7 +17,7 @@ const WORTH_A_WORD: f64 = 0.05;
 /// From this part of the phase on, its time says little of the run.
 const DOMINATES: f64 = 0.5;
 
-impl Rule for WarmupStep {
+impl AdviceRule for WarmupStep {
     fn name(&self) -> &'static str {
         "warmup_step"
     }

@@ -1,11 +1,11 @@
 //! Weights in fewer bits.
 
-use crate::advice::{Case, Draft, Rule};
+use crate::advice::{AdviceRule, Case, Draft};
 
 /// The rule.
 pub(super) struct WeightQuantisation;
 
-impl Rule for WeightQuantisation {
+impl AdviceRule for WeightQuantisation {
     fn name(&self) -> &'static str {
         "weight_quantisation"
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, FindingType, Findings};
-use crate::statistics::{Durations, Summary};
+use crate::statistics::{DurationSummary, Durations};
 
 /// Collectives by kind, ranks and size, most time first, then most bytes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -170,7 +170,7 @@ impl Fold for State {
             total_ns = total_ns.saturating_add(time);
             let alg = bytes.filter(|_| time > 0).map(|bytes| bytes as f64 * timed_calls as f64 / time as f64);
             let bus = alg.zip(bus_factor(&collective, group_size)).map(|(alg, factor)| alg * factor);
-            let spread: Option<Summary<1>> = row.durations.summary([50]);
+            let spread: Option<DurationSummary<1>> = row.durations.summary([50]);
             found.sizes.push(CommSize {
                 collective,
                 group_size,

@@ -11,7 +11,7 @@ use crate::analyses::{Analysis, Fold};
 use crate::by_name::{ByName, compact_if_many};
 use crate::collectives::{Algorithm, Call, Matching, Waiting, bus_factor, link_factor};
 use crate::finding::{Finding, FindingType, Findings};
-use crate::statistics::{Durations, Summary};
+use crate::statistics::{DurationSummary, Durations};
 
 /// What collectives cost, and who waits for whom.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -267,10 +267,10 @@ fn stat(
     let text = |slot: u32| texts.get(slot as usize).cloned().unwrap_or_default();
     let name = text(call.name);
     let (count, total_ns) = (durations.count, durations.total_ns);
-    let Summary { percentiles: [p50_ns], max: max_ns, .. } = durations.summary([50])?;
+    let DurationSummary { percentiles: [p50_ns], max: max_ns, .. } = durations.summary([50])?;
     let wait_ns = transfers.as_ref().map(|(_, wait_ns)| *wait_ns);
     let transfer = transfers.and_then(|(durations, _)| durations.summary([50]));
-    let transfer_p50_ns = transfer.map(|Summary { percentiles: [p50_ns], .. }| p50_ns);
+    let transfer_p50_ns = transfer.map(|DurationSummary { percentiles: [p50_ns], .. }| p50_ns);
     let moved_ns = transfer_p50_ns.unwrap_or(p50_ns);
     // Bytes per nanosecond are 10^9 bytes per second.
     let algorithm = call.bytes.filter(|_| moved_ns > 0).map(|bytes| bytes as f64 / moved_ns as f64);

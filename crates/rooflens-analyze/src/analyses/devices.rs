@@ -58,7 +58,7 @@ pub struct DeviceTime {
     /// Streams with activity.
     pub streams: usize,
     /// Busy share over time, for a chart.
-    pub timeline: Timeline,
+    pub timeline: DeviceTimeline,
 }
 
 /// A device that was recognised without a name.
@@ -72,7 +72,7 @@ pub struct Recognised {
 
 /// Shares of equal slices of the device's span.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Timeline {
+pub struct DeviceTimeline {
     /// Start of the first slice.
     pub start_ns: i64,
     /// Length of a slice.
@@ -239,7 +239,7 @@ fn timeline(
     compute: &[Interval],
     communication: &[Interval],
     copy: &[Interval],
-) -> Timeline {
+) -> DeviceTimeline {
     let span_ns = interval::length((start_ns, end_ns));
     // Rounded up, so that the slices reach the end; short spans get fewer slices.
     let slice_ns = (span_ns / SLICES + i64::from(span_ns % SLICES != 0)).max(1);
@@ -253,7 +253,7 @@ fn timeline(
         };
         covered.into_iter().enumerate().map(of_slice).collect()
     };
-    Timeline {
+    DeviceTimeline {
         start_ns,
         slice_ns,
         compute: shares(compute),

@@ -18,11 +18,11 @@ use crate::statistics::share;
 /// Can this trace be trusted? One row a check.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Health(pub Vec<Check>);
+pub struct Health(pub Vec<HealthCheck>);
 
 /// One check.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Check {
+pub struct HealthCheck {
     /// Stable word.
     pub name: Cow<'static, str>,
     /// Whether it is as it should be.
@@ -240,7 +240,7 @@ impl State {
     }
 
     /// The checks that the ranks could answer.
-    fn checks(&self, notes: &[Note]) -> Vec<Check> {
+    fn checks(&self, notes: &[Note]) -> Vec<HealthCheck> {
         let lost =
             notes.iter().filter(|note| note.severity == Severity::DataLoss).map(|note| note.count).sum();
         let mut checks = vec![check("data_loss", lost, None, "Everything in the files was read.", |n, _| {
@@ -263,7 +263,7 @@ impl State {
         checks
     }
 
-    fn launch_checks(&self, checks: &mut Vec<Check>) {
+    fn launch_checks(&self, checks: &mut Vec<HealthCheck>) {
         let all_launches = self.launches + self.graph_launches;
         if self.activities == 0 && all_launches > 0 {
             checks.push(check("device_activity_missing", all_launches as i64, None, "", |n, _| {
@@ -324,7 +324,7 @@ impl State {
         }
         if self.waits > 0 {
             let waited = time(self.waits_without_work_ns as f64);
-            checks.push(Check {
+            checks.push(HealthCheck {
                 name: "waits_without_work".into(),
                 ok: share(self.waits_without_work_ns, self.span_ns) < UNRECORDED_SHARE,
                 count: self.waits_without_work as i64,
@@ -343,7 +343,7 @@ impl State {
         }
     }
 
-    fn time_checks(&self, checks: &mut Vec<Check>) {
+    fn time_checks(&self, checks: &mut Vec<HealthCheck>) {
         if self.activities > 0 {
             let (found, of) = (self.overlaps as i64, Some(self.activities));
             let fine = "Activities of a stream do not overlap.";
@@ -370,7 +370,7 @@ impl State {
         }));
         if self.overhead_records > 0 {
             let share = share(self.overhead_ns, self.span_ns);
-            checks.push(Check {
+            checks.push(HealthCheck {
                 name: "profiler_overhead".into(),
                 ok: share < OVERHEAD_SHARE,
                 count: self.overhead_records as i64,
@@ -388,13 +388,13 @@ fn check(
     of: Option<usize>,
     fine: &str,
     otherwise: impl Fn(&str, &str) -> String,
-) -> Check {
+) -> HealthCheck {
     let of = of.map(|of| of as i64);
     let message = match found {
         0 => fine.to_owned(),
         _ => otherwise(&count(found), &of.map(count).unwrap_or_default()),
     };
-    Check { name: name.into(), ok: found == 0, count: found, of, message }
+    HealthCheck { name: name.into(), ok: found == 0, count: found, of, message }
 }
 
 /// Sorted; the ids of a stream or thread mostly are, so a stable sort has little to do.
@@ -436,7 +436,7 @@ mod tests {
     use rooflens_schema::{Opt, Stage};
 
     use super::*;
-    use crate::analyses::Job;
+    use crate::analyses::JobAnalyses;
     use crate::sample::{Sample, findings};
 
     fn failed(found: &Findings) -> Vec<(&str, i64)> {
@@ -524,7 +524,7 @@ mod tests {
     fn lost_data_and_lost_devices_are_told() {
         let mut sample = Sample::new(0);
         sample.api(1, 0, 5, "cudaLaunchKernel", ApiKind::Launch, Some(1));
-        let mut job = Job::default();
+        let mut job = JobAnalyses::default();
         job.rank(&sample.tables);
         let note = Note {
             stage: Stage::Ingest,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, FindingType, Findings};
-use crate::statistics::{Durations, Summary};
+use crate::statistics::{DurationSummary, Durations};
 
 /// Runs of an engine.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -18,20 +18,20 @@ pub struct Inferences {
     /// Runs a second; `None` where no time elapsed.
     pub runs_per_s: Option<f64>,
     /// From the first copy to the last.
-    pub latency: Spread,
+    pub latency: DurationSpread,
     /// On the host.
-    pub enqueue: Spread,
+    pub enqueue: DurationSpread,
     /// Copies to the device.
-    pub h2d: Spread,
+    pub h2d: DurationSpread,
     /// On the device.
-    pub compute: Spread,
+    pub compute: DurationSpread,
     /// Copies from the device.
-    pub d2h: Spread,
+    pub d2h: DurationSpread,
 }
 
 /// Durations of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Spread {
+pub struct DurationSpread {
     /// Shortest.
     pub min_ns: i64,
     /// Mean.
@@ -124,11 +124,11 @@ impl Fold for State {
     }
 }
 
-fn spread(durations: Durations) -> Option<Spread> {
+fn spread(durations: Durations) -> Option<DurationSpread> {
     let mean_ns = durations.mean();
-    let Summary { min, percentiles: [p50_ns, p90_ns, p95_ns, p99_ns], max } =
+    let DurationSummary { min, percentiles: [p50_ns, p90_ns, p95_ns, p99_ns], max } =
         durations.summary([50, 90, 95, 99])?;
-    Some(Spread { min_ns: min, mean_ns, p50_ns, p90_ns, p95_ns, p99_ns, max_ns: max })
+    Some(DurationSpread { min_ns: min, mean_ns, p50_ns, p90_ns, p95_ns, p99_ns, max_ns: max })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::by_name::{ByName, compact_if_many};
 use crate::finding::{Finding, FindingType, Findings};
 use crate::role::UNKNOWN_CLASS;
 use crate::short_names;
-use crate::statistics::{Durations, Summary, share};
+use crate::statistics::{DurationSummary, Durations, share};
 
 /// Device activities by name, most time first. Every name is here: nothing is cut.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -165,7 +165,7 @@ fn stat(name: String, kind: ActivityKind, mut row: Row) -> Option<KernelStat> {
     let p50_ns = row.durations.median()?;
     let (count, total_ns, mean_ns) = (row.durations.count, row.durations.total_ns, row.durations.mean());
     let Described { short_name, class, library, dtype } = row.described?;
-    let Summary { min, percentiles: [p99_ns], max } = row.durations.summary([99])?;
+    let DurationSummary { min, percentiles: [p99_ns], max } = row.durations.summary([99])?;
     Some(KernelStat {
         name,
         short_name,

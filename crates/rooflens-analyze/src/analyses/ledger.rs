@@ -174,7 +174,7 @@ impl Timelines {
 
     fn devices(&mut self, tables: &RankTables) {
         let kernels = &tables.kernels;
-        let (roles, classes) = (Roles::new(tables), ledger::Classes::new(tables));
+        let (roles, classes) = (Roles::new(tables), ledger::KernelClasses::new(tables));
         let mut stages = Stages::new(tables);
         // The host waited for work of before, which is not in the trace: no time of the step it waited in.
         let unrecorded = interval::merge(recording::waits(tables).unrecorded);

@@ -30,13 +30,13 @@ mod verdict;
 pub use classes::{ClassStat, Classes};
 pub use comm_calls::{CommCalls, CommSize};
 pub use communication::{CollectiveStat, Communication, Link, RankWait};
-pub use devices::{DeviceTime, Devices, Recognised, Timeline};
+pub use devices::{DeviceTime, DeviceTimeline, Devices, Recognised};
 pub use engine_layers::{EngineLayer, EngineLayers, LayerGroup};
 pub use frames::{FrameStat, Frames};
 pub use gaps::{GapExample, GapHost, GapStat, Gaps};
 pub use gemms::{GemmShape, Gemms};
-pub use health::{CHECKS as HEALTH_CHECKS, Check, Health};
-pub use inferences::{Inferences, Spread};
+pub use health::{CHECKS as HEALTH_CHECKS, Health, HealthCheck};
+pub use inferences::{DurationSpread, Inferences};
 pub use kernels::{KernelStat, Kernels};
 pub use late_host::{LateHost, LatePhase};
 pub use launches::{ApiStat, Launches};
@@ -52,7 +52,7 @@ pub(crate) use phases::BACKWARD;
 pub use phases::{Extent, FlawedSteps, PhaseExample, PhaseRole, PhaseStat, Phases};
 pub use products::{ProductStat, Products};
 pub use server_metrics::{DeviceMetrics, Gauge, ModelMetrics, Over, ServerMetrics};
-pub use shape_rates::{DevicePeaks, Rate, ShapeKernel, ShapeKernelRate, ShapeRate, ShapeRates};
+pub use shape_rates::{DevicePeaks, RooflineRate, ShapeKernel, ShapeKernelRate, ShapeRate, ShapeRates};
 pub use stragglers::{Excess, Straggler, Stragglers};
 pub use trace::Trace;
 pub use verdict::{Claim, Verdict};
@@ -122,17 +122,17 @@ pub const ALL: &[&dyn Analysis] = &[
 ];
 
 /// All analyses over a job, rank by rank.
-pub struct Job {
+pub struct JobAnalyses {
     folds: Vec<(&'static dyn Analysis, Box<dyn Fold>)>,
 }
 
-impl Default for Job {
+impl Default for JobAnalyses {
     fn default() -> Self {
-        Job { folds: ALL.iter().map(|analysis| (*analysis, analysis.start())).collect() }
+        JobAnalyses { folds: ALL.iter().map(|analysis| (*analysis, analysis.start())).collect() }
     }
 }
 
-impl Job {
+impl JobAnalyses {
     /// Takes in one rank, whose facts have been derived.
     pub fn rank(&mut self, tables: &RankTables) {
         for (_, fold) in &mut self.folds {
@@ -159,7 +159,7 @@ impl Job {
 
 /// Derives the facts of each rank and answers every question: the whole of this crate in one call.
 pub fn analyze(ranks: &mut [RankTables], notes: Vec<Note>) -> Findings {
-    let mut job = Job::default();
+    let mut job = JobAnalyses::default();
     for tables in ranks {
         crate::facts::derive(tables);
         job.rank(tables);

@@ -12,7 +12,7 @@ use self::memory::Bytes;
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::{ByName, compact_if_many};
 use crate::finding::{Finding, FindingType, Findings};
-use crate::statistics::{Durations, Summary, share};
+use crate::statistics::{DurationSummary, Durations, share};
 
 /// Framework operators by name, most self time first. Every name is here.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -227,7 +227,7 @@ fn most_host_time(mut shapes: Vec<ShapeStat>) -> Vec<ShapeStat> {
 
 fn stat(name: String, row: Row, shapes: Vec<ShapeStat>) -> Option<OperatorStat> {
     let (count, total_ns, mean_ns) = (row.durations.count, row.durations.total_ns, row.durations.mean());
-    let Summary { percentiles: [p50_ns], max: max_ns, .. } = row.durations.summary([50])?;
+    let DurationSummary { percentiles: [p50_ns], max: max_ns, .. } = row.durations.summary([50])?;
     let Row { self_ns, device_ns, self_device_ns, memory, .. } = row;
     let bytes = |of: fn(&[Bytes; 2]) -> i64| memory.as_ref().map(of);
     Some(OperatorStat {

@@ -218,9 +218,9 @@ struct Group {
     ranges: Vec<Span>,
     also_named: BTreeSet<Arc<str>>,
     flaws: BTreeMap<String, usize>,
-    batch: Known,
-    prefill_tokens: Known,
-    decode_tokens: Known,
+    batch: PartialSum,
+    prefill_tokens: PartialSum,
+    decode_tokens: PartialSum,
     confidence: (f64, usize),
 }
 
@@ -241,12 +241,12 @@ struct Span {
 
 /// The sum of a value that not every range has.
 #[derive(Default)]
-struct Known {
+struct PartialSum {
     sum: i64,
     count: usize,
 }
 
-impl Known {
+impl PartialSum {
     fn add(&mut self, value: Opt<i64>) {
         if let Some(value) = value.get() {
             self.sum = self.sum.saturating_add(value);
@@ -430,7 +430,7 @@ impl Backward {
 
 /// The mean of a value over the ranges that have it.
 fn mean_of(ranges: &[Span], value: fn(&Span) -> Opt<i64>) -> Option<f64> {
-    let mut known = Known::default();
+    let mut known = PartialSum::default();
     ranges.iter().for_each(|range| known.add(value(range)));
     known.mean()
 }

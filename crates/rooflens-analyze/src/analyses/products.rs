@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, FindingType, Findings};
 use crate::part::PartsByName;
-use crate::product::{Product, product};
+use crate::product::{ProductShape, product};
 
 /// Products by phase, layer, module and operator, in the order in which they were first made.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -118,7 +118,7 @@ impl Sum {
 impl Fold for State {
     fn rank(&mut self, tables: &RankTables) {
         let ops = &tables.ops;
-        let mut known: HashMap<(NameId, NameId), Option<Product>, foldhash::fast::RandomState> =
+        let mut known: HashMap<(NameId, NameId), Option<ProductShape>, foldhash::fast::RandomState> =
             HashMap::default();
         // Whether an operator is a product or stands in one: parents come before what is inside.
         let mut inside = vec![false; ops.len()];

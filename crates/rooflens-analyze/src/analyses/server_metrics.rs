@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, FindingType, Findings};
-use fields::{Field, field};
+use fields::{MetricField, field};
 
 /// Metrics of servers and devices.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -307,18 +307,18 @@ impl Pages {
         for (metric, pages) in series {
             let Some(last) = pages.values().next_back().copied() else { continue };
             match field(metric) {
-                Field::Gauge(name, factor) => {
+                MetricField::Gauge(name, factor) => {
                     let mean = pages.values().sum::<f64>() / pages.len() as f64;
                     let max = pages.values().copied().fold(f64::NEG_INFINITY, f64::max);
                     let gauge = Gauge { last: last * factor, mean: mean * factor, max: max * factor };
                     found.values.insert(name.into(), gauge);
                 }
-                Field::Energy(factor) if self.last > 0 => {
+                MetricField::Energy(factor) if self.last > 0 => {
                     found.energy_j = self.count(series, metric).map(|energy| energy * factor);
                 }
                 // Since the driver was loaded: of no run in particular.
-                Field::Energy(_) => {}
-                Field::Unknown => {
+                MetricField::Energy(_) => {}
+                MetricField::Unknown => {
                     found.unit_unknown.insert(metric.clone(), last);
                 }
             }

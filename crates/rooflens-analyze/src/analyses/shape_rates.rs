@@ -13,11 +13,11 @@ use crate::analyses::{Analysis, Fold};
 use crate::facts::gemm_calls;
 use crate::finding::{Finding, FindingType, Findings};
 use crate::kernel_catalog::{ActivityHint, describe};
-use crate::ledger::{Classes, is_needed};
+use crate::ledger::{KernelClasses, is_needed};
 use crate::product::{element, is_product, product, sizes};
 use rate::Work;
 
-pub use rate::{DevicePeaks, Rate};
+pub use rate::{DevicePeaks, RooflineRate};
 
 /// Achieved rates of matmuls, attention and convolutions, by what the shapes of their inputs tell. No model is
 /// asked: the work is that of each operator alone.
@@ -56,7 +56,7 @@ pub struct ShapeRate {
     pub kernels: Vec<ShapeKernel>,
     /// What they achieved.
     #[serde(flatten)]
-    pub rate: Rate,
+    pub rate: RooflineRate,
 }
 
 /// A kernel that did the work of some calls.
@@ -87,7 +87,7 @@ pub struct ShapeKernelRate {
     pub ns: i64,
     /// What it achieved.
     #[serde(flatten)]
-    pub rate: Rate,
+    pub rate: RooflineRate,
 }
 
 const EXPLAIN: &str = "\
@@ -177,7 +177,7 @@ impl Fold for State {
     fn rank(&mut self, tables: &RankTables) {
         let (ops, kernels) = (&tables.ops, &tables.kernels);
         let owners = innermost_products(tables);
-        let classes = Classes::new(tables);
+        let classes = KernelClasses::new(tables);
         let mut may_multiply: HashMap<NameId, bool, foldhash::fast::RandomState> = HashMap::default();
         let mut calls: HashMap<usize, Launched, foldhash::fast::RandomState> = HashMap::default();
         for i in 0..kernels.len() {
@@ -300,7 +300,7 @@ fn shape(key: Key, row: Row) -> ShapeRate {
     kernels.sort_by_key(|kernel| std::cmp::Reverse(kernel.ns));
     ShapeRate {
         sizes: sizes(&key.shapes, made.operands.as_ref()),
-        rate: Rate::of(&work, row.count, row.ns),
+        rate: RooflineRate::of(&work, row.count, row.ns),
         operator: key.operator,
         shapes: key.shapes,
         dtypes: key.dtypes,

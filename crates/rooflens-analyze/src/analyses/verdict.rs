@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::analyses::{
-    Analysis, Check, ClassStat, Classes, Communication, DeviceMemory, DeviceTime, Devices, Fold, FrameStat,
-    Frames, GapStat, Gaps, Health, KernelStat, Kernels, Launches, Ledger, Memory, OperatorStat, Operators,
-    PhaseStat, Phases, Trace,
+    Analysis, ClassStat, Classes, Communication, DeviceMemory, DeviceTime, Devices, Fold, FrameStat, Frames,
+    GapStat, Gaps, Health, HealthCheck, KernelStat, Kernels, Launches, Ledger, Memory, OperatorStat,
+    Operators, PhaseStat, Phases, Trace,
 };
 use crate::finding::{Finding, FindingType, Findings};
 use crate::role::UNKNOWN_CLASS;
@@ -95,7 +95,7 @@ impl Fold for State {
     }
 
     fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
-        let known = Known::new(earlier);
+        let known = Evidence::new(earlier);
         (self.ranks > 0).then(|| {
             let (said, next) = (known.sentence(), known.next());
             Box::new(Verdict {
@@ -119,7 +119,7 @@ const WORTH_A_LOOK: f64 = 0.05;
 const MOSTLY_GRAPHS: f64 = 0.5;
 
 /// The findings that the verdict rests on, and the devices' times added up.
-struct Known<'a> {
+struct Evidence<'a> {
     earlier: &'a Findings,
     devices: usize,
     span_ns: i64,
@@ -142,11 +142,11 @@ struct Known<'a> {
     communication: Option<&'a Communication>,
     /// The device with the most memory allocated at once.
     fullest: Option<&'a DeviceMemory>,
-    checks: &'a [Check],
+    checks: &'a [HealthCheck],
     unclassified_share: f64,
 }
 
-impl<'a> Known<'a> {
+impl<'a> Evidence<'a> {
     fn new(earlier: &'a Findings) -> Self {
         let devices = earlier.get::<Devices>().map_or(&[][..], |found| &found.0);
         let sum = |part: fn(&DeviceTime) -> i64| devices.iter().map(part).fold(0i64, i64::saturating_add);
@@ -154,7 +154,7 @@ impl<'a> Known<'a> {
         let classes = earlier.get::<Classes>();
         let memory = earlier.get::<Memory>().map_or(&[][..], |found| &found.0);
         let fullest = memory.iter().max_by_key(|row| row.peak_allocated_bytes);
-        Known {
+        Evidence {
             earlier,
             fullest,
             devices: devices.len(),

@@ -10,7 +10,7 @@ const PROJECTOR: &str = "rooflens.projector";
 
 /// What a name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Told {
+struct ParsedPhaseName {
     kind: PhaseKind,
     source: PhaseSource,
     step: Option<i64>,
@@ -20,9 +20,9 @@ struct Told {
     kv_tokens: Option<i64>,
 }
 
-impl Told {
+impl ParsedPhaseName {
     fn new(kind: PhaseKind, source: PhaseSource) -> Self {
-        Told {
+        ParsedPhaseName {
             kind,
             source,
             step: None,
@@ -37,7 +37,7 @@ impl Told {
 /// Fills `kind`, `source`, `step`, `batch` and the token counts of `phases`.
 pub(super) fn read(tables: &mut RankTables) {
     let phases = &mut tables.phases;
-    let mut known: Vec<Option<Option<Told>>> = vec![None; tables.names.len()];
+    let mut known: Vec<Option<Option<ParsedPhaseName>>> = vec![None; tables.names.len()];
     for i in 0..phases.len() {
         let name = phases.name_id[i];
         let Some(told) = *known[name.index()].get_or_insert_with(|| tell(tables.names.get(name))) else {
@@ -55,7 +55,7 @@ pub(super) fn read(tables: &mut RankTables) {
     }
 }
 
-fn tell(name: &str) -> Option<Told> {
+fn tell(name: &str) -> Option<ParsedPhaseName> {
     // A module's path is no phase, whatever words are in it: `module:model.vision_tower`.
     if name.starts_with(MODULE) {
         return None;
@@ -70,15 +70,18 @@ fn tell(name: &str) -> Option<Told> {
 }
 
 /// `ProfilerStep#3`, by torch.profiler's schedule.
-fn profiler_step(name: &str) -> Option<Told> {
+fn profiler_step(name: &str) -> Option<ParsedPhaseName> {
     let step = name.strip_prefix("ProfilerStep#")?.parse().ok()?;
-    Some(Told { step: Some(step), ..Told::new(PhaseKind::Step, PhaseSource::ProfilerStep) })
+    Some(ParsedPhaseName {
+        step: Some(step),
+        ..ParsedPhaseName::new(PhaseKind::Step, PhaseSource::ProfilerStep)
+    })
 }
 
 /// vLLM: `execute_context_1(888_788544)_generation_0(0)`, and with detailed annotations
 /// `execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)`: requests, then
 /// sums of query tokens and of cached tokens.
-fn vllm(name: &str) -> Option<Told> {
+fn vllm(name: &str) -> Option<ParsedPhaseName> {
     let (_, rest) = name.strip_prefix("execute_")?.split_once("context_")?;
     let (prefills, rest) = rest.split_once('(')?;
     let (prefill_sums, rest) = rest.split_once(")_generation_")?;
@@ -88,19 +91,19 @@ fn vllm(name: &str) -> Option<Told> {
     let first_number = |sums: &str| number_at(sums.trim_start_matches("sq"));
     let cached = |sums: &str| sums.split_once("sk").and_then(|(_, rest)| number_at(rest));
     let kind = kind_of(prefills, decodes);
-    Some(Told {
+    Some(ParsedPhaseName {
         batch: Some(prefills.saturating_add(decodes)),
         prefill_tokens: first_number(prefill_sums),
         decode_tokens: first_number(decode_sums),
         kv_tokens: cached(prefill_sums).zip(cached(decode_sums)).map(|(a, b)| a.saturating_add(b)),
-        ..Told::new(kind, PhaseSource::Engine)
+        ..ParsedPhaseName::new(kind, PhaseSource::Engine)
     })
 }
 
 /// SGLang: `step[DECODE bs=32]`, `step[EXTEND bs=15 toks=15360]`; with detailed annotations also sums over prompts
 /// (`c_`) and over sequences that decode (`g_`), of query tokens (`sq`) and of tokens in the KV cache (`sk`):
 /// `step[MIXED bs=2 c=1 g=1 c_sq=5 c_sk=8 … g_sq=1 g_sk=12 …]`.
-fn sglang(name: &str) -> Option<Told> {
+fn sglang(name: &str) -> Option<ParsedPhaseName> {
     let inside = name.strip_prefix("step[")?.strip_suffix(']')?;
     let value = |key: &str| value_of(inside, key);
     let (batch, tokens) = (value("bs="), value("toks="));
@@ -114,42 +117,45 @@ fn sglang(name: &str) -> Option<Told> {
     };
     let decode_tokens = value("g_sq=").or(if mode == "DECODE" { tokens.or(batch) } else { None });
     let cached = [value("c_sk="), value("g_sk=")];
-    Some(Told {
+    Some(ParsedPhaseName {
         batch,
         prefill_tokens: value("c_sq=").or(tokens.filter(|_| kind == PhaseKind::Prefill)),
         decode_tokens: decode_tokens.or(tokens.filter(|_| kind == PhaseKind::Decode)),
         kv_tokens: cached.into_iter().flatten().reduce(i64::saturating_add),
-        ..Told::new(kind, PhaseSource::Engine)
+        ..ParsedPhaseName::new(kind, PhaseSource::Engine)
     })
 }
 
 /// TensorRT-LLM: `[Executor] _forward_step 60: 2 ctx reqs, 1024 ctx tokens, 32 gen reqs`; versions leave out the
 /// number and the tokens.
-fn tensorrt_llm(name: &str) -> Option<Told> {
+fn tensorrt_llm(name: &str) -> Option<ParsedPhaseName> {
     let (step, counts) = name.strip_prefix("[Executor] _forward_step")?.split_once(':')?;
     let value = |what: &str| {
         counts.split(',').find_map(|part| part.trim().strip_suffix(what)?.trim_end().parse::<i64>().ok())
     };
     let (prefills, decodes) = (value("ctx reqs")?, value("gen reqs")?);
     let kind = kind_of(prefills, decodes);
-    Some(Told {
+    Some(ParsedPhaseName {
         step: step.trim().parse().ok(),
         batch: Some(prefills.saturating_add(decodes)),
         prefill_tokens: value("ctx tokens"),
         // A speculating engine makes several of a sequence: only tokens that are told count.
         decode_tokens: value("gen tokens"),
-        ..Told::new(kind, PhaseSource::Engine)
+        ..ParsedPhaseName::new(kind, PhaseSource::Engine)
     })
 }
 
 /// ATOM: `prefill[bs=2 tok=16384]`, `decode[bs=64 tok=64]`.
-fn atom(name: &str) -> Option<Told> {
+fn atom(name: &str) -> Option<ParsedPhaseName> {
     let (mode, inside) = name.strip_suffix(']')?.split_once('[')?;
     let (batch, tokens) = (value_of(inside, "bs=")?, value_of(inside, "tok="));
-    let told = Told { batch: Some(batch), ..Told::new(PhaseKind::Step, PhaseSource::Engine) };
+    let told =
+        ParsedPhaseName { batch: Some(batch), ..ParsedPhaseName::new(PhaseKind::Step, PhaseSource::Engine) };
     match mode {
-        "prefill" => Some(Told { kind: PhaseKind::Prefill, prefill_tokens: tokens, ..told }),
-        "decode" => Some(Told { kind: PhaseKind::Decode, decode_tokens: tokens.or(Some(batch)), ..told }),
+        "prefill" => Some(ParsedPhaseName { kind: PhaseKind::Prefill, prefill_tokens: tokens, ..told }),
+        "decode" => {
+            Some(ParsedPhaseName { kind: PhaseKind::Decode, decode_tokens: tokens.or(Some(batch)), ..told })
+        }
         _ => None,
     }
 }
@@ -170,15 +176,15 @@ fn value_of(words: &str, key: &str) -> Option<i64> {
 }
 
 /// xDiT: `execute_diffusion_1_256x256`.
-fn xdit(name: &str) -> Option<Told> {
+fn xdit(name: &str) -> Option<ParsedPhaseName> {
     let batch = number_at(name.strip_prefix("execute_diffusion_")?);
-    Some(Told { batch, ..Told::new(PhaseKind::Diffusion, PhaseSource::Engine) })
+    Some(ParsedPhaseName { batch, ..ParsedPhaseName::new(PhaseKind::Diffusion, PhaseSource::Engine) })
 }
 
 /// Names that people give: `prefill`, `decode_step_3`, `vision encoder`, `step 7`. Only whole words
 /// count: a `decoder` is no decode step, and `Optimizer.step` without a number is no step. Nor does capturing a
 /// graph of a decode step run one: `capture_32_DECODE`.
-fn plain_words(name: &str) -> Option<Told> {
+fn plain_words(name: &str) -> Option<ParsedPhaseName> {
     let words: Vec<String> = name
         .split(|c: char| !c.is_alphanumeric())
         .filter(|w| !w.is_empty())
@@ -203,7 +209,7 @@ fn plain_words(name: &str) -> Option<Told> {
     } else {
         return None;
     };
-    Some(Told { step: numbered, ..Told::new(kind, PhaseSource::Annotation) })
+    Some(ParsedPhaseName { step: numbered, ..ParsedPhaseName::new(kind, PhaseSource::Annotation) })
 }
 
 /// The number a text begins with.

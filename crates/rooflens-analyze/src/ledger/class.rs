@@ -20,11 +20,11 @@ pub fn is_needed(class: KernelClass) -> bool {
 }
 
 /// The class of each kernel name of a rank.
-pub struct Classes {
+pub struct KernelClasses {
     by_name: Vec<KernelClass>,
 }
 
-impl Classes {
+impl KernelClasses {
     /// Of the kernels of a rank.
     pub fn new(tables: &RankTables) -> Self {
         let rows = tables.kernel_dim_rows();
@@ -32,7 +32,7 @@ impl Classes {
             let word = tables.kernel_dim.class.get(row as usize);
             word.and_then(|word| KernelClass::named(word)).unwrap_or(KernelClass::Other)
         };
-        Classes { by_name: rows.iter().map(class).collect() }
+        KernelClasses { by_name: rows.iter().map(class).collect() }
     }
 
     /// That of a name.

@@ -27,12 +27,12 @@ pub use efficiency::{Achieved, KernelTime, OperatorTime};
 pub use exchange::{ExposedTransfers, LATENCY_BOUND_NS, Transfers};
 pub use floors::{Floor, kernels_floor_ns};
 pub use operators::{OperatorFloor, StepAsked, StepModel};
-pub use pieces::{Lines, Piece, pieces};
-pub use stalls::{Stall, Stalls};
+pub use pieces::{KernelLines, Piece, pieces};
+pub use stalls::{PrefillStall, Stalls};
 pub use waits::{Wait, Waits};
 
 pub use charge::{charges, each_stretch};
-pub use class::{Classes, of_operator};
+pub use class::{KernelClasses, of_operator};
 pub(crate) use efficiency::{OperatorSum, PhaseEfficiency, Sum, of_phase};
 pub(crate) use exchange::Exchange;
 pub(crate) use host::moments;

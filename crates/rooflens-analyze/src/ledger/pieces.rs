@@ -2,7 +2,7 @@
 
 use rooflens_schema::RankTables;
 
-use super::{Classes, Line, each_stretch, line_of};
+use super::{KernelClasses, Line, each_stretch, line_of};
 use crate::kernel_catalog::KernelClass;
 use crate::role::Roles;
 
@@ -22,17 +22,17 @@ pub struct Piece {
 }
 
 /// The class of each row of a rank's `kernels`, and its line where no least time is known.
-pub struct Lines<'a> {
+pub struct KernelLines<'a> {
     tables: &'a RankTables,
     roles: Roles<'a>,
-    classes: Classes,
+    classes: KernelClasses,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> KernelLines<'a> {
     /// Those of a rank.
     #[must_use]
     pub fn new(tables: &'a RankTables) -> Self {
-        Lines { tables, roles: Roles::new(tables), classes: Classes::new(tables) }
+        KernelLines { tables, roles: Roles::new(tables), classes: KernelClasses::new(tables) }
     }
 
     /// The line of a row.
@@ -53,7 +53,7 @@ impl<'a> Lines<'a> {
 #[must_use]
 pub fn pieces(tables: &RankTables) -> Vec<Piece> {
     let kernels = &tables.kernels;
-    let lines = Lines::new(tables);
+    let lines = KernelLines::new(tables);
     let mut found = Vec::new();
     let mut from = 0;
     for same in kernels.device.chunk_by(|a, b| a == b) {

@@ -8,7 +8,7 @@ use rooflens_schema::tables::{PhaseKind, Phases};
 
 /// A time between two tokens in which prompts were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stall {
+pub struct PrefillStall {
     /// From the end of the step before to the end of the step that had the next token.
     pub ns: i64,
     /// Tokens of the prompts that were read.
@@ -23,7 +23,7 @@ pub struct Stall {
 #[derive(Debug, Clone, Default)]
 pub struct Stalls {
     /// Those that are known for sure, in the order of the steps.
-    pub rows: Vec<Stall>,
+    pub rows: Vec<PrefillStall>,
     /// Times between two tokens with no prompt in between.
     pub plain_ns: Vec<i64>,
     /// Prompts between steps of decode of which the trace does not tell enough.
@@ -73,7 +73,7 @@ impl Stalls {
             match waiting.zip(read) {
                 None => self.untold += 1,
                 Some((waiting, prompt_tokens)) if waiting > 0 && prompt_tokens > 0 => {
-                    self.rows.push(Stall { ns, prompt_tokens, waiting, rode: is_mixed });
+                    self.rows.push(PrefillStall { ns, prompt_tokens, waiting, rode: is_mixed });
                 }
                 Some(_) => {}
             }
@@ -130,7 +130,7 @@ mod tests {
             (Prefill, 70, Some(2), 6000),
             (Decode, 10, Some(6), 0),
         ]);
-        assert_eq!(found.rows, [Stall { ns: 80, prompt_tokens: 6000, waiting: 4, rode: false }]);
+        assert_eq!(found.rows, [PrefillStall { ns: 80, prompt_tokens: 6000, waiting: 4, rode: false }]);
         assert_eq!(found.usual_ns(), Some(10));
         // One request after the other: nobody waits.
         let found = stalls(&[
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((found.rows.len(), found.untold), (0, 0));
         // A mixed step: its own sequences wait.
         let found = stalls(&[(Decode, 10, Some(4), 0), (Mixed, 90, Some(5), 8000)]);
-        assert_eq!(found.rows, [Stall { ns: 90, prompt_tokens: 8000, waiting: 4, rode: true }]);
+        assert_eq!(found.rows, [PrefillStall { ns: 90, prompt_tokens: 8000, waiting: 4, rode: true }]);
         // Without the number of sequences nobody knows.
         let found = stalls(&[(Decode, 10, None, 0), (Prefill, 70, None, 3000), (Decode, 10, None, 0)]);
         assert_eq!((found.rows.len(), found.untold), (0, 1));

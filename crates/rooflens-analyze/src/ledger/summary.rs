@@ -18,7 +18,7 @@ use rooflens_schema::tables::{ActivityKind, PhaseKind};
 
 /// What is known besides the table.
 #[derive(Debug, Clone, Copy)]
-pub struct Known {
+pub struct KernelTableContext {
     /// How long all steps took.
     pub wall_ns: i64,
     /// Steps in that time, each of one token.
@@ -35,7 +35,7 @@ pub const ASSUMED: &str = "a table of kernels has no timeline: kernels are assum
 
 /// The findings of a table: ledger, kernels, launches and a verdict. An error where the kernels took longer than
 /// the whole.
-pub fn of_summary(kernels: &[TopKernel], known: &Known) -> Result<Findings, String> {
+pub fn of_summary(kernels: &[TopKernel], known: &KernelTableContext) -> Result<Findings, String> {
     let busy: f64 = kernels.iter().map(|kernel| kernel.total_ns).sum();
     if busy > known.wall_ns as f64 {
         return Err(format!(
@@ -88,7 +88,7 @@ fn cause(launches: u64, wall_ns: i64) -> Line {
     if pace <= LAUNCHING_PACE_NS as f64 { Line::LaunchBound } else { Line::CpuBound }
 }
 
-fn ledger(kernels: &[TopKernel], known: &Known) -> Ledger {
+fn ledger(kernels: &[TopKernel], known: &KernelTableContext) -> Ledger {
     let mut classes: BTreeMap<KernelClass, (f64, usize)> = BTreeMap::new();
     for kernel in kernels {
         let class = KernelClass::named(&kernel.class).unwrap_or(KernelClass::Other);
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_table_and_its_wall_time() {
-        let known = Known { wall_ns: 1_000_000, steps: 2, batch: Some(1), kv_tokens: None };
+        let known = KernelTableContext { wall_ns: 1_000_000, steps: 2, batch: Some(1), kv_tokens: None };
         let rows = [kernel("gemvx::kernel<7>", 30, 200_000.0), kernel("elementwise_kernel", 10, 50_000.0)];
         let found = of_summary(&rows, &known).unwrap();
         let ledger = found.get::<Ledger>().unwrap();

@@ -22,7 +22,7 @@ use self::growth::Growth;
 pub const WHOLE: &str = "all";
 
 /// What was sampled, and what is to be told apart.
-pub struct Question<'a> {
+pub struct SampledRun<'a> {
     /// The samples, by time.
     pub counters: &'a Counters,
     /// From one sample to the next.
@@ -30,7 +30,7 @@ pub struct Question<'a> {
     /// The time of day that is 0 in the samples.
     pub base_unix_ns: i64,
     /// What was sampled.
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<CounterSubject>,
     /// The steps, in order.
     pub steps: Vec<StepParts>,
     /// Names of throttle bits.
@@ -41,7 +41,7 @@ pub struct Question<'a> {
 
 /// Something that was sampled.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub struct CounterSubject {
     /// The machine, or a device of it.
     pub source: CounterSource,
     /// Device index.
@@ -58,12 +58,12 @@ pub struct StepParts {
     /// The step.
     pub step: CounterStep,
     /// Its parts beside the whole.
-    pub parts: Vec<Part>,
+    pub parts: Vec<StepPart>,
 }
 
 /// A part of a step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct StepPart {
     /// Its name, as `decode`.
     pub name: String,
     /// When it went on: from, to, on the clock of the samples; by time, none touching the next.
@@ -119,7 +119,7 @@ pub struct SubjectSampled {
     /// Samples that fell into the part.
     pub samples: usize,
     /// Levels by column of `counters`.
-    pub levels: BTreeMap<Cow<'static, str>, Option<Level>>,
+    pub levels: BTreeMap<Cow<'static, str>, Option<LevelSummary>>,
     /// What counts grew by, by column of `counters`.
     pub totals: BTreeMap<Cow<'static, str>, Option<f64>>,
     /// Energy of a device.
@@ -144,7 +144,7 @@ pub struct SubjectSampled {
 
 /// A level over the samples that tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Level {
+pub struct LevelSummary {
     /// How many.
     pub samples: usize,
     /// Their mean.
@@ -196,7 +196,7 @@ const NO_TOKENS: &str = "the number of tokens generated in it is not known";
 
 /// Sums the samples up.
 #[must_use]
-pub fn sampled(question: &Question<'_>) -> Sampled {
+pub fn sampled(question: &SampledRun<'_>) -> Sampled {
     let steps = question.steps.iter().map(|step| step_sampled(step, question)).collect();
     Sampled {
         interval_ns: question.interval_ns,
@@ -206,7 +206,7 @@ pub fn sampled(question: &Question<'_>) -> Sampled {
     }
 }
 
-fn step_sampled(step: &StepParts, question: &Question<'_>) -> StepSampled {
+fn step_sampled(step: &StepParts, question: &SampledRun<'_>) -> StepSampled {
     let counters = question.counters;
     let rows: Vec<Vec<CounterRow>> = question
         .subjects
@@ -219,12 +219,12 @@ fn step_sampled(step: &StepParts, question: &Question<'_>) -> StepSampled {
         })
         .collect();
     let times = || rows.iter().flatten().map(|row| row.ts_ns);
-    let whole = Part {
+    let whole = StepPart {
         name: WHOLE.to_owned(),
         stretches: times().min().zip(times().max()).into_iter().collect(),
         output_tokens: None,
     };
-    let part = |part: &Part| PartSampled {
+    let part = |part: &StepPart| PartSampled {
         part: part.name.clone(),
         dur_ns: part.stretches.iter().map(|(from, to)| to - from).sum(),
         output_tokens: part.output_tokens,
@@ -239,10 +239,10 @@ fn step_sampled(step: &StepParts, question: &Question<'_>) -> StepSampled {
 }
 
 fn subject_sampled(
-    subject: &Subject,
+    subject: &CounterSubject,
     rows: &[CounterRow],
-    part: &Part,
-    question: &Question<'_>,
+    part: &StepPart,
+    question: &SampledRun<'_>,
 ) -> SubjectSampled {
     let is_whole = part.name == WHOLE;
     let is_in =
@@ -346,14 +346,14 @@ fn subject_sampled(
     sums
 }
 
-fn level(values: impl Iterator<Item = f64>) -> Option<Level> {
+fn level(values: impl Iterator<Item = f64>) -> Option<LevelSummary> {
     let (mut samples, mut sum, mut min, mut max) = (0_usize, 0.0, f64::INFINITY, f64::NEG_INFINITY);
     for value in values.filter(|value| value.is_finite()) {
         samples += 1;
         sum += value;
         (min, max) = (value.min(min), value.max(max));
     }
-    (samples > 0).then(|| Level { samples, mean: sum / samples as f64, min, max })
+    (samples > 0).then(|| LevelSummary { samples, mean: sum / samples as f64, min, max })
 }
 
 /// The most frequent reason first.

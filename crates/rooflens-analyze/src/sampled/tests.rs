@@ -41,14 +41,14 @@ fn names(bits: i64) -> Vec<String> {
         .collect()
 }
 
-fn asked(counters: &Counters, parts: Vec<Part>) -> StepSampled {
-    let subject = |source, device, reasons: &[(&str, &str)]| Subject {
+fn asked(counters: &Counters, parts: Vec<StepPart>) -> StepSampled {
+    let subject = |source, device, reasons: &[(&str, &str)]| CounterSubject {
         source,
         device,
         name: "it".to_owned(),
         reasons: reasons.iter().map(|(column, why)| ((*column).to_owned(), (*why).to_owned())).collect(),
     };
-    let question = Question {
+    let question = SampledRun {
         counters,
         interval_ns: S,
         base_unix_ns: 0,
@@ -64,8 +64,8 @@ fn asked(counters: &Counters, parts: Vec<Part>) -> StepSampled {
     sampled.steps.remove(0)
 }
 
-fn part(name: &str, stretches: &[(i64, i64)], output_tokens: Option<u64>) -> Part {
-    Part { name: name.to_owned(), stretches: stretches.to_vec(), output_tokens }
+fn part(name: &str, stretches: &[(i64, i64)], output_tokens: Option<u64>) -> StepPart {
+    StepPart { name: name.to_owned(), stretches: stretches.to_vec(), output_tokens }
 }
 
 #[test]
@@ -74,7 +74,10 @@ fn a_whole_step_by_hand() {
     let whole = &step.parts[0];
     assert_eq!((whole.part.as_str(), whole.dur_ns), ("all", 4 * S));
     let [host, device] = whole.subjects.as_slice() else { panic!() };
-    assert_eq!(host.levels["cpu_busy_pct"], Some(Level { samples: 4, mean: 25.0, min: 10.0, max: 40.0 }));
+    assert_eq!(
+        host.levels["cpu_busy_pct"],
+        Some(LevelSummary { samples: 4, mean: 25.0, min: 10.0, max: 40.0 })
+    );
     assert_eq!(host.totals["disk_read_bytes"], Some(4_000.0));
     assert_eq!((host.totals["net_rx_bytes"], host.not_computed["net_rx_bytes"].as_str()), (None, NOT_TOLD));
     assert_eq!(host.energy_j, None);

@@ -6,14 +6,14 @@ use serde_json::{Map, Value as Json};
 
 /// Something that was told.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct WorkloadEvent {
     /// What happened: `hello`, `round_begin`, …
     pub name: String,
     /// Its fields.
     pub fields: Map<String, Json>,
 }
 
-impl Event {
+impl WorkloadEvent {
     /// The event of a line; nothing where the line is none.
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
@@ -37,13 +37,13 @@ impl Event {
 
 /// All that was told in a step, as far as it matters later.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
+pub struct EventSummary {
     /// Versions of Python and its packages.
     pub versions: BTreeMap<String, String>,
     /// The last `error`.
-    pub error: Option<Event>,
+    pub error: Option<WorkloadEvent>,
     /// Every `note`.
-    pub notes: Vec<Event>,
+    pub notes: Vec<WorkloadEvent>,
     /// Lines that are no events.
     pub garbage_lines: u64,
     /// The beginning of the first of them.
@@ -53,9 +53,9 @@ pub struct Told {
 /// Characters of a line that is no event.
 const GARBAGE_CHARS: usize = 120;
 
-impl Told {
+impl EventSummary {
     /// Takes in an event.
-    pub(super) fn add(&mut self, event: &Event) {
+    pub(super) fn add(&mut self, event: &WorkloadEvent) {
         match event.name.as_str() {
             "hello" => self.versions = versions(event),
             "error" => self.error = Some(event.clone()),
@@ -74,7 +74,7 @@ impl Told {
 }
 
 /// Packages that are not there have no version.
-fn versions(hello: &Event) -> BTreeMap<String, String> {
+fn versions(hello: &WorkloadEvent) -> BTreeMap<String, String> {
     let told = hello.fields.get("versions").and_then(Json::as_object).into_iter().flatten();
     let mut versions: BTreeMap<String, String> =
         told.filter_map(|(name, version)| Some((name.clone(), version.as_str()?.to_owned()))).collect();

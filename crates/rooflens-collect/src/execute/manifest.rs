@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::{self, FileFacts};
-use super::outcome::{End, Outcome};
+use super::outcome::{StepEnd, StepOutcome};
 use crate::error::ExecuteError;
-use crate::plan::{Command, Places, Stage, Step, Word};
+use crate::plan::{CommandWord, PlannedStep, ProcessCommand, RunFolders, RunStage};
 
 /// The manifest's name.
 pub const MANIFEST: &str = "manifest.json";
@@ -27,9 +27,9 @@ pub struct Manifest<'a> {
     /// The step, and the name of its folder in `raw/`.
     pub step: Cow<'a, str>,
     /// Its stage.
-    pub stage: Stage,
+    pub stage: RunStage,
     /// How it ended.
-    pub end: End,
+    pub end: StepEnd,
     /// Its exit code; null where a signal ended it.
     pub exit_code: Option<i32>,
     /// The signal that ended it; null where it ended by itself.
@@ -57,13 +57,13 @@ pub struct Manifest<'a> {
 /// Writes the manifest of a step into its folder.
 pub(super) fn write(
     folder: &Path,
-    step: &Step,
-    command: &Command,
-    places: &Places,
+    step: &PlannedStep,
+    command: &ProcessCommand,
+    places: &RunFolders,
     started: SystemTime,
-    outcome: &Outcome,
+    outcome: &StepOutcome,
 ) -> Result<(), ExecuteError> {
-    let text = |word: &Word| word.resolve(places).to_string_lossy().into_owned();
+    let text = |word: &CommandWord| word.resolve(places).to_string_lossy().into_owned();
     let since = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let path = folder.join(MANIFEST);
     let unwritable = |source| ExecuteError::unwritable(&path, source);
@@ -80,9 +80,9 @@ pub(super) fn write(
         argv: command.argv.iter().map(text).collect(),
         cwd: text(&command.cwd),
         env: command.env.iter().map(|(name, value)| (name.as_str().into(), text(value))).collect(),
-        versions: Cow::Borrowed(&outcome.told.versions),
+        versions: Cow::Borrowed(&outcome.events.versions),
         missing: (&outcome.missing).into(),
-        garbage_lines: outcome.told.garbage_lines,
+        garbage_lines: outcome.events.garbage_lines,
         files: files::facts(folder, MANIFEST).map_err(unwritable)?,
     };
     let text = serde_json::to_string_pretty(&manifest).map_err(|error| unwritable(error.into()))?;

@@ -5,13 +5,13 @@ use std::time::SystemTime;
 
 use rooflens_schema::RunDir;
 
-use super::event::{Event, Told};
+use super::event::{EventSummary, WorkloadEvent};
 use super::files;
 use super::manifest;
-use super::outcome::{End, Outcome};
-use super::{Executor, Watch};
+use super::outcome::{StepEnd, StepOutcome};
+use super::{Executor, StepObserver};
 use crate::error::ExecuteError;
-use crate::plan::{Command, Places, Step};
+use crate::plan::{PlannedStep, ProcessCommand, RunFolders};
 
 /// What each step leaves.
 #[derive(Debug, Clone, Default)]
@@ -25,20 +25,20 @@ pub struct Scripted {
 impl Executor for Scripted {
     fn run(
         &self,
-        step: &Step,
-        command: &Command,
-        places: &Places,
-        watch: &dyn Watch,
-    ) -> Result<Outcome, ExecuteError> {
+        step: &PlannedStep,
+        command: &ProcessCommand,
+        places: &RunFolders,
+        watch: &dyn StepObserver,
+    ) -> Result<StepOutcome, ExecuteError> {
         let folder = RunDir::new(&places.run).raw(&step.name);
-        let mut told = Told::default();
+        let mut told = EventSummary::default();
         for (name, bytes) in self.files.get(&step.name).into_iter().flatten() {
             let path = folder.join(name);
             let parent = path.parent().unwrap_or(&folder);
             let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, bytes));
             written.map_err(|source| ExecuteError::unwritable(&path, source))?;
             if name == "events.jsonl" {
-                for event in bytes.split(|byte| *byte == b'\n').filter_map(Event::parse) {
+                for event in bytes.split(|byte| *byte == b'\n').filter_map(WorkloadEvent::parse) {
                     told.add(&event);
                     watch.event(step, &event);
                 }
@@ -48,17 +48,17 @@ impl Executor for Scripted {
         let missing: Vec<String> = expected.cloned().collect();
         let code = self.exit_codes.get(&step.name).copied().unwrap_or(0);
         let end = match code {
-            0 if missing.is_empty() => End::Done,
-            0 => End::Incomplete,
-            _ => End::Failed,
+            0 if missing.is_empty() => StepEnd::Done,
+            0 => StepEnd::Incomplete,
+            _ => StepEnd::Failed,
         };
-        let outcome = Outcome {
+        let outcome = StepOutcome {
             step: step.name.clone(),
             end,
             exit_code: Some(code),
             signal: None,
             duration_ns: 0,
-            told,
+            events: told,
             missing,
             left_behind: Vec::new(),
             tail: Vec::new(),

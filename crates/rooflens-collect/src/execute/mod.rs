@@ -12,33 +12,33 @@ mod program;
 mod reader;
 mod transform;
 
-pub use self::event::{Event, Told};
+pub use self::event::{EventSummary, WorkloadEvent};
 pub use self::files::digest;
 pub(crate) use self::group::Group;
 pub use self::manifest::{MANIFEST, Manifest};
 pub use self::mock::Scripted;
-pub use self::outcome::{End, Fault, Outcome};
+pub use self::outcome::{StepEnd, StepFault, StepOutcome};
 pub use self::process::Processes;
 pub use self::program::{find_program, named_program};
 pub use self::transform::{TransformError, transform};
 use crate::error::ExecuteError;
-use crate::plan::{Command, Places, Step};
+use crate::plan::{PlannedStep, ProcessCommand, RunFolders};
 
 /// Follows a step, and may end it.
-pub trait Watch {
+pub trait StepObserver {
     /// The process of a step was started; it leads a group of its own.
     fn started(&self, _process: u32) {}
     /// The workload told something.
-    fn event(&self, step: &Step, event: &Event);
+    fn event(&self, step: &PlannedStep, event: &WorkloadEvent);
     /// What the user wants now.
-    fn wish(&self) -> Wish;
+    fn stop_request(&self) -> StopRequest;
     /// Something is waited for; told every few hundredths of a second.
     fn tick(&self) {}
 }
 
 /// What the user wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wish {
+pub enum StopRequest {
     /// Nothing: go on.
     GoOn,
     /// The workload shall stop, and save what it has.
@@ -52,18 +52,18 @@ pub trait Executor {
     /// Takes it, and waits for its end.
     ///
     /// # Errors
-    /// [`ExecuteError`], where it could not even be started. Whatever a process does is an [`Outcome`].
+    /// [`ExecuteError`], where it could not even be started. Whatever a process does is a [`StepOutcome`].
     fn run(
         &self,
-        step: &Step,
-        command: &Command,
-        places: &Places,
-        watch: &dyn Watch,
-    ) -> Result<Outcome, ExecuteError>;
+        step: &PlannedStep,
+        command: &ProcessCommand,
+        places: &RunFolders,
+        watch: &dyn StepObserver,
+    ) -> Result<StepOutcome, ExecuteError>;
 }
 
 /// Removes what only the steps themselves needed: weights that one pass left for the next.
-pub fn clean_up(places: &Places) {
+pub fn clean_up(places: &RunFolders) {
     // Nothing depends on it, and there may be none.
     let _ = std::fs::remove_dir_all(places.run.join(crate::plan::WEIGHTS));
 }

@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::event::Told;
-use crate::profilers::ncu::{Refusal, refusal};
+use super::event::EventSummary;
+use crate::profilers::ncu::{NcuRefusal, refusal};
 
 /// What became of a step.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct StepOutcome {
     /// The step.
     pub step: String,
     /// How it ended.
-    pub end: End,
+    pub end: StepEnd,
     /// The exit code, where it ended by itself.
     pub exit_code: Option<i32>,
     /// The signal, where it ended by one.
@@ -20,7 +20,7 @@ pub struct Outcome {
     /// How long it took.
     pub duration_ns: u64,
     /// What it told.
-    pub told: Told,
+    pub events: EventSummary,
     /// What it should have left and did not, from the run's folder.
     pub missing: Vec<String>,
     /// Processes of its group that could not be ended.
@@ -36,7 +36,7 @@ pub struct Outcome {
 /// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum StepEnd {
     /// Everything is there.
     Done,
     /// Ended with another code than 0.
@@ -53,7 +53,7 @@ pub enum End {
 
 /// Whose fault a failed step is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum StepFault {
     /// Something is not installed.
     Environment,
     /// The workload's own.
@@ -62,23 +62,25 @@ pub enum Fault {
     User,
 }
 
-impl Outcome {
+impl StepOutcome {
     /// Whether all went well.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.end == End::Done
+        self.end == StepEnd::Done
     }
 
     /// Whose fault it is.
     #[must_use]
-    pub fn fault(&self) -> Fault {
-        let class = self.told.error.as_ref().and_then(|error| error.text("class"));
+    pub fn fault(&self) -> StepFault {
+        let class = self.events.error.as_ref().and_then(|error| error.text("class"));
         match (self.end, class) {
-            (End::Stopped, _) => Fault::User,
+            (StepEnd::Stopped, _) => StepFault::User,
             // It profiled nothing: no device, no permission, or no such launch.
-            (End::Failed | End::Incomplete, _) if self.refusal().is_some() => Fault::Environment,
-            (End::Failed, Some("ModuleNotFoundError" | "ImportError" | "DeviceError")) => Fault::Environment,
-            _ => Fault::Workload,
+            (StepEnd::Failed | StepEnd::Incomplete, _) if self.refusal().is_some() => StepFault::Environment,
+            (StepEnd::Failed, Some("ModuleNotFoundError" | "ImportError" | "DeviceError")) => {
+                StepFault::Environment
+            }
+            _ => StepFault::Workload,
         }
     }
 
@@ -86,19 +88,19 @@ impl Outcome {
     #[must_use]
     pub fn verdict(&self) -> String {
         match self.end {
-            End::Done => "ended well".to_owned(),
-            End::TimedOut => {
+            StepEnd::Done => "ended well".to_owned(),
+            StepEnd::TimedOut => {
                 format!("timed out after {} s", self.duration_ns / 1_000_000_000)
             }
-            End::Stopped => "was stopped".to_owned(),
-            End::Incomplete => format!("ended, but did not write {}", self.missing.join(", ")),
-            End::Crashed => match self.signal {
+            StepEnd::Stopped => "was stopped".to_owned(),
+            StepEnd::Incomplete => format!("ended, but did not write {}", self.missing.join(", ")),
+            StepEnd::Crashed => match self.signal {
                 Some(signal) => format!("was killed by signal {signal}{}", signal_name(signal)),
                 None => "ended with an unknown status".to_owned(),
             },
-            End::Failed => {
+            StepEnd::Failed => {
                 let code = self.exit_code.unwrap_or(-1);
-                match &self.told.error {
+                match &self.events.error {
                     Some(error) => {
                         let at = error.text("stage").unwrap_or("an unknown stage");
                         let message = error.text("message").unwrap_or("");
@@ -119,26 +121,26 @@ impl Outcome {
         }
         // No package gives a machine the device that it lacks.
         let is_device =
-            self.told.error.as_ref().is_some_and(|error| error.text("class") == Some("DeviceError"));
-        if self.fault() == Fault::Environment && self.install.is_some() && !is_device {
+            self.events.error.as_ref().is_some_and(|error| error.text("class") == Some("DeviceError"));
+        if self.fault() == StepFault::Environment && self.install.is_some() && !is_device {
             return self.install.as_ref().map(|install| {
                 format!("{install}; or name an interpreter that has it: runtime.python=PATH")
             });
         }
-        let told = self.told.error.as_ref().and_then(|error| error.text("hint")).map(str::to_owned);
+        let told = self.events.error.as_ref().and_then(|error| error.text("hint")).map(str::to_owned);
         told.or_else(|| {
             match (self.end, self.signal) {
-            (End::TimedOut, _) => {
+            (StepEnd::TimedOut, _) => {
                 Some("runtime.timeout_s=SECONDS gives it more time; null removes the limit".to_owned())
             }
-            (End::Crashed, Some(9)) => {
+            (StepEnd::Crashed, Some(9)) => {
                 Some("was memory full? check dmesg | tail; runtime.batch_size=1 needs less".to_owned())
             }
-            (End::Crashed, Some(25)) => {
+            (StepEnd::Crashed, Some(25)) => {
                 Some("ulimit -f shows the largest file size, df -h . the free space".to_owned())
             }
             // Nsight Systems ends with code 0 where what it waited for never began.
-            (End::Incomplete, _) if self.missing.iter().any(|file| file.ends_with(".nsys-rep")) => Some(
+            (StepEnd::Incomplete, _) if self.missing.iter().any(|file| file.ends_with(".nsys-rep")) => Some(
                 "nsys recorded nothing: the phase to capture never began. pipeline.nsys.capture=null records \
                  everything; your own program marks phases with rooflens.probe"
                     .to_owned(),
@@ -150,13 +152,13 @@ impl Outcome {
     }
 
     /// Why Nsight Compute left no report, where it said so.
-    fn refusal(&self) -> Option<Refusal> {
+    fn refusal(&self) -> Option<NcuRefusal> {
         let without = self.missing.iter().any(|file| file.ends_with(".ncu-rep"));
         without.then(|| refusal(&self.tail.join("\n"))).flatten()
     }
 
     fn is_disk_full(&self) -> bool {
-        let message = self.told.error.as_ref().and_then(|error| error.text("message")).unwrap_or("");
+        let message = self.events.error.as_ref().and_then(|error| error.text("message")).unwrap_or("");
         message.contains("No space left") || message.contains("File too large") || message.contains("quota")
     }
 }

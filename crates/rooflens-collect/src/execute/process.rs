@@ -12,16 +12,16 @@ use std::time::{Duration, Instant, SystemTime};
 use rooflens_schema::RunDir;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use super::event::{Event, Told};
+use super::event::{EventSummary, WorkloadEvent};
 use super::files;
 use super::group::Group;
 use super::manifest;
-use super::outcome::{End, Outcome};
+use super::outcome::{StepEnd, StepOutcome};
 use super::program::find_program;
 use super::reader::{self, Line};
-use super::{Executor, Watch, Wish};
+use super::{Executor, StepObserver, StopRequest};
 use crate::error::ExecuteError;
-use crate::plan::{Command, Places, Step};
+use crate::plan::{PlannedStep, ProcessCommand, RunFolders};
 use crate::profilers::SESSION;
 
 /// The variable that tells a workload where its events go.
@@ -47,18 +47,18 @@ impl Default for Processes {
 impl Executor for Processes {
     fn run(
         &self,
-        step: &Step,
-        command: &Command,
-        places: &Places,
-        watch: &dyn Watch,
-    ) -> Result<Outcome, ExecuteError> {
+        step: &PlannedStep,
+        command: &ProcessCommand,
+        places: &RunFolders,
+        watch: &dyn StepObserver,
+    ) -> Result<StepOutcome, ExecuteError> {
         let folder = RunDir::new(&places.run).raw(&step.name);
         prepare(&folder, command, places)?;
         let (started, begin) = (SystemTime::now(), Instant::now());
         let (mut child, lines) = start(&folder, command, places)?;
         watch.started(child.id());
         let group = Group::led_by(child.id());
-        let mut told = Told::default();
+        let mut told = EventSummary::default();
         let deadline = command.timeout_s.map(|seconds| begin + Duration::from_secs(seconds));
         let mut guard = Guard { group, deadline, grace: self.grace, asked: None };
         let status = loop {
@@ -72,16 +72,16 @@ impl Executor for Processes {
         };
         let left_behind = group.map(Group::end).unwrap_or_default();
         drain(&lines, &mut told, step, watch);
-        if told == Told::default() {
+        if told == EventSummary::default() {
             told = told_in_file(&folder, step, watch);
         }
-        let mut outcome = Outcome {
+        let mut outcome = StepOutcome {
             step: step.name.clone(),
-            end: End::Done,
+            end: StepEnd::Done,
             exit_code: status.code(),
             signal: status.signal(),
             duration_ns: u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX),
-            told,
+            events: told,
             missing: missing(command, places),
             left_behind,
             tail: Vec::new(),
@@ -96,7 +96,7 @@ impl Executor for Processes {
     }
 }
 
-fn prepare(folder: &Path, command: &Command, places: &Places) -> Result<(), ExecuteError> {
+fn prepare(folder: &Path, command: &ProcessCommand, places: &RunFolders) -> Result<(), ExecuteError> {
     fs::create_dir_all(folder).map_err(|source| ExecuteError::unwritable(folder, source))?;
     for file in &command.writes {
         let path = places.run.join(&file.path);
@@ -105,7 +105,11 @@ fn prepare(folder: &Path, command: &Command, places: &Places) -> Result<(), Exec
     Ok(())
 }
 
-fn start(folder: &Path, command: &Command, places: &Places) -> Result<(Child, Receiver<Line>), ExecuteError> {
+fn start(
+    folder: &Path,
+    command: &ProcessCommand,
+    places: &RunFolders,
+) -> Result<(Child, Receiver<Line>), ExecuteError> {
     let program = find_program(command, places)?;
     let log = |name: &str| {
         let path = folder.join(name);
@@ -147,7 +151,13 @@ fn wait(child: &mut Child) -> Result<Option<ExitStatus>, ExecuteError> {
 }
 
 /// Takes what is told within some time.
-fn listen(lines: &Receiver<Line>, within: Duration, told: &mut Told, step: &Step, watch: &dyn Watch) {
+fn listen(
+    lines: &Receiver<Line>,
+    within: Duration,
+    told: &mut EventSummary,
+    step: &PlannedStep,
+    watch: &dyn StepObserver,
+) {
     match lines.recv_timeout(within) {
         Ok(line) => {
             take(line, told, step, watch);
@@ -163,7 +173,7 @@ fn listen(lines: &Receiver<Line>, within: Duration, told: &mut Told, step: &Step
 
 /// Takes what was told before the end, until the pipe is closed. Whoever left the group may hold it for ever: they
 /// are waited for a little, and only they, however busy the machine is.
-fn drain(lines: &Receiver<Line>, told: &mut Told, step: &Step, watch: &dyn Watch) {
+fn drain(lines: &Receiver<Line>, told: &mut EventSummary, step: &PlannedStep, watch: &dyn StepObserver) {
     const LAST_WORDS: Duration = Duration::from_secs(5);
     while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
         take(line, told, step, watch);
@@ -172,17 +182,17 @@ fn drain(lines: &Receiver<Line>, told: &mut Told, step: &Step, watch: &dyn Watch
 
 /// What the workload noted in its own file. `conda run` closes every descriptor but the standard ones, so
 /// that nothing comes through the pipe.
-fn told_in_file(folder: &Path, step: &Step, watch: &dyn Watch) -> Told {
-    let mut told = Told::default();
+fn told_in_file(folder: &Path, step: &PlannedStep, watch: &dyn StepObserver) -> EventSummary {
+    let mut told = EventSummary::default();
     let lines = fs::read(folder.join("events.jsonl")).unwrap_or_default();
-    for event in lines.split(|byte| *byte == b'\n').filter_map(Event::parse) {
+    for event in lines.split(|byte| *byte == b'\n').filter_map(WorkloadEvent::parse) {
         told.add(&event);
         watch.event(step, &event);
     }
     told
 }
 
-fn take(line: Line, told: &mut Told, step: &Step, watch: &dyn Watch) {
+fn take(line: Line, told: &mut EventSummary, step: &PlannedStep, watch: &dyn StepObserver) {
     match line {
         Line::Event(event) => {
             told.add(&event);
@@ -202,47 +212,49 @@ struct Guard {
 
 #[derive(Clone, Copy)]
 struct Asked {
-    why: End,
+    why: StepEnd,
     at: Instant,
 }
 
 impl Guard {
-    fn look(&mut self, watch: &dyn Watch) {
+    fn look(&mut self, watch: &dyn StepObserver) {
         let now = Instant::now();
-        let wish = watch.wish();
+        let wish = watch.stop_request();
         let Some(group) = self.group else { return };
         match self.asked {
             None => {
                 let why = match wish {
-                    Wish::GoOn if self.deadline.is_some_and(|deadline| now >= deadline) => End::TimedOut,
-                    Wish::GoOn => return,
-                    Wish::Stop | Wish::Kill => End::Stopped,
+                    StopRequest::GoOn if self.deadline.is_some_and(|deadline| now >= deadline) => {
+                        StepEnd::TimedOut
+                    }
+                    StopRequest::GoOn => return,
+                    StopRequest::Stop | StopRequest::Kill => StepEnd::Stopped,
                 };
                 self.asked = Some(Asked { why, at: now });
-                if wish == Wish::Kill { group.kill() } else { group.interrupt() }
+                if wish == StopRequest::Kill { group.kill() } else { group.interrupt() }
             }
-            Some(asked) if wish == Wish::Kill || now >= asked.at + self.grace => group.kill(),
+            Some(asked) if wish == StopRequest::Kill || now >= asked.at + self.grace => group.kill(),
             Some(_) => {}
         }
     }
 }
 
-fn end(status: ExitStatus, asked: Option<End>, missing: &[String]) -> End {
+fn end(status: ExitStatus, asked: Option<StepEnd>, missing: &[String]) -> StepEnd {
     match (asked, status.code()) {
         (Some(why), _) => why,
-        (None, Some(0)) if missing.is_empty() => End::Done,
-        (None, Some(0)) => End::Incomplete,
-        (None, Some(_)) => End::Failed,
-        (None, None) => End::Crashed,
+        (None, Some(0)) if missing.is_empty() => StepEnd::Done,
+        (None, Some(0)) => StepEnd::Incomplete,
+        (None, Some(_)) => StepEnd::Failed,
+        (None, None) => StepEnd::Crashed,
     }
 }
 
-fn missing(command: &Command, places: &Places) -> Vec<String> {
+fn missing(command: &ProcessCommand, places: &RunFolders) -> Vec<String> {
     command.expects.iter().filter(|path| !files::is_there(&places.run.join(path))).cloned().collect()
 }
 
 /// How to get what the workload needs, where it needs anything.
-fn install(command: &Command, places: &Places) -> Option<String> {
+fn install(command: &ProcessCommand, places: &RunFolders) -> Option<String> {
     if command.packages.is_empty() || command.install.is_empty() {
         return None;
     }

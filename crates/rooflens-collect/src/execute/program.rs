@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::ExecuteError;
-use crate::plan::{Command, Places};
+use crate::plan::{ProcessCommand, RunFolders};
 
 /// Names that the same program often has.
 const INSTEAD: &[&str] = &["python3", "python"];
@@ -14,7 +14,7 @@ const INSTEAD: &[&str] = &["python3", "python"];
 ///
 /// # Errors
 /// [`ExecuteError::NoProgram`].
-pub fn find_program(command: &Command, places: &Places) -> Result<PathBuf, ExecuteError> {
+pub fn find_program(command: &ProcessCommand, places: &RunFolders) -> Result<PathBuf, ExecuteError> {
     let Some(word) = command.argv.first() else {
         return Err(ExecuteError::NoProgram { program: String::new(), instead: Vec::new() });
     };

@@ -3,12 +3,12 @@
 use std::io::{PipeReader, Read};
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use super::event::Event;
+use super::event::WorkloadEvent;
 
 /// What came through the pipe.
 pub(super) enum Line {
     /// An event.
-    Event(Event),
+    Event(WorkloadEvent),
     /// Something else.
     Garbage(Vec<u8>),
 }
@@ -52,6 +52,6 @@ fn send(line: &mut Vec<u8>, to: &Sender<Line>) -> bool {
     if line.iter().all(u8::is_ascii_whitespace) {
         return true;
     }
-    let sent = Event::parse(&line).map_or(Line::Garbage(line), Line::Event);
+    let sent = WorkloadEvent::parse(&line).map_or(Line::Garbage(line), Line::Event);
     to.send(sent).is_ok()
 }

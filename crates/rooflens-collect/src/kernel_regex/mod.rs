@@ -14,7 +14,7 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-use parse::{Item, Node};
+use parse::{ClassItem, RegexNode};
 use program::Program;
 
 /// An expression.
@@ -22,7 +22,7 @@ use program::Program;
 pub struct KernelRegex {
     text: String,
     ignore_case: bool,
-    node: Node,
+    node: RegexNode,
     program: Program,
 }
 
@@ -71,34 +71,34 @@ impl KernelRegex {
     }
 }
 
-fn write(node: &Node, out: &mut String) {
+fn write(node: &RegexNode, out: &mut String) {
     match node {
-        Node::Empty => {}
-        Node::Char(char) => literal(*char, out),
-        Node::Any => out.push('.'),
-        Node::Begin => out.push('^'),
-        Node::End => out.push('$'),
-        Node::WordEdge(true) => out.push_str("\\b"),
-        Node::WordEdge(false) => out.push_str("\\B"),
-        Node::Class(class) => {
+        RegexNode::Empty => {}
+        RegexNode::Char(char) => literal(*char, out),
+        RegexNode::Any => out.push('.'),
+        RegexNode::Begin => out.push('^'),
+        RegexNode::End => out.push('$'),
+        RegexNode::WordEdge(true) => out.push_str("\\b"),
+        RegexNode::WordEdge(false) => out.push_str("\\B"),
+        RegexNode::Class(class) => {
             // Outside of brackets too, `\d` and the like are the same to all.
             out.push_str(if class.negated { "[^" } else { "[" });
             for item in &class.items {
                 match item {
-                    Item::Range(from, to) => {
+                    ClassItem::Range(from, to) => {
                         literal(*from, out);
                         if from != to {
                             out.push('-');
                             literal(*to, out);
                         }
                     }
-                    Item::Named(name) => out.extend(['\\', *name]),
+                    ClassItem::Named(name) => out.extend(['\\', *name]),
                 }
             }
             out.push(']');
         }
-        Node::Sequence(nodes) => nodes.iter().for_each(|node| write(node, out)),
-        Node::Either(nodes) => {
+        RegexNode::Sequence(nodes) => nodes.iter().for_each(|node| write(node, out)),
+        RegexNode::Either(nodes) => {
             out.push('(');
             for (at, node) in nodes.iter().enumerate() {
                 if at > 0 {
@@ -108,7 +108,7 @@ fn write(node: &Node, out: &mut String) {
             }
             out.push(')');
         }
-        Node::Repeat { node, least, most } => {
+        RegexNode::Repeat { node, least, most } => {
             out.push('(');
             write(node, out);
             out.push(')');
@@ -120,7 +120,7 @@ fn write(node: &Node, out: &mut String) {
                 (least, Some(most)) => out.push_str(&format!("{{{least},{most}}}")),
             }
         }
-        Node::Ahead { node, negated } => {
+        RegexNode::Ahead { node, negated } => {
             out.push_str(if *negated { "(?!" } else { "(?=" });
             write(node, out);
             out.push(')');

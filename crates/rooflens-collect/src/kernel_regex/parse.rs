@@ -9,7 +9,7 @@ const MOST: u32 = 1000;
 
 /// A part of an expression.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Node {
+pub enum RegexNode {
     /// Nothing.
     Empty,
     /// One character.
@@ -25,13 +25,13 @@ pub enum Node {
     /// One of some characters.
     Class(Class),
     /// One after the other.
-    Sequence(Vec<Node>),
+    Sequence(Vec<RegexNode>),
     /// One of them.
-    Either(Vec<Node>),
+    Either(Vec<RegexNode>),
     /// Several times. Whether it is greedy changes nothing of what matches.
     Repeat {
         /// What is repeated.
-        node: Box<Node>,
+        node: Box<RegexNode>,
         /// At least.
         least: u32,
         /// At most; any number where there is none.
@@ -40,7 +40,7 @@ pub enum Node {
     /// What follows matches, or does not.
     Ahead {
         /// What is looked for.
-        node: Box<Node>,
+        node: Box<RegexNode>,
         /// Whether it must not be there.
         negated: bool,
     },
@@ -50,14 +50,14 @@ pub enum Node {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Class {
     /// What is in it.
-    pub items: Vec<Item>,
+    pub items: Vec<ClassItem>,
     /// All others instead.
     pub negated: bool,
 }
 
 /// A part of a class.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Item {
+pub enum ClassItem {
     /// From one character to another, both in it.
     Range(char, char),
     /// `d`, `D`, `w`, `W`, `s` or `S`.
@@ -65,7 +65,7 @@ pub enum Item {
 }
 
 /// The expression, and whether it ignores case.
-pub fn parse(text: &str) -> Result<(Node, bool), RegexError> {
+pub fn parse(text: &str) -> Result<(RegexNode, bool), RegexError> {
     let mut parser = Parser { chars: text.chars().collect(), at: 0, depth: 0 };
     if parser.chars.is_empty() {
         return Err(parser.wrong(0, "it is empty and would match every kernel"));
@@ -104,15 +104,15 @@ impl Parser {
         found
     }
 
-    fn either(&mut self) -> Result<Node, RegexError> {
+    fn either(&mut self) -> Result<RegexNode, RegexError> {
         let mut nodes = vec![self.sequence()?];
         while self.take("|") {
             nodes.push(self.sequence()?);
         }
-        Ok(if nodes.len() > 1 { Node::Either(nodes) } else { nodes.pop().unwrap_or(Node::Empty) })
+        Ok(if nodes.len() > 1 { RegexNode::Either(nodes) } else { nodes.pop().unwrap_or(RegexNode::Empty) })
     }
 
-    fn sequence(&mut self) -> Result<Node, RegexError> {
+    fn sequence(&mut self) -> Result<RegexNode, RegexError> {
         let mut nodes = Vec::new();
         while let Some(char) = self.next().filter(|char| !matches!(char, '|' | ')')) {
             let begin = self.at;
@@ -120,24 +120,24 @@ impl Parser {
             let node = self.atom(char, begin)?;
             nodes.push(self.repeated(node)?);
         }
-        Ok(Node::Sequence(nodes))
+        Ok(RegexNode::Sequence(nodes))
     }
 
-    fn atom(&mut self, char: char, begin: usize) -> Result<Node, RegexError> {
+    fn atom(&mut self, char: char, begin: usize) -> Result<RegexNode, RegexError> {
         Ok(match char {
-            '.' => Node::Any,
-            '^' => Node::Begin,
-            '$' => Node::End,
+            '.' => RegexNode::Any,
+            '^' => RegexNode::Begin,
+            '$' => RegexNode::End,
             '(' => self.group(begin)?,
             '[' => self.class(begin)?,
             '\\' => self.escape(begin)?,
             '*' | '+' | '?' => return Err(self.wrong(begin, "there is nothing to repeat")),
             '{' => return Err(self.wrong(begin, "a brace without a count: write \\{")),
-            char => Node::Char(char),
+            char => RegexNode::Char(char),
         })
     }
 
-    fn group(&mut self, begin: usize) -> Result<Node, RegexError> {
+    fn group(&mut self, begin: usize) -> Result<RegexNode, RegexError> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(self.wrong(begin, "groups are nested too deeply"));
@@ -163,13 +163,13 @@ impl Parser {
         }
         self.depth -= 1;
         Ok(match ahead {
-            Some(negated) => Node::Ahead { node: Box::new(node), negated },
+            Some(negated) => RegexNode::Ahead { node: Box::new(node), negated },
             // A group of its own, so that what repeats it repeats all of it.
-            None => Node::Sequence(vec![node]),
+            None => RegexNode::Sequence(vec![node]),
         })
     }
 
-    fn repeated(&mut self, node: Node) -> Result<Node, RegexError> {
+    fn repeated(&mut self, node: RegexNode) -> Result<RegexNode, RegexError> {
         let begin = self.at;
         let counts = match self.next() {
             Some('*') => Some((0, None)),
@@ -181,7 +181,10 @@ impl Parser {
         let Some((least, most)) = counts else { return Ok(node) };
         // At the sign, or at the closing brace.
         self.at += 1;
-        if matches!(node, Node::Begin | Node::End | Node::WordEdge(_) | Node::Ahead { .. }) {
+        if matches!(
+            node,
+            RegexNode::Begin | RegexNode::End | RegexNode::WordEdge(_) | RegexNode::Ahead { .. }
+        ) {
             return Err(self.wrong(begin, "an empty match cannot be repeated"));
         }
         // Lazy: the same names match.
@@ -189,7 +192,7 @@ impl Parser {
         if matches!(self.next(), Some('*' | '+' | '?' | '{')) {
             return Err(self.wrong(self.at, "a repetition cannot be repeated"));
         }
-        Ok(Node::Repeat { node: Box::new(node), least, most })
+        Ok(RegexNode::Repeat { node: Box::new(node), least, most })
     }
 
     /// `{2}`, `{2,}`, `{2,3}`; ends at the closing brace.
@@ -216,31 +219,31 @@ impl Parser {
         Ok((least, most))
     }
 
-    fn escape(&mut self, begin: usize) -> Result<Node, RegexError> {
+    fn escape(&mut self, begin: usize) -> Result<RegexNode, RegexError> {
         match self.next() {
-            Some('b') => self.skip(Node::WordEdge(true)),
-            Some('B') => self.skip(Node::WordEdge(false)),
-            Some('A') => self.skip(Node::Begin),
-            Some('Z' | 'z') => self.skip(Node::End),
+            Some('b') => self.skip(RegexNode::WordEdge(true)),
+            Some('B') => self.skip(RegexNode::WordEdge(false)),
+            Some('A') => self.skip(RegexNode::Begin),
+            Some('Z' | 'z') => self.skip(RegexNode::End),
             _ => Ok(match self.escaped(begin)? {
-                Item::Range(char, _) => Node::Char(char),
-                named @ Item::Named(_) => Node::Class(Class { items: vec![named], negated: false }),
+                ClassItem::Range(char, _) => RegexNode::Char(char),
+                named @ ClassItem::Named(_) => RegexNode::Class(Class { items: vec![named], negated: false }),
             }),
         }
     }
 
-    fn skip(&mut self, node: Node) -> Result<Node, RegexError> {
+    fn skip(&mut self, node: RegexNode) -> Result<RegexNode, RegexError> {
         self.at += 1;
         Ok(node)
     }
 
     /// What stands behind a backslash, in and outside of brackets.
-    fn escaped(&mut self, begin: usize) -> Result<Item, RegexError> {
+    fn escaped(&mut self, begin: usize) -> Result<ClassItem, RegexError> {
         let Some(char) = self.next() else { return Err(self.wrong(begin, "a \\ at the end")) };
         self.at += 1;
-        let single = |char: char| Ok(Item::Range(char, char));
+        let single = |char: char| Ok(ClassItem::Range(char, char));
         match char {
-            'd' | 'D' | 'w' | 'W' | 's' | 'S' => Ok(Item::Named(char)),
+            'd' | 'D' | 'w' | 'W' | 's' | 'S' => Ok(ClassItem::Named(char)),
             'n' => single('\n'),
             't' => single('\t'),
             'r' => single('\r'),
@@ -264,7 +267,7 @@ impl Parser {
         }
     }
 
-    fn class(&mut self, begin: usize) -> Result<Node, RegexError> {
+    fn class(&mut self, begin: usize) -> Result<RegexNode, RegexError> {
         let negated = self.take("^");
         let mut items = Vec::new();
         loop {
@@ -277,11 +280,11 @@ impl Parser {
                     return Err(self.wrong(at, "[: differs between Python and ncu: write \\[ or \\w"));
                 }
                 '\\' => self.escaped(at)?,
-                char => Item::Range(char, char),
+                char => ClassItem::Range(char, char),
             };
             let is_range =
                 self.next() == Some('-') && self.chars.get(self.at + 1).is_some_and(|next| *next != ']');
-            let Item::Range(from, _) = item else {
+            let ClassItem::Range(from, _) = item else {
                 if is_range {
                     return Err(self.wrong(at, "a range needs a character at both ends"));
                 }
@@ -298,14 +301,16 @@ impl Parser {
             self.at += 1;
             let to = match char {
                 '\\' => self.escaped(last)?,
-                char => Item::Range(char, char),
+                char => ClassItem::Range(char, char),
             };
             match to {
-                Item::Range(to, _) if to >= from => items.push(Item::Range(from, to)),
-                Item::Range(..) => return Err(self.wrong(at, "a range whose end is before its beginning")),
-                Item::Named(_) => return Err(self.wrong(at, "a range needs a character at both ends")),
+                ClassItem::Range(to, _) if to >= from => items.push(ClassItem::Range(from, to)),
+                ClassItem::Range(..) => {
+                    return Err(self.wrong(at, "a range whose end is before its beginning"));
+                }
+                ClassItem::Named(_) => return Err(self.wrong(at, "a range needs a character at both ends")),
             }
         }
-        Ok(Node::Class(Class { items, negated }))
+        Ok(RegexNode::Class(Class { items, negated }))
     }
 }

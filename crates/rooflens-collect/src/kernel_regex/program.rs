@@ -1,6 +1,6 @@
 //! Matching: all ways through the expression at once, so that no expression takes long on any name.
 
-use super::parse::{Class, Item, Node};
+use super::parse::{Class, ClassItem, RegexNode};
 
 /// No program is larger: repetitions are written out.
 const LARGEST: usize = 100_000;
@@ -33,7 +33,7 @@ pub struct Program {
 
 impl Program {
     /// Of an expression; nothing where it would be too large.
-    pub fn new(node: &Node, ignore_case: bool) -> Option<Self> {
+    pub fn new(node: &RegexNode, ignore_case: bool) -> Option<Self> {
         let mut program = Self { ops: Vec::new(), ignore_case };
         program.add(node)?;
         program.ops.push(Op::Match);
@@ -46,24 +46,24 @@ impl Program {
         self.run(&chars, 0, true)
     }
 
-    fn add(&mut self, node: &Node) -> Option<()> {
+    fn add(&mut self, node: &RegexNode) -> Option<()> {
         if self.ops.len() > LARGEST {
             return None;
         }
         match node {
-            Node::Empty => {}
-            Node::Char(char) => self.ops.push(Op::One(Set::Char(*char))),
-            Node::Any => self.ops.push(Op::One(Set::Any)),
-            Node::Class(class) => self.ops.push(Op::One(Set::Class(class.clone()))),
-            Node::Begin => self.ops.push(Op::Begin),
-            Node::End => self.ops.push(Op::End),
-            Node::WordEdge(edge) => self.ops.push(Op::WordEdge(*edge)),
-            Node::Ahead { node, negated } => {
+            RegexNode::Empty => {}
+            RegexNode::Char(char) => self.ops.push(Op::One(Set::Char(*char))),
+            RegexNode::Any => self.ops.push(Op::One(Set::Any)),
+            RegexNode::Class(class) => self.ops.push(Op::One(Set::Class(class.clone()))),
+            RegexNode::Begin => self.ops.push(Op::Begin),
+            RegexNode::End => self.ops.push(Op::End),
+            RegexNode::WordEdge(edge) => self.ops.push(Op::WordEdge(*edge)),
+            RegexNode::Ahead { node, negated } => {
                 let inner = Self::new(node, self.ignore_case)?;
                 self.ops.push(Op::Ahead(Box::new(inner), *negated));
             }
-            Node::Sequence(nodes) => nodes.iter().try_for_each(|node| self.add(node))?,
-            Node::Either(nodes) => {
+            RegexNode::Sequence(nodes) => nodes.iter().try_for_each(|node| self.add(node))?,
+            RegexNode::Either(nodes) => {
                 let mut jumps = Vec::new();
                 for (at, node) in nodes.iter().enumerate() {
                     let split = self.ops.len();
@@ -81,7 +81,7 @@ impl Program {
                     self.ops[jump] = Op::Jump(self.ops.len());
                 }
             }
-            Node::Repeat { node, least, most } => {
+            RegexNode::Repeat { node, least, most } => {
                 for _ in 0..*least {
                     self.add(node)?;
                 }
@@ -172,15 +172,15 @@ impl Program {
     }
 }
 
-fn contains(item: Item, char: char) -> bool {
+fn contains(item: ClassItem, char: char) -> bool {
     match item {
-        Item::Range(from, to) => (from..=to).contains(&char),
-        Item::Named('d') => char.is_ascii_digit(),
-        Item::Named('D') => !char.is_ascii_digit(),
-        Item::Named('w') => is_word(char),
-        Item::Named('W') => !is_word(char),
-        Item::Named('s') => char.is_ascii_whitespace(),
-        Item::Named(_) => !char.is_ascii_whitespace(),
+        ClassItem::Range(from, to) => (from..=to).contains(&char),
+        ClassItem::Named('d') => char.is_ascii_digit(),
+        ClassItem::Named('D') => !char.is_ascii_digit(),
+        ClassItem::Named('w') => is_word(char),
+        ClassItem::Named('W') => !is_word(char),
+        ClassItem::Named('s') => char.is_ascii_whitespace(),
+        ClassItem::Named(_) => !char.is_ascii_whitespace(),
     }
 }
 

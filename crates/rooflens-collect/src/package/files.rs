@@ -2,7 +2,7 @@
 
 /// A file of the package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct File {
+pub struct PackageFile {
     /// From the folder that stands on `PYTHONPATH`.
     pub path: &'static str,
     /// The whole text.
@@ -11,12 +11,12 @@ pub struct File {
 
 macro_rules! file {
     ($path:literal) => {
-        File { path: $path, contents: include_str!(concat!("../../../../python/", $path)) }
+        PackageFile { path: $path, contents: include_str!(concat!("../../../../python/", $path)) }
     };
 }
 
 /// Every file, sorted by path.
-pub const FILES: &[File] = &[
+pub const FILES: &[PackageFile] = &[
     file!("rooflens/__init__.py"),
     file!("rooflens/devices.py"),
     file!("rooflens/nvtx.py"),

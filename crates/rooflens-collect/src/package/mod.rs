@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
-pub use self::files::{FILES, File};
+pub use self::files::{FILES, PackageFile};
 use crate::error::ExecuteError;
 
 /// Digits of a version's name: enough that two never meet.

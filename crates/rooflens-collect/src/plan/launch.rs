@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::{Command, Pass, Root, Stage, Step, Word, Work, WrittenFile};
-use crate::settings::Settings;
+use super::{
+    CommandWord, PlanRoot, PlannedStep, ProcessCommand, RunStage, StepWork, WorkloadPass, WrittenFile,
+};
+use crate::settings::RunSettings;
 
 /// The workload of a run.
-pub struct Launch<'a> {
-    settings: &'a Settings,
+pub struct WorkloadLaunch<'a> {
+    settings: &'a RunSettings,
     config: &'a Json,
 }
 
@@ -21,63 +23,63 @@ const USUAL_ENV: &[(&str, &str)] = &[
     ("PYTHONUNBUFFERED", "1"),
 ];
 
-impl<'a> Launch<'a> {
-    pub(super) fn new(settings: &'a Settings, config: &'a Json) -> Self {
+impl<'a> WorkloadLaunch<'a> {
+    pub(super) fn new(settings: &'a RunSettings, config: &'a Json) -> Self {
         Self { settings, config }
     }
 
     /// The settings of the run.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &RunSettings {
         self.settings
     }
 
     /// The step that runs one pass in a process of its own.
     #[must_use]
-    pub fn step(&self, stage: Stage, pass: Pass, purpose: &str) -> Step {
+    pub fn step(&self, stage: RunStage, pass: WorkloadPass, purpose: &str) -> PlannedStep {
         let runtime = &self.settings.runtime;
         let folder = format!("raw/{}", stage.name());
         let specification = format!("{folder}/spec.json");
         let interpreter = runtime.interpreter();
         let mut argv = interpreter.argv;
-        argv.extend(["-m", "rooflens.workload"].map(Word::plain));
-        argv.push(Word::In(Root::Run, specification.clone()));
+        argv.extend(["-m", "rooflens.workload"].map(CommandWord::plain));
+        argv.push(CommandWord::In(PlanRoot::Run, specification.clone()));
         let left = runtime.runtime.leaves(pass);
-        let command = Command {
+        let command = ProcessCommand {
             argv,
             env: self.env(interpreter.env),
-            cwd: Word::In(Root::Project, String::new()),
+            cwd: CommandWord::In(PlanRoot::Project, String::new()),
             writes: vec![self.specification(specification, &folder, stage, pass)],
             expects: left.iter().map(|file| format!("{folder}/{file}")).collect(),
             timeout_s: runtime.timeout_s,
             packages: runtime.runtime.packages().iter().map(|&package| package.to_owned()).collect(),
             install: interpreter.install,
         };
-        Step {
+        PlannedStep {
             name: stage.name().to_owned(),
             stage,
             purpose: purpose.to_owned(),
-            work: Work::Process(Box::new(command)),
+            work: StepWork::Process(Box::new(command)),
         }
     }
 
-    fn env(&self, of_interpreter: BTreeMap<String, Word>) -> BTreeMap<String, Word> {
+    fn env(&self, of_interpreter: BTreeMap<String, CommandWord>) -> BTreeMap<String, CommandWord> {
         let own = &self.settings.runtime.env;
-        let mut env: BTreeMap<String, Word> =
-            USUAL_ENV.iter().map(|(name, value)| ((*name).to_owned(), Word::plain(*value))).collect();
+        let mut env: BTreeMap<String, CommandWord> =
+            USUAL_ENV.iter().map(|(name, value)| ((*name).to_owned(), CommandWord::plain(*value))).collect();
         env.extend(of_interpreter);
-        env.extend(own.iter().map(|(name, value)| (name.clone(), Word::plain(value))));
-        env.insert("PYTHONPATH".to_owned(), Word::PythonPath(own.get("PYTHONPATH").cloned()));
+        env.extend(own.iter().map(|(name, value)| (name.clone(), CommandWord::plain(value))));
+        env.insert("PYTHONPATH".to_owned(), CommandWord::PythonPath(own.get("PYTHONPATH").cloned()));
         env
     }
 
-    fn specification(&self, path: String, folder: &str, stage: Stage, pass: Pass) -> WrittenFile {
+    fn specification(&self, path: String, folder: &str, stage: RunStage, pass: WorkloadPass) -> WrittenFile {
         let mut paths = BTreeMap::from([
-            ("output".into(), Word::In(Root::Run, folder.to_owned())),
-            ("project".into(), Word::In(Root::Project, String::new())),
+            ("output".into(), CommandWord::In(PlanRoot::Run, folder.to_owned())),
+            ("project".into(), CommandWord::In(PlanRoot::Project, String::new())),
         ]);
         if self.settings.runtime.runtime.keeps_weights() {
-            paths.insert("cache".into(), Word::In(Root::Run, WEIGHTS.to_owned()));
+            paths.insert("cache".into(), CommandWord::In(PlanRoot::Run, WEIGHTS.to_owned()));
         }
         let content = json!({ "pass": pass.name(), "config": only(self.config, stage) });
         WrittenFile { path, paths, content }
@@ -89,9 +91,9 @@ pub(crate) const WEIGHTS: &str = "cache";
 
 /// The config for the process of one stage: the other stages are off, so that no profiler is in
 /// another's numbers.
-fn only(config: &Json, stage: Stage) -> Json {
+fn only(config: &Json, stage: RunStage) -> Json {
     let mut config = config.clone();
-    for other in Stage::ALL.iter().filter(|other| **other != stage) {
+    for other in RunStage::ALL.iter().filter(|other| **other != stage) {
         if let Some(enable) = config.pointer_mut(&format!("/pipeline/{}/enable", other.name())) {
             *enable = Json::Bool(false);
         }

@@ -10,33 +10,33 @@ use rooflens_compose::value::Node;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::launch::Launch;
 pub(crate) use self::launch::WEIGHTS;
-pub use self::stage::{Pass, Stage};
-pub use self::step::{Command, StaticWork, Step, Work, WrittenFile};
-pub use self::word::{Places, Root, Word};
+pub use self::launch::WorkloadLaunch;
+pub use self::stage::{RunStage, WorkloadPass};
+pub use self::step::{PlannedStep, ProcessCommand, StaticWork, StepWork, WrittenFile};
+pub use self::word::{CommandWord, PlanRoot, RunFolders};
 use crate::config_json;
 use crate::error::PlanError;
 use crate::profilers;
-use crate::settings::Settings;
+use crate::settings::RunSettings;
 
 /// The version of `plan.json`.
 pub const PLAN_VERSION: u32 = 1;
 
 /// What is to be done, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Plan {
+pub struct RunPlan {
     /// [`PLAN_VERSION`].
     pub schema_version: u32,
     /// The steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlannedStep>,
 }
 
 /// The plan of a config that has nothing left to resolve.
 ///
 /// # Errors
 /// [`PlanError`], where a setting is wrong or nothing is to be done.
-pub fn plan(config: &Node) -> Result<Plan, PlanError> {
+pub fn plan(config: &Node) -> Result<RunPlan, PlanError> {
     planned(config).map(|(_, plan)| plan)
 }
 
@@ -44,12 +44,12 @@ pub fn plan(config: &Node) -> Result<Plan, PlanError> {
 ///
 /// # Errors
 /// [`PlanError`], where a setting is wrong or nothing is to be done.
-pub fn planned(config: &Node) -> Result<(Settings, Plan), PlanError> {
-    let settings = Settings::read(config)?;
+pub fn planned(config: &Node) -> Result<(RunSettings, RunPlan), PlanError> {
+    let settings = RunSettings::read(config)?;
     let whole = config_json::json(config, "")?;
-    let launch = Launch::new(&settings, &whole);
+    let launch = WorkloadLaunch::new(&settings, &whole);
     let mut steps = Vec::new();
-    for stage in Stage::ALL.iter().copied() {
+    for stage in RunStage::ALL.iter().copied() {
         if settings.pipeline.has(stage) {
             steps.extend(step(stage, &settings, &launch));
         }
@@ -57,21 +57,25 @@ pub fn planned(config: &Node) -> Result<(Settings, Plan), PlanError> {
     if steps.is_empty() {
         Err(PlanError::NothingToDo)
     } else {
-        Ok((settings, Plan { schema_version: PLAN_VERSION, steps }))
+        Ok((settings, RunPlan { schema_version: PLAN_VERSION, steps }))
     }
 }
 
 /// The step of a stage; nothing for the cost of a model that nobody named.
-fn step(stage: Stage, settings: &Settings, launch: &Launch<'_>) -> Option<Step> {
+fn step(stage: RunStage, settings: &RunSettings, launch: &WorkloadLaunch<'_>) -> Option<PlannedStep> {
     Some(match (stage, profilers::find(stage)) {
         (_, Some(profiler)) => profiler.step(launch),
-        (Stage::StaticAnalysis, None) => Step::static_analysis(settings, settings.model_path()?),
-        (Stage::DirectInference, None) => launch.step(stage, Pass::Predict, "answers, without any profiler"),
-        _ => launch.step(Stage::Measure, Pass::Measure, "times of every step, without any profiler"),
+        (RunStage::StaticAnalysis, None) => PlannedStep::static_analysis(settings, settings.model_path()?),
+        (RunStage::DirectInference, None) => {
+            launch.step(stage, WorkloadPass::Predict, "answers, without any profiler")
+        }
+        _ => {
+            launch.step(RunStage::Measure, WorkloadPass::Measure, "times of every step, without any profiler")
+        }
     })
 }
 
-impl Plan {
+impl RunPlan {
     /// The bytes of `plan.json`.
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -80,10 +84,10 @@ impl Plan {
     }
 
     /// Steps that start a process.
-    pub fn commands(&self) -> impl Iterator<Item = (&Step, &Command)> {
+    pub fn commands(&self) -> impl Iterator<Item = (&PlannedStep, &ProcessCommand)> {
         self.steps.iter().filter_map(|step| match &step.work {
-            Work::Process(command) => Some((step, command.as_ref())),
-            Work::Static(_) => None,
+            StepWork::Process(command) => Some((step, command.as_ref())),
+            StepWork::Static(_) => None,
         })
     }
 
@@ -91,8 +95,8 @@ impl Plan {
     #[must_use]
     pub fn static_work(&self) -> Option<&StaticWork> {
         self.steps.iter().find_map(|step| match &step.work {
-            Work::Static(work) => Some(work),
-            Work::Process(_) => None,
+            StepWork::Static(work) => Some(work),
+            StepWork::Process(_) => None,
         })
     }
 }

@@ -3,24 +3,24 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::{Command, Places, Plan, Root, Stage, Step, Word, Work};
+use super::{CommandWord, PlanRoot, PlannedStep, ProcessCommand, RunFolders, RunPlan, RunStage, StepWork};
 use crate::profilers::SESSION;
 use crate::profilers::ncu::CHOSEN;
 
-impl Plan {
+impl RunPlan {
     /// The plan as a script. What it does is what [`execute`](crate::execute) would do, but for
     /// timeouts, logs and manifests. `package` is the command that gives the folder of the package.
     #[must_use]
-    pub fn to_shell(&self, places: &Places, package: &str) -> String {
+    pub fn to_shell(&self, places: &RunFolders, package: &str) -> String {
         // A shell of its own: a failure ends the script, not the shell that it is pasted into.
         let mut script = String::from("(\nset -e\n");
-        for root in [Root::Project, Root::Run] {
+        for root in [PlanRoot::Project, PlanRoot::Run] {
             let _ = writeln!(script, "{}={}", root.variable(), quoted(&text(places.of(root))));
         }
         if self.commands().next().is_some() {
             let _ = writeln!(script, "PACKAGE=$({package})");
         }
-        if self.steps.iter().any(|step| step.stage == Stage::Nsys) {
+        if self.steps.iter().any(|step| step.stage == RunStage::Nsys) {
             let _ = writeln!(script, "export {SESSION}=$$-$(date +%s)");
         }
         for step in &self.steps {
@@ -30,10 +30,10 @@ impl Plan {
     }
 }
 
-fn shell_of(step: &Step, places: &Places) -> String {
+fn shell_of(step: &PlannedStep, places: &RunFolders) -> String {
     let mut script = format!("\n# {}: {}", step.name, step.purpose);
     match &step.work {
-        Work::Static(work) => {
+        StepWork::Static(work) => {
             script += "; rooflens computes it\n";
             let _ = write!(script, "rooflens cost {}", shell_word(&work.model));
             let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
@@ -53,12 +53,12 @@ fn shell_of(step: &Step, places: &Places) -> String {
             }
             script.push('\n');
         }
-        Work::Process(command) => {
+        StepWork::Process(command) => {
             if let Some(seconds) = command.timeout_s {
                 let _ = write!(script, "; stopped after {seconds} s");
             }
             script.push('\n');
-            if command.argv.contains(&Word::Text(Root::Run, CHOSEN.to_owned())) {
+            if command.argv.contains(&CommandWord::Text(PlanRoot::Run, CHOSEN.to_owned())) {
                 script += &chosen(command);
             }
             script += &process(command, places);
@@ -68,7 +68,7 @@ fn shell_of(step: &Step, places: &Places) -> String {
 }
 
 /// The timeline of the step before tells which launches are profiled.
-fn chosen(command: &Command) -> String {
+fn chosen(command: &ProcessCommand) -> String {
     let file = format!("\"$RUN\"/{CHOSEN}");
     // The settings stand in the specification that the step is given.
     let settings = command.writes.iter().find_map(|file| file.content.pointer("/config/pipeline/ncu"));
@@ -86,12 +86,12 @@ fn chosen(command: &Command) -> String {
     )
 }
 
-fn process(command: &Command, places: &Places) -> String {
+fn process(command: &ProcessCommand, places: &RunFolders) -> String {
     let mut script = String::new();
     for file in &command.writes {
         let folder = Path::new(&file.path).parent().map(text).unwrap_or_default();
-        let target = shell_word(&Word::In(Root::Run, file.path.clone()));
-        let _ = writeln!(script, "mkdir -p {}", shell_word(&Word::In(Root::Run, folder)));
+        let target = shell_word(&CommandWord::In(PlanRoot::Run, file.path.clone()));
+        let _ = writeln!(script, "mkdir -p {}", shell_word(&CommandWord::In(PlanRoot::Run, folder)));
         // The text is JSON: a line of it is never this one word.
         let _ = write!(script, "cat > {target} <<'END_OF_FILE'\n{}END_OF_FILE\n", file.text(places));
     }
@@ -102,15 +102,15 @@ fn process(command: &Command, places: &Places) -> String {
     script
 }
 
-fn shell_word(word: &Word) -> String {
+fn shell_word(word: &CommandWord) -> String {
     match word {
-        Word::Plain(text) => quoted(text),
-        Word::In(root, path) if path.is_empty() => format!("\"${}\"", root.variable()),
-        Word::In(root, path) => format!("\"${}\"/{}", root.variable(), quoted(path)),
-        Word::Text(root, path) => format!("\"$(cat \"${}\"/{})\"", root.variable(), quoted(path)),
-        Word::PythonPath(None) => "\"$PACKAGE${PYTHONPATH:+:$PYTHONPATH}\"".to_owned(),
-        Word::PythonPath(Some(then)) => format!("\"$PACKAGE\":{}", quoted(then)),
-        Word::SearchPath(folder) => format!("{}:\"$PATH\"", shell_word(folder)),
+        CommandWord::Plain(text) => quoted(text),
+        CommandWord::In(root, path) if path.is_empty() => format!("\"${}\"", root.variable()),
+        CommandWord::In(root, path) => format!("\"${}\"/{}", root.variable(), quoted(path)),
+        CommandWord::Text(root, path) => format!("\"$(cat \"${}\"/{})\"", root.variable(), quoted(path)),
+        CommandWord::PythonPath(None) => "\"$PACKAGE${PYTHONPATH:+:$PYTHONPATH}\"".to_owned(),
+        CommandWord::PythonPath(Some(then)) => format!("\"$PACKAGE\":{}", quoted(then)),
+        CommandWord::SearchPath(folder) => format!("{}:\"$PATH\"", shell_word(folder)),
     }
 }
 

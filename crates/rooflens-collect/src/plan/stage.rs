@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum RunStage {
     /// Headline numbers, without any profiler. On unless the config switches it off.
     Measure,
     /// PyTorch's profiler.
@@ -23,37 +23,37 @@ pub enum Stage {
     StaticAnalysis,
 }
 
-impl Stage {
+impl RunStage {
     /// Every stage, in the order they are run in. What the model must cost comes last: how long the
     /// prompts are is known by then.
-    pub const ALL: &[Stage] = &[
-        Stage::Measure,
-        Stage::TorchProfiler,
-        Stage::Nsys,
-        Stage::Ncu,
-        Stage::CublasLog,
-        Stage::DirectInference,
-        Stage::StaticAnalysis,
+    pub const ALL: &[RunStage] = &[
+        RunStage::Measure,
+        RunStage::TorchProfiler,
+        RunStage::Nsys,
+        RunStage::Ncu,
+        RunStage::CublasLog,
+        RunStage::DirectInference,
+        RunStage::StaticAnalysis,
     ];
 
     /// Its name: `pipeline.<name>`, and the folder of what it leaves.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Stage::Measure => "measure",
-            Stage::TorchProfiler => "torch_profiler",
-            Stage::Nsys => "nsys",
-            Stage::Ncu => "ncu",
-            Stage::CublasLog => "cublas_log",
-            Stage::DirectInference => "direct_inference",
-            Stage::StaticAnalysis => "static_analysis",
+            RunStage::Measure => "measure",
+            RunStage::TorchProfiler => "torch_profiler",
+            RunStage::Nsys => "nsys",
+            RunStage::Ncu => "ncu",
+            RunStage::CublasLog => "cublas_log",
+            RunStage::DirectInference => "direct_inference",
+            RunStage::StaticAnalysis => "static_analysis",
         }
     }
 }
 
 /// What a workload does in one process, by its name in the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pass {
+pub enum WorkloadPass {
     /// Warm-up and measured rounds.
     Measure,
     /// Warm-up and a round under PyTorch's profiler.
@@ -68,17 +68,17 @@ pub enum Pass {
     Predict,
 }
 
-impl Pass {
+impl WorkloadPass {
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Pass::Measure => "measure",
-            Pass::TorchProfiler => "torch_profiler",
-            Pass::Nsys => "nsys",
-            Pass::Ncu => "ncu",
-            Pass::CublasLog => "cublas_log",
-            Pass::Predict => "predict",
+            WorkloadPass::Measure => "measure",
+            WorkloadPass::TorchProfiler => "torch_profiler",
+            WorkloadPass::Nsys => "nsys",
+            WorkloadPass::Ncu => "ncu",
+            WorkloadPass::CublasLog => "cublas_log",
+            WorkloadPass::Predict => "predict",
         }
     }
 }

@@ -7,29 +7,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::{Places, Root, Stage, Word};
-use crate::settings::Settings;
+use super::{CommandWord, PlanRoot, RunFolders, RunStage};
+use crate::settings::RunSettings;
 
 /// A step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Step {
+pub struct PlannedStep {
     /// Its name, and that of its folder in `raw/`.
     pub name: String,
     /// Its stage.
-    pub stage: Stage,
+    pub stage: RunStage,
     /// What it is for, in a line.
     pub purpose: String,
     /// What is done.
     #[serde(flatten)]
-    pub work: Work,
+    pub work: StepWork,
 }
 
 /// What a step does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Work {
+pub enum StepWork {
     /// Starts a process.
-    Process(Box<Command>),
+    Process(Box<ProcessCommand>),
     /// Computes what the model must cost; nothing is started.
     #[serde(rename = "in_process")]
     Static(StaticWork),
@@ -37,13 +37,13 @@ pub enum Work {
 
 /// A process to start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Command {
+pub struct ProcessCommand {
     /// The program and its arguments.
-    pub argv: Vec<Word>,
+    pub argv: Vec<CommandWord>,
     /// Environment variables beside those that are inherited.
-    pub env: BTreeMap<String, Word>,
+    pub env: BTreeMap<String, CommandWord>,
     /// The folder it starts in.
-    pub cwd: Word,
+    pub cwd: CommandWord,
     /// What is written before it starts.
     pub writes: Vec<WrittenFile>,
     /// What it must have left, from the run's folder. A folder must have something in it.
@@ -54,7 +54,7 @@ pub struct Command {
     pub packages: Vec<String>,
     /// The words before these packages, in the command that installs them.
     #[serde(skip)]
-    pub install: Vec<Word>,
+    pub install: Vec<CommandWord>,
 }
 
 /// A file that a process reads.
@@ -63,7 +63,7 @@ pub struct WrittenFile {
     /// Where, from the run's folder.
     pub path: String,
     /// Paths in it, each under its key.
-    pub paths: BTreeMap<Cow<'static, str>, Word>,
+    pub paths: BTreeMap<Cow<'static, str>, CommandWord>,
     /// The rest of it.
     pub content: Json,
 }
@@ -71,7 +71,7 @@ pub struct WrittenFile {
 impl WrittenFile {
     /// The file's text, once it is known where folders are.
     #[must_use]
-    pub fn text(&self, places: &Places) -> String {
+    pub fn text(&self, places: &RunFolders) -> String {
         let mut content = self.content.clone();
         if let Json::Object(object) = &mut content {
             for (key, path) in &self.paths {
@@ -87,7 +87,7 @@ impl WrittenFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StaticWork {
     /// Folder of the model.
-    pub model: Word,
+    pub model: CommandWord,
     /// Format of all weights; null: those of the checkpoint.
     pub dtype: Option<String>,
     /// Format of cached keys and values; null: that of the weights.
@@ -102,24 +102,24 @@ pub struct StaticWork {
     pub contexts: Vec<u64>,
 }
 
-impl Step {
-    pub(super) fn static_analysis(settings: &Settings, model: &str) -> Self {
+impl PlannedStep {
+    pub(super) fn static_analysis(settings: &RunSettings, model: &str) -> Self {
         let sizes = &settings.pipeline.static_analysis;
         let batch = settings.runtime.batch_size;
         let work = StaticWork {
-            model: Word::path(Root::Project, model),
+            model: CommandWord::path(PlanRoot::Project, model),
             dtype: settings.model.dtype.clone(),
-            kv_dtype: settings.runtime.own.kv_dtype.clone(),
+            kv_dtype: settings.runtime.options.kv_dtype.clone(),
             hardware: settings.hardware.name.clone(),
-            tensor_parallel: settings.runtime.own.tensor_parallel,
+            tensor_parallel: settings.runtime.options.tensor_parallel,
             batch_sizes: if sizes.batch_sizes.is_empty() { vec![batch] } else { sizes.batch_sizes.clone() },
             contexts: sizes.contexts.clone(),
         };
         Self {
-            name: Stage::StaticAnalysis.name().to_owned(),
-            stage: Stage::StaticAnalysis,
+            name: RunStage::StaticAnalysis.name().to_owned(),
+            stage: RunStage::StaticAnalysis,
             purpose: "model cost, computed from the config".to_owned(),
-            work: Work::Static(work),
+            work: StepWork::Static(work),
         }
     }
 }

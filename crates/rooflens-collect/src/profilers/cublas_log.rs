@@ -1,10 +1,10 @@
 //! The log that cuBLAS and its relatives write of every matmul, switched on by environment variables.
 
 use super::Profiler;
-use crate::plan::{Launch, Pass, Root, Stage, Step, Word, Work};
+use crate::plan::{CommandWord, PlanRoot, PlannedStep, RunStage, StepWork, WorkloadLaunch, WorkloadPass};
 
 /// The profiler.
-pub struct CublasLog;
+pub struct CublasLogProfiler;
 
 /// The log, from the run's folder.
 pub const LOG: &str = "raw/cublas_log/gemms.log";
@@ -23,25 +23,25 @@ pub fn libraries() -> Vec<&'static str> {
     LIBRARIES.iter().map(|(name, _)| *name).collect()
 }
 
-impl Profiler for CublasLog {
-    fn stage(&self) -> Stage {
-        Stage::CublasLog
+impl Profiler for CublasLogProfiler {
+    fn stage(&self) -> RunStage {
+        RunStage::CublasLog
     }
 
     fn about(&self) -> &'static str {
         "shapes and dtypes of every GEMM, from the log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS"
     }
 
-    fn step(&self, launch: &Launch<'_>) -> Step {
-        let mut step = launch.step(self.stage(), Pass::CublasLog, self.about());
+    fn step(&self, launch: &WorkloadLaunch<'_>) -> PlannedStep {
+        let mut step = launch.step(self.stage(), WorkloadPass::CublasLog, self.about());
         let wanted = &launch.settings().pipeline.cublas_log.library;
-        let Work::Process(command) = &mut step.work else { return step };
+        let StepWork::Process(command) = &mut step.work else { return step };
         let variables =
             LIBRARIES.iter().find(|(name, _)| name == wanted).map_or(&[][..], |(_, variables)| variables);
         for (name, value) in variables {
             let value = match *value {
-                "LOG" => Word::In(Root::Run, LOG.to_owned()),
-                value => Word::plain(value),
+                "LOG" => CommandWord::In(PlanRoot::Run, LOG.to_owned()),
+                value => CommandWord::plain(value),
             };
             command.env.insert((*name).to_owned(), value);
         }

@@ -7,7 +7,7 @@ mod nsys;
 mod torch;
 
 pub use self::nsys::SESSION;
-use crate::plan::{Launch, Stage, Step};
+use crate::plan::{PlannedStep, RunStage, WorkloadLaunch};
 
 /// A profiler.
 pub trait Profiler: Sync {
@@ -16,19 +16,20 @@ pub trait Profiler: Sync {
         self.stage().name()
     }
     /// The stage it is.
-    fn stage(&self) -> Stage;
+    fn stage(&self) -> RunStage;
     /// What it gives, in a line.
     fn about(&self) -> &'static str;
     /// The step that runs a workload under it.
-    fn step(&self, launch: &Launch<'_>) -> Step;
+    fn step(&self, launch: &WorkloadLaunch<'_>) -> PlannedStep;
 }
 
 /// Every profiler, in the order they are run in.
-pub const ALL: &[&dyn Profiler] = &[&torch::Torch, &nsys::Nsys, &ncu::Ncu, &cublas_log::CublasLog];
+pub const ALL: &[&dyn Profiler] =
+    &[&torch::Torch, &nsys::NsysProfiler, &ncu::NcuProfiler, &cublas_log::CublasLogProfiler];
 
 /// The profiler of a stage, where there is one that is built.
 #[must_use]
-pub fn find(stage: Stage) -> Option<&'static dyn Profiler> {
+pub fn find(stage: RunStage) -> Option<&'static dyn Profiler> {
     ALL.iter().copied().find(|profiler| profiler.stage() == stage)
 }
 

@@ -8,19 +8,19 @@
 
 use super::Profiler;
 use crate::kernel_regex::KernelRegex;
-use crate::plan::{Launch, Pass, Root, Stage, Step, Word, Work};
-use crate::runtimes::Gate;
+use crate::plan::{CommandWord, PlanRoot, PlannedStep, RunStage, StepWork, WorkloadLaunch, WorkloadPass};
+use crate::runtimes::RecordingGate;
 
 /// The profiler.
-pub struct Ncu;
+pub struct NcuProfiler;
 
 /// Where the stage finds which launches to profile, from the run's folder: the timeline tells them.
 pub const CHOSEN: &str = "raw/ncu/kernels.txt";
 
 /// What is asked of Nsight Compute, but for the workload.
-pub struct Request {
+pub struct NcuRequest {
     /// The program.
-    pub program: Word,
+    pub program: CommandWord,
     /// A set of sections, by the name that this version has for it.
     pub set: Option<String>,
     /// Single sections.
@@ -30,9 +30,9 @@ pub struct Request {
     /// `base` or `none`.
     pub clock_control: String,
     /// What must be open around a launch.
-    pub gate: Gate,
+    pub gate: RecordingGate,
     /// The launches, as `--kernel-id` takes them.
-    pub chosen: Option<Word>,
+    pub chosen: Option<CommandWord>,
     /// Where no launches are chosen: kernels by name; all where there is none.
     pub kernel: Vec<KernelRegex>,
     /// Launches at most.
@@ -40,7 +40,7 @@ pub struct Request {
     /// Arguments of the user's own.
     pub args: Vec<String>,
     /// The report, without `.ncu-rep`.
-    pub report: Word,
+    pub report: CommandWord,
 }
 
 /// The value of `--kernel-id` for kernels and launch numbers, from 1; every number where there is none. `names`
@@ -55,9 +55,9 @@ pub fn kernel_id(names: &[String], regexes: &[&KernelRegex], numbers: &[u64]) ->
 
 /// The words before those of the workload.
 #[must_use]
-pub fn argv(request: &Request) -> Vec<Word> {
+pub fn argv(request: &NcuRequest) -> Vec<CommandWord> {
     let mut argv = vec![request.program.clone()];
-    let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| Word::plain(*word)));
+    let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| CommandWord::plain(*word)));
     // Its own words apart from those of the workload.
     add(&["--log-file", "stderr", "--config-file", "no", "--target-processes", "all"]);
     if let Some(set) = &request.set {
@@ -71,10 +71,10 @@ pub fn argv(request: &Request) -> Vec<Word> {
     }
     add(&["--clock-control", &request.clock_control, "--print-units", "base", "--import-source", "no"]);
     match &request.gate {
-        Gate::Open => {}
+        RecordingGate::Open => {}
         // A slash makes it a range that is pushed and popped.
-        Gate::Range(name) => add(&["--nvtx", "--nvtx-include", &format!("{name}/")]),
-        Gate::CudaProfiler => add(&["--profile-from-start", "no"]),
+        RecordingGate::Range(name) => add(&["--nvtx", "--nvtx-include", &format!("{name}/")]),
+        RecordingGate::CudaProfiler => add(&["--profile-from-start", "no"]),
     }
     if let Some(most) = request.most {
         add(&["--launch-count", &most.to_string()]);
@@ -87,41 +87,45 @@ pub fn argv(request: &Request) -> Vec<Word> {
         add(&["--kernel-name-base", "demangled", "--kernel-name", &format!("regex:{}", kernels.join("|"))]);
     }
     // Before ours: one that lacks its value takes a word of ours, not the program.
-    argv.extend(request.args.iter().map(Word::plain));
-    argv.extend([Word::plain("--force-overwrite"), Word::plain("--export"), request.report.clone()]);
+    argv.extend(request.args.iter().map(CommandWord::plain));
+    argv.extend([
+        CommandWord::plain("--force-overwrite"),
+        CommandWord::plain("--export"),
+        request.report.clone(),
+    ]);
     argv
 }
 
-impl Profiler for Ncu {
-    fn stage(&self) -> Stage {
-        Stage::Ncu
+impl Profiler for NcuProfiler {
+    fn stage(&self) -> RunStage {
+        RunStage::Ncu
     }
 
     fn about(&self) -> &'static str {
         "counters of the kernels that take the time, by Nsight Compute"
     }
 
-    fn step(&self, launch: &Launch<'_>) -> Step {
-        let mut step = launch.step(self.stage(), Pass::Ncu, self.about());
+    fn step(&self, launch: &WorkloadLaunch<'_>) -> PlannedStep {
+        let mut step = launch.step(self.stage(), WorkloadPass::Ncu, self.about());
         let settings = &launch.settings().pipeline.ncu;
-        let has_timeline = launch.settings().pipeline.has(Stage::Nsys);
-        let Work::Process(command) = &mut step.work else { return step };
-        let request = Request {
+        let has_timeline = launch.settings().pipeline.has(RunStage::Nsys);
+        let StepWork::Process(command) = &mut step.work else { return step };
+        let request = NcuRequest {
             program: match settings.program.contains('/') {
-                true => Word::path(Root::Project, &settings.program),
-                false => Word::plain(&settings.program),
+                true => CommandWord::path(PlanRoot::Project, &settings.program),
+                false => CommandWord::plain(&settings.program),
             },
             set: settings.set.clone(),
             sections: settings.sections.clone(),
             metrics: settings.metrics.clone(),
             clock_control: settings.clock_control.clone(),
             gate: launch.settings().runtime.runtime.gate(settings.phase.as_deref()),
-            chosen: has_timeline.then(|| Word::Text(Root::Run, CHOSEN.to_owned())),
+            chosen: has_timeline.then(|| CommandWord::Text(PlanRoot::Run, CHOSEN.to_owned())),
             kernel: settings.kernel.clone(),
             args: settings.args.clone(),
             // Without a timeline nothing tells one kernel from another: the first launches.
             most: (!has_timeline).then_some(settings.top_kernels * settings.launches_per_kernel),
-            report: Word::In(Root::Run, format!("raw/{}/report", self.name())),
+            report: CommandWord::In(PlanRoot::Run, format!("raw/{}/report", self.name())),
         };
         let mut argv = argv(&request);
         argv.append(&mut command.argv);
@@ -133,7 +137,7 @@ impl Profiler for Ncu {
 
 /// Why Nsight Compute profiled nothing, by what it printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum NcuRefusal {
     /// No driver, or none that answers.
     NoDriver,
     /// Counters are not open to this user.
@@ -144,29 +148,29 @@ pub enum Refusal {
 
 /// What of this a text tells. Exit codes tell nothing: 0 and 1 both stand for each of them.
 #[must_use]
-pub fn refusal(printed: &str) -> Option<Refusal> {
+pub fn refusal(printed: &str) -> Option<NcuRefusal> {
     let said = |words: &str| printed.lines().any(|line| line.starts_with("==") && line.contains(words));
     if said("ERR_NVGPUCTRPERM") {
-        Some(Refusal::NoPermission)
+        Some(NcuRefusal::NoPermission)
     } else if said("Driver could not be loaded") || said("failed to connect to the CUDA driver") {
-        Some(Refusal::NoDriver)
+        Some(NcuRefusal::NoDriver)
     } else {
-        said("No kernels were profiled").then_some(Refusal::NoKernels)
+        said("No kernels were profiled").then_some(NcuRefusal::NoKernels)
     }
 }
 
-impl Refusal {
+impl NcuRefusal {
     /// What helps.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
-            Refusal::NoDriver => "rooflens doctor checks for a GPU and its driver",
-            Refusal::NoPermission => {
+            NcuRefusal::NoDriver => "rooflens doctor checks for a GPU and its driver",
+            NcuRefusal::NoPermission => {
                 "permit counters: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, \
                  or run as root (a container needs --cap-add SYS_ADMIN); rooflens doctor shows the current \
                  state"
             }
-            Refusal::NoKernels => {
+            NcuRefusal::NoKernels => {
                 "rooflens doctor checks for a GPU; if there is one, no launch had a selected name and \
                  number: take them from a new timeline with rooflens kernels top"
             }
@@ -217,13 +221,16 @@ mod tests {
     #[test]
     fn why_nothing_was_profiled() {
         let cases = [
-            ("==WARNING== No kernels were profiled.\n", Some(Refusal::NoKernels)),
-            ("==ERROR== Driver could not be loaded.", Some(Refusal::NoDriver)),
+            ("==WARNING== No kernels were profiled.\n", Some(NcuRefusal::NoKernels)),
+            ("==ERROR== Driver could not be loaded.", Some(NcuRefusal::NoDriver)),
             (
                 "x\n==ERROR== Nsight Compute failed to connect to the CUDA driver (stub?)",
-                Some(Refusal::NoDriver),
+                Some(NcuRefusal::NoDriver),
             ),
-            ("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", Some(Refusal::NoPermission)),
+            (
+                "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission",
+                Some(NcuRefusal::NoPermission),
+            ),
             // A workload may print anything.
             ("No kernels were profiled", None),
         ];

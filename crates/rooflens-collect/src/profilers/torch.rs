@@ -1,14 +1,14 @@
 //! PyTorch's own profiler, inside the process.
 
 use super::Profiler;
-use crate::plan::{Launch, Pass, Stage, Step};
+use crate::plan::{PlannedStep, RunStage, WorkloadLaunch, WorkloadPass};
 
 /// The profiler.
 pub struct Torch;
 
 impl Profiler for Torch {
-    fn stage(&self) -> Stage {
-        Stage::TorchProfiler
+    fn stage(&self) -> RunStage {
+        RunStage::TorchProfiler
     }
 
     fn about(&self) -> &'static str {
@@ -16,7 +16,7 @@ impl Profiler for Torch {
     }
 
     // It lives in the workload's process: the pass alone switches it on.
-    fn step(&self, launch: &Launch<'_>) -> Step {
-        launch.step(self.stage(), Pass::TorchProfiler, self.about())
+    fn step(&self, launch: &WorkloadLaunch<'_>) -> PlannedStep {
+        launch.step(self.stage(), WorkloadPass::TorchProfiler, self.about())
     }
 }

@@ -1,17 +1,17 @@
 //! Any program of the user's, with the probe or NVTX ranges in it.
 
-use super::{Gate, Runtime, named_range};
+use super::{RecordingGate, Runtime, named_range};
 use crate::error::SettingsError;
-use crate::plan::Pass;
-use crate::settings::{Own, Section};
+use crate::plan::WorkloadPass;
+use crate::settings::{ConfigSection, RuntimeOptions};
 
 /// The runtime.
-pub struct Command;
+pub struct CommandRuntime;
 
 /// What starts and watches the program needs nothing beyond Python itself.
 const USUAL_PYTHON: &str = "python3";
 
-impl Runtime for Command {
+impl Runtime for CommandRuntime {
     fn name(&self) -> &'static str {
         "command"
     }
@@ -24,11 +24,11 @@ impl Runtime for Command {
         &[]
     }
 
-    fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError> {
+    fn read(&self, keys: &mut ConfigSection<'_>) -> Result<RuntimeOptions, SettingsError> {
         keys.words("argv")?;
         keys.name("cwd")?;
         let python = keys.optional_text("python")?.unwrap_or_else(|| USUAL_PYTHON.to_owned());
-        Ok(Own { python, tensor_parallel: 1, kv_dtype: None, model: keys.optional_text("model")? })
+        Ok(RuntimeOptions { python, tensor_parallel: 1, kv_dtype: None, model: keys.optional_text("model")? })
     }
 
     fn runs_the_model(&self) -> bool {
@@ -36,13 +36,14 @@ impl Runtime for Command {
     }
 
     // A trace is there only where the program uses the probe with torch.
-    fn leaves(&self, _: Pass) -> Vec<&'static str> {
+    fn leaves(&self, _: WorkloadPass) -> Vec<&'static str> {
         vec!["events.jsonl", "phases.jsonl"]
     }
 
     // As the probe names phases.
-    fn gate(&self, phase: Option<&str>) -> Gate {
-        let probe = || phase.map_or(Gate::Open, |phase| Gate::Range(format!("rooflens.{phase}")));
+    fn gate(&self, phase: Option<&str>) -> RecordingGate {
+        let probe =
+            || phase.map_or(RecordingGate::Open, |phase| RecordingGate::Range(format!("rooflens.{phase}")));
         named_range(phase).unwrap_or_else(probe)
     }
 

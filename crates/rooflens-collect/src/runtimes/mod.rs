@@ -9,8 +9,8 @@ mod vllm;
 use std::fmt;
 
 use crate::error::SettingsError;
-use crate::plan::Pass;
-use crate::settings::{Own, Section};
+use crate::plan::WorkloadPass;
+use crate::settings::{ConfigSection, RuntimeOptions};
 
 /// A program that runs a model.
 pub trait Runtime: Sync {
@@ -24,15 +24,15 @@ pub trait Runtime: Sync {
     ///
     /// # Errors
     /// [`SettingsError`], where one is missing or wrong.
-    fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError>;
+    fn read(&self, keys: &mut ConfigSection<'_>) -> Result<RuntimeOptions, SettingsError>;
     /// Whether it runs the model that the config names.
     fn runs_the_model(&self) -> bool {
         true
     }
     /// What a pass that ended well has left, from its folder. A folder must have something in it.
-    fn leaves(&self, pass: Pass) -> Vec<&'static str>;
+    fn leaves(&self, pass: WorkloadPass) -> Vec<&'static str>;
     /// What tells a profiler around it that a phase begins and ends.
-    fn gate(&self, phase: Option<&str>) -> Gate;
+    fn gate(&self, phase: Option<&str>) -> RecordingGate;
     /// Words that name what a profiler captures; none where the program has words of its own.
     fn phases(&self) -> &'static [&'static str];
     /// Whether it makes weights on disk that later passes can use.
@@ -42,18 +42,18 @@ pub trait Runtime: Sync {
 }
 
 /// What a pass leaves beside what every workload does: its profiler's trace, or answers.
-fn left(pass: Pass, trace: &'static str) -> Vec<&'static str> {
+fn left(pass: WorkloadPass, trace: &'static str) -> Vec<&'static str> {
     let own: &[&str] = match pass {
-        Pass::TorchProfiler => &[trace],
-        Pass::Predict => &["predictions.jsonl"],
-        Pass::Measure | Pass::Nsys | Pass::Ncu | Pass::CublasLog => &[],
+        WorkloadPass::TorchProfiler => &[trace],
+        WorkloadPass::Predict => &["predictions.jsonl"],
+        WorkloadPass::Measure | WorkloadPass::Nsys | WorkloadPass::Ncu | WorkloadPass::CublasLog => &[],
     };
     [&TOKENS, own].concat()
 }
 
 /// What every engine that serves has: an interpreter, devices that share layers, a cache of a format.
-fn engine(keys: &mut Section<'_>) -> Result<Own, SettingsError> {
-    Ok(Own {
+fn engine(keys: &mut ConfigSection<'_>) -> Result<RuntimeOptions, SettingsError> {
+    Ok(RuntimeOptions {
         python: keys.name("python")?,
         tensor_parallel: keys.positive("tensor_parallel_size")?,
         kv_dtype: Some(keys.name("kv_cache_dtype")?).filter(|dtype| dtype != "auto"),
@@ -62,8 +62,8 @@ fn engine(keys: &mut Section<'_>) -> Result<Own, SettingsError> {
 }
 
 /// The NVTX range that `nvtx:NAME` names.
-fn named_range(phase: Option<&str>) -> Option<Gate> {
-    phase?.strip_prefix(NVTX).map(|name| Gate::Range(name.to_owned()))
+fn named_range(phase: Option<&str>) -> Option<RecordingGate> {
+    phase?.strip_prefix(NVTX).map(|name| RecordingGate::Range(name.to_owned()))
 }
 
 /// What stands before the name of an NVTX range.
@@ -71,7 +71,7 @@ pub(crate) const NVTX: &str = "nvtx:";
 
 /// How a profiler that is started around a workload knows when to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gate {
+pub enum RecordingGate {
     /// An NVTX range of this name is open.
     Range(String),
     /// The CUDA profiler is on.
@@ -88,7 +88,7 @@ impl fmt::Debug for dyn Runtime {
 
 /// Every runtime, in the order of lists.
 pub const ALL: &[&dyn Runtime] =
-    &[&pytorch::Pytorch, &vllm::Vllm, &tensorrt_llm::TensorRtLlm, &command::Command];
+    &[&pytorch::Pytorch, &vllm::Vllm, &tensorrt_llm::TensorRtLlm, &command::CommandRuntime];
 
 /// The runtime of a name.
 #[must_use]

@@ -1,9 +1,9 @@
 //! PyTorch with Hugging Face transformers, one step at a time.
 
-use super::{Gate, Runtime, left, named_range};
+use super::{RecordingGate, Runtime, left, named_range};
 use crate::error::SettingsError;
-use crate::plan::Pass;
-use crate::settings::{Own, Section};
+use crate::plan::WorkloadPass;
+use crate::settings::{ConfigSection, RuntimeOptions};
 
 /// The runtime.
 pub struct Pytorch;
@@ -21,23 +21,25 @@ impl Runtime for Pytorch {
         &["torch", "transformers"]
     }
 
-    fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError> {
+    fn read(&self, keys: &mut ConfigSection<'_>) -> Result<RuntimeOptions, SettingsError> {
         keys.name("device")?;
         keys.name("attention")?;
         keys.flag("compile")?;
-        Ok(Own { python: keys.name("python")?, tensor_parallel: 1, kv_dtype: None, model: None })
+        Ok(RuntimeOptions { python: keys.name("python")?, tensor_parallel: 1, kv_dtype: None, model: None })
     }
 
-    fn leaves(&self, pass: Pass) -> Vec<&'static str> {
+    fn leaves(&self, pass: WorkloadPass) -> Vec<&'static str> {
         left(pass, "trace.json.gz")
     }
 
     // Warm-up rounds have the same phases: only the workload knows which round counts.
-    fn gate(&self, phase: Option<&str>) -> Gate {
+    fn gate(&self, phase: Option<&str>) -> RecordingGate {
         match phase {
-            None | Some("prefill" | "decode") => Gate::Range("rooflens.capture".to_owned()),
-            Some(encoder @ ("sam" | "clip")) => Gate::Range(format!("rooflens.vision.{encoder}")),
-            Some(part) => named_range(phase).unwrap_or_else(|| Gate::Range(format!("rooflens.{part}"))),
+            None | Some("prefill" | "decode") => RecordingGate::Range("rooflens.capture".to_owned()),
+            Some(encoder @ ("sam" | "clip")) => RecordingGate::Range(format!("rooflens.vision.{encoder}")),
+            Some(part) => {
+                named_range(phase).unwrap_or_else(|| RecordingGate::Range(format!("rooflens.{part}")))
+            }
         }
     }
 

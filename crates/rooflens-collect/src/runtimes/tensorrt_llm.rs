@@ -1,10 +1,10 @@
 //! TensorRT-LLM by its LLM API, offline. Written against its documentation and tested against a module that
 //! answers as documented: no TensorRT-LLM was run.
 
-use super::{Gate, Runtime, engine, left, named_range};
+use super::{RecordingGate, Runtime, engine, left, named_range};
 use crate::error::SettingsError;
-use crate::plan::Pass;
-use crate::settings::{Own, Section};
+use crate::plan::WorkloadPass;
+use crate::settings::{ConfigSection, RuntimeOptions};
 
 /// The runtime.
 pub struct TensorRtLlm;
@@ -22,7 +22,7 @@ impl Runtime for TensorRtLlm {
         &["tensorrt-llm"]
     }
 
-    fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError> {
+    fn read(&self, keys: &mut ConfigSection<'_>) -> Result<RuntimeOptions, SettingsError> {
         keys.name("device")?;
         keys.optional_positive("max_seq_len")?;
         keys.optional_number("free_gpu_memory_fraction")?;
@@ -31,13 +31,13 @@ impl Runtime for TensorRtLlm {
         engine(keys)
     }
 
-    fn leaves(&self, pass: Pass) -> Vec<&'static str> {
+    fn leaves(&self, pass: WorkloadPass) -> Vec<&'static str> {
         left(pass, "trace.json.gz")
     }
 
     // Started and stopped by the workload around the round that counts.
-    fn gate(&self, phase: Option<&str>) -> Gate {
-        named_range(phase).unwrap_or(Gate::CudaProfiler)
+    fn gate(&self, phase: Option<&str>) -> RecordingGate {
+        named_range(phase).unwrap_or(RecordingGate::CudaProfiler)
     }
 
     fn phases(&self) -> &'static [&'static str] {

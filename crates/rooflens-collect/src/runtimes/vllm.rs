@@ -1,9 +1,9 @@
 //! vLLM's own engine, offline.
 
-use super::{Gate, Runtime, engine, left, named_range};
+use super::{RecordingGate, Runtime, engine, left, named_range};
 use crate::error::SettingsError;
-use crate::plan::Pass;
-use crate::settings::{Own, Section};
+use crate::plan::WorkloadPass;
+use crate::settings::{ConfigSection, RuntimeOptions};
 
 /// The runtime.
 pub struct Vllm;
@@ -21,7 +21,7 @@ impl Runtime for Vllm {
         &["vllm"]
     }
 
-    fn read(&self, keys: &mut Section<'_>) -> Result<Own, SettingsError> {
+    fn read(&self, keys: &mut ConfigSection<'_>) -> Result<RuntimeOptions, SettingsError> {
         keys.name("device")?;
         keys.optional_positive("max_model_len")?;
         keys.optional_number("gpu_memory_utilization")?;
@@ -30,14 +30,14 @@ impl Runtime for Vllm {
         engine(keys)
     }
 
-    fn leaves(&self, pass: Pass) -> Vec<&'static str> {
+    fn leaves(&self, pass: WorkloadPass) -> Vec<&'static str> {
         // One for each worker, named by vLLM.
         left(pass, "traces")
     }
 
     // The engine starts and stops it in every worker.
-    fn gate(&self, phase: Option<&str>) -> Gate {
-        named_range(phase).unwrap_or(Gate::CudaProfiler)
+    fn gate(&self, phase: Option<&str>) -> RecordingGate {
+        named_range(phase).unwrap_or(RecordingGate::CudaProfiler)
     }
 
     fn phases(&self) -> &'static [&'static str] {

@@ -3,11 +3,11 @@
 //! Each is one word, `--name` or `--name=value`: a word alone would be taken for the program. What Rooflens
 //! sets itself is refused, in full or abbreviated, as both profilers complete abbreviations.
 
-use super::Section;
+use super::ConfigSection;
 use crate::error::SettingsError;
 
 /// A name that Rooflens sets, and what to use instead or why it cannot be changed.
-type Own = (&'static str, &'static str);
+type ReservedArgument = (&'static str, &'static str);
 
 const READS: &str = "Rooflens sets the report's location";
 const LAUNCHES: &str = "Rooflens chooses the launches: pipeline.ncu.kernel, top_kernels, launches_per_kernel";
@@ -16,7 +16,7 @@ const CAPTURE: &str = "Rooflens sets it for the phase: pipeline.nsys.capture";
 const SEPARATE: &str = "Rooflens sets it, to keep the profiler's own output and settings separate";
 
 /// What Rooflens sets of Nsight Compute.
-pub const NCU: &[Own] = &[
+pub const NCU: &[ReservedArgument] = &[
     ("export", READS),
     ("force-overwrite", READS),
     ("import", READS),
@@ -40,7 +40,7 @@ pub const NCU: &[Own] = &[
 ];
 
 /// What Rooflens sets of Nsight Systems.
-pub const NSYS: &[Own] = &[
+pub const NSYS: &[ReservedArgument] = &[
     ("output", READS),
     ("export", READS),
     ("force-overwrite", READS),
@@ -59,7 +59,7 @@ pub const NSYS: &[Own] = &[
 ];
 
 /// The key `args` of a stage.
-pub fn read(keys: &mut Section<'_>, own: &[Own]) -> Result<Vec<String>, SettingsError> {
+pub fn read(keys: &mut ConfigSection<'_>, own: &[ReservedArgument]) -> Result<Vec<String>, SettingsError> {
     let args = keys.optional_texts("args")?;
     match args.iter().find_map(|arg| Some((arg, refusal(arg, own)?))) {
         Some((arg, why)) => Err(keys.refused("args", arg, why)),
@@ -68,7 +68,7 @@ pub fn read(keys: &mut Section<'_>, own: &[Own]) -> Result<Vec<String>, Settings
 }
 
 /// Why an argument cannot be taken.
-fn refusal(arg: &str, own: &[Own]) -> Option<String> {
+fn refusal(arg: &str, own: &[ReservedArgument]) -> Option<String> {
     if arg.contains('\0') {
         return Some("a string with a NUL cannot be an argument".to_owned());
     }

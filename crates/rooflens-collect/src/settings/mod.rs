@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 
 use rooflens_compose::value::Node;
 
-pub use self::pipeline::{Ncu, Nsys, Pipeline, Samples, StaticAnalysis};
-pub use self::section::Section;
-use crate::environment::{Environment, Interpreter};
+pub use self::pipeline::{NcuSettings, NsysSettings, Pipeline, Samples, StaticAnalysis};
+pub use self::section::ConfigSection;
+use crate::environment::{Interpreter, WorkloadEnvironment};
 use crate::error::{SettingsError, SettingsProblem};
-use crate::plan::{Root, Word};
+use crate::plan::{CommandWord, PlanRoot};
 use crate::runtimes::{self, Runtime};
 
 /// What a run is made of.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct RunSettings {
     /// The model.
-    pub model: Model,
+    pub model: ModelSettings,
     /// The samples.
     pub dataset: Dataset,
     /// The device.
@@ -32,19 +32,19 @@ pub struct Settings {
     /// What is written at the end.
     pub output: Output,
     /// How often device and host are sampled meanwhile; nothing where they are not.
-    pub sampler: Option<Sampler>,
+    pub sampler: Option<SamplerSettings>,
 }
 
 /// How device and host are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sampler {
+pub struct SamplerSettings {
     /// From one sample to the next.
     pub interval_ms: u64,
 }
 
 /// The model.
 #[derive(Debug, Clone)]
-pub struct Model {
+pub struct ModelSettings {
     /// Its name, in reports.
     pub name: String,
     /// Its folder, from the project's own.
@@ -95,9 +95,9 @@ pub struct RuntimeSettings {
     /// What it runs, in reports; nothing where that is the model's name.
     pub label: Option<String>,
     /// The environment that Python runs in; nothing where the interpreter is named itself.
-    pub environment: Option<Environment>,
+    pub environment: Option<WorkloadEnvironment>,
     /// What only this runtime has.
-    pub own: Own,
+    pub options: RuntimeOptions,
 }
 
 impl RuntimeSettings {
@@ -107,19 +107,22 @@ impl RuntimeSettings {
         if let Some(environment) = &self.environment {
             return environment.interpreter();
         }
-        let python = &self.own.python;
+        let python = &self.options.python;
         // A path of the config stands from the project's folder; a bare name is looked for on `PATH`.
-        let python =
-            if python.contains('/') { Word::path(Root::Project, python) } else { Word::plain(python) };
+        let python = if python.contains('/') {
+            CommandWord::path(PlanRoot::Project, python)
+        } else {
+            CommandWord::plain(python)
+        };
         let install =
-            std::iter::once(python.clone()).chain(["-m", "pip", "install"].map(Word::plain)).collect();
+            std::iter::once(python.clone()).chain(["-m", "pip", "install"].map(CommandWord::plain)).collect();
         Interpreter { argv: vec![python], env: BTreeMap::new(), install }
     }
 }
 
 /// What a runtime reads of its own keys.
 #[derive(Debug, Clone)]
-pub struct Own {
+pub struct RuntimeOptions {
     /// The interpreter.
     pub python: String,
     /// Devices that share each layer.
@@ -143,13 +146,13 @@ pub struct Output {
     pub keep_raw: bool,
 }
 
-impl Settings {
+impl RunSettings {
     /// Reads a config that has nothing left to resolve.
     ///
     /// # Errors
     /// [`SettingsError`], at the first key that is unknown, missing or wrong.
     pub fn read(config: &Node) -> Result<Self, SettingsError> {
-        let mut root = Section::root(config)?;
+        let mut root = ConfigSection::root(config)?;
         root.name("experiment_name")?;
         root.count("seed")?;
         root.count("warmup_rounds")?;
@@ -174,7 +177,7 @@ impl Settings {
     /// # Errors
     /// [`SettingsError`], where a key of it is missing, unknown or wrong.
     pub fn read_dataset(config: &Node) -> Result<Dataset, SettingsError> {
-        dataset(Section::root(config)?.section("dataset")?)
+        dataset(ConfigSection::root(config)?.section("dataset")?)
     }
 
     /// Whether the runtime marks what profilers are to capture: known before a model is loaded.
@@ -204,14 +207,14 @@ impl Settings {
     }
 }
 
-impl Settings {
+impl RunSettings {
     /// Folder of the model that is run, from the project's own; nothing where the runtime starts a
     /// program that does not say which model it runs.
     #[must_use]
     pub fn model_path(&self) -> Option<&str> {
         match self.runtime.runtime.runs_the_model() {
             true => Some(&self.model.path),
-            false => self.runtime.own.model.as_deref(),
+            false => self.runtime.options.model.as_deref(),
         }
     }
 
@@ -226,8 +229,8 @@ impl Settings {
     }
 }
 
-fn model(mut keys: Section<'_>) -> Result<Model, SettingsError> {
-    let model = Model {
+fn model(mut keys: ConfigSection<'_>) -> Result<ModelSettings, SettingsError> {
+    let model = ModelSettings {
         name: keys.name("name")?,
         path: keys.name("path")?,
         dtype: Some(keys.choice("dtype", &["auto", "fp32", "bf16", "fp16"])?).filter(|dtype| dtype != "auto"),
@@ -240,7 +243,7 @@ fn model(mut keys: Section<'_>) -> Result<Model, SettingsError> {
 
 /// How pictures are prepared. Other keys than these are not unknown: processors have their own, and the
 /// workload says which the model's has.
-fn preprocess(keys: Option<Section<'_>>) -> Result<(), SettingsError> {
+fn preprocess(keys: Option<ConfigSection<'_>>) -> Result<(), SettingsError> {
     let Some(mut keys) = keys else { return Ok(()) };
     for size in ["base_size", "image_size", "patch_size", "downsample_ratio"] {
         keys.optional_positive(size)?;
@@ -248,7 +251,7 @@ fn preprocess(keys: Option<Section<'_>>) -> Result<(), SettingsError> {
     keys.optional_flag("crop_mode").map(|_| ())
 }
 
-fn hardware(mut keys: Section<'_>) -> Result<Hardware, SettingsError> {
+fn hardware(mut keys: ConfigSection<'_>) -> Result<Hardware, SettingsError> {
     let name = Some(keys.name("name")?).filter(|name| name != "auto");
     let hardware = Hardware {
         name,
@@ -259,7 +262,7 @@ fn hardware(mut keys: Section<'_>) -> Result<Hardware, SettingsError> {
     keys.finish().map(|()| hardware)
 }
 
-fn runtime(mut keys: Section<'_>) -> Result<RuntimeSettings, SettingsError> {
+fn runtime(mut keys: ConfigSection<'_>) -> Result<RuntimeSettings, SettingsError> {
     let names: Vec<&'static str> = runtimes::ALL.iter().map(|runtime| runtime.name()).collect();
     let name = keys.choice("name", &names)?;
     let Some(runtime) = runtimes::find(&name) else {
@@ -271,13 +274,13 @@ fn runtime(mut keys: Section<'_>) -> Result<RuntimeSettings, SettingsError> {
         env: keys.variables("env")?,
         timeout_s: keys.optional_positive("timeout_s")?,
         label: keys.optional_text("label")?,
-        environment: Environment::read(keys.optional_section("environment")?)?,
-        own: runtime.read(&mut keys)?,
+        environment: WorkloadEnvironment::read(keys.optional_section("environment")?)?,
+        options: runtime.read(&mut keys)?,
     };
     keys.finish().map(|()| settings)
 }
 
-fn output(mut keys: Section<'_>) -> Result<Output, SettingsError> {
+fn output(mut keys: ConfigSection<'_>) -> Result<Output, SettingsError> {
     let output = Output {
         formats: keys.choices("formats", &["html", "md", "json", "csv"])?,
         top: keys.positive("top")?,
@@ -287,14 +290,14 @@ fn output(mut keys: Section<'_>) -> Result<Output, SettingsError> {
     keys.finish().map(|()| output)
 }
 
-fn sampler(keys: Option<Section<'_>>) -> Result<Option<Sampler>, SettingsError> {
+fn sampler(keys: Option<ConfigSection<'_>>) -> Result<Option<SamplerSettings>, SettingsError> {
     let Some(mut keys) = keys else { return Ok(None) };
     let enable = keys.flag("enable")?;
-    let sampler = Sampler { interval_ms: keys.positive("interval_ms")? };
+    let sampler = SamplerSettings { interval_ms: keys.positive("interval_ms")? };
     keys.finish().map(|()| enable.then_some(sampler))
 }
 
-fn infer(mut keys: Section<'_>) -> Result<(), SettingsError> {
+fn infer(mut keys: ConfigSection<'_>) -> Result<(), SettingsError> {
     keys.positive("max_new_tokens")?;
     keys.flag("ignore_eos")?;
     keys.flag("do_sample")?;
@@ -306,7 +309,7 @@ fn infer(mut keys: Section<'_>) -> Result<(), SettingsError> {
     keys.finish()
 }
 
-fn dataset(mut keys: Section<'_>) -> Result<Dataset, SettingsError> {
+fn dataset(mut keys: ConfigSection<'_>) -> Result<Dataset, SettingsError> {
     keys.name("name")?;
     let root = keys.name("root")?;
     let kind = keys.choice("kind", &["auto", "text", "image", "jsonl"])?;

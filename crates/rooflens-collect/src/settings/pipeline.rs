@@ -1,33 +1,33 @@
 //! The stages of a run and their settings.
 
-use rooflens_compose::Place;
+use rooflens_compose::ProblemPlace;
 
-use super::{Section, arguments};
+use super::{ConfigSection, arguments};
 use crate::error::SettingsError;
 use crate::kernel_regex::KernelRegex;
-use crate::plan::Stage;
+use crate::plan::RunStage;
 use crate::profilers::cublas_log;
 
 /// The stages.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     /// Those that are on, in their order, each with the place that says so.
-    pub on: Vec<(Stage, Option<Box<Place>>)>,
+    pub on: Vec<(RunStage, Option<Box<ProblemPlace>>)>,
     /// What the model must cost.
     pub static_analysis: StaticAnalysis,
     /// Nsight Systems.
-    pub nsys: Nsys,
+    pub nsys: NsysSettings,
     /// Nsight Compute.
-    pub ncu: Ncu,
+    pub ncu: NcuSettings,
     /// The log of the matrix library.
-    pub cublas_log: CublasLog,
+    pub cublas_log: CublasLogSettings,
     /// What is kept of single samples, by stage.
-    pub samples: Vec<(Stage, Samples)>,
+    pub samples: Vec<(RunStage, Samples)>,
 }
 
 /// Settings of Nsight Systems.
 #[derive(Debug, Clone, Default)]
-pub struct Nsys {
+pub struct NsysSettings {
     /// The program.
     pub program: String,
     /// The phase to capture; none: the whole run.
@@ -46,14 +46,14 @@ pub struct Nsys {
 
 /// Settings of the matrix library's log.
 #[derive(Debug, Clone, Default)]
-pub struct CublasLog {
+pub struct CublasLogSettings {
     /// Whose log it is.
     pub library: String,
 }
 
 /// Settings of Nsight Compute.
 #[derive(Debug, Clone, Default)]
-pub struct Ncu {
+pub struct NcuSettings {
     /// The program.
     pub program: String,
     /// The phase whose launches are profiled; none: any.
@@ -95,40 +95,40 @@ pub struct StaticAnalysis {
 }
 
 impl Pipeline {
-    pub(super) fn read(mut keys: Section<'_>) -> Result<Self, SettingsError> {
+    pub(super) fn read(mut keys: ConfigSection<'_>) -> Result<Self, SettingsError> {
         let mut on = Vec::new();
         let mut kept = Vec::new();
         let mut static_analysis = StaticAnalysis { batch_sizes: Vec::new(), contexts: Vec::new() };
-        let mut nsys = Nsys::default();
-        let mut ncu = Ncu::default();
-        let mut cublas_log = CublasLog::default();
-        for stage in Stage::ALL.iter().copied() {
+        let mut nsys = NsysSettings::default();
+        let mut ncu = NcuSettings::default();
+        let mut cublas_log = CublasLogSettings::default();
+        for stage in RunStage::ALL.iter().copied() {
             let Some(mut stage_keys) = keys.optional_section(stage.name())? else {
                 // Headline numbers are what a run is for: they are off only where the config says so.
-                on.extend((stage == Stage::Measure).then_some((stage, None)));
+                on.extend((stage == RunStage::Measure).then_some((stage, None)));
                 continue;
             };
             if stage_keys.flag("enable")? {
                 on.push((stage, place(&stage_keys)));
             }
             match stage {
-                Stage::StaticAnalysis => static_analysis = sizes(&mut stage_keys)?,
-                Stage::TorchProfiler => {
+                RunStage::StaticAnalysis => static_analysis = sizes(&mut stage_keys)?,
+                RunStage::TorchProfiler => {
                     torch_profiler(&mut stage_keys)?;
                     kept.push((stage, samples(&mut stage_keys, false)?));
                 }
-                Stage::Nsys => nsys = Nsys::read(&mut stage_keys)?,
-                Stage::Ncu => ncu = Ncu::read(&mut stage_keys)?,
-                Stage::CublasLog => {
+                RunStage::Nsys => nsys = NsysSettings::read(&mut stage_keys)?,
+                RunStage::Ncu => ncu = NcuSettings::read(&mut stage_keys)?,
+                RunStage::CublasLog => {
                     let library = stage_keys.choice("library", &cublas_log::libraries())?;
-                    cublas_log = CublasLog { library };
+                    cublas_log = CublasLogSettings { library };
                 }
-                Stage::DirectInference => {
+                RunStage::DirectInference => {
                     stage_keys.optional_positive("max_new_tokens")?;
                     // Answers are what it is for.
                     kept.push((stage, samples(&mut stage_keys, true)?));
                 }
-                Stage::Measure => {}
+                RunStage::Measure => {}
             }
             stage_keys.finish()?;
         }
@@ -138,31 +138,31 @@ impl Pipeline {
 
     /// What a stage keeps of single samples; nothing where it is off.
     #[must_use]
-    pub fn samples(&self, stage: Stage) -> Samples {
+    pub fn samples(&self, stage: RunStage) -> Samples {
         let kept = self.samples.iter().find(|(of, _)| *of == stage && self.has(stage));
         kept.map_or(Samples { predictions: false, pages: false }, |(_, samples)| *samples)
     }
 
     /// Whether a stage is on.
     #[must_use]
-    pub fn has(&self, stage: Stage) -> bool {
+    pub fn has(&self, stage: RunStage) -> bool {
         self.on.iter().any(|(on, _)| *on == stage)
     }
 }
 
-fn place(keys: &Section<'_>) -> Option<Box<Place>> {
+fn place(keys: &ConfigSection<'_>) -> Option<Box<ProblemPlace>> {
     let origin = &keys.node("enable")?.origin;
-    Some(Box::new(Place { origin: origin.clone(), excerpt: String::new() }))
+    Some(Box::new(ProblemPlace { origin: origin.clone(), excerpt: String::new() }))
 }
 
-fn sizes(keys: &mut Section<'_>) -> Result<StaticAnalysis, SettingsError> {
+fn sizes(keys: &mut ConfigSection<'_>) -> Result<StaticAnalysis, SettingsError> {
     Ok(StaticAnalysis {
         batch_sizes: keys.optional_positives("batch_sizes")?,
         contexts: keys.optional_positives("contexts")?,
     })
 }
 
-fn torch_profiler(keys: &mut Section<'_>) -> Result<(), SettingsError> {
+fn torch_profiler(keys: &mut ConfigSection<'_>) -> Result<(), SettingsError> {
     keys.choices("activities", &["cpu", "cuda", "xpu", "hpu", "mtia"])?;
     for flag in
         ["record_shapes", "profile_memory", "with_stack", "with_modules", "with_flops", "allocator_snapshot"]
@@ -172,8 +172,8 @@ fn torch_profiler(keys: &mut Section<'_>) -> Result<(), SettingsError> {
     keys.optional_positive("max_new_tokens").map(drop)
 }
 
-impl Nsys {
-    fn read(keys: &mut Section<'_>) -> Result<Self, SettingsError> {
+impl NsysSettings {
+    fn read(keys: &mut ConfigSection<'_>) -> Result<Self, SettingsError> {
         Ok(Self {
             program: keys.optional_text("program")?.unwrap_or_else(|| "nsys".to_owned()),
             capture: keys.optional_text("capture")?,
@@ -186,8 +186,8 @@ impl Nsys {
     }
 }
 
-impl Ncu {
-    fn read(keys: &mut Section<'_>) -> Result<Self, SettingsError> {
+impl NcuSettings {
+    fn read(keys: &mut ConfigSection<'_>) -> Result<Self, SettingsError> {
         Ok(Self {
             program: keys.optional_text("program")?.unwrap_or_else(|| "ncu".to_owned()),
             phase: keys.optional_text("phase")?,
@@ -203,7 +203,7 @@ impl Ncu {
     }
 }
 
-fn kernels(keys: &mut Section<'_>) -> Result<Vec<KernelRegex>, SettingsError> {
+fn kernels(keys: &mut ConfigSection<'_>) -> Result<Vec<KernelRegex>, SettingsError> {
     let texts = keys.optional_texts("kernel")?;
     let read = |text: String| {
         KernelRegex::new(&text).map_err(|error| keys.refused("kernel", &text, error.to_string()))
@@ -212,7 +212,7 @@ fn kernels(keys: &mut Section<'_>) -> Result<Vec<KernelRegex>, SettingsError> {
 }
 
 /// A set by its name; which there are, the version of Nsight Compute decides.
-fn set(keys: &mut Section<'_>) -> Result<Option<String>, SettingsError> {
+fn set(keys: &mut ConfigSection<'_>) -> Result<Option<String>, SettingsError> {
     let set = keys.optional_text("set")?;
     let is_name = |set: &str| {
         let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.');
@@ -227,7 +227,7 @@ fn set(keys: &mut Section<'_>) -> Result<Option<String>, SettingsError> {
 }
 
 /// What a stage keeps of single samples; `usual` where the config does not say.
-fn samples(keys: &mut Section<'_>, usual: bool) -> Result<Samples, SettingsError> {
+fn samples(keys: &mut ConfigSection<'_>, usual: bool) -> Result<Samples, SettingsError> {
     let Some(mut output) = keys.optional_section("output")? else {
         return Ok(Samples { predictions: usual, pages: usual });
     };

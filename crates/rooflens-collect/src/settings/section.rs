@@ -10,14 +10,14 @@ use crate::error::{SettingsError, SettingsProblem as Problem};
 type Read<T> = Result<T, SettingsError>;
 
 /// A mapping that remembers what was asked for.
-pub struct Section<'a> {
+pub struct ConfigSection<'a> {
     path: String,
     node: &'a Node,
     map: &'a Map,
     asked: Vec<String>,
 }
 
-impl<'a> Section<'a> {
+impl<'a> ConfigSection<'a> {
     /// The whole config.
     pub fn root(node: &'a Node) -> Read<Self> {
         Self::of(String::new(), node)
@@ -31,15 +31,15 @@ impl<'a> Section<'a> {
     }
 
     /// A mapping within.
-    pub fn section(&mut self, key: &str) -> Read<Section<'a>> {
+    pub fn section(&mut self, key: &str) -> Read<ConfigSection<'a>> {
         let node = self.required(key)?;
-        Section::of(self.key(key), node)
+        ConfigSection::of(self.key(key), node)
     }
 
     /// A mapping within, where there is one.
-    pub fn optional_section(&mut self, key: &str) -> Read<Option<Section<'a>>> {
+    pub fn optional_section(&mut self, key: &str) -> Read<Option<ConfigSection<'a>>> {
         let path = self.key(key);
-        self.optional(key)?.map(|node| Section::of(path, node)).transpose()
+        self.optional(key)?.map(|node| ConfigSection::of(path, node)).transpose()
     }
 
     /// A text.

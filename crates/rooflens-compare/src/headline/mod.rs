@@ -1,21 +1,21 @@
 //! The headline metrics of a run: one definition each, wherever they are shown.
 //!
 //! `metrics.json`, a sweep, `compare`, `trend` and the pages take keys, titles, definitions and formulas from here.
-//! A value is computed over all measured requests together. Rounds are what repeats, so [`Sample`] keeps them apart:
+//! A value is computed over all measured requests together. Rounds are what repeats, so [`MetricSample`] keeps them apart:
 //! how sure a difference between two runs is follows from the rounds, its size from the values.
 
 mod sample;
 
 use rooflens_schema::tables::{Requests, Tokens};
 
-pub use sample::Sample;
+pub use sample::MetricSample;
 
 /// The kind of rounds that count.
 pub const MEASURED: &str = "measured";
 
 /// A request that was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Request<'a> {
+pub struct MeasuredRequest<'a> {
     /// Its round.
     pub round: i64,
     /// Tokens of its prompt.
@@ -32,12 +32,12 @@ pub struct Request<'a> {
 
 /// The requests of measured rounds. Tokens are by request, as the table has them.
 #[must_use]
-pub fn measured_requests<'a>(requests: &Requests, tokens: &'a Tokens) -> Vec<Request<'a>> {
+pub fn measured_requests<'a>(requests: &Requests, tokens: &'a Tokens) -> Vec<MeasuredRequest<'a>> {
     let request = |row: usize| {
         let id = requests.request_id[row];
         let from = tokens.request_id.partition_point(|of| *of < id);
         let to = tokens.request_id.partition_point(|of| *of <= id);
-        Some(Request {
+        Some(MeasuredRequest {
             round: requests.round[row].get()?,
             prompt_tokens: requests.prompt_tokens[row].get()?,
             output_tokens: requests.output_tokens[row].get()?,
@@ -51,7 +51,7 @@ pub fn measured_requests<'a>(requests: &Requests, tokens: &'a Tokens) -> Vec<Req
 }
 
 /// Times of requests, of which percentiles are headline metrics.
-pub struct Times {
+pub struct RequestTimes {
     /// Its key in `metrics.json`.
     pub key: &'static str,
     /// What people call it.
@@ -59,32 +59,32 @@ pub struct Times {
     /// What it is.
     pub definition: &'static str,
     /// The times of a request; none where it has too few tokens.
-    pub of: fn(&Request<'_>) -> Vec<f64>,
+    pub of: fn(&MeasuredRequest<'_>) -> Vec<f64>,
 }
 
 /// Time to first token.
-pub const TTFT: Times = Times {
+pub const TTFT: RequestTimes = RequestTimes {
     key: "ttft_ns",
     title: "TTFT",
     definition: "time from submitting a prompt to its first token",
     of: |request| since_start(request, request.token_ns.first()),
 };
 /// Time per output token.
-pub const TPOT: Times = Times {
+pub const TPOT: RequestTimes = RequestTimes {
     key: "tpot_ns",
     title: "TPOT",
     definition: "per request, time from the first to the last token / number of tokens after the first",
     of: |request| tpot(request).into_iter().collect(),
 };
 /// Inter-token latency.
-pub const ITL: Times = Times {
+pub const ITL: RequestTimes = RequestTimes {
     key: "itl_ns",
     title: "ITL",
     definition: "time from one token to the next of the same request",
     of: |request| request.token_ns.windows(2).map(|pair| between(pair[0], pair[1])).collect(),
 };
 /// End-to-end latency.
-pub const LATENCY: Times = Times {
+pub const LATENCY: RequestTimes = RequestTimes {
     key: "latency_ns",
     title: "latency",
     definition: "time from submitting a prompt to its last token",
@@ -92,7 +92,7 @@ pub const LATENCY: Times = Times {
 };
 
 /// Time in the scheduler's queue.
-pub const QUEUE: Times = Times {
+pub const QUEUE: RequestTimes = RequestTimes {
     key: "queued_ns",
     title: "queue",
     definition: "time from submitting a prompt to the first step that processes it; part of TTFT",
@@ -100,10 +100,10 @@ pub const QUEUE: Times = Times {
 };
 
 /// The times that `metrics.json` has.
-pub const TIMES: &[&Times] = &[&TTFT, &TPOT, &ITL, &LATENCY, &QUEUE];
+pub const TIMES: &[&RequestTimes] = &[&TTFT, &TPOT, &ITL, &LATENCY, &QUEUE];
 
 /// A token before its own prompt has no such time.
-fn since_start(request: &Request<'_>, token: Option<&i64>) -> Vec<f64> {
+fn since_start(request: &MeasuredRequest<'_>, token: Option<&i64>) -> Vec<f64> {
     let since = token.and_then(|token| token.checked_sub(request.start_ns)).filter(|ns| *ns >= 0);
     since.map(|ns| ns as f64).into_iter().collect()
 }
@@ -114,7 +114,7 @@ fn between(first_ns: i64, last_ns: i64) -> f64 {
 }
 
 /// One token has no time per token after it.
-fn tpot(request: &Request<'_>) -> Option<f64> {
+fn tpot(request: &MeasuredRequest<'_>) -> Option<f64> {
     let (first, last) = (request.token_ns.first()?, request.token_ns.last()?);
     let after = request.token_ns.len() - 1;
     (after > 0).then(|| between(*first, *last) / after as f64)
@@ -124,13 +124,13 @@ fn tpot(request: &Request<'_>) -> Option<f64> {
 #[derive(Clone, Copy)]
 enum Formula {
     /// A percentile of times, over all measured requests.
-    Percentile(&'static Times, f64),
+    Percentile(&'static RequestTimes, f64),
     /// Output tokens / time from the first prompt given to the last token, both summed over rounds.
     OutputTokensPerSecond,
 }
 
 /// A headline metric.
-pub struct Metric {
+pub struct HeadlineMetric {
     /// Name for programs, with the unit.
     pub key: &'static str,
     /// Name for people.
@@ -145,17 +145,17 @@ pub struct Metric {
 }
 
 const fn percentile(
-    times: &'static Times,
+    times: &'static RequestTimes,
     share: f64,
     [key, title, path, definition]: [&'static str; 4],
-) -> Metric {
+) -> HeadlineMetric {
     let formula = Formula::Percentile(times, share);
-    Metric { key, title, definition, more_is_better: false, path, formula }
+    HeadlineMetric { key, title, definition, more_is_better: false, path, formula }
 }
 
 /// All of them, the most telling first.
 #[rustfmt::skip] // One metric per line.
-pub const ALL: &[Metric] = &[
+pub const ALL: &[HeadlineMetric] = &[
     percentile(&TPOT, 0.5, ["tpot_p50_ns", "TPOT p50", "/measured/tpot_ns/p50", "Time per output token after the first: median over requests."]),
     percentile(&TTFT, 0.5, ["ttft_p50_ns", "TTFT p50", "/measured/ttft_ns/p50", "Time from submitting a prompt to its first token: median over requests."]),
     percentile(&LATENCY, 0.5, ["latency_p50_ns", "latency p50", "/measured/latency_ns/p50", "Time from submitting a prompt to its last token: median over requests."]),
@@ -166,7 +166,7 @@ pub const ALL: &[Metric] = &[
     percentile(&ITL, 0.99, ["itl_p99_ns", "ITL p99", "/measured/itl_ns/p99", "Time from one token to the next of the same request: 99th percentile over tokens."]),
     percentile(&QUEUE, 0.5, ["queued_p50_ns", "queue p50", "/measured/queued_ns/p50", "Time from submitting a prompt to its first step, if the runtime queues requests (vLLM): median over requests."]),
     percentile(&QUEUE, 0.99, ["queued_p99_ns", "queue p99", "/measured/queued_ns/p99", "Time from submitting a prompt to its first step, if the runtime queues requests (vLLM): 99th percentile over requests."]),
-    Metric {
+    HeadlineMetric {
         key: "output_tokens_per_s", title: "tokens/s", more_is_better: true, path: "/measured/output_tokens_per_s",
         definition: "Output tokens per second: tokens of all requests / time from submitting the first \
                      prompt to the last token, summed over rounds.",
@@ -174,7 +174,7 @@ pub const ALL: &[Metric] = &[
     },
 ];
 
-impl Metric {
+impl HeadlineMetric {
     /// Its name without the unit.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -189,7 +189,7 @@ impl Metric {
 
     /// What measured requests tell of it; `None` where they tell nothing.
     #[must_use]
-    pub fn of(&self, requests: &[Request<'_>]) -> Option<Sample> {
+    pub fn of(&self, requests: &[MeasuredRequest<'_>]) -> Option<MetricSample> {
         let mut rounds: Vec<i64> = requests.iter().map(|request| request.round).collect();
         rounds.sort_unstable();
         rounds.dedup();
@@ -198,7 +198,7 @@ impl Metric {
             Formula::Percentile(times, share) => {
                 let values =
                     rounds.into_iter().map(|round| of_round(round).flat_map(|one| (times.of)(one)).collect());
-                Sample::percentile(share, values.collect())
+                MetricSample::percentile(share, values.collect())
             }
             Formula::OutputTokensPerSecond => {
                 let parts = rounds.into_iter().filter_map(|round| {
@@ -209,7 +209,7 @@ impl Metric {
                     let tokens: i64 = done().map(|request| request.output_tokens).sum();
                     Some((tokens as f64, between(first, *last) / 1e9))
                 });
-                Sample::rate(parts.collect())
+                MetricSample::rate(parts.collect())
             }
         }
     }
@@ -217,7 +217,7 @@ impl Metric {
 
 /// The metric of a name, with or without its unit.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Metric> {
+pub fn find(name: &str) -> Option<&'static HeadlineMetric> {
     ALL.iter().find(|metric| metric.key == name || metric.name() == name)
 }
 
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let request = |round, start_ns, token_ns: &'static [i64]| Request {
+        let request = |round, start_ns, token_ns: &'static [i64]| MeasuredRequest {
             round,
             prompt_tokens: 5,
             output_tokens: token_ns.len() as i64,

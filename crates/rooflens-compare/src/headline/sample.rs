@@ -4,7 +4,7 @@ use crate::percentile;
 
 /// The parts of each round that a metric is computed from, in the order of time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
+pub struct MetricSample {
     parts: Parts,
 }
 
@@ -18,7 +18,7 @@ enum Parts {
     Value(f64),
 }
 
-impl Sample {
+impl MetricSample {
     /// A percentile over the values of all rounds; `None` without a value. Rounds without a value do not count.
     #[must_use]
     pub fn percentile(share: f64, rounds: Vec<Vec<f64>>) -> Option<Self> {
@@ -30,7 +30,7 @@ impl Sample {
             .collect();
         values.sort_by(|a, b| a.0.total_cmp(&b.0));
         let parts = Parts::Percentile { share, values, rounds: rounds.len() };
-        (!rounds.is_empty()).then_some(Sample { parts })
+        (!rounds.is_empty()).then_some(MetricSample { parts })
     }
 
     /// The median of rounds of one value each; `None` without a value.
@@ -42,13 +42,13 @@ impl Sample {
     /// A rate: amount and seconds of each round.
     pub(super) fn rate(rounds: Vec<(f64, f64)>) -> Option<Self> {
         let (amount, seconds) = rounds.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-        (amount > 0.0 && seconds > 0.0).then_some(Sample { parts: Parts::Rate(rounds) })
+        (amount > 0.0 && seconds > 0.0).then_some(MetricSample { parts: Parts::Rate(rounds) })
     }
 
     /// A value whose rounds were not kept.
     #[must_use]
     pub fn value_alone(value: f64) -> Self {
-        Sample { parts: Parts::Value(value) }
+        MetricSample { parts: Parts::Value(value) }
     }
 
     /// The metric, over all rounds.
@@ -134,18 +134,18 @@ mod tests {
 
     #[test]
     fn a_round_that_is_there_twice_counts_twice() {
-        let sample = Sample::percentile(0.5, vec![vec![1.0, 9.0], vec![5.0], vec![]]).unwrap();
+        let sample = MetricSample::percentile(0.5, vec![vec![1.0, 9.0], vec![5.0], vec![]]).unwrap();
         assert_eq!((sample.count(), sample.value(), sample.rounds()), (2, 5.0, vec![5.0, 5.0]));
         // 1, 5, 5, 5, 9 and 1, 1, 9, 9.
         assert_eq!((sample.of(&[1, 3]), sample.of(&[2, 0])), (5.0, 5.0));
         // 1, 1, 5, 9, 9 at rank 0.9 × 4.
-        let high = Sample::percentile(0.9, vec![vec![1.0, 9.0], vec![5.0]]).unwrap();
+        let high = MetricSample::percentile(0.9, vec![vec![1.0, 9.0], vec![5.0]]).unwrap();
         assert_eq!(high.of(&[2, 1]), 9.0);
         let all: Vec<f64> = vec![1.0, 1.0, 5.0, 9.0, 9.0];
         assert_eq!(percentile(&all, 0.9), 9.0);
-        let rate = Sample::rate(vec![(10.0, 1.0), (30.0, 2.0)]).unwrap();
+        let rate = MetricSample::rate(vec![(10.0, 1.0), (30.0, 2.0)]).unwrap();
         assert_eq!((rate.value(), rate.of(&[2, 1]), rate.rounds()), (40.0 / 3.0, 12.5, vec![10.0, 15.0]));
-        assert_eq!(Sample::value_alone(7.0).value(), 7.0);
-        assert_eq!(Sample::median(&[]), None);
+        assert_eq!(MetricSample::value_alone(7.0).value(), 7.0);
+        assert_eq!(MetricSample::median(&[]), None);
     }
 }

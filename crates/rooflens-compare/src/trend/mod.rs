@@ -18,7 +18,7 @@ use self::student::{Moments, p_value};
 
 /// How change points are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Options {
+pub struct TrendOptions {
     /// Values looked at together; at least 2.
     pub window: usize,
     /// Greatest p-value of a change.
@@ -27,9 +27,9 @@ pub struct Options {
     pub min_change: f64,
 }
 
-impl Default for Options {
+impl Default for TrendOptions {
     fn default() -> Self {
-        Options { window: 50, max_p: 0.001, min_change: 0.0 }
+        TrendOptions { window: 50, max_p: 0.001, min_change: 0.0 }
     }
 }
 
@@ -58,7 +58,7 @@ impl ChangePoint {
 }
 
 /// The change points of a series, by index. Values must be finite; fewer than two have none.
-pub fn change_points(series: &[f64], options: &Options) -> Vec<ChangePoint> {
+pub fn change_points(series: &[f64], options: &TrendOptions) -> Vec<ChangePoint> {
     if series.iter().any(|value| !value.is_finite()) {
         return Vec::new();
     }
@@ -112,7 +112,7 @@ fn divide(series: &[f64], max_p: f64) -> Vec<usize> {
 }
 
 /// Takes out the weakest point until all are strong.
-fn merged(series: &[f64], weak: Vec<usize>, options: &Options) -> Vec<ChangePoint> {
+fn merged(series: &[f64], weak: Vec<usize>, options: &TrendOptions) -> Vec<ChangePoint> {
     let describe = |at: &[usize], place: usize| {
         let start = place.checked_sub(1).map_or(0, |before| at[before]);
         point(series, start, at[place], at.get(place + 1).copied().unwrap_or(series.len()))
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn indices(series: &[f64]) -> Vec<usize> {
-        change_points(series, &Options::default()).iter().map(|point| point.index).collect()
+        change_points(series, &TrendOptions::default()).iter().map(|point| point.index).collect()
     }
 
     /// A saw of ±1 % around a level: noise without luck.
@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn a_step_of_two_percent_is_found_in_noise_of_one() {
         let series: Vec<f64> = level(100.0, 30).chain(level(102.0, 30)).collect();
-        let found = change_points(&series, &Options::default());
+        let found = change_points(&series, &TrendOptions::default());
         assert_eq!(found.iter().map(|point| point.index).collect::<Vec<_>>(), [30]);
         assert!((found[0].change.unwrap() - 0.02).abs() < 1e-9);
         assert!((found[0].before - 100.0).abs() < 1e-9 && (found[0].after - 102.0).abs() < 1e-9);
         assert!(found[0].p < 1e-6);
-        let larger = Options { min_change: 0.03, ..Options::default() };
+        let larger = TrendOptions { min_change: 0.03, ..TrendOptions::default() };
         assert!(change_points(&series, &larger).is_empty());
     }
 

@@ -11,7 +11,7 @@ use crate::sources::Repository;
 use crate::value::{Origin, Value};
 
 /// A wish for a choice.
-struct Wish {
+struct RequestedChoice {
     choice: Choice,
     /// The config whose list has it; none for the command line.
     config: Option<String>,
@@ -29,7 +29,7 @@ struct Deletion {
 /// What was asked for, by whom, and what was chosen.
 #[derive(Default)]
 pub(super) struct ChoiceBook {
-    wishes: IndexMap<String, Wish>,
+    wishes: IndexMap<String, RequestedChoice>,
     deletions: IndexMap<String, Deletion>,
     /// Items the command line adds to the list of the primary config.
     pub(super) appended: Vec<Item>,
@@ -91,7 +91,7 @@ impl ChoiceBook {
                         Named::Group { group: wish.key.clone(), choice, is_override: false, appended: true };
                     self.appended.push(Item::new(named, wish.package.clone(), origin));
                 } else {
-                    let wish = Wish { choice, config: None, origin, used: false };
+                    let wish = RequestedChoice { choice, config: None, origin, used: false };
                     self.wishes.insert(key, wish);
                 }
             }
@@ -102,7 +102,7 @@ impl ChoiceBook {
     /// Notes an `override` item, unless the command line or an outer list already wished.
     pub(super) fn wish(&mut self, config: &str, item: &Item) {
         if let Named::Group { choice, .. } = &item.named {
-            self.wishes.entry(item.override_key()).or_insert_with(|| Wish {
+            self.wishes.entry(item.override_key()).or_insert_with(|| RequestedChoice {
                 choice: choice.clone(),
                 config: Some(config.to_owned()),
                 origin: item.origin.clone(),

@@ -15,9 +15,9 @@ use indexmap::IndexMap;
 
 use crate::error::ComposeError;
 use crate::overrides::Override;
-use crate::resolve::Settings;
+use crate::resolve::EvaluationSettings;
 use crate::sources::Repository;
-use crate::warning::Warning;
+use crate::warning::ComposeWarning;
 
 pub use flat::DefaultEntry;
 pub use item::Choice;
@@ -37,13 +37,13 @@ pub(crate) struct Defaults {
     /// The overrides that are no choices.
     pub(crate) config_overrides: Vec<Override>,
     /// What was odd.
-    pub(crate) warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<ComposeWarning>,
 }
 
 /// Expands the defaults lists of a primary config.
 pub(crate) fn expand(
     repository: &Repository<'_>,
-    settings: &Settings,
+    settings: &EvaluationSettings,
     config_name: Option<&str>,
     overrides: &[Override],
     skip_missing: bool,

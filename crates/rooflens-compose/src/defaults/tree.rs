@@ -6,10 +6,10 @@ use super::waiting::as_listed;
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::{EMPTY_CONFIG, ROOT_CONFIG};
 use crate::interpolation::is_interpolation;
-use crate::resolve::Settings;
-use crate::sources::{Listing, Repository};
+use crate::resolve::EvaluationSettings;
+use crate::sources::{GroupContent, Repository};
 use crate::value::{Node, Origin};
-use crate::warning::Warning;
+use crate::warning::ComposeWarning;
 
 /// How deep defaults lists may name each other.
 const MAX_DEPTH: usize = 100;
@@ -60,25 +60,25 @@ pub(super) struct Standing {
 /// Expands defaults lists.
 pub(super) struct Builder<'a> {
     repository: &'a Repository<'a>,
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a EvaluationSettings,
     pub(super) book: ChoiceBook,
     /// Whether `???` is left alone: a sweep has yet to choose.
     skip_missing: bool,
-    warnings: Vec<Warning>,
+    warnings: Vec<ComposeWarning>,
     items: usize,
 }
 
 impl<'a> Builder<'a> {
     pub(super) fn new(
         repository: &'a Repository<'a>,
-        settings: &'a Settings,
+        settings: &'a EvaluationSettings,
         book: ChoiceBook,
         skip_missing: bool,
     ) -> Self {
         Self { repository, settings, book, skip_missing, warnings: Vec::new(), items: 0 }
     }
 
-    pub(super) fn finish(self) -> (ChoiceBook, Vec<Warning>) {
+    pub(super) fn finish(self) -> (ChoiceBook, Vec<ComposeWarning>) {
         (self.book, self.warnings)
     }
 
@@ -163,7 +163,7 @@ impl<'a> Builder<'a> {
         let has_other = list.iter().any(|it| !it.is_override());
         if (!has_self && has_other) || list.is_empty() {
             if item.primary && has_content && has_other {
-                self.warnings.push(Warning::NoSelf { config: item.config_path() });
+                self.warnings.push(ComposeWarning::NoSelf { config: item.config_path() });
             }
             list.push(Item::config("_self_", item.origin.clone()));
         }
@@ -261,7 +261,7 @@ impl<'a> Builder<'a> {
             return Ok(true);
         }
         let fault = if item.is_group() {
-            let options = self.repository.list(&item.group_path(), Listing::Options);
+            let options = self.repository.list(&item.group_path(), GroupContent::Options);
             Fault::MustChoose { key: item.override_key(), options }
         } else {
             Fault::MissingConfig { config: path.to_owned() }
@@ -272,14 +272,14 @@ impl<'a> Builder<'a> {
     fn no_primary(&self, item: &Item) -> ComposeError {
         let name = item.config_path();
         let (group, wanted) = name.rsplit_once('/').unwrap_or(("", &name));
-        let known = self.repository.list(group, Listing::Options);
+        let known = self.repository.list(group, GroupContent::Options);
         let fault = Fault::NoPrimary { name: name.clone(), searched: self.repository.searched() };
         ComposeError::new(fault).suggest(wanted, known.iter().map(String::as_str))
     }
 
     fn no_config(&self, item: &Item, parent: &str) -> ComposeError {
         let group = item.group_path();
-        let options = self.repository.list(&group, Listing::Options);
+        let options = self.repository.list(&group, GroupContent::Options);
         let fault = Fault::NoConfig {
             config: item.config_path(),
             parent: parent.to_owned(),

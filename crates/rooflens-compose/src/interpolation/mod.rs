@@ -4,10 +4,10 @@
 //! business of whoever holds the config.
 //!
 //! ```
-//! use rooflens_compose::interpolation::{Interpolation, Part, parse};
+//! use rooflens_compose::interpolation::{Interpolation, TextPart, parse};
 //!
 //! let parts = parse("to ${server.host}")?;
-//! let [Part::Text { text, .. }, Part::Interpolation(Interpolation::Node(node))] = &parts[..] else {
+//! let [TextPart::Text { text, .. }, TextPart::Interpolation(Interpolation::Node(node))] = &parts[..] else {
 //!     panic!("a text and a node");
 //! };
 //! assert_eq!(text, "to ");
@@ -27,7 +27,9 @@ mod tree;
 pub use error::{GrammarError, GrammarFault};
 pub use key_path::split_key;
 pub use span::Span;
-pub use tree::{Argument, Element, Interpolation, Name, NodeReference, Part, PathKey, ResolverCall};
+pub use tree::{
+    Argument, Interpolation, InterpolationElement, Name, NodeReference, PathKey, ResolverCall, TextPart,
+};
 
 /// Whether OmegaConf treats a text as an interpolation: wherever `${` stands in it, even escaped,
 /// since the escape must then be removed.
@@ -42,7 +44,7 @@ pub fn is_interpolation(text: &str) -> bool {
 /// # Errors
 /// [`GrammarError`] where OmegaConf's grammar does not accept the text; the empty text is not
 /// accepted.
-pub fn parse(text: &str) -> Result<Vec<Part>, GrammarError> {
+pub fn parse(text: &str) -> Result<Vec<TextPart>, GrammarError> {
     parser::Parser::new(text, token::Mode::Text)?.config_value()
 }
 
@@ -51,6 +53,6 @@ pub fn parse(text: &str) -> Result<Vec<Part>, GrammarError> {
 ///
 /// # Errors
 /// [`GrammarError`] where OmegaConf's grammar does not accept the text.
-pub fn decode(text: &str) -> Result<Element, GrammarError> {
+pub fn decode(text: &str) -> Result<InterpolationElement, GrammarError> {
     parser::Parser::new(text, token::Mode::Value)?.single_element()
 }

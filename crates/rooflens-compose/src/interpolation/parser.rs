@@ -5,7 +5,9 @@ use super::lexeme::{Lexeme, unescaped};
 use super::primitive::push_text;
 use super::span::Span;
 use super::token::{Kind, Mode, Token, tokens};
-use super::tree::{Argument, Element, Interpolation, Name, NodeReference, Part, PathKey, ResolverCall};
+use super::tree::{
+    Argument, Interpolation, InterpolationElement, Name, NodeReference, PathKey, ResolverCall, TextPart,
+};
 
 /// Brackets, braces and interpolations inside each other; Python's own stack ends at about 200.
 const DEPTH_LIMIT: usize = 200;
@@ -23,7 +25,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The text of a config value, to its end.
-    pub(super) fn config_value(mut self) -> Result<Vec<Part>, GrammarError> {
+    pub(super) fn config_value(mut self) -> Result<Vec<TextPart>, GrammarError> {
         let parts = self.text_parts()?;
         if parts.is_empty() {
             return Err(self.unexpected("text"));
@@ -33,7 +35,7 @@ impl<'a> Parser<'a> {
     }
 
     /// One element, to the end of the text.
-    pub(super) fn single_element(mut self) -> Result<Element, GrammarError> {
+    pub(super) fn single_element(mut self) -> Result<InterpolationElement, GrammarError> {
         let element = self.element()?;
         self.expect(Kind::End, "the end")?;
         Ok(element)
@@ -83,14 +85,14 @@ impl<'a> Parser<'a> {
     }
 
     /// Text and interpolations, up to a token that is neither.
-    fn text_parts(&mut self) -> Result<Vec<Part>, GrammarError> {
+    fn text_parts(&mut self) -> Result<Vec<TextPart>, GrammarError> {
         let mut parts = Vec::new();
         loop {
             let token = self.peek();
             let raw = token.span.of(self.text);
             let text = match token.kind {
                 Kind::InterpolationOpen => {
-                    parts.push(Part::Interpolation(self.interpolation()?));
+                    parts.push(TextPart::Interpolation(self.interpolation()?));
                     continue;
                 }
                 Kind::Literal => raw.to_owned(),
@@ -188,7 +190,7 @@ impl<'a> Parser<'a> {
         loop {
             let start = self.peek().span.start;
             if matches!(self.peek().kind, Kind::Comma) || self.peek().kind == close {
-                let element = Element::Text(String::new());
+                let element = InterpolationElement::Text(String::new());
                 arguments.push(Argument { element, span: Span::new(start, start) });
             } else {
                 let element = self.element()?;
@@ -201,26 +203,26 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn element(&mut self) -> Result<Element, GrammarError> {
+    fn element(&mut self) -> Result<InterpolationElement, GrammarError> {
         match self.peek().kind {
             Kind::QuoteOpen => {
                 self.next += 1;
                 let parts = self.text_parts()?;
                 self.expect(Kind::QuoteClose, "the closing quote")?;
-                Ok(Element::Quoted(parts))
+                Ok(InterpolationElement::Quoted(parts))
             }
             Kind::BracketOpen => self.nested(|parser| {
                 parser.next += 1;
                 let items = parser.sequence(Kind::BracketClose)?;
                 parser.expect(Kind::BracketClose, "',' or ']'")?;
-                Ok(Element::List(items.into_iter().map(|item| item.element).collect()))
+                Ok(InterpolationElement::List(items.into_iter().map(|item| item.element).collect()))
             }),
             Kind::BraceOpen => self.nested(Self::mapping),
             _ => self.primitive(true),
         }
     }
 
-    fn mapping(&mut self) -> Result<Element, GrammarError> {
+    fn mapping(&mut self) -> Result<InterpolationElement, GrammarError> {
         self.next += 1;
         let mut pairs = Vec::new();
         if !self.take(Kind::BraceClose) {
@@ -234,6 +236,6 @@ impl<'a> Parser<'a> {
             }
             self.expect(Kind::BraceClose, "',' or '}'")?;
         }
-        Ok(Element::Map(pairs))
+        Ok(InterpolationElement::Map(pairs))
     }
 }

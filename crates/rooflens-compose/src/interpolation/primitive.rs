@@ -5,12 +5,12 @@ use super::lexeme::{Lexeme, float_value, int_value, unescaped};
 use super::parser::Parser;
 use super::span::Span;
 use super::token::Kind;
-use super::tree::{Element, Part};
+use super::tree::{InterpolationElement, TextPart};
 
 impl Parser<'_> {
     /// Words one after the other. A lone one has a type; several are text. A key has neither colons
     /// nor interpolations in it.
-    pub(super) fn primitive(&mut self, is_value: bool) -> Result<Element, GrammarError> {
+    pub(super) fn primitive(&mut self, is_value: bool) -> Result<InterpolationElement, GrammarError> {
         let first = self.peek();
         let begin = self.next;
         let mut parts = Vec::new();
@@ -19,7 +19,7 @@ impl Parser<'_> {
             let raw = token.span.of(self.text);
             match token.kind {
                 Kind::InterpolationOpen if is_value => {
-                    parts.push(Part::Interpolation(self.interpolation()?));
+                    parts.push(TextPart::Interpolation(self.interpolation()?));
                     continue;
                 }
                 Kind::Word(Lexeme::Escapes) => push_text(&mut parts, &unescaped(raw), token.span),
@@ -38,24 +38,26 @@ impl Parser<'_> {
             return Ok(element);
         }
         Ok(match parts.pop() {
-            Some(Part::Text { text, .. }) if parts.is_empty() => Element::Text(text),
-            Some(Part::Interpolation(lone)) if parts.is_empty() => Element::Interpolation(lone),
+            Some(TextPart::Text { text, .. }) if parts.is_empty() => InterpolationElement::Text(text),
+            Some(TextPart::Interpolation(lone)) if parts.is_empty() => {
+                InterpolationElement::Interpolation(lone)
+            }
             last => {
                 parts.extend(last);
-                Element::Joined(parts)
+                InterpolationElement::Joined(parts)
             }
         })
     }
 
     /// The value of a lone word; nothing where it is text.
-    fn typed(&self, word: Lexeme, span: Span) -> Result<Option<Element>, GrammarError> {
+    fn typed(&self, word: Lexeme, span: Span) -> Result<Option<InterpolationElement>, GrammarError> {
         let raw = span.of(self.text);
         Ok(match word {
-            Lexeme::Null => Some(Element::Null),
-            Lexeme::Bool => Some(Element::Bool(raw.eq_ignore_ascii_case("true"))),
-            Lexeme::Float => float_value(raw).map(Element::Float),
+            Lexeme::Null => Some(InterpolationElement::Null),
+            Lexeme::Bool => Some(InterpolationElement::Bool(raw.eq_ignore_ascii_case("true"))),
+            Lexeme::Float => float_value(raw).map(InterpolationElement::Float),
             Lexeme::Int => match int_value(raw) {
-                Some(int) => Some(Element::Int(int)),
+                Some(int) => Some(InterpolationElement::Int(int)),
                 None => return Err(GrammarError::new(self.text, span, GrammarFault::LongNumber)),
             },
             Lexeme::Space => return Err(GrammarError::new(self.text, span, GrammarFault::Blank)),
@@ -65,11 +67,11 @@ impl Parser<'_> {
 }
 
 /// Adds text to the parts, to the last of them where that is text too.
-pub(super) fn push_text(parts: &mut Vec<Part>, addition: &str, place: Span) {
-    if let Some(Part::Text { text, span }) = parts.last_mut() {
+pub(super) fn push_text(parts: &mut Vec<TextPart>, addition: &str, place: Span) {
+    if let Some(TextPart::Text { text, span }) = parts.last_mut() {
         text.push_str(addition);
         span.end = place.end;
     } else {
-        parts.push(Part::Text { text: addition.to_owned(), span: place });
+        parts.push(TextPart::Text { text: addition.to_owned(), span: place });
     }
 }

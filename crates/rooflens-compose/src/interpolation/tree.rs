@@ -5,7 +5,7 @@ use crate::value::Int;
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Part {
+pub enum TextPart {
     /// Text, its escapes already removed.
     Text {
         /// The text.
@@ -140,14 +140,14 @@ impl ResolverCall {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
     /// Its value; empty text where nothing stands between two commas.
-    pub element: Element,
+    pub element: InterpolationElement,
     /// Where it was written.
     pub span: Span,
 }
 
 /// An element: an argument, an item of a list, a value or key of a mapping.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Element {
+pub enum InterpolationElement {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -159,13 +159,13 @@ pub enum Element {
     /// Text without quotes, its escapes already removed.
     Text(String),
     /// Text in quotes: always text, even where it is a lone interpolation.
-    Quoted(Vec<Part>),
+    Quoted(Vec<TextPart>),
     /// Unquoted text with interpolations in it, two parts at least.
-    Joined(Vec<Part>),
+    Joined(Vec<TextPart>),
     /// A lone interpolation: the value keeps its type.
     Interpolation(Interpolation),
     /// `[a, b]`.
-    List(Vec<Element>),
+    List(Vec<InterpolationElement>),
     /// `{a: b}`, as written: of two equal keys Python keeps the first's place and the last's value.
-    Map(Vec<(Element, Element)>),
+    Map(Vec<(InterpolationElement, InterpolationElement)>),
 }

@@ -6,7 +6,7 @@ use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::Kind;
 use crate::interpolation::split_key;
 use crate::overrides::{Override, OverrideKind, OverrideValue};
-use crate::resolve::{Evaluator, Found, Step, python_int, walk, walk_mut};
+use crate::resolve::{Evaluator, Found, PathSegment, python_int, walk, walk_mut};
 use crate::schema::{convert, fitted, misfit};
 use crate::sources::check_interpolations;
 use crate::value::{Key, Map, Node, Value, python_str};
@@ -34,7 +34,7 @@ pub(crate) fn apply_overrides(
                 .map_err(|error| wrong(Fault::OverrideValue { input: input(), error }))?,
         };
         let place = |mut error: ComposeError| {
-            error.place.get_or_insert_with(|| crate::error::Place::of(&origin));
+            error.place.get_or_insert_with(|| crate::error::ProblemPlace::of(&origin));
             error
         };
         let key = &change.key;
@@ -236,7 +236,7 @@ fn delete(merger: &Merger<'_>, root: &mut Node, key: &str, expected: &Node) -> R
     let keys: Vec<Key> = steps
         .iter()
         .filter_map(|step| match step {
-            Step::Key(key) => Some(key.clone()),
+            PathSegment::Key(key) => Some(key.clone()),
             _ => None,
         })
         .collect();

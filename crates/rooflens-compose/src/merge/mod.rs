@@ -10,7 +10,7 @@ mod sharing;
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::{Kind, ROOT_CONFIG};
 use crate::node::MAX_DEPTH;
-use crate::resolve::{Evaluator, Found, Settings};
+use crate::resolve::{EvaluationSettings, Evaluator, Found};
 use crate::schema::{Schema, check_key, convert, element, fitted, misfit, no_field, path_text};
 use crate::value::{Key, Map, Node, Value};
 
@@ -28,14 +28,14 @@ pub(crate) enum Admission {
 
 /// A merge in progress.
 pub(crate) struct Merger<'a> {
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a EvaluationSettings,
     pub(crate) schema: Schema,
     pub(crate) sharing: Sharing,
     pub(crate) admission: Admission,
 }
 
 impl<'a> Merger<'a> {
-    pub(crate) fn new(settings: &'a Settings, sharing: Sharing) -> Self {
+    pub(crate) fn new(settings: &'a EvaluationSettings, sharing: Sharing) -> Self {
         Self { settings, schema: Schema::default(), sharing, admission: Admission::Open }
     }
 
@@ -268,7 +268,7 @@ fn kinds_clash(path: &[Key], existing: &Node, incoming: &Node) -> ComposeError {
 /// The error of a key that the command line wants to change and that is not there.
 fn no_key(path: &[Key], incoming: &Node, parent: Option<&Node>) -> ComposeError {
     let input = match &incoming.origin.source {
-        crate::value::Source::CommandLine(text) => text.to_string(),
+        crate::value::ValueSource::CommandLine(text) => text.to_string(),
         _ => String::new(),
     };
     let fault = Fault::NoKey { key: path_text(path), input };

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::cast::{Cast, cast};
-use super::element::Element;
+use super::element::OverrideElement;
 use super::functions;
 use super::shuffle::Generator;
 
@@ -75,7 +75,11 @@ impl Function {
     }
 
     /// What it gives.
-    pub(super) fn call(self, arguments: Arguments, generator: &mut Generator) -> Result<Element, CallFault> {
+    pub(super) fn call(
+        self,
+        arguments: Arguments,
+        generator: &mut Generator,
+    ) -> Result<OverrideElement, CallFault> {
         match self {
             Function::Bool => cast(Cast::Bool, arguments),
             Function::Float => cast(Cast::Float, arguments),
@@ -158,12 +162,12 @@ pub enum CallFault {
 /// The arguments of a call. Quotes around an argument are gone; those inside a list are kept.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
-    positional: Vec<Element>,
-    named: IndexMap<String, Element>,
+    positional: Vec<OverrideElement>,
+    named: IndexMap<String, OverrideElement>,
 }
 
 impl Arguments {
-    pub(super) fn push(&mut self, element: Element) -> Result<(), CallFault> {
+    pub(super) fn push(&mut self, element: OverrideElement) -> Result<(), CallFault> {
         if !self.named.is_empty() {
             return Err(CallFault::PositionalAfterNamed);
         }
@@ -172,7 +176,7 @@ impl Arguments {
     }
 
     /// Of two with one name the last counts.
-    pub(super) fn push_named(&mut self, name: &str, element: Element) {
+    pub(super) fn push_named(&mut self, name: &str, element: OverrideElement) {
         self.named.insert(name.to_owned(), unquoted(element));
     }
 
@@ -180,7 +184,7 @@ impl Arguments {
     pub(super) fn collected<const N: usize>(
         self,
         names: [&'static str; N],
-    ) -> Result<(Vec<Element>, [Option<Element>; N]), CallFault> {
+    ) -> Result<(Vec<OverrideElement>, [Option<OverrideElement>; N]), CallFault> {
         let mut slots = [const { None }; N];
         fill(&mut slots, &names, self.named)?;
         Ok((self.positional, slots))
@@ -190,7 +194,7 @@ impl Arguments {
     pub(super) fn bound<const N: usize>(
         self,
         names: [&'static str; N],
-    ) -> Result<[Option<Element>; N], CallFault> {
+    ) -> Result<[Option<OverrideElement>; N], CallFault> {
         if self.positional.len() > N {
             return Err(CallFault::TooManyArguments { most: N });
         }
@@ -204,9 +208,9 @@ impl Arguments {
 }
 
 fn fill(
-    slots: &mut [Option<Element>],
+    slots: &mut [Option<OverrideElement>],
     names: &[&'static str],
-    named: IndexMap<String, Element>,
+    named: IndexMap<String, OverrideElement>,
 ) -> Result<(), CallFault> {
     for (name, element) in named {
         let Some(at) = names.iter().position(|known| *known == name) else {
@@ -220,9 +224,9 @@ fn fill(
     Ok(())
 }
 
-fn unquoted(element: Element) -> Element {
+fn unquoted(element: OverrideElement) -> OverrideElement {
     match element {
-        Element::Quoted(quoted) => Element::Str(quoted.text),
+        OverrideElement::Quoted(quoted) => OverrideElement::Str(quoted.text),
         other => other,
     }
 }

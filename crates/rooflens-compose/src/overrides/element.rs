@@ -1,12 +1,12 @@
 //! What stands after the `=`: elements, with the quotes they were written in.
 
 use super::error::ValueError;
-use super::sweep::Sweep;
+use super::sweep::SweepExpression;
 use crate::value::{Int, Key, Map, Node, Origin, Value};
 
 /// A value, or a part of one.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Element {
+pub enum OverrideElement {
     /// `null`.
     Null,
     /// `true` or `false`, in any case.
@@ -20,11 +20,11 @@ pub enum Element {
     /// Text in quotes.
     Quoted(QuotedString),
     /// `[a, b]`.
-    List(Vec<Element>),
+    List(Vec<OverrideElement>),
     /// `{a: b}`. Keys are never quoted, lists, mappings or sweeps; equal ones are already one.
-    Map(Vec<(Element, Element)>),
+    Map(Vec<(OverrideElement, OverrideElement)>),
     /// A sweep inside something else. Hydra reads it and has no use for it.
-    Sweep(Box<Sweep>),
+    Sweep(Box<SweepExpression>),
 }
 
 /// Text in quotes.
@@ -56,7 +56,7 @@ impl Quote {
     }
 }
 
-impl Element {
+impl OverrideElement {
     /// The config value it stands for: quotes are gone.
     ///
     /// # Errors
@@ -71,17 +71,17 @@ impl Element {
     /// As [`to_value`](Self::to_value).
     pub fn to_node(&self, origin: &Origin) -> Result<Node, ValueError> {
         let value = match self {
-            Element::Null => Value::Null,
-            Element::Bool(flag) => Value::Bool(*flag),
-            Element::Int(int) => Value::Int(int.clone()),
-            Element::Float(float) => Value::Float(*float),
-            Element::Str(text) => Value::Str(text.clone()),
-            Element::Quoted(quoted) => Value::Str(quoted.text.clone()),
-            Element::List(items) => {
+            OverrideElement::Null => Value::Null,
+            OverrideElement::Bool(flag) => Value::Bool(*flag),
+            OverrideElement::Int(int) => Value::Int(int.clone()),
+            OverrideElement::Float(float) => Value::Float(*float),
+            OverrideElement::Str(text) => Value::Str(text.clone()),
+            OverrideElement::Quoted(quoted) => Value::Str(quoted.text.clone()),
+            OverrideElement::List(items) => {
                 let nodes = items.iter().map(|item| item.to_node(origin));
                 Value::List(nodes.collect::<Result<_, _>>()?)
             }
-            Element::Map(pairs) => {
+            OverrideElement::Map(pairs) => {
                 let mut map = Map::with_capacity(pairs.len());
                 for (key, value) in pairs {
                     let key = key.as_key().ok_or(ValueError::NullKey)?;
@@ -89,7 +89,7 @@ impl Element {
                 }
                 Value::Map(map)
             }
-            Element::Sweep(sweep) => return Err(ValueError::NestedSweep { kind: sweep.kind_name() }),
+            OverrideElement::Sweep(sweep) => return Err(ValueError::NestedSweep { kind: sweep.kind_name() }),
         };
         Ok(Node::at(value, origin.clone()))
     }
@@ -97,10 +97,10 @@ impl Element {
     /// The element as a key of a mapping; nothing where a config can have no such key.
     pub(super) fn as_key(&self) -> Option<Key> {
         match self {
-            Element::Bool(flag) => Some(Key::Bool(*flag)),
-            Element::Int(int) => Some(Key::Int(int.clone())),
-            Element::Float(float) => Some(Key::Float(float.to_bits())),
-            Element::Str(text) => Some(Key::Str(text.clone())),
+            OverrideElement::Bool(flag) => Some(Key::Bool(*flag)),
+            OverrideElement::Int(int) => Some(Key::Int(int.clone())),
+            OverrideElement::Float(float) => Some(Key::Float(float.to_bits())),
+            OverrideElement::Str(text) => Some(Key::Str(text.clone())),
             _ => None,
         }
     }
@@ -108,15 +108,15 @@ impl Element {
     /// What messages call it.
     pub(super) fn kind_name(&self) -> &'static str {
         match self {
-            Element::Null => "null",
-            Element::Bool(_) => "a truth value",
-            Element::Int(_) => "a whole number",
-            Element::Float(_) => "a floating-point number",
-            Element::Str(_) => "text",
-            Element::Quoted(_) => "quoted text",
-            Element::List(_) => "a list",
-            Element::Map(_) => "a mapping",
-            Element::Sweep(sweep) => sweep.kind_name(),
+            OverrideElement::Null => "null",
+            OverrideElement::Bool(_) => "a truth value",
+            OverrideElement::Int(_) => "a whole number",
+            OverrideElement::Float(_) => "a floating-point number",
+            OverrideElement::Str(_) => "text",
+            OverrideElement::Quoted(_) => "quoted text",
+            OverrideElement::List(_) => "a list",
+            OverrideElement::Map(_) => "a mapping",
+            OverrideElement::Sweep(sweep) => sweep.kind_name(),
         }
     }
 }

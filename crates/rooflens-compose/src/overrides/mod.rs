@@ -46,13 +46,13 @@ mod token;
 use std::str::FromStr;
 
 use crate::interpolation::Span;
-use crate::value::{Origin, Source, Value};
+use crate::value::{Origin, Value, ValueSource};
 
 pub use call::{CallFault, Function};
-pub use element::{Element, Quote, QuotedString};
+pub use element::{OverrideElement, Quote, QuotedString};
 pub use error::{OverrideError, OverrideFault, SweepError, ValueError};
 pub use number::Number;
-pub use sweep::{ChoiceSweep, Glob, IntervalSweep, RangeSweep, Sweep};
+pub use sweep::{ChoiceSweep, Glob, IntervalSweep, RangeSweep, SweepExpression};
 pub use sweep_values::{SweepContext, SweepValue, SweepValues};
 pub use text::Spacing;
 
@@ -116,9 +116,9 @@ pub struct Override {
 #[derive(Debug, Clone, PartialEq)]
 pub enum OverrideValue {
     /// One value.
-    Element(Element),
+    Element(OverrideElement),
     /// Several, of which each job of a sweep gets one.
-    Sweep(Sweep),
+    Sweep(SweepExpression),
 }
 
 /// The kinds of value Hydra tells apart.
@@ -159,11 +159,11 @@ impl OverrideValue {
     pub fn kind(&self) -> ValueKind {
         match self {
             OverrideValue::Element(_) => ValueKind::Element,
-            OverrideValue::Sweep(Sweep::Choice(choice)) if choice.simple => ValueKind::SimpleChoice,
-            OverrideValue::Sweep(Sweep::Choice(_)) => ValueKind::Choice,
-            OverrideValue::Sweep(Sweep::Range(_)) => ValueKind::Range,
-            OverrideValue::Sweep(Sweep::Interval(_)) => ValueKind::Interval,
-            OverrideValue::Sweep(Sweep::Glob(_)) => ValueKind::Glob,
+            OverrideValue::Sweep(SweepExpression::Choice(choice)) if choice.simple => ValueKind::SimpleChoice,
+            OverrideValue::Sweep(SweepExpression::Choice(_)) => ValueKind::Choice,
+            OverrideValue::Sweep(SweepExpression::Range(_)) => ValueKind::Range,
+            OverrideValue::Sweep(SweepExpression::Interval(_)) => ValueKind::Interval,
+            OverrideValue::Sweep(SweepExpression::Glob(_)) => ValueKind::Glob,
         }
     }
 
@@ -183,7 +183,7 @@ impl OverrideValue {
         self.element()?.to_text(spacing)
     }
 
-    fn element(&self) -> Result<&Element, ValueError> {
+    fn element(&self) -> Result<&OverrideElement, ValueError> {
         match self {
             OverrideValue::Element(element) => Ok(element),
             OverrideValue::Sweep(sweep) => Err(ValueError::IsSweep { kind: sweep.kind_name() }),
@@ -201,7 +201,7 @@ pub fn parse(text: &str, seed: u64) -> Result<Override, OverrideError> {
     let mut value = None;
     if let Some(at) = head.value {
         value = Some(match parser::Parser::new(text, at, seed)?.value()? {
-            Element::Sweep(sweep) => OverrideValue::Sweep(*sweep),
+            OverrideElement::Sweep(sweep) => OverrideValue::Sweep(*sweep),
             element => OverrideValue::Element(element),
         });
     }
@@ -269,7 +269,7 @@ impl Override {
     pub fn origin(&self) -> Origin {
         let column = self.value_span.unwrap_or(self.key_span).column(&self.text);
         Origin {
-            source: Source::CommandLine(self.text.as_str().into()),
+            source: ValueSource::CommandLine(self.text.as_str().into()),
             line: 0,
             column: u32::try_from(column).unwrap_or(u32::MAX),
         }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::call::CallFault;
-use super::element::Element;
+use super::element::OverrideElement;
 use super::number::Number;
 use crate::value::Int;
 
@@ -13,7 +13,10 @@ use crate::value::Int;
 const INSERTION_LIMIT: usize = 64;
 
 /// What `sorted(items, reverse=…)` gives.
-pub(super) fn sorted(mut items: Vec<Element>, reverse: bool) -> Result<Vec<Element>, CallFault> {
+pub(super) fn sorted(
+    mut items: Vec<OverrideElement>,
+    reverse: bool,
+) -> Result<Vec<OverrideElement>, CallFault> {
     // Turned around before and after, equal items keep their order in a descending sort too.
     if reverse {
         items.reverse();
@@ -25,7 +28,7 @@ pub(super) fn sorted(mut items: Vec<Element>, reverse: bool) -> Result<Vec<Eleme
     Ok(items)
 }
 
-fn sorted_ascending(mut items: Vec<Element>) -> Result<Vec<Element>, CallFault> {
+fn sorted_ascending(mut items: Vec<OverrideElement>) -> Result<Vec<OverrideElement>, CallFault> {
     if items.len() < INSERTION_LIMIT {
         insertion_sort(&mut items)?;
         return Ok(items);
@@ -45,7 +48,7 @@ fn sorted_ascending(mut items: Vec<Element>) -> Result<Vec<Element>, CallFault> 
 
 /// Finds the first run, then puts each further item into its place by halving. Just so, because
 /// with NaN among the items the steps decide the result.
-fn insertion_sort(items: &mut [Element]) -> Result<(), CallFault> {
+fn insertion_sort(items: &mut [OverrideElement]) -> Result<(), CallFault> {
     if items.len() < 2 {
         return Ok(());
     }
@@ -73,13 +76,13 @@ fn insertion_sort(items: &mut [Element]) -> Result<(), CallFault> {
 }
 
 /// What `left < right` gives.
-fn less(left: &Element, right: &Element) -> Result<bool, CallFault> {
+fn less(left: &OverrideElement, right: &OverrideElement) -> Result<bool, CallFault> {
     if let (Some(one), Some(other)) = (number(left), number(right)) {
         return Ok(one.compare(&other) == Some(Ordering::Less));
     }
     match (left, right) {
-        (Element::Str(one), Element::Str(other)) => Ok(one < other),
-        (Element::List(one), Element::List(other)) => {
+        (OverrideElement::Str(one), OverrideElement::Str(other)) => Ok(one < other),
+        (OverrideElement::List(one), OverrideElement::List(other)) => {
             let differing = one.iter().zip(other).find(|(one, other)| !equal(one, other));
             match differing {
                 Some((one, other)) => less(one, other),
@@ -91,19 +94,19 @@ fn less(left: &Element, right: &Element) -> Result<bool, CallFault> {
 }
 
 /// What `left == right` gives.
-fn equal(left: &Element, right: &Element) -> bool {
+fn equal(left: &OverrideElement, right: &OverrideElement) -> bool {
     if let (Some(one), Some(other)) = (number(left), number(right)) {
         return one.compare(&other) == Some(Ordering::Equal);
     }
     match (left, right) {
-        (Element::List(one), Element::List(other)) => {
+        (OverrideElement::List(one), OverrideElement::List(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(one, other))
         }
-        (Element::Map(one), Element::Map(other)) => {
+        (OverrideElement::Map(one), OverrideElement::Map(other)) => {
             let values: HashMap<_, _> = other.iter().map(|(key, value)| (key.as_key(), value)).collect();
-            let held = |(key, value): &(Element, Element)| {
+            let held = |(key, value): &(OverrideElement, OverrideElement)| {
                 // NaN is equal to nothing, itself included.
-                !matches!(key, Element::Float(float) if float.is_nan())
+                !matches!(key, OverrideElement::Float(float) if float.is_nan())
                     && values.get(&key.as_key()).is_some_and(|other| equal(value, other))
             };
             one.len() == other.len() && one.iter().all(held)
@@ -113,11 +116,11 @@ fn equal(left: &Element, right: &Element) -> bool {
 }
 
 /// The element as a number: truth values are ones in Python.
-pub(super) fn number(element: &Element) -> Option<Number> {
+pub(super) fn number(element: &OverrideElement) -> Option<Number> {
     match element {
-        Element::Bool(flag) => Some(Number::Int(Int::Small(i64::from(*flag)))),
-        Element::Int(int) => Some(Number::Int(int.clone())),
-        Element::Float(float) => Some(Number::Float(*float)),
+        OverrideElement::Bool(flag) => Some(Number::Int(Int::Small(i64::from(*flag)))),
+        OverrideElement::Int(int) => Some(Number::Int(int.clone())),
+        OverrideElement::Float(float) => Some(Number::Float(*float)),
         _ => None,
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::call::{Arguments, CallFault, Function};
-use super::element::{Element, Quote, QuotedString};
+use super::element::{OverrideElement, Quote, QuotedString};
 use super::error::{OverrideError, OverrideFault};
 use super::shuffle::Generator;
-use super::sweep::{ChoiceSweep, Sweep};
+use super::sweep::{ChoiceSweep, SweepExpression};
 use super::text::unquoted;
 use super::token::{Kind, Token, tokens};
 use crate::interpolation::Span;
@@ -31,9 +31,9 @@ impl<'a> Parser<'a> {
     }
 
     /// The whole value: empty text, an element, or several with commas between them.
-    pub(super) fn value(mut self) -> Result<Element, OverrideError> {
+    pub(super) fn value(mut self) -> Result<OverrideElement, OverrideError> {
         if self.take(Kind::End) {
-            return Ok(Element::Str(String::new()));
+            return Ok(OverrideElement::Str(String::new()));
         }
         let first = self.element()?;
         if self.take(Kind::End) {
@@ -45,7 +45,7 @@ impl<'a> Parser<'a> {
         }
         self.expect(Kind::End, "',' or the end of the value")?;
         let choice = ChoiceSweep { items, simple: true, ..Default::default() };
-        Ok(Element::Sweep(Box::new(Sweep::Choice(choice))))
+        Ok(OverrideElement::Sweep(Box::new(SweepExpression::Choice(choice))))
     }
 
     fn peek(&self) -> Token {
@@ -90,12 +90,12 @@ impl<'a> Parser<'a> {
         result
     }
 
-    fn element(&mut self) -> Result<Element, OverrideError> {
+    fn element(&mut self) -> Result<OverrideElement, OverrideError> {
         let token = self.peek();
         match token.kind {
             Kind::Quoted => {
                 self.next += 1;
-                Ok(Element::Quoted(quoted(token.span.of(self.text))))
+                Ok(OverrideElement::Quoted(quoted(token.span.of(self.text))))
             }
             Kind::BracketOpen => self.nested(Self::list),
             Kind::BraceOpen => self.nested(Self::mapping),
@@ -104,7 +104,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn list(&mut self) -> Result<Element, OverrideError> {
+    fn list(&mut self) -> Result<OverrideElement, OverrideError> {
         self.next += 1;
         let mut items = Vec::new();
         if !self.take(Kind::BracketClose) {
@@ -114,23 +114,23 @@ impl<'a> Parser<'a> {
             }
             self.expect(Kind::BracketClose, "',' or ']'")?;
         }
-        Ok(Element::List(items))
+        Ok(OverrideElement::List(items))
     }
 
     /// Of two equal keys the first gives the place and the form, the last the value.
-    fn mapping(&mut self) -> Result<Element, OverrideError> {
+    fn mapping(&mut self) -> Result<OverrideElement, OverrideError> {
         self.next += 1;
-        let mut pairs: Vec<(Element, Element)> = Vec::new();
+        let mut pairs: Vec<(OverrideElement, OverrideElement)> = Vec::new();
         let mut places = HashMap::new();
         if self.take(Kind::BraceClose) {
-            return Ok(Element::Map(pairs));
+            return Ok(OverrideElement::Map(pairs));
         }
         loop {
             let key = self.primitive(false)?;
             self.expect(Kind::Colon, "':'")?;
             let value = self.element()?;
             // NaN is equal to nothing, itself included.
-            let undefined = matches!(&key, Element::Float(float) if float.is_nan());
+            let undefined = matches!(&key, OverrideElement::Float(float) if float.is_nan());
             let place = *places.entry(key.as_key()).or_insert(pairs.len());
             if place < pairs.len() && !undefined {
                 pairs[place].1 = value;
@@ -139,12 +139,12 @@ impl<'a> Parser<'a> {
             }
             if !self.take(Kind::Comma) {
                 self.expect(Kind::BraceClose, "',' or '}'")?;
-                return Ok(Element::Map(pairs));
+                return Ok(OverrideElement::Map(pairs));
             }
         }
     }
 
-    fn function(&mut self) -> Result<Element, OverrideError> {
+    fn function(&mut self) -> Result<OverrideElement, OverrideError> {
         let name = self.peek();
         self.next += 2;
         let mut arguments = Arguments::default();
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
         end: usize,
         arguments: Arguments,
         fault: Option<CallFault>,
-    ) -> Result<Element, OverrideError> {
+    ) -> Result<OverrideElement, OverrideError> {
         let text = self.text;
         let Some(function) = Function::named(name.of(text)) else {
             let fault = OverrideFault::UnknownFunction { name: name.of(text).to_owned() };
@@ -194,7 +194,7 @@ impl<'a> Parser<'a> {
 
     /// Words one after the other. A lone one has a type; several are text, without the spaces at its
     /// ends. A key has neither colons nor interpolations in it.
-    fn primitive(&mut self, is_value: bool) -> Result<Element, OverrideError> {
+    fn primitive(&mut self, is_value: bool) -> Result<OverrideElement, OverrideError> {
         let begin = self.next;
         while match self.peek().kind {
             Kind::Word(_) => true,
@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
             [] if is_value => Err(self.unexpected("a value")),
             [] => Err(self.unexpected("a key without quotes")),
             [word] => self.typed(*word),
-            words => Ok(Element::Str(words.iter().map(|word| self.plain(*word)).collect())),
+            words => Ok(OverrideElement::Str(words.iter().map(|word| self.plain(*word)).collect())),
         }
     }
 
@@ -227,22 +227,22 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn typed(&self, word: Token) -> Result<Element, OverrideError> {
+    fn typed(&self, word: Token) -> Result<OverrideElement, OverrideError> {
         let raw = word.span.of(self.text);
         Ok(match word.kind {
-            Kind::Word(Lexeme::Null) => Element::Null,
-            Kind::Word(Lexeme::Bool) => Element::Bool(raw.eq_ignore_ascii_case("true")),
+            Kind::Word(Lexeme::Null) => OverrideElement::Null,
+            Kind::Word(Lexeme::Bool) => OverrideElement::Bool(raw.eq_ignore_ascii_case("true")),
             Kind::Word(Lexeme::Float) => match float_value(raw) {
-                Some(float) => Element::Float(float),
-                None => Element::Str(raw.to_owned()),
+                Some(float) => OverrideElement::Float(float),
+                None => OverrideElement::Str(raw.to_owned()),
             },
             Kind::Word(Lexeme::Int) => match int_value(raw) {
-                Some(int) => Element::Int(int),
+                Some(int) => OverrideElement::Int(int),
                 None => {
                     return Err(OverrideError::new(self.text, word.span, OverrideFault::LongNumber));
                 }
             },
-            _ => Element::Str(self.plain(word)),
+            _ => OverrideElement::Str(self.plain(word)),
         })
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::element::Element;
+use super::element::OverrideElement;
 use super::number::Number;
 
 /// A value that stands for several.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Sweep {
+pub enum SweepExpression {
     /// `a,b,c` or `choice(a,b,c)`.
     Choice(ChoiceSweep),
     /// `range(1,10)`.
@@ -22,7 +22,7 @@ pub enum Sweep {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChoiceSweep {
     /// The values.
-    pub items: Vec<Element>,
+    pub items: Vec<OverrideElement>,
     /// Whether it was written without `choice`: `a,b,c`.
     pub simple: bool,
     /// Whether the values come in random order.
@@ -64,29 +64,29 @@ pub struct IntervalSweep {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Glob {
     /// The patterns.
-    pub include: Vec<Element>,
+    pub include: Vec<OverrideElement>,
     /// The exceptions.
-    pub exclude: Vec<Element>,
+    pub exclude: Vec<OverrideElement>,
 }
 
-impl Sweep {
+impl SweepExpression {
     /// What `tag` says of it. A glob has no tags.
     #[must_use]
     pub fn tags(&self) -> Option<&BTreeSet<String>> {
         match self {
-            Sweep::Choice(choice) => Some(&choice.tags),
-            Sweep::Range(range) => Some(&range.tags),
-            Sweep::Interval(interval) => Some(&interval.tags),
-            Sweep::Glob(_) => None,
+            SweepExpression::Choice(choice) => Some(&choice.tags),
+            SweepExpression::Range(range) => Some(&range.tags),
+            SweepExpression::Interval(interval) => Some(&interval.tags),
+            SweepExpression::Glob(_) => None,
         }
     }
 
     pub(super) fn kind_name(&self) -> &'static str {
         match self {
-            Sweep::Choice(_) => "a choice",
-            Sweep::Range(_) => "a range",
-            Sweep::Interval(_) => "an interval",
-            Sweep::Glob(_) => "a glob",
+            SweepExpression::Choice(_) => "a choice",
+            SweepExpression::Range(_) => "a range",
+            SweepExpression::Interval(_) => "an interval",
+            SweepExpression::Glob(_) => "a glob",
         }
     }
 }

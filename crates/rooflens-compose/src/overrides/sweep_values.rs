@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 
 use super::decimal::Decimal;
-use super::element::Element;
+use super::element::OverrideElement;
 use super::error::SweepError;
 use super::number::{Number, int_is_negative, int_sum};
 use super::pattern::fits;
 use super::shuffle::Generator;
-use super::sweep::{Glob, RangeSweep, Sweep};
+use super::sweep::{Glob, RangeSweep, SweepExpression};
 use super::text::Spacing;
 use crate::value::Int;
 
@@ -28,7 +28,7 @@ pub struct SweepContext<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepValue {
     /// The value.
-    pub element: Element,
+    pub element: OverrideElement,
     /// The value as it is written into the overrides of the job that gets it.
     pub text: String,
 }
@@ -41,14 +41,14 @@ pub struct SweepValues<'a> {
 
 #[derive(Debug)]
 enum Source<'a> {
-    Items(std::slice::Iter<'a, Element>),
-    Shuffled(std::vec::IntoIter<Element>),
+    Items(std::slice::Iter<'a, OverrideElement>),
+    Shuffled(std::vec::IntoIter<OverrideElement>),
     Options { names: std::slice::Iter<'a, String>, glob: &'a Glob },
     Numbers(Numbers),
     Done,
 }
 
-impl Sweep {
+impl SweepExpression {
     /// The values it stands for.
     ///
     /// # Errors
@@ -56,23 +56,23 @@ impl Sweep {
     pub fn values<'a>(&'a self, context: SweepContext<'a>) -> Result<SweepValues<'a>, SweepError> {
         let mut generator = Generator::new(context.shuffle_seed);
         let source = match self {
-            Sweep::Choice(choice) if choice.shuffle => {
+            SweepExpression::Choice(choice) if choice.shuffle => {
                 let mut items = choice.items.clone();
                 generator.shuffle(&mut items);
                 Source::Shuffled(items.into_iter())
             }
-            Sweep::Choice(choice) => Source::Items(choice.items.iter()),
-            Sweep::Range(range) if range.shuffle => {
-                let mut items: Vec<Element> = Numbers::new(range)?.take(SHUFFLE_LIMIT + 1).collect();
+            SweepExpression::Choice(choice) => Source::Items(choice.items.iter()),
+            SweepExpression::Range(range) if range.shuffle => {
+                let mut items: Vec<OverrideElement> = Numbers::new(range)?.take(SHUFFLE_LIMIT + 1).collect();
                 if items.len() > SHUFFLE_LIMIT {
                     return Err(SweepError::TooLong { limit: SHUFFLE_LIMIT });
                 }
                 generator.shuffle(&mut items);
                 Source::Shuffled(items.into_iter())
             }
-            Sweep::Range(range) => Source::Numbers(Numbers::new(range)?),
-            Sweep::Glob(glob) => Source::Options { names: context.group_options.iter(), glob },
-            Sweep::Interval(_) => return Err(SweepError::Interval),
+            SweepExpression::Range(range) => Source::Numbers(Numbers::new(range)?),
+            SweepExpression::Glob(glob) => Source::Options { names: context.group_options.iter(), glob },
+            SweepExpression::Interval(_) => return Err(SweepError::Interval),
         };
         Ok(SweepValues { source })
     }
@@ -112,7 +112,7 @@ fn next_option(
         };
         match chosen {
             Ok(true) => {
-                let element = Element::Str(name.clone());
+                let element = OverrideElement::Str(name.clone());
                 return Some(Ok(SweepValue { element, text: name.clone() }));
             }
             Ok(false) => {}
@@ -125,11 +125,11 @@ fn next_option(
     None
 }
 
-fn any_fits(name: &str, patterns: &[Element]) -> Result<bool, SweepError> {
+fn any_fits(name: &str, patterns: &[OverrideElement]) -> Result<bool, SweepError> {
     for pattern in patterns {
         match pattern {
-            Element::Str(pattern) if fits(name, pattern) => return Ok(true),
-            Element::Str(_) => {}
+            OverrideElement::Str(pattern) if fits(name, pattern) => return Ok(true),
+            OverrideElement::Str(_) => {}
             other => return Err(SweepError::Pattern { found: other.kind_name() }),
         }
     }
@@ -192,9 +192,9 @@ impl Numbers {
 }
 
 impl Iterator for Numbers {
-    type Item = Element;
+    type Item = OverrideElement;
 
-    fn next(&mut self) -> Option<Element> {
+    fn next(&mut self) -> Option<OverrideElement> {
         match self {
             Numbers::None => None,
             Numbers::Whole { next, stop, step } => {
@@ -205,7 +205,7 @@ impl Iterator for Numbers {
                 }
                 let current = next.clone();
                 *next = int_sum(next, step);
-                Some(Element::Int(current))
+                Some(OverrideElement::Int(current))
             }
             Numbers::Decimal { next, stop, step } => {
                 let wanted = if step.is_negative() { Ordering::Greater } else { Ordering::Less };
@@ -214,7 +214,7 @@ impl Iterator for Numbers {
                 }
                 let current = next.to_float();
                 *next = next.plus(step).rounded();
-                Some(Element::Float(current))
+                Some(OverrideElement::Float(current))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Elements as text again, as Hydra writes them into the overrides of a sweep's jobs.
 
-use super::element::{Element, QuotedString};
+use super::element::{OverrideElement, QuotedString};
 use super::error::ValueError;
 use crate::value::{Int, float_repr};
 
@@ -14,7 +14,7 @@ pub enum Spacing {
     Spaced,
 }
 
-impl Element {
+impl OverrideElement {
     /// The element as text that reads as the same element, with one exception that is Hydra's: an
     /// interpolation without quotes comes out escaped.
     ///
@@ -32,15 +32,15 @@ impl Element {
             Spacing::Spaced => (", ", ": "),
         };
         match self {
-            Element::Null => out.push_str("null"),
-            Element::Bool(true) => out.push_str("True"),
-            Element::Bool(false) => out.push_str("False"),
-            Element::Int(Int::Small(small)) => out.push_str(&small.to_string()),
-            Element::Int(Int::Big(digits)) => out.push_str(digits),
-            Element::Float(float) => out.push_str(&float_repr(*float)),
-            Element::Str(text) => write_escaped(text, out),
-            Element::Quoted(quoted) => quoted.write(out),
-            Element::List(items) => {
+            OverrideElement::Null => out.push_str("null"),
+            OverrideElement::Bool(true) => out.push_str("True"),
+            OverrideElement::Bool(false) => out.push_str("False"),
+            OverrideElement::Int(Int::Small(small)) => out.push_str(&small.to_string()),
+            OverrideElement::Int(Int::Big(digits)) => out.push_str(digits),
+            OverrideElement::Float(float) => out.push_str(&float_repr(*float)),
+            OverrideElement::Str(text) => write_escaped(text, out),
+            OverrideElement::Quoted(quoted) => quoted.write(out),
+            OverrideElement::List(items) => {
                 out.push('[');
                 for (index, item) in items.iter().enumerate() {
                     out.push_str(if index > 0 { comma } else { "" });
@@ -48,7 +48,7 @@ impl Element {
                 }
                 out.push(']');
             }
-            Element::Map(pairs) => {
+            OverrideElement::Map(pairs) => {
                 out.push('{');
                 for (index, (key, value)) in pairs.iter().enumerate() {
                     out.push_str(if index > 0 { comma } else { "" });
@@ -58,7 +58,7 @@ impl Element {
                 }
                 out.push('}');
             }
-            Element::Sweep(sweep) => {
+            OverrideElement::Sweep(sweep) => {
                 return Err(ValueError::NestedSweep { kind: sweep.kind_name() });
             }
         }

@@ -13,7 +13,7 @@ pub(crate) enum Root {
 
 /// A step down.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Step {
+pub(crate) enum PathSegment {
     /// To a value of a mapping.
     Key(Key),
     /// To an item of a list.
@@ -26,7 +26,7 @@ pub(crate) enum Step {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     pub(crate) root: Root,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<PathSegment>,
 }
 
 impl Address {
@@ -35,7 +35,7 @@ impl Address {
     }
 
     /// The address of a value below it.
-    pub(crate) fn below(&self, step: Step) -> Self {
+    pub(crate) fn below(&self, step: PathSegment) -> Self {
         let mut steps = Vec::with_capacity(self.steps.len() + 1);
         steps.extend_from_slice(&self.steps);
         steps.push(step);
@@ -56,35 +56,35 @@ impl Address {
     /// The keys with dots, for messages.
     pub(crate) fn text(&self) -> String {
         let steps = self.steps.iter().map(|step| match step {
-            Step::Key(key) => python_str(&key.to_value()),
-            Step::Index(index) => index.to_string(),
-            Step::Made(_) => "*".to_owned(),
+            PathSegment::Key(key) => python_str(&key.to_value()),
+            PathSegment::Index(index) => index.to_string(),
+            PathSegment::Made(_) => "*".to_owned(),
         });
         steps.collect::<Vec<_>>().join(".")
     }
 }
 
 /// The value some steps down.
-pub(crate) fn walk<'n>(node: &'n Node, steps: &[Step]) -> Option<&'n Node> {
+pub(crate) fn walk<'n>(node: &'n Node, steps: &[PathSegment]) -> Option<&'n Node> {
     steps.iter().try_fold(node, |node, step| match (step, &node.value) {
-        (Step::Key(key), Value::Map(map)) => map.get(key),
-        (Step::Index(index), Value::List(items)) => items.get(*index),
+        (PathSegment::Key(key), Value::Map(map)) => map.get(key),
+        (PathSegment::Index(index), Value::List(items)) => items.get(*index),
         _ => None,
     })
 }
 
 /// The value some steps down, to change it.
-pub(crate) fn walk_mut<'n>(node: &'n mut Node, steps: &[Step]) -> Option<&'n mut Node> {
+pub(crate) fn walk_mut<'n>(node: &'n mut Node, steps: &[PathSegment]) -> Option<&'n mut Node> {
     steps.iter().try_fold(node, |node, step| match (step, &mut node.value) {
-        (Step::Key(key), Value::Map(map)) => map.get_mut(key),
-        (Step::Index(index), Value::List(items)) => items.get_mut(*index),
+        (PathSegment::Key(key), Value::Map(map)) => map.get_mut(key),
+        (PathSegment::Index(index), Value::List(items)) => items.get_mut(*index),
         _ => None,
     })
 }
 
 /// The longest part of the way that ends in something a resolver made, and the rest.
-pub(crate) fn split_made(address: &Address) -> Option<(Address, &[Step])> {
-    let last = address.steps.iter().rposition(|step| matches!(step, Step::Made(_)))?;
+pub(crate) fn split_made(address: &Address) -> Option<(Address, &[PathSegment])> {
+    let last = address.steps.iter().rposition(|step| matches!(step, PathSegment::Made(_)))?;
     let (way, rest) = address.steps.split_at(last + 1);
     Some((Address { root: address.root, steps: way.to_vec() }, rest))
 }

@@ -1,12 +1,12 @@
 //! The resolvers that are built in.
 
-use super::address::{Address, Root, Step};
+use super::address::{Address, PathSegment, Root};
 use super::error::ResolveFault;
 use super::evaluator::{Asking, Evaluator};
 use super::select::Found;
 use crate::interpolation::decode as read_element;
 use crate::value::{Key, Node, Origin, Value, python_str};
-use crate::warning::Warning;
+use crate::warning::ComposeWarning;
 use crate::yaml;
 
 /// A call of a resolver.
@@ -227,7 +227,7 @@ fn deprecated(call: &Call<'_>) -> Result<Found, ResolveFault> {
         .replace("${NEW_KEY}", &new_key)
         .replace("$OLD_KEY", &old_key)
         .replace("$NEW_KEY", &new_key);
-    call.evaluator.warn(Warning::Deprecated { message });
+    call.evaluator.warn(ComposeWarning::Deprecated { message });
     Ok(found)
 }
 
@@ -245,7 +245,7 @@ fn hydra(call: &Call<'_>) -> Result<Found, ResolveFault> {
     if !call.evaluator.has_whole() {
         return Err(call.wrong("the config has no hydra node yet"));
     }
-    let top = Address::root(Root::Whole).below(Step::Key(Key::from("hydra")));
+    let top = Address::root(Root::Whole).below(PathSegment::Key(Key::from("hydra")));
     let relative = if key.starts_with('.') { key } else { format!(".{key}") };
     let (from, key) = Evaluator::start(&top, &relative)?;
     let found = match call.evaluator.select(&from, key, false, None) {

@@ -4,15 +4,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::address::{Address, Root, Step, split_made, walk, walk_mut};
+use super::address::{Address, PathSegment, Root, split_made, walk, walk_mut};
 use super::budget::Budget;
 use super::error::{ResolveError, ResolveFault};
-use super::registry::Settings;
+use super::registry::EvaluationSettings;
 use super::select::Found;
 use crate::hydra_tree::Kind;
 use crate::schema;
 use crate::value::{Key, Map, Node, Value, python_repr};
-use crate::warning::Warning;
+use crate::warning::ComposeWarning;
 
 /// The values whose interpolations are being followed, to notice a cycle.
 pub(crate) type Trail = Vec<Address>;
@@ -29,14 +29,14 @@ enum Asked<'a> {
 pub(crate) struct Evaluator<'a> {
     asked: Asked<'a>,
     whole: Option<&'a Node>,
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a EvaluationSettings,
     /// What resolvers made, by its address.
     made: RefCell<HashMap<Address, Rc<Node>>>,
     /// Lists that may be nothing else.
     typed: RefCell<Vec<Address>>,
     count: Cell<usize>,
     pub(super) budget: Budget,
-    warnings: RefCell<Vec<Warning>>,
+    warnings: RefCell<Vec<ComposeWarning>>,
 }
 
 /// The interpolation that is being evaluated: where it stands, and the container it stands in.
@@ -47,11 +47,11 @@ pub(super) struct Asking<'t> {
 
 impl<'a> Evaluator<'a> {
     /// An evaluator of `asked`; `whole` is the config whose `hydra` node `${hydra:…}` refers to.
-    pub(crate) fn new(asked: &'a Node, whole: Option<&'a Node>, settings: &'a Settings) -> Self {
+    pub(crate) fn new(asked: &'a Node, whole: Option<&'a Node>, settings: &'a EvaluationSettings) -> Self {
         Self::of(Asked::Given(asked), whole, settings)
     }
 
-    fn of(asked: Asked<'a>, whole: Option<&'a Node>, settings: &'a Settings) -> Self {
+    fn of(asked: Asked<'a>, whole: Option<&'a Node>, settings: &'a EvaluationSettings) -> Self {
         Self {
             asked,
             whole,
@@ -98,7 +98,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// What was odd.
-    pub(crate) fn into_warnings(self) -> Vec<Warning> {
+    pub(crate) fn into_warnings(self) -> Vec<ComposeWarning> {
         self.warnings.into_inner()
     }
 
@@ -106,7 +106,7 @@ impl<'a> Evaluator<'a> {
         self.warnings.borrow_mut().append(&mut other.warnings.borrow_mut());
     }
 
-    pub(super) fn warn(&self, warning: Warning) {
+    pub(super) fn warn(&self, warning: ComposeWarning) {
         self.warnings.borrow_mut().push(warning);
     }
 
@@ -130,7 +130,7 @@ impl<'a> Evaluator<'a> {
     /// Puts something a resolver made into a container.
     pub(super) fn make(&self, parent: &Address, node: Node) -> Address {
         self.count.set(self.count.get() + 1);
-        let address = parent.below(Step::Made(self.count.get()));
+        let address = parent.below(PathSegment::Made(self.count.get()));
         self.made.borrow_mut().insert(address.clone(), Rc::new(node));
         address
     }
@@ -150,7 +150,7 @@ impl<'a> Evaluator<'a> {
         let mut map = Map::new();
         map.insert(Key::from("_"), Node::new(Value::Str(text.to_owned())));
         let parent = self.make(&root, Node::new(Value::Map(map)));
-        let node = parent.below(Step::Key(Key::from("_")));
+        let node = parent.below(PathSegment::Key(Key::from("_")));
         let found = self.follow(&node, &mut Vec::new());
         found.map(|found| self.value_of(&found)).map_err(|fault| self.error(&root, fault))
     }

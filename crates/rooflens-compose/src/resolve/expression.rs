@@ -5,7 +5,9 @@ use super::built_in::{self, Call};
 use super::error::ResolveFault;
 use super::evaluator::{Asking, Evaluator, Trail};
 use super::select::Found;
-use crate::interpolation::{Element, Interpolation, NodeReference, Part, ResolverCall, parse};
+use crate::interpolation::{
+    Interpolation, InterpolationElement, NodeReference, ResolverCall, TextPart, parse,
+};
 use crate::suggest::nearest;
 use crate::value::{Key, Map, Node, Value, python_str};
 
@@ -20,14 +22,14 @@ impl Evaluator<'_> {
         let _level = self.budget.enter()?;
         let parts = parse(text)?;
         match parts.as_slice() {
-            [Part::Interpolation(only)] => self.interpolation(only, text, asking, trail),
+            [TextPart::Interpolation(only)] => self.interpolation(only, text, asking, trail),
             parts => Ok(Found::Raw(Value::Str(self.joined(parts, text, asking, trail)?))),
         }
     }
 
     fn joined(
         &self,
-        parts: &[Part],
+        parts: &[TextPart],
         source: &str,
         asking: &Asking<'_>,
         trail: &mut Trail,
@@ -35,8 +37,8 @@ impl Evaluator<'_> {
         let mut whole = String::new();
         for part in parts {
             match part {
-                Part::Text { text, .. } => whole.push_str(text),
-                Part::Interpolation(inner) => {
+                TextPart::Text { text, .. } => whole.push_str(text),
+                TextPart::Interpolation(inner) => {
                     let found = self.interpolation(inner, source, asking, trail)?;
                     whole.push_str(&python_str(&self.value_of(&found)));
                 }
@@ -142,24 +144,24 @@ impl Evaluator<'_> {
     /// What an argument comes to. A list or mapping of arguments is a plain value.
     pub(super) fn element(
         &self,
-        element: &Element,
+        element: &InterpolationElement,
         source: &str,
         asking: &Asking<'_>,
         trail: &mut Trail,
     ) -> Result<Found, ResolveFault> {
         let value = match element {
-            Element::Null => Value::Null,
-            Element::Bool(flag) => Value::Bool(*flag),
-            Element::Int(int) => Value::Int(int.clone()),
-            Element::Float(float) => Value::Float(*float),
-            Element::Text(text) => Value::Str(text.clone()),
-            Element::Quoted(parts) | Element::Joined(parts) => {
+            InterpolationElement::Null => Value::Null,
+            InterpolationElement::Bool(flag) => Value::Bool(*flag),
+            InterpolationElement::Int(int) => Value::Int(int.clone()),
+            InterpolationElement::Float(float) => Value::Float(*float),
+            InterpolationElement::Text(text) => Value::Str(text.clone()),
+            InterpolationElement::Quoted(parts) | InterpolationElement::Joined(parts) => {
                 Value::Str(self.joined(parts, source, asking, trail)?)
             }
-            Element::Interpolation(inner) => {
+            InterpolationElement::Interpolation(inner) => {
                 return self.interpolation(inner, source, asking, trail);
             }
-            Element::List(items) => {
+            InterpolationElement::List(items) => {
                 let mut list = Vec::with_capacity(items.len());
                 for item in items {
                     let found = self.element(item, source, asking, trail)?;
@@ -168,7 +170,7 @@ impl Evaluator<'_> {
                 }
                 Value::List(list)
             }
-            Element::Map(pairs) => {
+            InterpolationElement::Map(pairs) => {
                 let mut map = Map::new();
                 for (key, value) in pairs {
                     let key = self.element(key, source, asking, trail)?;

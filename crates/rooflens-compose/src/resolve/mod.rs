@@ -15,8 +15,8 @@ mod select;
 mod whole;
 
 pub use error::{ResolveError, ResolveFault};
-pub use registry::{Resolver, Resolvers, Settings};
+pub use registry::{EvaluationSettings, Resolver, Resolvers};
 
-pub(crate) use address::{Step, walk, walk_mut};
+pub(crate) use address::{PathSegment, walk, walk_mut};
 pub(crate) use evaluator::Evaluator;
 pub(crate) use select::{Found, python_int};

@@ -65,7 +65,7 @@ struct Moments {
 
 /// What an evaluation may use.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct EvaluationSettings {
     /// The machine.
     pub host: Host,
     /// The resolvers.
@@ -73,7 +73,7 @@ pub struct Settings {
     moments: Arc<Mutex<Moments>>,
 }
 
-impl Settings {
+impl EvaluationSettings {
     /// A machine and some resolvers.
     #[must_use]
     pub fn new(host: Host, resolvers: Resolvers) -> Self {

@@ -1,6 +1,6 @@
 //! Walks a path of keys, following interpolations on the way.
 
-use super::address::{Address, Root, Step};
+use super::address::{Address, PathSegment, Root};
 use super::error::{ResolveError, ResolveFault};
 use super::evaluator::{Evaluator, Trail};
 use crate::interpolation::split_key;
@@ -93,10 +93,10 @@ impl Evaluator<'_> {
         let step = self.with(container, |node| match node.map(|node| &node.value) {
             Some(Value::Map(map)) => {
                 let key = Key::from(key);
-                Ok(map.contains_key(&key).then_some(Step::Key(key)))
+                Ok(map.contains_key(&key).then_some(PathSegment::Key(key)))
             }
             Some(Value::List(items)) => match python_int(key) {
-                Some(index) => Ok(index.filter(|at| *at < items.len()).map(Step::Index)),
+                Some(index) => Ok(index.filter(|at| *at < items.len()).map(PathSegment::Index)),
                 None => {
                     let path = container.text();
                     Err(ResolveFault::NotAnIndex { path, key: key.to_owned() })
@@ -133,7 +133,7 @@ impl Evaluator<'_> {
 
     /// Follows the value under a path of keys of mappings.
     pub(crate) fn follow_keys(&self, path: &[Key]) -> Result<Found, ResolveFault> {
-        let steps = path.iter().cloned().map(Step::Key).collect();
+        let steps = path.iter().cloned().map(PathSegment::Key).collect();
         self.follow(&Address { root: Root::Asked, steps }, &mut Vec::new())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The order can be seen: a text that contains a mapping shows what of it is resolved by then.
 
-use super::address::{Address, Root, Step};
+use super::address::{Address, PathSegment, Root};
 use super::budget::Budget;
 use super::error::{ResolveError, ResolveFault};
 use super::evaluator::Evaluator;
@@ -52,10 +52,10 @@ impl Evaluator<'_> {
                 Ok(())
             }
             Shape::List(length) => {
-                (0..length).try_for_each(|index| self.settle(&address.below(Step::Index(index))))
+                (0..length).try_for_each(|index| self.settle(&address.below(PathSegment::Index(index))))
             }
             Shape::Map(keys) => {
-                keys.into_iter().try_for_each(|key| self.settle(&address.below(Step::Key(key))))
+                keys.into_iter().try_for_each(|key| self.settle(&address.below(PathSegment::Key(key))))
             }
         }
     }

@@ -7,7 +7,7 @@ mod texts;
 
 use std::fmt;
 
-pub use source::{Listing, Source};
+pub use source::{ConfigSource, GroupContent};
 
 pub(crate) use loaded::Loaded;
 pub(crate) use repository::{Repository, check_interpolations};
@@ -19,7 +19,7 @@ pub struct SearchEntry {
     /// Who named it: `hydra`, `main`, `command-line`, `schema`, or the place of `hydra.searchpath`.
     pub provider: String,
     /// The place.
-    pub source: Source,
+    pub source: ConfigSource,
 }
 
 impl fmt::Display for SearchEntry {
@@ -38,20 +38,20 @@ pub struct SearchPath {
 impl SearchPath {
     /// The search path of a project whose configs are in `main`.
     #[must_use]
-    pub fn new(main: Source) -> Self {
+    pub fn new(main: ConfigSource) -> Self {
         let entry = |provider: &str, source| SearchEntry { provider: provider.to_owned(), source };
         Self {
             entries: vec![
-                entry("hydra", Source::HydraFiles),
+                entry("hydra", ConfigSource::HydraFiles),
                 entry("main", main),
-                entry("schema", Source::HydraClasses),
+                entry("schema", ConfigSource::HydraClasses),
             ],
         }
     }
 
     /// With one more place after those that were named so far.
     #[must_use]
-    pub fn with(mut self, provider: &str, source: Source) -> Self {
+    pub fn with(mut self, provider: &str, source: ConfigSource) -> Self {
         let before_classes = self.entries.len().saturating_sub(1);
         self.entries.insert(before_classes, SearchEntry { provider: provider.to_owned(), source });
         self
@@ -77,7 +77,7 @@ impl SearchPath {
 
     /// The options of a group, or the groups in it, sorted. The empty path is the top.
     #[must_use]
-    pub fn list(&self, group: &str, listing: Listing) -> Vec<String> {
+    pub fn list(&self, group: &str, listing: GroupContent) -> Vec<String> {
         let holders = self.entries.iter().filter(|entry| entry.source.is_group(group));
         let mut names: Vec<String> = holders.flat_map(|entry| entry.source.list(group, listing)).collect();
         names.sort();
@@ -99,9 +99,9 @@ impl SearchPath {
         if depth > MAX_GROUP_DEPTH {
             return;
         }
-        for name in self.list(parent, Listing::Groups) {
+        for name in self.list(parent, GroupContent::Groups) {
             let group = if parent.is_empty() { name } else { format!("{parent}/{name}") };
-            let options = self.list(&group, Listing::Options);
+            let options = self.list(&group, GroupContent::Options);
             if !options.is_empty() {
                 found.push((group.clone(), options));
             }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Listing, Loaded, SearchEntry, SearchPath, Source, Texts};
+use super::{ConfigSource, GroupContent, Loaded, SearchEntry, SearchPath, Texts};
 use crate::defaults::read_items;
 use crate::error::{ComposeError, Fault};
 use crate::interpolation::{is_interpolation, parse};
-use crate::resolve::{Evaluator, Settings};
+use crate::resolve::{EvaluationSettings, Evaluator};
 use crate::value::{Key, Map, Node, Origin, Value};
 use crate::yaml;
 
@@ -18,7 +18,7 @@ const HEADER_CHARS: usize = 512;
 
 /// The configs of a search path, each read once.
 pub(crate) struct Repository<'a> {
-    settings: &'a Settings,
+    settings: &'a EvaluationSettings,
     path: RefCell<SearchPath>,
     cache: RefCell<HashMap<String, Option<Rc<Loaded>>>>,
     /// Texts by the name of their file, to show lines of them.
@@ -26,7 +26,7 @@ pub(crate) struct Repository<'a> {
 }
 
 impl<'a> Repository<'a> {
-    pub(crate) fn new(path: SearchPath, settings: &'a Settings) -> Self {
+    pub(crate) fn new(path: SearchPath, settings: &'a EvaluationSettings) -> Self {
         Self { settings, path: RefCell::new(path), cache: RefCell::default(), texts: RefCell::default() }
     }
 
@@ -48,7 +48,7 @@ impl<'a> Repository<'a> {
         self.path.borrow().config_exists(path)
     }
 
-    pub(crate) fn list(&self, group: &str, listing: Listing) -> Vec<String> {
+    pub(crate) fn list(&self, group: &str, listing: GroupContent) -> Vec<String> {
         self.path.borrow().list(group, listing)
     }
 
@@ -73,10 +73,10 @@ impl<'a> Repository<'a> {
 
     /// The config Hydra makes from a class under this path, if it does.
     pub(crate) fn load_class(&self, path: &str) -> Result<Option<Loaded>, ComposeError> {
-        if !Source::HydraClasses.is_config(path) {
+        if !ConfigSource::HydraClasses.is_config(path) {
             return Ok(None);
         }
-        let entry = SearchEntry { provider: "schema".to_owned(), source: Source::HydraClasses };
+        let entry = SearchEntry { provider: "schema".to_owned(), source: ConfigSource::HydraClasses };
         self.read(path, &entry).map(Some)
     }
 
@@ -84,7 +84,7 @@ impl<'a> Repository<'a> {
         let (file, text) = entry.source.read(path).map_err(|(file, error)| {
             ComposeError::new(Fault::Unreadable { file, message: error.to_string() })
         })?;
-        let built_in = matches!(entry.source, Source::HydraFiles | Source::HydraClasses);
+        let built_in = matches!(entry.source, ConfigSource::HydraFiles | ConfigSource::HydraClasses);
         let name: Arc<str> = Arc::from(file.as_str());
         if !built_in {
             self.texts.borrow_mut().keep(&name, &text);
@@ -106,7 +106,7 @@ impl<'a> Repository<'a> {
             header: header.package,
             defaults: read_items(path, defaults.as_ref())?,
             config,
-            from_classes: matches!(entry.source, Source::HydraClasses),
+            from_classes: matches!(entry.source, ConfigSource::HydraClasses),
         })
     }
 

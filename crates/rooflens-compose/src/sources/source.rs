@@ -12,7 +12,7 @@ use crate::hydra_tree;
 
 /// What of a group is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listing {
+pub enum GroupContent {
     /// Its configs, without their extension.
     Options,
     /// The groups in it.
@@ -21,7 +21,7 @@ pub enum Listing {
 
 /// One place configs come from.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub enum ConfigSource {
     /// A folder on disk.
     Folder {
         /// The folder.
@@ -37,33 +37,33 @@ pub enum Source {
     HydraClasses,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ConfigSource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}://{}", self.scheme(), self.path())
     }
 }
 
-impl Source {
+impl ConfigSource {
     /// Texts by path, as a source.
     pub fn memory<P: Into<String>, T: Into<String>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
         let files = files.into_iter().map(|(path, text)| (path.into(), text.into()));
-        Source::Memory(Arc::new(files.collect()))
+        ConfigSource::Memory(Arc::new(files.collect()))
     }
 
     /// A folder on disk.
     pub fn folder(path: impl Into<PathBuf>) -> Self {
         let folder = path.into();
-        Source::Folder { named: folder.clone(), folder }
+        ConfigSource::Folder { named: folder.clone(), folder }
     }
 
     /// What stands before `://`.
     #[must_use]
     pub fn scheme(&self) -> &'static str {
         match self {
-            Source::Folder { .. } => "file",
-            Source::Memory(_) => "memory",
-            Source::HydraFiles => "pkg",
-            Source::HydraClasses => "structured",
+            ConfigSource::Folder { .. } => "file",
+            ConfigSource::Memory(_) => "memory",
+            ConfigSource::HydraFiles => "pkg",
+            ConfigSource::HydraClasses => "structured",
         }
     }
 
@@ -71,9 +71,9 @@ impl Source {
     #[must_use]
     pub fn path(&self) -> Cow<'_, str> {
         match self {
-            Source::Folder { named, .. } => named.to_string_lossy(),
-            Source::Memory(_) | Source::HydraClasses => Cow::Borrowed(""),
-            Source::HydraFiles => Cow::Borrowed("hydra.conf"),
+            ConfigSource::Folder { named, .. } => named.to_string_lossy(),
+            ConfigSource::Memory(_) | ConfigSource::HydraClasses => Cow::Borrowed(""),
+            ConfigSource::HydraFiles => Cow::Borrowed("hydra.conf"),
         }
     }
 
@@ -87,10 +87,10 @@ impl Source {
     #[must_use]
     pub fn is_group(&self, group: &str) -> bool {
         match self {
-            Source::Folder { folder, .. } => folder.join(group).is_dir(),
-            Source::Memory(files) => holds_group(files.keys().map(String::as_str), group),
-            Source::HydraFiles => holds_group(names(hydra_tree::FILES), group),
-            Source::HydraClasses => holds_group(names(hydra_tree::CLASSES), group),
+            ConfigSource::Folder { folder, .. } => folder.join(group).is_dir(),
+            ConfigSource::Memory(files) => holds_group(files.keys().map(String::as_str), group),
+            ConfigSource::HydraFiles => holds_group(names(hydra_tree::FILES), group),
+            ConfigSource::HydraClasses => holds_group(names(hydra_tree::CLASSES), group),
         }
     }
 
@@ -99,16 +99,16 @@ impl Source {
     pub fn is_config(&self, path: &str) -> bool {
         let file = file_name(path);
         match self {
-            Source::Folder { folder, .. } => folder.join(&*file).is_file(),
-            Source::Memory(files) => files.contains_key(&*normalised(&file)),
-            Source::HydraFiles => find(hydra_tree::FILES, &file).is_some(),
-            Source::HydraClasses => find(hydra_tree::CLASSES, &file).is_some(),
+            ConfigSource::Folder { folder, .. } => folder.join(&*file).is_file(),
+            ConfigSource::Memory(files) => files.contains_key(&*normalised(&file)),
+            ConfigSource::HydraFiles => find(hydra_tree::FILES, &file).is_some(),
+            ConfigSource::HydraClasses => find(hydra_tree::CLASSES, &file).is_some(),
         }
     }
 
     /// The options of a group, or the groups in it, in no particular order.
     #[must_use]
-    pub fn list(&self, group: &str, listing: Listing) -> Vec<String> {
+    pub fn list(&self, group: &str, listing: GroupContent) -> Vec<String> {
         let join = |name: &str| {
             if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") }
         };
@@ -116,8 +116,8 @@ impl Source {
             .into_iter()
             .filter(|name| !matches!(name.as_str(), "__pycache__" | "__init__.py"))
             .filter_map(|name| match listing {
-                Listing::Groups => self.is_group(&join(&name)).then_some(name),
-                Listing::Options => self
+                GroupContent::Groups => self.is_group(&join(&name)).then_some(name),
+                GroupContent::Options => self
                     .is_config(&join(&name))
                     .then(|| name.rsplit_once('.').map_or(name.clone(), |(stem, _)| stem.to_owned())),
             })
@@ -126,14 +126,14 @@ impl Source {
 
     fn entries(&self, group: &str) -> BTreeSet<String> {
         match self {
-            Source::Folder { folder, .. } => fs::read_dir(folder.join(group))
+            ConfigSource::Folder { folder, .. } => fs::read_dir(folder.join(group))
                 .into_iter()
                 .flatten()
                 .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
                 .collect(),
-            Source::Memory(files) => children(files.keys().map(String::as_str), group),
-            Source::HydraFiles => children(names(hydra_tree::FILES), group),
-            Source::HydraClasses => children(names(hydra_tree::CLASSES), group),
+            ConfigSource::Memory(files) => children(files.keys().map(String::as_str), group),
+            ConfigSource::HydraFiles => children(names(hydra_tree::FILES), group),
+            ConfigSource::HydraClasses => children(names(hydra_tree::CLASSES), group),
         }
     }
 
@@ -141,7 +141,7 @@ impl Source {
     pub(super) fn read(&self, path: &str) -> Result<(String, Cow<'static, str>), (String, io::Error)> {
         let file = file_name(path);
         match self {
-            Source::Folder { folder, .. } => {
+            ConfigSource::Folder { folder, .. } => {
                 let full = folder.join(&*file);
                 let shown = full.to_string_lossy().into_owned();
                 match fs::read_to_string(&full) {
@@ -149,13 +149,13 @@ impl Source {
                     Err(error) => Err((shown, error)),
                 }
             }
-            Source::Memory(files) => {
+            ConfigSource::Memory(files) => {
                 let file = normalised(&file);
                 let text = files.get(&*file).cloned().unwrap_or_default();
                 Ok((file.into_owned(), Cow::Owned(text)))
             }
-            Source::HydraFiles => Ok(built_in(hydra_tree::FILES, &file)),
-            Source::HydraClasses => Ok(built_in(hydra_tree::CLASSES, &file)),
+            ConfigSource::HydraFiles => Ok(built_in(hydra_tree::FILES, &file)),
+            ConfigSource::HydraClasses => Ok(built_in(hydra_tree::CLASSES, &file)),
         }
     }
 
@@ -165,9 +165,9 @@ impl Source {
         match path.split_once("://") {
             None | Some(("file", _)) => {
                 let path = path.strip_prefix("file://").unwrap_or(path);
-                Ok(Source::Folder { folder: working_folder.join(path), named: path.into() })
+                Ok(ConfigSource::Folder { folder: working_folder.join(path), named: path.into() })
             }
-            Some(("pkg", "hydra.conf")) => Ok(Source::HydraFiles),
+            Some(("pkg", "hydra.conf")) => Ok(ConfigSource::HydraFiles),
             Some((scheme, _)) => Err(scheme.to_owned()),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::ComposeError;
-use crate::value::Source;
+use crate::value::ValueSource;
 
 /// How much of a line is shown.
 const EXCERPT_CHARS: usize = 160;
@@ -23,7 +23,7 @@ impl Texts {
     /// Fills in the line an error stands in.
     pub(crate) fn show_place(&self, mut error: ComposeError) -> ComposeError {
         if let Some(place) = &mut error.place
-            && let Source::File(file) = &place.origin.source
+            && let ValueSource::File(file) = &place.origin.source
             && place.excerpt.is_empty()
             && let Some(index) = usize::try_from(place.origin.line).ok().and_then(|line| line.checked_sub(1))
             && let Some(text) = self.by_name.get(file)

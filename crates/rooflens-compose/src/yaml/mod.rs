@@ -27,7 +27,7 @@ mod tag;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::value::{Key, Map, Node, Origin, Source, Value};
+use crate::value::{Key, Map, Node, Origin, Value, ValueSource};
 
 pub use dump::dump;
 pub use error::{YamlError, YamlProblem};
@@ -87,7 +87,7 @@ fn root_scalar(value: &Value, origin: &Origin, source: &Arc<str>, text: &str) ->
 }
 
 fn origin(source: &Arc<str>, line: u32, column: u32) -> Origin {
-    Origin { source: Source::File(Arc::clone(source)), line, column }
+    Origin { source: ValueSource::File(Arc::clone(source)), line, column }
 }
 
 /// The text with `\n` for every line end, as Python opens a file.

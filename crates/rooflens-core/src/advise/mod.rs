@@ -16,7 +16,7 @@ use rooflens_schema::{Notes, RunDir};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, analyze};
+use crate::analysis::{AnalyzedInput, analyze};
 use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::input::{Input, ReadOptions, open_input};
@@ -40,7 +40,7 @@ pub struct AdviceRequest {
 }
 
 /// What to change.
-pub struct Advice {
+pub struct AdviceReport {
     /// Every finding; the advice and the ledger among them.
     pub findings: Findings,
     /// What the advice rests on besides the input.
@@ -68,7 +68,7 @@ pub struct AdviceDocument<'a> {
     pub assumptions: Cow<'a, [String]>,
 }
 
-impl Advice {
+impl AdviceReport {
     /// For programs.
     pub fn document(&self) -> AdviceDocument<'_> {
         AdviceDocument {
@@ -88,9 +88,9 @@ impl Advice {
 }
 
 /// Recommends what to change.
-pub fn advise(request: &AdviceRequest, observer: &SharedObserver) -> Result<Advice, Error> {
+pub fn advise(request: &AdviceRequest, observer: &SharedObserver) -> Result<AdviceReport, Error> {
     let mut assumptions = Vec::new();
-    let Analysis { findings, model, stopped } = match request.inputs.as_slice() {
+    let AnalyzedInput { findings, model, stopped } = match request.inputs.as_slice() {
         [path] if is_table(path) => table::analyze(path, request, &mut assumptions, observer)?,
         paths => {
             let notes = Notes::default();
@@ -111,7 +111,7 @@ pub fn advise(request: &AdviceRequest, observer: &SharedObserver) -> Result<Advi
             });
         }
     };
-    Ok(Advice { findings, assumptions, what_if, stopped })
+    Ok(AdviceReport { findings, assumptions, what_if, stopped })
 }
 
 /// Gives findings their floor and their advice.

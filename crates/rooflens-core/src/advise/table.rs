@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use rooflens_analyze::ledger::summary::{ASSUMED, Known, of_summary};
+use rooflens_analyze::ledger::summary::{ASSUMED, KernelTableContext, of_summary};
 
 use super::{AdviceRequest, refresh};
-use crate::analysis::Analysis;
+use crate::analysis::AnalyzedInput;
 use crate::error::Error;
 use crate::kernels::read_timeline;
 use crate::observer::SharedObserver;
@@ -16,7 +16,7 @@ pub fn analyze(
     request: &AdviceRequest,
     assumed: &mut Vec<String>,
     observer: &SharedObserver,
-) -> Result<Analysis, Error> {
+) -> Result<AnalyzedInput, Error> {
     let (Some(wall_ns), Some(steps)) = (request.wall_ns, request.steps) else {
         return Err(Error::NoWallTime { path: path.to_owned() });
     };
@@ -26,9 +26,9 @@ pub fn analyze(
     if request.model.batch.is_none() {
         assumed.push("batch size 1 is assumed: --batch sets another".to_owned());
     }
-    let known = Known { wall_ns, steps, batch: i64::try_from(batch).ok(), kv_tokens: None };
+    let known = KernelTableContext { wall_ns, steps, batch: i64::try_from(batch).ok(), kv_tokens: None };
     let mut findings = of_summary(&read.kernels, &known).map_err(|reason| Error::WrongWallTime { reason })?;
     let model = request.model.join(&mut findings)?;
     refresh(&mut findings, None, model.as_ref());
-    Ok(Analysis { findings, model, stopped: false })
+    Ok(AnalyzedInput { findings, model, stopped: false })
 }

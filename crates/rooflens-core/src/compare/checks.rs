@@ -1,6 +1,6 @@
 //! What differs between two sides besides what they are compared by, and does the comparison mean anything?
 
-use rooflens_compare::{Check, CheckVerdict, Difference};
+use rooflens_compare::{Check, CheckVerdict, ConfigDifference};
 
 use super::facts::LIBRARIES;
 use super::side::Side;
@@ -128,11 +128,11 @@ fn throttled(a: &Side, b: &Side) -> Check {
 }
 
 /// Keys of the config that differ: what the user changed.
-pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
+pub fn differences(a: &Side, b: &Side) -> Vec<ConfigDifference> {
     let keys: std::collections::BTreeSet<&String> = a.config.keys().chain(b.config.keys()).collect();
     let of = |side: &Side, key: &String| side.config.get(key).cloned();
     keys.into_iter()
-        .map(|key| Difference { key: key.clone(), a: of(a, key), b: of(b, key) })
+        .map(|key| ConfigDifference { key: key.clone(), a: of(a, key), b: of(b, key) })
         .filter(|difference| difference.a != difference.b)
         .collect()
 }
@@ -140,7 +140,7 @@ pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::side::Devices;
+    use crate::compare::side::DeviceSamples;
 
     fn verdict(edit: impl Fn(&mut Side), what: &str) -> CheckVerdict {
         let side = || {
@@ -151,7 +151,7 @@ mod tests {
                 .chain(HOST)
                 .map(|name| (*name, "x".to_owned()))
                 .collect();
-            let devices = Devices {
+            let devices = DeviceSamples {
                 sm_clocks_mhz: vec![1500.0, 1600.0],
                 memory_clocks_mhz: vec![2600.0],
                 throttled: Some(Default::default()),

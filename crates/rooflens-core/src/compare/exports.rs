@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_compare::headline::{self, Metric};
+use rooflens_compare::headline::{self, HeadlineMetric};
 use serde_json::{Map, Value as Json, json};
 
 use super::side::Side;
@@ -11,19 +11,19 @@ use crate::saved;
 
 /// A form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Export {
+pub enum ExportFormat {
     /// `customSmallerIsBetter` of github-action-benchmark.
     GithubActionBenchmark,
     /// Bencher Metric Format.
     Bencher,
 }
 
-impl Export {
+impl ExportFormat {
     /// By its name.
     pub fn named(name: &str) -> Result<Self, CompareError> {
         match name {
-            "github-action-benchmark" => Ok(Export::GithubActionBenchmark),
-            "bencher" => Ok(Export::Bencher),
+            "github-action-benchmark" => Ok(ExportFormat::GithubActionBenchmark),
+            "bencher" => Ok(ExportFormat::Bencher),
             _ => Err(CompareError::Export { name: name.to_owned() }),
         }
     }
@@ -46,7 +46,7 @@ impl Export {
             Some((metric, value, at(0.25).min(value), at(0.75).max(value)))
         });
         match self {
-            Export::GithubActionBenchmark => metrics
+            ExportFormat::GithubActionBenchmark => metrics
                 // There less is better, so rates have no place.
                 .filter(|(metric, ..)| !metric.more_is_better)
                 .map(|(metric, value, low, high)| {
@@ -54,8 +54,8 @@ impl Export {
                     json!({"name": name, "unit": "ns", "value": value, "range": format!("{low:.0}..{high:.0}")})
                 })
                 .collect(),
-            Export::Bencher => {
-                let one = |(metric, value, low, high): (&Metric, f64, f64, f64)| {
+            ExportFormat::Bencher => {
+                let one = |(metric, value, low, high): (&HeadlineMetric, f64, f64, f64)| {
                     let measure = if metric.more_is_better { "throughput" } else { "latency" };
                     let name = metric.name().to_owned();
                     (name, json!({measure: {"value": value, "lower_value": low, "upper_value": high}}))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rooflens_compare::headline;
-use rooflens_ingest::formats::workload::Workload;
+use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::TraceMeta;
 use serde_json::Value as Json;
@@ -57,7 +57,7 @@ pub fn of_trace(meta: &TraceMeta, facts: &mut Facts) {
 }
 
 /// Of the measured rounds of a run, and of the machine that it ran on.
-pub fn of_run(run: &RunDir, ran: &Workload, facts: &mut Facts) {
+pub fn of_run(run: &RunDir, ran: &WorkloadRecords, facts: &mut Facts) {
     for (fact, event, field) in TOLD {
         if let Some(value) = ran.fact(event, field) {
             facts.insert(fact, plain(value));

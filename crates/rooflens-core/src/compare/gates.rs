@@ -1,7 +1,7 @@
 //! `--fail-on 'tpot_p50>+3%'`: a metric, `>` or `<`, and a bound: a signed change in percent, or a value of B.
 
 use rooflens_compare::Headline;
-use rooflens_compare::headline::{self, Metric};
+use rooflens_compare::headline::{self, HeadlineMetric};
 
 use crate::error::CompareError;
 
@@ -10,7 +10,7 @@ pub struct Gate {
     /// As it was written.
     pub text: String,
     /// Of which number.
-    pub metric: &'static Metric,
+    pub metric: &'static HeadlineMetric,
     is_above: bool,
     bound: Bound,
 }
@@ -99,7 +99,7 @@ mod tests {
     fn a_change_fails_only_where_it_is_sure_and_beyond() {
         let gate = Gate::parse("tpot_p50>+3%").unwrap();
         let row = |a: &[f64], b: &[f64]| {
-            let [a, b] = [a, b].map(headline::Sample::median);
+            let [a, b] = [a, b].map(headline::MetricSample::median);
             Headline::of(gate.metric.key, false, a.as_ref(), b.as_ref())
         };
         let of = |factor: f64, spread: f64| {

@@ -18,7 +18,7 @@ use rooflens_report::compare::parts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::exports::Export;
+pub use self::exports::ExportFormat;
 pub use self::gates::Gate;
 pub use self::side::Side;
 use crate::document::SchemaTag;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::Timeline;
-use rooflens_compare::headline::{self, Metric, Sample};
+use rooflens_compare::RankTimeline;
+use rooflens_compare::headline::{self, HeadlineMetric, MetricSample};
 use rooflens_schema::{Notes, RunDir};
 use serde_json::Value as Json;
 
@@ -22,13 +22,13 @@ pub struct Side {
     /// As it was given.
     pub path: PathBuf,
     /// What it tells of each headline metric, by key; empty for a trace.
-    pub samples: BTreeMap<&'static str, Sample>,
+    pub samples: BTreeMap<&'static str, MetricSample>,
     /// What it did, step by step, by rank and by device, each in their order.
-    pub places: BTreeMap<(usize, Option<i32>), Timeline>,
+    pub places: BTreeMap<(usize, Option<i32>), RankTimeline>,
     /// What it ran and on what.
     pub facts: Facts,
     /// What its devices did while it was measured.
-    pub devices: Devices,
+    pub devices: DeviceSamples,
     /// Processors that other programs kept busy while it was measured, and while its trace was taken.
     pub other_load: [Option<f64>; 2],
     /// Its config: values by their whole key.
@@ -37,7 +37,7 @@ pub struct Side {
 
 /// What was sampled of devices.
 #[derive(Debug, Default, PartialEq)]
-pub struct Devices {
+pub struct DeviceSamples {
     /// Mean clock of each.
     pub sm_clocks_mhz: Vec<f64>,
     /// Mean clock of the memory of each.
@@ -61,7 +61,7 @@ pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
         let mut world = 0;
         job::each_rank(&input, &notes, observer, |rank| {
             // The same device may have another number on another machine: its order tells which it is.
-            for (order, (device, timeline)) in (0..).zip(Timeline::all(rank)) {
+            for (order, (device, timeline)) in (0..).zip(RankTimeline::all(rank)) {
                 places.insert((ranks, device.map(|_| order)), timeline);
             }
             ranks += 1;
@@ -83,7 +83,7 @@ pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
     facts::of_run(&run, &ran, &mut facts);
     let metrics = facts::json(&run.report().join("metrics.json"));
     let measured = headline::measured_requests(&ran.requests, &ran.tokens);
-    let sample = |metric: &'static Metric| {
+    let sample = |metric: &'static HeadlineMetric| {
         Some((metric.key, metric.of(&measured).or_else(|| kept_sample(&metrics, metric))?))
     };
     Ok(Side {
@@ -110,8 +110,8 @@ fn sampled(metrics: &Json, step: &str) -> Vec<Json> {
     subjects
 }
 
-fn devices(metrics: &Json) -> Devices {
-    let mut devices = Devices::default();
+fn devices(metrics: &Json) -> DeviceSamples {
+    let mut devices = DeviceSamples::default();
     for subject in sampled(metrics, "measure").iter().filter(|subject| subject["source"] == "device") {
         devices.sm_clocks_mhz.extend(subject["levels"]["sm_clock_mhz"]["mean"].as_f64());
         devices.memory_clocks_mhz.extend(subject["levels"]["mem_clock_mhz"]["mean"].as_f64());
@@ -152,7 +152,7 @@ mod tests {
         let found = devices(&metrics);
         assert_eq!(found.throttled, Some([("sw_power_cap".to_owned(), 0.25)].into()));
         assert_eq!((found.sm_clocks_mhz, found.memory_clocks_mhz), (vec![1500.0], vec![]));
-        assert_eq!(devices(&Json::Null), Devices::default());
+        assert_eq!(devices(&Json::Null), DeviceSamples::default());
         let metrics = serde_json::json!({"sampled": {"steps": [{"step": "measure", "parts": [{"part": "all", "dur_ns": 10,
             "subjects": [{"source": "host", "totals": {"cpu_busy_ns": 18.0, "watched_cpu_ns": 8.0}}]}]}]}});
         assert_eq!((other_load(&metrics, "measure"), other_load(&Json::Null, "measure")), (Some(1.0), None));

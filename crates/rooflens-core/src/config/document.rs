@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use rooflens_compose::value::{Int, Key, Node, Value, float_repr, python_str};
-use rooflens_compose::{ComposeError, Composition, Job, View};
+use rooflens_compose::{ComposeError, Composition, CompositionView, Job};
 use rooflens_project::migrate::Renamed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,7 @@ impl<'a> ConfigMigratedDocument<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct ComposedPart<'a> {
     /// Which part of the whole.
-    pub view: View,
+    pub view: CompositionView,
     /// Only what is at this path.
     pub package: Option<&'a str>,
     /// Whether interpolations are replaced.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rooflens_compose::value::{Key, Map, Node, Value};
-use rooflens_compose::{Composer, Composition, JobFile, Launch, yaml};
+use rooflens_compose::{Composer, Composition, JobFile, RunOrSweep, yaml};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub struct Prepared {
 }
 
 /// A job that is composed and knows its folder, which is not made yet.
-pub struct Composed {
+pub struct PlacedJob {
     /// Its number in the sweep; nothing where it is the only one.
     pub number: Option<usize>,
     /// Its folder.
@@ -40,25 +40,25 @@ pub struct Composed {
 /// Every job of a launch, and of a sweep its own folder and file. Nothing is written.
 pub struct Jobs {
     /// The jobs, in order.
-    pub jobs: Vec<Composed>,
+    pub jobs: Vec<PlacedJob>,
     /// Where a sweep stands, and what Hydra would write there.
     pub sweep: Option<(PathBuf, JobFile)>,
 }
 
 /// Composes every job, so that a mistake in the last leaves nothing behind.
-pub fn compose(composer: &Composer, launch: Launch) -> Result<Jobs, Error> {
+pub fn compose(composer: &Composer, launch: RunOrSweep) -> Result<Jobs, Error> {
     match launch {
-        Launch::Run(mut composition) => {
+        RunOrSweep::Run(mut composition) => {
             let folder = composition.begin(false).map_err(Error::Compose)?;
-            let job = Composed { number: None, folder, composition: *composition };
+            let job = PlacedJob { number: None, folder, composition: *composition };
             Ok(Jobs { jobs: vec![job], sweep: None })
         }
-        Launch::Sweep(multirun) => {
+        RunOrSweep::Sweep(multirun) => {
             let mut jobs = Vec::new();
             for job in multirun.batches.iter().flatten() {
                 let mut composition = composer.job(&multirun, job).map_err(Error::Compose)?;
                 let folder = composition.begin(true).map_err(Error::Compose)?;
-                jobs.push(Composed { number: Some(job.number), folder, composition });
+                jobs.push(PlacedJob { number: Some(job.number), folder, composition });
             }
             let sweep = Some((multirun.folder().map_err(Error::Compose)?, multirun.hydra_file()));
             Ok(Jobs { jobs, sweep })
@@ -67,7 +67,7 @@ pub fn compose(composer: &Composer, launch: Launch) -> Result<Jobs, Error> {
 }
 
 /// Makes the folder of every job, with the files that say how it was composed.
-pub fn prepare(composer: &Composer, launch: Launch, with_hydra: bool) -> Result<Vec<Prepared>, Error> {
+pub fn prepare(composer: &Composer, launch: RunOrSweep, with_hydra: bool) -> Result<Vec<Prepared>, Error> {
     let Jobs { jobs, sweep } = compose(composer, launch)?;
     let mut prepared = Vec::new();
     for job in &jobs {
@@ -86,7 +86,7 @@ pub fn prepare(composer: &Composer, launch: Launch, with_hydra: bool) -> Result<
 }
 
 /// Makes the folder of one job.
-pub fn make(job: &Composed, with_hydra: bool) -> Result<(), Error> {
+pub fn make(job: &PlacedJob, with_hydra: bool) -> Result<(), Error> {
     write(&job.folder, &files(&job.composition, with_hydra)?)
 }
 

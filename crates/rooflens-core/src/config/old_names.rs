@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rooflens_compose::sources::{Listing, SearchPath, Source};
+use rooflens_compose::sources::{ConfigSource, GroupContent, SearchPath};
 use rooflens_compose::{Composition, nearest};
-use rooflens_project::migrate::{self, Renamed, Tree};
+use rooflens_project::migrate::{self, ConfigTree, Renamed};
 use rooflens_project::names;
 
 use crate::error::Error;
@@ -25,7 +25,7 @@ pub struct Today {
 pub fn as_written(folder: &Path, overrides: &[String]) -> Today {
     // Hydra tells the whole path of its sources.
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    Today { search_path: SearchPath::new(Source::folder(folder)), overrides: overrides.to_vec() }
+    Today { search_path: SearchPath::new(ConfigSource::folder(folder)), overrides: overrides.to_vec() }
 }
 
 /// Reads a tree and overrides as what they mean today, and says what was called otherwise.
@@ -52,7 +52,7 @@ pub fn today(
     }
     let search_path = match is_old {
         // What is not YAML of this tree is not looked at: composition reads nothing else.
-        true => SearchPath::new(Source::memory(migrated.files.clone())),
+        true => SearchPath::new(ConfigSource::memory(migrated.files.clone())),
         false => as_written(folder, &[]).search_path,
     };
     let overrides = translated(overrides, &search_path, &migrated.files, observer)?;
@@ -62,12 +62,12 @@ pub fn today(
 fn translated(
     overrides: &[String],
     search_path: &SearchPath,
-    files: &Tree,
+    files: &ConfigTree,
     observer: &SharedObserver,
 ) -> Result<Vec<String>, Error> {
     // One that is nearly an option is a mistake in it, not a value of its own.
     let has_option = |group: &str, option: &str| {
-        let options = search_path.list(group, Listing::Options);
+        let options = search_path.list(group, GroupContent::Options);
         nearest(option, options.iter().map(String::as_str)).is_some()
     };
     let has_group =
@@ -108,7 +108,7 @@ pub fn told(renamed: &Renamed) -> String {
 }
 
 /// The files of a folder of configs.
-pub fn read(folder: &Path) -> Result<Tree, Error> {
+pub fn read(folder: &Path) -> Result<ConfigTree, Error> {
     migrate::read(folder)
         .map_err(|(path, source)| Error::Unreadable(rooflens_ingest::IngestError::Io { path, source }))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_compose::value::{Key, Node, Origin, Source, Value, python_str};
+use rooflens_compose::value::{Key, Node, Origin, Value, ValueSource, python_str};
 
 use crate::project::from_here;
 
@@ -51,10 +51,10 @@ pub fn text(node: &Node) -> String {
 /// Where a value was written, in words.
 pub fn place(origin: &Origin) -> String {
     match (&origin.source, origin.line) {
-        (Source::BuiltIn, _) => "built in".to_owned(),
-        (Source::CommandLine(argument), _) => format!("command line: {argument}"),
-        (Source::File(file), 0) => shown(file),
-        (Source::File(file), line) => format!("{}:{line}:{}", shown(file), origin.column),
+        (ValueSource::BuiltIn, _) => "built in".to_owned(),
+        (ValueSource::CommandLine(argument), _) => format!("command line: {argument}"),
+        (ValueSource::File(file), 0) => shown(file),
+        (ValueSource::File(file), line) => format!("{}:{line}:{}", shown(file), origin.column),
     }
 }
 

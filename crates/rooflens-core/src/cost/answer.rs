@@ -4,7 +4,7 @@ use rooflens_cost::compare::Differences;
 use rooflens_cost::document::EstimateDocument;
 use rooflens_cost::hold::Balance;
 use rooflens_cost::inverse::Met;
-use rooflens_cost::sweep::{PhaseSummary, Summary};
+use rooflens_cost::sweep::{CostSummary, PhaseSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -12,7 +12,7 @@ use super::plan::PointPlan;
 use super::question::CostQuestion;
 use crate::document::read_both;
 use crate::error::CostError;
-use crate::model::files::Devices;
+use crate::model::files::DeviceCatalog;
 use crate::project;
 
 /// An answer.
@@ -20,14 +20,14 @@ pub enum Answer {
     /// One design, or two.
     One(Box<One>),
     /// Many points.
-    Sweep(Sweep),
+    Sweep(CostSweep),
 }
 
 /// One design, perhaps with the one it is compared with.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct One {
     /// What the designs are called.
-    pub names: Names,
+    pub names: DesignNames,
     /// The design that was asked about.
     #[serde(flatten)]
     pub document: EstimateDocument,
@@ -41,7 +41,7 @@ pub struct One {
 
 /// What designs are called: their files, and what was changed of them.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Names {
+pub struct DesignNames {
     /// The design that was asked about.
     pub design: String,
     /// The one that it is compared with.
@@ -50,13 +50,13 @@ pub struct Names {
 
 /// Many points.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Sweep {
+pub struct CostSweep {
     /// What does not vary, with its one value.
-    pub fixed: Vec<Axis>,
+    pub fixed: Vec<CostAxis>,
     /// What varies.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<CostAxis>,
     /// Each combination, the last axis varying fastest.
-    pub points: Vec<Point>,
+    pub points: Vec<SweepPoint>,
     /// Combinations that cannot be, such as more stages than layers.
     pub impossible: Vec<Impossible>,
     /// Bytes that may be used of each device.
@@ -67,7 +67,7 @@ pub struct Sweep {
 
 /// What varies.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Axis {
+pub struct CostAxis {
     /// Its name, as `batch`.
     pub name: String,
     /// Its values.
@@ -76,12 +76,12 @@ pub struct Axis {
 
 /// A point.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Point {
+pub struct SweepPoint {
     /// The value of each axis.
     pub at: Vec<String>,
     /// What it costs, all phases together.
     #[serde(flatten)]
-    pub summary: Summary,
+    pub summary: CostSummary,
     /// What each phase costs.
     pub phases: Vec<PhaseSummary>,
     /// Whether it meets the targets.
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for One {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Beside {
-            names: Names,
+            names: DesignNames,
             base: Option<EstimateDocument>,
             differences: Option<Differences>,
             balance: Option<Balance>,
@@ -124,7 +124,7 @@ impl<'de> Deserialize<'de> for One {
     }
 }
 
-impl<'de> Deserialize<'de> for Point {
+impl<'de> Deserialize<'de> for SweepPoint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Beside {
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for Point {
         }
         let (summary, beside): (_, Beside) = read_both(deserializer)?;
         let Beside { at, phases, targets, balance } = beside;
-        Ok(Point { at, summary, phases, targets, balance })
+        Ok(SweepPoint { at, summary, phases, targets, balance })
     }
 }
 
@@ -144,11 +144,11 @@ const MOST_POINTS: usize = 1_000_000;
 
 /// Answers a question, with the own devices of the project around here.
 pub fn cost(question: &CostQuestion) -> Result<Answer, CostError> {
-    cost_with(question, &Devices::read(&project::hardware())?)
+    cost_with(question, &DeviceCatalog::read(&project::hardware())?)
 }
 
 /// Answers a question, with these devices.
-pub fn cost_with(question: &CostQuestion, devices: &Devices) -> Result<Answer, CostError> {
+pub fn cost_with(question: &CostQuestion, devices: &DeviceCatalog) -> Result<Answer, CostError> {
     question.check()?;
     let plan = PointPlan::new(question, devices)?;
     let points = plan.points();

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use rooflens_report::cost::Figure;
+use rooflens_report::cost::FigureFile;
 
 use crate::error::Error;
 
 /// Writes figures into a folder, which is made where there is none.
-pub fn write(folder: &Path, figures: &[Figure]) -> Result<(), Error> {
+pub fn write(folder: &Path, figures: &[FigureFile]) -> Result<(), Error> {
     let unwritable = |path: &Path| {
         let path = path.to_owned();
         move |source| Error::Unwritable { path, source }

@@ -8,7 +8,7 @@ use rooflens_cost::inverse::{Target, needs};
 use rooflens_cost::model::Model;
 use rooflens_cost::step::Phase;
 
-use super::answer::{Names, One};
+use super::answer::{DesignNames, One};
 use super::plan::PointPlan;
 use super::question::CostQuestion;
 use crate::error::CostError;
@@ -25,12 +25,12 @@ impl PointPlan<'_> {
         Ok(One { names: self.names(compared), document, base, differences, balance })
     }
 
-    fn names(&self, compared: bool) -> Names {
+    fn names(&self, compared: bool) -> DesignNames {
         let name = |index: usize| super::plan::name_of(&self.question.configs[index]);
         let set = self.question.set.iter().map(|set| format!("{}={}", set.key, set.values.join(",")));
         let set: Vec<String> = set.collect();
         let design = name(self.question.configs.len() - 1);
-        Names {
+        DesignNames {
             design: if set.is_empty() { design } else { format!("{design} with {}", set.join(", ")) },
             base: compared.then(|| name(0)),
         }

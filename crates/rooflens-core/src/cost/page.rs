@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use rooflens_report::cost::{
-    Figure, Point, Points, compared, csv, design, design_figures, differing_operators, markdown, operators,
-    points, sweep_figures,
+    FigureFile, Points, SweepPointRef, compared, csv, design, design_figures, differing_operators, markdown,
+    operators, points, sweep_figures,
 };
 use rooflens_report::render::Part;
 use rooflens_schema::RunDir;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::answer::{self, Answer, Axis, One, Sweep};
+use super::answer::{self, Answer, CostAxis, CostSweep, One};
 use super::{figures, saved};
 use crate::document::{SchemaTag, Tagged, read_both};
 use crate::error::Error;
@@ -44,7 +44,7 @@ pub struct CostSweepDocument<'a> {
     pub schema: SchemaTag,
     /// The points.
     #[serde(flatten)]
-    pub answer: Cow<'a, Sweep>,
+    pub answer: Cow<'a, CostSweep>,
 }
 
 impl<'de> Deserialize<'de> for CostDocument<'_> {
@@ -109,7 +109,7 @@ impl Answer {
     }
 
     /// Its figures; a sweep over no number has none.
-    pub fn figures(&self) -> Vec<Figure> {
+    pub fn figures(&self) -> Vec<FigureFile> {
         match self {
             Answer::One(one) => design_figures(&one.names.design, &one.document),
             Answer::Sweep(sweep) => sweep_figures(&swept(sweep)),
@@ -156,9 +156,11 @@ fn page(one: &One) -> String {
     markdown(&title, &parts(one, usize::MAX, true))
 }
 
-fn swept(sweep: &Sweep) -> Points<'_> {
-    fn point(answer::Point { at, summary, phases, targets, balance }: &answer::Point) -> Point<'_> {
-        Point { at, summary, phases, targets, balance: balance.as_ref() }
+fn swept(sweep: &CostSweep) -> Points<'_> {
+    fn point(
+        answer::SweepPoint { at, summary, phases, targets, balance }: &answer::SweepPoint,
+    ) -> SweepPointRef<'_> {
+        SweepPointRef { at, summary, phases, targets, balance: balance.as_ref() }
     }
     let usable = |usable: &answer::Usable| Some((usable.hardware.clone(), usable.bytes?));
     Points {
@@ -172,8 +174,8 @@ fn swept(sweep: &Sweep) -> Points<'_> {
 }
 
 /// What does not vary, in words.
-fn fixed(axes: &[Axis]) -> String {
-    let words = axes.iter().filter_map(|Axis { name, values }| {
+fn fixed(axes: &[CostAxis]) -> String {
+    let words = axes.iter().filter_map(|CostAxis { name, values }| {
         let value = values.first()?;
         match (name.as_str(), value.as_str()) {
             ("tp" | "pp" | "ep" | "dp", "1") => None,

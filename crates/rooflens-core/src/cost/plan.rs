@@ -13,10 +13,10 @@ use rooflens_cost::setup::Setup;
 use rooflens_cost::units::Unit;
 use rooflens_cost::workload::{Decode, Prefill, Workload};
 
-use super::answer::Axis;
+use super::answer::CostAxis;
 use super::question::CostQuestion;
 use crate::error::CostError;
-use crate::model::files::{self, Devices};
+use crate::model::files::{self, DeviceCatalog};
 
 /// A question with its files read.
 pub struct PointPlan<'a> {
@@ -25,7 +25,7 @@ pub struct PointPlan<'a> {
     pub(super) devices: Vec<Option<&'a Device>>,
     setup: Setup,
     /// Everything that may vary: the config, the keys that are set, and the rest.
-    pub(super) axes: Vec<Axis>,
+    pub(super) axes: Vec<CostAxis>,
 }
 
 /// The first axes of a point.
@@ -34,7 +34,7 @@ const SET: usize = 1;
 
 impl<'a> PointPlan<'a> {
     /// Reads the files of a question.
-    pub fn new(question: &'a CostQuestion, known: &'a Devices) -> Result<Self, CostError> {
+    pub fn new(question: &'a CostQuestion, known: &'a DeviceCatalog) -> Result<Self, CostError> {
         let blueprints: Result<Vec<Blueprint>, CostError> =
             question.configs.iter().map(|path| files::blueprint(path)).collect();
         let devices: Result<Vec<Option<&Device>>, CostError> =
@@ -198,7 +198,7 @@ impl<'a> PointPlan<'a> {
 }
 
 /// Everything that may vary, most with one value.
-fn axes(question: &CostQuestion, devices: Vec<String>) -> Vec<Axis> {
+fn axes(question: &CostQuestion, devices: Vec<String>) -> Vec<CostAxis> {
     let texts = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<String>>();
     let optional = |numbers: &Option<Vec<u64>>| numbers.as_deref().map_or_else(|| vec![String::new()], texts);
     let or_one = |values: Vec<String>| if values.is_empty() { vec![String::new()] } else { values };
@@ -217,7 +217,7 @@ fn axes(question: &CostQuestion, devices: Vec<String>) -> Vec<Axis> {
         ("batch", texts(&question.batch)),
     ];
     let all = [("config", configs)].into_iter().chain(set).chain(rest);
-    all.map(|(name, values)| Axis { name: name.to_owned(), values }).collect()
+    all.map(|(name, values)| CostAxis { name: name.to_owned(), values }).collect()
 }
 
 /// What a config is called: its file, or its folder where the file is a `config.json`.

@@ -10,10 +10,10 @@ use rooflens_cost::model::Model;
 use rooflens_cost::operator::Operator;
 use rooflens_cost::setup::Setup;
 use rooflens_cost::step::Phase;
-use rooflens_cost::sweep::{PhaseSummary, Summary, summary};
+use rooflens_cost::sweep::{CostSummary, PhaseSummary, summary};
 use rooflens_cost::workload::Workload;
 
-use super::answer::{Axis, Impossible, Point, Sweep, Usable};
+use super::answer::{CostAxis, CostSweep, Impossible, SweepPoint, Usable};
 use super::one::targets;
 use super::plan::PointPlan;
 use crate::error::CostError;
@@ -38,7 +38,7 @@ struct Machine<'a> {
 
 impl PointPlan<'_> {
     /// The answer for all points.
-    pub(super) fn sweep(&self, points: usize) -> Result<Sweep, CostError> {
+    pub(super) fn sweep(&self, points: usize) -> Result<CostSweep, CostError> {
         let machine_axes = self.axes.iter().rposition(|axis| axis.name == "dp").map_or(0, |axis| axis + 1);
         let targets = targets(self.question);
         let mut made: Option<Made> = None;
@@ -68,7 +68,7 @@ impl PointPlan<'_> {
             match point(&made.model, machine, &self.workload(&at, &made.model)?, &targets, &mut buffer) {
                 Ok((summary, phases, targets)) => {
                     let balance = made.balance.clone();
-                    found.push(Point { at: self.varying(&at), summary, phases, targets, balance });
+                    found.push(SweepPoint { at: self.varying(&at), summary, phases, targets, balance });
                 }
                 // The model cannot be sharded so, or has not so many positions: the other points still can.
                 Err(error @ (EstimateError::Parallel { .. } | EstimateError::Encoder { .. })) => {
@@ -81,7 +81,7 @@ impl PointPlan<'_> {
         if let (true, Some(first)) = (found.is_empty(), first) {
             return Err(first.into());
         }
-        Ok(Sweep {
+        Ok(CostSweep {
             fixed: self.fixed()?,
             axes: self.axes.iter().filter(|axis| axis.values.len() > 1).cloned().collect(),
             points: found,
@@ -98,7 +98,7 @@ impl PointPlan<'_> {
     }
 
     /// What has one value, and what is usual where nothing was given.
-    fn fixed(&self) -> Result<Vec<Axis>, CostError> {
+    fn fixed(&self) -> Result<Vec<CostAxis>, CostError> {
         let place = self.place(0);
         let workload = self.workload(&place, &self.design(&place)?.0)?;
         let usual = |name: &str| match name {
@@ -106,10 +106,10 @@ impl PointPlan<'_> {
             "context" => workload.decode.map(|decode| decode.context.to_string()),
             _ => None,
         };
-        let one = |axis: &Axis| {
+        let one = |axis: &CostAxis| {
             let [value] = axis.values.as_slice() else { return None };
             let value = if value.is_empty() { usual(&axis.name)? } else { value.clone() };
-            Some(Axis { name: axis.name.clone(), values: vec![value] })
+            Some(CostAxis { name: axis.name.clone(), values: vec![value] })
         };
         Ok(self.axes.iter().filter_map(one).collect())
     }
@@ -157,7 +157,7 @@ fn reason_of(error: &EstimateError) -> String {
     }
 }
 
-type Costs = (Summary, Vec<PhaseSummary>, Vec<Met>);
+type Costs = (CostSummary, Vec<PhaseSummary>, Vec<Met>);
 
 fn point(
     model: &Model,
@@ -190,16 +190,16 @@ fn costs(
     machine: &Machine<'_>,
     workload: &Workload,
     buffer: &mut Vec<Operator>,
-) -> Result<(Summary, Vec<PhaseSummary>), EstimateError> {
+) -> Result<(CostSummary, Vec<PhaseSummary>), EstimateError> {
     let phases = workload.phases();
     let drafts = workload.decode.is_some_and(|decode| decode.draft > 0);
     let plain = workload.images.is_none() && model.encoder.is_none() && !drafts;
     if let ([phase], true) = (phases.as_slice(), plain) {
         // The quick way, for a million points.
         let line = summary(model, &machine.figures, workload, machine.device, buffer)?;
-        let Summary { seconds, estimate_s, tokens_per_s, limit, .. } = line;
+        let CostSummary { seconds, estimate_s, tokens_per_s, limit, .. } = line;
         return Ok((line, vec![PhaseSummary { phase: *phase, seconds, estimate_s, tokens_per_s, limit }]));
     }
     let estimate = Estimate::new(model, &machine.setup, workload, machine.device)?;
-    Ok((Summary::of(&estimate), PhaseSummary::of(&estimate)))
+    Ok((CostSummary::of(&estimate), PhaseSummary::of(&estimate)))
 }

@@ -1,6 +1,6 @@
 //! Clocks: what a nanosecond is worth here.
 
-use super::{Check, Machine};
+use super::{DoctorCheck, Machine};
 
 /// Sources that are read without asking the kernel, and go on evenly.
 const QUICK: &[&str] = &["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"];
@@ -14,28 +14,28 @@ const SYNCED: &[(&str, &str)] = &[
     ("/run/ptp4l", "ptp4l"),
 ];
 
-pub fn checks(machine: &Machine) -> Vec<Check> {
+pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     vec![source(machine), synced(machine)]
 }
 
-fn source(machine: &Machine) -> Check {
+fn source(machine: &Machine) -> DoctorCheck {
     const NAME: &str = "clock source";
     match machine.text("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
-        None => Check::ok(NAME, "not reported by this system"),
-        Some(word) if QUICK.contains(&word.as_str()) => Check::ok(NAME, word),
+        None => DoctorCheck::ok(NAME, "not reported by this system"),
+        Some(word) if QUICK.contains(&word.as_str()) => DoctorCheck::ok(NAME, word),
         Some(word) => {
             let hint = "dmesg | grep -i tsc shows why the kernel does not trust it; a reading takes about a microsecond now";
-            Check::warning(NAME, word, hint).needed("times below a microsecond")
+            DoctorCheck::warning(NAME, word, hint).needed("times below a microsecond")
         }
     }
 }
 
-fn synced(machine: &Machine) -> Check {
+fn synced(machine: &Machine) -> DoctorCheck {
     const NAME: &str = "time of day";
     match SYNCED.iter().find(|(path, _)| machine.at_root(path).exists()) {
-        Some((_, by)) => Check::ok(NAME, format!("kept by {by}")),
+        Some((_, by)) => DoctorCheck::ok(NAME, format!("kept by {by}")),
         // A container does not see who keeps it, and one machine's traces need nobody.
-        None => Check::not_applicable(NAME, "no time-sync daemon found")
+        None => DoctorCheck::not_applicable(NAME, "no time-sync daemon found")
             .needed("traces of several machines in one report"),
     }
 }
@@ -43,18 +43,18 @@ fn synced(machine: &Machine) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::Status;
+    use crate::doctor::CheckStatus;
 
     #[test]
     fn slow_clocks_are_told() {
         let folder = tempfile::tempdir().unwrap();
         let machine = Machine::at(folder.path());
-        assert_eq!(checks(&machine)[1].status, Status::NotApplicable);
-        for (word, status) in [("tsc", Status::Ok), ("hpet", Status::Warning)] {
+        assert_eq!(checks(&machine)[1].status, CheckStatus::NotApplicable);
+        for (word, status) in [("tsc", CheckStatus::Ok), ("hpet", CheckStatus::Warning)] {
             machine.write("/sys/devices/system/clocksource/clocksource0/current_clocksource", word);
             assert_eq!(checks(&machine)[0].status, status);
         }
         machine.write("/run/chrony/chronyd.pid", "1");
-        assert_eq!(checks(&machine)[1], Check::ok("time of day", "kept by chronyd"));
+        assert_eq!(checks(&machine)[1], DoctorCheck::ok("time of day", "kept by chronyd"));
     }
 }

@@ -2,21 +2,21 @@
 
 use std::path::PathBuf;
 
-use super::{Check, Machine, Status};
+use super::{CheckStatus, DoctorCheck, Machine};
 
-pub fn checks(machine: &Machine) -> Vec<Check> {
+pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     let mut checks = nvidia(machine);
     checks.push(amd(machine));
     checks
 }
 
 /// Library, driver and devices, from the states that `rooflens monitor` knows.
-fn nvidia(machine: &Machine) -> Vec<Check> {
+fn nvidia(machine: &Machine) -> Vec<DoctorCheck> {
     let parts = rooflens_sample::nvml::parts(machine.nvml.as_deref()).into_iter();
     parts
-        .map(|part| Check {
+        .map(|part| DoctorCheck {
             name: part.name.into(),
-            status: if part.ok == Some(true) { Status::Ok } else { Status::Missing },
+            status: if part.ok == Some(true) { CheckStatus::Ok } else { CheckStatus::Missing },
             found: part.found,
             needed: Some(part.needed.into()),
             hint: part.hint.map(std::borrow::Cow::into_owned),
@@ -24,7 +24,7 @@ fn nvidia(machine: &Machine) -> Vec<Check> {
         .collect()
 }
 
-fn amd(machine: &Machine) -> Check {
+fn amd(machine: &Machine) -> DoctorCheck {
     const FILES: &[&str] = &["libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.7", "librocm_smi64.so"];
     const FOLDERS: &[&str] = &[
         "/usr/lib",
@@ -39,13 +39,13 @@ fn amd(machine: &Machine) -> Check {
     let mut all = folders.iter().flat_map(|folder| FILES.iter().map(move |file| folder.join(file)));
     let (name, needed) = ("amd driver", "runs on AMD devices");
     match all.find(|path| path.is_file()) {
-        Some(path) => Check::ok(name, path.display().to_string()),
+        Some(path) => DoctorCheck::ok(name, path.display().to_string()),
         None if !machine.at_root("/sys/module/amdgpu").exists() => {
-            Check::not_applicable(name, "no AMD driver is loaded here")
+            DoctorCheck::not_applicable(name, "no AMD driver is loaded here")
         }
         None => {
             let hint = "install ROCm: https://rocm.docs.amd.com; reading traces does not need it";
-            Check::missing(name, FILES.join(", ") + " not found", hint)
+            DoctorCheck::missing(name, FILES.join(", ") + " not found", hint)
         }
     }
     .needed(needed)
@@ -59,12 +59,12 @@ mod tests {
     fn a_driver_without_its_library() {
         let folder = tempfile::tempdir().unwrap();
         let machine = Machine::at(folder.path());
-        assert_eq!(amd(&machine).status, Status::NotApplicable);
+        assert_eq!(amd(&machine).status, CheckStatus::NotApplicable);
         machine.write("/sys/module/amdgpu/version", "6");
-        assert_eq!(amd(&machine).status, Status::Missing);
+        assert_eq!(amd(&machine).status, CheckStatus::Missing);
         machine.write("/opt/rocm/lib/libamdhip64.so.7", "");
-        assert_eq!(amd(&machine).status, Status::Ok);
+        assert_eq!(amd(&machine).status, CheckStatus::Ok);
         let nvidia = nvidia(&machine);
-        assert_eq!((&*nvidia[0].name, nvidia[0].status), ("nvml library", Status::Missing));
+        assert_eq!((&*nvidia[0].name, nvidia[0].status), ("nvml library", CheckStatus::Missing));
     }
 }

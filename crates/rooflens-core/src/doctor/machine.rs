@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use rooflens_collect::plan::Word;
+use rooflens_collect::plan::CommandWord;
 use rooflens_report::TerminalOptions;
 
 use crate::environment::nvml_library;
@@ -53,7 +53,7 @@ impl Python {
     fn of_project() -> Option<Self> {
         let (settings, places) = run::project_settings()?;
         let interpreter = settings.runtime.interpreter();
-        let text = |word: &Word| word.resolve(&places).to_string_lossy().into_owned();
+        let text = |word: &CommandWord| word.resolve(&places).to_string_lossy().into_owned();
         let environment = settings.runtime.environment.as_ref();
         let by = match environment {
             None => "the project's config".to_owned(),

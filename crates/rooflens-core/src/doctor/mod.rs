@@ -22,7 +22,7 @@ use crate::document::SchemaTag;
 /// How a thing stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum CheckStatus {
     /// As it should be.
     Ok,
     /// Not there; what needs it cannot be done here.
@@ -33,14 +33,14 @@ pub enum Status {
     NotApplicable,
 }
 
-impl Status {
+impl CheckStatus {
     /// The word on a screen.
     pub fn word(self) -> &'static str {
         match self {
-            Status::Ok => "ok",
-            Status::Missing => "missing",
-            Status::Warning => "warning",
-            Status::NotApplicable => "n/a",
+            CheckStatus::Ok => "ok",
+            CheckStatus::Missing => "missing",
+            CheckStatus::Warning => "warning",
+            CheckStatus::NotApplicable => "n/a",
         }
     }
 }
@@ -51,23 +51,23 @@ pub struct Diagnosis {
     /// `rooflens.doctor`.
     pub schema: SchemaTag,
     /// What was looked at, in order.
-    pub checks: Vec<Check>,
+    pub checks: Vec<DoctorCheck>,
 }
 
 impl Diagnosis {
     /// Of these checks.
-    pub fn new(checks: Vec<Check>) -> Self {
+    pub fn new(checks: Vec<DoctorCheck>) -> Self {
         Diagnosis { schema: SchemaTag::new("doctor"), checks }
     }
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Check {
+pub struct DoctorCheck {
     /// What.
     pub name: Cow<'static, str>,
     /// How it stands.
-    pub status: Status,
+    pub status: CheckStatus,
     /// What was found.
     pub found: String,
     /// What it is needed for, where that is not plain.
@@ -76,21 +76,27 @@ pub struct Check {
     pub hint: Option<String>,
 }
 
-impl Check {
+impl DoctorCheck {
     fn ok(name: &'static str, found: impl Into<String>) -> Self {
-        Check { name: name.into(), status: Status::Ok, found: found.into(), needed: None, hint: None }
+        DoctorCheck {
+            name: name.into(),
+            status: CheckStatus::Ok,
+            found: found.into(),
+            needed: None,
+            hint: None,
+        }
     }
 
     fn missing(name: &'static str, found: impl Into<String>, hint: impl Into<String>) -> Self {
-        Check { status: Status::Missing, hint: Some(hint.into()), ..Check::ok(name, found) }
+        DoctorCheck { status: CheckStatus::Missing, hint: Some(hint.into()), ..DoctorCheck::ok(name, found) }
     }
 
     fn warning(name: &'static str, found: impl Into<String>, hint: impl Into<String>) -> Self {
-        Check { status: Status::Warning, ..Check::missing(name, found, hint) }
+        DoctorCheck { status: CheckStatus::Warning, ..DoctorCheck::missing(name, found, hint) }
     }
 
     fn not_applicable(name: &'static str, found: impl Into<String>) -> Self {
-        Check { status: Status::NotApplicable, ..Check::ok(name, found) }
+        DoctorCheck { status: CheckStatus::NotApplicable, ..DoctorCheck::ok(name, found) }
     }
 
     fn needed(mut self, needed: &'static str) -> Self {
@@ -100,11 +106,11 @@ impl Check {
 }
 
 /// Every kind of check, in order.
-const ALL: &[fn(&Machine) -> Vec<Check>] =
+const ALL: &[fn(&Machine) -> Vec<DoctorCheck>] =
     &[own::checks, host::checks, room::checks, clock::checks, python::checks, gpu::checks, nsight::checks];
 
 /// Everything that is looked at, in order.
-pub fn checks(machine: &Machine) -> Vec<Check> {
+pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     ALL.iter().flat_map(|check| check(machine)).collect()
 }
 
@@ -123,7 +129,7 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), all.len());
         for check in &all {
-            let is_wrong = matches!(check.status, Status::Missing | Status::Warning);
+            let is_wrong = matches!(check.status, CheckStatus::Missing | CheckStatus::Warning);
             assert_eq!(check.hint.is_some(), is_wrong, "{check:?}");
             assert!(!check.found.is_empty(), "{check:?}");
         }

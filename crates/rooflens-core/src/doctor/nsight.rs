@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rooflens_collect::ask;
 
-use super::{Check, Machine};
+use super::{DoctorCheck, Machine};
 
 /// A program that tells its version takes a second at most.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -16,13 +16,13 @@ const SYSTEMS: &[&str] =
     &["/opt/nvidia/nsight-systems/*/bin", "/opt/nvidia/nsight-systems-cli/*/bin", "/usr/local/cuda/bin"];
 const COMPUTE: &[&str] = &["/opt/nvidia/nsight-compute/*", "/usr/local/cuda/bin"];
 
-pub fn checks(machine: &Machine) -> Vec<Check> {
+pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     let has_driver = machine.at_root("/proc/driver/nvidia").exists();
     let tool = |name, usual, hint: &str, needed| {
         match machine.program(name, usual) {
             Some(path) => found(name, &path),
-            None if has_driver => Check::missing(name, "neither on PATH nor in /opt/nvidia", hint),
-            None => Check::not_applicable(name, "not found, and no NVIDIA driver is loaded here"),
+            None if has_driver => DoctorCheck::missing(name, "neither on PATH nor in /opt/nvidia", hint),
+            None => DoctorCheck::not_applicable(name, "not found, and no NVIDIA driver is loaded here"),
         }
         .needed(needed)
     };
@@ -45,15 +45,15 @@ pub fn checks(machine: &Machine) -> Vec<Check> {
 }
 
 /// Where it is and what it calls itself.
-fn found(name: &'static str, path: &Path) -> Check {
+fn found(name: &'static str, path: &Path) -> DoctorCheck {
     match ask(path, &["--version"], PATIENCE) {
         Ok(answer) => match version(&answer) {
-            Some(version) => Check::ok(name, format!("{version}, {}", path.display())),
-            None => Check::ok(name, format!("version unknown, {}", path.display())),
+            Some(version) => DoctorCheck::ok(name, format!("{version}, {}", path.display())),
+            None => DoctorCheck::ok(name, format!("version unknown, {}", path.display())),
         },
         Err(why) => {
             let hint = format!("{} --version", path.display());
-            Check::warning(name, format!("{} {why}", path.display()), hint)
+            DoctorCheck::warning(name, format!("{} {why}", path.display()), hint)
         }
     }
 }
@@ -67,21 +67,21 @@ fn version(answer: &str) -> Option<&str> {
 }
 
 /// Whether `ncu` may read counters: everybody may, or we have the capability.
-fn counters(machine: &Machine) -> Check {
+fn counters(machine: &Machine) -> DoctorCheck {
     let (name, needed) = ("gpu counters", "counters of kernels by Nsight Compute");
     let Some(parameters) = machine.text("/proc/driver/nvidia/params") else {
-        return Check::not_applicable(name, "no NVIDIA driver is loaded here").needed(needed);
+        return DoctorCheck::not_applicable(name, "no NVIDIA driver is loaded here").needed(needed);
     };
     let word = parameters.lines().find_map(|line| line.strip_prefix("RmProfilingAdminOnly:")).map(str::trim);
     match word {
-        Some("0") => Check::ok(name, "available to all users"),
-        _ if is_admin(machine) => Check::ok(name, "available, since this user is an administrator"),
-        Some(_) => Check::missing(
+        Some("0") => DoctorCheck::ok(name, "available to all users"),
+        _ if is_admin(machine) => DoctorCheck::ok(name, "available, since this user is an administrator"),
+        Some(_) => DoctorCheck::missing(
             name,
             "administrators only (RmProfilingAdminOnly)",
             "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-profiling.conf, then reboot; in a container: docker run --cap-add SYS_ADMIN …",
         ),
-        None => Check::ok(name, "not reported by this driver"),
+        None => DoctorCheck::ok(name, "not reported by this driver"),
     }
     .needed(needed)
 }
@@ -93,25 +93,25 @@ fn is_admin(machine: &Machine) -> bool {
 }
 
 /// `perf_event_paranoid` above 2 closes the kernel's counters to whoever is no administrator.
-fn cpu_samples(machine: &Machine, has_driver: bool) -> Check {
+fn cpu_samples(machine: &Machine, has_driver: bool) -> DoctorCheck {
     let (name, needed) = ("cpu samples", "CPU samples of Nsight Systems");
     let level =
         machine.text("/proc/sys/kernel/perf_event_paranoid").and_then(|word| word.parse::<i32>().ok());
     match level {
-        None => Check::not_applicable(name, "not reported by this system"),
-        Some(level) if level <= 2 => Check::ok(name, format!("allowed (perf_event_paranoid {level})")),
-        Some(level) if is_admin(machine) => Check::ok(
+        None => DoctorCheck::not_applicable(name, "not reported by this system"),
+        Some(level) if level <= 2 => DoctorCheck::ok(name, format!("allowed (perf_event_paranoid {level})")),
+        Some(level) if is_admin(machine) => DoctorCheck::ok(
             name,
             format!(
                 "allowed, since this user is an administrator (perf_event_paranoid \
                                      {level})"
             ),
         ),
-        Some(level) if !has_driver => Check::not_applicable(
+        Some(level) if !has_driver => DoctorCheck::not_applicable(
             name,
             format!("perf_event_paranoid {level}; no NVIDIA driver is loaded here"),
         ),
-        Some(level) => Check::warning(
+        Some(level) => DoctorCheck::warning(
             name,
             format!("not allowed (perf_event_paranoid {level})"),
             "sudo sysctl kernel.perf_event_paranoid=2",
@@ -123,9 +123,9 @@ fn cpu_samples(machine: &Machine, has_driver: bool) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::Status;
+    use crate::doctor::CheckStatus;
 
-    fn statuses(machine: &Machine) -> Vec<Status> {
+    fn statuses(machine: &Machine) -> Vec<CheckStatus> {
         checks(machine).iter().map(|check| check.status).collect()
     }
 
@@ -134,7 +134,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let machine = Machine::at(folder.path());
         machine.write("/proc/sys/kernel/perf_event_paranoid", "4\n");
-        assert_eq!(statuses(&machine), [Status::NotApplicable; 4]);
+        assert_eq!(statuses(&machine), [CheckStatus::NotApplicable; 4]);
     }
 
     #[test]
@@ -144,9 +144,12 @@ mod tests {
         machine.write("/proc/driver/nvidia/params", "RmMsg: 0\nRmProfilingAdminOnly: 1\n");
         machine.write("/proc/self/status", "Name:\tx\nCapEff:\t00000000a80425fb\n");
         machine.write("/proc/sys/kernel/perf_event_paranoid", "4\n");
-        assert_eq!(statuses(&machine), [Status::Missing, Status::Missing, Status::Missing, Status::Warning]);
+        assert_eq!(
+            statuses(&machine),
+            [CheckStatus::Missing, CheckStatus::Missing, CheckStatus::Missing, CheckStatus::Warning]
+        );
         machine.write("/proc/self/status", "CapEff:\t000001ffffffffff\n");
-        assert_eq!(statuses(&machine)[2..], [Status::Ok, Status::Ok]);
+        assert_eq!(statuses(&machine)[2..], [CheckStatus::Ok, CheckStatus::Ok]);
         machine.write("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 0\n");
         assert_eq!(counters(&machine).found, "available to all users");
     }
@@ -166,7 +169,7 @@ mod tests {
         assert!(found[1].starts_with("2024.3.2.0, "), "{}", found[1]);
         machine.script("/bin/ncu", "echo broken >&2; exit 1");
         let broken = &checks(&machine)[1];
-        assert_eq!(broken.status, Status::Warning);
+        assert_eq!(broken.status, CheckStatus::Warning);
         assert!(broken.found.ends_with("ended with exit code 1: broken"), "{}", broken.found);
     }
 }

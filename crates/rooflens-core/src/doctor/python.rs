@@ -7,7 +7,7 @@ use std::time::Duration;
 use rooflens_collect::ask_with;
 use serde_json::Value as Json;
 
-use super::{Check, Machine, Python};
+use super::{DoctorCheck, Machine, Python};
 
 /// An interpreter starts within this on a slow disk.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -46,17 +46,17 @@ const OLDEST: (u32, u32) = (3, 9);
 const PACKAGES: &[(&str, &str)] =
     &[("torch", "runs with PyTorch"), ("transformers", "runs with PyTorch"), ("vllm", "runs with vLLM")];
 
-pub fn checks(machine: &Machine) -> Vec<Check> {
+pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     let given = &machine.python;
     if let Some((found, hint)) = &given.problem {
-        return without(Check::missing("python", found, hint));
+        return without(DoctorCheck::missing("python", found, hint));
     }
     let Some(path) = interpreter(machine) else {
         let program = given.argv.first().map_or("", String::as_str);
         let found = format!("{program:?} not found (set by {})", given.by);
         let hint = "install Python 3.9 or later, or name it: runtime.python=PATH; reading traces does not \
                     need it";
-        return without(Check::missing("python", found, hint));
+        return without(DoctorCheck::missing("python", found, hint));
     };
     match asked(given, &path, VERSIONS, PATIENCE) {
         Ok(told) => {
@@ -71,13 +71,13 @@ pub fn checks(machine: &Machine) -> Vec<Check> {
         }
         Err(why) => {
             let hint = format!("{} --version", path.display());
-            without(Check::warning("python", format!("{} {why}", path.display()), hint))
+            without(DoctorCheck::warning("python", format!("{} {why}", path.display()), hint))
         }
     }
 }
 
 /// An interpreter that cannot be asked for its packages.
-fn without(python: Check) -> Vec<Check> {
+fn without(python: DoctorCheck) -> Vec<DoctorCheck> {
     let packages = PACKAGES.iter().map(|(name, needed)| not_asked(name, needed));
     std::iter::once(python.needed("runs")).chain(packages).collect()
 }
@@ -103,8 +103,8 @@ fn parsed(answer: &str) -> Result<Json, String> {
     serde_json::from_str(line).map_err(|_| "does not answer as Python would".to_owned())
 }
 
-fn not_asked(name: &'static str, needed: &'static str) -> Check {
-    Check::missing(
+fn not_asked(name: &'static str, needed: &'static str) -> DoctorCheck {
+    DoctorCheck::missing(
         name,
         "not asked: python is missing",
         "fix the problem above first, then run rooflens doctor again",
@@ -112,51 +112,51 @@ fn not_asked(name: &'static str, needed: &'static str) -> Check {
     .needed(needed)
 }
 
-fn python(machine: &Machine, path: &Path, told: &Json) -> Check {
+fn python(machine: &Machine, path: &Path, told: &Json) -> DoctorCheck {
     let version = told["python"].as_str().unwrap_or("version unknown");
     let path = told["executable"].as_str().map_or_else(|| path.display().to_string(), str::to_owned);
     let found = format!("{version}, {path}, set by {}", machine.python.by);
     let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
     let is_new = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= OLDEST;
     let check = match is_new {
-        true => Check::ok("python", found),
-        false => Check::warning("python", found, "Python 3.9 or later: runtime.python=PATH"),
+        true => DoctorCheck::ok("python", found),
+        false => DoctorCheck::warning("python", found, "Python 3.9 or later: runtime.python=PATH"),
     };
     check.needed("runs")
 }
 
-fn package(install: &str, name: &'static str, needed: &'static str, told: &Json) -> Check {
+fn package(install: &str, name: &'static str, needed: &'static str, told: &Json) -> DoctorCheck {
     let check = match told[name].as_str() {
-        Some(version) => Check::ok(name, version),
+        Some(version) => DoctorCheck::ok(name, version),
         None => {
             let hint = format!("{install} {name}; or another interpreter: runtime.python=PATH");
-            Check::missing(name, "not installed for this interpreter", hint)
+            DoctorCheck::missing(name, "not installed for this interpreter", hint)
         }
     };
     check.needed(needed)
 }
 
-fn devices(given: &Python, path: &Path, install: &str) -> Check {
+fn devices(given: &Python, path: &Path, install: &str) -> DoctorCheck {
     let (name, needed) = ("torch devices", "runs on a device");
     let check = match asked(given, path, DEVICES, DEEP_PATIENCE) {
         Ok(told) => {
             let found: Vec<&str> =
                 told["devices"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
             match (found.as_slice(), told["built"].as_str()) {
-                ([], Some(built)) => Check::missing(
+                ([], Some(built)) => DoctorCheck::missing(
                     name,
                     format!("no device is usable, though torch was built for {built}"),
                     "see the nvidia lines for what is missing; until then runs use the CPU",
                 ),
-                ([], None) => Check::missing(
+                ([], None) => DoctorCheck::missing(
                     name,
                     "torch was built for CPUs only",
                     format!("{install} torch --index-url https://download.pytorch.org/whl/cu128"),
                 ),
-                (found, _) => Check::ok(name, found.join(", ")),
+                (found, _) => DoctorCheck::ok(name, found.join(", ")),
             }
         }
-        Err(why) => Check::warning(
+        Err(why) => DoctorCheck::warning(
             name,
             format!("import torch {why}"),
             format!("{} -c 'import torch'", given.argv.join(" ")),
@@ -170,9 +170,9 @@ mod tests {
     use super::*;
     use std::borrow::Cow;
 
-    use crate::doctor::Status;
+    use crate::doctor::CheckStatus;
 
-    fn told(machine: &Machine) -> Vec<(Cow<'static, str>, Status, String)> {
+    fn told(machine: &Machine) -> Vec<(Cow<'static, str>, CheckStatus, String)> {
         checks(machine).into_iter().map(|check| (check.name, check.status, check.found)).collect()
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let machine = Machine::at(folder.path());
         let all = told(&machine);
-        assert!(all.iter().all(|(_, status, _)| *status == Status::Missing), "{all:?}");
+        assert!(all.iter().all(|(_, status, _)| *status == CheckStatus::Missing), "{all:?}");
         machine.script(
             "/bin/python3",
             r#"echo noise; echo '{"python":"3.8.1","torch":"2.9.0+cpu","transformers":null,"vllm":null}'"#,
@@ -189,11 +189,11 @@ mod tests {
         let all = told(&machine);
         assert_eq!(
             all.iter().map(|it| it.1).collect::<Vec<_>>(),
-            [Status::Warning, Status::Ok, Status::Missing, Status::Missing]
+            [CheckStatus::Warning, CheckStatus::Ok, CheckStatus::Missing, CheckStatus::Missing]
         );
         assert!(all[0].2.starts_with("3.8.1, ") && all[0].2.ends_with("set by nobody"), "{}", all[0].2);
         machine.script("/bin/python3", "echo hello");
-        assert_eq!(told(&machine)[0].1, Status::Warning);
+        assert_eq!(told(&machine)[0].1, CheckStatus::Warning);
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
             last,
             (
                 "torch devices".into(),
-                Status::Missing,
+                CheckStatus::Missing,
                 "no device is usable, though torch was built for 13.0".to_owned()
             )
         );

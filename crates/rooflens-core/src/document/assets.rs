@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use rooflens_project::assets::readme::{Readme, Tree};
+use rooflens_project::assets::readme::{DatasetTree, Readme};
 use rooflens_project::assets::subset::Subset;
 use rooflens_project::assets::variant::{VariantMetadata, VariantPlan, VariantVerification};
-use rooflens_project::assets::{AssetStatus, AssetVerification, Outcome, Step};
+use rooflens_project::assets::{AssetOutcome, AssetStatus, AssetStep, AssetVerification};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,12 +33,12 @@ pub struct AssetsPlanDocument<'a> {
     /// `rooflens.assets-plan`.
     pub schema: SchemaTag,
     /// The steps, in order.
-    pub steps: Cow<'a, [Step]>,
+    pub steps: Cow<'a, [AssetStep]>,
 }
 
 impl<'a> AssetsPlanDocument<'a> {
     /// Of these steps.
-    pub fn new(steps: &'a [Step]) -> Self {
+    pub fn new(steps: &'a [AssetStep]) -> Self {
         AssetsPlanDocument { schema: SchemaTag::new("assets-plan"), steps: steps.into() }
     }
 }
@@ -51,14 +51,14 @@ pub struct AssetsLinkDocument<'a> {
     /// How many steps changed something.
     pub changes: usize,
     /// The steps, in order, with what became of each.
-    pub steps: Cow<'a, [Outcome]>,
+    pub steps: Cow<'a, [AssetOutcome]>,
     /// How each asset stands now.
     pub assets: Cow<'a, [AssetStatus]>,
 }
 
 impl<'a> AssetsLinkDocument<'a> {
     /// Of what was done and how all stands now.
-    pub fn new(changes: usize, steps: &'a [Outcome], assets: &'a [AssetStatus]) -> Self {
+    pub fn new(changes: usize, steps: &'a [AssetOutcome], assets: &'a [AssetStatus]) -> Self {
         let schema = SchemaTag::new("assets-link");
         AssetsLinkDocument { schema, changes, steps: steps.into(), assets: assets.into() }
     }
@@ -145,12 +145,12 @@ pub struct AssetsReadmeDocument<'a> {
     #[serde(flatten)]
     pub readme: Cow<'a, Readme>,
     /// What it lists.
-    pub tree: Cow<'a, Tree>,
+    pub tree: Cow<'a, DatasetTree>,
 }
 
 impl<'a> AssetsReadmeDocument<'a> {
     /// Of this README.
-    pub fn new(check: bool, readme: &'a Readme, tree: &'a Tree) -> Self {
+    pub fn new(check: bool, readme: &'a Readme, tree: &'a DatasetTree) -> Self {
         AssetsReadmeDocument {
             schema: SchemaTag::new("assets-readme"),
             check,

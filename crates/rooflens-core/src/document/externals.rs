@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use rooflens_project::externals::{
-    Added, Condition, ExternalsError, FaultClass, GuardReport, HookAction, Kind, LeftOut, ObjectId, Outcome,
-    Revision, Source, SourceName, SourceStatus, StagedEdit, StagedReport, StatusReport, Step, SyncReport,
-    Synced, UpdateRow, UpdateState,
+    Added, Condition, ExternalsError, ExternalsFaultClass, GuardReport, HookAction, LeftOutFile,
+    LockedSource, ObjectId, Revision, SourceKind, SourceName, SourceStatus, StagedEdit, StagedReport,
+    StatusReport, SyncOutcome, SyncReport, SyncStep, Synced, UpdateRow, UpdateState,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,15 +21,15 @@ pub struct ExternalsAddDocument<'a> {
     /// Whether nothing was done.
     pub dry_run: bool,
     /// The entry of the lock.
-    pub source: Cow<'a, Source>,
+    pub source: Cow<'a, LockedSource>,
     /// The entry that it replaces.
-    pub previous: Option<Cow<'a, Source>>,
+    pub previous: Option<Cow<'a, LockedSource>>,
     /// Whether the same revision is another commit than it was: a branch went on, or a tag was moved.
     pub revision_moved: bool,
     /// Submodules of the source, which are not fetched.
     pub submodules: Cow<'a, [String]>,
     /// Files of a hub snapshot that are not copied.
-    pub left_out: Cow<'a, [LeftOut]>,
+    pub left_out: Cow<'a, [LeftOutFile]>,
     /// What was done with its folder.
     pub synced: SyncedSource,
     /// Files of the project that were written beside it, from its root.
@@ -170,15 +170,15 @@ pub struct SyncedSource {
     /// Its name.
     pub name: SourceName,
     /// How it is kept.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Its folder, from the project's root.
     pub place: String,
     /// How it stood before.
     pub before: Option<Condition>,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: SyncOutcome,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SyncStep>,
     /// What went wrong.
     pub error: Option<SourceFailure>,
 }
@@ -203,7 +203,7 @@ pub struct UpdatedSource {
     /// Its name.
     pub name: SourceName,
     /// How it is kept.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Its folder, from the project's root.
     pub place: String,
     /// What it follows.
@@ -237,7 +237,7 @@ impl From<&UpdateRow> for UpdatedSource {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SourceFailure {
     /// Whose move it is.
-    pub class: FaultClass,
+    pub class: ExternalsFaultClass,
     /// The fact.
     pub message: String,
     /// What to do about it.

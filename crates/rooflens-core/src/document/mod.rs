@@ -76,7 +76,7 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "`rooflens cost --format json` of many points, `report/cost_sweep.json` of a run",
     ),
     DocumentSchema::of::<crate::doctor::Diagnosis>("doctor", "`rooflens doctor --format json`"),
-    DocumentSchema::of::<crate::run::Environment>("env", "`report/env.json` of a run"),
+    DocumentSchema::of::<crate::run::RunEnvironment>("env", "`report/env.json` of a run"),
     DocumentSchema::of::<crate::glossary::Explanation>("explanation", "`rooflens explain --format json`"),
     DocumentSchema::of::<externals::ExternalsAddDocument<'_>>(
         "externals-add",

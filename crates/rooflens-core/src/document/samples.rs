@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use rooflens_sample::clock::Anchor;
-use rooflens_sample::field::{SampleValues, Value};
-use rooflens_sample::latest::{Known, Latest};
-use rooflens_sample::source::{DeviceProcess, Reason, Subject, Timeline};
+use rooflens_sample::field::{CounterValue, SampleValues};
+use rooflens_sample::latest::{Latest, LatestValues};
+use rooflens_sample::source::{DeviceProcess, Reason, SampleClock, Subject};
 use rooflens_sample::{Missing, Opened, Source, throttle};
 use rooflens_schema::Note;
 use rooflens_schema::tables::CounterRow;
@@ -61,9 +61,9 @@ impl From<&CounterRow> for SampleRow {
 
 impl SampleRow {
     /// The newest value of every column, some of which are asked seldom.
-    fn newest(known: &Known) -> Self {
+    fn newest(known: &LatestValues) -> Self {
         let throttle = match known.value("throttle_reasons") {
-            Value::Whole(bits) => Some(throttle::names(bits)),
+            CounterValue::Whole(bits) => Some(throttle::names(bits)),
             _ => None,
         };
         SampleRow { values: SampleValues::of(|field| known.value(field.name)), throttle }
@@ -108,7 +108,7 @@ pub struct SampleDocument {
 impl SampleDocument {
     /// Of the newest samples of these sources.
     pub fn new(
-        timeline: Timeline,
+        timeline: SampleClock,
         states: Vec<SourceState>,
         latest: &Latest,
         sources: &mut [Box<dyn Source>],

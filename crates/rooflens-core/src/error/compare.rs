@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rooflens_compare::headline::{self, Metric};
+use rooflens_compare::headline::{self, HeadlineMetric};
 
 use super::{ErrorKind, Hint};
 
@@ -63,7 +63,7 @@ pub enum CompareError {
 impl CompareError {
     /// For a name that is no metric.
     pub fn metric(name: &str) -> Self {
-        let names: Vec<&str> = headline::ALL.iter().map(Metric::name).collect();
+        let names: Vec<&str> = headline::ALL.iter().map(HeadlineMetric::name).collect();
         let near =
             rooflens_project::near(name, names.iter().copied()).iter().map(ToString::to_string).collect();
         CompareError::Metric { name: name.to_owned(), near }
@@ -90,7 +90,7 @@ impl CompareError {
                 format!("did you mean {}?", near.join(", "))
             }
             CompareError::Metric { .. } => {
-                let names: Vec<&str> = headline::ALL.iter().map(Metric::name).collect();
+                let names: Vec<&str> = headline::ALL.iter().map(HeadlineMetric::name).collect();
                 format!("there are {}", names.join(", "))
             }
             CompareError::NotJudged { .. } => {

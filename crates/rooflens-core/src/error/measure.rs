@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rooflens_collect::execute::Outcome;
+use rooflens_collect::execute::StepOutcome;
 
 use super::{ErrorKind, Hint};
 use crate::observer::SharedObserver;
@@ -45,7 +45,7 @@ pub enum MeasureError {
 
 impl MeasureError {
     /// Of a program that did not end well. The end of what it printed is told first.
-    pub fn of(outcome: &Outcome, observer: &SharedObserver) -> Self {
+    pub fn of(outcome: &StepOutcome, observer: &SharedObserver) -> Self {
         let said =
             |start: &str| outcome.tail.iter().find_map(|line| line.strip_prefix(start)).map(str::to_owned);
         if outcome.exit_code == Some(MISSING)

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use rooflens_collect::kernel_regex::RegexError;
 use rooflens_collect::nsys_export::ExportError;
-use rooflens_collect::profilers::ncu::Refusal;
+use rooflens_collect::profilers::ncu::NcuRefusal;
 use rooflens_collect::{ExecuteError, PlanError};
 use rooflens_compose::ComposeError;
 use rooflens_ingest::IngestError;
-use rooflens_project::assets::{AssetError, FaultClass};
+use rooflens_project::assets::{AssetError, AssetFaultClass};
 use rooflens_schema::SchemaError;
 
 pub use self::compare::CompareError;
@@ -90,13 +90,13 @@ pub enum Error {
     },
     /// Nsight Compute profiled nothing, and said why.
     #[error("{}", match refusal {
-        Refusal::NoDriver => "Nsight Compute found no CUDA driver",
-        Refusal::NoPermission => "the driver does not let this user read counters (ERR_NVGPUCTRPERM)",
-        Refusal::NoKernels => "Nsight Compute profiled no kernel",
+        NcuRefusal::NoDriver => "Nsight Compute found no CUDA driver",
+        NcuRefusal::NoPermission => "the driver does not let this user read counters (ERR_NVGPUCTRPERM)",
+        NcuRefusal::NoKernels => "Nsight Compute profiled no kernel",
     })]
     NotProfiled {
         /// Why.
-        refusal: Refusal,
+        refusal: NcuRefusal,
     },
     /// Nsight Compute left no report.
     #[error("the profiled program {verdict}; there is no report")]
@@ -357,22 +357,22 @@ impl Error {
 }
 
 /// Whether the machine is to blame.
-fn kind_of_refusal(refusal: Refusal) -> ErrorKind {
+fn kind_of_refusal(refusal: NcuRefusal) -> ErrorKind {
     match refusal {
-        Refusal::NoDriver | Refusal::NoPermission => ErrorKind::Environment,
+        NcuRefusal::NoDriver | NcuRefusal::NoPermission => ErrorKind::Environment,
         // Without a driver there is nothing to profile; with one, the workload had no such launch.
-        Refusal::NoKernels if Path::new("/proc/driver/nvidia").exists() => ErrorKind::Workload,
-        Refusal::NoKernels => ErrorKind::Environment,
+        NcuRefusal::NoKernels if Path::new("/proc/driver/nvidia").exists() => ErrorKind::Workload,
+        NcuRefusal::NoKernels => ErrorKind::Environment,
     }
 }
 
 /// The kind of a failure with assets.
-pub fn kind_of_assets(class: FaultClass) -> ErrorKind {
+pub fn kind_of_assets(class: AssetFaultClass) -> ErrorKind {
     match class {
-        FaultClass::Config => ErrorKind::Usage,
-        FaultClass::Environment => ErrorKind::Environment,
-        FaultClass::Data => ErrorKind::Data,
-        FaultClass::Interrupted => ErrorKind::Interrupted,
+        AssetFaultClass::Config => ErrorKind::Usage,
+        AssetFaultClass::Environment => ErrorKind::Environment,
+        AssetFaultClass::Data => ErrorKind::Data,
+        AssetFaultClass::Interrupted => ErrorKind::Interrupted,
     }
 }
 

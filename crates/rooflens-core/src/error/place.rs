@@ -1,8 +1,8 @@
 //! What is wrong with a config, with the line it stands in.
 
 use rooflens_collect::PlanError;
-use rooflens_compose::value::Source;
-use rooflens_compose::{ComposeError, Fault, Place};
+use rooflens_compose::value::ValueSource;
+use rooflens_compose::{ComposeError, Fault, ProblemPlace};
 
 use crate::config::origins;
 
@@ -21,7 +21,7 @@ pub fn described(error: &ComposeError) -> String {
 pub fn planned(error: &PlanError) -> String {
     let place = error.place().map(|place| {
         let mut place = place.clone();
-        if let Source::File(file) = &place.origin.source
+        if let ValueSource::File(file) = &place.origin.source
             && let Some(line) = usize::try_from(place.origin.line).ok().and_then(|line| line.checked_sub(1))
         {
             let text = std::fs::read_to_string(file.as_ref()).unwrap_or_default();
@@ -33,7 +33,7 @@ pub fn planned(error: &PlanError) -> String {
 }
 
 /// A fact with its place below.
-pub fn placed(fact: &str, place: Option<&Place>) -> String {
+pub fn placed(fact: &str, place: Option<&ProblemPlace>) -> String {
     match place {
         Some(place) if !is_told(fact, place) => format!("{fact}\n{}", shown(place)),
         _ => fact.to_owned(),
@@ -41,17 +41,17 @@ pub fn placed(fact: &str, place: Option<&Place>) -> String {
 }
 
 /// Whether the fact names its place already.
-fn is_told(fact: &str, place: &Place) -> bool {
+fn is_told(fact: &str, place: &ProblemPlace) -> bool {
     match &place.origin.source {
-        Source::CommandLine(argument) => fact.contains(argument.as_ref()),
-        Source::BuiltIn => true,
-        Source::File(_) => false,
+        ValueSource::CommandLine(argument) => fact.contains(argument.as_ref()),
+        ValueSource::BuiltIn => true,
+        ValueSource::File(_) => false,
     }
 }
 
-fn shown(place: &Place) -> String {
+fn shown(place: &ProblemPlace) -> String {
     let line = place.origin.line;
-    if let Source::CommandLine(argument) = &place.origin.source {
+    if let ValueSource::CommandLine(argument) = &place.origin.source {
         return format!("  --> command line: {argument}");
     }
     if line == 0 || place.excerpt.is_empty() {

@@ -5,27 +5,27 @@ use rooflens_cost::hardware::{Device, Provenance};
 use rooflens_cost::{classes, families, metrics};
 use rooflens_report::format;
 
-use super::{Entry, plain};
-use crate::model::files::Devices;
+use super::{GlossaryEntry, plain};
+use crate::model::files::DeviceCatalog;
 use crate::project;
 
 /// Devices, with what they can do.
-pub fn hardware() -> Vec<Entry> {
+pub fn hardware() -> Vec<GlossaryEntry> {
     known().devices().iter().map(device).collect()
 }
 
 /// Those of Rooflens and the project's own; a file of the project that cannot be read is told by whoever
 /// needs it.
-fn known() -> Devices {
-    Devices::read(&project::hardware()).unwrap_or_else(|_| Devices::embedded())
+fn known() -> DeviceCatalog {
+    DeviceCatalog::read(&project::hardware()).unwrap_or_else(|_| DeviceCatalog::embedded())
 }
 
 /// The device that is also called so.
-pub fn device_called(name: &str) -> Option<Entry> {
+pub fn device_called(name: &str) -> Option<GlossaryEntry> {
     known().find(name).ok().map(device)
 }
 
-fn device(device: &Device) -> Entry {
+fn device(device: &Device) -> GlossaryEntry {
     let peaks = device.peaks.rates().iter().filter(|rate| rate.accumulate.is_none());
     let peaks =
         peaks.map(|rate| format!("{} {}", rate.dtype.as_str(), format::amount(rate.flops_per_s, "FLOP/s")));
@@ -61,15 +61,15 @@ fn device(device: &Device) -> Entry {
     add("also called", (!device.aliases.is_empty()).then(|| device.aliases.join(", ")));
     lines.extend(device.conflicts.iter().map(|conflict| format!("sources disagree: {conflict}")));
     lines.extend(device.notes.iter().map(|note| format!("note: {note}")));
-    Entry {
+    GlossaryEntry {
         detail: lines.join("\n"),
         ..plain(&device.name, format!("{} {}: {}", device.vendor, device.arch, known.join(", ")))
     }
 }
 
 /// Model families, with the types they read.
-pub fn families() -> Vec<Entry> {
-    let entry = |family: &&dyn families::Family| Entry {
+pub fn families() -> Vec<GlossaryEntry> {
+    let entry = |family: &&dyn families::Family| GlossaryEntry {
         detail: format!("model_type: {}", family.model_types().join(", ")),
         ..plain(family.name(), family.about())
     };
@@ -77,8 +77,8 @@ pub fn families() -> Vec<Entry> {
 }
 
 /// Numbers of the cost model.
-pub fn metrics() -> Vec<Entry> {
-    let entry = |metric: &metrics::Metric| Entry {
+pub fn metrics() -> Vec<GlossaryEntry> {
+    let entry = |metric: &metrics::CostMetric| GlossaryEntry {
         unit: metric.unit.into(),
         detail: format!("formula: {}\nsource: {}", metric.formula, metric.source),
         ..plain(metric.name, metric.about)
@@ -87,11 +87,11 @@ pub fn metrics() -> Vec<Entry> {
 }
 
 /// Classes of operators.
-pub fn classes() -> Vec<Entry> {
+pub fn classes() -> Vec<GlossaryEntry> {
     classes::ALL.iter().map(|(name, about)| plain(*name, *about)).collect()
 }
 
 /// Formats that all weights may be given.
-pub fn weight_formats() -> Vec<Entry> {
+pub fn weight_formats() -> Vec<GlossaryEntry> {
     WEIGHT_FORMATS.iter().map(|(name, about)| plain(*name, *about)).collect()
 }

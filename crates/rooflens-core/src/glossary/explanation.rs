@@ -6,26 +6,26 @@
 //!   of the sorted durations.
 //! ```
 
-use crate::glossary::{Entry, plain};
+use crate::glossary::{GlossaryEntry, plain};
 
 /// The fields that bullets begin with.
-pub fn fields(text: &str) -> Vec<Entry> {
+pub fn fields(text: &str) -> Vec<GlossaryEntry> {
     let mut found = Vec::new();
     for bullet in bullets(text) {
         let Some((names, about)) = bullet.split_once(": ") else { continue };
         let names: Option<Vec<&str>> = names.split(", ").map(quoted).collect();
         for name in names.into_iter().flatten() {
-            found.push(Entry { unit: unit(name).into(), ..plain(name, about) });
+            found.push(GlossaryEntry { unit: unit(name).into(), ..plain(name, about) });
         }
     }
     found
 }
 
 /// The first bullet that speaks of `name`, further inside.
-pub fn mention(text: &str, name: &str) -> Option<Entry> {
+pub fn mention(text: &str, name: &str) -> Option<GlossaryEntry> {
     let quoted = format!("`{name}`");
     let about = bullets(text).into_iter().find(|bullet| bullet.contains(&quoted))?;
-    Some(Entry { unit: unit(name).into(), ..plain(name, about) })
+    Some(GlossaryEntry { unit: unit(name).into(), ..plain(name, about) })
 }
 
 /// The sentences with an equation that `name` is in.

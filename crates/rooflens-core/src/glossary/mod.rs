@@ -16,7 +16,7 @@ use rooflens_analyze::analyses;
 use rooflens_analyze::kernel_catalog::KernelClass;
 use rooflens_project::names;
 use rooflens_schema::Severity;
-use rooflens_schema::table::{Column, TableSpec};
+use rooflens_schema::table::{ColumnSchema, TableSpec};
 use rooflens_schema::tables::{self, ApiKind, GapCause, PhaseKind, PhaseSource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,12 +34,12 @@ pub struct Topic {
     /// What they are.
     pub about: &'static str,
     /// All of them, in order.
-    pub entries: fn() -> Vec<Entry>,
+    pub entries: fn() -> Vec<GlossaryEntry>,
 }
 
 /// A named thing.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Entry {
+pub struct GlossaryEntry {
     /// Its name.
     pub name: String,
     /// What it is, in a line.
@@ -52,7 +52,7 @@ pub struct Entry {
     pub detail: String,
     /// What it consists of: fields or columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Entry>,
+    pub parts: Vec<GlossaryEntry>,
 }
 
 /// Every topic, in the order of `list`.
@@ -131,16 +131,16 @@ pub const ALL: &[Topic] = &[
     Topic { name: "exit-codes", one: "exit code", about: "exit codes of commands", entries: exit_codes },
 ];
 
-fn rules() -> Vec<Entry> {
-    let rule = |rule: &&dyn rooflens_analyze::advice::Rule| Entry {
+fn rules() -> Vec<GlossaryEntry> {
+    let rule = |rule: &&dyn rooflens_analyze::advice::AdviceRule| GlossaryEntry {
         name: rule.name().to_owned(),
         about: rule.about().to_owned(),
-        ..Entry::default()
+        ..GlossaryEntry::default()
     };
     rooflens_analyze::advice::ALL.iter().map(rule).collect()
 }
 
-fn health_checks() -> Vec<Entry> {
+fn health_checks() -> Vec<GlossaryEntry> {
     // What a check counts is broken into lines, as all that analyses explain.
     let in_a_line = |about: &str| about.split_whitespace().collect::<Vec<_>>().join(" ");
     analyses::HEALTH_CHECKS.iter().map(|(name, about)| plain(*name, in_a_line(about))).collect()
@@ -153,7 +153,7 @@ pub struct Meaning {
     pub kind: String,
     /// The thing.
     #[serde(flatten)]
-    pub entry: Entry,
+    pub entry: GlossaryEntry,
 }
 
 /// The JSON document of an explanation.
@@ -242,11 +242,11 @@ fn exactly(name: &str) -> Vec<Meaning> {
     for topic in ALL {
         let entries = (topic.entries)();
         if topic.name == name {
-            let entry = Entry {
+            let entry = GlossaryEntry {
                 name: name.to_owned(),
                 about: topic.about.to_owned(),
                 parts: entries,
-                ..Entry::default()
+                ..GlossaryEntry::default()
             };
             found.push(Meaning { kind: "list".to_owned(), entry });
             continue;
@@ -280,7 +280,7 @@ pub fn near(name: &str) -> Vec<String> {
 }
 
 /// The part that `name` (as `kernels.dur_ns`) names, and the formulas that speak of it.
-fn part(entry: &Entry, name: &str) -> Option<Entry> {
+fn part(entry: &GlossaryEntry, name: &str) -> Option<GlossaryEntry> {
     let wanted = name.strip_prefix(entry.name.as_str())?.strip_prefix('.')?;
     let own = || entry.parts.iter().find(|part| part.name == wanted).cloned();
     let mut part = own().or_else(|| explanation::mention(&entry.detail, wanted))?;
@@ -290,24 +290,24 @@ fn part(entry: &Entry, name: &str) -> Option<Entry> {
 }
 
 /// A thing without unit, detail or parts.
-fn plain(name: impl Into<String>, about: impl Into<String>) -> Entry {
-    Entry { name: name.into(), about: about.into(), ..Entry::default() }
+fn plain(name: impl Into<String>, about: impl Into<String>) -> GlossaryEntry {
+    GlossaryEntry { name: name.into(), about: about.into(), ..GlossaryEntry::default() }
 }
 
-fn runtimes() -> Vec<Entry> {
+fn runtimes() -> Vec<GlossaryEntry> {
     rooflens_collect::runtimes::ALL.iter().map(|it| plain(it.name(), it.about())).collect()
 }
 
-fn profilers() -> Vec<Entry> {
+fn profilers() -> Vec<GlossaryEntry> {
     rooflens_collect::profilers::ALL.iter().map(|it| plain(it.name(), it.about())).collect()
 }
 
-fn formats() -> Vec<Entry> {
+fn formats() -> Vec<GlossaryEntry> {
     rooflens_ingest::ALL.iter().map(|format| plain(format.name(), format.about())).collect()
 }
 
-fn analyses() -> Vec<Entry> {
-    let entry = |analysis: &&dyn rooflens_analyze::Analysis| Entry {
+fn analyses() -> Vec<GlossaryEntry> {
+    let entry = |analysis: &&dyn rooflens_analyze::Analysis| GlossaryEntry {
         detail: analysis.explain().trim_end().to_owned(),
         parts: explanation::fields(analysis.explain()),
         ..plain(analysis.name(), analysis.question())
@@ -315,51 +315,52 @@ fn analyses() -> Vec<Entry> {
     analyses::ALL.iter().map(entry).collect()
 }
 
-fn table_specs() -> Vec<Entry> {
+fn table_specs() -> Vec<GlossaryEntry> {
     let entry = |spec: TableSpec| {
-        let rank =
-            spec.per_rank.then(|| Entry { unit: "id".into(), ..plain("rank", "Rank of the job (int32).") });
-        let columns = spec.columns.iter().map(|column| Entry {
+        let rank = spec
+            .per_rank
+            .then(|| GlossaryEntry { unit: "id".into(), ..plain("rank", "Rank of the job (int32).") });
+        let columns = spec.columns.iter().map(|column| GlossaryEntry {
             unit: column.unit.into(),
             ..plain(column.name, format!("{} ({})", column.doc, sql_type(column)))
         });
-        Entry { parts: rank.into_iter().chain(columns).collect(), ..plain(spec.name, spec.doc) }
+        GlossaryEntry { parts: rank.into_iter().chain(columns).collect(), ..plain(spec.name, spec.doc) }
     };
     tables::specs().into_iter().map(entry).collect()
 }
 
 /// A column's type in words, with whether it may be missing.
-fn sql_type(column: &Column) -> String {
+fn sql_type(column: &ColumnSchema) -> String {
     let name = column.data_type.to_string().to_lowercase();
     let name = if name.contains("utf8") { "text".to_owned() } else { name };
     if column.nullable { format!("{name}, may be null") } else { name }
 }
 
-fn kernel_classes() -> Vec<Entry> {
+fn kernel_classes() -> Vec<GlossaryEntry> {
     KernelClass::ALL.iter().map(|class| plain(class.as_str(), class.definition())).collect()
 }
 
-fn gap_causes() -> Vec<Entry> {
+fn gap_causes() -> Vec<GlossaryEntry> {
     GapCause::ALL.iter().map(|cause| plain(cause.as_str(), cause.doc())).collect()
 }
 
-fn phase_kinds() -> Vec<Entry> {
+fn phase_kinds() -> Vec<GlossaryEntry> {
     PhaseKind::ALL.iter().map(|kind| plain(kind.as_str(), kind.doc())).collect()
 }
 
-fn phase_sources() -> Vec<Entry> {
+fn phase_sources() -> Vec<GlossaryEntry> {
     PhaseSource::ALL.iter().map(|source| plain(source.as_str(), source.doc())).collect()
 }
 
-fn api_kinds() -> Vec<Entry> {
+fn api_kinds() -> Vec<GlossaryEntry> {
     ApiKind::ALL.iter().map(|kind| plain(kind.as_str(), kind.doc())).collect()
 }
 
-fn severities() -> Vec<Entry> {
+fn severities() -> Vec<GlossaryEntry> {
     Severity::ALL.iter().map(|severity| plain(severity.as_str(), severity.doc())).collect()
 }
 
-fn old_names() -> Vec<Entry> {
+fn old_names() -> Vec<GlossaryEntry> {
     let table = names::table();
     let keys = table.keys.iter().map(|row| {
         let why = row.why.clone().unwrap_or_default();
@@ -367,17 +368,17 @@ fn old_names() -> Vec<Entry> {
             Some(new) => format!("renamed to {} in Rooflens {}", new.replace("{1}", "*"), row.since),
             None => format!("not needed: {why}"),
         };
-        Entry { name: row.old.clone(), about, ..Entry::default() }
+        GlossaryEntry { name: row.old.clone(), about, ..GlossaryEntry::default() }
     });
-    let groups = table.groups.iter().map(|group| Entry {
+    let groups = table.groups.iter().map(|group| GlossaryEntry {
         name: group.old.clone(),
         about: format!("chosen by {}", group.new),
-        ..Entry::default()
+        ..GlossaryEntry::default()
     });
     keys.chain(groups).collect()
 }
 
-fn exit_codes() -> Vec<Entry> {
+fn exit_codes() -> Vec<GlossaryEntry> {
     Exit::ALL.iter().map(|exit| plain(exit.code().to_string(), exit.meaning())).collect()
 }
 

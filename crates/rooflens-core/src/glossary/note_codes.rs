@@ -1,6 +1,6 @@
 //! The codes of notes: what may be wrong with an input, and what it does to the numbers.
 
-use crate::glossary::{Entry, plain};
+use crate::glossary::{GlossaryEntry, plain};
 
 /// Code and meaning. `unread_*` stands for one code a category of events.
 const CODES: &[(&str, &str)] = &[
@@ -156,7 +156,7 @@ const CODES: &[(&str, &str)] = &[
 ];
 
 /// All codes.
-pub fn entries() -> Vec<Entry> {
+pub fn entries() -> Vec<GlossaryEntry> {
     CODES.iter().map(|(code, meaning)| plain(*code, *meaning)).collect()
 }
 

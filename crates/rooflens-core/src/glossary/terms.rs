@@ -3,10 +3,10 @@
 
 use rooflens_compare::headline;
 
-use super::{Entry, labels, other_screens, plain, runs};
+use super::{GlossaryEntry, labels, other_screens, plain, runs};
 
 /// The words, each with its meaning. In small letters; a heading is found whatever its case.
-pub fn entries() -> Vec<Entry> {
+pub fn entries() -> Vec<GlossaryEntry> {
     [
         TIMES,
         SHARES,

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_cost::hardware::{Kind, Measured};
+use rooflens_cost::hardware::{DeviceKind, MeasuredHardware};
 use rooflens_cost::precision::Dtype;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The whole answer.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Peaks {
+pub struct MeasuredPeaks {
     /// The device.
-    pub device: Device,
+    pub device: BenchmarkedDevice,
     /// Matrix multiplications, by dtype.
     pub matmul: Vec<Matmul>,
     /// Memory and copies.
@@ -24,7 +24,7 @@ pub struct Peaks {
 
 /// What was measured.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Device {
+pub struct BenchmarkedDevice {
     /// `cpu` or `gpu`.
     pub kind: String,
     /// Its name, as the driver or the system has it.
@@ -82,7 +82,7 @@ pub struct Skipped {
     pub reason: String,
 }
 
-impl Peaks {
+impl MeasuredPeaks {
     /// The last line that is an answer: libraries print what they like before it.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut why = "it printed no answer".to_owned();
@@ -96,7 +96,7 @@ impl Peaks {
     }
 
     /// The figures, under a name of one's own or the device's.
-    pub fn measured(&self, name: Option<&str>, seconds: u64) -> Measured {
+    pub fn measured(&self, name: Option<&str>, seconds: u64) -> MeasuredHardware {
         let device = &self.device;
         let dtype = |name: &str| Dtype::ALL.iter().copied().find(|dtype| dtype.as_str() == name);
         let rates = self.matmul.iter().filter(|row| is_rate(row.flops_per_s));
@@ -105,9 +105,9 @@ impl Peaks {
         let threads = device.threads.map(|threads| format!("measured with {threads} threads"));
         let name = name.unwrap_or(&device.name).to_owned();
         let aliases = if name == device.name { Vec::new() } else { vec![device.name.clone()] };
-        Measured {
+        MeasuredHardware {
             vendor: vendor(&device.name, &device.arch).to_owned(),
-            kind: if device.kind == "gpu" { Kind::Gpu } else { Kind::Cpu },
+            kind: if device.kind == "gpu" { DeviceKind::Gpu } else { DeviceKind::Cpu },
             arch: device.arch.clone(),
             source: format!("rooflens hardware measure --seconds {seconds}, torch {torch}"),
             flops_per_s: rates.filter_map(|row| Some((dtype(&row.dtype)?, row.flops_per_s))).collect(),
@@ -150,7 +150,8 @@ mod tests {
 
     #[test]
     fn the_answer_becomes_a_device() {
-        let peaks = Peaks::read(&format!("warning: {{\n{{broken\n{}\n", ANSWER.replace('\n', ""))).unwrap();
+        let peaks =
+            MeasuredPeaks::read(&format!("warning: {{\n{{broken\n{}\n", ANSWER.replace('\n', ""))).unwrap();
         let measured = peaks.measured(Some("mine"), 10);
         let catalog = Catalog::with([("mine.toml", measured.to_toml())]).unwrap();
         // 2 · 512³ operations in a millisecond; the best of both bandwidths.
@@ -164,7 +165,9 @@ mod tests {
 
     #[test]
     fn what_is_no_answer_is_told() {
-        assert_eq!(Peaks::read("hello").unwrap_err(), "it printed no answer");
-        assert!(Peaks::read("{\"device\":1}").unwrap_err().starts_with("its answer cannot be read: "));
+        assert_eq!(MeasuredPeaks::read("hello").unwrap_err(), "it printed no answer");
+        assert!(
+            MeasuredPeaks::read("{\"device\":1}").unwrap_err().starts_with("its answer cannot be read: ")
+        );
     }
 }

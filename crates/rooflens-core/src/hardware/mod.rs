@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 use rooflens_collect::environment::Interpreter;
 use rooflens_collect::execute::{Executor, Processes, find_program};
 use rooflens_collect::package as python;
-use rooflens_collect::plan::{Command, Places, Root, Stage, Step, Word, Work};
-use rooflens_cost::hardware::{Catalog, Measured};
+use rooflens_collect::plan::{
+    CommandWord, PlanRoot, PlannedStep, ProcessCommand, RunFolders, RunStage, StepWork,
+};
+use rooflens_cost::hardware::{Catalog, MeasuredHardware};
 use rooflens_schema::RunDir;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::answer::Peaks;
+pub use self::answer::MeasuredPeaks;
 use crate::document::SchemaTag;
 use crate::error::{Error, MeasureError};
 use crate::observer::{Event, SharedObserver, StepWatch};
@@ -42,9 +44,9 @@ pub struct MeasureRequest {
 /// Measured peaks, and the file that holds them.
 pub struct MeasuredDevice {
     /// What was measured.
-    pub peaks: Peaks,
+    pub peaks: MeasuredPeaks,
     /// As the catalog has it.
-    pub measured: Measured,
+    pub measured: MeasuredHardware,
     /// The file.
     pub path: PathBuf,
 }
@@ -61,7 +63,7 @@ pub struct MeasuredDocument<'a> {
     /// What else it is called.
     pub aliases: Cow<'a, [String]>,
     /// What was measured.
-    pub measured: Cow<'a, Peaks>,
+    pub measured: Cow<'a, MeasuredPeaks>,
 }
 
 impl MeasuredDevice {
@@ -87,14 +89,14 @@ pub fn measure(wish: &MeasureRequest, observer: &SharedObserver) -> Result<Optio
         let path = path(wish, name);
         free(&path, wish.force)?;
     }
-    let places = Places {
+    let places = RunFolders {
         run: python::cache_folder().join(format!("measure-{}", std::process::id())),
         project: project::around(Path::new("."))
             .unwrap_or_else(|| std::path::absolute(".").unwrap_or_default()),
         package: python::folder(&python::cache_folder()),
     };
     let step = step(wish);
-    let Work::Process(command) = &step.work else { return Ok(None) };
+    let StepWork::Process(command) = &step.work else { return Ok(None) };
     find_program(command, &places)?;
     python::unpack(&python::cache_folder())?;
     let answer = run(&step, command, &places, observer);
@@ -137,29 +139,30 @@ fn file_name(name: &str) -> String {
 fn interpreter(wish: &MeasureRequest) -> Interpreter {
     let program = match &wish.python {
         Some(python) if python.contains('/') => {
-            Word::plain(std::path::absolute(python).unwrap_or_default().to_string_lossy())
+            CommandWord::plain(std::path::absolute(python).unwrap_or_default().to_string_lossy())
         }
-        Some(python) => Word::plain(python),
+        Some(python) => CommandWord::plain(python),
         None => match project_settings() {
             Some((settings, _)) => return settings.runtime.interpreter(),
-            None => Word::plain("python3"),
+            None => CommandWord::plain("python3"),
         },
     };
-    let install = std::iter::once(program.clone()).chain(["-m", "pip", "install"].map(Word::plain)).collect();
+    let install =
+        std::iter::once(program.clone()).chain(["-m", "pip", "install"].map(CommandWord::plain)).collect();
     Interpreter { argv: vec![program], env: BTreeMap::new(), install }
 }
 
-fn step(wish: &MeasureRequest) -> Step {
+fn step(wish: &MeasureRequest) -> PlannedStep {
     let interpreter = interpreter(wish);
     let seconds = wish.seconds.to_string();
     let words = ["-m", "rooflens.peaks", "--device", &wish.device, "--seconds", &seconds];
     let mut env = interpreter.env;
-    env.insert("PYTHONPATH".to_owned(), Word::PythonPath(None));
-    env.insert("PYTHONUNBUFFERED".to_owned(), Word::plain("1"));
-    let command = Command {
-        argv: interpreter.argv.into_iter().chain(words.map(Word::plain)).collect(),
+    env.insert("PYTHONPATH".to_owned(), CommandWord::PythonPath(None));
+    env.insert("PYTHONUNBUFFERED".to_owned(), CommandWord::plain("1"));
+    let command = ProcessCommand {
+        argv: interpreter.argv.into_iter().chain(words.map(CommandWord::plain)).collect(),
         env,
-        cwd: Word::In(Root::Project, String::new()),
+        cwd: CommandWord::In(PlanRoot::Project, String::new()),
         writes: Vec::new(),
         expects: Vec::new(),
         // Loading torch may take a minute, and the largest multiplication longer than its share.
@@ -167,21 +170,21 @@ fn step(wish: &MeasureRequest) -> Step {
         packages: vec!["torch".to_owned()],
         install: interpreter.install,
     };
-    Step {
+    PlannedStep {
         name: STEP.to_owned(),
-        stage: Stage::Measure,
+        stage: RunStage::Measure,
         purpose: format!("what {} can do, for about {seconds} s", wish.device),
-        work: Work::Process(Box::new(command)),
+        work: StepWork::Process(Box::new(command)),
     }
 }
 
 /// Runs the program; nothing where the observer stopped it.
 fn run(
-    step: &Step,
-    command: &Command,
-    places: &Places,
+    step: &PlannedStep,
+    command: &ProcessCommand,
+    places: &RunFolders,
     observer: &SharedObserver,
-) -> Result<Option<Peaks>, Error> {
+) -> Result<Option<MeasuredPeaks>, Error> {
     observer.event(&Event::StepBegan(step));
     let outcome = Processes::default().run(step, command, places, &StepWatch(observer));
     let outcome = outcome.inspect_err(|_| observer.event(&Event::StepAbandoned(step)))?;
@@ -194,7 +197,7 @@ fn run(
     }
     let log = RunDir::new(&places.run).raw(STEP).join("stdout.log");
     let text = std::fs::read_to_string(&log).unwrap_or_default();
-    Ok(Some(Peaks::read(&text).map_err(|why| MeasureError::Unreadable { why })?))
+    Ok(Some(MeasuredPeaks::read(&text).map_err(|why| MeasureError::Unreadable { why })?))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_ingest::{Artefact, IngestError, Source, no_progress, rank_in_name};
+use rooflens_ingest::{Artefact, IngestError, InputSource, no_progress, rank_in_name};
 use rooflens_schema::{NameId, Notes, Opt, RankTables};
 
 use crate::error::Error;
@@ -34,7 +34,8 @@ pub fn attach(input: &mut Input, logs: &[PathBuf]) -> Result<(), Error> {
 
 /// The calls of a log.
 pub fn read(log: &Path, notes: &Notes) -> Result<RankTables, IngestError> {
-    let found = rooflens_ingest::read(Artefact::open(&Source::File(log.to_owned()), no_progress())?, notes)?;
+    let found =
+        rooflens_ingest::read(Artefact::open(&InputSource::File(log.to_owned()), no_progress())?, notes)?;
     if found.gemms.is_empty() {
         let source_name = found.meta.source;
         let why = "it has no GEMM".to_owned();

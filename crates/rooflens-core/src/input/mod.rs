@@ -5,10 +5,10 @@ pub mod ranks;
 
 use std::path::{Path, PathBuf};
 
-use rooflens_collect::nsys_export::{self, Export};
+use rooflens_collect::nsys_export::{self, NsysExport};
 use rooflens_ingest::privacy::Privacy;
 use rooflens_ingest::{
-    Artefact, IngestError, Source, keep_one_a_set, ncu, no_progress, rank_files, rank_in_name, recognise,
+    Artefact, IngestError, InputSource, keep_one_a_set, ncu, no_progress, rank_files, rank_in_name, recognise,
 };
 use rooflens_schema::{Notes, RunDir};
 
@@ -53,7 +53,7 @@ pub fn open_input(
 #[derive(Debug)]
 pub struct TraceFile {
     /// Where it is.
-    pub source: Source,
+    pub source: InputSource,
     /// The rank that its name tells.
     pub rank_by_name: Option<i32>,
     /// Whether what is private in it is taken out.
@@ -61,14 +61,14 @@ pub struct TraceFile {
     /// The log of a BLAS library whose calls its kernels ran.
     pub gemms: Option<PathBuf>,
     /// The trace that was recorded while the graphs it replays were captured.
-    pub capture: Option<Source>,
+    pub capture: Option<InputSource>,
     /// Keeps a file that was made for reading until it is read.
-    pub _export: Option<Export>,
+    pub _export: Option<NsysExport>,
 }
 
 impl TraceFile {
     /// A trace as it is, alone.
-    pub fn new(source: Source, rank_by_name: Option<i32>) -> Self {
+    pub fn new(source: InputSource, rank_by_name: Option<i32>) -> Self {
         TraceFile {
             source,
             rank_by_name,
@@ -84,8 +84,8 @@ impl TraceFile {
     /// Its path, as it was typed or found.
     pub fn path(&self) -> String {
         match &self.source {
-            Source::File(path) => path.display().to_string(),
-            Source::Stdin => "-".to_owned(),
+            InputSource::File(path) => path.display().to_string(),
+            InputSource::Stdin => "-".to_owned(),
         }
     }
 }
@@ -107,7 +107,7 @@ impl Input {
             return Ok(self);
         }
         let sources = captures.iter().map(|path| Ok(file(path, observer)?.source));
-        let sources: Vec<Source> = sources.collect::<Result<_, Error>>()?;
+        let sources: Vec<InputSource> = sources.collect::<Result<_, Error>>()?;
         match &mut self {
             Input::Run(run) => {
                 return Err(Error::CaptureOfRun { path: run.root().to_owned() });
@@ -127,10 +127,10 @@ impl Input {
     pub fn stored_bytes(&self) -> Option<u64> {
         let Input::Traces(files) = self else { return None };
         let length = |file: &TraceFile| match &file.source {
-            Source::File(path) => {
+            InputSource::File(path) => {
                 std::fs::metadata(path).ok().filter(|data| data.is_file()).map(|data| data.len())
             }
-            Source::Stdin => None,
+            InputSource::Stdin => None,
         };
         files.iter().map(length).sum()
     }
@@ -146,10 +146,10 @@ fn resolve(paths: &[PathBuf], notes: &Notes, observer: &SharedObserver) -> Resul
     let mut files = Vec::new();
     for path in paths {
         if path.as_os_str() == "-" {
-            if files.iter().any(|file: &TraceFile| file.source == Source::Stdin) {
+            if files.iter().any(|file: &TraceFile| file.source == InputSource::Stdin) {
                 return Err(Error::StdinTwice);
             }
-            files.push(TraceFile::new(Source::Stdin, None));
+            files.push(TraceFile::new(InputSource::Stdin, None));
         } else if RunDir::has_trace(path) {
             return Err(Error::RunAmongOthers { path: path.clone() });
         } else if path.is_dir() {
@@ -160,8 +160,8 @@ fn resolve(paths: &[PathBuf], notes: &Notes, observer: &SharedObserver) -> Resul
     }
     // Files of one process, named one by one as a shell's `*` does, are one input.
     keep_one_a_set(&mut files, |file| match &file.source {
-        Source::File(path) => Some(path),
-        Source::Stdin => None,
+        InputSource::File(path) => Some(path),
+        InputSource::Stdin => None,
     });
     Ok(Input::Traces(files))
 }
@@ -174,7 +174,10 @@ fn folder(path: &Path, notes: &Notes) -> Result<Vec<TraceFile>, Error> {
         },
         error => Error::Unreadable(error),
     })?;
-    Ok(found.into_iter().map(|file| TraceFile::new(Source::File(file.path), file.rank_by_name)).collect())
+    Ok(found
+        .into_iter()
+        .map(|file| TraceFile::new(InputSource::File(file.path), file.rank_by_name))
+        .collect())
 }
 
 /// A folder near one without traces that has some: below it, or the run it belongs to.
@@ -195,7 +198,7 @@ fn file(path: &Path, observer: &SharedObserver) -> Result<TraceFile, Error> {
     if !path.exists() {
         return Err(Error::Missing { path: path.to_owned(), near: files_near(path) });
     }
-    let source = Source::File(path.to_owned());
+    let source = InputSource::File(path.to_owned());
     // A pipe can be looked at only once; the reader will say whether it is a trace.
     if path.is_file() {
         let artefact = Artefact::open(&source, no_progress()).map_err(Error::Unreadable)?;
@@ -209,7 +212,7 @@ fn file(path: &Path, observer: &SharedObserver) -> Result<TraceFile, Error> {
             let export = nsys_export::export(environment::nsys(), path).map_err(Error::Export);
             observer.event(&Event::Finished);
             let export = export?;
-            let source = Source::File(export.file().to_owned());
+            let source = InputSource::File(export.file().to_owned());
             return Ok(TraceFile { _export: Some(export), ..TraceFile::new(source, rank_in_name(path)) });
         }
         if recognise(artefact.probe()).is_none() {

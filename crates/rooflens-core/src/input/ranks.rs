@@ -116,13 +116,13 @@ impl Recorded {
 
 /// The clock of a job: that of the first rank which tells the time of day.
 #[derive(Debug, Default)]
-pub struct Clock {
+pub struct JobClock {
     base_unix_ns: Option<i64>,
     /// From the first to the last record of the ranks so far, on this clock.
     extent: Option<(i64, i64)>,
 }
 
-impl Clock {
+impl JobClock {
     /// Moves a rank of a job of several onto the common clock.
     pub fn align(&mut self, tables: &mut RankTables, notes: &Notes) {
         let source = tables.meta.source.clone();
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn later_ranks_move_onto_the_first_clock() {
         let notes = Notes::default();
-        let mut clock = Clock::default();
+        let mut clock = JobClock::default();
         let mut align = |base| {
             let mut tables = rank(None, base);
             clock.align(&mut tables, &notes);

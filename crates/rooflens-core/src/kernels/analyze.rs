@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use rooflens_compose::nearest;
-use rooflens_ingest::ncu::{self, Grade};
+use rooflens_ingest::ncu::{self, RuleGrade};
 use rooflens_ingest::rocprof_compute;
-use rooflens_kernels::{Advice, Launch, MOST_ASKED, Profile, Profiler, Timeline, expanded};
+use rooflens_kernels::{
+    MOST_ASKED, Profile, ProfiledLaunch, ProfilerAdvice, ProfilerTool, TimelineDurations, expanded,
+};
 use rooflens_report::Part;
 use rooflens_report::profiled::parts;
 use rooflens_schema::{Note, Notes};
@@ -39,7 +41,7 @@ pub struct ProfiledKernels {
     /// What limits each launch.
     pub profile: Profile,
     /// What it was made of.
-    launches: Vec<Launch>,
+    launches: Vec<ProfiledLaunch>,
     notes: Vec<Note>,
     /// Whether reading the timeline was ended early.
     pub stopped: bool,
@@ -118,7 +120,7 @@ fn profile_of(request: &ProfiledRequest, observer: &SharedObserver) -> Result<Pr
     if let Some(path) = &request.timeline {
         let read = timeline::read(std::slice::from_ref(path), None, observer)?;
         stopped = read.stopped;
-        let mut sums = Timeline::default();
+        let mut sums = TimelineDurations::default();
         for kernel in &read.kernels {
             sums.add(&kernel.name, kernel.total_ns);
         }
@@ -131,11 +133,11 @@ fn profile_of(request: &ProfiledRequest, observer: &SharedObserver) -> Result<Pr
 }
 
 /// The metrics that are asked for, by their full names.
-fn columns(wished: &[String], launches: &[Launch], observer: &SharedObserver) -> Vec<&'static str> {
+fn columns(wished: &[String], launches: &[ProfiledLaunch], observer: &SharedObserver) -> Vec<&'static str> {
     let mut names: Vec<String> = Vec::new();
     for wish in wished.iter().map(|wish| wish.trim()).filter(|wish| !wish.is_empty()) {
         let found = expanded(wish, launches);
-        let has = |launch: &Launch, name: &String| {
+        let has = |launch: &ProfiledLaunch, name: &String| {
             launch.numbers.contains_key(name) || launch.texts.contains_key(name)
         };
         if !found.iter().any(|name| launches.iter().any(|launch| has(launch, name))) {
@@ -159,7 +161,7 @@ fn columns(wished: &[String], launches: &[Launch], observer: &SharedObserver) ->
 }
 
 /// The launches of all inputs, of one profiler: peaks of two devices are no roof.
-fn read(inputs: &[PathBuf], notes: &Notes) -> Result<Vec<Launch>, Error> {
+fn read(inputs: &[PathBuf], notes: &Notes) -> Result<Vec<ProfiledLaunch>, Error> {
     let folders: Vec<Vec<PathBuf>> = inputs.iter().map(|path| rocprof_compute::folders(path)).collect();
     if let Some(at) = folders.iter().position(|found| !found.is_empty()) {
         if let Some(other) = folders.iter().position(Vec::is_empty) {
@@ -178,20 +180,20 @@ fn read(inputs: &[PathBuf], notes: &Notes) -> Result<Vec<Launch>, Error> {
 }
 
 /// rocprof-compute tells sizes as products only.
-fn amd_launch(from: rocprof_compute::Launch) -> Launch {
-    Launch {
-        profiler: Profiler::RocprofCompute,
+fn amd_launch(from: rocprof_compute::RocprofLaunch) -> ProfiledLaunch {
+    ProfiledLaunch {
+        profiler: ProfilerTool::RocprofCompute,
         name: from.name,
         grid: from.groups.map(|groups| [groups, 1, 1]),
         block: from.items.map(|items| [items, 1, 1]),
         numbers: from.numbers,
         device: from.device,
-        ..Launch::default()
+        ..ProfiledLaunch::default()
     }
 }
 
 /// A launch as the analysis takes it: names of people and machines are not in it.
-fn launch(from: ncu::Launch) -> Launch {
+fn launch(from: ncu::NcuLaunch) -> ProfiledLaunch {
     let device =
         from.text("device__attribute_display_name").filter(|name| !name.is_empty()).map(str::to_owned);
     let numbers = from.metrics.keys().filter_map(|name| Some((name.clone(), from.number(name)?))).collect();
@@ -202,8 +204,8 @@ fn launch(from: ncu::Launch) -> Launch {
     let advice = from.rules.iter().filter_map(|rule| {
         let speedup = rule.speedup?;
         // Messages of a rule that failed name files of the machine.
-        let said = rule.messages.iter().find(|(grade, _)| *grade == Grade::Optimization);
-        Some(Advice {
+        let said = rule.messages.iter().find(|(grade, _)| *grade == RuleGrade::Optimization);
+        Some(ProfilerAdvice {
             rule: rule.id.clone(),
             speedup_pct: speedup.percent,
             global: speedup.is_global,
@@ -211,9 +213,9 @@ fn launch(from: ncu::Launch) -> Launch {
         })
     });
     let advice = advice.collect();
-    let profiler = Profiler::NsightCompute;
+    let profiler = ProfilerTool::NsightCompute;
     let (grid, block, name) = (from.grid, from.block, from.name);
-    Launch { profiler, grid, block, numbers, texts, units, device, advice, name }
+    ProfiledLaunch { profiler, grid, block, numbers, texts, units, device, advice, name }
 }
 
 /// A message without its markup: `@section:Occupancy:Occupancy@` and `@url:words:address@` are their words.

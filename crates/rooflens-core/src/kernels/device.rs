@@ -3,14 +3,14 @@
 
 use rooflens_cost::hardware::{Catalog, Device};
 use rooflens_cost::precision::Dtype;
-use rooflens_kernels::{Hint, Known};
+use rooflens_kernels::{CatalogDevice, DeviceHint};
 
 use crate::error::CostError;
 use crate::error::Error;
 
 /// What the catalog knows of the device; `None` where it does not know it. A name that was given and is
 /// not known is an error.
-pub fn known(wished: Option<&str>, hint: &Hint) -> Result<Option<Known>, Error> {
+pub fn known(wished: Option<&str>, hint: &DeviceHint) -> Result<Option<CatalogDevice>, Error> {
     let catalog = Catalog::embedded();
     if let Some(name) = wished {
         let device = catalog.find(name).map_err(|error| Error::Cost(CostError::Hardware(error)))?;
@@ -20,7 +20,7 @@ pub fn known(wished: Option<&str>, hint: &Hint) -> Result<Option<Known>, Error> 
     Ok(by_name.or_else(|| by_shape(catalog, hint)).map(known_of))
 }
 
-fn by_shape<'c>(catalog: &'c Catalog, hint: &Hint) -> Option<&'c Device> {
+fn by_shape<'c>(catalog: &'c Catalog, hint: &DeviceHint) -> Option<&'c Device> {
     let (major, minor) = hint.capability?;
     let target = format!("sm_{major}{minor}");
     let count = hint.multiprocessors?;
@@ -32,9 +32,9 @@ fn by_shape<'c>(catalog: &'c Catalog, hint: &Hint) -> Option<&'c Device> {
     fitting.next().is_none().then_some(only)
 }
 
-fn known_of(device: &Device) -> Known {
+fn known_of(device: &Device) -> CatalogDevice {
     let rates = device.peaks.rates().iter().filter(|rate| rate.accumulate.is_none());
-    Known {
+    CatalogDevice {
         name: device.name.clone(),
         bytes_per_s: device.bandwidth_bytes_per_s,
         flops_per_s: rates.map(|rate| (precision(rate.dtype), rate.flops_per_s)).collect(),
@@ -55,11 +55,11 @@ mod tests {
 
     #[test]
     fn a_device_without_a_name_is_found_by_its_shape() {
-        let hint = Hint { name: None, capability: Some((12, 0)), multiprocessors: Some(170.0) };
+        let hint = DeviceHint { name: None, capability: Some((12, 0)), multiprocessors: Some(170.0) };
         let found = known(None, &hint).unwrap().unwrap();
         assert_eq!(found.name, "RTX 5090 32GB");
         assert!(found.flops_per_s.contains(&("tensor_bf16".to_owned(), 209.5e12)));
-        let other = Hint { multiprocessors: Some(171.0), ..hint };
+        let other = DeviceHint { multiprocessors: Some(171.0), ..hint };
         assert!(known(None, &other).unwrap().is_none());
         assert!(known(Some("no such device"), &other).is_err());
     }

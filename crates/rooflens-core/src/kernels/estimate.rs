@@ -10,7 +10,7 @@ const PASS_OVERHEAD_NS: f64 = 20e6;
 
 /// An estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub struct ProfilingEstimate {
     /// Replays of each launch; nothing where it is not known what is collected.
     pub passes: Option<u64>,
     /// The time of all, without loading the model.
@@ -18,13 +18,13 @@ pub struct Estimate {
 }
 
 /// The estimate for launches by the numbers that were chosen.
-pub fn estimate(kernels: &[Listed], numbers: &[u64], metrics: Option<u64>) -> Estimate {
+pub fn estimate(kernels: &[Listed], numbers: &[u64], metrics: Option<u64>) -> ProfilingEstimate {
     let passes = metrics.map(|metrics| (metrics as f64 / METRICS_A_PASS).ceil().max(1.0));
     let of = |kernel: &Listed| {
         let launches = numbers.iter().filter(|number| **number < kernel.launches).count() as f64;
         Some(launches * passes? * (kernel.median_ns? + PASS_OVERHEAD_NS))
     };
-    Estimate { passes: passes.map(|passes| passes as u64), time_ns: kernels.iter().map(of).sum() }
+    ProfilingEstimate { passes: passes.map(|passes| passes as u64), time_ns: kernels.iter().map(of).sum() }
 }
 
 /// How many metrics a set has, by what `ncu --list-sets` printed; and the name that this version has for it.
@@ -61,8 +61,8 @@ detailed   ComputeWorkloadAnalysis, LaunchStats, no      459
         // 144 / 15 = 9.6: 10 passes. Two launches of 1 ms, one of 3 ms: 10 × (2 × 21 + 23) ms.
         let kernels = [kernel(9, Some(1e6)), kernel(1, Some(3e6))];
         let found = estimate(&kernels, &[0, 4], Some(144));
-        assert_eq!(found, Estimate { passes: Some(10), time_ns: Some(650e6) });
-        assert_eq!(estimate(&kernels, &[0], None), Estimate { passes: None, time_ns: None });
+        assert_eq!(found, ProfilingEstimate { passes: Some(10), time_ns: Some(650e6) });
+        assert_eq!(estimate(&kernels, &[0], None), ProfilingEstimate { passes: None, time_ns: None });
         assert_eq!(estimate(&[kernel(1, None)], &[0], Some(15)).time_ns, None);
     }
 

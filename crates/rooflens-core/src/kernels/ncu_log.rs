@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-use rooflens_collect::execute::{Event as WorkloadEvent, Watch, Wish};
-use rooflens_collect::plan::Step;
+use rooflens_collect::execute::{StepObserver, StopRequest, WorkloadEvent};
+use rooflens_collect::plan::PlannedStep;
 use rooflens_collect::profilers::ncu::profiled;
 
 use crate::observer::{Event, SharedObserver, StepWatch};
@@ -40,11 +40,11 @@ impl<'a> NcuLog<'a> {
     }
 }
 
-impl Watch for NcuLog<'_> {
-    fn event(&self, _: &Step, _: &WorkloadEvent) {}
+impl StepObserver for NcuLog<'_> {
+    fn event(&self, _: &PlannedStep, _: &WorkloadEvent) {}
 
-    fn wish(&self) -> Wish {
-        StepWatch(self.observer).wish()
+    fn stop_request(&self) -> StopRequest {
+        StepWatch(self.observer).stop_request()
     }
 
     fn tick(&self) {

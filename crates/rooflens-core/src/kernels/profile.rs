@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rooflens_collect::ask;
-use rooflens_collect::execute::{End, Executor, Processes, Watch, find_program};
-use rooflens_collect::plan::{Command, Places, Root, Stage, Step, Word, Work};
-use rooflens_collect::profilers::ncu::{Request, argv, refusal};
-use rooflens_collect::runtimes::Gate;
+use rooflens_collect::execute::{Executor, Processes, StepEnd, StepObserver, find_program};
+use rooflens_collect::plan::{
+    CommandWord, PlanRoot, PlannedStep, ProcessCommand, RunFolders, RunStage, StepWork,
+};
+use rooflens_collect::profilers::ncu::{NcuRequest, argv, refusal};
+use rooflens_collect::runtimes::RecordingGate;
 use rooflens_kernels::choose::{Chosen, choose};
 use rooflens_report::format;
 use rooflens_schema::RunDir;
 
-use super::estimate::{Estimate, estimate, set_in};
+use super::estimate::{ProfilingEstimate, estimate, set_in};
 use super::list::{self, Listed};
 use super::ncu_log::NcuLog;
 use super::{ProfiledKernels, ProfiledRequest, analyze, save};
@@ -56,8 +58,8 @@ pub struct ProfileRequest {
 /// A planned profile: nothing is started before [`Profiling::run`].
 pub struct Profiling<'a> {
     request: &'a ProfileRequest,
-    places: Places,
-    step: Step,
+    places: RunFolders,
+    step: PlannedStep,
     launches: u64,
     /// What will be done and what it costs, in lines.
     pub summary: String,
@@ -80,14 +82,14 @@ pub fn profile(request: &ProfileRequest) -> Result<Profiling<'_>, Error> {
 impl Profiling<'_> {
     /// The command, as a shell takes it.
     pub fn command(&self) -> String {
-        let Work::Process(command) = &self.step.work else { return String::new() };
+        let StepWork::Process(command) = &self.step.work else { return String::new() };
         let words = command.argv.iter().map(|word| shell::word(Path::new(&word.resolve(&self.places))));
         words.collect::<Vec<String>>().join(" ")
     }
 
     /// Profiles, then analyses. Nothing where the observer stopped it before there was a report.
     pub fn run(&self, observer: &SharedObserver) -> Result<Option<ProfiledKernels>, Error> {
-        let Work::Process(command) = &self.step.work else { return Ok(None) };
+        let StepWork::Process(command) = &self.step.work else { return Ok(None) };
         find_program(command, &self.places)?;
         let folder = RunDir::new(&self.places.run).raw(STEP);
         observer.event(&Event::StepBegan(&self.step));
@@ -100,7 +102,7 @@ impl Profiling<'_> {
         let printed = std::fs::read(folder.join("stderr.log")).unwrap_or_default();
         let printed = String::from_utf8_lossy(&printed);
         if !report.is_file() {
-            if outcome.end == End::Stopped {
+            if outcome.end == StepEnd::Stopped {
                 return Ok(None);
             }
             return Err(failure(&printed, &folder, &outcome.verdict()));
@@ -138,10 +140,10 @@ fn failure(printed: &str, folder: &Path, verdict: &str) -> Error {
     }
 }
 
-fn places(wish: &ProfileRequest) -> Places {
+fn places(wish: &ProfileRequest) -> RunFolders {
     let here = std::path::absolute(".").unwrap_or_default();
     let run = std::path::absolute(&wish.output).unwrap_or_else(|_| wish.output.clone());
-    Places { run, project: here.clone(), package: here }
+    RunFolders { run, project: here.clone(), package: here }
 }
 
 /// What the program tells of itself.
@@ -154,7 +156,7 @@ struct Version {
 }
 
 impl Version {
-    fn ask(wish: &ProfileRequest, places: &Places) -> Self {
+    fn ask(wish: &ProfileRequest, places: &RunFolders) -> Self {
         let command = command(vec![program(wish)]);
         let Ok(path) = find_program(&command, places) else { return Self::default() };
         let told = ask(&path, &["--version"], PATIENCE).unwrap_or_default();
@@ -164,15 +166,19 @@ impl Version {
     }
 }
 
-fn program(wish: &ProfileRequest) -> Word {
-    if wish.ncu.contains('/') { Word::path(Root::Project, &wish.ncu) } else { Word::plain(&wish.ncu) }
+fn program(wish: &ProfileRequest) -> CommandWord {
+    if wish.ncu.contains('/') {
+        CommandWord::path(PlanRoot::Project, &wish.ncu)
+    } else {
+        CommandWord::plain(&wish.ncu)
+    }
 }
 
-fn command(argv: Vec<Word>) -> Command {
-    Command {
+fn command(argv: Vec<CommandWord>) -> ProcessCommand {
+    ProcessCommand {
         argv,
         env: BTreeMap::new(),
-        cwd: Word::In(Root::Project, String::new()),
+        cwd: CommandWord::In(PlanRoot::Project, String::new()),
         writes: Vec::new(),
         expects: vec![REPORT.to_owned()],
         timeout_s: None,
@@ -181,27 +187,27 @@ fn command(argv: Vec<Word>) -> Command {
     }
 }
 
-fn step(wish: &ProfileRequest, kernels: &[Listed], chosen: &Chosen, set: Option<&str>) -> Step {
-    let request = Request {
+fn step(wish: &ProfileRequest, kernels: &[Listed], chosen: &Chosen, set: Option<&str>) -> PlannedStep {
+    let request = NcuRequest {
         program: program(wish),
         set: Some(set.unwrap_or(&wish.set).to_owned()),
         sections: waiting_sections(&wish.set),
         metrics: Vec::new(),
         clock_control: wish.clock_control.clone(),
-        gate: wish.range.clone().map_or(Gate::Open, Gate::Range),
-        chosen: Some(Word::plain(list::filter(kernels, &chosen.numbers))),
+        gate: wish.range.clone().map_or(RecordingGate::Open, RecordingGate::Range),
+        chosen: Some(CommandWord::plain(list::filter(kernels, &chosen.numbers))),
         kernel: Vec::new(),
         most: None,
         args: Vec::new(),
-        report: Word::In(Root::Run, REPORT.trim_end_matches(".ncu-rep").to_owned()),
+        report: CommandWord::In(PlanRoot::Run, REPORT.trim_end_matches(".ncu-rep").to_owned()),
     };
     let mut words = argv(&request);
-    words.extend(wish.command.iter().map(Word::plain));
-    Step {
+    words.extend(wish.command.iter().map(CommandWord::plain));
+    PlannedStep {
         name: STEP.to_owned(),
-        stage: Stage::Ncu,
+        stage: RunStage::Ncu,
         purpose: "counters of chosen launches".to_owned(),
-        work: Work::Process(Box::new(command(words))),
+        work: StepWork::Process(Box::new(command(words))),
     }
 }
 
@@ -210,7 +216,7 @@ fn told(
     wish: &ProfileRequest,
     kernels: &[Listed],
     chosen: &Chosen,
-    cost: Estimate,
+    cost: ProfilingEstimate,
     known: &Version,
 ) -> String {
     let numbers: Vec<String> = chosen.numbers.iter().map(|number| (number + 1).to_string()).collect();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_kernels::{Launch, Profile};
+use rooflens_kernels::{Profile, ProfiledLaunch};
 use rooflens_report::block::Block;
 use rooflens_report::cost::{csv, markdown, page as html};
 use rooflens_report::profiled::parts;
@@ -43,7 +43,7 @@ const MOST_METRICS: usize = 4_000_000;
 pub fn write(
     folder: &Path,
     profile: &Profile,
-    launches: &[Launch],
+    launches: &[ProfiledLaunch],
     document: &impl Serialize,
     observer: &SharedObserver,
 ) -> Result<(), Error> {
@@ -90,7 +90,7 @@ pub fn title(profile: &Profile) -> String {
 fn metrics(
     path: &Path,
     profile: &Profile,
-    launches: &[Launch],
+    launches: &[ProfiledLaunch],
     observer: &SharedObserver,
 ) -> Result<String, Error> {
     let mut names = vec![""; launches.len()];

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_analyze::top::{Top, TopKernel, described, with_shares};
+use rooflens_analyze::top::{KernelTotals, TopKernel, described, with_shares};
 use rooflens_ingest::nsys_summary;
 use rooflens_schema::Notes;
 use rooflens_schema::tables::PhaseKind;
@@ -13,7 +13,7 @@ use crate::job;
 use crate::observer::{Event, SharedObserver};
 
 /// Kernels, and what is to be known of how they were read.
-pub struct Read {
+pub struct TimelineKernels {
     /// Most time first.
     pub kernels: Vec<TopKernel>,
     /// Calls that launch kernels or graphs.
@@ -23,7 +23,11 @@ pub struct Read {
 }
 
 /// Reads the kernels of a phase, or all.
-pub fn read(paths: &[PathBuf], phase: Option<PhaseKind>, observer: &SharedObserver) -> Result<Read, Error> {
+pub fn read(
+    paths: &[PathBuf],
+    phase: Option<PhaseKind>,
+    observer: &SharedObserver,
+) -> Result<TimelineKernels, Error> {
     if let [path] = paths
         && let Some(bytes) = table(path)
     {
@@ -32,11 +36,11 @@ pub fn read(paths: &[PathBuf], phase: Option<PhaseKind>, observer: &SharedObserv
         }
         let rows = nsys_summary::read(&bytes, &path.display().to_string()).map_err(Error::Unreadable)?;
         let kernels = with_shares(rows.into_iter().map(row).collect());
-        return Ok(Read { kernels, launches: 0, stopped: false });
+        return Ok(TimelineKernels { kernels, launches: 0, stopped: false });
     }
     let notes = Notes::default();
     let input = open_input(paths, &ReadOptions::default(), &notes, observer)?;
-    let mut top = Top::default();
+    let mut top = KernelTotals::default();
     let stopped = job::each_rank(&input, &notes, observer, |rank| {
         top.rank(rank, phase);
         Ok(())
@@ -47,7 +51,7 @@ pub fn read(paths: &[PathBuf], phase: Option<PhaseKind>, observer: &SharedObserv
     if let (Some(phase), true, true) = (phase, kernels.is_empty(), left_out > 0) {
         return Err(Error::EmptyPhase { phase: phase.as_str(), others: left_out });
     }
-    Ok(Read { kernels, launches, stopped })
+    Ok(TimelineKernels { kernels, launches, stopped })
 }
 
 /// Whether it is a table that `nsys stats` printed.
@@ -62,7 +66,7 @@ fn table(path: &Path) -> Option<Vec<u8>> {
     nsys_summary::is_summary(&bytes).then_some(bytes)
 }
 
-fn row(row: nsys_summary::Summary) -> TopKernel {
+fn row(row: nsys_summary::NsysKernelRow) -> TopKernel {
     described(row.name, |kernel| {
         kernel.count = row.count;
         kernel.total_ns = row.total_ns;

@@ -102,7 +102,7 @@ impl TopKernels {
 /// Finds the kernels that take the time; writes their list where a file is given.
 pub fn top(request: &TopRequest, observer: &SharedObserver) -> Result<TopKernels, Error> {
     let regexes = super::regexes(&request.kernel)?;
-    let timeline::Read { kernels, launches, stopped } =
+    let timeline::TimelineKernels { kernels, launches, stopped } =
         timeline::read(&request.inputs, request.phase, observer)?;
     let before = kernels.len();
     let kernels = matching(kernels, &regexes);

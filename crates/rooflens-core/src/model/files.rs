@@ -63,13 +63,13 @@ fn read_stdin() -> Result<Vec<u8>, CostError> {
 }
 
 /// The devices: those that come with Rooflens, and the project's own.
-pub struct Devices {
+pub struct DeviceCatalog {
     catalog: Catalog,
     /// Names of files without their ending, and of the devices in them.
     own: Vec<(String, String)>,
 }
 
-impl Devices {
+impl DeviceCatalog {
     /// Those of Rooflens and of a folder of the project.
     pub fn read(folder: &Path) -> Result<Self, CostError> {
         let mut files = Vec::new();

@@ -29,7 +29,7 @@ pub fn join(findings: &mut Findings, named: Option<&str>) {
 }
 
 fn find(name: &str) -> Result<Device, String> {
-    let devices = files::Devices::read(&project::hardware()).map_err(|error| error.to_string())?;
+    let devices = files::DeviceCatalog::read(&project::hardware()).map_err(|error| error.to_string())?;
     devices.find(name).cloned().map_err(|error| error.to_string())
 }
 

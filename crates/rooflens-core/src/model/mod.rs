@@ -62,7 +62,7 @@ impl ModelRequest {
     /// Fails where a device was named that nobody knows, whether or not its peaks are asked for.
     pub fn check_device(&self) -> Result<(), Error> {
         match &self.hardware {
-            Some(name) => Ok(files::Devices::read(&project::hardware())?.find(name).map(drop)?),
+            Some(name) => Ok(files::DeviceCatalog::read(&project::hardware())?.find(name).map(drop)?),
             None => Ok(()),
         }
     }
@@ -82,7 +82,7 @@ impl ModelRequest {
         }
         let name = trace_device::device_name(findings, self.hardware.as_deref())
             .map_err(|reason| Error::NoFloor { reason })?;
-        let device = files::Devices::read(&project::hardware())?.find(&name)?.clone();
+        let device = files::DeviceCatalog::read(&project::hardware())?.find(&name)?.clone();
         Ok(Some(ResolvedModel { blueprint, model, name: name_of(path), setup, device }))
     }
 

@@ -32,7 +32,7 @@ fn units_of(findings: &Findings) -> Option<u32> {
 }
 
 fn peaks_of(name: &str, units: Option<u32>) -> Result<DevicePeaks, String> {
-    let devices = files::Devices::read(&project::hardware()).map_err(|error| error.to_string())?;
+    let devices = files::DeviceCatalog::read(&project::hardware()).map_err(|error| error.to_string())?;
     let device = devices.find(name).map_err(|error| error.to_string())?;
     // A part of a device has its name, but not its peaks.
     if let Some((own, whole)) = units.zip(device.compute_units).filter(|(own, whole)| own != whole) {

@@ -23,7 +23,7 @@ pub fn recognise(findings: &mut Findings) {
         return;
     }
     // A file of the project that cannot be read is told by whoever asks for a device.
-    let Ok(catalog) = files::Devices::read(&project::hardware()) else { return };
+    let Ok(catalog) = files::DeviceCatalog::read(&project::hardware()) else { return };
     let mut found: BTreeMap<String, i64> = BTreeMap::new();
     for device in nameless {
         if let Ok(recognised) = recognised(device, &catalog) {
@@ -79,14 +79,14 @@ fn own_name(device: &DeviceTime) -> Option<&str> {
 
 fn nameless(devices: &[DeviceTime]) -> String {
     let told = devices.first().filter(|device| properties(device).is_some());
-    let catalog = files::Devices::read(&project::hardware()).ok();
+    let catalog = files::DeviceCatalog::read(&project::hardware()).ok();
     let why = told.zip(catalog).and_then(|(device, catalog)| recognised(device, &catalog).err());
     let why = why.map_or_else(String::new, |why| format!(", and {why}"));
     format!("the trace does not name its device{why}: --hardware sets it")
 }
 
 /// The one device with the properties that the trace tells; otherwise why there is none.
-fn recognised(device: &DeviceTime, catalog: &files::Devices) -> Result<Recognised, String> {
+fn recognised(device: &DeviceTime, catalog: &files::DeviceCatalog) -> Result<Recognised, String> {
     let told = properties(device).ok_or("the trace has no other information about it")?;
     let by = in_words(&told);
     let fitting: Vec<&str> = catalog.fitting(&told).iter().map(|device| device.name.as_str()).collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rooflens_analyze::analyses::Ledger;
-use rooflens_ingest::Source;
+use rooflens_ingest::InputSource;
 use rooflens_schema::Notes;
 
 use super::{FloorShares, Writer, floor_shares};
@@ -62,7 +62,7 @@ fn shares(input: &Input, model: &ModelRequest, observer: &SharedObserver) -> Res
     if model.model.is_none() && !is_own {
         return Ok(FloorShares::new());
     }
-    let is_stdin = |file: &TraceFile| file.source == Source::Stdin;
+    let is_stdin = |file: &TraceFile| file.source == InputSource::Stdin;
     if matches!(input, Input::Traces(files) if files.iter().any(is_stdin)) {
         let reason = "standard input can be read only once: save the trace to a file first".to_owned();
         return Err(Error::NoFloor { reason });

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rooflens_analyze::ledger::{Lines, pieces};
+use rooflens_analyze::ledger::{KernelLines, pieces};
 use rooflens_schema::tables::PhaseKind;
 use rooflens_schema::{NameId, Opt, RankTables};
 
@@ -13,7 +13,7 @@ use super::{Arg, FloorShares, Slice, Track, Writer};
 pub(super) struct View<'a> {
     pub tables: &'a RankTables,
     pub floors: &'a FloorShares,
-    pub lines: Lines<'a>,
+    pub lines: KernelLines<'a>,
 }
 
 /// Writes a rank: each device with its ledger, phases, layers, streams and counters; then the host.
@@ -23,7 +23,7 @@ pub(super) fn write<W: Write>(
     floors: &FloorShares,
 ) -> io::Result<()> {
     let pieces = pieces(tables);
-    let view = View { tables, floors, lines: Lines::new(tables) };
+    let view = View { tables, floors, lines: KernelLines::new(tables) };
     let mut ranges = Ranges::new(tables);
     let mut from = 0;
     for same in tables.kernels.device.chunk_by(|a, b| a == b) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
-use rooflens_collect::Stage;
+use rooflens_collect::RunStage;
 use rooflens_collect::settings::Output;
 use rooflens_report::{Extras, Part};
 use rooflens_schema::{Notes, RunDir, Severity, Stage as NoteStage};
@@ -16,11 +16,11 @@ use crate::{job, kernels, saved};
 /// Analyses the report that Nsight Compute left, where there is one, into `report/kernels/`. One that cannot
 /// be read is a note. `metrics` are those that the config asked for: columns of the table.
 pub fn profiled_kernels(run: &RunDir, metrics: &[String], notes: &Notes, observer: &SharedObserver) {
-    let report = run.raw(Stage::Ncu.name()).join("report.ncu-rep");
+    let report = run.raw(RunStage::Ncu.name()).join("report.ncu-rep");
     if !report.is_file() {
         return;
     }
-    let timeline = Some(run.raw(Stage::Nsys.name()).join("report.sqlite")).filter(|path| path.is_file());
+    let timeline = Some(run.raw(RunStage::Nsys.name()).join("report.sqlite")).filter(|path| path.is_file());
     let folder = run.report().join("kernels");
     if let Err(error) = kernels::save_profile(report, timeline, metrics, &folder, observer) {
         notes.add(NoteStage::Ingest, Severity::Warning, "unreadable_profile", "ncu", error.to_string());
@@ -49,7 +49,7 @@ pub fn analyse(run: &RunDir, notes: &Notes, observer: &SharedObserver) -> Result
 /// Gives the trace the log of matmuls that a stage of the run left. One that has none, or cannot be read, is
 /// a note.
 fn attach_gemms(run: &RunDir, input: &mut Input, notes: &Notes) {
-    let folder = run.raw(Stage::CublasLog.name());
+    let folder = run.raw(RunStage::CublasLog.name());
     if !folder.is_dir() {
         return;
     }
@@ -92,12 +92,12 @@ fn unreadable(error: &Error, notes: &Notes, observer: &SharedObserver) -> Option
 
 /// The trace, or the folder of those of several workers.
 fn trace(run: &RunDir) -> Option<PathBuf> {
-    let folder = run.raw(Stage::TorchProfiler.name());
+    let folder = run.raw(RunStage::TorchProfiler.name());
     let (file, many) = (folder.join("trace.json.gz"), folder.join("traces"));
     if file.is_file() {
         return Some(file);
     }
-    let timeline = run.raw(Stage::Nsys.name()).join("report.sqlite");
+    let timeline = run.raw(RunStage::Nsys.name()).join("report.sqlite");
     [many, timeline].into_iter().find(|path| path.exists())
 }
 

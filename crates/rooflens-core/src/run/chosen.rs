@@ -1,9 +1,9 @@
 //! Which launches Nsight Compute profiles: the timeline of the step before tells.
 
 use rooflens_collect::ExecuteError;
-use rooflens_collect::plan::{Places, Stage as RunStage};
+use rooflens_collect::plan::{RunFolders, RunStage};
 use rooflens_collect::profilers::ncu::CHOSEN;
-use rooflens_collect::settings::Ncu;
+use rooflens_collect::settings::NcuSettings;
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use crate::kernels;
@@ -13,7 +13,7 @@ use crate::observer::Unobserved;
 const NONE: &str = "::regex:^no kernel in the timeline$:";
 
 /// Writes the choice where the step looks for it. The timeline holds the phase that was captured, or all.
-pub fn write(places: &Places, settings: &Ncu, notes: &Notes) -> Result<(), ExecuteError> {
+pub fn write(places: &RunFolders, settings: &NcuSettings, notes: &Notes) -> Result<(), ExecuteError> {
     let timeline = RunDir::new(&places.run).raw(RunStage::Nsys.name()).join("report.sqlite");
     let quiet = Unobserved::shared();
     let kernels = kernels::read_timeline(&[timeline], None, &quiet).map(|read| read.kernels);

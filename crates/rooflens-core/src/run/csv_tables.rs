@@ -3,7 +3,7 @@
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Kernels, Operators};
-use rooflens_analyze::top::Top;
+use rooflens_analyze::top::KernelTotals;
 use rooflens_collect::settings::Output;
 use rooflens_report::run_tables;
 use rooflens_schema::RunDir;
@@ -33,7 +33,7 @@ pub fn write(run: &RunDir, output: &Output, findings: Option<&Findings>) -> Resu
     }
     if kernels.is_some() {
         let reader = RunReader::open(run).map_err(Error::UnreadableRun)?;
-        let mut top = Top::default();
+        let mut top = KernelTotals::default();
         for rank in reader.each_rank() {
             top.rank(&rank.map_err(Error::UnreadableRun)?, None);
         }

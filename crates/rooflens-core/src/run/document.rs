@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use rooflens_analyze::Findings;
 use rooflens_analyze::allocator::PassAllocator;
 use rooflens_analyze::sampled::Sampled;
-use rooflens_collect::Stage;
-use rooflens_collect::execute::{End, MANIFEST, Outcome};
-use rooflens_ingest::formats::workload::Workload;
+use rooflens_collect::RunStage;
+use rooflens_collect::execute::{MANIFEST, StepEnd, StepOutcome};
+use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_report::Part;
 use rooflens_schema::{Note, RunDir, Severity};
 use schemars::JsonSchema;
@@ -89,7 +89,7 @@ pub struct StepFacts {
 
 impl StepFacts {
     /// Of what became of it.
-    pub fn of(outcome: &Outcome) -> Self {
+    pub fn of(outcome: &StepOutcome) -> Self {
         StepFacts {
             step: outcome.step.clone(),
             end: end_word(outcome.end),
@@ -100,7 +100,7 @@ impl StepFacts {
     }
 }
 
-fn end_word(end: End) -> String {
+fn end_word(end: StepEnd) -> String {
     serde_json::to_value(end).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
@@ -109,7 +109,7 @@ impl RunDocument {
     pub fn new(
         run: &RunDir,
         steps: Vec<StepFacts>,
-        workload: &Workload,
+        workload: &WorkloadRecords,
         no_static: Option<String>,
         joined: ModelJoin,
         notes: &[Note],
@@ -121,7 +121,7 @@ impl RunDocument {
             fields.retain(|key, _| !["event", "t_ns", "path", "config_path", "pid"].contains(&key.as_str()));
             Some(Json::Object(fields))
         };
-        let was_run = steps.iter().any(|step| step.step == Stage::Measure.name());
+        let was_run = steps.iter().any(|step| step.step == RunStage::Measure.name());
         let mut not_computed = Map::new();
         if !was_run {
             not_computed.insert("measured".to_owned(), "no workload was run".into());
@@ -304,9 +304,9 @@ pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings
 
 /// How the steps ended, by their manifests, in the order they were run in.
 fn manifests(run: &RunDir) -> Vec<StepFacts> {
-    let read = |stage: &Stage| {
+    let read = |stage: &RunStage| {
         let path = run.raw(stage.name()).join(MANIFEST);
         serde_json::from_slice(&std::fs::read(path).ok()?).ok()
     };
-    Stage::ALL.iter().filter_map(read).collect()
+    RunStage::ALL.iter().filter_map(read).collect()
 }

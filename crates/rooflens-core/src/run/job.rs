@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
-use rooflens_collect::execute::{self, Executor, Fault, Outcome, Watch};
-use rooflens_collect::plan::{Stage as RunStage, Work};
-use rooflens_collect::{ExecuteError, Settings};
+use rooflens_collect::execute::{self, Executor, StepFault, StepObserver, StepOutcome};
+use rooflens_collect::plan::{RunStage, StepWork};
+use rooflens_collect::{ExecuteError, RunSettings};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use super::analysis;
@@ -40,7 +40,7 @@ pub struct RunOutcome {
     /// Its folder.
     pub folder: PathBuf,
     /// How its steps ended, up to the first that did not end well.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<StepOutcome>,
     /// What its trace tells.
     pub findings: Option<Findings>,
     /// What is in `metrics.json`.
@@ -99,7 +99,7 @@ pub fn take(
     };
     csv_tables::write(&run, &job.settings.output, has_trace.then_some(&shown))?;
     files::write(&run, &job.settings, &job.places.project)?;
-    if has_trace && !job.settings.output.keep_raw && outcomes.iter().all(Outcome::is_done) {
+    if has_trace && !job.settings.output.keep_raw && outcomes.iter().all(StepOutcome::is_done) {
         analysis::remove_traces(&run)?;
     }
     Ok(RunOutcome {
@@ -116,7 +116,7 @@ pub fn take(
 }
 
 /// Why the plan has no static analysis.
-fn no_static_work(settings: &Settings) -> String {
+fn no_static_work(settings: &RunSettings) -> String {
     if settings.pipeline.has(RunStage::StaticAnalysis) && settings.model_path().is_none() {
         "the model that the program runs is not known: set runtime.model=FOLDER".to_owned()
     } else {
@@ -131,15 +131,15 @@ fn steps(
     observer: &SharedObserver,
     sampling: &Sampling,
     notes: &Notes,
-) -> Result<Vec<Outcome>, ExecuteError> {
+) -> Result<Vec<StepOutcome>, ExecuteError> {
     let mut outcomes = Vec::new();
     for step in &job.plan.steps {
-        let Work::Process(command) = &step.work else { continue };
+        let StepWork::Process(command) = &step.work else { continue };
         if step.stage == RunStage::Ncu && job.settings.pipeline.has(RunStage::Nsys) {
             chosen::write(&job.places, &job.settings.pipeline.ncu, notes)?;
         }
         observer.event(&Event::StepBegan(step));
-        let run = |watch: &dyn Watch| executor.run(step, command, &job.places, watch);
+        let run = |watch: &dyn StepObserver| executor.run(step, command, &job.places, watch);
         let outcome = sampling.during(step, &StepWatch(observer), notes, run);
         let outcome = outcome.inspect_err(|_| observer.event(&Event::StepAbandoned(step)))?;
         observer.event(&Event::StepEnded(&outcome));
@@ -153,20 +153,20 @@ fn steps(
 }
 
 /// A step that did not end well makes the run incomplete, and every report of it says so.
-fn note_failures(outcomes: &[Outcome], notes: &Notes) {
+fn note_failures(outcomes: &[StepOutcome], notes: &Notes) {
     for outcome in outcomes {
         let source = &outcome.step;
         if !outcome.is_done() {
             let message = format!("the step {source} {}", outcome.verdict());
             notes.add(Stage::Collect, Severity::DataLoss, "step_failed", source, message);
         }
-        if outcome.told.garbage_lines > 0 {
-            let first = outcome.told.garbage.as_deref().unwrap_or_default();
+        if outcome.events.garbage_lines > 0 {
+            let first = outcome.events.garbage.as_deref().unwrap_or_default();
             let message = format!("the workload sent something that is not an event: {first:?}");
-            let count = i64::try_from(outcome.told.garbage_lines).unwrap_or(i64::MAX);
+            let count = i64::try_from(outcome.events.garbage_lines).unwrap_or(i64::MAX);
             notes.add_many(Stage::Collect, Severity::Warning, "not_an_event", source, count, message);
         }
-        for event in &outcome.told.notes {
+        for event in &outcome.events.notes {
             let severity = match event.text("severity") {
                 Some("data_loss") => Severity::DataLoss,
                 Some("warning") => Severity::Warning,
@@ -186,18 +186,18 @@ fn damage(notes: &Notes) -> Option<String> {
 }
 
 impl RunOutcome {
-    fn failure(&self) -> Option<&Outcome> {
+    fn failure(&self) -> Option<&StepOutcome> {
         self.outcomes.iter().find(|outcome| !outcome.is_done())
     }
 
     /// Whose fault it is that the run is not whole; nothing where it is.
     pub fn fault(&self) -> Option<ErrorKind> {
-        match self.failure().map(Outcome::fault) {
+        match self.failure().map(StepOutcome::fault) {
             None if self.damage.is_some() => Some(ErrorKind::Workload),
             None => None,
-            Some(Fault::Environment) => Some(ErrorKind::Environment),
-            Some(Fault::Workload) => Some(ErrorKind::Workload),
-            Some(Fault::User) => Some(ErrorKind::Interrupted),
+            Some(StepFault::Environment) => Some(ErrorKind::Environment),
+            Some(StepFault::Workload) => Some(ErrorKind::Workload),
+            Some(StepFault::User) => Some(ErrorKind::Interrupted),
         }
     }
 
@@ -212,7 +212,7 @@ impl RunOutcome {
             return;
         };
         let log = RunDir::new(&self.folder).raw(&outcome.step);
-        if outcome.fault() != Fault::User {
+        if outcome.fault() != StepFault::User {
             for line in &outcome.tail {
                 observer.info(&format!("  | {line}"));
             }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_collect::plan::Places;
-use rooflens_collect::{Plan, Settings, SettingsError, package};
-use rooflens_compose::{Composer, Host, JobFile, Launch, Mode, Request};
+use rooflens_collect::plan::RunFolders;
+use rooflens_collect::{RunPlan, RunSettings, SettingsError, package};
+use rooflens_compose::{ComposeRequest, Composer, Host, JobFile, Mode, RunOrSweep};
 
 use super::{RunRequest, samples};
-use crate::config::folders::{self, Composed, Jobs};
+use crate::config::folders::{self, Jobs, PlacedJob};
 use crate::config::{host, old_names};
 use crate::error::Error;
 use crate::observer::SharedObserver;
@@ -36,13 +36,13 @@ impl Planned {
 /// A job with its plan.
 pub struct PlannedJob {
     /// Its config and folder.
-    pub composed: Composed,
+    pub composed: PlacedJob,
     /// What is to be done.
-    pub plan: Plan,
+    pub plan: RunPlan,
     /// What it was made of.
-    pub settings: Settings,
+    pub settings: RunSettings,
     /// Where things are.
-    pub places: Places,
+    pub places: RunFolders,
 }
 
 /// Where configs are, and the project that they are about.
@@ -62,9 +62,9 @@ pub fn plan(question: &RunRequest, observer: &SharedObserver) -> Result<Planned,
     let mode = if question.multirun { Mode::Multirun } else { Mode::Run };
     let mut overrides = today.overrides;
     overrides.extend(folder_of_repetition(&origin, question));
-    let request = Request { mode, ..Request::new(&question.config_name, overrides) };
+    let request = ComposeRequest { mode, ..ComposeRequest::new(&question.config_name, overrides) };
     let launch = composer.launch(&request).map_err(Error::Compose)?;
-    let is_sweep = matches!(launch, Launch::Sweep(_));
+    let is_sweep = matches!(launch, RunOrSweep::Sweep(_));
     let Jobs { jobs, sweep } = folders::compose(&composer, launch)?;
     if let Some(first) = jobs.first() {
         old_names::warn(&first.composition, observer);
@@ -74,15 +74,15 @@ pub fn plan(question: &RunRequest, observer: &SharedObserver) -> Result<Planned,
     Ok(Planned { jobs: jobs?, is_sweep, sweep, with_hydra: question.with_hydra })
 }
 
-fn planned(composed: Composed, project: &Path) -> Result<PlannedJob, Error> {
+fn planned(composed: PlacedJob, project: &Path) -> Result<PlannedJob, Error> {
     let config = composed.composition.resolved().map_err(Error::Compose)?;
     let unusable = |error: SettingsError| Error::Plan(error.into());
-    let dataset = Settings::read_dataset(&config).map_err(unusable)?;
+    let dataset = RunSettings::read_dataset(&config).map_err(unusable)?;
     let config = samples::located(&config, &dataset, project).map_err(Error::Assets)?;
     let (mut settings, made) = rooflens_collect::planned(&config).map_err(Error::Plan)?;
     // The workload gets files; what the run records is the variant that was asked for.
     settings.dataset = dataset;
-    let places = Places {
+    let places = RunFolders {
         run: composed.folder.clone(),
         project: project.to_owned(),
         package: package::folder(&package::cache_folder()),

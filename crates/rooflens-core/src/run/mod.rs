@@ -24,12 +24,12 @@ pub(crate) mod workload;
 use std::path::PathBuf;
 
 use rooflens_collect::execute::Executor;
-use rooflens_collect::plan::Places;
-use rooflens_collect::{Settings, package as python};
+use rooflens_collect::plan::RunFolders;
+use rooflens_collect::{RunSettings, package as python};
 
 pub use self::document::{RunDocument, RunMetrics, StepFacts, describe, rewrite};
 pub use self::files::predictions::PAGE as ANSWERS;
-pub use self::files::{Environment, rewrite as rewrite_files, settings};
+pub use self::files::{RunEnvironment, rewrite as rewrite_files, settings};
 pub use self::job::RunOutcome;
 pub use self::join::{context, join_floor};
 pub use self::launch::{Planned, PlannedJob, plan};
@@ -71,7 +71,7 @@ impl Default for RunRequest {
 }
 
 /// The settings of the project around here, and where things are; nothing where there is no such project.
-pub fn project_settings() -> Option<(Settings, Places)> {
+pub fn project_settings() -> Option<(RunSettings, RunFolders)> {
     let planned = plan(&RunRequest::default(), &Unobserved::shared()).ok()?;
     let job = planned.jobs.into_iter().next()?;
     Some((job.settings, job.places))

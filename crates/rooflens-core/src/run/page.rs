@@ -11,7 +11,7 @@ use crate::text::{counted, printable};
 /// What a report tells of a run beside its trace.
 pub fn facts(document: &RunDocument) -> RunFacts {
     let measured = document.measured.as_ref();
-    let times = |of: &headline::Times, pick: fn(&Measured) -> Option<&Spread>| Times {
+    let times = |of: &headline::RequestTimes, pick: fn(&Measured) -> Option<&Spread>| Times {
         title: of.title.into(),
         p50_ns: measured.and_then(pick).map(|spread| spread.p50),
         p90_ns: measured.and_then(pick).map(|spread| spread.p90),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rooflens_collect::execute::find_program;
 use rooflens_collect::package as python;
-use rooflens_compose::View;
+use rooflens_compose::CompositionView;
 
 use super::RunRequest;
 use super::job;
@@ -44,7 +44,7 @@ fn is_dated(planned: &Planned) -> bool {
     let written = planned
         .jobs
         .first()
-        .and_then(|job| job.composed.composition.show(View::Hydra, Some(place), false).ok());
+        .and_then(|job| job.composed.composition.show(CompositionView::Hydra, Some(place), false).ok());
     written.is_some_and(|text| text.contains("${now:"))
 }
 

@@ -1,8 +1,8 @@
 //! The row of a run in the table `runs`: what only the run itself knows, beyond its trace.
 
-use rooflens_collect::Settings;
+use rooflens_collect::RunSettings;
 use rooflens_compare::headline;
-use rooflens_ingest::formats::workload::Workload;
+use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::edit_run_row;
 use rooflens_schema::{RunDir, RunId};
 use serde_json::{Map, Value as Json, json};
@@ -18,9 +18,9 @@ const KIND: &str = "run";
 /// Completes it, once `metrics.json` is there; a run without a trace has no row before that.
 pub fn complete(
     run: &RunDir,
-    settings: &Settings,
+    settings: &RunSettings,
     document: &RunDocument,
-    workload: &Workload,
+    workload: &WorkloadRecords,
     recorded: Option<&Recorded>,
 ) -> Result<(), Error> {
     let metrics = headline_metrics(&read_json(&run.report().join("metrics.json")));
@@ -48,7 +48,7 @@ pub fn complete(
         let device = || of(&document.model, "device_name");
         row.hardware = row.hardware.take().or_else(device);
         // What a program of the user's own does with its devices is not known.
-        let degrees = json!({"tp": settings.runtime.own.tensor_parallel});
+        let degrees = json!({"tp": settings.runtime.options.tensor_parallel});
         row.parallelism = package.map(|_| degrees.to_string());
         row.dtype = of(&document.model, "dtype");
         row.workload = of(&document.dataset, "name");
@@ -69,8 +69,9 @@ fn package(runtime: &str) -> Option<&'static str> {
 
 /// Those that were measured, by key.
 fn headline_metrics(metrics: &Json) -> Map<String, Json> {
-    let value = |metric: &headline::Metric| metrics.pointer(metric.path).filter(|value| value.is_number());
-    let measured = |metric: &headline::Metric| Some((metric.key.to_owned(), value(metric)?.clone()));
+    let value =
+        |metric: &headline::HeadlineMetric| metrics.pointer(metric.path).filter(|value| value.is_number());
+    let measured = |metric: &headline::HeadlineMetric| Some((metric.key.to_owned(), value(metric)?.clone()));
     headline::ALL.iter().filter_map(measured).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_compare::headline::{self, Metric, Sample};
+use rooflens_compare::headline::{self, HeadlineMetric, MetricSample};
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
@@ -46,21 +46,21 @@ impl Run {
     }
 
     /// What it tells of a headline metric: its measured rounds, else the value that `metrics.json` holds.
-    pub fn sample(&self, metric: &Metric) -> Option<Sample> {
+    pub fn sample(&self, metric: &HeadlineMetric) -> Option<MetricSample> {
         let ran = workload::measured(&self.folder);
         let measured = headline::measured_requests(&ran.requests, &ran.tokens);
         metric.of(&measured).or_else(|| kept_sample(&self.metrics(), metric))
     }
 
     /// A headline metric, round by round; empty where only its value is known.
-    pub fn rounds(&self, metric: &Metric) -> Vec<f64> {
+    pub fn rounds(&self, metric: &HeadlineMetric) -> Vec<f64> {
         self.sample(metric).map_or_else(Vec::new, |sample| sample.rounds())
     }
 }
 
 /// The value of a metric in the numbers of a run.
-pub(crate) fn kept_sample(metrics: &Json, metric: &Metric) -> Option<Sample> {
-    metrics.pointer(metric.path)?.as_f64().map(Sample::value_alone)
+pub(crate) fn kept_sample(metrics: &Json, metric: &HeadlineMetric) -> Option<MetricSample> {
+    metrics.pointer(metric.path)?.as_f64().map(MetricSample::value_alone)
 }
 
 #[cfg(test)]

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_collect::plan::{Places, StaticWork};
+use rooflens_collect::plan::{RunFolders, StaticWork};
 use rooflens_compare::headline;
 use rooflens_cost::pass::LatentOrder;
 use rooflens_cost::setup::VisionSharding;
-use rooflens_ingest::formats::workload::Workload;
+use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 
 use crate::cost::cost_with;
 use crate::cost::question::CostQuestion;
 use crate::error::Error;
-use crate::model::files::Devices;
+use crate::model::files::DeviceCatalog;
 use crate::project::HARDWARE;
 
 /// Part of a device's memory that may be used, as `rooflens cost` has it.
@@ -22,8 +22,8 @@ const USABLE: f64 = 0.9;
 /// something without it.
 pub fn write(
     work: &StaticWork,
-    places: &Places,
-    workload: &Workload,
+    places: &RunFolders,
+    workload: &WorkloadRecords,
     run: &RunDir,
     with_figures: bool,
 ) -> Result<Option<String>, Error> {
@@ -31,7 +31,7 @@ pub fn write(
     if !model.join("config.json").is_file() {
         return Ok(Some(format!("there is no {}", model.join("config.json").display())));
     }
-    let devices = match Devices::read(&places.project.join(HARDWARE)) {
+    let devices = match DeviceCatalog::read(&places.project.join(HARDWARE)) {
         Ok(devices) => devices,
         Err(error) => return Ok(Some(error.to_string())),
     };
@@ -46,12 +46,17 @@ pub fn write(
     }
 }
 
-fn found_device(workload: &Workload, devices: &Devices) -> Option<String> {
+fn found_device(workload: &WorkloadRecords, devices: &DeviceCatalog) -> Option<String> {
     let name = workload.text("model", "device_name")?;
     devices.find(name).is_ok().then(|| name.to_owned())
 }
 
-fn question(work: &StaticWork, model: &Path, hardware: Vec<String>, workload: &Workload) -> CostQuestion {
+fn question(
+    work: &StaticWork,
+    model: &Path,
+    hardware: Vec<String>,
+    workload: &WorkloadRecords,
+) -> CostQuestion {
     let prompt = mean_prompt(workload);
     let (prefill, context) = match work.contexts.as_slice() {
         [] => (prompt.map(|tokens| vec![tokens]), prompt.map(|tokens| vec![tokens])),
@@ -94,7 +99,7 @@ fn question(work: &StaticWork, model: &Path, hardware: Vec<String>, workload: &W
 }
 
 /// The mean prompt of the requests that counted, to the next whole token.
-fn mean_prompt(workload: &Workload) -> Option<u64> {
+fn mean_prompt(workload: &WorkloadRecords) -> Option<u64> {
     let requests = headline::measured_requests(&workload.requests, &workload.tokens);
     let counted: Vec<u64> = requests.iter().map(|request| request.prompt_tokens.unsigned_abs()).collect();
     let count = counted.len() as u64;

@@ -1,6 +1,6 @@
 //! The tables `requests`, `tokens` and `steps` of a run: what the workload of every step recorded, on the run's clock.
 
-use rooflens_ingest::formats::workload::{Workload, read_folder};
+use rooflens_ingest::formats::workload::{WorkloadRecords, read_folder};
 use rooflens_schema::parquet_io::write_table;
 use rooflens_schema::{Notes, RunDir, SchemaError, Severity, Stage};
 
@@ -22,7 +22,7 @@ pub fn write<'a>(
     steps: impl Iterator<Item = &'a str>,
     notes: &Notes,
 ) -> Result<Option<Recorded>, Error> {
-    let mut all = Workload::default();
+    let mut all = WorkloadRecords::default();
     let base = clock_base(run);
     for step in steps {
         let mut one = read_folder(&run.raw(step), step, notes);
@@ -43,7 +43,7 @@ pub fn write<'a>(
     Ok(base.zip(span_ns(&all)).map(|(base_unix_ns, span_ns)| Recorded { base_unix_ns, span_ns }))
 }
 
-fn write_all(run: &RunDir, all: &Workload) -> Result<(), SchemaError> {
+fn write_all(run: &RunDir, all: &WorkloadRecords) -> Result<(), SchemaError> {
     if !all.requests.is_empty() {
         write_table(run, &all.requests)?;
     }
@@ -56,7 +56,7 @@ fn write_all(run: &RunDir, all: &Workload) -> Result<(), SchemaError> {
     Ok(())
 }
 
-fn span_ns(all: &Workload) -> Option<i64> {
+fn span_ns(all: &WorkloadRecords) -> Option<i64> {
     let steps =
         (0..all.steps.len()).filter_map(|row| Some((all.steps.ts_ns[row].get()?, all.steps.dur_ns[row])));
     let steps: Vec<(i64, i64)> = steps.map(|(ts_ns, dur_ns)| (ts_ns, ts_ns.saturating_add(dur_ns))).collect();

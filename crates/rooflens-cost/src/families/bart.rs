@@ -1,10 +1,10 @@
 //! BART (arXiv 1910.13461) and mBART (arXiv 2001.08210); Transformers' `BartForConditionalGeneration` and
 //! `MBartForConditionalGeneration`. The bias of the logits is a buffer there, and no parameter.
 
-use super::seq2seq::{Biases, Block, FAIRSEQ, FAIRSEQ_ALIASES, Sizes, encoder_embedding, table};
-use super::{Design, EncoderDesign, Family, Source};
+use super::seq2seq::{Biases, FAIRSEQ, FAIRSEQ_ALIASES, Seq2SeqLayer, Sizes, encoder_embedding, table};
+use super::{Design, EncoderDesign, Family, FamilyConfig};
 use crate::config::ConfigError;
-use crate::encoder::Input;
+use crate::encoder::EncoderInput;
 
 /// BART.
 pub struct Bart;
@@ -31,7 +31,7 @@ impl Family for Bart {
         FAIRSEQ_ALIASES
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         read(config, true)
     }
 }
@@ -53,19 +53,19 @@ impl Family for Mbart {
         FAIRSEQ_ALIASES
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         read(config, false)
     }
 }
 
 /// With norms behind the blocks, or before them and one at the end of each stack.
-fn read(config: &Source, norms_behind: bool) -> Result<Design, ConfigError> {
+fn read(config: &FamilyConfig, norms_behind: bool) -> Result<Design, ConfigError> {
     let mut sizes = Sizes::of(config, FAIRSEQ_ALIASES)?;
     let vocab = sizes.size("vocab_size", 50_265)?;
     let hidden = sizes.size("d_model", 1024)?;
     let positions = sizes.size("max_position_embeddings", 1024)?;
     let heads = sizes.size("encoder_attention_heads", 16)?;
-    let encoder = Block {
+    let encoder = Seq2SeqLayer {
         hidden,
         heads,
         head_dim: sizes.head_dim("encoder_attention_heads", hidden, heads)?,
@@ -77,7 +77,7 @@ fn read(config: &Source, norms_behind: bool) -> Result<Design, ConfigError> {
         modules: FAIRSEQ,
     };
     let heads = sizes.size("decoder_attention_heads", 16)?;
-    let decoder = Block {
+    let decoder = Seq2SeqLayer {
         heads,
         head_dim: sizes.head_dim("decoder_attention_heads", hidden, heads)?,
         inner: sizes.size("decoder_ffn_dim", 4096)?,
@@ -106,7 +106,7 @@ fn read(config: &Source, norms_behind: bool) -> Result<Design, ConfigError> {
     let mut before = encoder_embedding(vocab, hidden, tied);
     before.extend(around());
     design.encoder = Some(EncoderDesign {
-        input: Input::Text { most: Some(positions) },
+        input: EncoderInput::Text { most: Some(positions) },
         most_decoded: Some(positions),
         path: "model.encoder.layers",
         before,

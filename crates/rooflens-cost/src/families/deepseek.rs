@@ -3,9 +3,9 @@
 //!
 //! The published 671 B of V3 leave out the layer that drafts, the 685 B of its files have it.
 
-use super::mla::{Defaults, FeedForward, Mla, layer, with_drafts};
+use super::mla::{FeedForward, Mla, MlaDefaults, layer, with_drafts};
 use super::trunk::{self, Trunk};
-use super::{Design, Family, Source};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::vision;
 
@@ -16,8 +16,8 @@ pub struct Deepseek;
 pub struct KimiK25;
 
 /// Defaults of `DeepseekV2Config`.
-pub const V2: Defaults = Defaults {
-    trunk: trunk::Defaults {
+pub const V2: MlaDefaults = MlaDefaults {
+    trunk: trunk::TrunkDefaults {
         vocab: 102_400,
         hidden: 4_096,
         layers: 32,
@@ -37,8 +37,8 @@ pub const V2: Defaults = Defaults {
 };
 
 /// Defaults of `DeepseekV3Config`.
-pub const V3: Defaults = Defaults {
-    trunk: trunk::Defaults {
+pub const V3: MlaDefaults = MlaDefaults {
+    trunk: trunk::TrunkDefaults {
         vocab: 129_280,
         hidden: 7_168,
         layers: 61,
@@ -70,7 +70,7 @@ impl Family for Deepseek {
         &["deepseek_v2", "deepseek_v3", "kimi_k2"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let second = config.text.text("model_type").unwrap_or(config.model_type) == "deepseek_v2";
         decoder(&config.text, config.tied(false)?, second)
     }
@@ -89,7 +89,7 @@ impl Family for KimiK25 {
         &["kimi_k25"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         // The class asks the whole, not the language model, and takes silence for yes.
         let mut design = decoder(&config.text, config.root.flag_or("tie_word_embeddings", true)?, false)?;
         design.path = "language_model.model.layers";

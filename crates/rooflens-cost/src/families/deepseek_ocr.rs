@@ -2,10 +2,10 @@
 //! attention where `use_mla` is false. Read from the model's own code (`DeepseekOCRForCausalLM`).
 
 use super::deepseek;
-use super::mla::{Defaults, FeedForward};
+use super::mla::{FeedForward, MlaDefaults};
 use super::shapes::{Gqa, pre_norm};
 use super::trunk::{Trunk, check_heads};
-use super::{Design, Family, Source};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 use crate::units::{Product, Unit};
 use crate::vision;
@@ -14,7 +14,7 @@ use crate::vision;
 pub struct DeepseekOcr;
 
 /// Defaults of the model's own `DeepseekV2Config`.
-const SIZES: Defaults = Defaults {
+const SIZES: MlaDefaults = MlaDefaults {
     // Where the file does not name one, there is none.
     shared: 0,
     ..deepseek::V2
@@ -33,7 +33,7 @@ impl Family for DeepseekOcr {
         &["deepseek_vl_v2", "deepseek_ocr"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let tied = config.tied(false)?;
         if keys.flag_or("use_mla", true)? {

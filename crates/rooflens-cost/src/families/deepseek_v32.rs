@@ -5,17 +5,17 @@ use serde_json::Value;
 
 use super::deepseek::V3;
 use super::lists::{DENSE_OR_SPARSE, by_word};
-use super::mla::{Defaults, FeedForward, Indexer, Mla, layer, with_drafts};
+use super::mla::{FeedForward, Indexer, Mla, MlaDefaults, layer, with_drafts};
 use super::trunk::{self, Trunk};
-use super::{Design, Family, Source};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 
 /// The family.
 pub struct DeepseekV32;
 
-const GLM: Defaults = Defaults {
-    trunk: trunk::Defaults {
+const GLM: MlaDefaults = MlaDefaults {
+    trunk: trunk::TrunkDefaults {
         vocab: 154_880,
         hidden: 6_144,
         layers: 78,
@@ -47,7 +47,7 @@ impl Family for DeepseekV32 {
         &["deepseek_v32", "glm_moe_dsa"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let glm = config.model_type == "glm_moe_dsa";
         let defaults = if glm { &GLM } else { &V3 };

@@ -2,10 +2,10 @@
 //! summaries of what lies before it, a grouped output projection, several residual streams
 //! (hyper-connections). Transformers' `DeepseekV4ForCausalLM`.
 
-use super::deepseek_v4_attention::{Attention, Past};
+use super::deepseek_v4_attention::{AttentionSizes, Past};
 use super::shapes::{Mixture, gated_mlp, head};
-use super::trunk::{Defaults, Trunk, check_experts};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::model::Layer;
 use crate::units::{Dim, Linear, Norm, Product, Unit, Weights};
@@ -13,8 +13,14 @@ use crate::units::{Dim, Linear, Norm, Product, Unit, Weights};
 /// The family.
 pub struct DeepseekV4;
 
-const CLASS: Defaults =
-    Defaults { vocab: 129_280, hidden: 4_096, layers: 43, heads: 64, kv_heads: Some(1), head_dim: Some(512) };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 129_280,
+    hidden: 4_096,
+    layers: 43,
+    heads: 64,
+    kv_heads: Some(1),
+    head_dim: Some(512),
+};
 
 impl Family for DeepseekV4 {
     fn name(&self) -> &'static str {
@@ -29,7 +35,7 @@ impl Family for DeepseekV4 {
         &["deepseek_v4"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         // The class builds one shared expert and one key head whatever these say; the layers that draft
         // are not part of it, and how hashed layers choose experts changes no shape.
@@ -39,7 +45,7 @@ impl Family for DeepseekV4 {
         let trunk = Trunk::read(keys, CLASS)?;
         check_choice(keys, trunk.layers)?;
         let pasts = pasts(keys, trunk.layers)?;
-        let attention = Attention::read(keys, &trunk)?;
+        let attention = AttentionSizes::read(keys, &trunk)?;
         let (hidden, vocab) = (trunk.hidden, trunk.vocab);
         let streams = keys.size_or("hc_mult", 4)?;
         if streams > 64 {

@@ -18,7 +18,7 @@ pub enum Past {
 }
 
 /// Sizes of attention.
-pub struct Attention {
+pub struct AttentionSizes {
     hidden: u64,
     heads: u64,
     width: u64,
@@ -34,7 +34,7 @@ pub struct Attention {
     top_k: u64,
 }
 
-impl Attention {
+impl AttentionSizes {
     pub fn read(keys: &Keys, trunk: &Trunk) -> Result<Self, ConfigError> {
         let rates = keys.inside("compress_rates");
         let rate = |named: &str, legacy: &str, default: u64| {
@@ -66,7 +66,7 @@ impl Attention {
     }
 
     pub fn units(&self, past: Past) -> Vec<Unit> {
-        let Attention { hidden, heads, width, q_rank, groups, o_rank, .. } = *self;
+        let AttentionSizes { hidden, heads, width, q_rank, groups, o_rank, .. } = *self;
         let linear = |name, class, input, output: u64, module| {
             Linear::new(name, class, Dim::whole(input), [Dim::whole(output)]).at(module)
         };

@@ -3,8 +3,8 @@
 //! `Gemma3ForConditionalGeneration`.
 
 use super::shapes::{Gqa, QkNorm, all_reduce, gated_mlp};
-use super::trunk::{Defaults, Trunk, sandwich, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, sandwich, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::units::Unit;
 use crate::vision;
@@ -14,9 +14,15 @@ pub struct Gemma2;
 /// Gemma 3.
 pub struct Gemma3;
 
-const CLASS: Defaults =
-    Defaults { vocab: 256_000, hidden: 2304, layers: 26, heads: 8, kv_heads: Some(4), head_dim: Some(256) };
-const CLASS_3: Defaults = Defaults { vocab: 262_208, ..CLASS };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 256_000,
+    hidden: 2304,
+    layers: 26,
+    heads: 8,
+    kv_heads: Some(4),
+    head_dim: Some(256),
+};
+const CLASS_3: TrunkDefaults = TrunkDefaults { vocab: 262_208, ..CLASS };
 
 /// The norms of a layer.
 pub(super) const NORMS: [&str; 4] = [
@@ -71,7 +77,7 @@ impl Family for Gemma2 {
         &["gemma2"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         // Every other layer, which the file does not say.
@@ -97,7 +103,7 @@ impl Family for Gemma3 {
         &["gemma3", "gemma3_text"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS_3)?;
         let pattern = keys.size_or("sliding_window_pattern", 6)?;

@@ -5,8 +5,8 @@
 use super::gemma2::{NORMS, cap_logits, check_causal};
 use super::modules::renamed;
 use super::shapes::{Gqa, Mixture, PLAIN, QkNorm, all_reduce, gated_mlp};
-use super::trunk::{Defaults, Trunk, check_experts, check_heads, post_norm, sandwich, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts, check_heads, post_norm, sandwich, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::units::{Dim, Embedding, KvCache, Linear, Norm, Unit, Weights};
@@ -15,8 +15,14 @@ use crate::vision;
 /// The family.
 pub struct Gemma4;
 
-const CLASS: Defaults =
-    Defaults { vocab: 262_144, hidden: 2304, layers: 30, heads: 8, kv_heads: Some(4), head_dim: Some(256) };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 262_144,
+    hidden: 2304,
+    layers: 30,
+    heads: 8,
+    kv_heads: Some(4),
+    head_dim: Some(256),
+};
 
 /// Which keys the queries of each layer see; the last layer sees all, whatever the file says.
 fn masks(keys: &Keys, trunk: &Trunk) -> Result<Vec<Mask>, ConfigError> {
@@ -156,7 +162,7 @@ impl Family for Gemma4 {
         &["gemma4", "gemma4_text"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         check_causal(keys)?;

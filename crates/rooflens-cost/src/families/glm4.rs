@@ -4,8 +4,8 @@
 
 use super::modules::renamed;
 use super::shapes::{Gqa, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, rotated, sandwich};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, rotated, sandwich};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 use crate::units::Unit;
 
@@ -14,8 +14,14 @@ pub struct Glm;
 /// The later ones.
 pub struct Glm4;
 
-const CLASS: Defaults =
-    Defaults { vocab: 151_552, hidden: 4096, layers: 40, heads: 32, kv_heads: Some(2), head_dim: Some(128) };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 151_552,
+    hidden: 4096,
+    layers: 40,
+    heads: 32,
+    kv_heads: Some(2),
+    head_dim: Some(128),
+};
 
 /// The norms of a layer, where there are four.
 const NORMS: [&str; 4] =
@@ -23,7 +29,7 @@ const NORMS: [&str; 4] =
 
 /// The model of layers that `shape` makes of attention and a feed-forward network.
 fn read(
-    config: &Source,
+    config: &FamilyConfig,
     shape: impl Fn(u64, Vec<Unit>, Vec<Unit>) -> Vec<Unit>,
 ) -> Result<Design, ConfigError> {
     let keys = &config.text;
@@ -55,7 +61,7 @@ impl Family for Glm {
         &["glm"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         read(config, pre_norm)
     }
 }
@@ -73,7 +79,7 @@ impl Family for Glm4 {
         &["glm4"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         read(config, |hidden, attention, feed_forward| sandwich(hidden, NORMS, attention, feed_forward))
     }
 }

@@ -2,16 +2,16 @@
 
 use super::mla::with_drafts;
 use super::shapes::{Gqa, Mixture, QkNorm, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, check_experts, rotated};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts, rotated};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::units::Unit;
 
 /// The family.
 pub struct Glm4Moe;
 
-const CLASS: Defaults =
-    Defaults { vocab: 151_552, hidden: 4096, layers: 46, heads: 96, kv_heads: Some(8), head_dim: None };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 151_552, hidden: 4096, layers: 46, heads: 96, kv_heads: Some(8), head_dim: None };
 
 fn mixture(keys: &Keys, hidden: u64) -> Result<Vec<Unit>, ConfigError> {
     let experts = keys.experts_or("n_routed_experts", 128)?;
@@ -49,7 +49,7 @@ impl Family for Glm4Moe {
         &["glm4_moe"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         let hidden = trunk.hidden;

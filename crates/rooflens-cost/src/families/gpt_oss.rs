@@ -2,15 +2,21 @@
 //! experts with biases; Transformers' `GptOssForCausalLM`.
 
 use super::shapes::{Gqa, Mixture, pre_norm};
-use super::trunk::{Defaults, Trunk, check_experts, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
 pub struct GptOss;
 
-const CLASS: Defaults =
-    Defaults { vocab: 201_088, hidden: 2880, layers: 36, heads: 64, kv_heads: Some(8), head_dim: Some(64) };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 201_088,
+    hidden: 2880,
+    layers: 36,
+    heads: 64,
+    kv_heads: Some(8),
+    head_dim: Some(64),
+};
 
 impl Family for GptOss {
     fn name(&self) -> &'static str {
@@ -25,7 +31,7 @@ impl Family for GptOss {
         &["gpt_oss"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         // The same number under its older name, which the class does not read.

@@ -4,10 +4,10 @@
 //! Kimi-K3 has the same name inside, but parts that no public class describes: it is refused by name.
 
 use super::lists::{DENSE_OR_SPARSE, by_word};
-use super::mla::{Defaults, FeedForward, Mla};
+use super::mla::{FeedForward, Mla, MlaDefaults};
 use super::shapes::{PLAIN, all_reduce, pre_norm};
 use super::trunk::{self, Trunk};
-use super::{Design, Family, Source};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::precision::Dtype;
 use crate::units::{Conv, DeltaRule, Dim, Linear, Norm, Unit, Weights};
@@ -17,8 +17,8 @@ const KINDS: &str = "linear_attention or full_attention for each layer";
 /// The family.
 pub struct KimiLinear;
 
-const SIZES: Defaults = Defaults {
-    trunk: trunk::Defaults {
+const SIZES: MlaDefaults = MlaDefaults {
+    trunk: trunk::TrunkDefaults {
         vocab: 163_840,
         hidden: 2_304,
         layers: 27,
@@ -60,7 +60,7 @@ impl Family for KimiLinear {
         &["kimi_linear", "kimi_k3"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let linear = keys.inside("linear_attn_config");
         let mut unknown: Vec<String> =

@@ -5,14 +5,14 @@
 use super::lists::by_word;
 use super::modules::renamed;
 use super::shapes::{Gqa, Mixture, PLAIN, QkNorm, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, check_experts};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Conv, Dim, Linear, Unit};
 use crate::vision;
 
-const CLASS: Defaults =
-    Defaults { vocab: 65_536, hidden: 2_560, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 65_536, hidden: 2_560, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };
 
 const KINDS: &str = "conv or full_attention for each layer";
 
@@ -32,11 +32,11 @@ impl Family for Lfm2 {
         &["lfm2", "lfm2_moe", "lfm2_vl"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let sparse = keys.text("model_type").unwrap_or(config.model_type) == "lfm2_moe";
         let trunk =
-            Trunk::read(keys, Defaults { hidden: if sparse { 2_048 } else { CLASS.hidden }, ..CLASS })?;
+            Trunk::read(keys, TrunkDefaults { hidden: if sparse { 2_048 } else { CLASS.hidden }, ..CLASS })?;
         let (hidden, depth) = (trunk.hidden, trunk.layers);
         let attention = Gqa { qk_norm: QkNorm::Head, ..trunk.attention() };
         let attention = renamed(attention.units(), &[("self_attn.o_proj", "self_attn.out_proj")]);
@@ -59,7 +59,7 @@ impl Family for Lfm2 {
 }
 
 /// Of the whole where there are images, with an older spelling before the newer.
-fn tied(config: &Source) -> Result<bool, ConfigError> {
+fn tied(config: &FamilyConfig) -> Result<bool, ConfigError> {
     let keys = if config.nested { &config.root } else { &config.text };
     keys.flag_or("tie_embedding", keys.flag_or("tie_word_embeddings", true)?)
 }

@@ -2,15 +2,15 @@
 //! Transformers' `LlamaForCausalLM`.
 
 use super::shapes::{Gqa, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
 pub struct Llama;
 
-const CLASS: Defaults =
-    Defaults { vocab: 32_000, hidden: 4096, layers: 32, heads: 32, kv_heads: None, head_dim: None };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 32_000, hidden: 4096, layers: 32, heads: 32, kv_heads: None, head_dim: None };
 
 impl Family for Llama {
     fn name(&self) -> &'static str {
@@ -25,7 +25,7 @@ impl Family for Llama {
         &["llama"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         let bias = keys.flag_or("attention_bias", false)?;

@@ -4,14 +4,20 @@
 use super::lists::{by_number, by_word};
 use super::modules::renamed;
 use super::shapes::{Gqa, Mixture, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, check_experts};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::units::Unit;
 
-const CLASS: Defaults =
-    Defaults { vocab: 202_048, hidden: 5_120, layers: 48, heads: 40, kv_heads: Some(8), head_dim: Some(128) };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 202_048,
+    hidden: 5_120,
+    layers: 48,
+    heads: 40,
+    kv_heads: Some(8),
+    head_dim: Some(128),
+};
 
 const KINDS: &str = "chunked_attention or full_attention for each layer";
 
@@ -31,7 +37,7 @@ impl Family for Llama4 {
         &["llama4", "llama4_text"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         let (hidden, depth) = (trunk.hidden, trunk.layers);

@@ -2,7 +2,7 @@
 //! size. Transformers' `Mamba2ForCausalLM`.
 
 use super::shapes::{PLAIN, all_reduce};
-use super::{Design, Family, Source};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 use crate::units::{Conv, Dim, Linear, Norm, Ssd, Unit, Weights};
 
@@ -88,7 +88,7 @@ impl Family for Mamba2 {
         &["mamba2"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let hidden = keys.size_or("hidden_size", 4_096)?;
         let mixer = Mixer {

@@ -4,7 +4,7 @@
 use super::mla::with_drafts;
 use super::shapes::{Gqa, all_reduce, gated_mlp, pre_norm};
 use super::trunk::check_heads;
-use super::{Design, Family, Source};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 use crate::step::Mask;
 
@@ -24,7 +24,7 @@ impl Family for Mimo {
         &["mimo"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let hidden = keys.size("hidden_size")?;
         let heads = keys.size("num_attention_heads")?;

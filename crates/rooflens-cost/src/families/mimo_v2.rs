@@ -7,13 +7,19 @@
 
 use super::lists::{DENSE_OR_SPARSE, by_number, by_word};
 use super::shapes::{Gqa, Mixture, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, check_experts, check_heads};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts, check_heads};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 use crate::step::Mask;
 
-const CLASS: Defaults =
-    Defaults { vocab: 152_576, hidden: 4_096, layers: 48, heads: 64, kv_heads: Some(4), head_dim: Some(192) };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 152_576,
+    hidden: 4_096,
+    layers: 48,
+    heads: 64,
+    kv_heads: Some(4),
+    head_dim: Some(192),
+};
 
 const KINDS: &str = "full_attention or sliding_attention for each layer";
 
@@ -33,7 +39,7 @@ impl Family for MimoV2 {
         &["mimo_v2_flash"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         // A frequency, no shape.
         keys.ignore(&["swa_rope_theta"]);

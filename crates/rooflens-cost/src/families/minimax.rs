@@ -3,13 +3,13 @@
 
 use super::lists::{by_number, by_word};
 use super::shapes::{Gqa, Mixture, all_reduce, pre_norm};
-use super::trunk::{Defaults, Trunk, check_experts};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 use crate::units::{Dim, Lightning, Linear, Norm, Unit};
 
-const CLASS: Defaults =
-    Defaults { vocab: 32_000, hidden: 4_096, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 32_000, hidden: 4_096, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };
 
 const KINDS: &str = "full_attention or linear_attention for each layer";
 
@@ -29,7 +29,7 @@ impl Family for Minimax {
         &["minimax", "minimax_text_01", "minimax_m1"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         // Weights of the residual, which change no shape.
         keys.ignore(&["linear_attn_alpha_factor", "linear_attn_beta_factor"]);

@@ -2,12 +2,18 @@
 //! heads, experts in every layer. Transformers' `MiniMaxM2ForCausalLM`.
 
 use super::shapes::{Gqa, Mixture, QkNorm, pre_norm};
-use super::trunk::{Defaults, Trunk, check_experts};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
-const CLASS: Defaults =
-    Defaults { vocab: 200_064, hidden: 3_072, layers: 62, heads: 48, kv_heads: Some(8), head_dim: Some(128) };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 200_064,
+    hidden: 3_072,
+    layers: 62,
+    heads: 48,
+    kv_heads: Some(8),
+    head_dim: Some(128),
+};
 
 /// The family.
 pub struct MinimaxM2;
@@ -25,7 +31,7 @@ impl Family for MinimaxM2 {
         &["minimax_m2"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         if keys.has("shared_intermediate_size") {
             return Err(keys.wrong("shared_intermediate_size", "0: a shared expert is not known here"));

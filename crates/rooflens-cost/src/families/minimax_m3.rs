@@ -3,14 +3,20 @@
 
 use super::lists::{DENSE_OR_SPARSE, by_number, by_word};
 use super::shapes::{Gqa, Mixture, QkNorm, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, check_experts};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::units::{Dim, IndexScores, Linear, Norm, Unit};
 
-const CLASS: Defaults =
-    Defaults { vocab: 200_064, hidden: 6_144, layers: 60, heads: 64, kv_heads: Some(4), head_dim: Some(128) };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 200_064,
+    hidden: 6_144,
+    layers: 60,
+    heads: 64,
+    kv_heads: Some(4),
+    head_dim: Some(128),
+};
 
 const KINDS: &str = "full_attention or minimax_m3_sparse for each layer";
 
@@ -30,7 +36,7 @@ impl Family for MinimaxM3 {
         &["minimax_m3", "minimax_m3_vl", "minimax_m3_vl_text"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         if keys.flag_or("attention_output_gate", false)? {
             return Err(keys.wrong("attention_output_gate", "false: the gate's shape is in no public class"));

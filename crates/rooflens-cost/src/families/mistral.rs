@@ -1,15 +1,15 @@
 //! Mistral 7B (arXiv 2310.06825) and Mistral Nemo; Transformers' `MistralForCausalLM`.
 
 use super::shapes::{all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, mask_of, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, mask_of, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
 pub struct Mistral;
 
-const CLASS: Defaults =
-    Defaults { vocab: 32_000, hidden: 4096, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 32_000, hidden: 4096, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };
 
 impl Family for Mistral {
     fn name(&self) -> &'static str {
@@ -24,7 +24,7 @@ impl Family for Mistral {
         &["mistral"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         let mut attention = trunk.attention();

@@ -2,15 +2,15 @@
 
 use super::modules::renamed;
 use super::shapes::{Mixture, pre_norm};
-use super::trunk::{Defaults, Trunk, check_experts, mask_of, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts, mask_of, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
 pub struct Mixtral;
 
-const CLASS: Defaults =
-    Defaults { vocab: 32_000, hidden: 4096, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 32_000, hidden: 4096, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };
 
 impl Family for Mixtral {
     fn name(&self) -> &'static str {
@@ -25,7 +25,7 @@ impl Family for Mixtral {
         &["mixtral"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         let mut attention = trunk.attention();

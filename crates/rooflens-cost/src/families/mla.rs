@@ -45,8 +45,8 @@ pub struct Indexer {
 
 /// Sizes of a class's configuration that files may leave out.
 #[derive(Debug, Clone, Copy)]
-pub struct Defaults {
-    pub trunk: trunk::Defaults,
+pub struct MlaDefaults {
+    pub trunk: trunk::TrunkDefaults,
     pub inner: u64,
     pub moe_inner: u64,
     pub q_rank: u64,
@@ -60,7 +60,7 @@ pub struct Defaults {
 
 impl Mla {
     /// Reads the sizes of attention.
-    pub fn read(keys: &Keys, trunk: &Trunk, defaults: &Defaults) -> Result<Self, ConfigError> {
+    pub fn read(keys: &Keys, trunk: &Trunk, defaults: &MlaDefaults) -> Result<Self, ConfigError> {
         let q_rank =
             if keys.names("q_lora_rank") { keys.size_if("q_lora_rank")? } else { Some(defaults.q_rank) };
         Ok(Self {
@@ -176,7 +176,7 @@ pub struct FeedForward {
 
 impl FeedForward {
     /// Reads their sizes; `bias` for all but the routed experts.
-    pub fn read(keys: &Keys, hidden: u64, defaults: &Defaults, bias: bool) -> Result<Self, ConfigError> {
+    pub fn read(keys: &Keys, hidden: u64, defaults: &MlaDefaults, bias: bool) -> Result<Self, ConfigError> {
         let first_dense = keys.count_or("first_k_dense_replace", defaults.first_dense)?;
         if keys.has("moe_layer_freq") && keys.count_if("moe_layer_freq")? != Some(1) {
             return Err(keys.wrong("moe_layer_freq", "1: every layer after the dense ones has experts"));

@@ -2,19 +2,19 @@
 //! images leaves out. Transformers' `MllamaForCausalLM`.
 
 use super::shapes::{Gqa, PLAIN, all_reduce, embedding, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 use crate::model::Layer;
 use crate::step::Mask;
-use crate::units::{Attention, Dim, KvCache, Linear, Norm, Rows, Unit, Weights};
+use crate::units::{Attention, Dim, KvCache, Linear, LinearRows, Norm, Unit, Weights};
 use crate::vision;
 
 /// The family.
 pub struct Mllama;
 
-const CLASS: Defaults =
-    Defaults { vocab: 128_256, hidden: 4_096, layers: 40, heads: 32, kv_heads: Some(8), head_dim: None };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 128_256, hidden: 4_096, layers: 40, heads: 32, kv_heads: Some(8), head_dim: None };
 
 /// Rows of the embedding beyond the vocabulary: special tokens for images.
 const SPECIAL: u64 = 8;
@@ -32,7 +32,7 @@ impl Family for Mllama {
         &["mllama", "mllama_text_model"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         let Trunk { hidden, vocab, layers: depth, .. } = trunk;
@@ -79,7 +79,7 @@ fn cross(shape: &Gqa) -> Vec<Unit> {
         Unit::Linear(
             Linear::new("kv_proj", "attn.kv", Dim::whole(hidden), [kv, kv])
                 .at("cross_attn.k_proj")
-                .rows(Rows::Media)
+                .rows(LinearRows::Media)
                 .formula("4·media·h·K·d"),
         ),
         Unit::Norm(Norm::fused("qk_norm", "norm", heads * head_dim, 2 * head_dim)),

@@ -48,7 +48,7 @@ mod whisper;
 use serde_json::{Map, Value};
 
 use crate::config::{ConfigError, Keys};
-use crate::encoder::{Encoder, Input};
+use crate::encoder::{Encoder, EncoderInput};
 use crate::model::{Assembly, Layer, Model};
 use crate::precision::Dtype;
 use crate::quantisation::Quantisation;
@@ -68,7 +68,7 @@ pub trait Family: Sync {
         &[]
     }
     /// Turns keys into layers.
-    fn read(&self, config: &Source) -> Result<Design, ConfigError>;
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError>;
 }
 
 /// Every family, in the order of `rooflens list families`.
@@ -124,7 +124,7 @@ pub const ALL: &[&dyn Family] = &[
 
 /// A config with the object that describes the language model.
 #[derive(Debug)]
-pub struct Source<'a> {
+pub struct FamilyConfig<'a> {
     /// The whole.
     pub root: Keys<'a>,
     /// The language model: `text_config`, `language_config`, or the whole.
@@ -135,7 +135,7 @@ pub struct Source<'a> {
     pub nested: bool,
 }
 
-impl Source<'_> {
+impl FamilyConfig<'_> {
     /// Whether the head shares the embedding: said by the language model, else by the whole, else `default`.
     pub fn tied(&self, default: bool) -> Result<bool, ConfigError> {
         if self.text.names("tie_word_embeddings") {
@@ -178,7 +178,7 @@ pub struct Design {
 #[derive(Debug)]
 pub struct EncoderDesign {
     /// What it reads.
-    pub input: Input,
+    pub input: EncoderInput,
     /// The most tokens that the decoder can have, where its positions are a table.
     pub most_decoded: Option<u64>,
     /// Where its layers stand in the checkpoint, as `model.encoder.layers`.
@@ -214,7 +214,7 @@ impl Design {
 
 /// A model with the keys that made it.
 #[derive(Debug)]
-pub struct Read {
+pub struct ReadModel {
     /// The model.
     pub model: Model,
     /// Keys that the family asked for: what may be set.
@@ -227,7 +227,7 @@ pub fn read(
     config: &Map<String, Value>,
     side: Option<&Map<String, Value>>,
     formats: Option<(Dtype, Quantisation)>,
-) -> Result<Read, ConfigError> {
+) -> Result<ReadModel, ConfigError> {
     let root = Keys::new(config, "");
     let nested =
         ["text_config", "language_config", "llm_config"].into_iter().find_map(|key| root.inside(key));
@@ -236,8 +236,12 @@ pub fn read(
     let architecture = root.texts("architectures").ok().flatten().and_then(|names| names.first().copied());
     let family = find(model_type, inner_type, architecture.unwrap_or_default());
     let is_nested = nested.is_some();
-    let source =
-        Source { text: nested.unwrap_or_else(|| Keys::new(config, "")), root, model_type, nested: is_nested };
+    let source = FamilyConfig {
+        text: nested.unwrap_or_else(|| Keys::new(config, "")),
+        root,
+        model_type,
+        nested: is_nested,
+    };
     let Some(family) = family else {
         return Err(ConfigError::UnknownArchitecture {
             architecture: architecture.unwrap_or("(none)").to_owned(),
@@ -276,7 +280,7 @@ pub fn read(
     let mut model = assemble(family, architecture, design, dtype, &quantisation)?;
     model.state = state_of(&source).or(model.state);
     model.check_work()?;
-    Ok(Read { model, keys })
+    Ok(ReadModel { model, keys })
 }
 
 /// The other name of `key`, where the config's family has two names for it.
@@ -303,7 +307,7 @@ fn find(model_type: &str, inner_type: &str, architecture: &str) -> Option<&'stat
 }
 
 /// The format of weights that are not quantised: `dtype` or `torch_dtype`, else bfloat16.
-fn dtype_of(source: &Source) -> Result<Dtype, ConfigError> {
+fn dtype_of(source: &FamilyConfig) -> Result<Dtype, ConfigError> {
     for keys in [&source.text, &source.root] {
         for key in ["dtype", "torch_dtype"] {
             match keys.text(key).map(|text| text.trim_start_matches("torch.")) {
@@ -320,7 +324,7 @@ fn dtype_of(source: &Source) -> Result<Dtype, ConfigError> {
 }
 
 /// The format of recurrent states that a config asks for.
-fn state_of(source: &Source) -> Option<Dtype> {
+fn state_of(source: &FamilyConfig) -> Option<Dtype> {
     let named =
         ["mamba_ssm_cache_dtype", "mamba_ssm_dtype"].into_iter().find_map(|key| source.text.text(key));
     match named?.trim_start_matches("torch.") {

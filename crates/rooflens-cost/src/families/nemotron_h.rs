@@ -6,7 +6,7 @@ use super::mla::draft;
 use super::modules::renamed;
 use super::shapes::{Gqa, PLAIN, all_reduce, plain_mlp, router};
 use super::trunk::{check_experts, check_heads};
-use super::{Design, Family, Source};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Collective, Dim, Experts, Linear, Norm, Unit};
 
@@ -35,7 +35,7 @@ impl Family for NemotronH {
         &["nemotron_h"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         // The width inside is heads times their width, whatever `expand` says; the class has biases by
         // `use_bias` alone; the width of the shared expert is that of all of them; the rest are no shapes.

@@ -3,7 +3,7 @@
 
 use super::shapes::{Gqa, all_reduce, gated_mlp};
 use super::trunk::check_heads;
-use super::{Design, Family, Source};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::units::{Dim, Linear, Norm, Unit};
@@ -24,7 +24,7 @@ impl Family for NemotronNas {
         &["nemotron-nas", "deci_lm", "deci"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         // Each layer has its own, so that files give null here.
         keys.ignore(&["num_key_value_heads", "intermediate_size"]);

@@ -2,8 +2,8 @@
 //! and all keys; Transformers' `Olmo2ForCausalLM` and `Olmo3ForCausalLM`.
 
 use super::shapes::{Gqa, QkNorm, all_reduce, gated_mlp};
-use super::trunk::{Defaults, Trunk, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::units::{Norm, Unit};
@@ -13,8 +13,8 @@ pub struct Olmo2;
 /// Olmo 3.
 pub struct Olmo3;
 
-const CLASS: Defaults =
-    Defaults { vocab: 50_304, hidden: 4096, layers: 32, heads: 32, kv_heads: None, head_dim: None };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 50_304, hidden: 4096, layers: 32, heads: 32, kv_heads: None, head_dim: None };
 
 fn layers(keys: &Keys, trunk: &Trunk, masks: Vec<Mask>) -> Result<Vec<Vec<Unit>>, ConfigError> {
     let bias = keys.flag_or("attention_bias", false)?;
@@ -44,7 +44,7 @@ impl Family for Olmo2 {
         &["olmo2"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let trunk = Trunk::read(&config.text, CLASS)?;
         let layers = layers(&config.text, &trunk, vec![Mask::Causal; trunk.layers])?;
         Ok(trunk.decoder(config.tied(false)?, layers))
@@ -64,7 +64,7 @@ impl Family for Olmo3 {
         &["olmo3"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         let masks =

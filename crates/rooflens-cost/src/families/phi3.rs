@@ -3,15 +3,15 @@
 
 use super::modules::renamed;
 use super::shapes::{Gqa, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, mask_of, rotated, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, mask_of, rotated, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
 pub struct Phi3;
 
-const CLASS: Defaults =
-    Defaults { vocab: 32_064, hidden: 3072, layers: 32, heads: 32, kv_heads: None, head_dim: None };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 32_064, hidden: 3072, layers: 32, heads: 32, kv_heads: None, head_dim: None };
 
 impl Family for Phi3 {
     fn name(&self) -> &'static str {
@@ -26,7 +26,7 @@ impl Family for Phi3 {
         &["phi3"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         let attention = Gqa {

@@ -3,8 +3,8 @@
 //! `Qwen2_5_VLForConditionalGeneration`.
 
 use super::shapes::{Gqa, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::vision;
@@ -15,10 +15,10 @@ pub struct Qwen2;
 /// The models with images.
 pub struct Qwen2Vl;
 
-const CLASS: Defaults =
-    Defaults { vocab: 151_936, hidden: 4096, layers: 32, heads: 32, kv_heads: Some(32), head_dim: None };
-const VL_CLASS: Defaults =
-    Defaults { vocab: 152_064, hidden: 8192, layers: 80, heads: 64, kv_heads: Some(8), head_dim: None };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 151_936, hidden: 4096, layers: 32, heads: 32, kv_heads: Some(32), head_dim: None };
+const VL_CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 152_064, hidden: 8192, layers: 80, heads: 64, kv_heads: Some(8), head_dim: None };
 
 /// Windows as Qwen2 and Qwen3 have them: off unless switched on, and then in the upper layers.
 pub(super) fn upper_windows(
@@ -33,7 +33,7 @@ pub(super) fn upper_windows(
 
 fn layers(
     keys: &Keys,
-    class: Defaults,
+    class: TrunkDefaults,
     inner: u64,
     windows_from: u64,
     tied: bool,
@@ -63,7 +63,7 @@ impl Family for Qwen2 {
         &["qwen2"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         layers(&config.text, CLASS, 22_016, 28, config.tied(false)?)
     }
 }
@@ -81,7 +81,7 @@ impl Family for Qwen2Vl {
         &["qwen2_vl", "qwen2_5_vl"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         // Either may say so; older files have all keys of the language model beside the others.
         let tied = config.root.flag_or("tie_word_embeddings", false)?
             || config.text.flag_or("tie_word_embeddings", false)?;

@@ -2,17 +2,17 @@
 
 use super::qwen_moe::{self, feed_forwards};
 use super::shapes::{Gqa, pre_norm};
-use super::trunk::{Defaults, Trunk, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
 pub struct Qwen2Moe;
 
-const CLASS: Defaults =
-    Defaults { vocab: 151_936, hidden: 2048, layers: 24, heads: 16, kv_heads: Some(16), head_dim: None };
-const EXPERTS: qwen_moe::Defaults =
-    qwen_moe::Defaults { dense: 5632, inner: 1408, shared: Some(5632), experts: 60, top_k: 4 };
+const CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 151_936, hidden: 2048, layers: 24, heads: 16, kv_heads: Some(16), head_dim: None };
+const EXPERTS: qwen_moe::QwenMoeDefaults =
+    qwen_moe::QwenMoeDefaults { dense: 5632, inner: 1408, shared: Some(5632), experts: 60, top_k: 4 };
 
 impl Family for Qwen2Moe {
     fn name(&self) -> &'static str {
@@ -27,7 +27,7 @@ impl Family for Qwen2Moe {
         &["qwen2_moe"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, CLASS)?;
         let attention = Gqa { qkv_bias: keys.flag_or("qkv_bias", true)?, ..trunk.attention() };

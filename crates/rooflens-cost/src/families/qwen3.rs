@@ -5,8 +5,8 @@
 use super::qwen_moe::{self, feed_forwards};
 use super::qwen2::upper_windows;
 use super::shapes::{Gqa, QkNorm, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, mask_of, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, mask_of, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::units::Unit;
@@ -21,15 +21,21 @@ pub struct Qwen3Vl;
 /// The mixtures with images.
 pub struct Qwen3VlMoe;
 
-const CLASS: Defaults =
-    Defaults { vocab: 151_936, hidden: 4096, layers: 32, heads: 32, kv_heads: Some(32), head_dim: Some(128) };
-const MOE_CLASS: Defaults =
-    Defaults { vocab: 151_936, hidden: 2048, layers: 24, heads: 32, kv_heads: Some(4), head_dim: None };
-const VL_MOE_CLASS: Defaults = Defaults { heads: 16, kv_heads: Some(16), ..MOE_CLASS };
-const EXPERTS: qwen_moe::Defaults =
-    qwen_moe::Defaults { dense: 6144, inner: 768, shared: None, experts: 128, top_k: 8 };
-const VL_EXPERTS: qwen_moe::Defaults =
-    qwen_moe::Defaults { dense: 5632, inner: 1408, shared: None, experts: 60, top_k: 4 };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 151_936,
+    hidden: 4096,
+    layers: 32,
+    heads: 32,
+    kv_heads: Some(32),
+    head_dim: Some(128),
+};
+const MOE_CLASS: TrunkDefaults =
+    TrunkDefaults { vocab: 151_936, hidden: 2048, layers: 24, heads: 32, kv_heads: Some(4), head_dim: None };
+const VL_MOE_CLASS: TrunkDefaults = TrunkDefaults { heads: 16, kv_heads: Some(16), ..MOE_CLASS };
+const EXPERTS: qwen_moe::QwenMoeDefaults =
+    qwen_moe::QwenMoeDefaults { dense: 6144, inner: 768, shared: None, experts: 128, top_k: 8 };
+const VL_EXPERTS: qwen_moe::QwenMoeDefaults =
+    qwen_moe::QwenMoeDefaults { dense: 5632, inner: 1408, shared: None, experts: 60, top_k: 4 };
 
 fn attention(keys: &Keys, trunk: &Trunk) -> Result<Gqa, ConfigError> {
     let bias = keys.flag_or("attention_bias", false)?;
@@ -48,7 +54,7 @@ fn sparse_layers(
     keys: &Keys,
     trunk: &Trunk,
     mask: Mask,
-    class: qwen_moe::Defaults,
+    class: qwen_moe::QwenMoeDefaults,
 ) -> Result<Vec<Vec<Unit>>, ConfigError> {
     let attention = Gqa { mask, ..attention(keys, trunk)? };
     let layer = |feed_forward| pre_norm(trunk.hidden, attention.units(), feed_forward);
@@ -68,7 +74,7 @@ impl Family for Qwen3 {
         &["qwen3"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let trunk = Trunk::read(&config.text, CLASS)?;
         let masks = upper_windows(&config.text, &trunk, 28)?;
         let layers = dense_layers(&config.text, &trunk, masks)?;
@@ -89,7 +95,7 @@ impl Family for Qwen3Moe {
         &["qwen3_moe"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, MOE_CLASS)?;
         let slides = keys.flag_or("use_sliding_window", false)?;
@@ -112,7 +118,7 @@ impl Family for Qwen3Vl {
         &["qwen3_vl"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let trunk = Trunk::read(&config.text, CLASS)?;
         let layers = dense_layers(&config.text, &trunk, vec![Mask::Causal; trunk.layers])?;
         let mut design = trunk.decoder(config.root.flag_or("tie_word_embeddings", false)?, layers);
@@ -135,7 +141,7 @@ impl Family for Qwen3VlMoe {
         &["qwen3_vl_moe"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let trunk = Trunk::read(&config.text, VL_MOE_CLASS)?;
         let layers = sparse_layers(&config.text, &trunk, Mask::Causal, VL_EXPERTS)?;
         let mut design = trunk.decoder(config.root.flag_or("tie_word_embeddings", false)?, layers);

@@ -4,8 +4,8 @@
 use super::mla::draft;
 use super::qwen_moe::{self, feed_forwards, mixture};
 use super::shapes::{Gqa, PLAIN, QkNorm, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, rotated};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, rotated};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Conv, DeltaRule, Dim, Linear, Norm, Unit, Weights};
 use crate::vision;
@@ -17,15 +17,34 @@ pub struct Qwen35;
 /// Qwen3.5, mixtures of experts.
 pub struct Qwen35Moe;
 
-const NEXT_CLASS: Defaults =
-    Defaults { vocab: 151_936, hidden: 2048, layers: 48, heads: 16, kv_heads: Some(2), head_dim: Some(256) };
-const DENSE_CLASS: Defaults =
-    Defaults { vocab: 248_320, hidden: 4096, layers: 32, heads: 16, kv_heads: Some(4), head_dim: Some(256) };
-const MOE_CLASS: Defaults =
-    Defaults { vocab: 248_320, hidden: 2048, layers: 40, heads: 16, kv_heads: Some(2), head_dim: Some(256) };
-const NEXT_EXPERTS: qwen_moe::Defaults =
-    qwen_moe::Defaults { dense: 5632, inner: 512, shared: Some(512), experts: 512, top_k: 10 };
-const MOE_EXPERTS: qwen_moe::Defaults = qwen_moe::Defaults { experts: 256, top_k: 8, ..NEXT_EXPERTS };
+const NEXT_CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 151_936,
+    hidden: 2048,
+    layers: 48,
+    heads: 16,
+    kv_heads: Some(2),
+    head_dim: Some(256),
+};
+const DENSE_CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 248_320,
+    hidden: 4096,
+    layers: 32,
+    heads: 16,
+    kv_heads: Some(4),
+    head_dim: Some(256),
+};
+const MOE_CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 248_320,
+    hidden: 2048,
+    layers: 40,
+    heads: 16,
+    kv_heads: Some(2),
+    head_dim: Some(256),
+};
+const NEXT_EXPERTS: qwen_moe::QwenMoeDefaults =
+    qwen_moe::QwenMoeDefaults { dense: 5632, inner: 512, shared: Some(512), experts: 512, top_k: 10 };
+const MOE_EXPERTS: qwen_moe::QwenMoeDefaults =
+    qwen_moe::QwenMoeDefaults { experts: 256, top_k: 8, ..NEXT_EXPERTS };
 
 /// Tokens of a chunk: fixed in the kernels and in Transformers.
 const CHUNK: u64 = 64;
@@ -183,7 +202,7 @@ impl Family for Qwen3Next {
         &["qwen3_next"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         let trunk = Trunk::read(keys, NEXT_CLASS)?;
         let feed_forwards = feed_forwards(keys, trunk.hidden, trunk.layers, NEXT_EXPERTS)?;
@@ -197,7 +216,7 @@ impl Family for Qwen3Next {
 const QWEN35_MODULES: [&str; 2] = ["linear_attn.in_proj_qkv", "linear_attn.in_proj_b"];
 
 /// Qwen3.5 around its feed-forward network, the same in all layers.
-fn qwen35(config: &Source, trunk: Trunk, feed_forward: Vec<Unit>) -> Result<Design, ConfigError> {
+fn qwen35(config: &FamilyConfig, trunk: Trunk, feed_forward: Vec<Unit>) -> Result<Design, ConfigError> {
     let keys = &config.text;
     // The format of the states, not their size.
     keys.ignore(&["mamba_ssm_dtype"]);
@@ -230,7 +249,7 @@ impl Family for Qwen35 {
         &["qwen3_5", "qwen3_5_text"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let trunk = Trunk::read(&config.text, DENSE_CLASS)?;
         let inner = config.text.size_or("intermediate_size", 12_288)?;
         let mut feed_forward = gated_mlp("mlp", trunk.hidden, inner, false);
@@ -252,7 +271,7 @@ impl Family for Qwen35Moe {
         &["qwen3_5_moe", "qwen3_5_moe_text"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let trunk = Trunk::read(&config.text, MOE_CLASS)?;
         let feed_forward = mixture(&config.text, trunk.hidden, MOE_EXPERTS)?;
         qwen35(config, trunk, feed_forward)

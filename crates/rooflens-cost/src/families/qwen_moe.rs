@@ -9,7 +9,7 @@ use crate::units::Unit;
 
 /// What a configuration class takes for keys that a file leaves out.
 #[derive(Debug, Clone, Copy)]
-pub struct Defaults {
+pub struct QwenMoeDefaults {
     /// `intermediate_size`, the width of dense layers.
     pub dense: u64,
     /// `moe_intermediate_size`.
@@ -23,7 +23,7 @@ pub struct Defaults {
 }
 
 /// The experts, with the shared one where the family has one.
-pub fn mixture(keys: &Keys, hidden: u64, class: Defaults) -> Result<Vec<Unit>, ConfigError> {
+pub fn mixture(keys: &Keys, hidden: u64, class: QwenMoeDefaults) -> Result<Vec<Unit>, ConfigError> {
     let experts = keys.experts_or("num_experts", class.experts)?;
     let top_k = keys.size_or("num_experts_per_tok", class.top_k)?;
     check_experts(keys, "num_experts_per_tok", top_k, experts)?;
@@ -56,7 +56,7 @@ pub fn feed_forwards(
     keys: &Keys,
     hidden: u64,
     layers: usize,
-    class: Defaults,
+    class: QwenMoeDefaults,
 ) -> Result<Vec<Vec<Unit>>, ConfigError> {
     let dense_only = keys.numbers("mlp_only_layers")?.unwrap_or_default();
     let step = keys.size_or("decoder_sparse_step", 1)?;

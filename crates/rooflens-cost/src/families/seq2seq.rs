@@ -1,12 +1,12 @@
 //! What encoder-decoder models share: keys that have two names, and layers whose decoder attends to the
 //! encoder.
 
-use super::Source;
+use super::FamilyConfig;
 use super::shapes::{PLAIN, all_reduce, embedding};
 use crate::config::{ConfigError, Keys};
 use crate::model::Layer;
 use crate::step::Mask;
-use crate::units::{Attention, Dim, Embedding, KvCache, Linear, Norm, Rows, Unit, Weights};
+use crate::units::{Attention, Dim, Embedding, KvCache, Linear, LinearRows, Norm, Unit, Weights};
 
 /// The widest attention that is believed, all heads together: what products of sizes stay exact with.
 const WIDEST: u64 = 1 << 26;
@@ -23,7 +23,7 @@ impl<'a> Sizes<'a> {
     /// Of a class that generates text: an encoder alone has neither decoder nor head. `aliases` are keys with
     /// their other names.
     pub fn of(
-        config: &'a Source<'a>,
+        config: &'a FamilyConfig<'a>,
         aliases: &'static [(&'static str, &'static str)],
     ) -> Result<Self, ConfigError> {
         let classes = config.root.texts("architectures")?.unwrap_or_default();
@@ -96,7 +96,7 @@ pub enum Biases {
 
 /// Where the matrices of a layer stand in the checkpoint, below the layer.
 #[derive(Debug, Clone, Copy)]
-pub struct Modules {
+pub struct ModulePaths {
     /// Queries, and the output, of attention to the own sequence.
     pub own: [&'static str; 2],
     /// Queries, keys and the output of attention to the encoder.
@@ -113,7 +113,7 @@ pub const FAIRSEQ_ALIASES: &[(&str, &str)] = &[
 ];
 
 /// Modules of BART and Whisper.
-pub const FAIRSEQ: Modules = Modules {
+pub const FAIRSEQ: ModulePaths = ModulePaths {
     own: ["self_attn.q_proj", "self_attn.out_proj"],
     cross: ["encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.out_proj"],
     feed_forward: ["fc1", "fc2"],
@@ -121,7 +121,7 @@ pub const FAIRSEQ: Modules = Modules {
 
 /// A layer of an encoder or a decoder.
 #[derive(Debug, Clone, Copy)]
-pub struct Block {
+pub struct Seq2SeqLayer {
     /// Width of the residual stream.
     pub hidden: u64,
     /// Heads.
@@ -139,10 +139,10 @@ pub struct Block {
     /// Whether norms stand behind the blocks, as in the first transformers.
     pub norms_behind: bool,
     /// Where the matrices stand.
-    pub modules: Modules,
+    pub modules: ModulePaths,
 }
 
-impl Block {
+impl Seq2SeqLayer {
     /// `count` layers of the encoder, each with `more` beside its own parts.
     pub fn encoder(&self, count: usize, more: &[Unit]) -> Vec<Layer> {
         self.layers(count, more, false)
@@ -230,7 +230,7 @@ impl Block {
             .at(keys)
             .bias(bias)
             .unbiased(self.unbiased(0))
-            .rows(Rows::Media)
+            .rows(LinearRows::Media)
             .formula("4·N·h·H·d");
         let mut units = vec![Unit::Linear(queries), Unit::Linear(keys)];
         units.push(self.core("cross.core", Mask::Cross, KvCache::Own));

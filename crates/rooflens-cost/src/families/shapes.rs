@@ -3,7 +3,7 @@
 
 use crate::precision::{Dtype, Storage};
 use crate::step::Mask;
-use crate::units::{Attention, Collective, Dim, Embedding, Experts, KvCache, Linear, Norm, Rows, Unit};
+use crate::units::{Attention, Collective, Dim, Embedding, Experts, KvCache, Linear, LinearRows, Norm, Unit};
 
 /// What is normalised of queries and keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -280,7 +280,7 @@ pub fn embedding(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
 #[must_use]
 pub fn head(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
     let mut head = Linear::new("lm_head", "lm_head", Dim::whole(hidden), [Dim::split(vocab, 1)])
-        .rows(Rows::Sampled)
+        .rows(LinearRows::Sampled)
         .formula("2·rows·h·V");
     // A shared table keeps the embedding's format.
     head.module = if tied { None } else { Some("lm_head") };

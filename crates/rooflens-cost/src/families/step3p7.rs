@@ -3,15 +3,21 @@
 
 use super::lists::{DENSE_OR_SPARSE, by_word};
 use super::shapes::{Gqa, Mixture, QkNorm, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Defaults, Trunk, check_experts, check_heads, mask_of, window_or};
-use super::{Design, Family, Source};
+use super::trunk::{Trunk, TrunkDefaults, check_experts, check_heads, mask_of, window_or};
+use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Dim, Linear, Unit};
 use crate::vision;
 
 /// Key heads have two spellings, and so their default with them.
-const CLASS: Defaults =
-    Defaults { vocab: 128_815, hidden: 4_096, layers: 45, heads: 64, kv_heads: None, head_dim: Some(128) };
+const CLASS: TrunkDefaults = TrunkDefaults {
+    vocab: 128_815,
+    hidden: 4_096,
+    layers: 45,
+    heads: 64,
+    kv_heads: None,
+    head_dim: Some(128),
+};
 
 const KINDS: &str = "full_attention or sliding_attention for each layer";
 
@@ -31,7 +37,7 @@ impl Family for Step3p7 {
         &["step3p7", "step3p5"]
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let keys = &config.text;
         // A buffer and factors of the router: no shapes.
         keys.ignore(&[

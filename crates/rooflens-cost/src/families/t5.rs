@@ -1,10 +1,10 @@
 //! T5 (arXiv 1910.10683), T5 1.1, Flan-T5, mT5 (arXiv 2010.11934) and UMT5 (arXiv 2304.09151);
 //! Transformers' `T5ForConditionalGeneration` and its like.
 
-use super::seq2seq::{Biases, Block, Modules, Sizes, encoder_embedding, table};
-use super::{Design, EncoderDesign, Family, Source};
+use super::seq2seq::{Biases, ModulePaths, Seq2SeqLayer, Sizes, encoder_embedding, table};
+use super::{Design, EncoderDesign, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
-use crate::encoder::Input;
+use crate::encoder::EncoderInput;
 use crate::units::Unit;
 
 /// T5.
@@ -51,13 +51,13 @@ const MT5_CLASS: Class = Class {
 };
 const UMT5_CLASS: Class = Class { distances_everywhere: true, ..MT5_CLASS };
 
-const DECODER: Modules = Modules {
+const DECODER: ModulePaths = ModulePaths {
     own: ["layer.0.SelfAttention.q", "layer.0.SelfAttention.o"],
     cross: ["layer.1.EncDecAttention.q", "layer.1.EncDecAttention.k", "layer.1.EncDecAttention.o"],
     feed_forward: ["layer.2.DenseReluDense.wi", "layer.2.DenseReluDense.wo"],
 };
-const ENCODER: Modules =
-    Modules { feed_forward: ["layer.1.DenseReluDense.wi", "layer.1.DenseReluDense.wo"], ..DECODER };
+const ENCODER: ModulePaths =
+    ModulePaths { feed_forward: ["layer.1.DenseReluDense.wi", "layer.1.DenseReluDense.wo"], ..DECODER };
 /// The same with a gate, whose matrices are numbered.
 const GATED: [[&str; 2]; 2] = [
     ["layer.1.DenseReluDense.wi_0", "layer.1.DenseReluDense.wo"],
@@ -81,7 +81,7 @@ impl Family for T5 {
         ALIASES
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         read(config, &T5_CLASS)
     }
 }
@@ -103,7 +103,7 @@ impl Family for Mt5 {
         ALIASES
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         read(config, &MT5_CLASS)
     }
 }
@@ -125,12 +125,12 @@ impl Family for Umt5 {
         ALIASES
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         read(config, &UMT5_CLASS)
     }
 }
 
-fn read(config: &Source, class: &Class) -> Result<Design, ConfigError> {
+fn read(config: &FamilyConfig, class: &Class) -> Result<Design, ConfigError> {
     let keys = &config.text;
     let mut sizes = Sizes::of(config, ALIASES)?;
     let vocab = sizes.size("vocab_size", class.vocab)?;
@@ -144,7 +144,7 @@ fn read(config: &Source, class: &Class) -> Result<Design, ConfigError> {
         None => layers,
     };
     let gated = is_gated(keys, class.activation)?;
-    let block = Block {
+    let block = Seq2SeqLayer {
         hidden,
         heads,
         head_dim,
@@ -155,9 +155,9 @@ fn read(config: &Source, class: &Class) -> Result<Design, ConfigError> {
         norms_behind: false,
         modules: ENCODER,
     };
-    let modules = |modules: Modules, gated_ones| {
+    let modules = |modules: ModulePaths, gated_ones| {
         let feed_forward = if gated { gated_ones } else { modules.feed_forward };
-        Block { modules: Modules { feed_forward, ..modules }, ..block }
+        Seq2SeqLayer { modules: ModulePaths { feed_forward, ..modules }, ..block }
     };
     let distances =
         table("relative_attention_bias", keys.size_or("relative_attention_num_buckets", 32)?, heads);
@@ -176,7 +176,7 @@ fn read(config: &Source, class: &Class) -> Result<Design, ConfigError> {
     let mut before = encoder_embedding(vocab, hidden, true);
     before.extend(once);
     design.encoder = Some(EncoderDesign {
-        input: Input::Text { most: None },
+        input: EncoderInput::Text { most: None },
         most_decoded: None,
         path: "encoder.block",
         before,

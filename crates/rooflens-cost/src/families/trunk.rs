@@ -12,7 +12,7 @@ const WIDEST: u64 = 1 << 26;
 
 /// What a configuration class takes for keys that a file leaves out.
 #[derive(Debug, Clone, Copy)]
-pub struct Defaults {
+pub struct TrunkDefaults {
     /// `vocab_size`.
     pub vocab: u64,
     /// `hidden_size`.
@@ -48,7 +48,7 @@ pub struct Trunk {
 
 impl Trunk {
     /// Reads the sizes; those that are absent are the class's, and noted.
-    pub fn read(keys: &Keys, class: Defaults) -> Result<Self, ConfigError> {
+    pub fn read(keys: &Keys, class: TrunkDefaults) -> Result<Self, ConfigError> {
         let mut notes = Vec::new();
         let mut size = |key: &str, default: u64| -> Result<u64, ConfigError> {
             let found = keys.size_if(key)?;

@@ -2,11 +2,11 @@
 //! `WhisperForConditionalGeneration`. The encoder reads frames of sound through two convolutions, the second
 //! of which halves their number.
 
-use super::seq2seq::{Biases, Block, FAIRSEQ, FAIRSEQ_ALIASES, Sizes, table};
-use super::{Design, EncoderDesign, Family, Source};
+use super::seq2seq::{Biases, FAIRSEQ, FAIRSEQ_ALIASES, Seq2SeqLayer, Sizes, table};
+use super::{Design, EncoderDesign, Family, FamilyConfig};
 use crate::config::ConfigError;
-use crate::encoder::Input;
-use crate::units::{Dim, Linear, Rows, Unit};
+use crate::encoder::EncoderInput;
+use crate::units::{Dim, Linear, LinearRows, Unit};
 
 /// The family.
 pub struct Whisper;
@@ -33,7 +33,7 @@ impl Family for Whisper {
         FAIRSEQ_ALIASES
     }
 
-    fn read(&self, config: &Source) -> Result<Design, ConfigError> {
+    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
         let mut sizes = Sizes::of(config, FAIRSEQ_ALIASES)?;
         let vocab = sizes.size("vocab_size", 51_865)?;
         let hidden = sizes.size("d_model", 384)?;
@@ -41,7 +41,7 @@ impl Family for Whisper {
         let heard = sizes.size("max_source_positions", 1500)?;
         let decoded = sizes.size("max_target_positions", 448)?;
         let heads = sizes.size("encoder_attention_heads", 6)?;
-        let encoder = Block {
+        let encoder = Seq2SeqLayer {
             hidden,
             heads,
             head_dim: sizes.head_dim("encoder_attention_heads", hidden, heads)?,
@@ -53,7 +53,7 @@ impl Family for Whisper {
             modules: FAIRSEQ,
         };
         let heads = sizes.size("decoder_attention_heads", 6)?;
-        let decoder = Block {
+        let decoder = Seq2SeqLayer {
             heads,
             head_dim: sizes.head_dim("decoder_attention_heads", hidden, heads)?,
             inner: sizes.size("decoder_ffn_dim", 1536)?,
@@ -68,7 +68,7 @@ impl Family for Whisper {
         design.after[0] = decoder.norm("layer_norm");
         design.notes = sizes.notes;
         design.encoder = Some(EncoderDesign {
-            input: Input::Audio { positions: heard },
+            input: EncoderInput::Audio { positions: heard },
             most_decoded: Some(decoded),
             path: "model.encoder.layers",
             before: vec![
@@ -88,7 +88,7 @@ fn conv(name: &'static str, input: u64, output: u64, stride: u64) -> Unit {
     let convolution = Linear::new(name, "audio.conv", Dim::whole(KERNEL * input), [Dim::whole(output)])
         .bias(true)
         .overlapping((KERNEL - stride) * input)
-        .rows(if stride == 1 { Rows::Several(STRIDE) } else { Rows::Tokens })
+        .rows(if stride == 1 { LinearRows::Several(STRIDE) } else { LinearRows::Tokens })
         .vector(4 * output)
         .formula("2·frames·3·in·out");
     Unit::Linear(convolution)

@@ -13,7 +13,7 @@ pub struct Device {
     /// Who makes it, as in `NVIDIA`.
     pub vendor: String,
     /// What sort of device it is.
-    pub kind: Kind,
+    pub kind: DeviceKind,
     /// Architecture, with the compiler's target where there is one, as in `Hopper sm_90`.
     pub arch: String,
     /// Other names: those that runtimes report and those that people type, without the vendor's.
@@ -97,7 +97,7 @@ impl Device {
 /// What sort of device it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum DeviceKind {
     /// A graphics processor with memory of its own.
     Gpu,
     /// A chip whose processor and graphics share the memory.

@@ -1,6 +1,6 @@
 //! A device's file: its keys, and their way into base units.
 
-use super::device::{Confidence, Device, Kind, Provenance, Provenances};
+use super::device::{Confidence, Device, DeviceKind, Provenance, Provenances};
 use super::error::HardwareError;
 use super::peaks::{Peaks, Rate};
 use crate::precision::Dtype;
@@ -24,7 +24,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Device, HardwareError> {
 struct DeviceFile {
     name: String,
     vendor: String,
-    kind: Kind,
+    kind: DeviceKind,
     arch: String,
     #[serde(default)]
     aliases: Vec<String>,

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::device::Kind;
+use super::device::DeviceKind;
 use crate::precision::Dtype;
 
 /// Achieved rates on a machine.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct MeasuredHardware {
     /// Name for people and for `--hardware`.
     pub name: String,
     /// What runtimes report, and whatever else people may type.
@@ -16,7 +16,7 @@ pub struct Measured {
     /// Who makes it.
     pub vendor: String,
     /// What sort of device it is.
-    pub kind: Kind,
+    pub kind: DeviceKind,
     /// Architecture.
     pub arch: String,
     /// How and when it was measured.
@@ -33,7 +33,7 @@ pub struct Measured {
     pub notes: Vec<String>,
 }
 
-impl Measured {
+impl MeasuredHardware {
     /// The text of its file, which [`Catalog::with`](super::Catalog::with) reads.
     ///
     /// ```
@@ -66,10 +66,10 @@ impl Measured {
 
     fn write(&self, out: &mut String) -> std::fmt::Result {
         let kind = match self.kind {
-            Kind::Gpu => "gpu",
-            Kind::Soc => "soc",
-            Kind::Asic => "asic",
-            Kind::Cpu => "cpu",
+            DeviceKind::Gpu => "gpu",
+            DeviceKind::Soc => "soc",
+            DeviceKind::Asic => "asic",
+            DeviceKind::Cpu => "cpu",
         };
         writeln!(out, "name = {}\nvendor = {}\nkind = \"{kind}\"", quoted(&self.name), quoted(&self.vendor))?;
         writeln!(out, "arch = {}\naliases = {}", quoted(&self.arch), list(&self.aliases))?;
@@ -128,11 +128,11 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let measured = Measured {
+        let measured = MeasuredHardware {
             name: "Xeon \"two\" \\ cores".into(),
             aliases: vec!["this machine".into()],
             vendor: "Intel".into(),
-            kind: Kind::Cpu,
+            kind: DeviceKind::Cpu,
             arch: "x86_64".into(),
             source: "measured\non a Sunday".into(),
             flops_per_s: [(Dtype::Fp32, 6.8567e10), (Dtype::Bf16, 1.137_45e12)].into(),

@@ -16,8 +16,8 @@ mod recognise;
 mod tests;
 
 pub use catalog::Catalog;
-pub use device::{Confidence, Device, Kind, Provenance, Provenances};
+pub use device::{Confidence, Device, DeviceKind, Provenance, Provenances};
 pub use error::HardwareError;
-pub use measured::Measured;
+pub use measured::MeasuredHardware;
 pub use peaks::{Peak, Peaks, Rate};
 pub use recognise::Properties;

@@ -1,7 +1,7 @@
 //! What holds for every device, and what is known of a few.
 
 use super::catalog::own_keys;
-use super::{Catalog, Confidence, Device, HardwareError, Kind, file, files};
+use super::{Catalog, Confidence, Device, DeviceKind, HardwareError, file, files};
 use crate::near;
 use crate::precision::Dtype;
 use std::collections::{BTreeMap, HashSet};
@@ -108,7 +108,10 @@ fn peaks_are_dense() {
 #[test]
 fn figures_in_base_units() {
     let h100 = find("H100-SXM5-80GB");
-    assert_eq!((h100.vendor.as_str(), h100.kind, h100.arch.as_str()), ("NVIDIA", Kind::Gpu, "Hopper sm_90"));
+    assert_eq!(
+        (h100.vendor.as_str(), h100.kind, h100.arch.as_str()),
+        ("NVIDIA", DeviceKind::Gpu, "Hopper sm_90")
+    );
     assert_eq!(h100.peak_flops(Dtype::Bf16), Some(989.4e12));
     assert_eq!(h100.peak_flops(Dtype::Fp8), Some(1978.9e12));
     assert_eq!(h100.peak_flops(Dtype::Fp4), None);

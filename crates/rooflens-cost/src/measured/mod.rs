@@ -19,10 +19,11 @@ pub use floors::{ClassFloor, floors};
 pub use matching::{Matches, OperatorMatch, PhaseMatches, Traced, Unmatched, Variant, matches};
 pub use operators::{PassOperator, operators};
 pub use parts::{
-    MeasuredPart, MeasuredPhase, PartRow, PhaseParts, StaticVsMeasured, Timeline, part_of, static_vs_measured,
+    MeasuredPart, MeasuredPhase, PartRow, PhaseParts, StaticVsMeasured, TimelineSide, part_of,
+    static_vs_measured,
 };
 pub use torch_flops::{
-    ClassFlops, FlopsCheck, LeftOut, PhaseCheck, TorchFlops, TorchLeftOut, TorchRow, flops_check,
+    ClassFlops, FlopsCheck, PhaseCheck, TorchFlops, TorchLeftOut, TorchRow, UncountedClass, flops_check,
 };
 pub use work::{RanWork, WorkError};
 

@@ -11,7 +11,7 @@ use crate::roof::{Roof, Seconds};
 use crate::routing::Touch;
 use crate::setup::Setup;
 use crate::step::Step;
-use crate::tally::{Place, visit_ragged};
+use crate::tally::{OperatorPlace, visit_ragged};
 use crate::units::{Slice, Unit};
 
 /// An operator of one pass on one device.
@@ -67,23 +67,23 @@ pub fn operators(
             }
         }
     }
-    let mut places: BTreeMap<Place, Vec<PassOperator>> = BTreeMap::new();
+    let mut places: BTreeMap<OperatorPlace, Vec<PassOperator>> = BTreeMap::new();
     let sampled = shape.needed.iter().map(|step| step.sequences).sum();
     visit_ragged(model, setup, &shape.needed, sampled, |place, _, unit, operators| {
         let rows = operators.iter().map(|operator| of(unit, operator, slices, &roof));
         places.entry(place).or_default().extend(rows);
     });
-    found.extend(places.remove(&Place::Before).unwrap_or_default());
+    found.extend(places.remove(&OperatorPlace::Before).unwrap_or_default());
     let mut layers: Vec<(u32, usize)> = Vec::new();
     for (number, kind) in model.kinds.iter().enumerate() {
         layers.extend(kind.at.iter().map(|layer| (*layer, number)));
     }
     layers.sort_unstable();
     for (layer, kind) in layers {
-        let rows = places.get(&Place::Kind(kind)).into_iter().flatten();
+        let rows = places.get(&OperatorPlace::Kind(kind)).into_iter().flatten();
         found.extend(rows.map(|row| PassOperator { layer: Some(layer), ..row.clone() }));
     }
-    found.extend(places.remove(&Place::After).unwrap_or_default());
+    found.extend(places.remove(&OperatorPlace::After).unwrap_or_default());
     let unknown = found.iter().find(|row| row.work.flops.useful > 0 && row.seconds.compute == 0.0);
     match unknown {
         Some(row) => Err(format!("no rate of {} is known for the format of {}", device.name, row.name)),

@@ -15,7 +15,7 @@ use crate::setup::Setup;
 /// On which side the time was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Timeline {
+pub enum TimelineSide {
     /// Sums of the durations of device activities.
     Device,
     /// Host time of operators, with that of operators inside.
@@ -30,7 +30,7 @@ pub struct MeasuredPhase {
     /// The phase.
     pub phase: RunPhase,
     /// On which side.
-    pub timeline: Timeline,
+    pub timeline: TimelineSide,
     /// All of it: the sum of its parts.
     pub total_ns: i64,
     /// By part of the model.
@@ -65,7 +65,7 @@ pub struct PhaseParts {
     /// Forward passes of the profiled round.
     pub steps: u64,
     /// On which side the time was measured.
-    pub timeline: Timeline,
+    pub timeline: TimelineSide,
     /// All of the time: the sum of the parts.
     pub measured_ns: i64,
     /// The part of it that belongs to no part of the model, 0 to 1; null where there is none at all.

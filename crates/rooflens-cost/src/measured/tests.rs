@@ -146,7 +146,7 @@ fn parts_are_joined_and_sum_to_the_whole() {
     let part = |part: &str, ns| MeasuredPart { part: part.to_owned(), ns };
     let measured = MeasuredPhase {
         phase: RunPhase::Decode,
-        timeline: Timeline::HostSelf,
+        timeline: TimelineSide::HostSelf,
         total_ns: 100,
         parts: vec![part("mlp", 30), part("attention.core", 45), part("other", 25)],
     };

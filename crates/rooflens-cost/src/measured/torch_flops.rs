@@ -62,7 +62,7 @@ pub struct PhaseCheck {
     /// What is compared, by class.
     pub compared: Vec<ClassFlops>,
     /// What torch does not count, by class.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<UncountedClass>,
     /// What torch counts beside matmuls.
     pub torch_left_out: Vec<TorchLeftOut>,
     /// What is null, and why.
@@ -80,7 +80,7 @@ pub struct ClassFlops {
 
 /// A class that torch does not count.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct LeftOut {
+pub struct UncountedClass {
     /// The class.
     pub class: String,
     /// Its operations by the static model.
@@ -165,7 +165,7 @@ fn of_phase(work: &RanWork, phase: RunPhase, torch: &TorchFlops, all_logits: boo
         }
         match left_out_by.get(class) {
             None => compared.push(ClassFlops { class: (*class).to_owned(), flops }),
-            Some(name) => left_out.push(LeftOut {
+            Some(name) => left_out.push(UncountedClass {
                 class: (*class).to_owned(),
                 flops,
                 reason: format!("not counted by torch: it has no formula for {name}"),

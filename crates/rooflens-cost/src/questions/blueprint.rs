@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::config::{self, ConfigError};
-use crate::families::{self, Read};
+use crate::families::{self, ReadModel};
 use crate::model::Model;
 use crate::near::nearest;
 use crate::precision::{Dtype, Storage};
@@ -103,7 +103,8 @@ impl Blueprint {
     /// Reads it. A key that was set and that the family never asks for is an error: the change would be
     /// no change.
     pub fn model(&self) -> Result<Model, ConfigError> {
-        let Read { model, keys } = families::read(&self.config, self.side.as_ref(), self.formats.clone())?;
+        let ReadModel { model, keys } =
+            families::read(&self.config, self.side.as_ref(), self.formats.clone())?;
         for key in &self.set {
             let mut names = key.split('.');
             let first = names.next().unwrap_or_default();

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::encoder::Asked;
+use crate::encoder::ModelWorkload;
 use crate::estimate::{Estimate, EstimateError, PhaseCost, PhaseTime, crossing};
 use crate::figures::{Figure, Figures};
 use crate::hardware::Device;
@@ -13,12 +13,12 @@ use crate::operator::{Operator, Work};
 use crate::roof::{Limit, Roof};
 use crate::routing::Touch;
 use crate::step::{Phase, Step};
-use crate::tally::{Place, Spent, visit, visit_drafts};
+use crate::tally::{OperatorPlace, Spent, visit, visit_drafts};
 use crate::workload::Workload;
 
 /// What a workload costs, in a line: on the busiest device of each stage, all stages together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Summary {
+pub struct CostSummary {
     /// Model FLOPs.
     pub flops: u128,
     /// Bytes between memory and chip.
@@ -79,7 +79,7 @@ impl PhaseSummary {
     }
 }
 
-/// What `workload` costs, without images, for which there is [`Summary::of`]. `buffer` only saves
+/// What `workload` costs, without images, for which there is [`CostSummary::of`]. `buffer` only saves
 /// allocations.
 ///
 /// ```
@@ -103,7 +103,7 @@ pub fn summary(
     workload: &Workload,
     device: Option<&Device>,
     buffer: &mut Vec<Operator>,
-) -> Result<Summary, EstimateError> {
+) -> Result<CostSummary, EstimateError> {
     let asked = model.asked(workload)?;
     let setup = &figures.bound.setup;
     if let Some(reason) = setup.parallel.fault(model.depth) {
@@ -121,7 +121,7 @@ pub fn summary(
     let limit = limits.into_iter().max_by(|a, b| by_limit[*a as usize].total_cmp(&by_limit[*b as usize]));
     let limit = if bound.spent.link_s > bound.spent.local_s { Some(Limit::Link) } else { limit };
     let bytes = bound.work.bytes.total();
-    Ok(Summary {
+    Ok(CostSummary {
         flops: bound.work.flops.useful,
         bytes,
         weight_bytes: bound.work.bytes.weights,
@@ -176,7 +176,7 @@ impl Sum {
     }
 }
 
-fn sum(model: &Model, figure: &Figure, asked: &Asked, buffer: &mut Vec<Operator>) -> Sum {
+fn sum(model: &Model, figure: &Figure, asked: &ModelWorkload, buffer: &mut Vec<Operator>) -> Sum {
     let mut sum = Sum::default();
     let workload = &asked.decoder;
     let (sequences, roof) = (figure.setup.sequences(workload.batch), figure.roof.as_ref());
@@ -198,7 +198,7 @@ fn sum(model: &Model, figure: &Figure, asked: &Asked, buffer: &mut Vec<Operator>
         for step in workload.steps(phase, sequences, asked.positions) {
             sum.tokens += u128::from(step.new) * u128::from(workload.batch);
             let pass = figure.setup.pass(model, step, 0, Touch::Expected);
-            let mut add = |_: Place, layers: u64, operators: &[Operator]| {
+            let mut add = |_: OperatorPlace, layers: u64, operators: &[Operator]| {
                 sum.add(&mut spent, roof, layers, operators);
             };
             visit(model, &pass, buffer, &mut add);
@@ -211,7 +211,7 @@ fn sum(model: &Model, figure: &Figure, asked: &Asked, buffer: &mut Vec<Operator>
     sum
 }
 
-impl Summary {
+impl CostSummary {
     /// The line of an estimate.
     #[must_use]
     pub fn of(estimate: &Estimate) -> Self {

@@ -8,7 +8,7 @@ use crate::precision::Storage;
 
 /// Which rows go through a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rows {
+pub enum LinearRows {
     /// Every new token.
     Tokens,
     /// The tokens whose logits are needed; frameworks' counts take all.
@@ -44,7 +44,7 @@ pub struct Linear {
     /// diagonal.
     pub diagonal: bool,
     /// Which rows go through.
-    pub rows: Rows,
+    pub rows: LinearRows,
     /// Operations of the vector units that are done on the way, for each row in the whole model:
     /// activations, rotations.
     pub vector_flops: u64,
@@ -69,7 +69,7 @@ impl Linear {
             overlap: 0,
             shared: false,
             diagonal: false,
-            rows: Rows::Tokens,
+            rows: LinearRows::Tokens,
             vector_flops: 0,
             storage: Storage::plain(crate::precision::Dtype::Bf16),
             formula: "2·T·in·out",
@@ -120,7 +120,7 @@ impl Linear {
 
     /// For other rows than every token.
     #[must_use]
-    pub fn rows(mut self, rows: Rows) -> Self {
+    pub fn rows(mut self, rows: LinearRows) -> Self {
         self.rows = rows;
         self
     }
@@ -189,20 +189,22 @@ impl Part for Linear {
     fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
         let step = &pass.step;
         let (counted, rows) = match self.rows {
-            Rows::Tokens if self.is_replicated() => (step.tokens(), pass.replicated_rows(step.tokens())),
-            Rows::Tokens => (step.tokens(), step.tokens()),
-            Rows::Sampled => (step.tokens(), u128::from(step.sequences) * u128::from(step.sampled)),
-            Rows::Several(each) => {
+            LinearRows::Tokens if self.is_replicated() => {
+                (step.tokens(), pass.replicated_rows(step.tokens()))
+            }
+            LinearRows::Tokens => (step.tokens(), step.tokens()),
+            LinearRows::Sampled => (step.tokens(), u128::from(step.sequences) * u128::from(step.sampled)),
+            LinearRows::Several(each) => {
                 let all = step.tokens() * u128::from(each);
                 (all, if self.is_replicated() { pass.replicated_rows(all) } else { all })
             }
-            Rows::Media => {
+            LinearRows::Media => {
                 let rows =
                     if step.past == 0 { u128::from(step.sequences) * u128::from(step.media) } else { 0 };
                 (rows, rows)
             }
         };
-        if rows == 0 && self.rows == Rows::Media {
+        if rows == 0 && self.rows == LinearRows::Media {
             // Made in an earlier pass: nothing runs.
             return;
         }

@@ -28,7 +28,7 @@ pub use dim::{Dim, Slice};
 pub use embedding::Embedding;
 pub use experts::Experts;
 pub use latent::{IndexScores, LatentAttention};
-pub use linear::{Linear, Rows};
+pub use linear::{Linear, LinearRows};
 pub use norm::{Norm, NormKind, Weights};
 pub use product::Product;
 pub use ssd::Ssd;

@@ -5,7 +5,7 @@ use super::crops::{grid_of, nearest_grid};
 use super::parts::{
     Block, conv, head_dim, layer_norm, layers, linear, named, patch, patch_size, table, width,
 };
-use super::{Cut, Images, Seen, Span, Stage, Tower, View};
+use super::{Cut, Images, Seen, StageSpan, Tower, TowerStage, View};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Dim, Linear, Unit};
 
@@ -33,11 +33,11 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     let wide = width(&clip, "width", 1024)?;
     let mut stages = sam.stages(wide);
     stages.extend(clip_stages(&clip, wide)?);
-    let joined = Span::Blocks { by: SHRINK, class: 0 };
+    let joined = StageSpan::Blocks { by: SHRINK, class: 0 };
     let projector = linear("projector", "vision.merge", 2 * wide, hidden, true);
-    stages.push(Stage::new("projector", 1, joined, vec![projector]));
+    stages.push(TowerStage::new("projector", 1, joined, vec![projector]));
     // A token that ends a row, and one that stands between views.
-    stages.push(Stage::new("separators", 1, Span::Never, vec![table("separators", &[2, hidden])]));
+    stages.push(TowerStage::new("separators", 1, StageSpan::Never, vec![table("separators", &[2, hidden])]));
     let views = Views { side: sam.side, crop: sam.crop };
     Ok(Some(Tower::new("SAM ViT-B + CLIP ViT-L", stages, views)))
 }
@@ -95,18 +95,18 @@ impl Sam {
     }
 
     /// Queries times the positions of `side` rows and `side` columns; heads are rows here.
-    fn rel_pos(&self, name: &'static str, count: u64, side: u64, span: Span) -> Stage {
+    fn rel_pos(&self, name: &'static str, count: u64, side: u64, span: StageSpan) -> TowerStage {
         let (input, outputs) = (Dim::whole(self.block.head_dim), [Dim::whole(2 * side)]);
         let mut product = Linear::new("rel_pos", "vision.rel_pos", input, outputs).formula("2·N·H·d·(r + c)");
         // The tables count with the layer; in a crop they are stretched.
         product.shared = true;
-        Stage::new(name, count, span, vec![Unit::Linear(product)])
+        TowerStage::new(name, count, span, vec![Unit::Linear(product)])
     }
 
-    fn stages(&self, wide: u64) -> Vec<Stage> {
+    fn stages(&self, wide: u64) -> Vec<TowerStage> {
         let Self { block, depth, global, window, side, neck, down, .. } = *self;
-        let patches = Span::Patches { class: 0 };
-        let windows = |heads| Span::FilledWindows { side: window, heads };
+        let patches = StageSpan::Patches { class: 0 };
+        let windows = |heads| StageSpan::FilledWindows { side: window, heads };
         let pixels = 3 * self.patch * self.patch;
         let mut attention = block.qkv();
         attention.push(block.core());
@@ -121,14 +121,14 @@ impl Sam {
             conv("neck.2", 3, neck, neck, false),
             layer_norm("neck.3", neck),
         ];
-        let by = |by| Span::Blocks { by, class: 0 };
-        let heads = |side| Span::Heads { side, heads: block.heads };
+        let by = |by| StageSpan::Blocks { by, class: 0 };
+        let heads = |side| StageSpan::Heads { side, heads: block.heads };
         let mut stages = vec![
-            Stage::new("sam.patch_embed", 1, patches, embed),
-            Stage::new("sam.window_attention", depth - global, windows(1), attention),
+            TowerStage::new("sam.patch_embed", 1, patches, embed),
+            TowerStage::new("sam.window_attention", depth - global, windows(1), attention),
             self.rel_pos("sam.window_rel_pos", depth - global, window, windows(block.heads)),
-            Stage::new("sam.window_mlp", depth - global, patches, block.mlp()),
-            Stage::new("sam.global_block", global, patches, whole),
+            TowerStage::new("sam.window_mlp", depth - global, patches, block.mlp()),
+            TowerStage::new("sam.global_block", global, patches, whole),
             self.rel_pos("sam.global_rel_pos", global, side, heads(side)),
         ];
         for (name, pixels) in OTHER_VIEWS {
@@ -138,22 +138,22 @@ impl Sam {
             }
         }
         stages.extend([
-            Stage::new("sam.neck", 1, patches, necks),
-            Stage::new("sam.net_2", 1, by(2), vec![conv("net_2", 3, neck, down, false)]),
-            Stage::new("sam.net_3", 1, by(SHRINK), vec![conv("net_3", 3, down, wide, false)]),
+            TowerStage::new("sam.neck", 1, patches, necks),
+            TowerStage::new("sam.net_2", 1, by(2), vec![conv("net_2", 3, neck, down, false)]),
+            TowerStage::new("sam.net_3", 1, by(SHRINK), vec![conv("net_3", 3, down, wide, false)]),
         ]);
         stages
     }
 }
 
 /// CLIP (arXiv 2103.00020) takes SAM's results for patches: its own convolution is stored and never runs.
-fn clip_stages(keys: &Keys, wide: u64) -> Result<Vec<Stage>, ConfigError> {
+fn clip_stages(keys: &Keys, wide: u64) -> Result<Vec<TowerStage>, ConfigError> {
     let heads = width(keys, "heads", 16)?;
     let inner = width(keys, "ffn", 4 * wide)?;
     let block = Block::plain(wide, heads, head_dim(keys, "heads", wide, heads)?, inner);
     let patch_size = patch_size(keys, 14)?;
     let side = width(keys, "image_size", 224)? / patch_size;
-    let span = Span::Blocks { by: SHRINK, class: 1 };
+    let span = StageSpan::Blocks { by: SHRINK, class: 1 };
     let embed = vec![
         table("class_embedding", &[wide]),
         table("patch_embedding", &[3, patch_size, patch_size, wide]),
@@ -161,8 +161,8 @@ fn clip_stages(keys: &Keys, wide: u64) -> Result<Vec<Stage>, ConfigError> {
         layer_norm("pre_layrnorm", wide),
     ];
     Ok(vec![
-        Stage::new("clip.embeddings", 1, span, embed),
-        Stage::new("clip.layer", layers(keys, "layers", 24)?, span, block.units()),
+        TowerStage::new("clip.embeddings", 1, span, embed),
+        TowerStage::new("clip.layer", layers(keys, "layers", 24)?, span, block.units()),
     ])
 }
 

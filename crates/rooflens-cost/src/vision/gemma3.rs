@@ -3,7 +3,7 @@
 
 use super::parts::{linear, rms_norm, width};
 use super::square::Square;
-use super::{Span, Stage, Tower, siglip};
+use super::{StageSpan, Tower, TowerStage, siglip};
 use crate::config::{ConfigError, Keys};
 
 /// Reads `vision_config`, for a language model of width `hidden`; nothing where there is none.
@@ -21,10 +21,10 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     let tokens = (side / by) * (side / by);
     let mut stages = encoder.stages;
     stages.push(
-        Stage::new(
+        TowerStage::new(
             "multi_modal_projector",
             1,
-            Span::Blocks { by, class: 0 },
+            StageSpan::Blocks { by, class: 0 },
             vec![
                 rms_norm("mm_soft_emb_norm", encoder.hidden),
                 linear("mm_input_projection", "vision.merge", encoder.hidden, hidden, false),

@@ -2,7 +2,7 @@
 //! As `Gemma4VisionModel`, `Gemma4MultimodalEmbedder` and `Gemma4ImageProcessor` of Transformers have it.
 
 use super::parts::{Block, layers, linear, patch, patch_size, rms_norm, table, width};
-use super::{Cut, Images, Seen, Span, Stage, Tower, View, gemma4_audio};
+use super::{Cut, Images, Seen, StageSpan, Tower, TowerStage, View, gemma4_audio};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::units::{Attention, Norm, NormKind, Unit};
@@ -33,23 +33,23 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
         return Err(keys.wrong("pooling_kernel_size", "at most 1,024"));
     }
     let positions = keys.size_or("position_embedding_size", 10_240)?;
-    let patches = Span::Patches { class: 0 };
+    let patches = StageSpan::Patches { class: 0 };
     let embed = vec![
         patch(3 * patch_size * patch_size, inside, false),
         table("position_embedding", &[2, positions, inside]),
     ];
     let mut stages = vec![
-        Stage::new("patch_embedder", 1, patches, embed),
-        Stage::new("layer", layers(&keys, "num_hidden_layers", 16)?, patches, layer(&block)),
+        TowerStage::new("patch_embedder", 1, patches, embed),
+        TowerStage::new("layer", layers(&keys, "num_hidden_layers", 16)?, patches, layer(&block)),
     ];
     if by > 1 {
-        stages.push(Stage::new("pooler", 1, Span::Pooled { by }, vec![pool(&block)]));
+        stages.push(TowerStage::new("pooler", 1, StageSpan::Pooled { by }, vec![pool(&block)]));
     }
     // The norm has no weights.
     let norm =
         Unit::Norm(Norm { adds: false, parameters: 0, ..Norm::residual("pre_projection_norm", inside) });
     let project = linear("embedding_projection", "vision.merge", inside, hidden, false);
-    stages.push(Stage::new("embed_vision", 1, Span::Blocks { by, class: 0 }, vec![norm, project]));
+    stages.push(TowerStage::new("embed_vision", 1, StageSpan::Blocks { by, class: 0 }, vec![norm, project]));
     stages.extend(gemma4_audio::stages(root, hidden)?);
     let tokens = match keys.size_if("default_output_length")? {
         Some(tokens) => tokens,

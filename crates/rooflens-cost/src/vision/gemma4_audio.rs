@@ -2,11 +2,11 @@
 //! `Gemma4AudioModel` of Transformers has it, a conformer (arXiv 2005.08100).
 
 use super::parts::{layers, linear, rms_norm, table, width};
-use super::{Span, Stage};
+use super::{StageSpan, TowerStage};
 use crate::config::{ConfigError, Keys};
 
 /// Its stages; none where there is no `audio_config`.
-pub(super) fn stages(root: &Keys, hidden: u64) -> Result<Vec<Stage>, ConfigError> {
+pub(super) fn stages(root: &Keys, hidden: u64) -> Result<Vec<TowerStage>, ConfigError> {
     let Some(keys) = root.inside("audio_config") else { return Ok(Vec::new()) };
     let inside = width(&keys, "hidden_size", 1024)?;
     let heads = width(&keys, "num_attention_heads", 8)?;
@@ -49,7 +49,7 @@ pub(super) fn stages(root: &Keys, hidden: u64) -> Result<Vec<Stage>, ConfigError
         linear("output_proj", "audio", inside, output, true),
         wide("embedding_projection", output, hidden),
     ];
-    let never = |name, count, units| Stage::new(name, count, Span::Never, units).connecting();
+    let never = |name, count, units| TowerStage::new(name, count, StageSpan::Never, units).connecting();
     Ok(vec![
         never("audio_subsample", 1, before),
         never("audio_layer", layers(&keys, "num_hidden_layers", 12)?, layer),

@@ -4,7 +4,7 @@
 use super::grid::{Fit, Grid};
 use super::parts::{Block, either, head_dim, layer_norm, layers, patch, patch_size, table, width};
 use super::qwen2_vl::merger;
-use super::{Span, Stage, Tower};
+use super::{StageSpan, Tower, TowerStage};
 use crate::config::{ConfigError, Keys};
 
 /// Reads `vision_config`, for a language model of width `hidden`; nothing where there is none.
@@ -27,18 +27,23 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     };
     let rows = width(&keys, either(&keys, "init_pos_emb_height", "pos_emb_height"), 64)?;
     let columns = width(&keys, either(&keys, "init_pos_emb_width", "pos_emb_width"), 64)?;
-    let patches = Span::Patches { class: 0 };
+    let patches = StageSpan::Patches { class: 0 };
     let embed = vec![
         patch(3 * patch_size * patch_size, inside, true),
         table("position_embeddings", &[rows, columns, inside]),
     ];
     let stages = vec![
-        Stage::new("patch_embed", 1, patches, embed),
+        TowerStage::new("patch_embed", 1, patches, embed),
         block.stage("layer", depth, 0),
-        Stage::new("final_layernorm", 1, patches, vec![layer_norm("final_layernorm", inside)]),
-        Stage::new("projector_norm", 1, patches, vec![layer_norm("pre_norm", inside)]).connecting(),
-        Stage::new("mm_projector", 1, Span::Blocks { by: merge, class: 0 }, merger(inside, merge, hidden))
-            .connecting(),
+        TowerStage::new("final_layernorm", 1, patches, vec![layer_norm("final_layernorm", inside)]),
+        TowerStage::new("projector_norm", 1, patches, vec![layer_norm("pre_norm", inside)]).connecting(),
+        TowerStage::new(
+            "mm_projector",
+            1,
+            StageSpan::Blocks { by: merge, class: 0 },
+            merger(inside, merge, hidden),
+        )
+        .connecting(),
     ];
     // Positions are stretched to any grid; the square of them is what they were learnt for.
     let grid = Grid { patch: patch_size, merge, fit: Fit::Filled, side: Some(rows) };

@@ -4,7 +4,7 @@
 use super::crops::{nearest_grid, to_multiple};
 use super::parts::{layer_norm, two_layers, width};
 use super::qwen2_vl::merge_size;
-use super::{Cut, Images, Seen, Span, Stage, Tower, View, siglip};
+use super::{Cut, Images, Seen, StageSpan, Tower, TowerStage, View, siglip};
 use crate::config::{ConfigError, Keys};
 
 /// Reads `vision_config`, for a language model of width `hidden`; nothing where there is none.
@@ -21,7 +21,8 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     let bias = root.flag_or("projector_bias", true)?;
     units.extend(two_layers("vision.merge", joined, inner, hidden, bias));
     let mut stages = encoder.stages;
-    let projector = Stage::new("multi_modal_projector", 1, Span::Blocks { by: merge, class: 0 }, units);
+    let projector =
+        TowerStage::new("multi_modal_projector", 1, StageSpan::Blocks { by: merge, class: 0 }, units);
     stages.push(projector.connecting());
     let cut = Tiles {
         patch: encoder.patch,

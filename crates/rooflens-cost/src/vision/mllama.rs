@@ -3,7 +3,7 @@
 //! `MllamaVisionModel` of Transformers has it.
 
 use super::parts::{Block, head_dim, layer_norm, layers, linear, patch, patch_size, pixels, table, width};
-use super::{Cut, Images, Seen, Span, Stage, Tower, View};
+use super::{Cut, Images, Seen, StageSpan, Tower, TowerStage, View};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Product, Unit};
 
@@ -48,8 +48,8 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     ];
     let mut gated = block.units();
     gated.push(table("gates", &[2]));
-    let whole = Span::Tiles { tiles, class: 1, fill: FILL };
-    let one = Span::Patches { class: 1 };
+    let whole = StageSpan::Tiles { tiles, class: 1, fill: FILL };
+    let one = StageSpan::Patches { class: 1 };
     // Which tiles see each other is told by a product of masks over all tokens, which kernels do not need.
     let masks = Unit::Product(Product {
         name: "aspect_ratio_mask",
@@ -61,12 +61,17 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     });
     let joined = width(&keys, "vision_output_dim", 7680)?;
     let stages = vec![
-        Stage::new("patch_embedding", 1, Span::Patches { class: 0 }, vec![patch(pixels, inside, false)]),
-        Stage::new("embeddings", 1, one, before),
-        Stage::new("mask", 1, whole, vec![masks]),
-        Stage::new("layer", layers(&keys, "num_hidden_layers", 32)?, whole, block.units()),
-        Stage::new("global_layer", layers(&keys, "num_global_layers", 8)?, whole, gated),
-        Stage::new(
+        TowerStage::new(
+            "patch_embedding",
+            1,
+            StageSpan::Patches { class: 0 },
+            vec![patch(pixels, inside, false)],
+        ),
+        TowerStage::new("embeddings", 1, one, before),
+        TowerStage::new("mask", 1, whole, vec![masks]),
+        TowerStage::new("layer", layers(&keys, "num_hidden_layers", 32)?, whole, block.units()),
+        TowerStage::new("global_layer", layers(&keys, "num_global_layers", 8)?, whole, gated),
+        TowerStage::new(
             "multi_modal_projector",
             1,
             one,

@@ -2,7 +2,7 @@
 //!
 //! A tower is read in two halves. Its cut says which views of the images a sequence has, in patches, as the
 //! processor resizes and splits them; its stages say what is done with a view, each a run of equal layers
-//! made of the same units as a language model, over the rows that its [`Span`] names. Parameters, operators
+//! made of the same units as a language model, over the rows that its [`StageSpan`] names. Parameters, operators
 //! and memory follow from the units.
 //!
 //! To add one: a file here, a `mod` line, and a call in the family that has it.
@@ -26,7 +26,7 @@ pub mod qwen3_vl;
 mod siglip;
 pub mod step3p7;
 
-pub use span::Span;
+pub use span::StageSpan;
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,14 +43,14 @@ pub struct Tower {
     /// What it is, as `SAM ViT-B + CLIP ViT-L`.
     pub name: &'static str,
     /// Its stages, in the order of execution.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<TowerStage>,
     /// How images become views.
     cut: Arc<dyn Cut>,
 }
 
 /// Equal layers of a tower.
 #[derive(Debug, Clone)]
-pub struct Stage {
+pub struct TowerStage {
     /// Name, as `clip`.
     pub name: &'static str,
     /// How many layers.
@@ -58,14 +58,14 @@ pub struct Stage {
     /// What a layer is made of.
     pub units: Vec<Unit>,
     /// Over which rows of a view it runs.
-    pub span: Span,
+    pub span: StageSpan,
     /// Whether it counts with the language model: published counts of vision parameters are of the encoder,
     /// and leave projectors (and towers for sound) to the rest.
     pub connects: bool,
 }
 
-impl Stage {
-    fn new(name: &'static str, count: u64, span: Span, units: Vec<Unit>) -> Self {
+impl TowerStage {
+    fn new(name: &'static str, count: u64, span: StageSpan, units: Vec<Unit>) -> Self {
         Self { name, count, units, span, connects: false }
     }
 
@@ -175,20 +175,20 @@ trait Cut: fmt::Debug + Send + Sync {
 }
 
 impl Tower {
-    fn new(name: &'static str, stages: Vec<Stage>, cut: impl Cut + 'static) -> Self {
+    fn new(name: &'static str, stages: Vec<TowerStage>, cut: impl Cut + 'static) -> Self {
         Self { name, stages, cut: Arc::new(cut) }
     }
 
     /// Parameters of the encoder.
     #[must_use]
     pub fn parameters(&self) -> u128 {
-        self.stages.iter().filter(|stage| !stage.connects).map(Stage::parameters).sum()
+        self.stages.iter().filter(|stage| !stage.connects).map(TowerStage::parameters).sum()
     }
 
     /// Parameters of what joins it to the language model, where they count with that.
     #[must_use]
     pub fn connector_parameters(&self) -> u128 {
-        self.stages.iter().filter(|stage| stage.connects).map(Stage::parameters).sum()
+        self.stages.iter().filter(|stage| stage.connects).map(TowerStage::parameters).sum()
     }
 
     /// What each stage does with the images of one sequence: its number, layers, and step.

@@ -1,6 +1,6 @@
 //! What towers are made of.
 
-use super::{Span, Stage};
+use super::{StageSpan, TowerStage};
 use crate::config::{ConfigError, Keys};
 use crate::precision::{Dtype, Storage};
 use crate::step::Mask;
@@ -206,7 +206,7 @@ impl Block {
     }
 
     /// `count` of it, each image a sequence of its patches and `class` tokens.
-    pub fn stage(&self, name: &'static str, count: u64, class: u64) -> Stage {
-        Stage::new(name, count, Span::Patches { class }, self.units())
+    pub fn stage(&self, name: &'static str, count: u64, class: u64) -> TowerStage {
+        TowerStage::new(name, count, StageSpan::Patches { class }, self.units())
     }
 }

@@ -3,7 +3,7 @@
 
 use super::parts::{Block, head_dim, layers, named, patch, rms_norm, width};
 use super::qwen2_vl::{grid, merger};
-use super::{Span, Stage, Tower};
+use super::{StageSpan, Tower, TowerStage};
 use crate::config::{ConfigError, Keys};
 use crate::units::NormKind;
 
@@ -31,19 +31,24 @@ pub fn read(root: &Keys) -> Result<Option<Tower>, ConfigError> {
     if window == 0 {
         return Err(keys.wrong("window_size", "at least a merged patch"));
     }
-    let patches = Span::Patches { class: 0 };
-    let merge = Span::Blocks { by: grid.merge, class: 0 };
+    let patches = StageSpan::Patches { class: 0 };
+    let merge = StageSpan::Blocks { by: grid.merge, class: 0 };
     let mut rest = Vec::from(block.output());
     rest.extend(block.mlp());
     let merger = merger(hidden, grid.merge, width(&keys, "out_hidden_size", 3584)?);
     let stages = vec![
-        Stage::new("patch_embed", 1, patches, vec![patch(pixels, hidden, false)]),
-        Stage::new("window_qkv", depth - full, patches, block.qkv()),
-        Stage::new("window_attention", depth - full, Span::Windows { side: window }, vec![block.core()]),
-        Stage::new("window_mlp", depth - full, patches, rest),
-        Stage::new("full_block", full, patches, block.units()),
-        Stage::new("merger_norm", 1, patches, vec![rms_norm("ln_q", hidden)]),
-        Stage::new("merger", 1, merge, merger),
+        TowerStage::new("patch_embed", 1, patches, vec![patch(pixels, hidden, false)]),
+        TowerStage::new("window_qkv", depth - full, patches, block.qkv()),
+        TowerStage::new(
+            "window_attention",
+            depth - full,
+            StageSpan::Windows { side: window },
+            vec![block.core()],
+        ),
+        TowerStage::new("window_mlp", depth - full, patches, rest),
+        TowerStage::new("full_block", full, patches, block.units()),
+        TowerStage::new("merger_norm", 1, patches, vec![rms_norm("ln_q", hidden)]),
+        TowerStage::new("merger", 1, merge, merger),
     ];
     Ok(Some(Tower::new("Qwen2.5-VL ViT", stages, grid)))
 }

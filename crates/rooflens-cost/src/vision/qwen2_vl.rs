@@ -3,7 +3,7 @@
 
 use super::grid::{Fit, Grid};
 use super::parts::{Block, head_dim, layer_norm, layers, patch, patch_size, pixels, two_layers, width};
-use super::{Span, Stage, Tower};
+use super::{StageSpan, Tower, TowerStage};
 use crate::config::{ConfigError, Keys};
 use crate::units::Unit;
 
@@ -21,10 +21,15 @@ pub fn read(root: &Keys) -> Result<Option<Tower>, ConfigError> {
     let (grid, pixels) = grid(&keys, 14, None)?;
     let merger = merger(hidden, grid.merge, width(&keys, "hidden_size", 3584)?);
     let stages = vec![
-        Stage::new("patch_embed", 1, Span::Patches { class: 0 }, vec![patch(pixels, hidden, false)]),
+        TowerStage::new(
+            "patch_embed",
+            1,
+            StageSpan::Patches { class: 0 },
+            vec![patch(pixels, hidden, false)],
+        ),
         block.stage("block", layers(&keys, "depth", 32)?, 0),
-        Stage::new("merger_norm", 1, Span::Patches { class: 0 }, vec![layer_norm("ln_q", hidden)]),
-        Stage::new("merger", 1, Span::Blocks { by: grid.merge, class: 0 }, merger),
+        TowerStage::new("merger_norm", 1, StageSpan::Patches { class: 0 }, vec![layer_norm("ln_q", hidden)]),
+        TowerStage::new("merger", 1, StageSpan::Blocks { by: grid.merge, class: 0 }, merger),
     ];
     Ok(Some(Tower::new("Qwen2-VL ViT", stages, grid)))
 }

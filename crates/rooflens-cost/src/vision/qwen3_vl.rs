@@ -4,7 +4,7 @@
 
 use super::parts::{Block, head_dim, layer_norm, layers, named, patch, table, width};
 use super::qwen2_vl::{grid, merger};
-use super::{Span, Stage, Tower};
+use super::{StageSpan, Tower, TowerStage};
 use crate::config::{ConfigError, Keys};
 
 /// Reads `vision_config` of Qwen3-VL; nothing where there is none.
@@ -29,27 +29,27 @@ fn tower(root: &Keys, name: &'static str, deepstack: Option<&[u64]>) -> Result<O
     let depth = layers(&keys, "depth", 27)?;
     let positions = keys.size_or("num_position_embeddings", 2304)?;
     let (grid, pixels) = grid(&keys, 16, Some(positions.isqrt()))?;
-    let patches = Span::Patches { class: 0 };
-    let merge = Span::Blocks { by: grid.merge, class: 0 };
+    let patches = StageSpan::Patches { class: 0 };
+    let merge = StageSpan::Blocks { by: grid.merge, class: 0 };
     let output = width(&keys, "out_hidden_size", 3584)?;
     let merger = merger(hidden, grid.merge, output);
     let mut stages = vec![
-        Stage::new(
+        TowerStage::new(
             "patch_embed",
             1,
             patches,
             vec![patch(pixels, hidden, true), table("pos_embed", &[positions, hidden])],
         ),
         block.stage("block", depth, 0),
-        Stage::new("merger_norm", 1, patches, vec![layer_norm("norm", hidden)]),
-        Stage::new("merger", 1, merge, merger.clone()),
+        TowerStage::new("merger_norm", 1, patches, vec![layer_norm("norm", hidden)]),
+        TowerStage::new("merger", 1, merge, merger.clone()),
     ];
     if let Some(default) = deepstack {
         // Here the norm is over merged patches.
         let mut units = vec![layer_norm("norm", hidden * grid.merge * grid.merge)];
         units.extend(merger);
         let count = named(&keys, "deepstack_visual_indexes", depth, default)?;
-        stages.push(Stage::new("deepstack_merger", count, merge, units));
+        stages.push(TowerStage::new("deepstack_merger", count, merge, units));
     }
     Ok(Some(Tower::new(name, stages, grid)))
 }

@@ -4,14 +4,14 @@
 use super::parts::{
     Block, head_dim, layer_norm, layers, linear, patch, patch_size, pixels, table, two_layers, width,
 };
-use super::{Span, Stage};
+use super::{StageSpan, TowerStage};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::units::{Attention, Unit};
 
 /// The encoder.
 pub(super) struct Encoder {
-    pub stages: Vec<Stage>,
+    pub stages: Vec<TowerStage>,
     pub hidden: u64,
     /// Pixels of a side of a patch.
     pub patch: u64,
@@ -28,12 +28,12 @@ pub(super) fn encoder(
     let block = Block::plain(hidden, heads, head_dim(keys, "num_attention_heads", hidden, heads)?, inner);
     let patch_size = patch_size(keys, 16)?;
     let pixels = pixels(keys, "num_channels", patch_size)?;
-    let patches = Span::Patches { class: 0 };
+    let patches = StageSpan::Patches { class: 0 };
     let positions = table("position_embedding", &[positions(patch_size)?, hidden]);
     let mut stages = vec![
-        Stage::new("embeddings", 1, patches, vec![patch(pixels, hidden, true), positions]),
+        TowerStage::new("embeddings", 1, patches, vec![patch(pixels, hidden, true), positions]),
         block.stage("layer", layers(keys, "num_hidden_layers", 12)?, 0),
-        Stage::new("post_layernorm", 1, patches, vec![layer_norm("post_layernorm", hidden)]),
+        TowerStage::new("post_layernorm", 1, patches, vec![layer_norm("post_layernorm", hidden)]),
     ];
     if keys.flag_or("vision_use_head", true)? {
         stages.extend(head(&block));
@@ -43,7 +43,7 @@ pub(super) fn encoder(
 
 /// What sums an image up in one vector: built and run where the config does not say otherwise, though no
 /// language model reads it.
-fn head(block: &Block) -> [Stage; 2] {
+fn head(block: &Block) -> [TowerStage; 2] {
     let hidden = block.hidden;
     let keys = linear("head_kv", "vision.qkv", hidden, 2 * hidden, true);
     let mut units = vec![table("probe", &[hidden]), linear("head_q", "vision.qkv", hidden, hidden, true)];
@@ -54,7 +54,7 @@ fn head(block: &Block) -> [Stage; 2] {
     units.push(layer_norm("layernorm", hidden));
     units.extend(two_layers("vision.mlp", hidden, block.inner, hidden, true));
     [
-        Stage::new("head_keys", 1, Span::Patches { class: 0 }, vec![keys]),
-        Stage::new("head", 1, Span::Summary, units),
+        TowerStage::new("head_keys", 1, StageSpan::Patches { class: 0 }, vec![keys]),
+        TowerStage::new("head", 1, StageSpan::Summary, units),
     ]
 }

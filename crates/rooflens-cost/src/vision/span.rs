@@ -5,7 +5,7 @@ use crate::step::Step;
 
 /// Over which rows of a view a stage runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Span {
+pub enum StageSpan {
     /// Over none: it is stored, and images do not need it.
     Never,
     /// All patches of an image and `class` tokens of its own.
@@ -57,7 +57,7 @@ pub enum Span {
     Summary,
 }
 
-impl Span {
+impl StageSpan {
     /// The steps for a view: several where sequences differ in length.
     #[must_use]
     pub fn steps(&self, view: &View) -> Vec<Step> {
@@ -65,23 +65,23 @@ impl Span {
         let blocks = |by: u64| rows.div_ceil(by.max(1)) * columns.div_ceil(by.max(1));
         let of_all = |step| Step { media: rows * columns, ..step };
         match *self {
-            Span::Never => Vec::new(),
-            Span::Patches { class } => vec![Step::vision(images, rows * columns + class)],
-            Span::Blocks { by, class } => vec![Step::vision(images, blocks(by) + class)],
-            Span::Windows { side } => windows(view, side.max(1)),
-            Span::FilledWindows { side, heads } => {
+            StageSpan::Never => Vec::new(),
+            StageSpan::Patches { class } => vec![Step::vision(images, rows * columns + class)],
+            StageSpan::Blocks { by, class } => vec![Step::vision(images, blocks(by) + class)],
+            StageSpan::Windows { side } => windows(view, side.max(1)),
+            StageSpan::FilledWindows { side, heads } => {
                 vec![Step::vision(images * blocks(side), side * side * heads)]
             }
-            Span::Heads { side, heads } if (rows, columns) == (side, side) => {
+            StageSpan::Heads { side, heads } if (rows, columns) == (side, side) => {
                 vec![Step::vision(images, side * side * heads)]
             }
-            Span::Heads { .. } => Vec::new(),
-            Span::Tiles { tiles, class, fill } => {
+            StageSpan::Heads { .. } => Vec::new(),
+            StageSpan::Tiles { tiles, class, fill } => {
                 let each = (rows * columns + class).next_multiple_of(fill.max(1));
                 vec![Step::vision(images.div_ceil(tiles.max(1)), tiles * each)]
             }
-            Span::Pooled { by } => vec![of_all(Step::vision(images, blocks(by)))],
-            Span::Summary => vec![of_all(Step::vision(images, 1))],
+            StageSpan::Pooled { by } => vec![of_all(Step::vision(images, blocks(by)))],
+            StageSpan::Summary => vec![of_all(Step::vision(images, 1))],
         }
     }
 }

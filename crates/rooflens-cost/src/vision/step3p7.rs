@@ -5,7 +5,7 @@ use super::parts::{
     Block, conv, either, head_dim, layer_norm, layers, linear, patch, patch_size, pixels, table, width,
 };
 use super::square::Square;
-use super::{Span, Stage, Tower};
+use super::{StageSpan, Tower, TowerStage};
 use crate::config::{ConfigError, Keys};
 use crate::units::Unit;
 
@@ -34,7 +34,7 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Tower, ConfigError> {
         return Err(keys.wrong("image_size", "at least a patch"));
     }
     let pixels = pixels(&keys, "num_channels", patch_size)?;
-    let patches = Span::Patches { class: 0 };
+    let patches = StageSpan::Patches { class: 0 };
     let mut layer: Vec<Unit> = block.units();
     layer.push(table("layer_scales", &[2, inside]));
     let bias = root.flag_or("projector_bias", false)?;
@@ -43,13 +43,18 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Tower, ConfigError> {
         table("position_embedding", &[side, side, inside]),
         layer_norm("pre_layernorm", inside),
     ];
-    let by = |by| Span::Blocks { by, class: 0 };
+    let by = |by| StageSpan::Blocks { by, class: 0 };
     let stages = vec![
-        Stage::new("embeddings", 1, patches, embed),
-        Stage::new("layer", depth, patches, layer),
-        Stage::new("downsampler1", 1, by(2), vec![conv("downsampler1", 3, inside, 2 * inside, true)]),
-        Stage::new("downsampler2", 1, by(4), vec![conv("downsampler2", 3, 2 * inside, 4 * inside, true)]),
-        Stage::new(
+        TowerStage::new("embeddings", 1, patches, embed),
+        TowerStage::new("layer", depth, patches, layer),
+        TowerStage::new("downsampler1", 1, by(2), vec![conv("downsampler1", 3, inside, 2 * inside, true)]),
+        TowerStage::new(
+            "downsampler2",
+            1,
+            by(4),
+            vec![conv("downsampler2", 3, 2 * inside, 4 * inside, true)],
+        ),
+        TowerStage::new(
             "multi_modal_projector",
             1,
             by(4),

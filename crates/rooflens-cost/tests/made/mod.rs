@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use rooflens_cost::encoder::Input;
+use rooflens_cost::encoder::EncoderInput;
 use rooflens_cost::hardware::{Catalog, Device};
 use rooflens_cost::model::Model;
 use rooflens_cost::parallel::Parallel;
@@ -367,11 +367,11 @@ pub fn fitted(model: &Model, mut workload: Workload) -> Workload {
     let decoded = encoder.most_decoded.unwrap_or(u64::MAX);
     if let Some(prefill) = &mut workload.prefill {
         match encoder.input {
-            Input::Text { most } => {
+            EncoderInput::Text { most } => {
                 let tokens = prefill.tokens.min(most.unwrap_or(u64::MAX));
                 *prefill = Prefill { tokens, prefix: 0, chunk: None };
             }
-            Input::Audio { .. } => {
+            EncoderInput::Audio { .. } => {
                 prefill.tokens = prefill.tokens.min(decoded / 2).max(1);
                 prefill.prefix = prefill.prefix.min(decoded - prefill.tokens);
             }

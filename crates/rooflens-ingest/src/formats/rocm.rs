@@ -11,12 +11,12 @@ use super::narrow;
 pub const NO_QUEUE: i32 = -1;
 
 /// Start and end of a record.
-pub type Span = (Option<i64>, Option<i64>);
+pub type RecordSpan = (Option<i64>, Option<i64>);
 
 /// A kernel, as the tool describes it.
 #[derive(Default)]
 pub struct Dispatch<'a> {
-    pub span: Span,
+    pub span: RecordSpan,
     pub name: Option<&'a str>,
     pub agent: Option<i64>,
     pub queue: Option<i64>,
@@ -32,7 +32,7 @@ pub struct Dispatch<'a> {
 /// A copy.
 #[derive(Default)]
 pub struct Copy<'a> {
-    pub span: Span,
+    pub span: RecordSpan,
     /// As `MEMORY_COPY_HOST_TO_DEVICE`.
     pub direction: &'a str,
     pub from_agent: Option<i64>,
@@ -44,7 +44,7 @@ pub struct Copy<'a> {
 
 /// A call of a library, or a range that a program names.
 pub struct Call<'a> {
-    pub span: Span,
+    pub span: RecordSpan,
     /// As `HIP_RUNTIME_API` or `MARKER_CORE_API`.
     pub domain: &'a str,
     pub name: Option<&'a str>,
@@ -53,7 +53,7 @@ pub struct Call<'a> {
 }
 
 /// Rows so far.
-pub struct Rows<'a> {
+pub struct RocmRows<'a> {
     pub tables: RankTables,
     /// First start and last end.
     pub extent: Option<(i64, i64)>,
@@ -65,9 +65,9 @@ pub struct Rows<'a> {
     source: &'a str,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RocmRows<'a> {
     pub fn new(interner: &'a Interner, notes: &'a Notes, source: &'a str) -> Self {
-        Rows {
+        RocmRows {
             tables: RankTables::default(),
             extent: None,
             records: 0,
@@ -157,7 +157,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Start and duration, which widen the extent of the trace. Without both the record is lost.
-    fn span(&mut self, (start, end): Span) -> Option<(i64, i64)> {
+    fn span(&mut self, (start, end): RecordSpan) -> Option<(i64, i64)> {
         self.records += 1;
         let known = start.zip(end).filter(|(start, end)| *start >= 0 && start <= end);
         let Some((start, end)) = known else {

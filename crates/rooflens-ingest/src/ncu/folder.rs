@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rooflens_schema::{Notes, Severity, Stage};
 
-use super::{Launch, MAGIC, csv};
+use super::{MAGIC, NcuLaunch, csv};
 use crate::error::IngestError;
 
 /// No report is larger.
@@ -16,7 +16,7 @@ const DEEPEST: usize = 8;
 /// The launches of every path: a `.ncu-rep` file, what `ncu --csv` printed, or a folder of such. CSV files
 /// of one folder that tell of the same launch are put together; where a folder has `.ncu-rep` files, these
 /// alone are read, as its CSV files are what was printed of them.
-pub fn read_all(paths: &[PathBuf], notes: &Notes) -> Result<Vec<Launch>, IngestError> {
+pub fn read_all(paths: &[PathBuf], notes: &Notes) -> Result<Vec<NcuLaunch>, IngestError> {
     let mut launches = Vec::new();
     for path in paths {
         let before = launches.len();
@@ -40,7 +40,12 @@ fn nothing(path: &Path) -> IngestError {
     }
 }
 
-fn folder(path: &Path, depth: usize, notes: &Notes, launches: &mut Vec<Launch>) -> Result<(), IngestError> {
+fn folder(
+    path: &Path,
+    depth: usize,
+    notes: &Notes,
+    launches: &mut Vec<NcuLaunch>,
+) -> Result<(), IngestError> {
     let unreadable = |source| IngestError::Io { path: path.to_owned(), source };
     let mut inside: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
@@ -72,8 +77,8 @@ fn head(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// The files of one folder.
-fn files(paths: &[PathBuf], notes: &Notes, launches: &mut Vec<Launch>) -> Result<(), IngestError> {
-    let mut places: BTreeMap<csv::Key, usize> = BTreeMap::new();
+fn files(paths: &[PathBuf], notes: &Notes, launches: &mut Vec<NcuLaunch>) -> Result<(), IngestError> {
+    let mut places: BTreeMap<csv::LaunchKey, usize> = BTreeMap::new();
     for path in paths {
         let unreadable = |source| IngestError::Io { path: path.clone(), source };
         let source = path.display().to_string();

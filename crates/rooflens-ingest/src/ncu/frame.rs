@@ -7,7 +7,7 @@ use prost::Message;
 
 use super::base_unit::base_unit;
 use super::message::{self, BlockHeader, FileHeader, GroupResult};
-use super::{Grade, Launch, Metric, Report, Rule, Speedup, Value, What};
+use super::{MetricValue, NcuLaunch, NcuMetric, NcuRule, Report, RuleGrade, Speedup, What};
 
 /// Reads what stands behind the first four bytes. Damage ends it: without its length the next message cannot
 /// be found.
@@ -50,8 +50,8 @@ pub fn read(bytes: &[u8], lost: &dyn Fn(&str)) -> Report {
 
 /// A launch with its metrics still numbered.
 struct Found {
-    launch: Launch,
-    metrics: Vec<message::Metric>,
+    launch: NcuLaunch,
+    metrics: Vec<message::MetricMessage>,
 }
 
 struct Input<'b> {
@@ -97,7 +97,7 @@ fn kernel(result: message::Result) -> Found {
     let function = result.function_name.unwrap_or_default();
     let full = [result.demangled_name, result.mangled_name].into_iter().flatten();
     let name = full.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| function.clone());
-    let launch = Launch {
+    let launch = NcuLaunch {
         what: What::Kernel,
         name,
         function,
@@ -114,11 +114,11 @@ fn kernel(result: message::Result) -> Found {
 
 fn group(what: What, result: GroupResult) -> Found {
     let ranges = result.nvtx.map(|state| ranges(&state, result.thread)).unwrap_or_default();
-    let launch = Launch { what, context: result.context, ranges, ..Launch::default() };
+    let launch = NcuLaunch { what, context: result.context, ranges, ..NcuLaunch::default() };
     Found { launch, metrics: result.metrics }
 }
 
-fn launch(found: Found, strings: &[String], unnamed: &std::cell::Cell<u64>) -> Launch {
+fn launch(found: Found, strings: &[String], unnamed: &std::cell::Cell<u64>) -> NcuLaunch {
     let Found { mut launch, metrics } = found;
     for metric in metrics {
         let name = metric.name.and_then(|index| strings.get(index as usize));
@@ -130,21 +130,23 @@ fn launch(found: Found, strings: &[String], unnamed: &std::cell::Cell<u64>) -> L
         let instances =
             instances.filter_map(|part| Some((part.of.and_then(value), value(part.value?)?))).collect();
         let unit = base_unit(name).map(str::to_owned);
-        launch.metrics.insert(name.clone(), Metric { value: metric.value.and_then(value), instances, unit });
+        launch
+            .metrics
+            .insert(name.clone(), NcuMetric { value: metric.value.and_then(value), instances, unit });
     }
     launch
 }
 
-fn value(of: message::Value) -> Option<Value> {
-    None.or(of.double.map(Value::Number))
-        .or(of.float.map(|float| Value::Number(f64::from(float))))
-        .or(of.large.map(Value::Whole))
-        .or(of.small.map(|small| Value::Whole(u64::from(small))))
-        .or(of.text.map(Value::Text))
+fn value(of: message::ValueMessage) -> Option<MetricValue> {
+    None.or(of.double.map(MetricValue::Number))
+        .or(of.float.map(|float| MetricValue::Number(f64::from(float))))
+        .or(of.large.map(MetricValue::Whole))
+        .or(of.small.map(|small| MetricValue::Whole(u64::from(small))))
+        .or(of.text.map(MetricValue::Text))
 }
 
 /// Proto leaves out what is 0; a dimension that is absent is 0 too, which no launch has.
-fn size(of: message::Size) -> [u64; 3] {
+fn size(of: message::SizeMessage) -> [u64; 3] {
     [of.x, of.y, of.z].map(|length| length.unwrap_or(0))
 }
 
@@ -169,7 +171,7 @@ fn ranges(state: &message::NvtxState, thread: Option<u32>) -> Vec<String> {
     found
 }
 
-fn rule(of: message::Rule) -> Rule {
+fn rule(of: message::RuleResult) -> NcuRule {
     let items = of.body.map(|body| body.items).unwrap_or_default();
     let speedup = items.iter().find_map(|item| {
         let speedup = item.speedup?;
@@ -179,15 +181,15 @@ fn rule(of: message::Rule) -> Rule {
     let messages = items.into_iter().filter_map(|item| {
         let message = item.message?;
         let grade = match message.kind {
-            Some(1) => Grade::Ok,
-            Some(2) => Grade::Warning,
-            Some(3) => Grade::Error,
-            Some(4) => Grade::Optimization,
-            _ => Grade::Info,
+            Some(1) => RuleGrade::Ok,
+            Some(2) => RuleGrade::Warning,
+            Some(3) => RuleGrade::Error,
+            Some(4) => RuleGrade::Optimization,
+            _ => RuleGrade::Info,
         };
         Some((grade, message.text?))
     });
-    Rule {
+    NcuRule {
         id: of.id.unwrap_or_default(),
         name: of.name.unwrap_or_default(),
         section: of.section,

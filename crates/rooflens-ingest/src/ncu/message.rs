@@ -63,13 +63,13 @@ pub struct Result {
     #[prost(string, optional, tag = "7")]
     pub demangled_name: Option<String>,
     #[prost(message, optional, tag = "10")]
-    pub grid: Option<Size>,
+    pub grid: Option<SizeMessage>,
     #[prost(message, optional, tag = "11")]
-    pub block: Option<Size>,
+    pub block: Option<SizeMessage>,
     #[prost(message, repeated, tag = "13")]
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<MetricMessage>,
     #[prost(message, repeated, tag = "19")]
-    pub rules: Vec<Rule>,
+    pub rules: Vec<RuleResult>,
     #[prost(message, optional, tag = "21")]
     pub nvtx: Option<NvtxState>,
     #[prost(uint32, optional, tag = "22")]
@@ -84,7 +84,7 @@ pub struct GroupResult {
     #[prost(uint32, optional, tag = "1")]
     pub thread: Option<u32>,
     #[prost(message, repeated, tag = "4")]
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<MetricMessage>,
     #[prost(message, optional, tag = "10")]
     pub nvtx: Option<NvtxState>,
     #[prost(uint32, optional, tag = "11")]
@@ -92,7 +92,7 @@ pub struct GroupResult {
 }
 
 #[derive(Clone, Copy, PartialEq, prost::Message)]
-pub struct Size {
+pub struct SizeMessage {
     #[prost(uint64, optional, tag = "1")]
     pub x: Option<u64>,
     #[prost(uint64, optional, tag = "2")]
@@ -102,12 +102,12 @@ pub struct Size {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Metric {
+pub struct MetricMessage {
     /// Its place in the list of strings.
     #[prost(uint32, optional, tag = "1")]
     pub name: Option<u32>,
     #[prost(message, optional, tag = "2")]
-    pub value: Option<Value>,
+    pub value: Option<ValueMessage>,
     #[prost(message, repeated, tag = "3")]
     pub instances: Vec<Instance>,
 }
@@ -116,13 +116,13 @@ pub struct Metric {
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Instance {
     #[prost(message, optional, tag = "1")]
-    pub of: Option<Value>,
+    pub of: Option<ValueMessage>,
     #[prost(message, optional, tag = "2")]
-    pub value: Option<Value>,
+    pub value: Option<ValueMessage>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Value {
+pub struct ValueMessage {
     #[prost(string, optional, tag = "1")]
     pub text: Option<String>,
     #[prost(float, optional, tag = "2")]
@@ -137,7 +137,7 @@ pub struct Value {
 
 /// What a rule of Nsight Compute found.
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Rule {
+pub struct RuleResult {
     #[prost(string, optional, tag = "1")]
     pub id: Option<String>,
     #[prost(string, optional, tag = "2")]
@@ -159,7 +159,7 @@ pub struct RuleItem {
     #[prost(message, optional, tag = "1")]
     pub message: Option<RuleMessage>,
     #[prost(message, optional, tag = "10")]
-    pub speedup: Option<Speedup>,
+    pub speedup: Option<SpeedupMessage>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -173,7 +173,7 @@ pub struct RuleMessage {
 }
 
 #[derive(Clone, Copy, PartialEq, prost::Message)]
-pub struct Speedup {
+pub struct SpeedupMessage {
     #[prost(int32, optional, tag = "1")]
     pub kind: Option<i32>,
     #[prost(double, optional, tag = "2")]

@@ -30,14 +30,14 @@ pub const MAGIC: &[u8] = b"NVR\0";
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// Profiled launches, in the order of the file.
-    pub launches: Vec<Launch>,
+    pub launches: Vec<NcuLaunch>,
     /// Version of the program that wrote it.
     pub version: Option<String>,
 }
 
 /// A profiled launch, or a range or graph that was profiled as a whole.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Launch {
+pub struct NcuLaunch {
     /// What was profiled.
     pub what: What,
     /// Full name; empty for a range or graph.
@@ -55,9 +55,9 @@ pub struct Launch {
     /// NVTX ranges open around it, outermost first, each as `domain:name` or, of the default domain, `name`.
     pub ranges: Vec<String>,
     /// Values by name. A metric that stands twice has its last value.
-    pub metrics: BTreeMap<String, Metric>,
+    pub metrics: BTreeMap<String, NcuMetric>,
     /// What Nsight Compute's own rules say.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<NcuRule>,
 }
 
 /// What was profiled.
@@ -76,18 +76,18 @@ pub enum What {
 
 /// A metric of a launch.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Metric {
+pub struct NcuMetric {
     /// The whole; absent where there are only parts.
-    pub value: Option<Value>,
+    pub value: Option<MetricValue>,
     /// Its parts: of what, how much.
-    pub instances: Vec<(Option<Value>, Value)>,
+    pub instances: Vec<(Option<MetricValue>, MetricValue)>,
     /// Its base unit, in Nsight Compute's word; nothing where it has none or the file does not tell.
     pub unit: Option<String>,
 }
 
 /// A value, as it was written: in the metric's base unit.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum MetricValue {
     /// A whole number.
     Whole(u64),
     /// A number.
@@ -96,20 +96,20 @@ pub enum Value {
     Text(String),
 }
 
-impl Value {
+impl MetricValue {
     /// As a number, where it is one.
     pub fn number(&self) -> Option<f64> {
         match self {
-            Value::Whole(whole) => Some(*whole as f64),
-            Value::Number(number) => Some(*number),
-            Value::Text(_) => None,
+            MetricValue::Whole(whole) => Some(*whole as f64),
+            MetricValue::Number(number) => Some(*number),
+            MetricValue::Text(_) => None,
         }
     }
 }
 
 /// What a rule says of a launch.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
+pub struct NcuRule {
     /// Its stable name.
     pub id: String,
     /// Its name for people.
@@ -117,14 +117,14 @@ pub struct Rule {
     /// The section that it belongs to.
     pub section: Option<String>,
     /// What it says, with how bad that is.
-    pub messages: Vec<(Grade, String)>,
+    pub messages: Vec<(RuleGrade, String)>,
     /// The speedup that it estimates, in percent: of this launch (`local` is of its own part of it).
     pub speedup: Option<Speedup>,
 }
 
 /// How bad something is to a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grade {
+pub enum RuleGrade {
     /// Said for information.
     Info,
     /// All is well.
@@ -146,7 +146,7 @@ pub struct Speedup {
     pub percent: f64,
 }
 
-impl Launch {
+impl NcuLaunch {
     /// A metric as a number.
     pub fn number(&self, metric: &str) -> Option<f64> {
         self.metrics.get(metric)?.value.as_ref()?.number().filter(|number| number.is_finite())
@@ -155,7 +155,7 @@ impl Launch {
     /// A metric as a text.
     pub fn text(&self, metric: &str) -> Option<&str> {
         match self.metrics.get(metric)?.value.as_ref()? {
-            Value::Text(text) => Some(text),
+            MetricValue::Text(text) => Some(text),
             _ => None,
         }
     }

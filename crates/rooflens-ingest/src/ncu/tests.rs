@@ -11,34 +11,34 @@ fn framed(message: &impl Message) -> Vec<u8> {
     [(bytes.len() as u32).to_le_bytes().as_slice(), &bytes].concat()
 }
 
-fn metric(name: u32, value: message::Value) -> message::Metric {
-    message::Metric { name: Some(name), value: Some(value), instances: Vec::new() }
+fn metric(name: u32, value: message::ValueMessage) -> message::MetricMessage {
+    message::MetricMessage { name: Some(name), value: Some(value), instances: Vec::new() }
 }
 
 /// Two launches; the names of their metrics stand in two blocks.
 fn made() -> Vec<u8> {
-    let number = |value: f64| message::Value { double: Some(value), ..Default::default() };
-    let whole = |value: u64| message::Value { large: Some(value), ..Default::default() };
+    let number = |value: f64| message::ValueMessage { double: Some(value), ..Default::default() };
+    let whole = |value: u64| message::ValueMessage { large: Some(value), ..Default::default() };
     let item = message::RuleItem {
         message: Some(message::RuleMessage {
             text: Some("too few blocks".into()),
             kind: Some(4),
             title: None,
         }),
-        speedup: Some(message::Speedup { kind: Some(2), percent: Some(12.5) }),
+        speedup: Some(message::SpeedupMessage { kind: Some(2), percent: Some(12.5) }),
     };
     let launch = message::Result {
         thread: Some(5),
         demangled_name: Some("void gemm<int>(int)".into()),
         function_name: Some("gemm".into()),
-        grid: Some(message::Size { x: Some(64), y: Some(1), z: Some(1) }),
+        grid: Some(message::SizeMessage { x: Some(64), y: Some(1), z: Some(1) }),
         metrics: vec![
             metric(0, number(1.5)),
             metric(1, whole(7)),
             metric(0, number(2.5)),
             metric(99, whole(1)),
         ],
-        rules: vec![message::Rule {
+        rules: vec![message::RuleResult {
             id: Some("LaunchConfiguration".into()),
             body: Some(message::RuleBody { items: vec![item] }),
             ..Default::default()
@@ -88,7 +88,7 @@ fn launches_metrics_ranges_rules() {
     assert_eq!(launch.number("launch__registers_per_thread"), Some(7.0), "named in a later block");
     assert_eq!(launch.ranges, ["llm:decode"]);
     let rule = &launch.rules[0];
-    assert_eq!(rule.messages, [(Grade::Optimization, "too few blocks".to_owned())]);
+    assert_eq!(rule.messages, [(RuleGrade::Optimization, "too few blocks".to_owned())]);
     assert_eq!(rule.speedup, Some(Speedup { is_global: true, percent: 12.5 }));
     assert!(notes.rows()[0].message.starts_with("2 metrics have no name"));
 }

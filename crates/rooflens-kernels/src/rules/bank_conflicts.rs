@@ -1,6 +1,6 @@
 //! Accesses to shared memory that meet in a bank.
 
-use super::{Remark, Rule};
+use super::{KernelRemark, KernelRule};
 use crate::Kernel;
 
 /// The rule.
@@ -10,19 +10,19 @@ pub(super) struct BankConflicts;
 /// (`sections/SharedMemoryConflicts.py` of Nsight Compute 2024.2).
 const FROM_PCT: f64 = 10.0;
 
-impl Rule for BankConflicts {
+impl KernelRule for BankConflicts {
     fn name(&self) -> &'static str {
         "bank_conflicts"
     }
     fn about(&self) -> &'static str {
         "bank conflicts are at least 10 % of the wavefronts of shared memory"
     }
-    fn judge(&self, kernel: &Kernel) -> Option<Remark> {
+    fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let counters = &kernel.counters;
         let share = counters.bank_conflicts_pct.filter(|share| *share >= FROM_PCT)?;
         let conflicts = counters.bank_conflicts?;
         let each = counters.bank_conflicts_per_request.map(|each| format!(", {each:.2} per request"));
-        Some(Remark {
+        Some(KernelRemark {
             measured: format!(
                 "{conflicts:.0} bank conflicts{}: {share:.0} % of the wavefronts of shared memory (from {FROM_PCT:.0} %)",
                 each.unwrap_or_default()

@@ -1,6 +1,6 @@
 //! Warps whose threads go different ways.
 
-use super::{Remark, Rule};
+use super::{KernelRemark, KernelRule};
 use crate::{Bound, Kernel};
 
 /// The rule.
@@ -10,17 +10,17 @@ pub(super) struct Divergence;
 /// 2024.2).
 const BELOW_PCT: f64 = 75.0;
 
-impl Rule for Divergence {
+impl KernelRule for Divergence {
     fn name(&self) -> &'static str {
         "thread_divergence"
     }
     fn about(&self) -> &'static str {
         "fewer than 24 of the 32 threads of a warp are active in an instruction, of a kernel that memory does not bound"
     }
-    fn judge(&self, kernel: &Kernel) -> Option<Remark> {
+    fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let active = kernel.counters.warp_execution_pct.filter(|pct| *pct < BELOW_PCT)?;
         kernel.bound.filter(|bound| *bound != Bound::Memory)?;
-        Some(Remark {
+        Some(KernelRemark {
             measured: format!(
                 "{:.1} of 32 threads of a warp are active in an instruction (below 24)",
                 active * 32.0 / 100.0

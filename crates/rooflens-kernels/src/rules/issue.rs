@@ -1,6 +1,6 @@
 //! Schedulers that seldom find a warp that can issue.
 
-use super::{Remark, Rule, is_latency_bound, uses_tensor_cores};
+use super::{KernelRemark, KernelRule, is_latency_bound, uses_tensor_cores};
 use crate::Kernel;
 
 /// The rule.
@@ -10,14 +10,14 @@ pub(super) struct Issue;
 /// (`sections/IssueSlotUtilization.py` of Nsight Compute 2024.2).
 const BELOW_PCT: f64 = 60.0;
 
-impl Rule for Issue {
+impl KernelRule for Issue {
     fn name(&self) -> &'static str {
         "low_issue_utilisation"
     }
     fn about(&self) -> &'static str {
         "neither compute nor memory reaches 60 % of its peak, the grid is not known to be too small, schedulers issue in less than 60 % of active cycles, and tensor cores are not used"
     }
-    fn judge(&self, kernel: &Kernel) -> Option<Remark> {
+    fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let counters = &kernel.counters;
         let active = counters.issue_active_pct.or(counters.issue_slots_pct).filter(|pct| *pct < BELOW_PCT)?;
         if !is_latency_bound(kernel) || uses_tensor_cores(kernel) {
@@ -37,7 +37,7 @@ impl Rule for Issue {
             }
             None => (String::new(), "ncu --section WarpStateStats names what warps wait for".to_owned()),
         };
-        Some(Remark {
+        Some(KernelRemark {
             measured: format!(
                 "schedulers issue in {active:.0} % of active cycles (below {BELOW_PCT:.0} %){}{waits}",
                 warps.unwrap_or_default()

@@ -28,18 +28,18 @@ use super::{Bound, Kernel};
 use rooflens_analyze::kernel_catalog::KernelClass;
 
 /// A rule.
-pub trait Rule: Sync {
+pub trait KernelRule: Sync {
     /// Its name, in words for programs.
     fn name(&self) -> &'static str;
     /// When it speaks.
     fn about(&self) -> &'static str;
     /// What it says of a launch.
-    fn judge(&self, kernel: &Kernel) -> Option<Remark>;
+    fn judge(&self, kernel: &Kernel) -> Option<KernelRemark>;
 }
 
 /// What a rule says of a launch.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Remark {
+pub struct KernelRemark {
     /// What was measured, with the threshold.
     pub measured: String,
     /// What may help.
@@ -47,7 +47,7 @@ pub struct Remark {
 }
 
 /// Every rule.
-pub const ALL: &[&dyn Rule] = &[
+pub const ALL: &[&dyn KernelRule] = &[
     &small_grid::SmallGrid,
     &tail::Tail,
     &uncoalesced::Uncoalesced,
@@ -92,7 +92,7 @@ pub fn suggestions(kernels: &[Kernel]) -> Vec<Suggestion> {
     let mut found = Vec::new();
     for rule in ALL {
         // Kernels come with the most time first, and so do their launches.
-        let mut by_name: BTreeMap<&str, Vec<(&Kernel, Remark)>> = BTreeMap::new();
+        let mut by_name: BTreeMap<&str, Vec<(&Kernel, KernelRemark)>> = BTreeMap::new();
         for kernel in kernels {
             if let Some(remark) = rule.judge(kernel) {
                 by_name.entry(&kernel.name).or_default().push((kernel, remark));

@@ -1,6 +1,6 @@
 //! Multiprocessors that could hold more warps, where warps wait.
 
-use super::{Remark, Rule, is_latency_bound, uses_tensor_cores};
+use super::{KernelRemark, KernelRule, is_latency_bound, uses_tensor_cores};
 use crate::Kernel;
 
 /// The rule.
@@ -12,14 +12,14 @@ const BELOW_PCT: f64 = 80.0;
 /// Fewer eligible warps of a scheduler than this leave cycles without an instruction.
 const ELIGIBLE_BELOW: f64 = 1.0;
 
-impl Rule for LowOccupancy {
+impl KernelRule for LowOccupancy {
     fn name(&self) -> &'static str {
         "low_occupancy"
     }
     fn about(&self) -> &'static str {
         "neither compute nor memory reaches 60 % of its peak, the grid fills the device, a scheduler has fewer than one eligible warp, blocks allow less than 80 % of the warps that the device can hold, and tensor cores are not used"
     }
-    fn judge(&self, kernel: &Kernel) -> Option<Remark> {
+    fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let occupancy = &kernel.occupancy;
         let theoretical = occupancy.theoretical_pct.filter(|pct| *pct < BELOW_PCT)?;
         let achieved = occupancy.achieved_pct?;
@@ -35,7 +35,7 @@ impl Rule for LowOccupancy {
             Some("barriers") => "fewer barriers per block",
             _ => "another block size",
         };
-        Some(Remark {
+        Some(KernelRemark {
             measured: format!(
                 "{eligible:.2} eligible warps per scheduler (below {ELIGIBLE_BELOW:.0}); occupancy {achieved:.0} % of at most {theoretical:.0} % (below {BELOW_PCT:.0} %), limited by {}",
                 occupancy.limited_by.join(" and ").replace('_', " ")

@@ -1,6 +1,6 @@
 //! A last wave of blocks that fills little of the device.
 
-use super::{Remark, Rule, is_product};
+use super::{KernelRemark, KernelRule, is_product};
 use crate::{Bound, Kernel};
 
 /// The rule.
@@ -9,7 +9,7 @@ pub(super) struct Tail;
 /// From this share of the device's time on.
 const FROM_PCT: f64 = 10.0;
 
-impl Rule for Tail {
+impl KernelRule for Tail {
     fn name(&self) -> &'static str {
         "tail_effect"
     }
@@ -17,7 +17,7 @@ impl Rule for Tail {
         "the last wave of blocks leaves at least 10 % of the device's time empty if blocks take equally \
          long, and the busiest unit has that much headroom"
     }
-    fn judge(&self, kernel: &Kernel) -> Option<Remark> {
+    fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let waves = kernel.waves.filter(|waves| *waves > 1.0 && waves.is_finite())?;
         // What is busy all the time is not idle at the end.
         let busiest = kernel.compute_pct?.max(kernel.memory_pct?);
@@ -27,7 +27,7 @@ impl Rule for Tail {
         }
         let empty = 100.0 * (1.0 - last) / waves.ceil();
         let at_most = empty.min(100.0 - busiest);
-        (at_most >= FROM_PCT).then(|| Remark {
+        (at_most >= FROM_PCT).then(|| KernelRemark {
             measured: format!(
                 "{waves:.2} waves: the last fills {:.0} % of the device; up to {at_most:.0} % of its time is empty if blocks take equally long (from {FROM_PCT:.0} %)",
                 100.0 * last

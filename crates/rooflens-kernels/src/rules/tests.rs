@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Launch, Timeline, profile};
+use crate::{ProfiledLaunch, TimelineDurations, profile};
 
 const TIME: &str = "gpu__time_duration.sum";
 const COMPUTE: &str = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
@@ -20,23 +20,23 @@ const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum";
 const WAVEFRONTS: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum";
 const THREADS: &str = "smsp__thread_inst_executed_per_inst_executed.ratio";
 
-fn launch(name: &str, numbers: &[(&str, f64)]) -> Launch {
+fn launch(name: &str, numbers: &[(&str, f64)]) -> ProfiledLaunch {
     let numbers = numbers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-    Launch { name: name.to_owned(), numbers, grid: Some([64, 2, 1]), ..Launch::default() }
+    ProfiledLaunch { name: name.to_owned(), numbers, grid: Some([64, 2, 1]), ..ProfiledLaunch::default() }
 }
 
 /// A launch that waits: 1 µs, 20 % and 30 % busy, a full device.
-fn waiting(more: &[(&str, f64)]) -> Launch {
+fn waiting(more: &[(&str, f64)]) -> ProfiledLaunch {
     let common = [(TIME, 1000.0), (COMPUTE, 20.0), (MEMORY, 30.0), (WAVES, 4.0)];
     launch("k", &[&common[..], more].concat())
 }
 
 /// What is said: rule and measured.
-fn said(launches: &[Launch]) -> Vec<(Cow<'static, str>, String)> {
+fn said(launches: &[ProfiledLaunch]) -> Vec<(Cow<'static, str>, String)> {
     profile(launches, None, None).suggestions.into_iter().map(|row| (row.rule, row.measured)).collect()
 }
 
-fn only(launch: Launch, rule: &str) -> String {
+fn only(launch: ProfiledLaunch, rule: &str) -> String {
     let found = said(&[launch]);
     assert_eq!(found.iter().map(|row| &*row.0).collect::<Vec<_>>(), [rule], "{found:?}");
     found[0].1.clone()
@@ -156,7 +156,7 @@ fn parity_117_time_at_stake_is_that_of_the_launches() {
     longer.numbers.insert(TIME.to_owned(), 2000.0);
     let mut other = waiting(&[]);
     (other.name, _) = ("other".to_owned(), other.numbers.insert(TIME.to_owned(), 1000.0));
-    let mut timeline = Timeline::default();
+    let mut timeline = TimelineDurations::default();
     timeline.add("k", 900.0);
     timeline.add("other", 100.0);
     let found = profile(&[waiting(&conflicts), longer, other], None, Some(&timeline)).suggestions;

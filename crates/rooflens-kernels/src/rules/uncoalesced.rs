@@ -1,6 +1,6 @@
 //! Global accesses that touch more sectors than their bytes need.
 
-use super::{Remark, Rule};
+use super::{KernelRemark, KernelRule};
 use crate::Kernel;
 
 /// The rule.
@@ -15,14 +15,14 @@ const USED_UP_TO: f64 = 24.0;
 /// Sectors that 32 threads need at the most: 16 bytes each, side by side. Fewer may be as many as needed.
 const NEEDED_AT_MOST: f64 = 16.0;
 
-impl Rule for Uncoalesced {
+impl KernelRule for Uncoalesced {
     fn name(&self) -> &'static str {
         "uncoalesced_access"
     }
     fn about(&self) -> &'static str {
         "10 % of the sectors of global accesses are beyond what their bytes need (Source Counters); or threads use at most 24 of the 32 bytes of a sector; or a request touches more than 16 sectors, which no coalesced access needs"
     }
-    fn judge(&self, kernel: &Kernel) -> Option<Remark> {
+    fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let counters = &kernel.counters;
         let measured = match counters.excess_sectors_pct {
             Some(excess) if excess >= EXCESS_FROM_PCT => {
@@ -37,7 +37,7 @@ impl Rule for Uncoalesced {
                 ("store", counters.store_bytes_per_sector, counters.store_sectors_per_request),
             )?,
         };
-        Some(Remark {
+        Some(KernelRemark {
             measured,
             change: "let neighbouring threads access neighbouring addresses: layout, transposed tiles through shared memory, vector loads"
                 .to_owned(),

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::archive::{self, Extracted, staging_name};
 use super::error::{AssetError, AssetFault, ErrorReport};
-use super::files::{Disk, Files, Kind};
+use super::files::{Disk, FileKind, FileSystem};
 use super::project::Project;
-use super::step::{Action, Plan, Step};
-use super::watch::Watch;
+use super::step::{Action, AssetPlan, AssetStep};
+use super::watch::AssetObserver;
 
 /// What became of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,15 +23,15 @@ pub struct Applied {
     /// The version of this document.
     pub schema_version: u32,
     /// One for each step, in order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<AssetOutcome>,
 }
 
 /// What became of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Outcome {
+pub struct AssetOutcome {
     /// The step.
     #[serde(flatten)]
-    pub step: Step,
+    pub step: AssetStep,
     /// Outcome.
     pub result: StepResult,
 }
@@ -71,7 +71,7 @@ impl Applied {
     /// How many steps changed something.
     #[must_use]
     pub fn changes(&self) -> usize {
-        let is_done = |outcome: &&Outcome| matches!(outcome.result, StepResult::Done { .. });
+        let is_done = |outcome: &&AssetOutcome| matches!(outcome.result, StepResult::Done { .. });
         self.outcomes.iter().filter(is_done).count()
     }
 }
@@ -81,9 +81,9 @@ impl Applied {
 /// A step that goes wrong does not keep the others from being done.
 pub fn apply(
     project: &Project,
-    plan: &Plan,
-    agrees: &mut dyn FnMut(&Step) -> bool,
-    watch: &mut dyn Watch,
+    plan: &AssetPlan,
+    agrees: &mut dyn FnMut(&AssetStep) -> bool,
+    watch: &mut dyn AssetObserver,
 ) -> Applied {
     let mut outcomes = Vec::new();
     for step in &plan.steps {
@@ -102,7 +102,7 @@ pub fn apply(
                 Err(error) => StepResult::Failed { error: error.report() },
             }
         };
-        outcomes.push(Outcome { step: step.clone(), result });
+        outcomes.push(AssetOutcome { step: step.clone(), result });
     }
     Applied { schema_version: super::SCHEMA_VERSION, outcomes }
 }
@@ -110,7 +110,7 @@ pub fn apply(
 fn perform(
     project: &Project,
     action: &Action,
-    watch: &mut dyn Watch,
+    watch: &mut dyn AssetObserver,
 ) -> Result<Option<Extracted>, AssetError> {
     match action {
         Action::Link { link, to } => make_link(project, link, to).map(|()| None),
@@ -140,8 +140,8 @@ fn make_link(project: &Project, link: &Path, to: &Path) -> Result<(), AssetError
 
 fn replace_link(project: &Project, link: &Path, from: &Path, to: &Path) -> Result<(), AssetError> {
     let place = project.inside(link, &Disk)?;
-    let is_as_planned =
-        matches!(Disk.kind(&place), Ok(Kind::Link)) && Disk.link_text(&place).is_ok_and(|text| text == from);
+    let is_as_planned = matches!(Disk.kind(&place), Ok(FileKind::Link))
+        && Disk.link_text(&place).is_ok_and(|text| text == from);
     if !is_as_planned {
         return Err(AssetError::new(AssetFault::Changed { path: link.to_owned() }));
     }

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rooflens_compose::Place;
-use rooflens_compose::value::{Origin, Source};
+use rooflens_compose::ProblemPlace;
+use rooflens_compose::value::{Origin, ValueSource};
 use rooflens_compose::yaml::YamlError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct AssetError {
     /// What is wrong.
     pub fault: Box<AssetFault>,
     /// Where it stands.
-    pub place: Option<Box<Place>>,
+    pub place: Option<Box<ProblemPlace>>,
     /// The nearest valid choice to a name that is not one.
     pub suggestion: Option<String>,
 }
@@ -128,7 +128,7 @@ pub enum AssetFault {
 /// Whose fault it is; the exit code follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum FaultClass {
+pub enum AssetFaultClass {
     /// A file the user wrote or an argument.
     Config,
     /// The machine: permissions, things in the way.
@@ -149,7 +149,7 @@ pub struct ErrorReport {
     /// What to do about it.
     pub hint: Option<String>,
     /// Whose fault it is.
-    pub class: FaultClass,
+    pub class: AssetFaultClass,
 }
 
 impl From<AssetFault> for AssetError {
@@ -167,14 +167,17 @@ impl AssetError {
     pub(super) fn at(fault: AssetFault, origin: &Origin, text: &str) -> Self {
         let index = usize::try_from(origin.line).unwrap_or(usize::MAX).saturating_sub(1);
         let excerpt = text.lines().nth(index).unwrap_or("").chars().take(EXCERPT_CHARS).collect();
-        Self { place: Some(Box::new(Place { origin: origin.clone(), excerpt })), ..Self::new(fault) }
+        Self { place: Some(Box::new(ProblemPlace { origin: origin.clone(), excerpt })), ..Self::new(fault) }
     }
 
     pub(super) fn yaml(error: YamlError) -> Self {
         let origin =
-            Origin { source: Source::File(error.file.clone()), line: error.line, column: error.column };
+            Origin { source: ValueSource::File(error.file.clone()), line: error.line, column: error.column };
         let excerpt = error.excerpt.clone();
-        Self { place: Some(Box::new(Place { origin, excerpt })), ..Self::new(AssetFault::Yaml { error }) }
+        Self {
+            place: Some(Box::new(ProblemPlace { origin, excerpt })),
+            ..Self::new(AssetFault::Yaml { error })
+        }
     }
 
     pub(super) fn unreadable(path: &Path, source: io::Error) -> Self {
@@ -229,7 +232,7 @@ impl AssetError {
 
     /// Whose fault it is.
     #[must_use]
-    pub fn class(&self) -> FaultClass {
+    pub fn class(&self) -> AssetFaultClass {
         match &*self.fault {
             AssetFault::Unwritable { .. }
             | AssetFault::NoProject { .. }
@@ -238,10 +241,10 @@ impl AssetError {
             | AssetFault::Changed { .. }
             | AssetFault::TransformFailed { .. }
             | AssetFault::NothingMade { .. }
-            | AssetFault::VariantExists { .. } => FaultClass::Environment,
-            AssetFault::Archive { .. } | AssetFault::Unreadable { .. } => FaultClass::Data,
-            AssetFault::Stopped => FaultClass::Interrupted,
-            _ => FaultClass::Config,
+            | AssetFault::VariantExists { .. } => AssetFaultClass::Environment,
+            AssetFault::Archive { .. } | AssetFault::Unreadable { .. } => AssetFaultClass::Data,
+            AssetFault::Stopped => AssetFaultClass::Interrupted,
+            _ => AssetFaultClass::Config,
         }
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Kind {
+pub enum FileKind {
     /// Nothing.
     Missing,
     /// A file.
@@ -28,18 +28,18 @@ pub enum Kind {
 }
 
 /// What planning may ask of the file system. A trait, so that a test can show a disk that fails.
-pub trait Files {
+pub trait FileSystem {
     /// What stands at a path; a link is a link.
     ///
     /// # Errors
     /// When the folder around it cannot be searched.
-    fn kind(&self, path: &Path) -> io::Result<Kind>;
+    fn kind(&self, path: &Path) -> io::Result<FileKind>;
 
-    /// What a path leads to, through links; [`Kind::Missing`] at the end of a broken one.
+    /// What a path leads to, through links; [`FileKind::Missing`] at the end of a broken one.
     ///
     /// # Errors
     /// When something on the way cannot be searched, or links lead in a circle.
-    fn kind_behind(&self, path: &Path) -> io::Result<Kind>;
+    fn kind_behind(&self, path: &Path) -> io::Result<FileKind>;
 
     /// What a link says.
     ///
@@ -70,12 +70,12 @@ pub trait Files {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
-impl Files for Disk {
-    fn kind(&self, path: &Path) -> io::Result<Kind> {
+impl FileSystem for Disk {
+    fn kind(&self, path: &Path) -> io::Result<FileKind> {
         kind_of(fs::symlink_metadata(path))
     }
 
-    fn kind_behind(&self, path: &Path) -> io::Result<Kind> {
+    fn kind_behind(&self, path: &Path) -> io::Result<FileKind> {
         kind_of(fs::metadata(path))
     }
 
@@ -103,23 +103,23 @@ impl Files for Disk {
     }
 }
 
-fn kind_of(metadata: io::Result<fs::Metadata>) -> io::Result<Kind> {
+fn kind_of(metadata: io::Result<fs::Metadata>) -> io::Result<FileKind> {
     let metadata = match metadata {
         Ok(metadata) => metadata,
         // A parent that is a file has nothing below it.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Kind::Missing);
+            return Ok(FileKind::Missing);
         }
         Err(error) => return Err(error),
     };
     let kind = metadata.file_type();
     Ok(if kind.is_symlink() {
-        Kind::Link
+        FileKind::Link
     } else if kind.is_dir() {
-        Kind::Folder
+        FileKind::Folder
     } else if kind.is_file() {
-        Kind::File { bytes: metadata.len() }
+        FileKind::File { bytes: metadata.len() }
     } else {
-        Kind::Other
+        FileKind::Other
     })
 }

@@ -77,21 +77,23 @@ mod verify;
 mod walk;
 mod watch;
 
-pub use apply::{Applied, Outcome, StepResult, apply};
+pub use apply::{Applied, AssetOutcome, StepResult, apply};
 pub use bootstrap::{Asset, AssetKind, AssetSource, Bootstrap, Checksum, Extraction};
-pub use error::{AssetError, AssetFault, ErrorReport, FaultClass};
-pub use files::{Disk, Files, Kind};
+pub use error::{AssetError, AssetFault, AssetFaultClass, ErrorReport};
+pub use files::{Disk, FileKind, FileSystem};
 pub use plan::{Surroundings, plan};
 pub use project::Project;
 pub use required::Required;
-pub use roots::Root;
+pub use roots::StorageRoot;
 pub use source::{Absence, Located};
-pub use status::{AssetStatus, ExtractionState, ExtractionStatus, LinkState, Status, Warning, status};
-pub use step::{Action, Conflict, Consent, Plan, Step};
+pub use status::{
+    AssetStatus, AssetStatusReport, AssetWarning, ExtractionState, ExtractionStatus, LinkState, status,
+};
+pub use step::{Action, AssetPlan, AssetStep, Conflict, Consent};
 pub use tracking::{Git, Ignored, Tracking, Untracked};
-pub use verify::{AssetVerification, Finding, Problem, Verdict, Verification, verify};
-pub use walk::Size;
-pub use watch::{Progress, Unwatched, Watch};
+pub use verify::{AssetVerification, FileProblem, Problem, Verification, VerificationResult, verify};
+pub use walk::AssetSize;
+pub use watch::{AssetObserver, StepProgress, Unwatched};
 
 /// The version of every document of this module.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -2,32 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_compose::Environment;
+use rooflens_compose::EnvironmentLookup;
 
 use super::archive::Record;
 use super::bootstrap::{Asset, Bootstrap, Extraction};
 use super::error::AssetError;
-use super::files::{Files, Kind};
+use super::files::{FileKind, FileSystem};
 use super::project::Project;
 use super::roots::Roots;
 use super::source::{Absence, Located, locate};
-use super::step::{Action, Conflict, Consent, Plan, Step};
+use super::step::{Action, AssetPlan, AssetStep, Conflict, Consent};
 use super::tracking::{Ignored, Tracking, ignore_line};
 
 /// What planning may know of the machine. Everything is handed in.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The file system.
-    pub files: &'a dyn Files,
+    pub files: &'a dyn FileSystem,
     /// Environment variables.
-    pub environment: &'a Environment,
+    pub environment: &'a EnvironmentLookup,
     /// What git tracks.
     pub tracking: &'a dyn Tracking,
 }
 
 /// Compares what a project needs with what is there. Reads only.
 #[must_use]
-pub fn plan(project: &Project, bootstrap: &Bootstrap, around: &Surroundings<'_>) -> Plan {
+pub fn plan(project: &Project, bootstrap: &Bootstrap, around: &Surroundings<'_>) -> AssetPlan {
     let roots = Roots { bootstrap, environment: around.environment, project: project.root() };
     let mut steps = Vec::new();
     for asset in &bootstrap.assets {
@@ -36,7 +36,7 @@ pub fn plan(project: &Project, bootstrap: &Bootstrap, around: &Surroundings<'_>)
         steps.push(planner.step(planner.link()));
         steps.extend(asset.extract.iter().map(|extraction| planner.step(planner.extraction(extraction))));
     }
-    Plan { schema_version: super::SCHEMA_VERSION, steps }
+    AssetPlan { schema_version: super::SCHEMA_VERSION, steps }
 }
 
 struct Planner<'a> {
@@ -47,7 +47,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn step(&self, action: Action) -> Step {
+    fn step(&self, action: Action) -> AssetStep {
         let would_track = |path: &Path, is_folder| {
             self.around.tracking.ignored(self.project.root(), path, is_folder) == Ignored::No
         };
@@ -71,7 +71,7 @@ impl Planner<'_> {
             }
             _ => None,
         };
-        Step { asset: self.asset.name.clone(), kind: self.asset.kind, action, consent, hint }
+        AssetStep { asset: self.asset.name.clone(), kind: self.asset.kind, action, consent, hint }
     }
 
     fn link(&self) -> Action {
@@ -85,7 +85,7 @@ impl Planner<'_> {
             Ok(found) => found,
             Err(error) => return unreadable(link, &place, error),
         };
-        if !matches!(found, Kind::Missing | Kind::Link) {
+        if !matches!(found, FileKind::Missing | FileKind::Link) {
             return Action::Conflict { path: link, found, conflict: Conflict::Real };
         }
         let to = match self.located {
@@ -95,7 +95,7 @@ impl Planner<'_> {
         if self.is_nested(&place, &to) {
             return Action::Conflict { path: link, found, conflict: Conflict::Nested };
         }
-        if found == Kind::Missing {
+        if found == FileKind::Missing {
             return Action::Link { link, to };
         }
         let from = match files.link_text(&place) {
@@ -132,12 +132,12 @@ impl Planner<'_> {
             Located::Nowhere { absence, looked_at } => Err((absence, looked_at)),
         };
         let archive_bytes = source.as_ref().ok().and_then(|archive| match files.kind_behind(archive) {
-            Ok(Kind::File { bytes }) => Some(bytes),
+            Ok(FileKind::File { bytes }) => Some(bytes),
             _ => None,
         });
         match found {
-            Kind::Missing => {}
-            Kind::Folder => {
+            FileKind::Missing => {}
+            FileKind::Folder => {
                 let conflict = match Record::read(&place, files) {
                     // Without the archive there is nothing to compare with.
                     Some(record)

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::error::{AssetError, AssetFault};
-use super::files::{Files, Kind};
+use super::files::{FileKind, FileSystem};
 
 /// A project's folder, its path without links.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,10 +16,10 @@ impl Project {
     ///
     /// # Errors
     /// When the folder is not there.
-    pub fn open(folder: &Path, files: &dyn Files) -> Result<Self, AssetError> {
+    pub fn open(folder: &Path, files: &dyn FileSystem) -> Result<Self, AssetError> {
         let root = files.resolved(folder).map_err(|error| AssetError::unreadable(folder, error))?;
         match files.kind(&root) {
-            Ok(Kind::Folder) => Ok(Self { root }),
+            Ok(FileKind::Folder) => Ok(Self { root }),
             Ok(_) => Err(AssetError::new(AssetFault::NoProject { path: folder.to_owned() })),
             Err(error) => Err(AssetError::unreadable(folder, error)),
         }
@@ -37,7 +37,7 @@ impl Project {
     ///
     /// # Errors
     /// When a folder above leads out of the project, is a file, or cannot be read.
-    pub fn inside(&self, relative: &Path, files: &dyn Files) -> Result<PathBuf, AssetError> {
+    pub fn inside(&self, relative: &Path, files: &dyn FileSystem) -> Result<PathBuf, AssetError> {
         let path = self.root.join(relative);
         let mut parent = self.root.clone();
         for component in relative.parent().into_iter().flat_map(Path::components) {
@@ -47,10 +47,10 @@ impl Project {
             };
             parent.push(name);
             match files.kind(&parent).map_err(|error| AssetError::unreadable(&parent, error))? {
-                Kind::Missing => break,
-                Kind::Folder => {}
-                Kind::Link => self.check_link(&path, &parent, files)?,
-                Kind::File { .. } | Kind::Other => {
+                FileKind::Missing => break,
+                FileKind::Folder => {}
+                FileKind::Link => self.check_link(&path, &parent, files)?,
+                FileKind::File { .. } | FileKind::Other => {
                     return Err(AssetError::new(AssetFault::ParentNotFolder { path, parent }));
                 }
             }
@@ -58,7 +58,7 @@ impl Project {
         Ok(path)
     }
 
-    fn check_link(&self, path: &Path, parent: &Path, files: &dyn Files) -> Result<(), AssetError> {
+    fn check_link(&self, path: &Path, parent: &Path, files: &dyn FileSystem) -> Result<(), AssetError> {
         // A broken or circular link cannot be followed, so what it says is all that is known.
         let to = match files.resolved(parent) {
             Ok(to) if to.starts_with(&self.root) => return Ok(()),

@@ -11,24 +11,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::{AssetError, AssetFault};
-use super::files::{Disk, Files, Kind};
+use super::files::{Disk, FileKind, FileSystem};
 use super::project::Project;
 use super::subset::dataset_folder;
 use super::variant::SOURCE as FOLDER;
-use super::walk::{self, MAX_FILES, Size};
+use super::walk::{self, AssetSize, MAX_FILES};
 use crate::marked_block::{Position, between};
 
 const FILE: &str = "README.md";
 
 /// The first level of a dataset's source data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tree {
+pub struct DatasetTree {
     /// The folder.
     pub folder: Cow<'static, str>,
     /// What is in it, sorted by name.
     pub entries: Vec<TreeEntry>,
     /// How large all of it is.
-    pub size: Size,
+    pub size: AssetSize,
 }
 
 /// A file or folder of the first level.
@@ -60,7 +60,7 @@ pub struct Readme {
 ///
 /// # Errors
 /// When the dataset has none, or it cannot be read.
-pub fn first_level(project: &Project, dataset: &str) -> Result<Tree, AssetError> {
+pub fn first_level(project: &Project, dataset: &str) -> Result<DatasetTree, AssetError> {
     let folder = project.root().join(dataset_folder(project, dataset)?).join(FOLDER);
     let names = Disk.names(&folder).map_err(|error| AssetError::unreadable(&folder, error))?;
     let listing = walk::list(&folder, MAX_FILES);
@@ -73,11 +73,11 @@ pub fn first_level(project: &Project, dataset: &str) -> Result<Tree, AssetError>
     }
     let entries = names.iter().map(|name| {
         let (files, bytes) = name.to_str().and_then(|name| sizes.get(name)).copied().unwrap_or_default();
-        let is_folder = matches!(Disk.kind_behind(&folder.join(name)), Ok(Kind::Folder));
+        let is_folder = matches!(Disk.kind_behind(&folder.join(name)), Ok(FileKind::Folder));
         let printable = |char: char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char };
         TreeEntry { name: name.to_string_lossy().chars().map(printable).collect(), is_folder, files, bytes }
     });
-    Ok(Tree { folder: FOLDER.into(), entries: entries.collect(), size: listing.size() })
+    Ok(DatasetTree { folder: FOLDER.into(), entries: entries.collect(), size: listing.size() })
 }
 
 /// The README of a dataset with these lines in its block. Reads only.
@@ -88,8 +88,8 @@ pub fn plan_readme(project: &Project, dataset: &str, lines: &[String]) -> Result
     let path = dataset_folder(project, dataset)?.join(FILE);
     let place = project.inside(&path, &Disk)?;
     let old = match Disk.kind(&place) {
-        Ok(Kind::Missing) => format!("# {dataset}\n\n"),
-        Ok(Kind::File { .. }) => {
+        Ok(FileKind::Missing) => format!("# {dataset}\n\n"),
+        Ok(FileKind::File { .. }) => {
             fs::read_to_string(&place).map_err(|error| AssetError::unreadable(&path, error))?
         }
         // A link could lead out of the project.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_compose::Environment;
+use rooflens_compose::EnvironmentLookup;
 use serde::Serialize;
 
 use super::bootstrap::Bootstrap;
@@ -11,7 +11,7 @@ use crate::written_path::{absolute, by_variable};
 
 /// A place where things are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Root {
+pub enum StorageRoot {
     /// A hub cache, or a folder of snapshots.
     #[serde(rename = "HF_SNAPSHOTS_ROOT")]
     HfSnapshots,
@@ -23,9 +23,10 @@ pub enum Root {
     Datasets,
 }
 
-impl Root {
+impl StorageRoot {
     /// Every root.
-    pub const ALL: &'static [Root] = &[Root::HfSnapshots, Root::Models, Root::Datasets];
+    pub const ALL: &'static [StorageRoot] =
+        &[StorageRoot::HfSnapshots, StorageRoot::Models, StorageRoot::Datasets];
     /// The variables of all roots.
     pub(super) const VARIABLES: &'static [&'static str] =
         &[hub_cache::OWN_VARIABLE, "MODELS_ROOT", "DATASETS_ROOT"];
@@ -34,9 +35,9 @@ impl Root {
     #[must_use]
     pub fn variable(self) -> &'static str {
         match self {
-            Root::HfSnapshots => hub_cache::OWN_VARIABLE,
-            Root::Models => "MODELS_ROOT",
-            Root::Datasets => "DATASETS_ROOT",
+            StorageRoot::HfSnapshots => hub_cache::OWN_VARIABLE,
+            StorageRoot::Models => "MODELS_ROOT",
+            StorageRoot::Datasets => "DATASETS_ROOT",
         }
     }
 
@@ -48,14 +49,14 @@ impl Root {
 /// Finds roots.
 pub(super) struct Roots<'a> {
     pub(super) bootstrap: &'a Bootstrap,
-    pub(super) environment: &'a Environment,
+    pub(super) environment: &'a EnvironmentLookup,
     /// What relative paths start from.
     pub(super) project: &'a Path,
 }
 
 impl Roots<'_> {
     /// Where a root is: by its variable, else by the file.
-    pub(super) fn path(&self, root: Root) -> Option<PathBuf> {
+    pub(super) fn path(&self, root: StorageRoot) -> Option<PathBuf> {
         let by_file =
             || self.bootstrap.roots.get(&root).map(|path| absolute(self.environment, self.project, path));
         by_variable(self.environment, self.project, root.variable()).or_else(by_file)
@@ -63,7 +64,7 @@ impl Roots<'_> {
 
     /// The hub caches to look in, in order.
     pub(super) fn hub_caches(&self) -> Vec<PathBuf> {
-        let of_file = self.bootstrap.roots.get(&Root::HfSnapshots).map(String::as_str);
+        let of_file = self.bootstrap.roots.get(&StorageRoot::HfSnapshots).map(String::as_str);
         hub_cache::folders(self.environment, self.project, of_file)
     }
 }

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::files::{Files, Kind};
+use super::files::{FileKind, FileSystem};
 use crate::hub_cache;
 
 /// Whether a folder is a repository in a cache, rather than one of its snapshots.
-pub(super) fn is_repository(folder: &Path, files: &dyn Files) -> bool {
+pub(super) fn is_repository(folder: &Path, files: &dyn FileSystem) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or("");
     (name.starts_with("models--") || name.starts_with("datasets--"))
-        && matches!(files.kind_behind(&hub_cache::snapshots(folder)), Ok(Kind::Folder))
+        && matches!(files.kind_behind(&hub_cache::snapshots(folder)), Ok(FileKind::Folder))
 }
 
 /// The folder of a snapshot and its commit.
@@ -34,14 +34,18 @@ pub(super) enum NoSnapshot {
 }
 
 /// The snapshot of a revision.
-pub(super) fn find(repository: &Path, revision: &str, files: &dyn Files) -> Result<Snapshot, NoSnapshot> {
+pub(super) fn find(
+    repository: &Path,
+    revision: &str,
+    files: &dyn FileSystem,
+) -> Result<Snapshot, NoSnapshot> {
     let snapshots = hub_cache::snapshots(repository);
     let folder_of = |commit: &str| {
         let folder = snapshots.join(commit);
-        matches!(files.kind_behind(&folder), Ok(Kind::Folder)).then_some(folder)
+        matches!(files.kind_behind(&folder), Ok(FileKind::Folder)).then_some(folder)
     };
     let reference = hub_cache::reference(repository, revision);
-    if matches!(files.kind_behind(&reference), Ok(Kind::File { .. })) {
+    if matches!(files.kind_behind(&reference), Ok(FileKind::File { .. })) {
         let text = files.head(&reference, MAX_REFERENCE_BYTES).unwrap_or_default();
         let commit = String::from_utf8_lossy(&text).trim().to_owned();
         // What stands in the file becomes part of a path, so it must be what it should be.

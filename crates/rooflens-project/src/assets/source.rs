@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bootstrap::{Asset, AssetKind, AssetSource};
-use super::files::{Files, Kind};
-use super::roots::{Root, Roots};
+use super::files::{FileKind, FileSystem};
+use super::roots::{Roots, StorageRoot};
 use super::snapshot::{self, NoSnapshot};
 use crate::hub_cache;
 
@@ -99,7 +99,7 @@ impl Absence {
     }
 }
 
-pub(super) fn locate(asset: &Asset, roots: &Roots<'_>, files: &dyn Files) -> Located {
+pub(super) fn locate(asset: &Asset, roots: &Roots<'_>, files: &dyn FileSystem) -> Located {
     let located = match &asset.source {
         AssetSource::Path { root, path } => locate_path(*root, path, roots, files),
         AssetSource::Hub { repository, revision } => {
@@ -116,28 +116,28 @@ pub(super) fn locate(asset: &Asset, roots: &Roots<'_>, files: &dyn Files) -> Loc
     }
 }
 
-fn locate_path(root: Root, path: &Path, roots: &Roots<'_>, files: &dyn Files) -> Located {
+fn locate_path(root: StorageRoot, path: &Path, roots: &Roots<'_>, files: &dyn FileSystem) -> Located {
     let Some(folder) = roots.path(root) else {
         let absence = Absence::RootUnknown { variable: root.variable().into() };
         return Located::Nowhere { absence, looked_at: Vec::new() };
     };
     let path = folder.join(path);
     let absence = match files.kind_behind(&path) {
-        Ok(Kind::Folder) if snapshot::is_repository(&path, files) => {
+        Ok(FileKind::Folder) if snapshot::is_repository(&path, files) => {
             return match snapshot::find(&path, "main", files) {
                 Ok(snapshot) => Located::At { path: snapshot.folder, commit: Some(snapshot.commit) },
                 Err(error) => Located::Nowhere { absence: absence_of(error, "main"), looked_at: vec![path] },
             };
         }
-        Ok(Kind::File { .. } | Kind::Folder) => return Located::At { path, commit: None },
-        Ok(Kind::Missing) => Absence::NotThere,
-        Ok(Kind::Link | Kind::Other) => Absence::OddKind,
+        Ok(FileKind::File { .. } | FileKind::Folder) => return Located::At { path, commit: None },
+        Ok(FileKind::Missing) => Absence::NotThere,
+        Ok(FileKind::Link | FileKind::Other) => Absence::OddKind,
         Err(error) => Absence::Unreadable { message: error.to_string() },
     };
     Located::Nowhere { absence, looked_at: vec![path] }
 }
 
-fn locate_repository(folder: &str, revision: &str, roots: &Roots<'_>, files: &dyn Files) -> Located {
+fn locate_repository(folder: &str, revision: &str, roots: &Roots<'_>, files: &dyn FileSystem) -> Located {
     let caches = roots.hub_caches();
     if caches.is_empty() {
         return Located::Nowhere { absence: Absence::NoCache, looked_at: Vec::new() };
@@ -150,7 +150,7 @@ fn locate_repository(folder: &str, revision: &str, roots: &Roots<'_>, files: &dy
         let found = files.kind_behind(&repository);
         looked_at.push(repository.clone());
         match found {
-            Ok(Kind::Folder) => match snapshot::find(&repository, revision, files) {
+            Ok(FileKind::Folder) => match snapshot::find(&repository, revision, files) {
                 Ok(snapshot) => {
                     return Located::At { path: snapshot.folder, commit: Some(snapshot.commit) };
                 }

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use super::archive::{Record, is_leftover};
 use super::bootstrap::{Asset, AssetKind, Bootstrap, Extraction};
 use super::error::{AssetError, ErrorReport};
-use super::files::{Files, Kind};
+use super::files::{FileKind, FileSystem};
 use super::plan::Surroundings;
 use super::project::Project;
 use super::required::{self, Required};
 use super::roots::Roots;
 use super::source::{Located, locate};
 use super::tracking::{Ignored, ignore_line};
-use super::walk::{self, MAX_FILES, Size};
+use super::walk::{self, AssetSize, MAX_FILES};
 
 /// What is there of each asset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Status {
+pub struct AssetStatusReport {
     /// The version of this document.
     pub schema_version: u32,
     /// One for each asset, in order.
@@ -43,11 +43,11 @@ pub struct AssetStatus {
     /// The files it must have.
     pub required: Vec<Required>,
     /// How large it is; none where nothing is there.
-    pub size: Option<Size>,
+    pub size: Option<AssetSize>,
     /// Its unpacked archives.
     pub extractions: Vec<ExtractionStatus>,
     /// What somebody should look at.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<AssetWarning>,
 }
 
 /// What stands where an asset should appear.
@@ -74,7 +74,7 @@ pub enum LinkState {
     /// A real file or folder.
     Real {
         /// What it is.
-        found: Kind,
+        found: FileKind,
     },
     /// It cannot be looked at, or lies outside the project.
     Unreadable {
@@ -109,7 +109,7 @@ pub enum ExtractionState {
 /// What somebody should look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "warning")]
-pub enum Warning {
+pub enum AssetWarning {
     /// Git would track a link to storage outside the project.
     #[error("git would track '{}'", path.display())]
     GitWouldTrack {
@@ -146,13 +146,13 @@ impl AssetStatus {
 
 /// Looks at what is there of each asset.
 #[must_use]
-pub fn status(project: &Project, bootstrap: &Bootstrap, around: &Surroundings<'_>) -> Status {
+pub fn status(project: &Project, bootstrap: &Bootstrap, around: &Surroundings<'_>) -> AssetStatusReport {
     let roots = Roots { bootstrap, environment: around.environment, project: project.root() };
     let assets = bootstrap.assets.iter().map(|asset| {
         let located = locate(asset, &roots, around.files);
         asset_status(project, asset, located, around)
     });
-    Status { schema_version: super::SCHEMA_VERSION, assets: assets.collect() }
+    AssetStatusReport { schema_version: super::SCHEMA_VERSION, assets: assets.collect() }
 }
 
 fn asset_status(project: &Project, asset: &Asset, source: Located, around: &Surroundings<'_>) -> AssetStatus {
@@ -165,7 +165,7 @@ fn asset_status(project: &Project, asset: &Asset, source: Located, around: &Surr
     );
     if is_link && around.tracking.ignored(project.root(), &asset.target, false) == Ignored::No {
         let ignore_line = ignore_line(&asset.target);
-        warnings.push(Warning::GitWouldTrack { path: asset.target.clone(), ignore_line });
+        warnings.push(AssetWarning::GitWouldTrack { path: asset.target.clone(), ignore_line });
     }
     let is_there = matches!(
         state,
@@ -173,7 +173,7 @@ fn asset_status(project: &Project, asset: &Asset, source: Located, around: &Surr
     );
     let listing = if is_there { walk::list(&place, MAX_FILES) } else { walk::Listing::default() };
     if let Some(first) = listing.unreadable.first() {
-        warnings.push(Warning::Unreadable { count: listing.unreadable.len(), first: first.clone() });
+        warnings.push(AssetWarning::Unreadable { count: listing.unreadable.len(), first: first.clone() });
     }
     let extractions = asset.extract.iter().map(|extraction| {
         warnings.extend(leftovers(project, extraction, around.files));
@@ -193,7 +193,7 @@ fn asset_status(project: &Project, asset: &Asset, source: Located, around: &Surr
     }
 }
 
-fn link_state(project: &Project, target: &Path, source: &Located, files: &dyn Files) -> LinkState {
+fn link_state(project: &Project, target: &Path, source: &Located, files: &dyn FileSystem) -> LinkState {
     let looked = project.inside(target, files).and_then(|place| {
         let found = files.kind(&place).map_err(|error| AssetError::unreadable(target, error))?;
         Ok((place, found))
@@ -204,8 +204,8 @@ fn link_state(project: &Project, target: &Path, source: &Located, files: &dyn Fi
     };
     let place = place.as_path();
     match found {
-        Kind::Missing => LinkState::Missing,
-        Kind::Link => {
+        FileKind::Missing => LinkState::Missing,
+        FileKind::Link => {
             let to = files.link_text(place).unwrap_or_default();
             let Ok(end) = files.resolved(place) else { return LinkState::BrokenLink { to } };
             match source {
@@ -219,21 +219,21 @@ fn link_state(project: &Project, target: &Path, source: &Located, files: &dyn Fi
     }
 }
 
-fn extraction_status(project: &Project, extraction: &Extraction, files: &dyn Files) -> ExtractionStatus {
+fn extraction_status(project: &Project, extraction: &Extraction, files: &dyn FileSystem) -> ExtractionStatus {
     let place = project.root().join(&extraction.into);
     let state = match files.kind(&place) {
-        Ok(Kind::Missing) => ExtractionState::Missing,
-        Ok(Kind::Folder) if Record::read(&place, files).is_some() => ExtractionState::Extracted,
+        Ok(FileKind::Missing) => ExtractionState::Missing,
+        Ok(FileKind::Folder) if Record::read(&place, files).is_some() => ExtractionState::Extracted,
         _ => ExtractionState::Other,
     };
     ExtractionStatus { archive: extraction.archive.clone(), into: extraction.into.clone(), state }
 }
 
-fn leftovers(project: &Project, extraction: &Extraction, files: &dyn Files) -> Vec<Warning> {
+fn leftovers(project: &Project, extraction: &Extraction, files: &dyn FileSystem) -> Vec<AssetWarning> {
     let Some(parent) = extraction.into.parent() else { return Vec::new() };
     let own = format!(".{}.", extraction.into.file_name().unwrap_or_default().to_string_lossy());
     let names = files.names(&project.root().join(parent)).unwrap_or_default();
     let names = names.iter().filter_map(|name| name.to_str());
     let names = names.filter(|name| name.starts_with(&own) && is_leftover(name));
-    names.map(|name| Warning::Leftover { path: parent.join(name) }).collect()
+    names.map(|name| AssetWarning::Leftover { path: parent.join(name) }).collect()
 }

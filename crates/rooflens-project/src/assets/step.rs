@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 use super::archive::Limits;
 use super::bootstrap::AssetKind;
 use super::error::ErrorReport;
-use super::files::Kind;
+use super::files::FileKind;
 use super::source::Absence;
 
 /// What would have to be done.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Plan {
+pub struct AssetPlan {
     /// The version of this document.
     pub schema_version: u32,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<AssetStep>,
 }
 
 /// One thing to do, or to leave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Step {
+pub struct AssetStep {
     /// The asset it is for.
     pub asset: String,
     /// Its kind.
@@ -105,7 +105,7 @@ pub enum Action {
         /// Where.
         path: PathBuf,
         /// What stands there.
-        found: Kind,
+        found: FileKind,
         /// What is wrong with it.
         conflict: Conflict,
     },

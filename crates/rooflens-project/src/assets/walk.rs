@@ -13,7 +13,7 @@ pub(super) const MAX_FILES: usize = 2_000_000;
 
 /// How large an asset is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Size {
+pub struct AssetSize {
     /// How many files it has.
     pub files: usize,
     /// Their bytes.
@@ -42,9 +42,9 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    pub(super) fn size(&self) -> Size {
+    pub(super) fn size(&self) -> AssetSize {
         let bytes = self.files.iter().map(|file| file.bytes).sum();
-        Size { files: self.files.len(), bytes, is_complete: self.is_complete }
+        AssetSize { files: self.files.len(), bytes, is_complete: self.is_complete }
     }
 }
 

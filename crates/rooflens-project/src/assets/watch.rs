@@ -1,10 +1,10 @@
 //! Looking on while something takes long.
 
-use super::step::Step;
+use super::step::AssetStep;
 
 /// How far a step is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct StepProgress {
     /// Bytes done.
     pub bytes: u64,
     /// Bytes in all, where that is known.
@@ -12,12 +12,12 @@ pub struct Progress {
 }
 
 /// Someone who looks on, and may say stop.
-pub trait Watch {
+pub trait AssetObserver {
     /// A step begins.
-    fn begins(&mut self, _step: &Step) {}
+    fn begins(&mut self, _step: &AssetStep) {}
 
     /// A step goes on. Called every megabyte or so.
-    fn goes_on(&mut self, _progress: Progress) {}
+    fn goes_on(&mut self, _progress: StepProgress) {}
 
     /// Whether to stop. What is half done is undone.
     fn should_stop(&self) -> bool {
@@ -29,4 +29,4 @@ pub trait Watch {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwatched;
 
-impl Watch for Unwatched {}
+impl AssetObserver for Unwatched {}

@@ -4,18 +4,18 @@ use serde::Serialize;
 
 use super::folder_lock::FolderLock;
 use super::identifiers::{InnerPath, ObjectId, Revision, SourceName};
-use super::lock::{Lock, Pin, Source};
+use super::lock::{Lock, LockedSource, Pin};
 use super::project::Externals;
-use super::source_files::LeftOut;
-use super::sync::{Outcome, Synced};
+use super::source_files::LeftOutFile;
+use super::sync::{SyncOutcome, Synced};
 use super::url::SourceUrl;
-use super::{Condition, ExternalsError, Kind, SCHEMA_VERSION};
+use super::{Condition, ExternalsError, SCHEMA_VERSION, SourceKind};
 
 /// What to pin.
 #[derive(Debug, Clone)]
 pub struct AddRequest {
     /// How it is kept.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Where it comes from.
     pub url: String,
     /// A branch, a tag or a full commit id; the default branch where there is none.
@@ -33,7 +33,7 @@ pub struct AddRequest {
 impl AddRequest {
     /// All of a source at its default branch.
     #[must_use]
-    pub fn new(kind: Kind, url: &str) -> Self {
+    pub fn new(kind: SourceKind, url: &str) -> Self {
         let (url, paths) = (url.to_owned(), Vec::new());
         Self { kind, url, revision: None, name: None, paths, dry_run: false, force: false }
     }
@@ -47,15 +47,15 @@ pub struct Added {
     /// Whether nothing was done yet.
     pub dry_run: bool,
     /// The entry of the lock.
-    pub source: Source,
+    pub source: LockedSource,
     /// The entry it replaces.
-    pub previous: Option<Source>,
+    pub previous: Option<LockedSource>,
     /// Whether the same revision is another commit than it was: a branch went on, or a tag was moved.
     pub revision_moved: bool,
     /// Submodules of the source, which are not fetched.
     pub submodules: Vec<String>,
     /// Files of a hub snapshot that are not copied.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutFile>,
     /// What was done with its folder.
     pub synced: Synced,
     /// Files of the project that were written beside it, from its root.
@@ -85,7 +85,7 @@ impl Externals {
         let revision = Revision::parse(request.revision.as_deref().unwrap_or("HEAD"))?;
         let paths = inner_paths(&request.paths)?;
         request.kind.check_paths(&paths)?;
-        if matches!(request.kind, Kind::Submodule | Kind::Subtree) {
+        if matches!(request.kind, SourceKind::Submodule | SourceKind::Subtree) {
             self.repository_for(request.kind)?;
         }
         self.refuse_links()?;
@@ -113,7 +113,7 @@ impl Externals {
         if previous.is_some() && synced.before == Some(Condition::Edited) && !request.force {
             // Against the new pin it looks edited; against the old one it was not.
             synced.before = Some(Condition::OtherCommit);
-            synced.outcome = Outcome::Updated;
+            synced.outcome = SyncOutcome::Updated;
         }
 
         lock.sources.insert(source.pin.name.clone(), source.clone());
@@ -125,8 +125,9 @@ impl Externals {
             lock.write(&self.root)?;
             self.carry_out(&source, synced)?
         };
-        let moved =
-            |old: &Source| old.pin.revision == source.pin.revision && old.pin.commit != source.pin.commit;
+        let moved = |old: &LockedSource| {
+            old.pin.revision == source.pin.revision && old.pin.commit != source.pin.commit
+        };
         Ok(Added {
             schema_version: SCHEMA_VERSION,
             dry_run: request.dry_run,
@@ -145,17 +146,17 @@ impl Externals {
         &self,
         lock: &Lock,
         name: &SourceName,
-        kind: Kind,
+        kind: SourceKind,
         url: &SourceUrl,
         force: bool,
-    ) -> Result<Option<Source>, ExternalsError> {
+    ) -> Result<Option<LockedSource>, ExternalsError> {
         if lock.sources.keys().any(|other| other.clashes_with(name)) {
             let problem = "another source differs from it by case only";
             return Err(ExternalsError::BadName { name: name.as_str().to_owned(), problem });
         }
         let Some(old) = lock.sources.get(name) else { return Ok(None) };
         // A link leads elsewhere on another machine.
-        if old.pin.kind != kind || (old.pin.url != *url && kind != Kind::Link) {
+        if old.pin.kind != kind || (old.pin.url != *url && kind != SourceKind::Link) {
             return Err(ExternalsError::Taken {
                 name: name.as_str().to_owned(),
                 kind: old.pin.kind,

@@ -7,13 +7,13 @@ use std::path::Path;
 use super::listing::Listing;
 use super::lock::{Pin, write_whole};
 use super::project::Externals;
-use super::{ExternalsError, Step, read_only, remote};
+use super::{ExternalsError, SyncStep, read_only, remote};
 use crate::git::Git;
 
 impl Externals {
     /// Applies a plan for a source. Where a step fails, what was being built is removed again; a mark
     /// that its place is unfinished stays, and the next sync begins anew.
-    pub(super) fn apply(&self, pin: &Pin, steps: &[Step]) -> Result<(), ExternalsError> {
+    pub(super) fn apply(&self, pin: &Pin, steps: &[SyncStep]) -> Result<(), ExternalsError> {
         for step in steps {
             if let Err(error) = self.apply_step(pin, step) {
                 // The first failure is the one to tell; a remnant is noticed by the next sync.
@@ -24,50 +24,50 @@ impl Externals {
         Ok(())
     }
 
-    fn apply_step(&self, pin: &Pin, step: &Step) -> Result<(), ExternalsError> {
+    fn apply_step(&self, pin: &Pin, step: &SyncStep) -> Result<(), ExternalsError> {
         match step {
-            Step::Git { folder, arguments, protocols: None } => {
+            SyncStep::Git { folder, arguments, protocols: None } => {
                 self.git(folder).run(arguments)?;
                 Ok(())
             }
-            Step::Git { folder, arguments, protocols: Some(protocols) } => {
+            SyncStep::Git { folder, arguments, protocols: Some(protocols) } => {
                 let answer = self.git(folder).reaching(protocols.clone()).run(arguments);
                 answer.map(drop).map_err(|error| remote::fetch_failed(&pin.url, pin.commit.as_str(), error))
             }
-            Step::CopyTree { from, into, tree } => {
+            SyncStep::CopyTree { from, into, tree } => {
                 let wanted = format!("{tree}\n");
                 let pack = ["pack-objects", "--quiet", "--revs", "--stdout"];
                 let pack = self.git(from).run_with_input(&pack, wanted.as_bytes())?;
                 self.git(into).run_with_input(&["unpack-objects", "-q"], &pack)?;
                 Ok(())
             }
-            Step::CheckCommit { folder, commit, tree } => {
+            SyncStep::CheckCommit { folder, commit, tree } => {
                 let found =
                     self.git(folder).line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?;
                 expect_tree(pin, tree.as_str(), &found)
             }
-            Step::CheckFiles { folder, tree, note, commit } => {
+            SyncStep::CheckFiles { folder, tree, note, commit } => {
                 let git = Git::at(&self.root);
                 let listing = Listing::of_folder(&git, &self.path(folder))?;
                 expect_tree(pin, tree.as_str(), listing.tree(&git)?.as_str())?;
                 write_whole(&self.path(note), &format!("{commit}\n{}", listing.to_text()))
             }
-            Step::MakeFolder { path } => {
+            SyncStep::MakeFolder { path } => {
                 let path = self.path(path);
                 fs::create_dir_all(&path).map_err(ExternalsError::io(&path))
             }
-            Step::MarkUnfinished { path } => write_whole(&self.path(path), ""),
-            Step::Remove { path } => remove(&self.path(path)),
-            Step::RemoveStore { path } => remove(path),
-            Step::CopyFile { from, to } => copy(from, &self.path(to)),
-            Step::Replace { built, place } => {
+            SyncStep::MarkUnfinished { path } => write_whole(&self.path(path), ""),
+            SyncStep::Remove { path } => remove(&self.path(path)),
+            SyncStep::RemoveStore { path } => remove(path),
+            SyncStep::CopyFile { from, to } => copy(from, &self.path(to)),
+            SyncStep::Replace { built, place } => {
                 replace(&self.path(built), &self.path(place), &self.path(&pin.beside("partial-old")))
             }
-            Step::Link { place, to } => {
+            SyncStep::Link { place, to } => {
                 let place = self.path(place);
                 std::os::unix::fs::symlink(to, &place).map_err(ExternalsError::io(&place))
             }
-            Step::MarkReadOnly { path } => read_only::mark(&self.path(path)),
+            SyncStep::MarkReadOnly { path } => read_only::mark(&self.path(path)),
         }
     }
 

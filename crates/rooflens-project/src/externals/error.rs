@@ -8,14 +8,14 @@ use schemars::JsonSchema;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Kind;
+use super::SourceKind;
 use crate::git::GitError;
 use crate::near;
 
 /// Whose move it is, from which the command line has its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum FaultClass {
+pub enum ExternalsFaultClass {
     /// A wrong argument, lock or state of the project.
     Usage,
     /// A missing tool, file or permission, or a source out of reach.
@@ -44,7 +44,7 @@ pub enum ExternalsError {
     BadPath { path: String, problem: &'static str },
     /// Paths for a kind that takes everything, or none for one that needs them.
     #[error("{problem}")]
-    BadPaths { kind: Kind, problem: &'static str },
+    BadPaths { kind: SourceKind, problem: &'static str },
     /// The remote has no such branch, tag or commit.
     #[error("{url} has no branch, tag or commit {revision:?}")]
     NoSuchRevision { url: String, revision: String },
@@ -65,10 +65,10 @@ pub enum ExternalsError {
     Git { command: String, said: String },
     /// A kind that lives in the project's own repository, without one.
     #[error("{root} is not in a git repository, which a {kind} needs", root = root.display())]
-    NotARepository { kind: Kind, root: PathBuf },
+    NotARepository { kind: SourceKind, root: PathBuf },
     /// The name stands in the lock for something else.
     #[error("{name:?} is already a {kind} of {url}")]
-    Taken { name: String, kind: Kind, url: String },
+    Taken { name: String, kind: SourceKind, url: String },
     /// The lock has no such source.
     #[error("the lock has no source {name:?}")]
     UnknownSource { name: String, known: Vec<String> },
@@ -89,7 +89,7 @@ pub enum ExternalsError {
     CheckoutMoved { name: String, path: String, commit: String, found: String },
     /// Something else stands where the source belongs.
     #[error("{place} is {found}, not a {kind}")]
-    InTheWay { place: String, found: &'static str, kind: Kind },
+    InTheWay { place: String, found: &'static str, kind: SourceKind },
     /// A folder of ours is a link, so that writing would leave the project.
     #[error("{path} is a symbolic link: nothing is written through it")]
     LinkedFolder { path: String },
@@ -137,7 +137,7 @@ impl ExternalsError {
 
     /// Whose move it is.
     #[must_use]
-    pub fn class(&self) -> FaultClass {
+    pub fn class(&self) -> ExternalsFaultClass {
         use ExternalsError as E;
         match self {
             E::Unreachable { .. }
@@ -147,12 +147,12 @@ impl ExternalsError {
             | E::HubCacheUnset { .. }
             | E::HubSnapshotMissing { .. }
             | E::Busy { .. }
-            | E::Io { .. } => FaultClass::Environment,
+            | E::Io { .. } => ExternalsFaultClass::Environment,
             E::CommitGone { .. }
             | E::ContentDiffers { .. }
             | E::NotAsLocked { .. }
             | E::CheckoutMoved { .. }
-            | E::HubLink { .. } => FaultClass::Data,
+            | E::HubLink { .. } => ExternalsFaultClass::Data,
             E::BadName { .. }
             | E::BadUrl { .. }
             | E::BadRevision { .. }
@@ -171,7 +171,7 @@ impl ExternalsError {
             | E::LockYaml { .. }
             | E::LockShape { .. }
             | E::HubTooLarge { .. }
-            | E::ForeignHook { .. } => FaultClass::Usage,
+            | E::ForeignHook { .. } => ExternalsFaultClass::Usage,
         }
     }
 
@@ -190,7 +190,9 @@ impl ExternalsError {
                     .into()
             }
             E::BadPath { .. } => "give paths as in the source, such as csrc/kernels".into(),
-            E::BadPaths { kind: Kind::Sparse, .. } => "name what to check out: --path csrc/kernels".into(),
+            E::BadPaths { kind: SourceKind::Sparse, .. } => {
+                "name what to check out: --path csrc/kernels".into()
+            }
             E::BadPaths { .. } => "use --kind sparse to take some paths only".into(),
             E::AmbiguousRevision { revision, .. } => {
                 format!("say which: --revision refs/heads/{revision} or --revision refs/tags/{revision}")

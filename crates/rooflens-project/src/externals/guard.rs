@@ -12,7 +12,7 @@ use super::project::Externals;
 use super::repository::Repository;
 use super::settings::LABEL;
 use super::step::word;
-use super::{ExternalsError, Kind, SCHEMA_VERSION};
+use super::{ExternalsError, SCHEMA_VERSION, SourceKind};
 use crate::git::Git;
 use crate::marked_block::{Position, with_block};
 
@@ -61,7 +61,7 @@ impl Externals {
     /// # Errors
     /// As [`Externals::guard`].
     pub fn guard_with(&self, command: &[&str]) -> Result<GuardReport, ExternalsError> {
-        let repository = self.repository_for(Kind::Submodule)?;
+        let repository = self.repository_for(SourceKind::Submodule)?;
         let line = line(repository, command);
         let folder = self.hooks_folder(repository, &line)?;
         fs::create_dir_all(&folder).map_err(ExternalsError::io(&folder))?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identifiers::{InnerPath, ObjectId, Revision, SourceName};
 use super::url::SourceUrl;
-use super::{ExternalsError, Kind, lock_yaml};
+use super::{ExternalsError, SourceKind, lock_yaml};
 
 /// Where the lock stands in a project.
 pub(super) const LOCK_FILE: &str = "third_party/externals.lock";
@@ -23,7 +23,7 @@ pub struct Pin {
     /// Its name, and that of its folder.
     pub name: SourceName,
     /// How it is kept.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Where it comes from.
     pub url: SourceUrl,
     /// What was asked for: a branch, a tag or a commit. Only `add` and `update` look at it.
@@ -37,7 +37,7 @@ pub struct Pin {
 
 /// An entry of the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Source {
+pub struct LockedSource {
     /// Source and commit.
     #[serde(flatten)]
     pub pin: Pin,
@@ -83,7 +83,7 @@ impl Pin {
 #[serde(transparent)]
 pub struct Lock {
     /// The entries.
-    pub sources: BTreeMap<SourceName, Source>,
+    pub sources: BTreeMap<SourceName, LockedSource>,
 }
 
 impl Lock {
@@ -125,7 +125,7 @@ impl Lock {
     }
 
     /// The source whose folder holds a path of the project.
-    pub(super) fn owner(&self, path: &str) -> Option<&Source> {
+    pub(super) fn owner(&self, path: &str) -> Option<&LockedSource> {
         self.sources.values().find(|source| {
             path.strip_prefix(&source.pin.place())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

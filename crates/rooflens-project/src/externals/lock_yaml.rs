@@ -7,8 +7,8 @@ use rooflens_compose::value::{Int, Key, Map, Node, Value, python_str};
 use rooflens_compose::yaml;
 
 use super::identifiers::{InnerPath, ObjectId, Revision, SourceName};
-use super::lock::{LOCK_FILE, Lock, Pin, Source};
-use super::{ExternalsError, Kind};
+use super::lock::{LOCK_FILE, Lock, LockedSource, Pin};
+use super::{ExternalsError, SourceKind};
 
 const HEAD: &str = "\
 # Reference sources, pinned. `rooflens externals add` writes this file, `rooflens externals sync` makes
@@ -27,7 +27,7 @@ pub(super) fn to_text(lock: &Lock) -> String {
     format!("{HEAD}{}", yaml::dump(&Node::new(Value::Map(root))))
 }
 
-fn source_node(source: &Source) -> Node {
+fn source_node(source: &LockedSource) -> Node {
     let pin = &source.pin;
     let mut map = Map::new();
     map.insert(Key::from("kind"), text(pin.kind.name()));
@@ -93,8 +93,8 @@ fn version_of(node: &Node) -> Result<(), ExternalsError> {
 }
 
 fn refuse_clash(
-    sources: &BTreeMap<SourceName, Source>,
-    source: &Source,
+    sources: &BTreeMap<SourceName, LockedSource>,
+    source: &LockedSource,
     node: &Node,
 ) -> Result<(), ExternalsError> {
     match sources.keys().find(|name| name.clashes_with(&source.pin.name)) {
@@ -106,7 +106,7 @@ fn refuse_clash(
     }
 }
 
-fn source_of(name: &str, node: &Node) -> Result<Source, ExternalsError> {
+fn source_of(name: &str, node: &Node) -> Result<LockedSource, ExternalsError> {
     for (key, value) in map_of(node, &format!("the source {name:?}"))? {
         let key = name_of(key, value)?;
         if !KEYS.contains(&key) {
@@ -114,15 +114,16 @@ fn source_of(name: &str, node: &Node) -> Result<Source, ExternalsError> {
         }
     }
     let (kind_name, kind_node) = text_of(node, "kind")?;
-    let no_kind = || format!("{kind_name:?} is not a kind; expected one of {}", Kind::names().join(", "));
-    let kind = Kind::from_name(kind_name).ok_or_else(|| shape(kind_node, no_kind()))?;
+    let no_kind =
+        || format!("{kind_name:?} is not a kind; expected one of {}", SourceKind::names().join(", "));
+    let kind = SourceKind::from_name(kind_name).ok_or_else(|| shape(kind_node, no_kind()))?;
     let previous = match map_of(node, "a source")?.contains_key(&Key::from("previous")) {
         true => Some(field(node, "previous", ObjectId::parse)?),
         false => None,
     };
     let paths = list(node, "paths", InnerPath::parse)?;
     kind.check_paths(&paths).map_err(|error| shape(node, error.to_string()))?;
-    Ok(Source {
+    Ok(LockedSource {
         pin: Pin {
             name: SourceName::parse(name).map_err(|error| shape(node, error.to_string()))?,
             kind,

@@ -5,7 +5,7 @@
 //! to the lock, `update` moves what follows a branch to its newest commit, `status` compares, and `guard`
 //! keeps edits out of commits.
 //!
-//! Each kind of source ([`kinds`]) is cut in two: it *plans* (facts in, [`Step`]s out, nothing
+//! Each kind of source ([`kinds`]) is cut in two: it *plans* (facts in, [`SyncStep`]s out, nothing
 //! touched) and one driver applies. What `--dry-run` prints is therefore what would run. Nothing is
 //! ever committed: changes to the project's own repository are left staged.
 //!
@@ -39,17 +39,17 @@ mod update;
 mod url;
 
 pub use add::{AddRequest, Added};
-pub use error::{ExternalsError, FaultClass};
+pub use error::{ExternalsError, ExternalsFaultClass};
 pub use guard::{GuardReport, HookAction};
 pub use identifiers::{InnerPath, ObjectId, Revision, SourceName};
-pub use kinds::Kind;
-pub use lock::{Lock, Pin, Source};
+pub use kinds::SourceKind;
+pub use lock::{Lock, LockedSource, Pin};
 pub use project::Externals;
-pub use source_files::{HubLimits, LeftOut, LeftOutReason};
+pub use source_files::{HubLimits, LeftOutFile, LeftOutReason};
 pub use staged::{StagedEdit, StagedReason, StagedReport};
 pub use status::{Condition, LicenceStatus, SourceStatus, StatusReport};
-pub use step::Step;
-pub use sync::{Outcome, SyncReport, SyncRequest, Synced};
+pub use step::SyncStep;
+pub use sync::{SyncOutcome, SyncReport, SyncRequest, Synced};
 pub use update::{UpdateRow, UpdateState};
 pub use url::SourceUrl;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::ExternalsError;
-use super::kinds::Kind;
+use super::kinds::SourceKind;
 use super::lock::Lock;
 use super::observed::Stands;
 use super::repository::Repository;
@@ -70,7 +70,7 @@ impl Externals {
     }
 
     /// The repository, for a kind that lives in it.
-    pub(super) fn repository_for(&self, kind: Kind) -> Result<&Repository, ExternalsError> {
+    pub(super) fn repository_for(&self, kind: SourceKind) -> Result<&Repository, ExternalsError> {
         self.repository
             .as_ref()
             .ok_or_else(|| ExternalsError::NotARepository { kind, root: self.root.clone() })
@@ -99,7 +99,7 @@ impl Externals {
     pub(super) fn refuse_links(&self) -> Result<(), ExternalsError> {
         let git_modules =
             self.repository.as_ref().map(|repository| format!("{}/.gitmodules", repository.top()));
-        let shelves = Kind::ALL.iter().map(|kind| kind.shelf().to_owned());
+        let shelves = SourceKind::ALL.iter().map(|kind| kind.shelf().to_owned());
         for path in ["third_party".to_owned()].into_iter().chain(shelves).chain(git_modules) {
             if self.stands(&path)? == Stands::Other("a symbolic link") {
                 return Err(ExternalsError::LinkedFolder { path });

@@ -5,7 +5,7 @@ use std::io;
 
 use super::lock::{Lock, write_whole};
 use super::project::Externals;
-use super::{ExternalsError, Kind};
+use super::{ExternalsError, SourceKind};
 use crate::git::literal;
 use crate::marked_block::{Position, with_block};
 
@@ -35,7 +35,7 @@ impl Externals {
     }
 }
 
-fn of_kind(lock: &Lock, kind: Kind) -> impl Iterator<Item = &str> {
+fn of_kind(lock: &Lock, kind: SourceKind) -> impl Iterator<Item = &str> {
     lock.sources.values().filter(move |source| source.pin.kind == kind).map(|source| source.pin.name.as_str())
 }
 
@@ -49,14 +49,14 @@ fn ignored(lock: &Lock) -> Vec<String> {
     ]
     .map(str::to_owned)
     .into();
-    lines.extend(of_kind(lock, Kind::Sparse).map(|name| format!("/github/{}/", literal(name))));
+    lines.extend(of_kind(lock, SourceKind::Sparse).map(|name| format!("/github/{}/", literal(name))));
     // A pattern that ends in a slash matches no link.
-    lines.extend(of_kind(lock, Kind::Link).map(|name| format!("/github/{}", literal(name))));
+    lines.extend(of_kind(lock, SourceKind::Link).map(|name| format!("/github/{}", literal(name))));
     lines
 }
 
 fn attributes(lock: &Lock) -> Vec<String> {
-    if of_kind(lock, Kind::Hub).next().is_none() {
+    if of_kind(lock, SourceKind::Hub).next().is_none() {
         return Vec::new();
     }
     // A changed line end would be an edit.

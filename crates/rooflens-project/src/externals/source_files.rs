@@ -66,7 +66,7 @@ const WEIGHT_ENDINGS: &[&str] = &[
 
 /// A file of a snapshot that is not copied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftOut {
+pub struct LeftOutFile {
     /// Its path in the repository.
     pub path: String,
     /// Why.
@@ -91,7 +91,7 @@ pub(super) struct Snapshot {
     /// Path in the repository, and the real file in the cache, by path.
     pub files: Vec<(String, PathBuf)>,
     /// What is not copied.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutFile>,
 }
 
 /// The commit that a revision is in the first cache that has it.
@@ -158,7 +158,7 @@ pub(super) fn snapshot(
             }
             let path = inner.as_str().to_owned();
             match left_out(&name, metadata.len(), limits) {
-                Some(reason) => snapshot.left_out.push(LeftOut { path, reason }),
+                Some(reason) => snapshot.left_out.push(LeftOutFile { path, reason }),
                 None => {
                     bytes += metadata.len();
                     snapshot.files.push((path, real));

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::identifiers::SourceName;
-use super::lock::{LOCK_FILE, Lock, Source};
+use super::lock::{LOCK_FILE, Lock, LockedSource};
 use super::project::Externals;
 use super::repository::Repository;
-use super::{ExternalsError, Kind, SCHEMA_VERSION};
+use super::{ExternalsError, SCHEMA_VERSION, SourceKind};
 use crate::git::{Git, records};
 
 /// The staged changes that the lock does not explain.
@@ -86,8 +86,8 @@ impl Externals {
     }
 }
 
-fn holds_files(source: &Source) -> bool {
-    matches!(source.pin.kind, Kind::Subtree | Kind::Hub)
+fn holds_files(source: &LockedSource) -> bool {
+    matches!(source.pin.kind, SourceKind::Subtree | SourceKind::Hub)
 }
 
 /// The files of a source that are not as pinned.
@@ -99,18 +99,24 @@ enum Differing {
 }
 
 /// Judges a change. Pure.
-fn refusal(change: &Change, owner: Option<&Source>, differing: Option<&Differing>) -> Option<StagedReason> {
+fn refusal(
+    change: &Change,
+    owner: Option<&LockedSource>,
+    differing: Option<&Differing>,
+) -> Option<StagedReason> {
     let Some(source) = owner else {
         // A source that left the lock takes its files with it.
         return (change.mode != NO_MODE).then_some(StagedReason::Unlisted);
     };
     let place = source.pin.place();
     let is_explained = match source.pin.kind {
-        Kind::Sparse | Kind::Link => return (change.mode != NO_MODE).then_some(StagedReason::NotTracked),
-        Kind::Submodule => {
+        SourceKind::Sparse | SourceKind::Link => {
+            return (change.mode != NO_MODE).then_some(StagedReason::NotTracked);
+        }
+        SourceKind::Submodule => {
             change.path == place && change.mode == LINK_MODE && change.id == source.pin.commit.as_str()
         }
-        Kind::Subtree | Kind::Hub => match differing {
+        SourceKind::Subtree | SourceKind::Hub => match differing {
             Some(Differing::Files(files)) => {
                 change.path.strip_prefix(&format!("{place}/")).is_some_and(|file| !files.contains(file))
             }
@@ -176,7 +182,7 @@ impl<'a> Staged<'a> {
     }
 
     /// Compares what is staged of a source with the pinned tree.
-    fn differing(&self, source: &Source) -> Result<Differing, ExternalsError> {
+    fn differing(&self, source: &LockedSource) -> Result<Differing, ExternalsError> {
         let path = self.repository.path(&source.pin.place());
         let Some(tree) = self.repository.index_tree(self.root, &path, self.index.as_deref())? else {
             return Ok(Differing::Some);

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::identifiers::{ObjectId, Revision, SourceName};
-use super::lock::Source;
+use super::lock::LockedSource;
 use super::observed::{Observed, Stands};
 use super::project::Externals;
 use super::url::SourceUrl;
-use super::{ExternalsError, Kind, SCHEMA_VERSION, read_only};
+use super::{ExternalsError, SCHEMA_VERSION, SourceKind, read_only};
 
 /// How a source stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,14 +51,14 @@ impl Condition {
     }
 
     /// Judges the facts. Pure.
-    pub(super) fn of(source: &Source, observed: &Observed) -> Self {
+    pub(super) fn of(source: &LockedSource, observed: &Observed) -> Self {
         match observed.stands {
             Stands::Other(_) => Condition::InTheWay,
             _ if observed.unfinished => Condition::Unfinished,
             Stands::Absent | Stands::Empty => Condition::Missing,
             Stands::Folder if observed.foreign.is_some() => Condition::InTheWay,
             // A linked checkout is its owner's: edits are told, and are no reason to replace it.
-            Stands::Folder if !observed.edits.is_empty() && source.pin.kind != Kind::Link => {
+            Stands::Folder if !observed.edits.is_empty() && source.pin.kind != SourceKind::Link => {
                 Condition::Edited
             }
             Stands::Folder if observed.detached => Condition::Detached,
@@ -88,7 +88,7 @@ pub struct SourceStatus {
     /// Its name.
     pub name: SourceName,
     /// How it is kept.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Its folder, from the project's root.
     pub place: String,
     /// Where it comes from.
@@ -136,14 +136,14 @@ impl Externals {
         Ok(StatusReport { schema_version: SCHEMA_VERSION, in_sync, sources, unlisted })
     }
 
-    fn source_status(&self, source: &Source) -> Result<SourceStatus, ExternalsError> {
+    fn source_status(&self, source: &LockedSource) -> Result<SourceStatus, ExternalsError> {
         let pin = &source.pin;
         let place = pin.place();
         let observed = pin.kind.keeper().observe(self, source)?;
         let present = |path: &String| self.path(&format!("{place}/{path}")).symlink_metadata().is_ok();
         let licence = |path: &String| LicenceStatus { path: path.clone(), present: present(path) };
         let is_there =
-            observed.stands == Stands::Folder && observed.foreign.is_none() && pin.kind != Kind::Link;
+            observed.stands == Stands::Folder && observed.foreign.is_none() && pin.kind != SourceKind::Link;
         let read_only = if is_there { Some(read_only::is_marked(&self.path(&place))?) } else { None };
         Ok(SourceStatus {
             name: pin.name.clone(),

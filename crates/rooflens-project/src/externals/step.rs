@@ -12,7 +12,7 @@ use super::identifiers::ObjectId;
 /// One thing to do. Paths start at the project's root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "step", rename_all = "snake_case")]
-pub enum Step {
+pub enum SyncStep {
     /// Runs git in a folder.
     Git {
         /// The folder.
@@ -100,51 +100,51 @@ pub enum Step {
     },
 }
 
-impl Step {
+impl SyncStep {
     /// Git, on this machine only.
     pub(super) fn git(folder: &str, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
-        Step::Git { folder: folder.to_owned(), arguments, protocols: None }
+        SyncStep::Git { folder: folder.to_owned(), arguments, protocols: None }
     }
 
     /// Git, with a remote.
     pub(super) fn git_remote(folder: &str, protocols: &'static str, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
-        Step::Git { folder: folder.to_owned(), arguments, protocols: Some(protocols.into()) }
+        SyncStep::Git { folder: folder.to_owned(), arguments, protocols: Some(protocols.into()) }
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for SyncStep {
     /// As `--dry-run` shows it.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Step::Git { folder, arguments, .. } => {
+            SyncStep::Git { folder, arguments, .. } => {
                 write!(out, "git -C {}", word(folder))?;
                 arguments.iter().try_for_each(|argument| write!(out, " {}", word(argument)))
             }
-            Step::CopyTree { from, into, tree } => {
+            SyncStep::CopyTree { from, into, tree } => {
                 write!(out, "copy tree {tree} from {} into {}", word(from), word(into))
             }
-            Step::CheckCommit { folder, commit, tree } => {
+            SyncStep::CheckCommit { folder, commit, tree } => {
                 write!(out, "check that {commit} in {} has tree {tree}", word(folder))
             }
-            Step::CheckFiles { folder, tree, .. } => {
+            SyncStep::CheckFiles { folder, tree, .. } => {
                 write!(out, "check that {} is tree {tree}", word(folder))
             }
-            Step::MakeFolder { path } => write!(out, "make folder {}", word(path)),
-            Step::MarkUnfinished { path } => write!(out, "mark as unfinished: {}", word(path)),
-            Step::Remove { path } => write!(out, "remove {}", word(path)),
-            Step::RemoveStore { path } => write!(out, "remove {}", word(&path.to_string_lossy())),
-            Step::CopyFile { from, to } => {
+            SyncStep::MakeFolder { path } => write!(out, "make folder {}", word(path)),
+            SyncStep::MarkUnfinished { path } => write!(out, "mark as unfinished: {}", word(path)),
+            SyncStep::Remove { path } => write!(out, "remove {}", word(path)),
+            SyncStep::RemoveStore { path } => write!(out, "remove {}", word(&path.to_string_lossy())),
+            SyncStep::CopyFile { from, to } => {
                 write!(out, "copy {} to {}", word(&from.to_string_lossy()), word(to))
             }
-            Step::Replace { built, place } => {
+            SyncStep::Replace { built, place } => {
                 write!(out, "put {} in the place of {}", word(built), word(place))
             }
-            Step::Link { place, to } => {
+            SyncStep::Link { place, to } => {
                 write!(out, "link {} to {}", word(place), word(&to.to_string_lossy()))
             }
-            Step::MarkReadOnly { path } => write!(out, "mark as read-only: {}", word(path)),
+            SyncStep::MarkReadOnly { path } => write!(out, "mark as read-only: {}", word(path)),
         }
     }
 }

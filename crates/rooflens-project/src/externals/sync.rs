@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::folder_lock::FolderLock;
 use super::identifiers::SourceName;
 use super::kinds::Task;
-use super::lock::{Lock, Source};
+use super::lock::{Lock, LockedSource};
 use super::observed::{Observed, Stands};
 use super::project::Externals;
-use super::{Condition, ExternalsError, Kind, SCHEMA_VERSION, Step, read_only};
+use super::{Condition, ExternalsError, SCHEMA_VERSION, SourceKind, SyncStep, read_only};
 
 /// What to sync, and how.
 #[derive(Debug, Clone, Default)]
@@ -43,15 +43,15 @@ pub struct Synced {
     /// Its name.
     pub name: SourceName,
     /// How it is kept.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Its folder, from the project's root.
     pub place: String,
     /// How it stood before.
     pub before: Option<Condition>,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: SyncOutcome,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SyncStep>,
     /// What went wrong.
     pub error: Option<ExternalsError>,
 }
@@ -59,7 +59,7 @@ pub struct Synced {
 /// What came of syncing a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum SyncOutcome {
     /// It was as the lock says.
     Unchanged,
     /// It was not there.
@@ -93,7 +93,7 @@ impl Externals {
         Ok(SyncReport { schema_version: SCHEMA_VERSION, dry_run: request.dry_run, succeeded, sources, files })
     }
 
-    fn sync_row(&self, source: &Source, request: &SyncRequest) -> Synced {
+    fn sync_row(&self, source: &LockedSource, request: &SyncRequest) -> Synced {
         let done = self
             .decide(source, request.force)
             .and_then(|synced| if request.dry_run { Ok(synced) } else { self.carry_out(source, synced) });
@@ -102,19 +102,21 @@ impl Externals {
             kind: source.pin.kind,
             place: source.pin.place(),
             before: None,
-            outcome: Outcome::Failed,
+            outcome: SyncOutcome::Failed,
             steps: Vec::new(),
             error: Some(error),
         })
     }
 
     /// Looks at a source and plans; refuses where work would be lost.
-    pub(super) fn decide(&self, source: &Source, force: bool) -> Result<Synced, ExternalsError> {
+    pub(super) fn decide(&self, source: &LockedSource, force: bool) -> Result<Synced, ExternalsError> {
         let pin = &source.pin;
         let keeper = pin.kind.keeper();
         let repository = match pin.kind {
-            Kind::Submodule | Kind::Subtree => self.repository_for(pin.kind)?.clone(),
-            Kind::Sparse | Kind::Hub | Kind::Link => self.repository.clone().unwrap_or_default(),
+            SourceKind::Submodule | SourceKind::Subtree => self.repository_for(pin.kind)?.clone(),
+            SourceKind::Sparse | SourceKind::Hub | SourceKind::Link => {
+                self.repository.clone().unwrap_or_default()
+            }
         };
         let observed = keeper.observe(self, source)?;
         let before = Condition::of(source, &observed);
@@ -124,15 +126,15 @@ impl Externals {
                 let remnants = [pin.staging(), pin.beside("partial-old")];
                 for path in remnants {
                     if self.stands(&path)? != Stands::Absent {
-                        steps.push(Step::Remove { path });
+                        steps.push(SyncStep::Remove { path });
                     }
                 }
                 // The files behind a link are not ours to mark.
-                if pin.kind == Kind::Link || read_only::is_marked(&self.path(&pin.place()))? {
-                    Outcome::Unchanged
+                if pin.kind == SourceKind::Link || read_only::is_marked(&self.path(&pin.place()))? {
+                    SyncOutcome::Unchanged
                 } else {
-                    steps.push(Step::MarkReadOnly { path: pin.place() });
-                    Outcome::MarkedReadOnly
+                    steps.push(SyncStep::MarkReadOnly { path: pin.place() });
+                    SyncOutcome::MarkedReadOnly
                 }
             }
             _ => {
@@ -150,15 +152,15 @@ impl Externals {
     }
 
     /// Refuses where replacing a source would lose work.
-    pub(super) fn refuse_loss_of(&self, source: &Source) -> Result<(), ExternalsError> {
+    pub(super) fn refuse_loss_of(&self, source: &LockedSource) -> Result<(), ExternalsError> {
         let observed = source.pin.kind.keeper().observe(self, source)?;
         refuse_loss(source, Condition::of(source, &observed), &observed)
     }
 
     /// Applies a decision and makes sure that it came true.
-    pub(super) fn carry_out(&self, source: &Source, synced: Synced) -> Result<Synced, ExternalsError> {
+    pub(super) fn carry_out(&self, source: &LockedSource, synced: Synced) -> Result<Synced, ExternalsError> {
         self.apply(&source.pin, &synced.steps)?;
-        if synced.outcome == Outcome::Unchanged {
+        if synced.outcome == SyncOutcome::Unchanged {
             return Ok(synced);
         }
         let observed = source.pin.kind.keeper().observe(self, source)?;
@@ -169,18 +171,18 @@ impl Externals {
     }
 }
 
-fn outcome_of(before: Condition) -> Outcome {
+fn outcome_of(before: Condition) -> SyncOutcome {
     match before {
-        Condition::InSync => Outcome::Unchanged,
-        Condition::Missing => Outcome::Created,
-        Condition::OtherCommit | Condition::OtherPaths => Outcome::Updated,
+        Condition::InSync => SyncOutcome::Unchanged,
+        Condition::Missing => SyncOutcome::Created,
+        Condition::OtherCommit | Condition::OtherPaths => SyncOutcome::Updated,
         Condition::Unfinished | Condition::InTheWay | Condition::Edited | Condition::Detached => {
-            Outcome::Repaired
+            SyncOutcome::Repaired
         }
     }
 }
 
-fn refuse_loss(source: &Source, before: Condition, observed: &Observed) -> Result<(), ExternalsError> {
+fn refuse_loss(source: &LockedSource, before: Condition, observed: &Observed) -> Result<(), ExternalsError> {
     let place = source.pin.place();
     if before == Condition::InTheWay {
         let found = match (observed.stands, observed.foreign) {
@@ -199,7 +201,7 @@ fn refuse_loss(source: &Source, before: Condition, observed: &Observed) -> Resul
     Ok(())
 }
 
-pub(super) fn chosen<'a>(lock: &'a Lock, names: &[String]) -> Result<Vec<&'a Source>, ExternalsError> {
+pub(super) fn chosen<'a>(lock: &'a Lock, names: &[String]) -> Result<Vec<&'a LockedSource>, ExternalsError> {
     if names.is_empty() {
         return Ok(lock.sources.values().collect());
     }

@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::identifiers::{ObjectId, Revision, SourceName};
-use super::lock::Source;
+use super::lock::LockedSource;
 use super::project::Externals;
 use super::sync::chosen;
-use super::{AddRequest, ExternalsError, Kind};
+use super::{AddRequest, ExternalsError, SourceKind};
 
 /// A source, and whether there is something newer.
 #[derive(Debug, Serialize)]
@@ -16,7 +16,7 @@ pub struct UpdateRow {
     /// Its name.
     pub name: SourceName,
     /// How it is kept.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Its folder, from the project's root.
     pub place: String,
     /// What it follows.
@@ -60,7 +60,7 @@ impl Externals {
         Ok(chosen(&lock, names)?.into_iter().map(|source| self.newest_of(source)).collect())
     }
 
-    fn newest_of(&self, source: &Source) -> UpdateRow {
+    fn newest_of(&self, source: &LockedSource) -> UpdateRow {
         let pin = &source.pin;
         let found =
             if pin.revision.as_id().is_some() { Ok((UpdateState::Fixed, None)) } else { self.look(source) };
@@ -80,7 +80,7 @@ impl Externals {
         }
     }
 
-    fn look(&self, source: &Source) -> Result<(UpdateState, Option<ObjectId>), ExternalsError> {
+    fn look(&self, source: &LockedSource) -> Result<(UpdateState, Option<ObjectId>), ExternalsError> {
         let pin = &source.pin;
         let newest = pin.kind.keeper().resolve(self, &pin.url, &pin.revision)?;
         if newest == pin.commit {

@@ -9,27 +9,27 @@ use rooflens_compose::yaml;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
     /// Its keys.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<YamlEntry>,
     /// Comments behind the last.
     pub tail: Vec<String>,
 }
 
 /// A key with its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct YamlEntry {
     /// Comments and empty lines before it, without their margin.
     pub before: Vec<String>,
     /// The key, without quotes.
     pub key: String,
     /// Its value.
-    pub value: Written,
+    pub value: WrittenValue,
     /// Its line in the file, from 1; 0 where it was put there later.
     pub line: usize,
 }
 
 /// A value as it is written.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Written {
+pub enum WrittenValue {
     /// A mapping, one key per line, with the comment behind its key.
     Map(Document, String),
     /// Anything else: what stands behind the colon, and the lines below, without the margin of the key.
@@ -68,11 +68,11 @@ impl Document {
             lines.extend(entry.before.iter().map(|line| put(line)));
             let key = if is_plain(&entry.key) { entry.key.clone() } else { format!("'{}'", entry.key) };
             match &entry.value {
-                Written::Map(inner, comment) => {
+                WrittenValue::Map(inner, comment) => {
                     lines.push(put(format!("{key}: {comment}").trim_end()));
                     inner.write(margin + 2, lines);
                 }
-                Written::Text(text) => {
+                WrittenValue::Text(text) => {
                     let (first, rest) =
                         text.split_first().map_or(("", &[][..]), |(one, rest)| (one.as_str(), rest));
                     lines.push(put(format!("{key}: {first}").trim_end()));
@@ -87,43 +87,43 @@ impl Document {
     fn stand_in(&mut self, line: usize) {
         for entry in &mut self.entries {
             entry.line = line;
-            if let Written::Map(inner, _) = &mut entry.value {
+            if let WrittenValue::Map(inner, _) = &mut entry.value {
                 inner.stand_in(line);
             }
         }
     }
 
     /// The value of a path.
-    pub fn get(&self, path: &[&str]) -> Option<&Entry> {
+    pub fn get(&self, path: &[&str]) -> Option<&YamlEntry> {
         let (first, rest) = path.split_first()?;
         let entry = self.entries.iter().find(|entry| entry.key == *first)?;
         match (rest.is_empty(), &entry.value) {
             (true, _) => Some(entry),
-            (false, Written::Map(inner, _)) => inner.get(rest),
+            (false, WrittenValue::Map(inner, _)) => inner.get(rest),
             _ => None,
         }
     }
 
     /// Puts an entry at a path of mappings; one that is there is merged with, or replaced.
-    pub fn put(&mut self, path: &[&str], entry: Entry) {
+    pub fn put(&mut self, path: &[&str], entry: YamlEntry) {
         let Some((first, rest)) = path.split_first() else { return self.put_here(entry) };
         let at = self.entries.iter().position(|entry| entry.key == *first).unwrap_or_else(|| {
-            self.entries.push(Entry::map(first, Document::default()));
+            self.entries.push(YamlEntry::map(first, Document::default()));
             self.entries.len() - 1
         });
-        if let Written::Text(_) = self.entries[at].value {
-            self.entries[at].value = Written::Map(Document::default(), String::new());
+        if let WrittenValue::Text(_) = self.entries[at].value {
+            self.entries[at].value = WrittenValue::Map(Document::default(), String::new());
         }
-        if let Written::Map(inner, _) = &mut self.entries[at].value {
+        if let WrittenValue::Map(inner, _) = &mut self.entries[at].value {
             inner.put(rest, entry);
         }
     }
 
-    fn put_here(&mut self, entry: Entry) {
+    fn put_here(&mut self, entry: YamlEntry) {
         match self.entries.iter_mut().find(|there| there.key == entry.key) {
             None => self.entries.push(entry),
             Some(there) => match (&mut there.value, entry.value) {
-                (Written::Map(inner, _), Written::Map(more, _)) => {
+                (WrittenValue::Map(inner, _), WrittenValue::Map(more, _)) => {
                     more.entries.into_iter().for_each(|entry| inner.put_here(entry));
                 }
                 (value, new) => *value = new,
@@ -137,7 +137,8 @@ impl Document {
             match self.entries.iter_mut().find(|there| there.key == entry.key) {
                 None => self.entries.push(entry.clone()),
                 Some(there) => {
-                    if let (Written::Map(inner, _), Written::Map(more, _)) = (&mut there.value, &entry.value)
+                    if let (WrittenValue::Map(inner, _), WrittenValue::Map(more, _)) =
+                        (&mut there.value, &entry.value)
                     {
                         inner.complete(more);
                     }
@@ -147,25 +148,30 @@ impl Document {
     }
 }
 
-impl Entry {
+impl YamlEntry {
     /// A key with a value on one line.
     pub fn new(key: &str, value: &str) -> Self {
         Self {
             before: Vec::new(),
             key: key.to_owned(),
-            value: Written::Text(vec![value.to_owned()]),
+            value: WrittenValue::Text(vec![value.to_owned()]),
             line: 0,
         }
     }
 
     /// A key with a mapping.
     pub fn map(key: &str, inner: Document) -> Self {
-        Self { before: Vec::new(), key: key.to_owned(), value: Written::Map(inner, String::new()), line: 0 }
+        Self {
+            before: Vec::new(),
+            key: key.to_owned(),
+            value: WrittenValue::Map(inner, String::new()),
+            line: 0,
+        }
     }
 
     /// The value on one line, without a comment; nothing for mappings and lists over several lines.
     pub fn scalar(&self) -> Option<String> {
-        let Written::Text(lines) = &self.value else { return None };
+        let WrittenValue::Text(lines) = &self.value else { return None };
         let text = format!("k: {}", lines.join("\n"));
         let node = yaml::load(&text, Arc::from("")).ok()?;
         let value = node.get(&["k"])?;
@@ -199,7 +205,7 @@ fn block(lines: &[(usize, &str)], margin: usize) -> Option<Document> {
         let end = end - lines[at..end].iter().rev().take_while(|(_, line)| is_comment(line)).count();
         let value = value(rest, &lines[at..end], margin, number)?;
         at = end;
-        document.entries.push(Entry { before: std::mem::take(&mut before), key, value, line: number });
+        document.entries.push(YamlEntry { before: std::mem::take(&mut before), key, value, line: number });
     }
     document.tail = before;
     Some(document)
@@ -210,7 +216,7 @@ fn belongs_above(line: &str, margin: usize) -> bool {
     !is_comment(line) && margin_of(line) <= margin && !(margin_of(line) == margin && is_item(line))
 }
 
-fn value(rest: &str, below: &[(usize, &str)], margin: usize, line: usize) -> Option<Written> {
+fn value(rest: &str, below: &[(usize, &str)], margin: usize, line: usize) -> Option<WrittenValue> {
     let text = rest.trim();
     let first = below.iter().map(|(_, line)| *line).find(|line| !is_comment(line));
     match first {
@@ -219,33 +225,33 @@ fn value(rest: &str, below: &[(usize, &str)], margin: usize, line: usize) -> Opt
                 && !is_item(first)
                 && key_of(first.trim()).is_some() =>
         {
-            Some(Written::Map(block(below, margin_of(first))?, text.to_owned()))
+            Some(WrittenValue::Map(block(below, margin_of(first))?, text.to_owned()))
         }
         None if text.starts_with('{') => {
-            Some(flow(text, line).unwrap_or_else(|| Written::Text(vec![text.to_owned()])))
+            Some(flow(text, line).unwrap_or_else(|| WrittenValue::Text(vec![text.to_owned()])))
         }
         _ => {
             let inner =
                 below.iter().map(|(_, line)| line.get(margin..).unwrap_or(line.trim_start()).to_owned());
-            Some(Written::Text(std::iter::once(text.to_owned()).chain(inner).collect()))
+            Some(WrittenValue::Text(std::iter::once(text.to_owned()).chain(inner).collect()))
         }
     }
 }
 
 /// `{ a: 1, b: {c: 2} }`, one key per line.
-fn flow(text: &str, line: usize) -> Option<Written> {
+fn flow(text: &str, line: usize) -> Option<WrittenValue> {
     let node = yaml::load(&format!("k: {text}"), Arc::from("")).ok()?;
     let comment = text.rsplit_once(" #").map(|(_, comment)| format!("#{comment}")).unwrap_or_default();
     let mut inner = of_map(node.get(&["k"])?.as_map()?);
     inner.stand_in(line);
-    Some(Written::Map(inner, comment))
+    Some(WrittenValue::Map(inner, comment))
 }
 
 fn of_map(map: &Map) -> Document {
     let entries = map.iter().map(|(key, node)| {
         let key = python_str(&key.to_value());
         match &node.value {
-            Value::Map(inner) if !inner.is_empty() => Entry::map(&key, of_map(inner)),
+            Value::Map(inner) if !inner.is_empty() => YamlEntry::map(&key, of_map(inner)),
             _ => {
                 let mut one = Map::new();
                 one.insert("k".into(), node.clone());
@@ -255,7 +261,7 @@ fn of_map(map: &Map) -> Document {
                 if let Some(first) = lines.first_mut() {
                     *first = first.trim().to_owned();
                 }
-                Entry { value: Written::Text(lines), ..Entry::new(&key, "") }
+                YamlEntry { value: WrittenValue::Text(lines), ..YamlEntry::new(&key, "") }
             }
         }
     });
@@ -354,8 +360,8 @@ mod tests {
     #[test]
     fn entries_are_put_in_place() {
         let mut document = Document::read("a:\n  b: 1\n").unwrap();
-        document.put(&["a", "c"], Entry::new("d", "2"));
-        document.put(&["a"], Entry::new("b", "3"));
+        document.put(&["a", "c"], YamlEntry::new("d", "2"));
+        document.put(&["a"], YamlEntry::new("b", "3"));
         document.complete(&Document::read("a: {b: 9, e: 4}\nf: 5\n").unwrap());
         assert_eq!(document.text(), "a:\n  b: 3\n  c:\n    d: 2\n  e: 4\nf: 5\n");
         assert_eq!(document.get(&["a", "c", "d"]).unwrap().scalar().unwrap(), "2");

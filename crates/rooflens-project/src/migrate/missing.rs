@@ -1,8 +1,8 @@
 //! What a tree lacks for a run: files and values of the skeleton.
 
-use super::document::{Document, Entry, Written};
+use super::document::{Document, WrittenValue, YamlEntry};
 use super::packages::defaults;
-use super::{Migrated, Tree};
+use super::{ConfigTree, Migrated};
 use crate::skeleton;
 
 /// The file with the values that every run needs.
@@ -12,7 +12,7 @@ pub const BASE: &str = "rooflens.yaml";
 const OF_THE_EXAMPLE: &[&str] = &["model/", "dataset/starter", "experiment/", "config.yaml"];
 
 /// Whether a tree has none of the stages that a run is made of.
-pub fn lacks(files: &Tree, primary: &str) -> bool {
+pub fn lacks(files: &ConfigTree, primary: &str) -> bool {
     files.get(primary).is_some_and(|text| !keys(text).iter().any(|key| key.starts_with("pipeline/")))
 }
 
@@ -42,7 +42,7 @@ pub fn complete(made: &mut Migrated, primary: &str) {
 }
 
 fn skeleton_configs() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let files = skeleton::files(&skeleton::Options::default());
+    let files = skeleton::files(&skeleton::SkeletonOptions::default());
     files.into_iter().filter_map(|file| {
         let path = file.path.strip_prefix("conf/").filter(|path| path.ends_with(".yaml"))?;
         Some((path, file.contents))
@@ -71,10 +71,10 @@ fn base() -> String {
     below(&["dataset", "sampling"], "dataset/sampling/all.yaml", &[]);
     below(&["hardware"], "hardware/auto.yaml", &[]);
     // Such trees do not say what their files are.
-    root.put(&["dataset"], Entry::new("kind", "auto"));
-    root.put(&["dataset"], Entry::new("patterns", "[]"));
+    root.put(&["dataset"], YamlEntry::new("kind", "auto"));
+    root.put(&["dataset"], YamlEntry::new("patterns", "[]"));
     // Answers end where the model ends them, as they did.
-    root.put(&["infer"], Entry::new("ignore_eos", "false"));
+    root.put(&["infer"], YamlEntry::new("ignore_eos", "false"));
     format!(
         "# @package _global_\n# Values that every run needs. What other files set wins.\n\n{}",
         root.text().trim_start()
@@ -91,7 +91,7 @@ fn runtime(text: &str) -> Option<String> {
         return None;
     }
     let more = if is_global {
-        Document { entries: vec![Entry::map("runtime", known)], tail: Vec::new() }
+        Document { entries: vec![YamlEntry::map("runtime", known)], tail: Vec::new() }
     } else {
         known
     };
@@ -100,7 +100,7 @@ fn runtime(text: &str) -> Option<String> {
 }
 
 /// The primary config: its own list, behind the choices that it does not make.
-fn with_defaults(text: &str, files: &Tree) -> String {
+fn with_defaults(text: &str, files: &ConfigTree) -> String {
     let Some(mut document) = Document::read(text) else { return text.to_owned() };
     let own: Vec<String> = keys(text);
     let mut lines = vec![String::new(), format!("  - {}", BASE.trim_end_matches(".yaml"))];
@@ -124,14 +124,14 @@ fn with_defaults(text: &str, files: &Tree) -> String {
         }
     }
     match document.entries.iter_mut().find(|entry| entry.key == "defaults") {
-        Some(Entry { value: Written::Text(there), .. }) => {
+        Some(YamlEntry { value: WrittenValue::Text(there), .. }) => {
             let items = there.iter().skip(1).filter(|line| !line.trim().is_empty());
             lines.extend(items.map(|line| format!("  {}", line.trim_start())));
             *there = lines;
         }
         _ => {
             lines.push("  - _self_".to_owned());
-            let entry = Entry { value: Written::Text(lines), ..Entry::new("defaults", "") };
+            let entry = YamlEntry { value: WrittenValue::Text(lines), ..YamlEntry::new("defaults", "") };
             document.entries.insert(0, entry);
         }
     }
@@ -139,7 +139,7 @@ fn with_defaults(text: &str, files: &Tree) -> String {
 }
 
 /// A tree whose own presets say which stages are on.
-fn has_profiling(files: &Tree) -> bool {
+fn has_profiling(files: &ConfigTree) -> bool {
     files.keys().any(|path| path.starts_with("profiling/") || path == "profiling.yaml")
 }
 

@@ -17,13 +17,13 @@ pub use self::packages::defaults;
 pub use self::rename::interpolated;
 
 /// The files of a tree by their paths from its folder: `model/qwen.yaml`.
-pub type Tree = BTreeMap<String, String>;
+pub type ConfigTree = BTreeMap<String, String>;
 
 /// A tree in today's words.
 #[derive(Debug, Default)]
 pub struct Migrated {
     /// Its files, all of them.
-    pub files: Tree,
+    pub files: ConfigTree,
     /// What was called otherwise, in the order of files and lines. Where there is nothing, no file was touched.
     pub renamed: Vec<Renamed>,
     /// Files that the tree did not have.
@@ -49,8 +49,8 @@ pub struct Renamed {
 ///
 /// # Errors
 /// Where the folder or a file cannot be read, with its path.
-pub fn read(folder: &Path) -> Result<Tree, (PathBuf, std::io::Error)> {
-    let mut tree = Tree::new();
+pub fn read(folder: &Path) -> Result<ConfigTree, (PathBuf, std::io::Error)> {
+    let mut tree = ConfigTree::new();
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((inner, depth)) = open.pop() {
         let failed = |error| (inner.clone(), error);
@@ -74,7 +74,7 @@ const MAX_DEPTH: usize = 16;
 
 /// The tree in today's words. `primary` is the file that composition begins with, `config.yaml`.
 #[must_use]
-pub fn migrate(tree: &Tree, primary: &str) -> Migrated {
+pub fn migrate(tree: &ConfigTree, primary: &str) -> Migrated {
     let packages = Packages::of(tree);
     let mut made = Migrated::default();
     for (path, text) in tree {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rooflens_compose::value::{Node, Value, python_str};
 use rooflens_compose::yaml;
 
-use super::Tree;
+use super::ConfigTree;
 use super::rename::{PICTURES, SWEEP};
 use crate::names;
 
@@ -20,7 +20,7 @@ pub struct Packages {
 
 impl Packages {
     /// Reads the defaults lists of all files.
-    pub fn of<'a>(tree: &'a Tree) -> Self {
+    pub fn of<'a>(tree: &'a ConfigTree) -> Self {
         let mut mounted = BTreeMap::new();
         let read = |(path, text): (&'a String, &'a String)| {
             Some((path, text, yaml::load(text, Arc::from("")).ok()?))
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_file_stands_where_its_header_folder_or_mount_says() {
-        let tree = Tree::from([(
+        let tree = ConfigTree::from([(
             "config.yaml".to_owned(),
             "defaults:\n  - profiling/torch@pipeline.torch_profiler: small\n  - model/x/arch@model: d\n"
                 .to_owned(),

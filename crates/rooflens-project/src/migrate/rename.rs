@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Document, Entry, Written};
+use super::document::{Document, WrittenValue, YamlEntry};
 use super::packages::{self, Packages};
 use super::{Migrated, Renamed};
-use crate::names::{self, Found};
+use crate::names::{self, MatchedName};
 
 /// A setting that was taken out of a file, under its new path.
 struct Moved {
     path: String,
-    entry: Entry,
+    entry: YamlEntry,
 }
 
 /// The file, and a second one where settings must leave it and its defaults list holds its package in place.
@@ -75,14 +75,14 @@ fn with_companion(path: &str, mut document: Document, outside: Vec<Moved>) -> Ve
         put(&mut beside, &moved.path, moved.entry);
     }
     if let Some(entry) = document.entries.iter_mut().find(|entry| entry.key == "defaults")
-        && let Written::Text(lines) = &mut entry.value
+        && let WrittenValue::Text(lines) = &mut entry.value
     {
         let margin =
             lines.get(1).map_or("  ", |line| &line[..line.len() - line.trim_start().len()]).to_owned();
         lines.push(format!("{margin}- {name}-moved@_global_"));
     } else {
         let lines = [String::new(), format!("  - {name}-moved@_global_"), "  - _self_".to_owned()];
-        let entry = Entry { value: Written::Text(lines.into()), ..Entry::new("defaults", "") };
+        let entry = YamlEntry { value: WrittenValue::Text(lines.into()), ..YamlEntry::new("defaults", "") };
         document.entries.insert(0, entry);
     }
     let moved = format!("# @package _global_\n{}", beside.text());
@@ -114,9 +114,9 @@ pub(super) const SWEEP: &str = "hydra.sweeper.params";
 pub(super) const PICTURES: &str = "model.preprocess";
 
 /// Whether a mapping switches itself off.
-fn is_off(entry: &Entry) -> bool {
-    let Written::Map(inner, _) = &entry.value else { return false };
-    inner.get(&["enable"]).and_then(Entry::scalar).is_some_and(|value| value == "false")
+fn is_off(entry: &YamlEntry) -> bool {
+    let WrittenValue::Map(inner, _) = &entry.value else { return false };
+    inner.get(&["enable"]).and_then(YamlEntry::scalar).is_some_and(|value| value == "false")
 }
 
 struct Work<'a> {
@@ -135,7 +135,7 @@ impl Work<'_> {
         for mut entry in std::mem::take(&mut document.entries) {
             let full = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
             // Two names for one setting, where one referred to the other.
-            if matches!(&entry.value, Written::Text(lines) if lines.len() == 1 && lines[0] == format!("${{{full}}}"))
+            if matches!(&entry.value, WrittenValue::Text(lines) if lines.len() == 1 && lines[0] == format!("${{{full}}}"))
             {
                 self.touched = true;
                 continue;
@@ -156,12 +156,12 @@ impl Work<'_> {
                     // In its own place, where only the last name changes and the value with it.
                     if let Some(entry) = self.change(&found, &full, entry, path) {
                         // Two old names may have become one: the later wins, as in a file.
-                        kept.retain(|other: &Entry| other.key != entry.key);
+                        kept.retain(|other: &YamlEntry| other.key != entry.key);
                         kept.push(entry);
                     }
                 }
                 None => {
-                    if let Written::Map(inner, _) = &mut entry.value {
+                    if let WrittenValue::Map(inner, _) = &mut entry.value {
                         self.visit(inner, &full);
                     }
                     kept.push(entry);
@@ -172,11 +172,11 @@ impl Work<'_> {
     }
 
     /// The keys of a sweep are paths, as on the command line.
-    fn sweep(&mut self, entry: &mut Entry) {
-        let Written::Map(inner, _) = &mut entry.value else { return };
+    fn sweep(&mut self, entry: &mut YamlEntry) {
+        let WrittenValue::Map(inner, _) = &mut entry.value else { return };
         for swept in &mut inner.entries {
             let Some(new) =
-                names::table().find(&swept.key).filter(Found::is_rename).and_then(|found| found.new)
+                names::table().find(&swept.key).filter(MatchedName::is_rename).and_then(|found| found.new)
             else {
                 continue;
             };
@@ -187,7 +187,13 @@ impl Work<'_> {
     }
 
     /// What stays where the setting was; the rest goes to where it belongs.
-    fn change(&mut self, found: &Found<'_>, full: &str, mut entry: Entry, parent: &str) -> Option<Entry> {
+    fn change(
+        &mut self,
+        found: &MatchedName<'_>,
+        full: &str,
+        mut entry: YamlEntry,
+        parent: &str,
+    ) -> Option<YamlEntry> {
         let tell = |made: &mut Vec<Renamed>, new: String| {
             made.push(Renamed { file: self.file.to_owned(), line: entry.line, old: full.to_owned(), new });
         };
@@ -202,7 +208,7 @@ impl Work<'_> {
         }
         if found.is_rename() {
             tell(&mut self.made.renamed, new.clone());
-            if let Written::Map(inner, _) = &mut entry.value {
+            if let WrittenValue::Map(inner, _) = &mut entry.value {
                 self.visit(inner, new);
             }
             return self.settle(parent, new, entry);
@@ -222,8 +228,8 @@ impl Work<'_> {
                 tell(&mut self.made.renamed, shown);
                 let mut stays = None;
                 for one in changed {
-                    let value = Written::Text(vec![one.value]);
-                    let entry = Entry { value, ..entry.clone() };
+                    let value = WrittenValue::Text(vec![one.value]);
+                    let entry = YamlEntry { value, ..entry.clone() };
                     stays = self.settle(parent, &one.key, entry).or(stays);
                 }
                 stays
@@ -232,7 +238,7 @@ impl Work<'_> {
     }
 
     /// Gives an entry its new name; it stays where its mapping does.
-    fn settle(&mut self, parent: &str, new: &str, mut entry: Entry) -> Option<Entry> {
+    fn settle(&mut self, parent: &str, new: &str, mut entry: YamlEntry) -> Option<YamlEntry> {
         let (section, name) = new.rsplit_once('.').unwrap_or(("", new));
         entry.key = name.to_owned();
         if section == parent {
@@ -245,35 +251,35 @@ impl Work<'_> {
 
 /// A name that also is a group's stands for a value only where it has one; a name that stays, only where its value is
 /// of another kind.
-fn applies(found: &Found<'_>, entry: &Entry) -> bool {
+fn applies(found: &MatchedName<'_>, entry: &YamlEntry) -> bool {
     match found.keeps_name() {
         true => entry.scalar().is_some_and(|value| value != "null"),
-        false => found.row.test.is_none() || matches!(entry.value, Written::Text(_)),
+        false => found.row.test.is_none() || matches!(entry.value, WrittenValue::Text(_)),
     }
 }
 
 /// Puts an entry under its path; a mapping's keys go where the mapping is.
-fn put(document: &mut Document, path: &str, entry: Entry) {
+fn put(document: &mut Document, path: &str, entry: YamlEntry) {
     let names: Vec<&str> = path.split('.').filter(|name| !name.is_empty()).collect();
     match (names.split_last(), entry.value) {
-        (None, Written::Map(inner, _)) => {
+        (None, WrittenValue::Map(inner, _)) => {
             inner.entries.into_iter().for_each(|entry| document.put(&[], entry))
         }
         (Some((name, section)), value) => {
-            document.put(section, Entry { key: (*name).to_owned(), value, ..entry })
+            document.put(section, YamlEntry { key: (*name).to_owned(), value, ..entry })
         }
-        (None, Written::Text(_)) => {}
+        (None, WrittenValue::Text(_)) => {}
     }
 }
 
 /// Mappings that everything was taken out of.
 fn prune(document: &mut Document) {
     document.entries.retain_mut(|entry| match &mut entry.value {
-        Written::Map(inner, _) => {
+        WrittenValue::Map(inner, _) => {
             prune(inner);
             !inner.entries.is_empty()
         }
-        Written::Text(_) => true,
+        WrittenValue::Text(_) => true,
     });
 }
 
@@ -291,8 +297,8 @@ fn interpolations(document: &mut Document) -> bool {
     let mut changed = false;
     for entry in &mut document.entries {
         match &mut entry.value {
-            Written::Map(inner, _) => changed |= interpolations(inner),
-            Written::Text(lines) => {
+            WrittenValue::Map(inner, _) => changed |= interpolations(inner),
+            WrittenValue::Text(lines) => {
                 for line in lines {
                     let new = interpolated(line);
                     changed |= new != *line;

@@ -45,7 +45,7 @@ pub struct OldGroup {
 
 /// All old names.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct OldNames {
     /// Settings.
     pub keys: Vec<OldName>,
     /// Groups.
@@ -54,13 +54,13 @@ pub struct Table {
 
 /// The table, as it comes with the program.
 #[must_use]
-pub fn table() -> &'static Table {
-    static READ: OnceLock<Table> = OnceLock::new();
+pub fn table() -> &'static OldNames {
+    static READ: OnceLock<OldNames> = OnceLock::new();
     // A test reads it too: what is wrong there never ships.
     READ.get_or_init(|| read(TABLE).unwrap_or_default())
 }
 
-impl Table {
+impl OldNames {
     /// Settings of which only the name changes: the old path and the new one.
     pub fn renames(&self) -> impl Iterator<Item = (&str, &str)> {
         let renames = self.keys.iter().filter(|row| row.test.is_some() && matches!(row.change, Change::Same));
@@ -69,25 +69,25 @@ impl Table {
 
     /// The row of a path, with the path's new name.
     #[must_use]
-    pub fn find(&self, path: &str) -> Option<Found<'_>> {
+    pub fn find(&self, path: &str) -> Option<MatchedName<'_>> {
         self.keys.iter().find_map(|row| {
             let caught = caught(&row.old, path)?;
             let new = row.new.as_ref().map(|new| filled(new, &caught));
-            Some(Found { row, new })
+            Some(MatchedName { row, new })
         })
     }
 }
 
 /// A row that a path matches.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct MatchedName<'a> {
     /// The row.
     pub row: &'a OldName,
     /// The new path, with what `*` stood for.
     pub new: Option<String>,
 }
 
-impl Found<'_> {
+impl MatchedName<'_> {
     /// New settings for a value: usually one, none where the setting is dropped.
     ///
     /// # Errors
@@ -130,13 +130,13 @@ fn filled(new: &str, caught: &[&str]) -> String {
     numbered.fold(new.to_owned(), |text, (at, part)| text.replace(&format!("{{{}}}", at + 1), part))
 }
 
-fn read(text: &str) -> Option<Table> {
+fn read(text: &str) -> Option<OldNames> {
     let whole = yaml::load(text, "old_names.yaml".into()).ok()?;
     let rows = |name: &str| match &whole.get(&[name])?.value {
         Value::List(rows) => Some(rows.clone()),
         _ => None,
     };
-    Some(Table {
+    Some(OldNames {
         keys: rows("keys")?.iter().map(key).collect::<Option<_>>()?,
         groups: rows("groups")?.iter().map(group).collect::<Option<_>>()?,
     })

@@ -1,10 +1,10 @@
 //! The skeleton's files, embedded.
 
-use super::{Environment, Options};
+use super::{PackageManager, SkeletonOptions};
 
 /// A file of a new project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct File {
+pub struct SkeletonFile {
     /// From the project's folder, with `/` between names.
     pub path: &'static str,
     /// The whole text.
@@ -13,28 +13,28 @@ pub struct File {
 
 /// The files of a new project, sorted by path.
 #[must_use]
-pub fn files(options: &Options) -> Vec<File> {
+pub fn files(options: &SkeletonOptions) -> Vec<SkeletonFile> {
     let environment = match options.environment {
         None => None,
-        Some(Environment::Pixi) => Some(PIXI),
-        Some(Environment::Pyproject) => Some(PYPROJECT),
+        Some(PackageManager::Pixi) => Some(PIXI),
+        Some(PackageManager::Pyproject) => Some(PYPROJECT),
     };
-    let mut files: Vec<File> = FILES.iter().copied().chain(environment).collect();
+    let mut files: Vec<SkeletonFile> = FILES.iter().copied().chain(environment).collect();
     files.sort_unstable_by_key(|file| file.path);
     files
 }
 
 macro_rules! file {
     ($path:literal) => {
-        File { path: $path, contents: include_str!(concat!("../../skeleton/", $path)) }
+        SkeletonFile { path: $path, contents: include_str!(concat!("../../skeleton/", $path)) }
     };
 }
 
-const PIXI: File = file!("pixi.toml");
-const PYPROJECT: File = file!("pyproject.toml");
+const PIXI: SkeletonFile = file!("pixi.toml");
+const PYPROJECT: SkeletonFile = file!("pyproject.toml");
 
 /// What every project gets.
-const FILES: &[File] = &[
+const FILES: &[SkeletonFile] = &[
     file!(".gitignore"),
     file!("README.md"),
     file!("bootstrap.yaml"),

@@ -4,9 +4,9 @@
 //! composed where they are. [`files()`] says which a project gets, [`write()`] puts them there.
 //!
 //! ```
-//! use rooflens_project::skeleton::{self, Environment, Options};
+//! use rooflens_project::skeleton::{self, PackageManager, SkeletonOptions};
 //!
-//! let options = Options { environment: Some(Environment::Pixi), ..Options::default() };
+//! let options = SkeletonOptions { environment: Some(PackageManager::Pixi), ..SkeletonOptions::default() };
 //! let place = tempfile::tempdir()?;
 //! let written = skeleton::write(&place.path().join("project"), &options)?;
 //! assert!(written.made.contains(&"conf/config.yaml"));
@@ -19,12 +19,12 @@ mod files;
 mod write;
 
 pub use error::SkeletonError;
-pub use files::{File, files};
+pub use files::{SkeletonFile, files};
 pub use write::{Written, write};
 
 /// What keeps a project's Python packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Environment {
+pub enum PackageManager {
     /// `pixi.toml`, with tasks.
     Pixi,
     /// `pyproject.toml`, for uv and pip, with the same tasks for pixi.
@@ -43,9 +43,9 @@ pub enum Existing {
 
 /// How a new project shall be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct SkeletonOptions {
     /// What keeps its Python packages; none leaves that to the user.
-    pub environment: Option<Environment>,
+    pub environment: Option<PackageManager>,
     /// What to do with a folder that has something in it. Nothing is ever overwritten.
     pub existing: Existing,
 }

@@ -4,7 +4,7 @@ use std::fs::{self, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Existing, File, Options, SkeletonError, files};
+use super::{Existing, SkeletonError, SkeletonFile, SkeletonOptions, files};
 
 /// So many names are told of what a folder has in it.
 const NAMES_TOLD: usize = 3;
@@ -27,7 +27,7 @@ pub struct Written {
 ///
 /// # Errors
 /// [`SkeletonError`] where the folder is not empty, something is in the way, or the system refuses.
-pub fn write(folder: &Path, options: &Options) -> Result<Written, SkeletonError> {
+pub fn write(folder: &Path, options: &SkeletonOptions) -> Result<Written, SkeletonError> {
     if options.existing == Existing::Refuse {
         check_empty(folder)?;
     }
@@ -46,7 +46,7 @@ pub fn write(folder: &Path, options: &Options) -> Result<Written, SkeletonError>
 }
 
 /// Makes all files or none.
-fn make(folder: &Path, files: &[File]) -> Result<(), SkeletonError> {
+fn make(folder: &Path, files: &[SkeletonFile]) -> Result<(), SkeletonError> {
     let mut made = Made::default();
     for file in files {
         if let Err(error) = made.add(folder, file) {
@@ -131,7 +131,7 @@ struct Made {
 }
 
 impl Made {
-    fn add(&mut self, folder: &Path, file: &File) -> Result<(), SkeletonError> {
+    fn add(&mut self, folder: &Path, file: &SkeletonFile) -> Result<(), SkeletonError> {
         let place = folder.join(file.path);
         if let Some(parent) = place.parent() {
             self.make_folder(parent)?;
@@ -179,7 +179,7 @@ mod tests {
     fn what_was_begun_is_undone() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("mine"), "").unwrap();
-        let file = |path| File { path, contents: "text" };
+        let file = |path| SkeletonFile { path, contents: "text" };
         let files = [file("a/b/c"), file("a/d"), file("mine/e"), file("f")];
         let error = make(&place.path().join("."), &files).unwrap_err();
         assert!(matches!(&error, SkeletonError::Refused { .. }), "{error}");
@@ -191,7 +191,7 @@ mod tests {
     fn a_file_that_came_up_meanwhile_is_not_overwritten() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("mine"), "mine").unwrap();
-        let files = [File { path: "mine", contents: "text" }];
+        let files = [SkeletonFile { path: "mine", contents: "text" }];
         assert!(make(place.path(), &files).is_err());
         assert_eq!(fs::read_to_string(place.path().join("mine")).unwrap(), "mine");
     }

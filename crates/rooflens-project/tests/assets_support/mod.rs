@@ -17,10 +17,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rooflens_compose::Environment;
+use rooflens_compose::EnvironmentLookup;
 use rooflens_project::assets::{
-    Action, Applied, Bootstrap, Disk, Plan, Project, Status, Surroundings, Tracking, Untracked, Unwatched,
-    Verification, apply, plan, status, verify,
+    Action, Applied, AssetPlan, AssetStatusReport, Bootstrap, Disk, Project, Surroundings, Tracking,
+    Untracked, Unwatched, Verification, apply, plan, status, verify,
 };
 use tempfile::TempDir;
 
@@ -75,7 +75,7 @@ impl Workplace {
         snapshot
     }
 
-    pub fn environment(&self) -> Environment {
+    pub fn environment(&self) -> EnvironmentLookup {
         let variables = self.variables.clone();
         Arc::new(move |name| variables.get(name).cloned())
     }
@@ -84,13 +84,13 @@ impl Workplace {
         Project::open(&self.project(""), &Disk).unwrap()
     }
 
-    pub fn plan_tracked(&self, bootstrap: &str, tracking: &dyn Tracking) -> Plan {
+    pub fn plan_tracked(&self, bootstrap: &str, tracking: &dyn Tracking) -> AssetPlan {
         let environment = self.environment();
         let around = Surroundings { files: &Disk, environment: &environment, tracking };
         plan(&self.open(), &read(bootstrap), &around)
     }
 
-    pub fn plan(&self, bootstrap: &str) -> Plan {
+    pub fn plan(&self, bootstrap: &str) -> AssetPlan {
         self.plan_tracked(bootstrap, &Untracked)
     }
 
@@ -101,7 +101,7 @@ impl Workplace {
         plan.steps[0].action.clone()
     }
 
-    pub fn apply(&self, plan: &Plan) -> Applied {
+    pub fn apply(&self, plan: &AssetPlan) -> Applied {
         apply(&self.open(), plan, &mut |_| true, &mut Unwatched)
     }
 
@@ -109,13 +109,13 @@ impl Workplace {
         self.apply(&self.plan(bootstrap))
     }
 
-    pub fn status_tracked(&self, bootstrap: &str, tracking: &dyn Tracking) -> Status {
+    pub fn status_tracked(&self, bootstrap: &str, tracking: &dyn Tracking) -> AssetStatusReport {
         let environment = self.environment();
         let around = Surroundings { files: &Disk, environment: &environment, tracking };
         status(&self.open(), &read(bootstrap), &around)
     }
 
-    pub fn status(&self, bootstrap: &str) -> Status {
+    pub fn status(&self, bootstrap: &str) -> AssetStatusReport {
         self.status_tracked(bootstrap, &Untracked)
     }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rooflens_project::externals::{AddRequest, Condition, ExternalsError, Kind, Outcome};
+use rooflens_project::externals::{AddRequest, Condition, ExternalsError, SourceKind, SyncOutcome};
 
 use crate::support::{GIT_KINDS, World, files, git, read, told, write};
 
@@ -11,7 +11,7 @@ fn every_kind_is_pinned_fetched_marked_and_then_left_alone() {
     for kind in GIT_KINDS {
         let world = World::new();
         let added = world.externals().add(&world.request(kind)).unwrap();
-        assert_eq!(added.synced.outcome, Outcome::Created, "{kind}");
+        assert_eq!(added.synced.outcome, SyncOutcome::Created, "{kind}");
         assert_eq!(added.source.pin.commit.as_str(), world.head());
         assert_eq!(added.source.licences, ["LICENSE"]);
         let status = world.only();
@@ -21,7 +21,7 @@ fn every_kind_is_pinned_fetched_marked_and_then_left_alone() {
         assert_eq!(status.found_commit.unwrap().as_str(), world.head(), "{kind}");
         let lock = read(&world.project, "third_party/externals.lock");
         let again = world.sync();
-        assert_eq!(again.sources[0].outcome, Outcome::Unchanged, "{kind}");
+        assert_eq!(again.sources[0].outcome, SyncOutcome::Unchanged, "{kind}");
         assert!(again.sources[0].steps.is_empty() && again.files.is_empty(), "{kind}");
         assert_eq!(read(&world.project, "third_party/externals.lock"), lock);
     }
@@ -56,7 +56,7 @@ fn branches_tags_and_commits_are_resolved() {
     ] {
         let revision = revision.map(str::to_owned);
         let request =
-            AddRequest { revision: revision.clone(), dry_run: true, ..world.request(Kind::Subtree) };
+            AddRequest { revision: revision.clone(), dry_run: true, ..world.request(SourceKind::Subtree) };
         let added = world.externals().add(&request).unwrap();
         assert_eq!(added.source.pin.commit.as_str(), commit, "{revision:?}");
     }
@@ -67,7 +67,8 @@ fn what_is_no_revision_is_told() {
     let world = World::new();
     git(&world.upstream, &["branch", "v1"]);
     let failure = |revision: &str| {
-        let request = AddRequest { revision: Some(revision.to_owned()), ..world.request(Kind::Submodule) };
+        let request =
+            AddRequest { revision: Some(revision.to_owned()), ..world.request(SourceKind::Submodule) };
         told(&world.externals().add(&request).unwrap_err())
     };
     assert!(failure("nope").contains("has no branch, tag or commit \"nope\""));
@@ -84,7 +85,7 @@ fn an_unreachable_url_is_told_with_gits_reason() {
     let world = World::new();
     let missing = world.dir.path().join("not there");
     for url in [missing.to_str().unwrap().to_owned(), format!("file://{}", missing.display())] {
-        let request = AddRequest::new(Kind::Sparse, &url);
+        let request = AddRequest::new(SourceKind::Sparse, &url);
         let request = AddRequest { paths: vec!["src".into()], name: Some("x".into()), ..request };
         let error = world.externals().add(&request).unwrap_err();
         assert!(matches!(error, ExternalsError::Unreachable { .. }));
@@ -104,12 +105,12 @@ fn a_moved_tag_is_only_followed_when_added_again() {
         world.externals().add(&request).unwrap();
         let second = world.advance("moved\n");
         git(&world.upstream, &["tag", "-f", "v1"]);
-        assert_eq!(world.sync().sources[0].outcome, Outcome::Unchanged);
+        assert_eq!(world.sync().sources[0].outcome, SyncOutcome::Unchanged);
         assert_eq!(world.only().commit.as_str(), first);
         let added = world.externals().add(&request).unwrap();
         assert!(added.revision_moved, "{kind}");
         assert_eq!(added.previous.unwrap().pin.commit.as_str(), first);
-        assert_eq!(added.synced.outcome, Outcome::Updated);
+        assert_eq!(added.synced.outcome, SyncOutcome::Updated);
         assert_eq!(world.only().found_commit.unwrap().as_str(), second);
         assert_eq!(world.condition(), Condition::InSync);
     }
@@ -156,12 +157,12 @@ fn a_folder_in_the_way_is_kept() {
 #[test]
 fn a_project_without_git_takes_what_needs_none() {
     let world = World::without_repository();
-    for kind in [Kind::Submodule, Kind::Subtree] {
+    for kind in [SourceKind::Submodule, SourceKind::Subtree] {
         let told = told(&world.externals().add(&world.request(kind)).unwrap_err());
         assert!(told.contains("not in a git repository") && told.contains("git init"), "{told}");
     }
     assert!(files(&world.project).is_empty());
-    world.add(Kind::Sparse);
+    world.add(SourceKind::Sparse);
     assert_eq!(world.condition(), Condition::InSync);
     assert_eq!(world.externals().staged_edits().unwrap().edits, []);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use rooflens_project::externals::{Externals, ExternalsError, HookAction, Kind, StagedReason};
+use rooflens_project::externals::{Externals, ExternalsError, HookAction, SourceKind, StagedReason};
 
 use crate::support::{World, git, read, told, try_git, write};
 
@@ -34,7 +34,7 @@ fn commits(world: &World, arguments: &[&str]) -> bool {
 
 #[test]
 fn edits_are_refused_and_pins_are_allowed() {
-    for kind in [Kind::Subtree, Kind::Submodule] {
+    for kind in [SourceKind::Subtree, SourceKind::Submodule] {
         let world = World::new();
         assert_eq!(guard(&world), HookAction::Installed);
         world.add(kind);
@@ -57,7 +57,7 @@ fn edits_are_refused_and_pins_are_allowed() {
 #[test]
 fn a_staged_edit_of_a_subtree_is_refused_however_it_is_committed() {
     let world = World::new();
-    world.add(Kind::Subtree);
+    world.add(SourceKind::Subtree);
     world.commit("pin");
     guard(&world);
     let file = "third_party/github/flash attention/src/kernel.cu";
@@ -77,8 +77,8 @@ fn a_staged_edit_of_a_subtree_is_refused_however_it_is_committed() {
 #[test]
 fn what_no_lock_explains_is_refused_and_what_leaves_is_not() {
     let world = World::new();
-    world.add(Kind::Subtree);
-    world.add_named(Kind::Sparse, "sparse one");
+    world.add(SourceKind::Subtree);
+    world.add_named(SourceKind::Sparse, "sparse one");
     world.commit("pin");
     write(&world.project, "third_party/github/README.md", "about this shelf\n");
     write(&world.project, "third_party/mine/x.c", "not a shelf of ours\n");
@@ -111,7 +111,7 @@ fn what_no_lock_explains_is_refused_and_what_leaves_is_not() {
 #[test]
 fn a_submodule_at_another_commit_is_refused() {
     let world = World::new();
-    world.add(Kind::Submodule);
+    world.add(SourceKind::Submodule);
     world.commit("pin");
     guard(&world);
     let next = world.advance("two\n");
@@ -127,7 +127,7 @@ fn a_submodule_at_another_commit_is_refused() {
 fn the_first_commit_of_a_repository_is_guarded_too() {
     let world = World::without_repository();
     git(&world.project, &["init", "--quiet"]);
-    world.add(Kind::Subtree);
+    world.add(SourceKind::Subtree);
     guard(&world);
     git(&world.project, &["add", "."]);
     write(&world.project, "third_party/github/flash attention/src/kernel.cu", "mine\n");
@@ -139,7 +139,7 @@ fn the_first_commit_of_a_repository_is_guarded_too() {
 #[test]
 fn a_users_hook_is_extended_and_still_runs() {
     let world = World::new();
-    world.add(Kind::Subtree);
+    world.add(SourceKind::Subtree);
     world.commit("pin");
     let hook = world.project.join(".git/hooks/pre-commit");
     write(&world.project, ".git/hooks/pre-commit", "#!/usr/bin/env bash\ntouch ran\nexec true");
@@ -202,7 +202,7 @@ fn a_project_in_a_folder_of_its_repository_is_guarded_there() {
     let top = world.project.clone();
     world.project = top.join("in side");
     fs::create_dir_all(&world.project).unwrap();
-    world.add(Kind::Subtree);
+    world.add(SourceKind::Subtree);
     world.commit("pin");
     guard(&world);
     assert!(read(&top, ".git/hooks/pre-commit").contains("(cd './in side/' && "));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use rooflens_project::externals::{AddRequest, ExternalsError, Kind, SyncRequest};
+use rooflens_project::externals::{AddRequest, ExternalsError, SourceKind, SyncRequest};
 
 use crate::support::{GIT_KINDS, World, files, git, read, write};
 
@@ -67,14 +67,14 @@ fn urls_that_are_options_programs_or_passwords_are_refused() {
         " https://example.invalid/x",
         "https://example.invalid/x\n[core]",
     ] {
-        for kind in [Kind::Submodule, Kind::Subtree, Kind::Sparse, Kind::Hub] {
-            if kind == Kind::Hub && url == "relative/path" {
+        for kind in [SourceKind::Submodule, SourceKind::Subtree, SourceKind::Sparse, SourceKind::Hub] {
+            if kind == SourceKind::Hub && url == "relative/path" {
                 continue; // There, it is a repository's name.
             }
             let request = AddRequest { url: url.to_owned(), ..world.request(kind) };
             let error = world.externals().add(&request).unwrap_err();
             assert!(matches!(error, ExternalsError::BadUrl { .. }), "{kind} {url:?}: {error}");
-            assert!(kind == Kind::Hub || !error.to_string().contains("secret"), "{error}");
+            assert!(kind == SourceKind::Hub || !error.to_string().contains("secret"), "{error}");
         }
     }
     assert!(!witness.exists());
@@ -85,7 +85,7 @@ fn urls_that_are_options_programs_or_passwords_are_refused() {
 fn paths_that_leave_the_source_are_refused() {
     let world = World::new();
     for path in ["../x", "/etc", "-x", "a/../b", "a//b", ".git/config", "a/.GIT/x", "", ".", "a\nb", "a\\b"] {
-        let request = AddRequest { paths: vec![path.to_owned()], ..world.request(Kind::Sparse) };
+        let request = AddRequest { paths: vec![path.to_owned()], ..world.request(SourceKind::Sparse) };
         let error = world.externals().add(&request).unwrap_err();
         assert!(matches!(error, ExternalsError::BadPath { .. }), "{path:?}: {error}");
     }
@@ -94,7 +94,7 @@ fn paths_that_leave_the_source_are_refused() {
 #[test]
 fn a_lock_by_a_stranger_is_checked_line_by_line() {
     let world = World::new();
-    world.add(Kind::Sparse);
+    world.add(SourceKind::Sparse);
     let lock = read(&world.project, "third_party/externals.lock");
     let head = world.head();
     for (from, to, line) in [
@@ -132,7 +132,7 @@ fn nothing_is_written_through_a_link() {
         let path = world.project.join(link);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         symlink(&outside, path).unwrap();
-        let error = world.externals().add(&world.request(Kind::Submodule)).unwrap_err();
+        let error = world.externals().add(&world.request(SourceKind::Submodule)).unwrap_err();
         assert!(matches!(error, ExternalsError::LinkedFolder { .. }), "{link}: {error}");
         if is_folder {
             assert!(files(&outside).is_empty());
@@ -184,7 +184,7 @@ fn a_network_url_never_leads_to_a_local_repository() {
     let world = World::new();
     let url = "https://example.invalid/x";
     git(&world.project, &["config", &format!("url.{}.insteadOf", world.url()), url]);
-    let request = AddRequest { url: url.to_owned(), ..world.request(Kind::Subtree) };
+    let request = AddRequest { url: url.to_owned(), ..world.request(SourceKind::Subtree) };
     let error = world.externals().add(&request).unwrap_err();
     assert!(error.to_string().contains("transport 'file' not allowed"), "{error}");
     assert_eq!(files(&world.project), ["README.md"]);

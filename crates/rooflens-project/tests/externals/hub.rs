@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use rooflens_project::externals::{
-    AddRequest, Condition, Externals, ExternalsError, HubLimits, Kind, LeftOutReason, Outcome,
+    AddRequest, Condition, Externals, ExternalsError, HubLimits, LeftOutReason, SourceKind, SyncOutcome,
 };
 
 use crate::support::{World, files, git, read, told, write};
@@ -38,7 +38,7 @@ const SOURCES: &[(&str, &str)] = &[
 ];
 
 fn request() -> AddRequest {
-    AddRequest::new(Kind::Hub, "org/tiny")
+    AddRequest::new(SourceKind::Hub, "org/tiny")
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn source_files_are_copied_and_weights_are_not() {
         assert!(fs::symlink_metadata(place.join("config.json")).unwrap().is_file());
         let status = world.only();
         assert_eq!((status.condition, status.read_only), (Condition::InSync, Some(true)));
-        assert_eq!(world.sync().sources[0].outcome, Outcome::Unchanged);
+        assert_eq!(world.sync().sources[0].outcome, SyncOutcome::Unchanged);
     }
 }
 
@@ -96,7 +96,7 @@ fn edits_are_named_and_kept() {
     assert!(!status.licences[0].present);
     let error = world.sync().sources.remove(0).error.unwrap();
     assert!(matches!(error, ExternalsError::LocalEdits { .. }), "{error}");
-    assert_eq!(world.force_sync().sources[0].outcome, Outcome::Repaired);
+    assert_eq!(world.force_sync().sources[0].outcome, SyncOutcome::Repaired);
     assert_eq!(read(&place, "config.json"), "{}\n");
     assert!(!place.join("new.py").exists());
 }
@@ -117,7 +117,7 @@ fn an_older_snapshot_is_told_from_an_edit() {
     let status = world.only();
     assert_eq!(status.condition, Condition::OtherCommit);
     assert_eq!(status.found_commit.unwrap().as_str(), NEXT);
-    assert_eq!(world.sync().sources[0].outcome, Outcome::Updated);
+    assert_eq!(world.sync().sources[0].outcome, SyncOutcome::Updated);
     assert_eq!(world.condition(), Condition::InSync);
 }
 

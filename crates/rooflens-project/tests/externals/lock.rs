@@ -1,6 +1,6 @@
 //! The lock file.
 
-use rooflens_project::externals::{ExternalsError, Kind, Lock};
+use rooflens_project::externals::{ExternalsError, Lock, SourceKind};
 
 use crate::support::{World, read, told};
 
@@ -34,7 +34,7 @@ fn what_is_written_is_read_back_and_sorted() {
     let lock = Lock::parse(LOCK).unwrap();
     let names: Vec<_> = lock.sources.keys().map(|name| name.as_str()).collect();
     assert_eq!(names, ["123", "flash attention"]);
-    assert_eq!(lock.sources.values().last().unwrap().pin.kind, Kind::Sparse);
+    assert_eq!(lock.sources.values().last().unwrap().pin.kind, SourceKind::Sparse);
     let text = lock.to_text();
     assert_eq!(Lock::parse(&text).unwrap(), lock);
     assert_eq!(text, LOCK);
@@ -73,7 +73,7 @@ fn it_is_the_same_whatever_the_order_of_adding() {
         .map(|names| {
             let world = World::new();
             for name in names {
-                let mut request = world.request(Kind::Sparse);
+                let mut request = world.request(SourceKind::Sparse);
                 request.name = Some(name.to_owned());
                 world.externals().add(&request).unwrap();
             }

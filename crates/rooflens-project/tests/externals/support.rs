@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use rooflens_project::externals::{
-    AddRequest, Condition, Externals, ExternalsError, Kind, SourceStatus, SyncReport, SyncRequest,
+    AddRequest, Condition, Externals, ExternalsError, SourceKind, SourceStatus, SyncReport, SyncRequest,
 };
 use tempfile::TempDir;
 
@@ -125,16 +125,16 @@ impl World {
         Externals::open(&self.project).unwrap().with_hub_caches(vec![self.hub_cache.clone()])
     }
 
-    pub fn request(&self, kind: Kind) -> AddRequest {
-        let paths = if kind == Kind::Sparse { vec!["src/deep".to_owned()] } else { Vec::new() };
+    pub fn request(&self, kind: SourceKind) -> AddRequest {
+        let paths = if kind == SourceKind::Sparse { vec!["src/deep".to_owned()] } else { Vec::new() };
         AddRequest { name: Some("flash attention".to_owned()), paths, ..AddRequest::new(kind, self.url()) }
     }
 
-    pub fn add(&self, kind: Kind) {
+    pub fn add(&self, kind: SourceKind) {
         self.externals().add(&self.request(kind)).unwrap();
     }
 
-    pub fn add_named(&self, kind: Kind, name: &str) {
+    pub fn add_named(&self, kind: SourceKind, name: &str) {
         self.externals().add(&AddRequest { name: Some(name.to_owned()), ..self.request(kind) }).unwrap();
     }
 
@@ -177,7 +177,7 @@ impl World {
 }
 
 /// The git kinds, which all are to behave alike.
-pub const GIT_KINDS: [Kind; 3] = [Kind::Submodule, Kind::Subtree, Kind::Sparse];
+pub const GIT_KINDS: [SourceKind; 3] = [SourceKind::Submodule, SourceKind::Subtree, SourceKind::Sparse];
 
 /// Message and hint, as the user sees them.
 pub fn told(error: &ExternalsError) -> String {

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use rooflens_project::externals::{AddRequest, Condition, ExternalsError, Kind, Outcome, SyncRequest};
+use rooflens_project::externals::{
+    AddRequest, Condition, ExternalsError, SourceKind, SyncOutcome, SyncRequest,
+};
 
 use crate::support::{GIT_KINDS, World, files, git, read, told, write};
 
@@ -19,11 +21,11 @@ fn a_dirty_tree_is_refused_and_forced() {
         assert_eq!(status.read_only, Some(false));
         let report = world.sync();
         assert!(!report.succeeded);
-        assert_eq!(report.sources[0].outcome, Outcome::Failed);
+        assert_eq!(report.sources[0].outcome, SyncOutcome::Failed);
         let told = told(report.sources[0].error.as_ref().unwrap());
         assert!(told.contains("has local edits: src/deep/a b.py") && told.contains("sync --force"), "{told}");
         assert_eq!(read(&world.place(), "src/deep/new.py"), "mine\n");
-        assert_eq!(world.force_sync().sources[0].outcome, Outcome::Repaired, "{kind}");
+        assert_eq!(world.force_sync().sources[0].outcome, SyncOutcome::Repaired, "{kind}");
         assert_eq!(world.condition(), Condition::InSync, "{kind}");
         assert_eq!(read(&world.place(), "src/deep/a b.py"), "print(1)\n");
         assert!(!world.place().join("src/deep/new.py").exists());
@@ -40,7 +42,8 @@ fn a_dry_run_tells_and_leaves() {
         let before = files(&colleague.project);
         let report =
             colleague.externals().sync(&SyncRequest { dry_run: true, ..SyncRequest::default() }).unwrap();
-        let expected = if kind == Kind::Subtree { Outcome::MarkedReadOnly } else { Outcome::Created };
+        let expected =
+            if kind == SourceKind::Subtree { SyncOutcome::MarkedReadOnly } else { SyncOutcome::Created };
         assert_eq!(report.sources[0].outcome, expected, "{kind}");
         assert!(!report.sources[0].steps.is_empty());
         assert_eq!(files(&colleague.project), before, "{kind}");
@@ -52,7 +55,7 @@ fn a_dry_run_tells_and_leaves() {
 fn a_plan_reads_like_commands() {
     let world = World::new();
     let added =
-        world.externals().add(&AddRequest { dry_run: true, ..world.request(Kind::Submodule) }).unwrap();
+        world.externals().add(&AddRequest { dry_run: true, ..world.request(SourceKind::Submodule) }).unwrap();
     let plan: Vec<String> = added.synced.steps.iter().map(ToString::to_string).collect();
     let head = world.head();
     let tree = git(&world.upstream, &["rev-parse", "HEAD^{tree}"]);
@@ -97,7 +100,7 @@ fn a_commit_on_no_branch_is_still_fetched_by_its_id() {
 
 #[test]
 fn a_commit_that_is_gone_is_told_and_nothing_is_left() {
-    for kind in [Kind::Submodule, Kind::Sparse] {
+    for kind in [SourceKind::Submodule, SourceKind::Sparse] {
         let world = World::new();
         world.advance("soon gone\n");
         world.add(kind);
@@ -110,7 +113,7 @@ fn a_commit_that_is_gone_is_told_and_nothing_is_left() {
         assert!(matches!(error, ExternalsError::CommitGone { .. }), "{kind}: {error}");
         assert!(error.hint().contains("history may have been rewritten"));
         // Git leaves a clone without files behind; the next try begins anew.
-        let left = if kind == Kind::Submodule { Condition::Unfinished } else { Condition::Missing };
+        let left = if kind == SourceKind::Submodule { Condition::Unfinished } else { Condition::Missing };
         assert_eq!(colleague.condition(), left, "{kind}");
         let again = colleague.sync().sources.remove(0).error.unwrap();
         assert!(matches!(again, ExternalsError::CommitGone { .. }), "{kind}: {again}");
@@ -134,7 +137,7 @@ fn a_remote_out_of_reach_leaves_what_there_was() {
         let error = world.sync().sources.remove(0).error.unwrap();
         assert!(matches!(error, ExternalsError::Unreachable { .. }), "{kind}: {error}");
         assert_eq!(files(&world.place()), before);
-        let expected = if kind == Kind::Subtree { Condition::Edited } else { Condition::OtherCommit };
+        let expected = if kind == SourceKind::Subtree { Condition::Edited } else { Condition::OtherCommit };
         assert_eq!(world.condition(), expected, "{kind}");
         fs::rename(world.dir.path().join("away"), &world.upstream).unwrap();
         assert!(world.sync().succeeded, "{kind}");
@@ -161,8 +164,8 @@ fn an_entry_whose_tree_is_not_its_commits_is_refused() {
 fn one_failure_does_not_stop_the_others() {
     let world = World::new();
     let other = World::new();
-    world.add(Kind::Sparse);
-    let request = AddRequest { name: Some("another".into()), ..other.request(Kind::Sparse) };
+    world.add(SourceKind::Sparse);
+    let request = AddRequest { name: Some("another".into()), ..other.request(SourceKind::Sparse) };
     world.externals().add(&request).unwrap();
     for name in ["another", "flash attention"] {
         fs::remove_dir_all(world.project.join("third_party/github").join(name)).unwrap();
@@ -170,7 +173,7 @@ fn one_failure_does_not_stop_the_others() {
     fs::remove_dir_all(&other.upstream).unwrap();
     let report = world.sync();
     assert!(matches!(report.sources[0].error, Some(ExternalsError::Unreachable { .. })));
-    assert_eq!(report.sources[1].outcome, Outcome::Created);
+    assert_eq!(report.sources[1].outcome, SyncOutcome::Created);
     let left: Vec<_> = fs::read_dir(world.project.join("third_party/github")).unwrap().collect();
     assert_eq!(left.len(), 1);
 
@@ -184,7 +187,7 @@ fn one_failure_does_not_stop_the_others() {
 #[test]
 fn two_at_once_do_not_meet() {
     let world = World::new();
-    world.add(Kind::Sparse);
+    world.add(SourceKind::Sparse);
     let folder = fs::File::open(world.project.join("third_party")).unwrap();
     folder.lock().unwrap();
     let error = world.externals().sync(&SyncRequest::default()).unwrap_err();
@@ -205,7 +208,7 @@ fn a_project_without_sources_is_left_as_it_is() {
 #[test]
 fn reports_are_json_that_starts_with_its_version() {
     let world = World::new();
-    let added = world.externals().add(&world.request(Kind::Submodule)).unwrap();
+    let added = world.externals().add(&world.request(SourceKind::Submodule)).unwrap();
     let externals = world.externals();
     let failing = {
         write(&world.place(), "src/kernel.cu", "mine\n");

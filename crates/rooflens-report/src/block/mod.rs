@@ -4,7 +4,7 @@
 mod picture;
 mod table;
 
-pub use picture::{Chart, Drawing, Mark, Series, Stack, StackBar, Tone, Unit};
+pub use picture::{Chart, ChartUnit, Drawing, Mark, Series, Stack, StackBar, Tone};
 pub use table::{Column, Field, LeftOut, Level, Row, Table, TableColumn};
 
 use std::borrow::Cow;

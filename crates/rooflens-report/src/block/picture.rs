@@ -102,7 +102,7 @@ pub enum Mark {
 /// What the numbers on an axis are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum ChartUnit {
     /// Nanoseconds.
     Time,
     /// Bytes.
@@ -132,9 +132,9 @@ pub struct Chart {
     /// What it shows.
     pub title: String,
     /// The horizontal axis: how values lie along it, as `over time`, and its unit.
-    pub x: (Cow<'static, str>, Unit),
+    pub x: (Cow<'static, str>, ChartUnit),
     /// The vertical axis: what the values are, and their unit.
-    pub y: (Cow<'static, str>, Unit),
+    pub y: (Cow<'static, str>, ChartUnit),
     /// How it is drawn.
     pub mark: Mark,
     /// The values.

@@ -2,7 +2,8 @@
 //! is made of.
 
 use rooflens_compare::{
-    Account, AccountRow, Check, CheckVerdict, Difference, Entry, Line, Pair, PhaseChange, PlaceChange,
+    Account, AccountRow, Check, CheckVerdict, ComparedLine, ConfigDifference, Entry, Pair, PhaseChange,
+    PlaceChange,
 };
 
 use super::tables::{cause, least, named, place, signed, told};
@@ -122,7 +123,7 @@ fn other_amount(account: &Account, wall: &AccountRow) -> String {
 /// What the user changed, where that is so little that it is the answer: `model.dtype bf16 → fp32. `.
 fn settings(pair: &Pair) -> String {
     let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
-    let told = |one: &Difference| format!("{} {} → {}", one.key, side(&one.a), side(&one.b));
+    let told = |one: &ConfigDifference| format!("{} {} → {}", one.key, side(&one.a), side(&one.b));
     match pair.differences.as_slice() {
         few @ ([_] | [_, _]) => format!("{}. ", few.iter().map(told).collect::<Vec<_>>().join(", ")),
         _ => String::new(),
@@ -159,7 +160,7 @@ fn largest(pair: &Pair) -> String {
     let first =
         pair.places.first().and_then(|at| Some((at, at.change.lines.iter().find(|line| line.is_change)?)));
     let number = pair.headline.iter().find(|row| row.is_change);
-    let from = |(at, line): (&PlaceChange, &Line)| {
+    let from = |(at, line): (&PlaceChange, &ComparedLine)| {
         let (a, b) = (format::time(line.a_ns), format::time(line.b_ns));
         let at = if pair.places.len() > 1 { format!("{}, ", place(at)) } else { String::new() };
         format!("{at}{}: {} {} per step ({a} → {b}).", line.phase, named(line), signed(line.delta_ns))

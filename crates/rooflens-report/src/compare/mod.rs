@@ -4,7 +4,7 @@ mod lead;
 mod overview;
 mod tables;
 
-use rooflens_compare::{Account, How, Line, Pair, PhaseChange};
+use rooflens_compare::{Account, ComparedLine, How, Pair, PhaseChange};
 
 use self::lead::{lead, scope, shown_account};
 use self::overview::{letter, overview};
@@ -66,7 +66,7 @@ fn part(pair: &Pair, at: Option<usize>, limit: usize) -> Part {
             let operators = Table::new("operators", OPERATORS, &account.operators, limit);
             section(&format!("{}{devices}, by operator", scope(account)), operators);
         }
-        let lines = |keep: &dyn Fn(&Line) -> bool| -> Vec<&Line> {
+        let lines = |keep: &dyn Fn(&ComparedLine) -> bool| -> Vec<&ComparedLine> {
             first.change.lines.iter().filter(|line| keep(line)).collect()
         };
         let changed = lines(&|line| line.is_change);

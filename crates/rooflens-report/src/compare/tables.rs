@@ -2,13 +2,13 @@
 
 use rooflens_compare::headline;
 use rooflens_compare::{
-    AccountRow, Check, Difference, Entry, Headline, How, Line, PhaseChange, PlaceChange, Ratio,
+    AccountRow, Check, ComparedLine, ConfigDifference, Entry, Headline, How, PhaseChange, PlaceChange, Ratio,
 };
 
 use crate::block::{Cell, Column, Field, Level};
 use crate::format;
 
-pub(super) const LINES: &[Field<Line>] = &[
+pub(super) const LINES: &[Field<ComparedLine>] = &[
     (Column::text("label", "Kernel"), |line| Cell::code(named(line))),
     (Column::text("class", "Class").at(Level::Page), |line| Cell::word(&*line.class)),
     (Column::text("how", "How"), |line| Cell::word(how(line))),
@@ -104,7 +104,7 @@ pub(super) const CHECKS: &[Field<Check>] = &[
     (Column::text("verdict", "Verdict"), |row| Cell::word(row.verdict.as_str())),
 ];
 
-pub(super) const DIFFERENCES: &[Field<Difference>] = &[
+pub(super) const DIFFERENCES: &[Field<ConfigDifference>] = &[
     (Column::text("key", "Key"), |row| Cell::code(row.key.clone())),
     (Column::text("a", "A"), |row| Cell::or(row.a.clone(), Cell::text, "not there")),
     (Column::text("b", "B"), |row| Cell::or(row.b.clone(), Cell::text, "not there")),
@@ -199,14 +199,14 @@ pub(super) fn sure(ratio: Option<&Ratio>, is_change: bool) -> Cell {
     }
 }
 
-pub(super) fn named(line: &Line) -> String {
+pub(super) fn named(line: &ComparedLine) -> String {
     match &line.types {
         Some((a, b)) => format!("{} ({a} → {b})", line.label),
         None => line.label.clone(),
     }
 }
 
-fn how(line: &Line) -> &'static str {
+fn how(line: &ComparedLine) -> &'static str {
     match line.how {
         How::Same => "same",
         How::Renamed => "renamed",

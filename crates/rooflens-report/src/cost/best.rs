@@ -4,7 +4,7 @@ use rooflens_cost::inverse::Met;
 use rooflens_cost::step::Phase;
 
 use super::lead::target_name;
-use super::points::{Point, Points};
+use super::points::{Points, SweepPointRef};
 use crate::format;
 
 /// The best points, and how many are good enough.
@@ -33,8 +33,8 @@ fn number(number: usize) -> String {
 /// The point with the largest value, in words.
 fn best(
     sweep: &Points<'_>,
-    among: impl Fn(&Point<'_>) -> bool,
-    value: impl Fn(&Point<'_>) -> Option<f64>,
+    among: impl Fn(&SweepPointRef<'_>) -> bool,
+    value: impl Fn(&SweepPointRef<'_>) -> Option<f64>,
 ) -> Option<(f64, String)> {
     let known =
         sweep.points.iter().filter(|point| among(point)).filter_map(|point| Some((value(point)?, point)));
@@ -44,12 +44,12 @@ fn best(
 }
 
 /// Whether an encoder reads the input and the decoder only starts: both are what comes before a token.
-fn encodes(point: &Point<'_>) -> bool {
+fn encodes(point: &SweepPointRef<'_>) -> bool {
     let has = |wanted| point.phases.iter().any(|phase| phase.phase == wanted);
     has(Phase::Encoder) && !has(Phase::Decode)
 }
 
-fn tokens(point: &Point<'_>) -> Option<f64> {
+fn tokens(point: &SweepPointRef<'_>) -> Option<f64> {
     if encodes(point) {
         return point.summary.tokens_per_s;
     }
@@ -57,19 +57,19 @@ fn tokens(point: &Point<'_>) -> Option<f64> {
 }
 
 fn best_sentence(sweep: &Points<'_>) -> String {
-    let time = |point: &Point<'_>| {
+    let time = |point: &SweepPointRef<'_>| {
         let of_last = || point.last().and_then(|phase| phase.seconds);
         let seconds = if encodes(point) { point.summary.seconds } else { of_last() };
         seconds.map(|seconds| -seconds)
     };
-    let doing = match sweep.points.first().and_then(Point::last).map(|phase| phase.phase) {
+    let doing = match sweep.points.first().and_then(SweepPointRef::last).map(|phase| phase.phase) {
         Some(Phase::Decode) => "Decode",
         Some(Phase::Vision) => "Vision",
         Some(Phase::Prefill) if sweep.points.first().is_some_and(encodes) => "Encoder with prefill",
         Some(Phase::Encoder | Phase::Prefill) | None => "Prefill",
     };
     let Some((fastest, at)) = best(sweep, |_| true, time) else {
-        let moved = |sign: f64| move |point: &Point<'_>| Some(sign * point.summary.bytes as f64);
+        let moved = |sign: f64| move |point: &SweepPointRef<'_>| Some(sign * point.summary.bytes as f64);
         let ends = (best(sweep, |_| true, moved(-1.0)), best(sweep, |_| true, moved(1.0)));
         let (Some((least, low)), Some((most, high))) = ends else { return "No point.".to_owned() };
         let (least, most) = (format::amount(-least, "B"), format::amount(most, "B"));
@@ -102,11 +102,12 @@ fn targets_sentence(sweep: &Points<'_>) -> Option<String> {
     }
     let verb = if targets.len() == 1 { "is" } else { "are" };
     let all = number(sweep.points.len());
-    let meets = |point: &Point<'_>| point.targets.iter().all(|met| met.met == Some(true));
+    let meets = |point: &SweepPointRef<'_>| point.targets.iter().all(|met| met.met == Some(true));
     let good = sweep.points.iter().filter(|point| meets(point)).count();
     Some(match best(sweep, meets, tokens) {
         None => {
-            let open = |point: &&Point<'_>| point.targets.iter().all(|met| met.ruled_out == Some(false));
+            let open =
+                |point: &&SweepPointRef<'_>| point.targets.iter().all(|met| met.ruled_out == Some(false));
             let open = number(sweep.points.iter().filter(open).count());
             format!(
                 "{names} {verb} met by the estimate at none of {all} points, and not ruled out at {open}."

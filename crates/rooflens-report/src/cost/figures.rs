@@ -6,12 +6,12 @@ use rooflens_cost::document::{ClassTotals, EstimateDocument, PhaseFacts};
 use rooflens_cost::precision::Dtype;
 
 use super::phase_title;
-use crate::figure::{Bar, BarChart, Device, Operator, RooflineChart, Unit};
+use crate::figure::{Bar, BarChart, FigureUnit, RooflineChart, RooflineDevice, RooflineOperator};
 use crate::format;
 
 /// A figure and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Figure {
+pub struct FigureFile {
     /// Name of its file.
     pub file_name: String,
     /// SVG.
@@ -21,16 +21,16 @@ pub struct Figure {
 /// The figures of a design: where the time goes, and each phase's operators under the roof; without a
 /// device, where the bytes go.
 #[must_use]
-pub fn design_figures(name: &str, document: &EstimateDocument) -> Vec<Figure> {
+pub fn design_figures(name: &str, document: &EstimateDocument) -> Vec<FigureFile> {
     let mut figures = Vec::new();
     let Some(device) = &document.hardware else {
         let bytes = |class: &ClassTotals| class.bytes.total as f64;
         let chart = by_class(name, document, "Bytes moved by class of operator", ("moved", "B"), bytes);
-        return vec![Figure { file_name: "bytes-by-class.svg".to_owned(), svg: chart.svg() }];
+        return vec![FigureFile { file_name: "bytes-by-class.svg".to_owned(), svg: chart.svg() }];
     };
     for phase in &document.phases {
         if let Some(roofline) = roofline(name, document, device, phase) {
-            figures.push(Figure {
+            figures.push(FigureFile {
                 file_name: format!("roofline-{}.svg", phase.phase.as_str()),
                 svg: roofline.svg(),
             });
@@ -38,7 +38,7 @@ pub fn design_figures(name: &str, document: &EstimateDocument) -> Vec<Figure> {
     }
     let seconds = |class: &ClassTotals| class.seconds.unwrap_or(0.0);
     let chart = by_class(name, document, "Lower bound by class of operator", ("lower bound", "s"), seconds);
-    figures.push(Figure { file_name: "time-by-class.svg".to_owned(), svg: chart.svg() });
+    figures.push(FigureFile { file_name: "time-by-class.svg".to_owned(), svg: chart.svg() });
     figures
 }
 
@@ -76,7 +76,7 @@ fn roofline(
     let all = phase.totals.seconds?;
     let operators = sums.into_iter().filter(|(_, (_, bytes, _))| *bytes > 0.0).map(|((class, name), sum)| {
         let (flops, bytes, seconds) = sum;
-        Operator {
+        RooflineOperator {
             label: name.to_owned(),
             intensity: flops / bytes,
             flops_per_s: flops / seconds,
@@ -95,7 +95,7 @@ fn roofline(
         normalised: false,
         title: format!("{} under the roofline", phase_title(phase.phase)),
         subtitle: subtitle(name, document),
-        devices: vec![Device::new(&*device.name, device.bandwidth_bytes_per_s?, peaks)],
+        devices: vec![RooflineDevice::new(&*device.name, device.bandwidth_bytes_per_s?, peaks)],
         operators: operators.collect(),
         weight: "share of the lower bound".to_owned(),
     })
@@ -127,7 +127,7 @@ fn by_class(
         title: title.to_owned(),
         subtitle: subtitle(name, document),
         label: label.to_owned(),
-        unit: Unit::Si(unit),
+        unit: FigureUnit::Si(unit),
         parts: named.iter().map(|(name, _)| (*name).to_owned()).chain(others).collect(),
         bars: document.phases.iter().map(bar).collect(),
     }

@@ -12,9 +12,9 @@ mod sweep;
 
 pub use comparison::{compared, differing_operators};
 pub use design::design;
-pub use figures::{Figure, design_figures};
+pub use figures::{FigureFile, design_figures};
 pub use operators::operators;
-pub use points::{Point, Points, points};
+pub use points::{Points, SweepPointRef, points};
 pub use sweep::sweep_figures;
 
 use rooflens_cost::step::Phase;

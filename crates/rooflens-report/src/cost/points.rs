@@ -3,7 +3,7 @@
 use rooflens_cost::hold::Balance;
 use rooflens_cost::inverse::Met;
 use rooflens_cost::step::Phase;
-use rooflens_cost::sweep::{PhaseSummary, Summary};
+use rooflens_cost::sweep::{CostSummary, PhaseSummary};
 
 use super::design::assumptions;
 use super::needs::verdict;
@@ -20,7 +20,7 @@ pub struct Points<'a> {
     /// Names of the axes.
     pub axes: Vec<&'static str>,
     /// The points, the last axis varying fastest.
-    pub points: Vec<Point<'a>>,
+    pub points: Vec<SweepPointRef<'a>>,
     /// Points that cannot be, and why the first of them cannot.
     pub impossible: Option<(usize, &'a str)>,
     /// Bytes that may be used of each device that has a known memory.
@@ -31,11 +31,11 @@ pub struct Points<'a> {
 
 /// A point.
 #[derive(Debug, Clone, Copy)]
-pub struct Point<'a> {
+pub struct SweepPointRef<'a> {
     /// The value of each axis.
     pub at: &'a [String],
     /// What it costs in all.
-    pub summary: &'a Summary,
+    pub summary: &'a CostSummary,
     /// What each of its phases costs.
     pub phases: &'a [PhaseSummary],
     /// Whether it meets the targets.
@@ -44,7 +44,7 @@ pub struct Point<'a> {
     pub balance: Option<&'a Balance>,
 }
 
-impl Point<'_> {
+impl SweepPointRef<'_> {
     /// The phase that is asked about most: decoding, where it is.
     pub(super) fn last(&self) -> Option<&PhaseSummary> {
         self.phases.last()
@@ -61,7 +61,7 @@ impl Point<'_> {
 pub fn points(sweep: &Points<'_>, rows: usize) -> Vec<Part> {
     let fields = fields(sweep);
     let shown = sweep.points.len().min(rows);
-    let row = |point: &Point<'_>| Row::new(fields.iter().map(|(_, cell)| cell(point)).collect());
+    let row = |point: &SweepPointRef<'_>| Row::new(fields.iter().map(|(_, cell)| cell(point)).collect());
     let table = Table {
         name: "points".into(),
         columns: fields.iter().map(|(column, _)| (*column).into()).collect(),
@@ -84,7 +84,7 @@ pub fn points(sweep: &Points<'_>, rows: usize) -> Vec<Part> {
     ]
 }
 
-type PointField<'a> = (Column, Box<dyn Fn(&Point<'_>) -> Cell + 'a>);
+type PointField<'a> = (Column, Box<dyn Fn(&SweepPointRef<'_>) -> Cell + 'a>);
 
 fn fields<'a>(sweep: &'a Points<'_>) -> Vec<PointField<'a>> {
     let mut fields: Vec<PointField<'a>> = Vec::new();
@@ -99,7 +99,7 @@ fn fields<'a>(sweep: &'a Points<'_>) -> Vec<PointField<'a>> {
     if apart {
         for (index, phase) in first.phases.iter().enumerate() {
             let [time, estimate, tokens, limit] = phase_columns(phase.phase);
-            let of = move |point: &Point<'_>| point.phases.get(index).copied();
+            let of = move |point: &SweepPointRef<'_>| point.phases.get(index).copied();
             let mut add = |column: Column, cell: fn(PhaseSummary) -> Cell| {
                 fields
                     .push((column, Box::new(move |point| of(point).map_or(Cell::missing(NO_DEVICE), cell))));
@@ -132,7 +132,7 @@ fn fields<'a>(sweep: &'a Points<'_>) -> Vec<PointField<'a>> {
 }
 
 /// What was asked of each point: targets, and something held.
-fn asked<'a>(first: &Point<'_>) -> Vec<PointField<'a>> {
+fn asked<'a>(first: &SweepPointRef<'_>) -> Vec<PointField<'a>> {
     let mut fields: Vec<PointField<'a>> = Vec::new();
     for (index, met) in first.targets.iter().enumerate() {
         let column = match met.target.phase {
@@ -170,7 +170,7 @@ fn phase_columns(phase: Phase) -> [&'static str; 4] {
     }
 }
 
-type SummaryField = (Column, fn(&Summary) -> Cell);
+type SummaryField = (Column, fn(&CostSummary) -> Cell);
 
 const SUMMARY: &[SummaryField] = &[
     (Column::number("seconds", "lower bound ≥"), |point| Cell::or(point.seconds, seconds, NO_DEVICE)),

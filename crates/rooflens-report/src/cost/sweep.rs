@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use rooflens_cost::roof::Limit;
 use rooflens_cost::step::Phase;
-use rooflens_cost::sweep::Summary;
+use rooflens_cost::sweep::CostSummary;
 
 use super::best::label;
-use super::figures::Figure;
-use super::points::{Point, Points};
-use crate::figure::{Axis, LineChart, Rule, Scale, Series, Unit};
+use super::figures::FigureFile;
+use super::points::{Points, SweepPointRef};
+use crate::figure::{Axis, FigureUnit, LineChart, LineSeries, ReferenceLine, Scale};
 
 /// The figures of a sweep: each number over the axis of most numbers, the last of equals, and a line for
 /// every combination of the others; none without an axis of numbers.
 #[must_use]
-pub fn sweep_figures(sweep: &Points<'_>) -> Vec<Figure> {
+pub fn sweep_figures(sweep: &Points<'_>) -> Vec<FigureFile> {
     let is_number = |axis: &usize| sweep.points.iter().all(|point| point.at[*axis].parse::<f64>().is_ok());
     let values =
         |axis: &usize| sweep.points.iter().map(|point| &point.at[*axis]).collect::<BTreeSet<_>>().len();
@@ -34,7 +34,7 @@ pub fn sweep_figures(sweep: &Points<'_>) -> Vec<Figure> {
 }
 
 /// A line: its name and its points.
-type Swept<'a> = (String, Vec<(f64, Point<'a>)>);
+type Swept<'a> = (String, Vec<(f64, SweepPointRef<'a>)>);
 
 fn lines<'a>(sweep: &Points<'a>, x: usize) -> Vec<Swept<'a>> {
     let mut lines: Vec<Swept<'a>> = Vec::new();
@@ -56,11 +56,11 @@ fn lines<'a>(sweep: &Points<'a>, x: usize) -> Vec<Swept<'a>> {
 enum Value {
     Seconds,
     Tokens,
-    Of(fn(&Summary) -> f64),
+    Of(fn(&CostSummary) -> f64),
 }
 
 impl Value {
-    fn of(self, point: &Point<'_>, phase: Option<Phase>) -> Option<f64> {
+    fn of(self, point: &SweepPointRef<'_>, phase: Option<Phase>) -> Option<f64> {
         let of_phase = phase.map(|phase| point.phases.iter().find(|found| found.phase == phase));
         match self {
             Value::Seconds => of_phase.map_or(point.summary.seconds, |found| found?.seconds),
@@ -74,7 +74,7 @@ impl Value {
 struct Drawn {
     file: &'static str,
     title: &'static str,
-    axis: (&'static str, Unit),
+    axis: (&'static str, FigureUnit),
     value: Value,
 }
 
@@ -82,43 +82,43 @@ const DRAWN: &[Drawn] = &[
     Drawn {
         file: "time",
         title: "Lower bound of the time",
-        axis: ("Lower bound", Unit::Si("s")),
+        axis: ("Lower bound", FigureUnit::Si("s")),
         value: Value::Seconds,
     },
     Drawn {
         file: "tokens-per-s",
         title: "Upper bound of tokens/s",
-        axis: ("Tokens/s", Unit::Number),
+        axis: ("Tokens/s", FigureUnit::Number),
         value: Value::Tokens,
     },
     Drawn {
         file: "flops",
         title: "Model FLOPs",
-        axis: ("Operations", Unit::Si("FLOP")),
+        axis: ("Operations", FigureUnit::Si("FLOP")),
         value: Value::Of(|point| point.flops as f64),
     },
     Drawn {
         file: "bytes",
         title: "Bytes moved",
-        axis: ("Bytes", Unit::Si("B")),
+        axis: ("Bytes", FigureUnit::Si("B")),
         value: Value::Of(|point| point.bytes as f64),
     },
     Drawn {
         file: "intensity",
         title: "Arithmetic intensity",
-        axis: ("Intensity", Unit::Si("FLOP/B")),
+        axis: ("Intensity", FigureUnit::Si("FLOP/B")),
         value: Value::Of(|point| point.intensity),
     },
     Drawn {
         file: "kv",
         title: "KV cache on the fullest device",
-        axis: ("Cache", Unit::Si("B")),
+        axis: ("Cache", FigureUnit::Si("B")),
         value: Value::Of(|point| point.kv_bytes as f64),
     },
     Drawn {
         file: "memory",
         title: "Memory on the fullest device",
-        axis: ("Memory", Unit::Si("B")),
+        axis: ("Memory", FigureUnit::Si("B")),
         value: Value::Of(|point| point.memory_bytes as f64),
     },
 ];
@@ -129,11 +129,11 @@ fn figure(
     lines: &[Swept<'_>],
     drawn: &Drawn,
     phase: Option<Phase>,
-) -> Option<Figure> {
-    let series: Vec<Series> = lines
+) -> Option<FigureFile> {
+    let series: Vec<LineSeries> = lines
         .iter()
         .map(|(name, points)| {
-            Series::new(name, points.iter().map(|(x, point)| (*x, drawn.value.of(point, phase))))
+            LineSeries::new(name, points.iter().map(|(x, point)| (*x, drawn.value.of(point, phase))))
         })
         .collect();
     if series.iter().all(|series| series.points.iter().all(|(_, y)| y.is_none_or(|y| y <= 0.0))) {
@@ -161,12 +161,12 @@ fn figure(
             "memory" => sweep
                 .usable
                 .iter()
-                .map(|(name, bytes)| Rule::new(*bytes, format!("usable of {name}")))
+                .map(|(name, bytes)| ReferenceLine::new(*bytes, format!("usable of {name}")))
                 .collect(),
             _ => vec![],
         },
     };
-    Some(Figure { file_name: format!("{file_name}.svg"), svg: chart.svg() })
+    Some(FigureFile { file_name: format!("{file_name}.svg"), svg: chart.svg() })
 }
 
 /// The swept numbers: by their logarithm where they span much and none is zero.
@@ -181,25 +181,25 @@ fn level_axis(sweep: &Points<'_>, x: usize) -> Axis {
         other => other.to_owned(),
     };
     let scale = if least > 0.0 && most >= 8.0 * least { Scale::Log2 } else { Scale::Linear };
-    Axis { label, unit: Unit::Number, scale }
+    Axis { label, unit: FigureUnit::Number, scale }
 }
 
 /// Lines that lie upon each other, such as bytes on different devices, are one.
-fn alike_as_one(series: Vec<Series>) -> Vec<Series> {
-    let mut apart: Vec<(Series, usize)> = Vec::new();
+fn alike_as_one(series: Vec<LineSeries>) -> Vec<LineSeries> {
+    let mut apart: Vec<(LineSeries, usize)> = Vec::new();
     for line in series {
         match apart.iter_mut().find(|(known, _)| known.points == line.points) {
             Some((_, others)) => *others += 1,
             None => apart.push((line, 0)),
         }
     }
-    let named = |(line, others): (Series, usize)| match others {
+    let named = |(line, others): (LineSeries, usize)| match others {
         0 => line,
-        others => Series { name: format!("{} and {others} identical", line.name), ..line },
+        others => LineSeries { name: format!("{} and {others} identical", line.name), ..line },
     };
     match apart.as_slice() {
         [_, _, ..] => apart.into_iter().map(named).collect(),
-        _ => apart.into_iter().map(|(line, _)| Series { name: String::new(), ..line }).collect(),
+        _ => apart.into_iter().map(|(line, _)| LineSeries { name: String::new(), ..line }).collect(),
     }
 }
 
@@ -207,18 +207,18 @@ fn alike_as_one(series: Vec<Series>) -> Vec<Series> {
 const TURNS: usize = 3;
 
 /// Where each line turns from bound by memory to bound by compute, and from where on it does not fit.
-fn turns(lines: &[Swept<'_>]) -> Vec<Rule> {
+fn turns(lines: &[Swept<'_>]) -> Vec<ReferenceLine> {
     let mut rules = Vec::new();
     for (name, points) in lines.iter().filter(|_| lines.len() <= TURNS) {
         let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
         let turn = points.windows(2).find(|pair| {
             pair[0].1.summary.limit == Some(Limit::Memory) && pair[1].1.summary.limit == Some(Limit::Compute)
         });
-        rules.extend(turn.map(|pair| Rule::new(pair[1].0, format!("{of}bound by compute"))));
+        rules.extend(turn.map(|pair| ReferenceLine::new(pair[1].0, format!("{of}bound by compute"))));
         let full = points
             .windows(2)
             .find(|pair| pair[0].1.summary.fits == Some(true) && pair[1].1.summary.fits == Some(false));
-        rules.extend(full.map(|pair| Rule::new(pair[1].0, format!("{of}does not fit"))));
+        rules.extend(full.map(|pair| ReferenceLine::new(pair[1].0, format!("{of}does not fit"))));
     }
     rules
 }

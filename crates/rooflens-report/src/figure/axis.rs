@@ -1,6 +1,6 @@
 //! An axis as it is asked for.
 
-use crate::figure::unit::Unit;
+use crate::figure::unit::FigureUnit;
 
 /// How values lie along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,24 +20,24 @@ pub struct Axis {
     /// What the values are.
     pub label: String,
     /// In which unit.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// How they lie along it.
     pub scale: Scale,
 }
 
 impl Axis {
     /// An even axis.
-    pub fn linear(label: impl Into<String>, unit: Unit) -> Self {
+    pub fn linear(label: impl Into<String>, unit: FigureUnit) -> Self {
         Axis { label: label.into(), unit, scale: Scale::Linear }
     }
 
     /// A logarithmic axis with ticks at powers of two.
-    pub fn log2(label: impl Into<String>, unit: Unit) -> Self {
+    pub fn log2(label: impl Into<String>, unit: FigureUnit) -> Self {
         Axis { label: label.into(), unit, scale: Scale::Log2 }
     }
 
     /// A logarithmic axis with ticks at powers of ten.
-    pub fn log10(label: impl Into<String>, unit: Unit) -> Self {
+    pub fn log10(label: impl Into<String>, unit: FigureUnit) -> Self {
         Axis { label: label.into(), unit, scale: Scale::Log10 }
     }
 

@@ -5,7 +5,7 @@ use crate::figure::place::Area;
 use crate::figure::ruler::{Ends, Ruler};
 use crate::figure::sheet::{Sheet, Sign, number_of};
 use crate::figure::svg::{self, LABEL, MARGIN, WIDTH};
-use crate::figure::unit::Unit;
+use crate::figure::unit::FigureUnit;
 use crate::format;
 
 /// Height of a bar.
@@ -51,7 +51,7 @@ pub struct BarChart {
     /// What the lengths are; may be empty.
     pub label: String,
     /// In which unit.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// What the parts are, in order.
     pub parts: Vec<String>,
     /// The bars, from the top.
@@ -70,7 +70,7 @@ struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
-    fn end(&self, unit: Unit) -> String {
+    fn end(&self, unit: FigureUnit) -> String {
         match (self.parts.is_empty(), self.whole) {
             (true, _) => format::MISSING.to_owned(),
             (false, true) => unit.label(self.total),

@@ -11,14 +11,14 @@
 //! left out and counted in a note below the figure.
 //!
 //! ```
-//! use rooflens_report::figure::{Axis, LineChart, Rule, Series, Unit};
+//! use rooflens_report::figure::{Axis, FigureUnit, LineChart, LineSeries, ReferenceLine};
 //!
 //! let chart = LineChart {
 //!     title: "Time of a decode step".to_owned(),
-//!     x: Axis::log2("Batch size", Unit::Number),
-//!     y: Axis::log10("Time", Unit::Si("s")),
-//!     series: vec![Series::new("H100", [(1.0, Some(4.1e-3)), (2.0, Some(4.2e-3)), (4.0, None)])],
-//!     x_rules: vec![Rule::new(2.0, "compute-bound from batch 2")],
+//!     x: Axis::log2("Batch size", FigureUnit::Number),
+//!     y: Axis::log10("Time", FigureUnit::Si("s")),
+//!     series: vec![LineSeries::new("H100", [(1.0, Some(4.1e-3)), (2.0, Some(4.2e-3)), (4.0, None)])],
+//!     x_rules: vec![ReferenceLine::new(2.0, "compute-bound from batch 2")],
 //!     ..LineChart::default()
 //! };
 //! let svg = chart.svg();
@@ -37,6 +37,6 @@ mod unit;
 
 pub use axis::{Axis, Scale};
 pub use bar::{Bar, BarChart};
-pub use line::{LineChart, Rule, Series};
-pub use roofline::{Device, Operator, RooflineChart};
-pub use unit::Unit;
+pub use line::{LineChart, LineSeries, ReferenceLine};
+pub use roofline::{RooflineChart, RooflineDevice, RooflineOperator};
+pub use unit::FigureUnit;

@@ -71,7 +71,7 @@ impl Area {
 
 /// What is taken already.
 #[derive(Debug)]
-pub struct Places {
+pub struct OccupiedAreas {
     /// Labels stay within.
     bounds: Area,
     areas: Vec<Area>,
@@ -79,10 +79,10 @@ pub struct Places {
     lines: Vec<(Point, Point)>,
 }
 
-impl Places {
+impl OccupiedAreas {
     /// Nothing is taken.
     pub fn within(bounds: Area) -> Self {
-        Places { bounds, areas: vec![], words: vec![], lines: vec![] }
+        OccupiedAreas { bounds, areas: vec![], words: vec![], lines: vec![] }
     }
 
     /// An area that must stay visible.
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn labels_do_not_touch() {
-        let mut places = Places::within(Area { left: 0.0, top: 0.0, right: 200.0, bottom: 40.0 });
+        let mut places = OccupiedAreas::within(Area { left: 0.0, top: 0.0, right: 200.0, bottom: 40.0 });
         let starts = [(5.0, 15.0), (5.0, 35.0)];
         assert_eq!(places.settle("one", 12.0, &starts), Some((5.0, 15.0)));
         assert_eq!(places.settle("two", 12.0, &starts), Some((5.0, 35.0)));

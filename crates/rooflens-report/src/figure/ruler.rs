@@ -2,7 +2,7 @@
 
 use crate::figure::axis::Scale;
 use crate::figure::svg;
-use crate::figure::unit::Unit;
+use crate::figure::unit::FigureUnit;
 
 /// From values to pixels.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ const STRIDES: &[i32] = &[1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 50, 100, 200]
 
 impl Ruler {
     /// Over the values' span, between pixels; upright where these go up.
-    pub fn new(unit: Unit, scale: Scale, span: (f64, f64), ends: Ends, pixels: (f64, f64)) -> Self {
+    pub fn new(unit: FigureUnit, scale: Scale, span: (f64, f64), ends: Ends, pixels: (f64, f64)) -> Self {
         let (low, high) = widened(span, scale, ends);
         let mut ruler = Ruler { scale, low, high, pixels, ticks: vec![], minor: vec![] };
         if scale == Scale::Linear && ends == Ends::Ticks {
@@ -80,7 +80,7 @@ impl Ruler {
     }
 
     /// The densest set of ticks whose names do not touch.
-    fn named(&self, unit: Unit) -> Vec<(f64, String)> {
+    fn named(&self, unit: FigureUnit) -> Vec<(f64, String)> {
         let mut sets = match self.scale {
             Scale::Linear => vec![],
             Scale::Log2 => self.powers(2.0, unit),
@@ -98,7 +98,7 @@ impl Ruler {
     }
 
     /// Multiples of a round step; of a power of two for bytes.
-    fn even(&self, unit: Unit) -> Vec<Vec<(f64, String)>> {
+    fn even(&self, unit: FigureUnit) -> Vec<Vec<(f64, String)>> {
         let most = (self.length() / 50.0).clamp(2.0, if self.is_upright() { 6.0 } else { 12.0 });
         let largest = self.low.abs().max(self.high.abs());
         let mut step = unit_step((self.high - self.low) / most, unit);
@@ -114,7 +114,7 @@ impl Ruler {
         sets
     }
 
-    fn powers(&self, base: f64, unit: Unit) -> Vec<Vec<(f64, String)>> {
+    fn powers(&self, base: f64, unit: FigureUnit) -> Vec<Vec<(f64, String)>> {
         let log = base.log10();
         let first = (self.low.log10() / log).floor() as i32;
         let last = (self.high.log10() / log).ceil() as i32;
@@ -204,8 +204,8 @@ fn widened((low, high): (f64, f64), scale: Scale, ends: Ends) -> (f64, f64) {
 }
 
 /// A round step of at least `rough`.
-fn unit_step(rough: f64, unit: Unit) -> f64 {
-    if unit != Unit::Bytes {
+fn unit_step(rough: f64, unit: FigureUnit) -> f64 {
+    if unit != FigureUnit::Bytes {
         return round_step(rough);
     }
     let step = 2_f64.powf((rough * 0.999).log2().ceil());
@@ -232,11 +232,11 @@ mod tests {
     fn ticks_are_round() {
         let upright = |unit, scale, span| names(&Ruler::new(unit, scale, span, Ends::Ticks, (300.0, 0.0)));
         assert_eq!(
-            upright(Unit::Si("s"), Scale::Linear, (1e-3, 21e-3)),
+            upright(FigureUnit::Si("s"), Scale::Linear, (1e-3, 21e-3)),
             ["0", "5 ms", "10 ms", "15 ms", "20 ms", "25 ms"]
         );
-        assert_eq!(upright(Unit::Number, Scale::Log10, (1.0, 1e4)), ["1", "10", "100", "1k", "10k"]);
-        let level = Ruler::new(Unit::Number, Scale::Log2, (1.0, 512.0), Ends::Values, (0.0, 700.0));
+        assert_eq!(upright(FigureUnit::Number, Scale::Log10, (1.0, 1e4)), ["1", "10", "100", "1k", "10k"]);
+        let level = Ruler::new(FigureUnit::Number, Scale::Log2, (1.0, 512.0), Ends::Values, (0.0, 700.0));
         assert_eq!(names(&level), ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512"]);
         assert_eq!((level.at(1.0), level.at(512.0)), (0.0, 700.0));
     }
@@ -248,7 +248,7 @@ mod tests {
             for (index, low) in edges.iter().enumerate() {
                 for high in &edges[index..] {
                     for (ends, pixels) in [(Ends::Ticks, (300.0, 0.0)), (Ends::Values, (0.0, 600.0))] {
-                        let ruler = Ruler::new(Unit::Si("FLOP/s"), scale, (*low, *high), ends, pixels);
+                        let ruler = Ruler::new(FigureUnit::Si("FLOP/s"), scale, (*low, *high), ends, pixels);
                         assert!(ruler.are_apart(&ruler.ticks), "{scale:?} {low} {high} {:?}", ruler.ticks);
                         assert!((1..=20).contains(&ruler.ticks.len()), "{scale:?} {low} {high}");
                         assert!(ruler.at(*low).is_finite() && ruler.at(*high).is_finite());
@@ -262,7 +262,7 @@ mod tests {
     fn nothing_has_ticks_too() {
         for scale in [Scale::Linear, Scale::Log2, Scale::Log10] {
             let span = (f64::INFINITY, f64::NEG_INFINITY);
-            let ruler = Ruler::new(Unit::Number, scale, span, Ends::Ticks, (300.0, 0.0));
+            let ruler = Ruler::new(FigureUnit::Number, scale, span, Ends::Ticks, (300.0, 0.0));
             assert!(ruler.ticks.len() > 1 && ruler.at(f64::NAN).is_finite());
         }
     }

@@ -4,7 +4,7 @@ use crate::format;
 
 /// What the numbers on an axis are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unit {
+pub enum FigureUnit {
     /// A number of things: `512`, `10k`.
     #[default]
     Number,
@@ -56,23 +56,25 @@ const SMALL: f64 = 1e-3;
 /// Digits after the point at most.
 const DIGITS: usize = 12;
 
-impl Unit {
+impl FigureUnit {
     /// A value as a label, in about three digits.
     pub(crate) fn label(self, value: f64) -> String {
         match self {
-            Unit::Time => format::time(value),
-            Unit::Bytes => format::bytes(value),
-            Unit::Share => format::share(value),
-            Unit::Number if is_count(value, WRITTEN_OUT) => format::count(value as i64),
-            Unit::Number | Unit::Si(_) => self.alone(value, LARGE),
+            FigureUnit::Time => format::time(value),
+            FigureUnit::Bytes => format::bytes(value),
+            FigureUnit::Share => format::share(value),
+            FigureUnit::Number if is_count(value, WRITTEN_OUT) => format::count(value as i64),
+            FigureUnit::Number | FigureUnit::Si(_) => self.alone(value, LARGE),
         }
     }
 
     /// A tick whose neighbours are multiples of it: each has the prefix that fits it best.
     pub(super) fn tick(self, value: f64, powers_of_two: bool) -> String {
         match self {
-            Unit::Number if powers_of_two && is_count(value, WRITTEN_OUT) => format::count(value as i64),
-            Unit::Number if powers_of_two => self.alone(value, BINARY),
+            FigureUnit::Number if powers_of_two && is_count(value, WRITTEN_OUT) => {
+                format::count(value as i64)
+            }
+            FigureUnit::Number if powers_of_two => self.alone(value, BINARY),
             _ => self.alone(value, LARGE),
         }
     }
@@ -82,7 +84,10 @@ impl Unit {
         if value.abs() < step * 1e-6 {
             return "0".to_owned();
         }
-        if self == Unit::Number && is_count(step, WRITTEN_OUT_TOGETHER) && largest < WRITTEN_OUT_TOGETHER {
+        if self == FigureUnit::Number
+            && is_count(step, WRITTEN_OUT_TOGETHER)
+            && largest < WRITTEN_OUT_TOGETHER
+        {
             return format::count(value.round() as i64);
         }
         let (factor, name, prefixes) = self.base(LARGE);
@@ -118,11 +123,11 @@ impl Unit {
     /// From values to its base unit, the name of that, and its prefixes.
     fn base(self, number_prefixes: &'static [Prefix]) -> (f64, &'static str, &'static [Prefix]) {
         match self {
-            Unit::Number => (1.0, "", number_prefixes),
-            Unit::Si(name) => (1.0, name, DECIMAL),
-            Unit::Bytes => (1.0, "B", BINARY),
-            Unit::Time => (1e-9, "s", DECIMAL),
-            Unit::Share => (100.0, "%", &[("", 1.0)]),
+            FigureUnit::Number => (1.0, "", number_prefixes),
+            FigureUnit::Si(name) => (1.0, name, DECIMAL),
+            FigureUnit::Bytes => (1.0, "B", BINARY),
+            FigureUnit::Time => (1e-9, "s", DECIMAL),
+            FigureUnit::Share => (100.0, "%", &[("", 1.0)]),
         }
     }
 }
@@ -174,42 +179,45 @@ mod tests {
 
     #[test]
     fn ticks_alone_have_their_own_prefix() {
-        let tick = |value, unit: Unit| plain(unit.tick(value, false));
-        assert_eq!(tick(1_000.0, Unit::Number), "1k");
-        assert_eq!(tick(0.02, Unit::Number), "0.02");
-        assert_eq!(tick(1e-7, Unit::Number), "1e-7");
-        assert_eq!(tick(1e13, Unit::Si("FLOP/s")), "10 TFLOP/s");
-        assert_eq!(tick(1e-3, Unit::Si("s")), "1 ms");
-        assert_eq!(tick(5e5, Unit::Time), "500 µs");
-        assert_eq!(tick(1e40, Unit::Si("s")), "1e40 s");
-        assert_eq!(tick(0.5, Unit::Share), "50%");
-        assert_eq!(tick(2_f64.powi(31), Unit::Bytes), "2 GiB");
-        assert_eq!(tick(f64::NAN, Unit::Number), format::MISSING);
+        let tick = |value, unit: FigureUnit| plain(unit.tick(value, false));
+        assert_eq!(tick(1_000.0, FigureUnit::Number), "1k");
+        assert_eq!(tick(0.02, FigureUnit::Number), "0.02");
+        assert_eq!(tick(1e-7, FigureUnit::Number), "1e-7");
+        assert_eq!(tick(1e13, FigureUnit::Si("FLOP/s")), "10 TFLOP/s");
+        assert_eq!(tick(1e-3, FigureUnit::Si("s")), "1 ms");
+        assert_eq!(tick(5e5, FigureUnit::Time), "500 µs");
+        assert_eq!(tick(1e40, FigureUnit::Si("s")), "1e40 s");
+        assert_eq!(tick(0.5, FigureUnit::Share), "50%");
+        assert_eq!(tick(2_f64.powi(31), FigureUnit::Bytes), "2 GiB");
+        assert_eq!(tick(f64::NAN, FigureUnit::Number), format::MISSING);
     }
 
     #[test]
     fn powers_of_two_are_exact() {
-        assert_eq!(Unit::Number.tick(4_096.0, true), "4,096");
-        assert_eq!(Unit::Number.tick(131_072.0, true), "128Ki");
+        assert_eq!(FigureUnit::Number.tick(4_096.0, true), "4,096");
+        assert_eq!(FigureUnit::Number.tick(131_072.0, true), "128Ki");
     }
 
     #[test]
     fn ticks_together_share_a_prefix() {
-        let ticks = |values: &[f64], unit: Unit| -> Vec<String> {
+        let ticks = |values: &[f64], unit: FigureUnit| -> Vec<String> {
             let step = values[1] - values[0];
             values.iter().map(|value| plain(unit.even_tick(*value, step, values[values.len() - 1]))).collect()
         };
-        assert_eq!(ticks(&[0.0, 5e-4, 1e-3, 1.5e-3], Unit::Si("s")), ["0", "0.5 ms", "1.0 ms", "1.5 ms"]);
-        assert_eq!(ticks(&[0.0, 500.0, 1_000.0], Unit::Number), ["0", "500", "1,000"]);
-        assert_eq!(ticks(&[0.0, 1e4, 2e4], Unit::Number), ["0", "10k", "20k"]);
-        assert_eq!(ticks(&[0.0, 0.25, 0.5], Unit::Share), ["0", "25%", "50%"]);
+        assert_eq!(
+            ticks(&[0.0, 5e-4, 1e-3, 1.5e-3], FigureUnit::Si("s")),
+            ["0", "0.5 ms", "1.0 ms", "1.5 ms"]
+        );
+        assert_eq!(ticks(&[0.0, 500.0, 1_000.0], FigureUnit::Number), ["0", "500", "1,000"]);
+        assert_eq!(ticks(&[0.0, 1e4, 2e4], FigureUnit::Number), ["0", "10k", "20k"]);
+        assert_eq!(ticks(&[0.0, 0.25, 0.5], FigureUnit::Share), ["0", "25%", "50%"]);
     }
 
     #[test]
     fn labels_have_three_digits() {
-        assert_eq!(plain(Unit::Si("FLOP/s").label(989.4e12)), "989 TFLOP/s");
-        assert_eq!(plain(Unit::Si("B/s").label(3.35e12)), "3.35 TB/s");
-        assert_eq!(plain(Unit::Si("s").label(0.99999)), "1 s");
-        assert_eq!(Unit::Number.label(296.0), "296");
+        assert_eq!(plain(FigureUnit::Si("FLOP/s").label(989.4e12)), "989 TFLOP/s");
+        assert_eq!(plain(FigureUnit::Si("B/s").label(3.35e12)), "3.35 TB/s");
+        assert_eq!(plain(FigureUnit::Si("s").label(0.99999)), "1 s");
+        assert_eq!(FigureUnit::Number.label(296.0), "296");
     }
 }

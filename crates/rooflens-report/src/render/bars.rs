@@ -98,7 +98,7 @@ pub fn totals(chart: &Chart) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::{Series, Unit};
+    use crate::block::{ChartUnit, Series};
 
     #[test]
     fn parts_fill_the_bar() {
@@ -116,8 +116,8 @@ mod tests {
         let values = (0..20).map(|i| if i < 10 { 100.0 } else { 112.0 });
         let chart = Chart {
             title: String::new(),
-            x: ("".into(), Unit::Index),
-            y: ("".into(), Unit::Index),
+            x: ("".into(), ChartUnit::Index),
+            y: ("".into(), ChartUnit::Index),
             mark: Mark::Levels,
             series: vec![Series {
                 label: String::new(),

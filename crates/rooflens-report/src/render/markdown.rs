@@ -7,7 +7,7 @@ use crate::format;
 use crate::render::{Part, bars, filled, url_path, with_more};
 use crate::sections::{self, Detail, Section};
 use crate::text;
-use crate::{Extras, Page};
+use crate::{Extras, MarkdownPage};
 
 /// Rows of a table in `report.md`.
 const ROWS: usize = 20;
@@ -17,16 +17,16 @@ const NAME: usize = 1_000;
 const WIDTH: usize = 60;
 
 /// A whole file.
-pub fn page(findings: &Findings, page: Page, extras: Extras<'_>) -> String {
+pub fn page(findings: &Findings, page: MarkdownPage, extras: Extras<'_>) -> String {
     let one = |name| sections::find(name).into_iter().collect::<Vec<&'static dyn Section>>();
     let (title, sections, detail) = match page {
-        Page::Report => ("Where the time goes", sections::ALL.to_vec(), Detail::Page { rows: ROWS }),
-        Page::Operators => ("Operators", one("operators"), Detail::Full),
-        Page::Kernels => ("Kernels", one("kernels"), Detail::Full),
+        MarkdownPage::Report => ("Where the time goes", sections::ALL.to_vec(), Detail::Page { rows: ROWS }),
+        MarkdownPage::Operators => ("Operators", one("operators"), Detail::Full),
+        MarkdownPage::Kernels => ("Kernels", one("kernels"), Detail::Full),
     };
     let mut out = format!("# {title}\n");
-    let mut filled = filled(&sections, findings, detail, extras.top.filter(|_| page == Page::Report));
-    if page == Page::Report {
+    let mut filled = filled(&sections, findings, detail, extras.top.filter(|_| page == MarkdownPage::Report));
+    if page == MarkdownPage::Report {
         filled = with_more(filled, extras.more);
     }
     if filled.is_empty() {
@@ -34,7 +34,7 @@ pub fn page(findings: &Findings, page: Page, extras: Extras<'_>) -> String {
     }
     for (number, part) in filled.iter().enumerate() {
         // The verdict opens a report under its title, unless a run's numbers do.
-        let heading = page == Page::Report && (number > 0 || part.name != "verdict");
+        let heading = page == MarkdownPage::Report && (number > 0 || part.name != "verdict");
         draw_part(&mut out, part, heading, detail == Detail::Full);
     }
     out

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rooflens_analyze::sampled::SubjectSampled;
 use rooflens_schema::tables::CounterSource;
 
-use crate::block::{Chart, Mark, Series, Tone, Unit};
+use crate::block::{Chart, ChartUnit, Mark, Series, Tone};
 
 /// Points of a line; a chart is not wider.
 const POINTS: usize = 400;
@@ -14,26 +14,26 @@ const POINTS: usize = 400;
 struct Drawn {
     column: &'static str,
     title: &'static str,
-    unit: Unit,
+    unit: ChartUnit,
     /// From the column's unit to that of the axis.
     scale: f64,
 }
 
-const fn drawn(column: &'static str, title: &'static str, unit: Unit, scale: f64) -> Drawn {
+const fn drawn(column: &'static str, title: &'static str, unit: ChartUnit, scale: f64) -> Drawn {
     Drawn { column, title, unit, scale }
 }
 
 const HOST: &[Drawn] = &[
-    drawn("cpu_busy_pct", "CPU", Unit::Share, 0.01),
-    drawn("watched_mem_bytes", "memory of the run", Unit::Bytes, 1.0),
+    drawn("cpu_busy_pct", "CPU", ChartUnit::Share, 0.01),
+    drawn("watched_mem_bytes", "memory of the run", ChartUnit::Bytes, 1.0),
 ];
 
 const DEVICE: &[Drawn] = &[
-    drawn("power_mw", "power", Unit::Amount(Cow::Borrowed("W")), 1e-3),
-    drawn("gpu_util_pct", "busy", Unit::Share, 0.01),
-    drawn("sm_clock_mhz", "SM clock", Unit::Amount(Cow::Borrowed("Hz")), 1e6),
-    drawn("mem_used_bytes", "memory", Unit::Bytes, 1.0),
-    drawn("temperature_c", "temperature", Unit::Amount(Cow::Borrowed("°C")), 1.0),
+    drawn("power_mw", "power", ChartUnit::Amount(Cow::Borrowed("W")), 1e-3),
+    drawn("gpu_util_pct", "busy", ChartUnit::Share, 0.01),
+    drawn("sm_clock_mhz", "SM clock", ChartUnit::Amount(Cow::Borrowed("Hz")), 1e6),
+    drawn("mem_used_bytes", "memory", ChartUnit::Bytes, 1.0),
+    drawn("temperature_c", "temperature", ChartUnit::Amount(Cow::Borrowed("°C")), 1.0),
 ];
 
 /// The charts of the host or of a device; a level that was told once or never has none.
@@ -57,7 +57,7 @@ pub(super) fn of(subject: &SubjectSampled) -> Vec<Chart> {
             .collect();
         Some(Chart {
             title: whose.clone(),
-            x: ("over time".into(), Unit::Time),
+            x: ("over time".into(), ChartUnit::Time),
             y: (drawn.title.into(), drawn.unit.clone()),
             mark: Mark::Steps,
             series: vec![Series { label: drawn.title.to_owned(), tone: Tone::Plain, points }],

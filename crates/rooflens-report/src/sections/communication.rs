@@ -3,7 +3,7 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{CollectiveStat, Communication, RankWait, Stragglers};
 
-use crate::block::{Block, Cell, Chart, Column, Fact, Field, Mark, Series, Table, Tone, Unit};
+use crate::block::{Block, Cell, Chart, ChartUnit, Column, Fact, Field, Mark, Series, Table, Tone};
 use crate::format;
 use crate::sections::{Detail, Section};
 
@@ -77,8 +77,8 @@ fn waits(waits: &[RankWait]) -> Chart {
     let points = waits.iter().map(|wait| (f64::from(wait.rank), wait.wait_ns as f64)).collect();
     Chart {
         title: "Ranks".to_owned(),
-        x: ("by rank".into(), Unit::Index),
-        y: ("time spent waiting for the last rank".into(), Unit::Time),
+        x: ("by rank".into(), ChartUnit::Index),
+        y: ("time spent waiting for the last rank".into(), ChartUnit::Time),
         mark: Mark::Columns,
         series: vec![Series { label: "waited".to_owned(), tone: Tone::Communication, points }],
         rules: vec![],

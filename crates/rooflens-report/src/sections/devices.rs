@@ -1,10 +1,10 @@
 //! Where each device's time goes.
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{DeviceTime, Devices, Timeline};
+use rooflens_analyze::analyses::{DeviceTime, DeviceTimeline, Devices};
 
 use crate::block::{
-    Block, Cell, Chart, Column, Field, Level, Mark, Series, Stack, StackBar, Table, Tone, Unit,
+    Block, Cell, Chart, ChartUnit, Column, Field, Level, Mark, Series, Stack, StackBar, Table, Tone,
 };
 use crate::sections::{Detail, Section, device_label};
 
@@ -122,7 +122,7 @@ fn busy_share(device: &DeviceTime) -> f64 {
     if device.span_ns > 0 { device.busy_ns as f64 / device.span_ns as f64 } else { 0.0 }
 }
 
-fn timeline(label: String, timeline: &Timeline) -> Chart {
+fn timeline(label: String, timeline: &DeviceTimeline) -> Chart {
     let series = |tone, name: &str, shares: &[f32]| Series {
         label: name.to_owned(),
         tone,
@@ -140,8 +140,8 @@ fn timeline(label: String, timeline: &Timeline) -> Chart {
         parts.filter(|((tone, _), shares)| *tone == Tone::Compute || shares.iter().any(|share| *share > 0.0));
     Chart {
         title: label,
-        x: ("over time".into(), Unit::Time),
-        y: ("busy share".into(), Unit::Share),
+        x: ("over time".into(), ChartUnit::Time),
+        y: ("busy share".into(), ChartUnit::Share),
         mark: Mark::Areas,
         series: some.map(|((tone, name), shares)| series(*tone, name, shares)).collect(),
         rules: vec![],

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{Check, Health, Trace};
+use rooflens_analyze::analyses::{Health, HealthCheck, Trace};
 
 use crate::block::{Block, Cell, Column, Field, Grade, Remark, Table};
 use crate::format;
@@ -38,7 +38,7 @@ impl Section for HealthSection {
     }
 }
 
-fn remark(check: &Check) -> Remark {
+fn remark(check: &HealthCheck) -> Remark {
     Remark {
         grade: if check.ok { Grade::Ok } else { Grade::Warning },
         code: check.name.to_string(),

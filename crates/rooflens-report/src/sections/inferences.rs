@@ -1,7 +1,7 @@
 //! Runs of a compiled engine.
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{Inferences, Spread};
+use rooflens_analyze::analyses::{DurationSpread, Inferences};
 
 use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
 use crate::sections::{Detail, Section};
@@ -45,7 +45,7 @@ impl Section for InferencesSection {
     }
 }
 
-const FIELDS: &[Field<(&'static str, Spread)>] = &[
+const FIELDS: &[Field<(&'static str, DurationSpread)>] = &[
     (Column::text("what", "stage of a run"), |row| Cell::text(row.0)),
     (Column::number("min_ns", "min").at(Level::Screen), |row| Cell::Time(row.1.min_ns)),
     (Column::number("mean_ns", "mean"), |row| Cell::MeanTime(row.1.mean_ns)),

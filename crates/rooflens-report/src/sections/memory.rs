@@ -3,7 +3,7 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{DeviceMemory, Memory, MemoryAtEnd};
 
-use crate::block::{Block, Cell, Chart, Column, Fact, Field, Mark, Series, Table, Tone, Unit};
+use crate::block::{Block, Cell, Chart, ChartUnit, Column, Fact, Field, Mark, Series, Table, Tone};
 use crate::sections::{Detail, Section, device_label};
 
 pub(super) struct MemorySection;
@@ -116,8 +116,8 @@ fn chart(label: String, device: &DeviceMemory) -> Chart {
     let points = device.timeline.iter().map(|(ts, bytes)| (*ts as f64, *bytes as f64)).collect();
     Chart {
         title: label,
-        x: ("over time".into(), Unit::Time),
-        y: ("allocated".into(), Unit::Bytes),
+        x: ("over time".into(), ChartUnit::Time),
+        y: ("allocated".into(), ChartUnit::Bytes),
         mark: Mark::Steps,
         series: vec![Series { label: "allocated".to_owned(), tone: Tone::Plain, points }],
         rules: vec![],

@@ -2,8 +2,8 @@
 
 use rooflens_analyze::Findings;
 use rooflens_cost::measured::{
-    FlopsCheck, Matches, OperatorMatch, PartRow, PhaseCheck, RunPhase, StaticVsMeasured, Timeline, Unmatched,
-    Variant,
+    FlopsCheck, Matches, OperatorMatch, PartRow, PhaseCheck, RunPhase, StaticVsMeasured, TimelineSide,
+    Unmatched, Variant,
 };
 
 use crate::block::{Block, Cell, Column, Field, Table};
@@ -49,9 +49,9 @@ fn by_part(parts: &StaticVsMeasured) -> Vec<Block> {
     let mut blocks = vec![];
     for (phase, of) in &parts.phases {
         let side = match of.timeline {
-            Timeline::Device => "device time",
-            Timeline::Host => "operators' host time",
-            Timeline::HostSelf => "operators' self host time",
+            TimelineSide::Device => "device time",
+            TimelineSide::Host => "operators' host time",
+            TimelineSide::HostSelf => "operators' self host time",
         };
         let total = format::time(of.measured_ns as f64);
         let steps = format::count(i64::try_from(of.steps).unwrap_or(i64::MAX));

@@ -3,7 +3,7 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{LayerStat, ModuleStat, Modules};
 
-use crate::block::{Block, Cell, Chart, Column, Field, Mark, Series, Table, Tone, Unit};
+use crate::block::{Block, Cell, Chart, ChartUnit, Column, Field, Mark, Series, Table, Tone};
 use crate::format;
 use crate::sections::{Detail, Section};
 
@@ -51,8 +51,8 @@ fn layers(layers: &[LayerStat]) -> Chart {
     let points = layers.iter().map(|layer| (f64::from(layer.layer), layer.device_ns as f64)).collect();
     Chart {
         title: "Layers".to_owned(),
-        x: ("by layer".into(), Unit::Index),
-        y: ("device time".into(), Unit::Time),
+        x: ("by layer".into(), ChartUnit::Index),
+        y: ("device time".into(), ChartUnit::Time),
         mark: Mark::Columns,
         series: vec![Series { label: "device time".to_owned(), tone: Tone::Plain, points }],
         rules: vec![],

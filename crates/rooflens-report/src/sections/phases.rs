@@ -3,7 +3,7 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Extent, PhaseExample, PhaseRole, PhaseStat, Phases};
 
-use crate::block::{Block, Cell, Chart, Column, Field, Level, Mark, Series, Table, Tone, Unit};
+use crate::block::{Block, Cell, Chart, ChartUnit, Column, Field, Level, Mark, Series, Table, Tone};
 use crate::format;
 use crate::sections::{Detail, Section, words};
 
@@ -95,8 +95,8 @@ fn durations(phase: &PhaseStat) -> Chart {
     });
     Chart {
         title: phase.name.clone(),
-        x: (x.into(), Unit::Index),
-        y: (y.into(), Unit::Time),
+        x: (x.into(), ChartUnit::Index),
+        y: (y.into(), ChartUnit::Time),
         mark: Mark::Points,
         series: vec![Series { label: y.to_owned(), tone: Tone::Plain, points }],
         rules,

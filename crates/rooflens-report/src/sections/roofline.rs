@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{
-    ClassLedger, LayerTime, Ledger, PhaseLedger, Rate, ShapeKernelRate, ShapeRate, ShapeRates,
+    ClassLedger, LayerTime, Ledger, PhaseLedger, RooflineRate, ShapeKernelRate, ShapeRate, ShapeRates,
 };
 use rooflens_analyze::ledger::{Achieved, KernelTime, OperatorTime};
 
@@ -213,27 +213,27 @@ const LAYERS: &[Field<LayerTime>] = &[
 ];
 
 /// Why a cell of a shape has no value.
-fn untold(rate: &Rate) -> Cow<'static, str> {
+fn untold(rate: &RooflineRate) -> Cow<'static, str> {
     rate.no_roof.clone().unwrap_or(Cow::Borrowed("it took no time"))
 }
 
-fn shape_flops_per_s(rate: &Rate) -> Cell {
+fn shape_flops_per_s(rate: &RooflineRate) -> Cell {
     Cell::or(rate.flops_per_s, |rate| Cell::amount(rate, "FLOP/s"), untold(rate))
 }
 
-fn shape_bandwidth(rate: &Rate) -> Cell {
+fn shape_bandwidth(rate: &RooflineRate) -> Cell {
     Cell::or(rate.bytes_per_s.map(|rate| rate / 1e9), Cell::Rate, untold(rate))
 }
 
-fn shape_flops(rate: &Rate) -> Cell {
+fn shape_flops(rate: &RooflineRate) -> Cell {
     Cell::or(rate.flops, |flops| Cell::amount(flops, "FLOP"), untold(rate))
 }
 
-fn shape_bytes(rate: &Rate) -> Cell {
+fn shape_bytes(rate: &RooflineRate) -> Cell {
     Cell::or(rate.bytes, |bytes| Cell::amount(bytes, "B"), untold(rate))
 }
 
-fn no_roof(rate: &Rate) -> Cell {
+fn no_roof(rate: &RooflineRate) -> Cell {
     Cell::or(rate.no_roof.as_deref(), Cell::text, "it has a share")
 }
 

@@ -4,7 +4,8 @@ mod sample;
 mod xml;
 
 use rooflens_report::figure::{
-    Axis, Bar, BarChart, Device, LineChart, Operator, RooflineChart, Rule, Scale, Series, Unit,
+    Axis, Bar, BarChart, FigureUnit, LineChart, LineSeries, ReferenceLine, RooflineChart, RooflineDevice,
+    RooflineOperator, Scale,
 };
 
 use crate::sample::{bars, h100, many, operator, roofline, sweep};
@@ -16,13 +17,13 @@ const HARM: &str = "</text><script>alert('1')</script>&\"\u{0}\u{1b}[31m\u{202e}
 fn a_line_chart() {
     let chart = LineChart {
         title: "Time over batch".to_owned(),
-        x: Axis::log2("Batch size", Unit::Number),
-        y: Axis::linear("Time", Unit::Si("s")),
+        x: Axis::log2("Batch size", FigureUnit::Number),
+        y: Axis::linear("Time", FigureUnit::Si("s")),
         series: vec![
-            Series::new("a<b", [(1.0, Some(1e-3)), (2.0, Some(1.5e-3)), (4.0, None), (8.0, Some(4e-3))]),
-            Series::new("c", [(0.0, Some(1e-3)), (2.0, Some(2e-3)), (8.0, Some(3.9e-3))]),
+            LineSeries::new("a<b", [(1.0, Some(1e-3)), (2.0, Some(1.5e-3)), (4.0, None), (8.0, Some(4e-3))]),
+            LineSeries::new("c", [(0.0, Some(1e-3)), (2.0, Some(2e-3)), (8.0, Some(3.9e-3))]),
         ],
-        x_rules: vec![Rule::new(4.0, "compute-bound")],
+        x_rules: vec![ReferenceLine::new(4.0, "compute-bound")],
         ..LineChart::default()
     };
     insta::assert_snapshot!(marks(&chart.svg()));
@@ -65,7 +66,8 @@ const VALUES: [f64; 16] = [
 #[test]
 fn any_line_chart_is_well_formed() {
     let scales = [Scale::Linear, Scale::Log2, Scale::Log10];
-    let units = [Unit::Number, Unit::Si("s"), Unit::Bytes, Unit::Time, Unit::Share];
+    let units =
+        [FigureUnit::Number, FigureUnit::Si("s"), FigureUnit::Bytes, FigureUnit::Time, FigureUnit::Share];
     for (turn, x_scale) in scales.into_iter().enumerate() {
         for (other, y_scale) in scales.into_iter().enumerate() {
             for count in [0, 1, 2, 3, 7, 16] {
@@ -76,9 +78,9 @@ fn any_line_chart_is_well_formed() {
                     subtitle: HARM.to_owned(),
                     x: Axis { label: HARM.to_owned(), unit: units[(turn + count) % 5], scale: x_scale },
                     y: Axis { label: HARM.to_owned(), unit: units[(other + count) % 5], scale: y_scale },
-                    series: (0..count).map(|start| Series::new(HARM, points(start))).collect(),
-                    x_rules: values(2).map(|at| Rule::new(at, HARM)).collect(),
-                    y_rules: values(3).map(|at| Rule::new(at, HARM.repeat(20))).collect(),
+                    series: (0..count).map(|start| LineSeries::new(HARM, points(start))).collect(),
+                    x_rules: values(2).map(|at| ReferenceLine::new(at, HARM)).collect(),
+                    y_rules: values(3).map(|at| ReferenceLine::new(at, HARM.repeat(20))).collect(),
                 };
                 assert_well_formed(&chart.svg());
                 assert_eq!(chart.svg(), chart.svg());
@@ -93,9 +95,9 @@ fn any_roofline_chart_is_well_formed() {
         let value = |index: usize| VALUES[(start + index * 3) % 16];
         let device = |index: usize| {
             let peaks = [(HARM, value(index)), ("", value(index + 1)), ("bf16", 1e15)];
-            Device::new(HARM, value(index + 2), peaks)
+            RooflineDevice::new(HARM, value(index + 2), peaks)
         };
-        let operator = |index: usize| Operator {
+        let operator = |index: usize| RooflineOperator {
             label: HARM.repeat(index % 4),
             intensity: value(index),
             flops_per_s: value(index + 1),
@@ -135,9 +137,9 @@ fn any_bar_chart_is_well_formed() {
 fn what_is_not_drawn_is_counted() {
     let points = [(0.0, Some(1.0)), (1.0, Some(f64::NAN)), (2.0, Some(1.0)), (4.0, Some(2.0)), (5.0, None)];
     let chart = LineChart {
-        x: Axis::log10("x", Unit::Number),
-        series: vec![Series::new("a", points), Series::new("b", [])],
-        x_rules: vec![Rule::new(1e9, "far")],
+        x: Axis::log10("x", FigureUnit::Number),
+        series: vec![LineSeries::new("a", points), LineSeries::new("b", [])],
+        x_rules: vec![ReferenceLine::new(1e9, "far")],
         ..LineChart::default()
     };
     let svg = chart.svg();
@@ -149,7 +151,7 @@ fn what_is_not_drawn_is_counted() {
 #[test]
 fn a_great_many_values_are_drawn_in_time() {
     let points = (0..50_000).map(|x| (f64::from(x), Some(f64::from(x % 977))));
-    let line = LineChart { series: vec![Series::new("a", points)], ..sweep() };
+    let line = LineChart { series: vec![LineSeries::new("a", points)], ..sweep() };
     let operators =
         (0..5_000).map(|index| operator(&format!("op {index}"), 1.0 + f64::from(index), 0.1, "g"));
     let roofline = RooflineChart { operators: operators.collect(), ..roofline() };
@@ -174,8 +176,8 @@ fn gallery() {
     let mut fleet = roofline();
     fleet.devices = vec![
         h100(),
-        Device::new("A100 SXM", 2.04e12, [("bf16", 312e12)]),
-        Device::new("MI300X", 5.3e12, [("bf16", 1_307e12)]),
+        RooflineDevice::new("A100 SXM", 2.04e12, [("bf16", 312e12)]),
+        RooflineDevice::new("MI300X", 5.3e12, [("bf16", 1_307e12)]),
     ];
     let mut peaks = fleet.clone();
     peaks.operators.clear();
@@ -185,17 +187,20 @@ fn gallery() {
         crowded.operators.push(operator(&format!("layer.{index}.proj"), intensity, 0.01, "linear"));
     }
     let mut linear = sweep();
-    linear.x = Axis::linear("Batch size", Unit::Number);
-    linear.y = Axis::linear("Time of a step", Unit::Si("s"));
+    linear.x = Axis::linear("Batch size", FigureUnit::Number);
+    linear.y = Axis::linear("Time of a step", FigureUnit::Si("s"));
     linear.series.extend((0..5).map(|index| {
-        Series::new(format!("variant {index}"), [(1.0, Some(0.01)), (512.0, Some(0.02 * f64::from(index)))])
+        LineSeries::new(
+            format!("variant {index}"),
+            [(1.0, Some(0.01)), (512.0, Some(0.02 * f64::from(index)))],
+        )
     }));
-    let one = LineChart { series: vec![Series::new("one", [(4.0, Some(2.0))])], ..LineChart::default() };
+    let one = LineChart { series: vec![LineSeries::new("one", [(4.0, Some(2.0))])], ..LineChart::default() };
     let values = |bar: usize| (0..bar % 24).map(move |part| 1e9 * ((bar * 7 + part * 5) % 11) as f64);
     let hostile = BarChart {
         title: HARM.repeat(9),
         label: HARM.to_owned(),
-        unit: Unit::Bytes,
+        unit: FigureUnit::Bytes,
         parts: (0..24).map(|part| format!("{part} {HARM}")).collect(),
         bars: (0..24).map(|bar| Bar::new(HARM.repeat(bar % 3 + 1), values(bar))).collect(),
         ..BarChart::default()

@@ -1,7 +1,8 @@
 //! Figures of a plausible model.
 
 use rooflens_report::figure::{
-    Axis, Bar, BarChart, Device, LineChart, Operator, RooflineChart, Rule, Series, Unit,
+    Axis, Bar, BarChart, FigureUnit, LineChart, LineSeries, ReferenceLine, RooflineChart, RooflineDevice,
+    RooflineOperator,
 };
 
 pub fn sweep() -> LineChart {
@@ -14,26 +15,26 @@ pub fn sweep() -> LineChart {
     LineChart {
         title: "Time of a decode step".to_owned(),
         subtitle: "Llama 3.1 70B in bf16, context 4,096, tensor parallel over 4 devices".to_owned(),
-        x: Axis::log2("Batch size", Unit::Number),
-        y: Axis::log10("Time of a step", Unit::Si("s")),
+        x: Axis::log2("Batch size", FigureUnit::Number),
+        y: Axis::log10("Time of a step", FigureUnit::Si("s")),
         series: vec![
-            Series::new("A100 SXM", step(4.0 * 2.04e12, 4.0 * 312e12, 6)),
-            Series::new("H100 SXM", step(4.0 * 3.35e12, 4.0 * 989e12, 8)),
-            Series::new("H200", step(4.0 * 4.8e12, 4.0 * 989e12, 9)),
-            Series::new("B200", step(4.0 * 8.0e12, 4.0 * 2_250e12, 9)),
+            LineSeries::new("A100 SXM", step(4.0 * 2.04e12, 4.0 * 312e12, 6)),
+            LineSeries::new("H100 SXM", step(4.0 * 3.35e12, 4.0 * 989e12, 8)),
+            LineSeries::new("H200", step(4.0 * 4.8e12, 4.0 * 989e12, 9)),
+            LineSeries::new("B200", step(4.0 * 8.0e12, 4.0 * 2_250e12, 9)),
         ],
-        x_rules: vec![Rule::new(296.0, "H100 compute-bound from batch 296")],
-        y_rules: vec![Rule::new(50e-3, "SLO 50 ms")],
+        x_rules: vec![ReferenceLine::new(296.0, "H100 compute-bound from batch 296")],
+        y_rules: vec![ReferenceLine::new(50e-3, "SLO 50 ms")],
     }
 }
 
-pub fn h100() -> Device {
-    Device::new("H100 SXM", 3.35e12, [("bf16", 989e12), ("fp8", 1_979e12)])
+pub fn h100() -> RooflineDevice {
+    RooflineDevice::new("H100 SXM", 3.35e12, [("bf16", 989e12), ("fp8", 1_979e12)])
 }
 
-pub fn operator(label: &str, intensity: f64, weight: f64, group: &str) -> Operator {
+pub fn operator(label: &str, intensity: f64, weight: f64, group: &str) -> RooflineOperator {
     let flops_per_s = (intensity * 3.35e12).min(989e12) * if group == "attention" { 0.8 } else { 1.0 };
-    Operator {
+    RooflineOperator {
         label: label.to_owned(),
         intensity,
         flops_per_s,
@@ -70,7 +71,7 @@ pub fn bars() -> BarChart {
         title: "Where a decode step goes".to_owned(),
         subtitle: "Batch 32, context 8,192, one device each".to_owned(),
         label: "Time of a step".to_owned(),
-        unit: Unit::Si("s"),
+        unit: FigureUnit::Si("s"),
         parts: ["linear", "attention", "norm and activation", "communication", "launch"]
             .map(str::to_owned)
             .into(),
@@ -90,9 +91,11 @@ pub fn many() -> LineChart {
     let points = |index: usize| (0..20).map(move |x| (f64::from(x), Some(f64::from(x) * index as f64)));
     LineChart {
         title: "Fifty lines".to_owned(),
-        x: Axis::linear("x", Unit::Number),
-        y: Axis::linear("y", Unit::Bytes),
-        series: (0..50).map(|index| Series::new(format!("configuration {index}"), points(index))).collect(),
+        x: Axis::linear("x", FigureUnit::Number),
+        y: Axis::linear("y", FigureUnit::Bytes),
+        series: (0..50)
+            .map(|index| LineSeries::new(format!("configuration {index}"), points(index)))
+            .collect(),
         ..LineChart::default()
     }
 }

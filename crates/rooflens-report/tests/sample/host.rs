@@ -206,7 +206,7 @@ fn rank_wait(rank: i32, wait_ns: i64, last_to_arrive: usize) -> RankWait {
 }
 
 pub fn health() -> Health {
-    let check = |name: &'static str, ok, count, message: &str| Check {
+    let check = |name: &'static str, ok, count, message: &str| HealthCheck {
         name: name.into(),
         ok,
         count,

@@ -57,7 +57,7 @@ pub fn device(rank: i32, device: i32, compute: f64) -> DeviceTime {
         exposed_copy_ns: copy_ns,
         activities: 65_536,
         streams: 3,
-        timeline: Timeline {
+        timeline: DeviceTimeline {
             start_ns: 1_000_000,
             slice_ns: SPAN / 200,
             compute: (0..200).map(|index| wave(index, compute)).collect(),
@@ -317,7 +317,7 @@ pub fn host_phases() -> Phases {
 pub fn shape_rates() -> ShapeRates {
     let kernel =
         |name: &str, count, ns| ShapeKernel { name: name.to_owned(), short_name: name.to_owned(), count, ns };
-    let matmul = Rate {
+    let matmul = RooflineRate {
         flops: Some(164.9e12),
         bytes: Some(5.3e12),
         flops_per_s: Some(164.9e12 / 0.412),
@@ -330,12 +330,12 @@ pub fn shape_rates() -> ShapeRates {
         lost_ns: Some(214_000_000),
         no_roof: None,
     };
-    let attention = Rate {
+    let attention = RooflineRate {
         flops: Some(2.1e12),
         bytes: Some(0.2e12),
         bytes_per_s: Some(0.2e12 / 0.295),
         no_roof: Some("the shapes do not show what is masked: FLOPs are an upper bound".into()),
-        ..Rate::default()
+        ..RooflineRate::default()
     };
     let row = |operator: &str, sizes: &str, ns, name, rate| ShapeRate {
         operator: operator.to_owned(),

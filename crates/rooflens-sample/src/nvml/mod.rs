@@ -152,7 +152,7 @@ fn no_device(fact: String) -> Missing {
 
 /// One part of what sampling NVIDIA devices needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Part {
+pub struct NvmlPart {
     /// The part.
     pub name: &'static str,
     /// Whether it is there; `None` where it was not asked, since the part before it is missing.
@@ -166,11 +166,11 @@ pub struct Part {
 }
 
 /// Library, driver and devices, each as it is found: for a diagnosis.
-pub fn parts(library: Option<&Path>) -> Vec<Part> {
+pub fn parts(library: Option<&Path>) -> Vec<NvmlPart> {
     parts_of(&NvmlSource::open(library, &Watched::default()))
 }
 
-fn parts_of(opened: &Result<NvmlSource, Missing>) -> Vec<Part> {
+fn parts_of(opened: &Result<NvmlSource, Missing>) -> Vec<NvmlPart> {
     let (driver, devices) = match opened {
         Ok(source) => {
             let names: Vec<String> = source.devices.iter().map(|device| device.subject().name).collect();
@@ -195,7 +195,7 @@ fn parts_of(opened: &Result<NvmlSource, Missing>) -> Vec<Part> {
         if ok == Some(false) {
             before = Some(name);
         }
-        parts.push(Part { name, ok, found, needed, hint });
+        parts.push(NvmlPart { name, ok, found, needed, hint });
     }
     parts
 }

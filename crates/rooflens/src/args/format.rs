@@ -5,25 +5,25 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum OutputFormat {
     Text,
     Json,
     Csv,
     Md,
 }
 
-impl Format {
+impl OutputFormat {
     /// Of a command with short answers: for people or for programs.
-    pub fn text_or_json() -> impl TypedValueParser<Value = Format> {
+    pub fn text_or_json() -> impl TypedValueParser<Value = OutputFormat> {
         only(&["text", "json"])
     }
 
     /// Of a command whose answer is no table.
-    pub fn without_csv() -> impl TypedValueParser<Value = Format> {
+    pub fn without_csv() -> impl TypedValueParser<Value = OutputFormat> {
         only(&["text", "json", "md"])
     }
 }
 
-fn only(names: &'static [&'static str]) -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(names).try_map(|name| Format::from_str(&name, false))
+fn only(names: &'static [&'static str]) -> impl TypedValueParser<Value = OutputFormat> {
+    PossibleValuesParser::new(names).try_map(|name| OutputFormat::from_str(&name, false))
 }

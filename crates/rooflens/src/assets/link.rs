@@ -3,7 +3,9 @@
 use rooflens_core::document::assets::{AssetsLinkDocument, AssetsPlanDocument};
 use rooflens_core::exit::Exit;
 use rooflens_core::text::counted;
-use rooflens_project::assets::{Action, Applied, Outcome, Plan, Step, StepResult, apply, plan, status};
+use rooflens_project::assets::{
+    Action, Applied, AssetOutcome, AssetPlan, AssetStep, StepResult, apply, plan, status,
+};
 
 use super::status::advise;
 use super::{Assets, status as show, steps};
@@ -12,7 +14,7 @@ use crate::error::CliError;
 use crate::{output, progress};
 
 /// What is asked for.
-pub struct Question {
+pub struct LinkRequest {
     /// Only say what would be done.
     pub dry_run: bool,
     /// Do it without asking.
@@ -22,7 +24,7 @@ pub struct Question {
 }
 
 /// Answers.
-pub fn answer(assets: &Assets, question: &Question, console: &Console) -> Result<Exit, CliError> {
+pub fn answer(assets: &Assets, question: &LinkRequest, console: &Console) -> Result<Exit, CliError> {
     let plan = plan(&assets.project, &assets.bootstrap, &assets.surroundings());
     if question.dry_run {
         return show_plan(&plan, question.json, console);
@@ -54,7 +56,7 @@ pub fn answer(assets: &Assets, question: &Question, console: &Console) -> Result
     Ok(exit(&applied))
 }
 
-fn show_plan(plan: &Plan, json: bool, console: &Console) -> Result<Exit, CliError> {
+fn show_plan(plan: &AssetPlan, json: bool, console: &Console) -> Result<Exit, CliError> {
     if json {
         output::json(&AssetsPlanDocument::new(&plan.steps), console.is_read_by_people())?;
         return Ok(Exit::Fine);
@@ -72,13 +74,13 @@ fn show_plan(plan: &Plan, json: bool, console: &Console) -> Result<Exit, CliErro
     Ok(Exit::Fine)
 }
 
-fn hint(step: &Step) -> Option<String> {
+fn hint(step: &AssetStep) -> Option<String> {
     step.hint.as_ref().map(|hint| format!("{}: {hint}", step.asset))
 }
 
 /// Tells what became of a step, unless the status after it says the same.
-fn tell(outcome: &Outcome, console: &Console) {
-    let Outcome { step, result } = outcome;
+fn tell(outcome: &AssetOutcome, console: &Console) {
+    let AssetOutcome { step, result } = outcome;
     let path = steps::path(step).display();
     let refused = || console.failure(&format!("{path}: {}", steps::detail(step)), step.hint.as_deref());
     match result {
@@ -103,7 +105,7 @@ fn exit(applied: &Applied) -> Exit {
     stopped.or(codes.first()).copied().unwrap_or(Exit::Fine)
 }
 
-fn code(outcome: &Outcome) -> Option<Exit> {
+fn code(outcome: &AssetOutcome) -> Option<Exit> {
     match (&outcome.result, &outcome.step.action) {
         (StepResult::Done { .. } | StepResult::Unchanged, _) => None,
         (StepResult::Failed { error }, _) | (_, Action::Refused { error, .. }) => {

@@ -16,7 +16,7 @@ pub mod verify;
 use std::path::Path;
 use std::sync::Arc;
 
-use rooflens_compose::Environment;
+use rooflens_compose::EnvironmentLookup;
 use rooflens_core::project::within;
 use rooflens_project::assets::{Bootstrap, Disk, Git, Project, Surroundings};
 
@@ -29,7 +29,7 @@ const FILE: &str = "bootstrap.yaml";
 pub struct Assets {
     project: Project,
     bootstrap: Bootstrap,
-    environment: Environment,
+    environment: EnvironmentLookup,
 }
 
 impl Assets {
@@ -70,7 +70,7 @@ impl Assets {
 }
 
 /// The variables of this process.
-pub fn environment() -> Environment {
+pub fn environment() -> EnvironmentLookup {
     Arc::new(|name| std::env::var(name).ok())
 }
 

@@ -6,7 +6,7 @@ use indicatif::DecimalBytes;
 use rooflens_core::document::assets::AssetsReadmeDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text::counted;
-use rooflens_project::assets::readme::{Tree, TreeEntry, first_level, plan_readme, write_readme};
+use rooflens_project::assets::readme::{DatasetTree, TreeEntry, first_level, plan_readme, write_readme};
 use rooflens_project::assets::{Disk, Project};
 
 use crate::console::Console;
@@ -49,7 +49,7 @@ pub fn answer(
 }
 
 /// The lines of the block.
-fn lines(tree: &Tree) -> Vec<String> {
+fn lines(tree: &DatasetTree) -> Vec<String> {
     let shown = &tree.entries[..tree.entries.len().min(SHOWN)];
     let name = |entry: &TreeEntry| format!("{}{}", entry.name, if entry.is_folder { "/" } else { "" });
     let width = shown.iter().map(|entry| name(entry).chars().count()).max().unwrap_or_default();
@@ -76,7 +76,7 @@ fn lines(tree: &Tree) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use rooflens_project::assets::Size;
+    use rooflens_project::assets::AssetSize;
 
     use super::*;
 
@@ -84,8 +84,8 @@ mod tests {
     fn a_flat_dataset_is_cut() {
         let entry =
             |number: usize| TreeEntry { name: number.to_string(), is_folder: false, files: 1, bytes: 10 };
-        let size = Size { files: 100, bytes: 1000, is_complete: true };
-        let tree = Tree { folder: "source-data".into(), entries: (0..100).map(entry).collect(), size };
+        let size = AssetSize { files: 100, bytes: 1000, is_complete: true };
+        let tree = DatasetTree { folder: "source-data".into(), entries: (0..100).map(entry).collect(), size };
         let lines = lines(&tree);
         assert_eq!(lines.len(), 2 + SHOWN + 1 + 3);
         assert_eq!(lines[1 + SHOWN], "├── 39  10 B");

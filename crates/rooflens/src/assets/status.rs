@@ -5,7 +5,8 @@ use rooflens_core::document::assets::AssetsStatusDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
 use rooflens_project::assets::{
-    Asset, AssetStatus, ExtractionState, LinkState, Located, Required, Status, Warning, status,
+    Asset, AssetStatus, AssetStatusReport, AssetWarning, ExtractionState, LinkState, Located, Required,
+    status,
 };
 
 use super::{Assets, as_words, steps};
@@ -31,7 +32,7 @@ pub fn answer(assets: &Assets, json: bool, console: &Console) -> Result<Exit, Cl
 }
 
 /// A line for each asset.
-pub fn text(status: &Status) -> String {
+pub fn text(status: &AssetStatusReport) -> String {
     if status.assets.is_empty() {
         return nothing("to link");
     }
@@ -78,7 +79,7 @@ fn is_unpacked(asset: &AssetStatus) -> bool {
 }
 
 /// Tells what is wrong with each asset, and the next command where `may_link` says that linking is one.
-pub fn advise(assets: &Assets, status: &Status, may_link: bool, console: &Console) {
+pub fn advise(assets: &Assets, status: &AssetStatusReport, may_link: bool, console: &Console) {
     let mut to_link = Vec::new();
     for (asset, found) in assets.bootstrap.assets.iter().zip(&status.assets) {
         found.warnings.iter().for_each(|warning| console.warn(&warned(warning)));
@@ -120,12 +121,12 @@ fn unmet(required: &Required) -> String {
     }
 }
 
-fn warned(warning: &Warning) -> String {
+fn warned(warning: &AssetWarning) -> String {
     match warning {
-        Warning::GitWouldTrack { ignore_line, .. } => {
+        AssetWarning::GitWouldTrack { ignore_line, .. } => {
             format!("{warning}; add this line to .gitignore: {ignore_line}")
         }
-        Warning::Leftover { .. } => format!("{warning}; it may be removed"),
-        Warning::Unreadable { .. } => warning.to_string(),
+        AssetWarning::Leftover { .. } => format!("{warning}; it may be removed"),
+        AssetWarning::Unreadable { .. } => warning.to_string(),
     }
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use indicatif::DecimalBytes;
 use rooflens_core::text;
-use rooflens_project::assets::{Absence, Action, Consent, Step};
+use rooflens_project::assets::{Absence, Action, AssetStep, Consent};
 
 /// A line for each step: what, where, and how.
-pub fn text<'a>(steps: impl IntoIterator<Item = &'a Step>) -> String {
+pub fn text<'a>(steps: impl IntoIterator<Item = &'a AssetStep>) -> String {
     let rows: Vec<[String; 3]> = steps
         .into_iter()
         .map(|step| [verb(step).to_owned(), path(step).display().to_string(), detail(step)])
@@ -17,17 +17,17 @@ pub fn text<'a>(steps: impl IntoIterator<Item = &'a Step>) -> String {
 
 /// Whether git would track what a step makes. Such a step is never done: what is linked from outside
 /// stays out of the project's history.
-pub fn is_tracked(step: &Step) -> bool {
+pub fn is_tracked(step: &AssetStep) -> bool {
     step.consent.contains(&Consent::GitWouldTrack)
 }
 
 /// Whether a step will change something.
-pub fn is_change(step: &Step) -> bool {
+pub fn is_change(step: &AssetStep) -> bool {
     step.action.is_change() && !is_tracked(step)
 }
 
 /// Where a step does something.
-pub fn path(step: &Step) -> &Path {
+pub fn path(step: &AssetStep) -> &Path {
     match &step.action {
         Action::Link { link, .. } | Action::KeepLink { link, .. } | Action::Relink { link, .. } => link,
         Action::Extract { into, .. } | Action::KeepExtracted { into } => into,
@@ -37,7 +37,7 @@ pub fn path(step: &Step) -> &Path {
     }
 }
 
-fn verb(step: &Step) -> &'static str {
+fn verb(step: &AssetStep) -> &'static str {
     match &step.action {
         _ if is_tracked(step) => "refused",
         Action::Link { .. } => "link",
@@ -51,7 +51,7 @@ fn verb(step: &Step) -> &'static str {
 }
 
 /// What there is to say of a step beside its place.
-pub fn detail(step: &Step) -> String {
+pub fn detail(step: &AssetStep) -> String {
     match &step.action {
         _ if is_tracked(step) => "git would track it".to_owned(),
         Action::Link { to, .. } | Action::KeepLink { to, .. } => format!("-> {}", to.display()),

@@ -9,7 +9,7 @@ use rooflens_core::exit::Exit;
 use rooflens_core::shell;
 use rooflens_core::text::counted;
 use rooflens_project::assets::variant::{
-    Origin, Transforming, VariantMetadata, VariantPlan, VariantRequest, plan_variant, write_variant,
+    Transforming, VariantMetadata, VariantOrigin, VariantPlan, VariantRequest, plan_variant, write_variant,
 };
 use rooflens_project::assets::{AssetError, AssetFault, Disk, Git, Ignored, Project, Tracking};
 
@@ -68,7 +68,7 @@ fn make(
 }
 
 fn start(project: &Path, request: &VariantRequest, paths: &Transforming<'_>) -> Result<(), AssetError> {
-    let Origin::Command { argv } = &request.transform else { return Ok(()) };
+    let VariantOrigin::Command { argv } = &request.transform else { return Ok(()) };
     let mut env = vec![(PARENT, paths.parent_root), (OUTPUT, paths.output)];
     env.extend(paths.parent_list.map(|list| (PARENT_LIST, list)));
     transform(argv, project, &env).map_err(|error: TransformError| {
@@ -83,10 +83,10 @@ fn text(request: &VariantRequest, plan: &VariantPlan, metadata: Option<&VariantM
             let (files, bytes) = (counted(made.files, "file"), DecimalBytes(made.bytes));
             format!("{folder}: {files} ({bytes}), from {}\n", made.parent)
         }
-        (None, Origin::Description { text }) => {
+        (None, VariantOrigin::Description { text }) => {
             format!("{folder}: metadata.yaml would be written: from {}, {text}\n", request.parent)
         }
-        (None, Origin::Command { argv }) => {
+        (None, VariantOrigin::Command { argv }) => {
             let mut words = vec![
                 format!("{PARENT}={}", shell::word(&plan.parent_root)),
                 format!("{OUTPUT}={}", shell::word(&plan.folder.join("data"))),

@@ -4,7 +4,7 @@ use rooflens_core::document::assets::AssetsVerifyDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
 use rooflens_project::assets::variant::{VariantVerification, verify_variants};
-use rooflens_project::assets::{AssetVerification, Finding, Verdict, Verification, verify};
+use rooflens_project::assets::{AssetVerification, FileProblem, Verification, VerificationResult, verify};
 
 use super::{Assets, as_words, status};
 use crate::console::Console;
@@ -20,13 +20,14 @@ pub fn answer(assets: &Assets, names: &[String], json: bool, console: &Console) 
         let verification = verify(assets.project(), &assets.bootstrap, watch)?;
         verify_variants(assets.project(), names, watch).map(|variants| (verification, variants))
     })?;
-    let sound = verification.is_sound() && variants.iter().all(|variant| variant.verdict == Verdict::Sound);
+    let sound = verification.is_sound()
+        && variants.iter().all(|variant| variant.verdict == VerificationResult::Sound);
     if json {
         let document = AssetsVerifyDocument::new(sound, &verification.assets, &variants);
         output::json(&document, console.is_read_by_people())?;
     } else {
         output::text(&text(&verification, &variants))?;
-        let absent: Vec<&str> = alike(&verification, Verdict::Absent);
+        let absent: Vec<&str> = alike(&verification, VerificationResult::Absent);
         if !absent.is_empty() {
             console.say(&format!("next: rooflens assets link{}", as_words(absent)));
         }
@@ -34,7 +35,7 @@ pub fn answer(assets: &Assets, names: &[String], json: bool, console: &Console) 
     Ok(if sound { Exit::Fine } else { Exit::Gate })
 }
 
-fn alike(verification: &Verification, verdict: Verdict) -> Vec<&str> {
+fn alike(verification: &Verification, verdict: VerificationResult) -> Vec<&str> {
     let alike = verification.assets.iter().filter(|asset| asset.verdict == verdict);
     alike.map(|asset| asset.name.as_str()).collect()
 }
@@ -56,7 +57,7 @@ fn text(verification: &Verification, variants: &[VariantVerification]) -> String
 
 fn row(asset: &AssetVerification) -> [String; 4] {
     let checked = match asset.verdict {
-        Verdict::Absent => String::new(),
+        VerificationResult::Absent => String::new(),
         _ => text::counted(asset.files_checked, "file"),
     };
     let kind = asset.kind.plural().trim_end_matches('s').to_owned();
@@ -69,15 +70,15 @@ fn variant_row(variant: &VariantVerification) -> [String; 4] {
     [name, "variant".to_owned(), word(variant.verdict).to_owned(), checked]
 }
 
-fn word(verdict: Verdict) -> &'static str {
+fn word(verdict: VerificationResult) -> &'static str {
     match verdict {
-        Verdict::Sound => "sound",
-        Verdict::Faulty => "faulty",
-        Verdict::Absent => "absent",
+        VerificationResult::Sound => "sound",
+        VerificationResult::Faulty => "faulty",
+        VerificationResult::Absent => "absent",
     }
 }
 
-fn shown(findings: &[Finding]) -> String {
+fn shown(findings: &[FileProblem]) -> String {
     let shown = findings.iter().take(SHOWN);
     let mut text: String = shown
         .map(|finding| format!("  {}\n", text::printable(&format!("{}: {}", finding.file, finding.problem))))

@@ -7,7 +7,7 @@ use rooflens_core::advise::{AdviceRequest, advise};
 use rooflens_core::cost::amount::seconds;
 use rooflens_core::exit::Exit;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::args::model::ModelArgs;
 use crate::commands::exit_of;
 use crate::console::Console;
@@ -43,8 +43,8 @@ pub struct Args {
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     what_if: Vec<(String, String)>,
     /// Output format
-    #[arg(long, value_parser = Format::without_csv(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::without_csv(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
     /// Maximum number of recommendations
     #[arg(long, value_name = "N", default_value_t = 8, help_heading = "Output")]
     limit: usize,

@@ -9,10 +9,10 @@ use rooflens_core::document::AnalysisDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::input::{Input, open_input};
 use rooflens_core::{report, saved};
-use rooflens_report::{Page, Table};
+use rooflens_report::{CsvTable, MarkdownPage};
 use rooflens_schema::{Notes, RunDir};
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::args::model::ModelArgs;
 use crate::args::reading::ReadingArgs;
 use crate::commands::exit_of;
@@ -48,24 +48,24 @@ pub struct Args {
     output: Option<PathBuf>,
     /// Output format: one screen, every number as JSON, one table as CSV, or a Markdown page
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: Format,
+    format: OutputFormat,
     /// Table to print as CSV; kernels by default
     #[arg(long, value_name = "NAME", value_parser = table_names(), help_heading = "Output")]
-    table: Option<Table>,
+    table: Option<CsvTable>,
     /// Rows of each table on the screen
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Output")]
     limit: usize,
 }
 
-fn table_names() -> impl TypedValueParser<Value = Table> {
-    let named = |name: String| Table::ALL.iter().copied().find(|table| table.name() == name);
-    let names = PossibleValuesParser::new(Table::ALL.iter().map(|table| table.name()));
+fn table_names() -> impl TypedValueParser<Value = CsvTable> {
+    let named = |name: String| CsvTable::ALL.iter().copied().find(|table| table.name() == name);
+    let names = PossibleValuesParser::new(CsvTable::ALL.iter().map(|table| table.name()));
     names.try_map(move |name| named(name).ok_or("no such table"))
 }
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    if let Some(table) = args.table.filter(|_| args.format != Format::Csv) {
+    if let Some(table) = args.table.filter(|_| args.format != OutputFormat::Csv) {
         return Err(CliError::TableWithoutCsv { table: table.name() });
     }
     let observer = progress::observer(console, progress::READING);
@@ -89,21 +89,21 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
 
 fn show(
     findings: &Findings,
-    format: Format,
-    table: Option<Table>,
+    format: OutputFormat,
+    table: Option<CsvTable>,
     limit: usize,
     console: &Console,
 ) -> Result<(), CliError> {
     match format {
-        Format::Text => output::text(&rooflens_report::terminal(findings, &console.screen(limit))),
-        Format::Md => output::text(&rooflens_report::markdown(findings, Page::Report)),
-        Format::Json => {
+        OutputFormat::Text => output::text(&rooflens_report::terminal(findings, &console.screen(limit))),
+        OutputFormat::Md => output::text(&rooflens_report::markdown(findings, MarkdownPage::Report)),
+        OutputFormat::Json => {
             console.warn_of_loss(&findings.notes);
             output::json(&AnalysisDocument(findings), console.is_read_by_people())
         }
-        Format::Csv => {
+        OutputFormat::Csv => {
             console.warn_of_loss(&findings.notes);
-            let table = table.unwrap_or(Table::Kernels);
+            let table = table.unwrap_or(CsvTable::Kernels);
             let text = rooflens_report::csv(findings, table);
             if text.is_empty() {
                 console.warn(&format!("this trace has no table {}{}", table.name(), instead(table)));
@@ -114,7 +114,7 @@ fn show(
 }
 
 /// What to do where a table is not there.
-fn instead(table: Table) -> &'static str {
+fn instead(table: CsvTable) -> &'static str {
     match table.name().starts_with("roofline") {
         true => ": roofline tables need --model CONFIG; roofline_shapes only needs recorded shapes",
         false => "",

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use rooflens_core::exit::Exit;
-use rooflens_project::assets::subset::{Sampling, SubsetRequest};
-use rooflens_project::assets::variant::{Origin, VariantRequest};
+use rooflens_project::assets::subset::{SubsetRequest, SubsetSampling};
+use rooflens_project::assets::variant::{VariantOrigin, VariantRequest};
 
 use crate::assets::{Assets, link, readme, status, subset, variant, verify};
 use crate::commands::ProjectArgs;
@@ -171,8 +171,8 @@ struct VariantArgs {
 impl VariantArgs {
     fn request(self) -> VariantRequest {
         let transform = match self.transform {
-            Some(text) => Origin::Description { text },
-            None => Origin::Command { argv: self.command },
+            Some(text) => VariantOrigin::Description { text },
+            None => VariantOrigin::Command { argv: self.command },
         };
         let (dataset, variant, parent) = (self.dataset, self.variant, self.from);
         VariantRequest { dataset, variant, parent, transform, created: subset::now() }
@@ -205,7 +205,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             verify::answer(&assets, &chosen.names, chosen.project.is_json(), console)
         }
         What::Link(LinkArgs { chosen, dry_run, yes }) => {
-            let question = link::Question { dry_run, yes, json: chosen.project.is_json() };
+            let question = link::LinkRequest { dry_run, yes, json: chosen.project.is_json() };
             link::answer(&open(&chosen)?, &question, console)
         }
         What::Subset(args) => {
@@ -231,7 +231,7 @@ impl SubsetArgs {
             variant: self.variant,
             parent: self.from,
             list: self.list,
-            sampling: Sampling {
+            sampling: SubsetSampling {
                 epochs: self.epochs,
                 samples_per_epoch: self.samples,
                 shuffle: self.shuffle,

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::ValueHint;
-use rooflens_core::compare::{self, Comparison, Export, Gate};
+use rooflens_core::compare::{self, Comparison, ExportFormat, Gate};
 use rooflens_core::exit::Exit;
 use rooflens_core::saved;
 use rooflens_report::compare::html;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output::{self, Page};
@@ -50,7 +50,7 @@ pub struct Args {
     html: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: Format,
+    format: OutputFormat,
     /// Maximum rows of each table
     #[arg(long, value_name = "N", default_value_t = 12, help_heading = "Output")]
     limit: usize,
@@ -60,7 +60,7 @@ pub struct Args {
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let gates = args.fail_on.iter().map(|text| Gate::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let exports = args.export.chunks_exact(2);
-    let exports = exports.map(|pair| Ok((Export::named(&pair[0])?, PathBuf::from(&pair[1]))));
+    let exports = exports.map(|pair| Ok((ExportFormat::named(&pair[0])?, PathBuf::from(&pair[1]))));
     let exports = exports.collect::<Result<Vec<_>, CliError>>()?;
     let inputs: Vec<PathBuf> = args.baseline.into_iter().chain(args.inputs).collect();
     let sides = compare::read(&inputs, &progress::observer(console, progress::READING))?;

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use rooflens_compose::View;
+use rooflens_compose::CompositionView;
 use rooflens_core::exit::Exit;
 use rooflens_core::project;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::config::{self, Shown};
 use crate::console::Console;
 use crate::error::CliError;
@@ -80,8 +80,8 @@ struct Place {
     #[arg(long, value_name = "NAME", default_value = "config", help_heading = "Config")]
     config_name: String,
     /// Output format
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
 }
 
 #[derive(clap::Args)]
@@ -133,8 +133,8 @@ struct MigrateArgs {
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
     /// Output format
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
 }
 
 /// What is changed on the command line.
@@ -149,13 +149,13 @@ struct Jobs {
 }
 
 impl Place {
-    fn question(self, jobs: Jobs) -> config::Question {
-        config::Question {
+    fn question(self, jobs: Jobs) -> config::ConfigRequest {
+        config::ConfigRequest {
             folder: self.config_dir.unwrap_or_else(project::configs),
             name: self.config_name,
             overrides: jobs.overrides,
             multirun: jobs.multirun,
-            json: self.format == Format::Json,
+            json: self.format == OutputFormat::Json,
             for_run: false,
         }
     }
@@ -196,7 +196,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
                 name: args.config_name,
                 output: args.output,
                 dry_run: args.dry_run,
-                json: args.format == Format::Json,
+                json: args.format == OutputFormat::Json,
             };
             config::migrate::migrate(&asked, console)?;
         }
@@ -219,10 +219,10 @@ pub(super) fn shown(cfg: Cfg, package: Option<String>, resolve: bool, info: Opti
     }
 }
 
-fn view(cfg: Cfg) -> View {
+fn view(cfg: Cfg) -> CompositionView {
     match cfg {
-        Cfg::Job => View::Job,
-        Cfg::Hydra => View::Hydra,
-        Cfg::All => View::All,
+        Cfg::Job => CompositionView::Job,
+        Cfg::Hydra => CompositionView::Hydra,
+        Cfg::All => CompositionView::All,
     }
 }

@@ -12,7 +12,7 @@ use rooflens_cost::pass::LatentOrder;
 use rooflens_cost::setup::VisionSharding;
 use rooflens_report::cost::terminal;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -142,7 +142,7 @@ pub struct Args {
 
     /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: Format,
+    format: OutputFormat,
     /// Show every operator of every layer kind
     #[arg(long, help_heading = "Output")]
     operators: bool,
@@ -182,10 +182,10 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     // Nothing is printed where nothing can be saved.
     let run = folder.as_deref().map(destination).transpose()?;
     match format {
-        Format::Json => output::json(&answer.document(), console.is_read_by_people())?,
-        Format::Csv => output::text(&answer.csv())?,
-        Format::Md => output::text(&answer.markdown())?,
-        Format::Text => {
+        OutputFormat::Json => output::json(&answer.document(), console.is_read_by_people())?,
+        OutputFormat::Csv => output::text(&answer.csv())?,
+        OutputFormat::Md => output::text(&answer.markdown())?,
+        OutputFormat::Text => {
             let (parts, rows) = answer.screen(operators);
             output::text(&terminal(&parts, &console.screen(rows)))?;
         }

@@ -1,10 +1,10 @@
 //! `rooflens doctor`: what this machine has and lacks.
 
-use rooflens_core::doctor::{self, Check, Diagnosis, Machine, Status};
+use rooflens_core::doctor::{self, CheckStatus, Diagnosis, DoctorCheck, Machine};
 use rooflens_core::exit::Exit;
 use rooflens_core::text::printable;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -26,8 +26,8 @@ pub struct Args {
     #[arg(long)]
     deep: bool,
     /// Output format
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
 }
 
 /// Runs the command. What is missing here is optional: the code is always 0.
@@ -39,19 +39,19 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
         args.deep,
     ));
     match args.format {
-        Format::Text | Format::Csv | Format::Md => output::text(&text(&checks))?,
-        Format::Json => {
+        OutputFormat::Text | OutputFormat::Csv | OutputFormat::Md => output::text(&text(&checks))?,
+        OutputFormat::Json => {
             output::json(&Diagnosis::new(checks), console.is_read_by_people())?;
         }
     }
     Ok(Exit::Fine)
 }
 
-fn text(checks: &[Check]) -> String {
+fn text(checks: &[DoctorCheck]) -> String {
     let mut text = String::new();
     for check in checks {
         text.push_str(&format!("{:8}{:18}{}\n", check.status.word(), check.name, printable(&check.found)));
-        let is_wrong = matches!(check.status, Status::Missing | Status::Warning);
+        let is_wrong = matches!(check.status, CheckStatus::Missing | CheckStatus::Warning);
         let below = |word: &str, told: &str| format!("{:26}{word}: {}\n", "", printable(told));
         if let Some(needed) = check.needed.as_deref().filter(|_| is_wrong) {
             text.push_str(&below("needed", needed));

@@ -3,7 +3,7 @@
 use rooflens_core::exit::Exit;
 use rooflens_core::glossary::{self, Explanation, Meaning};
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::commands::list::columns;
 use crate::console::Console;
 use crate::error::CliError;
@@ -25,8 +25,8 @@ pub struct Args {
     #[arg(value_name = "NAME", required = true)]
     words: Vec<String>,
     /// Output format
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
 }
 
 /// Runs the command.
@@ -34,12 +34,12 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let name = args.words.join(" ");
     let meanings = glossary::explain(&name)?;
     match args.format {
-        Format::Text | Format::Csv | Format::Md => {
+        OutputFormat::Text | OutputFormat::Csv | OutputFormat::Md => {
             let width = console.screen(0).width;
             let texts: Vec<String> = meanings.iter().map(|meaning| text(meaning, width)).collect();
             output::text(&texts.join("\n"))?;
         }
-        Format::Json => {
+        OutputFormat::Json => {
             output::json(&Explanation::new(name, meanings), console.is_read_by_people())?;
         }
     }

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use rooflens_core::exit::Exit;
-use rooflens_project::externals::{AddRequest, Kind, SyncRequest};
+use rooflens_project::externals::{AddRequest, SourceKind, SyncRequest};
 
 use crate::commands::ProjectArgs;
 use crate::console::Console;
@@ -150,7 +150,7 @@ struct StatusArgs {
 }
 
 fn kind_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(Kind::names())
+    PossibleValuesParser::new(SourceKind::names())
 }
 
 /// Runs the command.
@@ -169,13 +169,13 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             sync::answer(&open(&project)?, &request, project.is_json(), console)
         }
         What::Update(UpdateArgs { names, dry_run, yes, project }) => {
-            let question = update::Question { names, dry_run, yes, json: project.is_json() };
+            let question = update::UpdateRequest { names, dry_run, yes, json: project.is_json() };
             update::answer(&open(&project)?, &question, console)
         }
         What::Add(AddArgs { url, kind, name, revision, paths, how: How { dry_run, force }, project }) => {
             let url = add::address(url);
-            let kind = kind.as_deref().and_then(Kind::from_name);
-            let kind = kind.unwrap_or_else(|| Kind::suiting(&url, &paths));
+            let kind = kind.as_deref().and_then(SourceKind::from_name);
+            let kind = kind.unwrap_or_else(|| SourceKind::suiting(&url, &paths));
             let request = AddRequest { kind, url, revision, name, paths, dry_run, force };
             add::answer(&open(&project)?, &request, project.is_json(), console)
         }

@@ -9,7 +9,7 @@ use rooflens_core::shell::word;
 use rooflens_core::text::aligned;
 use rooflens_report::format::amount;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::{output, progress};
@@ -64,8 +64,8 @@ struct MeasureArgs {
     #[arg(long, help_heading = "Output")]
     force: bool,
     /// Output format
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
 }
 
 /// Runs the command.
@@ -83,7 +83,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let observer = progress::observer(console, progress::MEASURING);
     let Some(found) = hardware::measure(&request, &observer)? else { return Ok(Exit::Interrupted) };
     match args.format {
-        Format::Json => output::json(&found.document(), console.is_read_by_people())?,
+        OutputFormat::Json => output::json(&found.document(), console.is_read_by_people())?,
         _ => output::text(&text(&found, is_named))?,
     }
     Ok(Exit::Fine)

@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use rooflens_core::exit::Exit;
 use rooflens_core::project::InitDocument;
 use rooflens_core::shell::word;
-use rooflens_project::skeleton::{self, Environment, Existing, Options};
+use rooflens_project::skeleton::{self, Existing, PackageManager, SkeletonOptions};
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -33,8 +33,8 @@ pub struct Args {
     #[arg(long)]
     force: bool,
     /// Output format
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -45,19 +45,19 @@ enum With {
 
 /// Runs the command.
 pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
-    let options = Options {
+    let options = SkeletonOptions {
         environment: args.with.map(|with| match with {
-            With::Pixi => Environment::Pixi,
-            With::Pyproject => Environment::Pyproject,
+            With::Pixi => PackageManager::Pixi,
+            With::Pyproject => PackageManager::Pyproject,
         }),
         existing: if args.force { Existing::Complete } else { Existing::Refuse },
     };
     let written = skeleton::write(&args.folder, &options).map_err(CliError::Skeleton)?;
     match args.format {
-        Format::Json => {
+        OutputFormat::Json => {
             output::json(&InitDocument::new(&written), console.is_read_by_people())?;
         }
-        Format::Text | Format::Csv | Format::Md => {
+        OutputFormat::Text | OutputFormat::Csv | OutputFormat::Md => {
             let mut text = format!("{}: {} files made", args.folder.display(), written.made.len());
             if !written.kept.is_empty() {
                 text.push_str(&format!(", {} left unchanged", written.kept.len()));

@@ -8,7 +8,7 @@ use rooflens_core::exit::Exit;
 use rooflens_core::kernels::{self, ProfileRequest, ProfiledKernels, ProfiledRequest, TopRequest};
 use rooflens_schema::tables::PhaseKind;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
@@ -70,7 +70,7 @@ struct AnalyzeArgs {
     output: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: Format,
+    format: OutputFormat,
     /// Rows of each table on the screen
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
     limit: usize,
@@ -156,7 +156,7 @@ struct TopArgs {
     output: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: Format,
+    format: OutputFormat,
     /// Print the typical launches as ncu --kernel-id takes them, instead
     #[arg(long, help_heading = "Output")]
     ncu_filter: bool,
@@ -201,7 +201,12 @@ fn analyze(args: AnalyzeArgs, console: &Console) -> Result<Exit, CliError> {
     Ok(exit_of(found.stopped))
 }
 
-fn show(found: &ProfiledKernels, format: Format, limit: usize, console: &Console) -> Result<(), CliError> {
+fn show(
+    found: &ProfiledKernels,
+    format: OutputFormat,
+    limit: usize,
+    console: &Console,
+) -> Result<(), CliError> {
     let (screen, whole) = (|| found.parts(limit), || found.parts(usize::MAX));
     let (title, document) = (found.title(), found.document());
     output::page(&Page { title: &title, limit, screen: &screen, whole: &whole, document }, format, console)
@@ -232,7 +237,7 @@ fn profile(args: ProfileArgs, console: &Console) -> Result<Exit, CliError> {
     console.say(&planned.summary);
     let observer = progress::observer(console, progress::MEASURING);
     let Some(found) = planned.run(&observer)? else { return Ok(Exit::Interrupted) };
-    show(&found, Format::Text, PROFILE_ROWS, console)?;
+    show(&found, OutputFormat::Text, PROFILE_ROWS, console)?;
     console.say(&format!("files: {}", request.output.display()));
     Ok(exit_of(found.stopped))
 }
@@ -246,7 +251,7 @@ fn top(args: TopArgs, console: &Console) -> Result<Exit, CliError> {
         return Ok(exit_of(found.stopped));
     }
     let (parts, table) = (|| found.parts(), || found.table());
-    let whole: &dyn Fn() -> _ = if format == Format::Csv { &table } else { &parts };
+    let whole: &dyn Fn() -> _ = if format == OutputFormat::Csv { &table } else { &parts };
     let title = "Kernels by device time";
     let page = Page { title, limit: k, screen: &parts, whole, document: found.document() };
     output::page(&page, format, console)?;

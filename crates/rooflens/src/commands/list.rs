@@ -3,7 +3,7 @@
 use rooflens_core::exit::Exit;
 use rooflens_core::glossary::{self, ListItem, Listing};
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -22,8 +22,8 @@ pub struct Args {
     #[arg(value_name = "WHAT", value_parser = topic_names())]
     what: Option<String>,
     /// Output format
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
 }
 
 fn topic_names() -> clap::builder::PossibleValuesParser {
@@ -35,10 +35,10 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let topic = args.what.as_ref().and_then(|what| glossary::ALL.iter().find(|topic| topic.name == what));
     let listing = Listing::of(topic);
     match args.format {
-        Format::Text | Format::Csv | Format::Md => {
+        OutputFormat::Text | OutputFormat::Csv | OutputFormat::Md => {
             output::text(&text(&listing.items, console.screen(0).width))?;
         }
-        Format::Json => output::json(&listing, console.is_read_by_people())?,
+        OutputFormat::Json => output::json(&listing, console.is_read_by_people())?,
     }
     Ok(Exit::Fine)
 }

@@ -29,7 +29,7 @@ use clap::Subcommand;
 use rooflens_core::exit::Exit;
 use rooflens_core::project;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 
@@ -95,8 +95,8 @@ struct ProjectArgs {
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
     /// Output format
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
 }
 
 impl ProjectArgs {
@@ -105,7 +105,7 @@ impl ProjectArgs {
     }
 
     fn is_json(&self) -> bool {
-        self.format == Format::Json
+        self.format == OutputFormat::Json
     }
 }
 

@@ -9,10 +9,10 @@ use rooflens_core::cost::amount::seconds;
 use rooflens_core::exit::Exit;
 use rooflens_sample::csv::Columns;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::monitor::{self, Target, Wish};
+use crate::monitor::{self, MonitorRequest, SampleTarget};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,11 +43,11 @@ pub struct Args {
     pid: Option<u32>,
 
     /// Output format; JSON is one document per line
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
     /// Write every sample to this file: .csv or .parquet
     #[arg(short, long, value_name = "FILE", value_parser = target, help_heading = "Output")]
-    output: Option<Target>,
+    output: Option<SampleTarget>,
     /// Columns of a CSV file: all, or those of nvml.csv with devices only
     #[arg(long, value_enum, value_name = "WHICH", default_value = "all", help_heading = "Output")]
     columns: ColumnsArg,
@@ -64,11 +64,11 @@ enum ColumnsArg {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    let wish = Wish {
+    let wish = MonitorRequest {
         interval: args.interval,
         duration: args.duration,
         pid: args.pid,
-        json: args.format == Format::Json,
+        json: args.format == OutputFormat::Json,
         output: args.output,
         columns: match args.columns {
             ColumnsArg::All => Columns::All,
@@ -91,11 +91,11 @@ fn interval(text: &str) -> Result<Duration, String> {
     if interval >= SHORTEST { Ok(interval) } else { Err(format!("{text:?} is shorter than 1ms")) }
 }
 
-fn target(text: &str) -> Result<Target, String> {
+fn target(text: &str) -> Result<SampleTarget, String> {
     let path = PathBuf::from(text);
     match path.extension().and_then(|kind| kind.to_str()) {
-        Some("csv") => Ok(Target::Csv(path)),
-        Some("parquet") => Ok(Target::Parquet(path)),
+        Some("csv") => Ok(SampleTarget::Csv(path)),
+        Some("parquet") => Ok(SampleTarget::Parquet(path)),
         _ => Err("the name must end with .csv or .parquet".to_owned()),
     }
 }

@@ -8,7 +8,7 @@ use rooflens_core::exit::Exit;
 use rooflens_core::project::{self, from_here};
 use rooflens_core::run::{self, Planned, RunOutcome, RunRequest};
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::commands::config::{Cfg, Info, shown};
 use crate::config;
 use crate::console::Console;
@@ -63,8 +63,8 @@ pub struct Args {
     #[arg(long, help_heading = "Output")]
     hydra: bool,
     /// Output format
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
     /// Unpack the Python package that workloads need and print its folder
     #[arg(long, conflicts_with_all = ["dry_run", "multirun"], help_heading = "Output")]
     python_package: bool,
@@ -83,9 +83,9 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         output::text(&format!("{}\n", folder.display()))?;
         return Ok(Exit::Fine);
     }
-    let is_json = args.format == Format::Json;
+    let is_json = args.format == OutputFormat::Json;
     if args.cfg.is_some() || args.info.is_some() || args.resolve || args.package.is_some() {
-        let question = config::Question {
+        let question = config::ConfigRequest {
             folder: args.config_dir.unwrap_or_else(project::configs),
             name: args.config_name,
             overrides: args.overrides,

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::ValueHint;
-use rooflens_compare::trend::Options;
+use rooflens_compare::trend::TrendOptions;
 use rooflens_core::exit::Exit;
 use rooflens_core::trend::{TrendRequest, trend};
 use rooflens_report::cost::terminal;
 
-use crate::args::format::Format;
+use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -35,17 +35,17 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "tpot_p50")]
     key: String,
     /// Window length of the change-point search
-    #[arg(long, value_name = "N", default_value_t = Options::default().window, value_parser = window)]
+    #[arg(long, value_name = "N", default_value_t = TrendOptions::default().window, value_parser = window)]
     window: usize,
     /// Maximum p-value of a change
-    #[arg(long, value_name = "P", default_value_t = Options::default().max_p)]
+    #[arg(long, value_name = "P", default_value_t = TrendOptions::default().max_p)]
     max_p: f64,
     /// Minimum change in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
     min_change: f64,
     /// Output format
-    #[arg(long, value_parser = Format::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: Format,
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
 }
 
 fn window(text: &str) -> Result<usize, String> {
@@ -56,9 +56,10 @@ fn window(text: &str) -> Result<usize, String> {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    let options = Options { window: args.window, max_p: args.max_p, min_change: args.min_change / 100.0 };
+    let options =
+        TrendOptions { window: args.window, max_p: args.max_p, min_change: args.min_change / 100.0 };
     let found = trend(&TrendRequest { runs: args.runs, csv: args.csv, key: args.key, options })?;
-    if args.format == Format::Json {
+    if args.format == OutputFormat::Json {
         output::json(&found, console.is_read_by_people())?;
         return Ok(Exit::Fine);
     }

@@ -8,7 +8,7 @@ use rooflens_core::config::old_names::{place, primary, read, told};
 use rooflens_core::error::Error;
 use rooflens_core::project::from_here;
 use rooflens_core::text::counted;
-use rooflens_project::migrate::{Migrated, Tree, migrate as in_todays_words};
+use rooflens_project::migrate::{ConfigTree, Migrated, migrate as in_todays_words};
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -74,7 +74,7 @@ fn beside(folder: &Path) -> PathBuf {
     kept
 }
 
-fn write(folder: &Path, files: &Tree, paths: &[&String]) -> Result<(), CliError> {
+fn write(folder: &Path, files: &ConfigTree, paths: &[&String]) -> Result<(), CliError> {
     for path in paths {
         let (file, text) = (folder.join(path), files.get(*path).map_or("", String::as_str));
         let parent = file.parent().unwrap_or(folder);

@@ -4,7 +4,7 @@ pub mod migrate;
 
 use std::path::PathBuf;
 
-use rooflens_compose::{Composer, Composition, Launch, Mode, Multirun, Request, View};
+use rooflens_compose::{ComposeRequest, Composer, Composition, CompositionView, Mode, Multirun, RunOrSweep};
 use rooflens_core::config::document::{
     ComposedJob, ComposedPart, ConfigDocument, ConfigGroup, ConfigGroupsDocument, ConfigSweepDocument,
     ConfigWrittenDocument,
@@ -18,7 +18,7 @@ use crate::error::CliError;
 use crate::{output, progress};
 
 /// A config, and who reads the answer.
-pub struct Question {
+pub struct ConfigRequest {
     /// Folder of the configs.
     pub folder: PathBuf,
     /// Name of the primary config.
@@ -33,9 +33,9 @@ pub struct Question {
     pub for_run: bool,
 }
 
-impl Question {
+impl ConfigRequest {
     /// The composer, and what to ask it.
-    fn asked(&self, observer: &SharedObserver) -> Result<(Composer, Request), CliError> {
+    fn asked(&self, observer: &SharedObserver) -> Result<(Composer, ComposeRequest), CliError> {
         if !self.folder.is_dir() {
             return Err(Error::NoConfigFolder { path: self.folder.clone() }.into());
         }
@@ -44,7 +44,7 @@ impl Question {
             false => old_names::as_written(&self.folder, &self.overrides),
         };
         let mode = if self.multirun { Mode::Multirun } else { Mode::Run };
-        let request = Request { mode, ..Request::new(&self.name, today.overrides) };
+        let request = ComposeRequest { mode, ..ComposeRequest::new(&self.name, today.overrides) };
         Ok((Composer::new(today.search_path).with_host(host::here()), request))
     }
 }
@@ -54,7 +54,7 @@ pub enum Shown {
     /// The config, or a part of it.
     Config {
         /// Which part.
-        view: View,
+        view: CompositionView,
         /// Only what stands at this path.
         package: Option<String>,
         /// Whether interpolations are replaced.
@@ -63,7 +63,7 @@ pub enum Shown {
     /// Each value with its place.
     Origins {
         /// Which part.
-        view: View,
+        view: CompositionView,
         /// Whether interpolations are replaced.
         resolve: bool,
     },
@@ -88,13 +88,18 @@ impl Shown {
             Shown::Origins { view, resolve } => {
                 ComposedPart { view: *view, package: None, resolve: *resolve, with_origins: true }
             }
-            _ => ComposedPart { view: View::Job, package: None, resolve: false, with_origins: false },
+            _ => ComposedPart {
+                view: CompositionView::Job,
+                package: None,
+                resolve: false,
+                with_origins: false,
+            },
         }
     }
 }
 
 /// Shows a composed config, or those of a sweep's jobs.
-pub fn show(question: &Question, shown: &Shown, console: &Console) -> Result<(), CliError> {
+pub fn show(question: &ConfigRequest, shown: &Shown, console: &Console) -> Result<(), CliError> {
     let observer = progress::observer(console, progress::READING);
     let (composer, request) = question.asked(&observer)?;
     if question.multirun {
@@ -114,7 +119,7 @@ pub fn show(question: &Question, shown: &Shown, console: &Console) -> Result<(),
 fn show_sweep(
     composer: &Composer,
     multirun: &Multirun,
-    question: &Question,
+    question: &ConfigRequest,
     shown: &Shown,
     console: &Console,
 ) -> Result<(), CliError> {
@@ -136,13 +141,13 @@ fn show_sweep(
 }
 
 /// Makes the folder of every job, with the files that say how it was composed.
-pub fn write(question: &Question, with_hydra: bool, console: &Console) -> Result<(), CliError> {
+pub fn write(question: &ConfigRequest, with_hydra: bool, console: &Console) -> Result<(), CliError> {
     let observer = progress::observer(console, progress::READING);
     let (composer, request) = question.asked(&observer)?;
     let launch = composer.launch(&request).map_err(Error::Compose)?;
     let first = match &launch {
-        Launch::Run(composition) => composition,
-        Launch::Sweep(multirun) => &multirun.master,
+        RunOrSweep::Run(composition) => composition,
+        RunOrSweep::Sweep(multirun) => &multirun.master,
     };
     old_names::warn(first, &observer);
     let jobs = folders::prepare(&composer, launch, with_hydra)?;
@@ -178,7 +183,7 @@ fn text(composition: &Composition, shown: &Shown) -> Result<String, CliError> {
 }
 
 /// Lists the groups and their options.
-pub fn groups(question: &Question, console: &Console) -> Result<(), CliError> {
+pub fn groups(question: &ConfigRequest, console: &Console) -> Result<(), CliError> {
     let (composer, _) = question.asked(&progress::observer(console, progress::READING))?;
     let own = |name: &str| name != "hydra" && !name.starts_with("hydra/");
     let groups: Vec<ConfigGroup> = composer

@@ -5,7 +5,7 @@ use std::path::Path;
 use rooflens_core::document::externals::ExternalsAddDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text::counted;
-use rooflens_project::externals::{AddRequest, Added, Externals, Source};
+use rooflens_project::externals::{AddRequest, Added, Externals, LockedSource};
 
 use super::sync::outcome;
 use super::{pinned, steps};
@@ -38,7 +38,7 @@ pub fn answer(
 }
 
 fn text(added: &Added) -> String {
-    let Source { pin, licences, .. } = &added.source;
+    let LockedSource { pin, licences, .. } = &added.source;
     let at = pinned(&pin.revision, &pin.commit);
     let done = outcome(added.synced.outcome, added.dry_run);
     let licences = if licences.is_empty() { "none found".to_owned() } else { licences.join(", ") };

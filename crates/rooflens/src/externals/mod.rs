@@ -9,7 +9,7 @@ pub mod update;
 
 use std::path::{Path, PathBuf};
 
-use rooflens_project::externals::{Externals, ObjectId, Revision, Step};
+use rooflens_project::externals::{Externals, ObjectId, Revision, SyncStep};
 use rooflens_project::hub_cache;
 
 use crate::assets::environment;
@@ -33,6 +33,6 @@ fn pinned(revision: &Revision, commit: &ObjectId) -> String {
 }
 
 /// A line for each step.
-fn steps(steps: &[Step]) -> String {
+fn steps(steps: &[SyncStep]) -> String {
     steps.iter().map(|step| format!("  {step}\n")).collect()
 }

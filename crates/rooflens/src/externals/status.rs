@@ -3,7 +3,7 @@
 use rooflens_core::document::externals::ExternalsStatusDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
-use rooflens_project::externals::{Condition, Externals, Kind, SourceStatus, StatusReport};
+use rooflens_project::externals::{Condition, Externals, SourceKind, SourceStatus, StatusReport};
 
 use super::{LOCK, pinned};
 use crate::console::Console;
@@ -48,7 +48,7 @@ fn advise(report: &StatusReport, console: &Console) {
                 more => format!(" and {more} more"),
             };
             let then = match source.kind {
-                Kind::Link => " in the linked checkout",
+                SourceKind::Link => " in the linked checkout",
                 _ => "; save what you need elsewhere",
             };
             console.say(&format!("{}: {first}{more} edited{then}", source.name));

@@ -3,7 +3,7 @@
 use rooflens_core::document::externals::ExternalsSyncDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
-use rooflens_project::externals::{Externals, Outcome, SyncReport, SyncRequest, Synced};
+use rooflens_project::externals::{Externals, SyncOutcome, SyncReport, SyncRequest, Synced};
 
 use super::{LOCK, steps};
 use crate::console::Console;
@@ -55,17 +55,17 @@ fn text(report: &SyncReport) -> String {
 }
 
 /// What came of a source, or would.
-pub fn outcome(outcome: Outcome, dry_run: bool) -> &'static str {
+pub fn outcome(outcome: SyncOutcome, dry_run: bool) -> &'static str {
     match (outcome, dry_run) {
-        (Outcome::Unchanged, _) => "in sync",
-        (Outcome::Created, false) => "fetched",
-        (Outcome::Created, true) => "would be fetched",
-        (Outcome::Updated, false) => "updated",
-        (Outcome::Updated, true) => "would be updated",
-        (Outcome::Repaired, false) => "repaired",
-        (Outcome::Repaired, true) => "would be repaired",
-        (Outcome::MarkedReadOnly, false) => "marked as read-only",
-        (Outcome::MarkedReadOnly, true) => "would be marked as read-only",
-        (Outcome::Failed, _) => "failed",
+        (SyncOutcome::Unchanged, _) => "in sync",
+        (SyncOutcome::Created, false) => "fetched",
+        (SyncOutcome::Created, true) => "would be fetched",
+        (SyncOutcome::Updated, false) => "updated",
+        (SyncOutcome::Updated, true) => "would be updated",
+        (SyncOutcome::Repaired, false) => "repaired",
+        (SyncOutcome::Repaired, true) => "would be repaired",
+        (SyncOutcome::MarkedReadOnly, false) => "marked as read-only",
+        (SyncOutcome::MarkedReadOnly, true) => "would be marked as read-only",
+        (SyncOutcome::Failed, _) => "failed",
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{CliError, exit_of_externals};
 use crate::{output, progress};
 
 /// What is asked for.
-pub struct Question {
+pub struct UpdateRequest {
     /// These sources; all where there are none.
     pub names: Vec<String>,
     /// Only say what would be done.
@@ -23,7 +23,7 @@ pub struct Question {
 }
 
 /// Answers. A source that fails does not keep the others from it; the first failure gives the code.
-pub fn answer(externals: &Externals, question: &Question, console: &Console) -> Result<Exit, CliError> {
+pub fn answer(externals: &Externals, question: &UpdateRequest, console: &Console) -> Result<Exit, CliError> {
     let look = || externals.newest(&question.names);
     let mut rows = progress::wait(console, "asking for newer commits", look).map_err(CliError::Externals)?;
     let behind = count(&rows, UpdateState::Behind);

@@ -9,7 +9,7 @@ use rooflens_sample::csv::{Columns, CsvWriter};
 use rooflens_schema::parquet_io::PartWriter;
 use rooflens_schema::tables::Counters;
 
-use super::Target;
+use super::SampleTarget;
 use crate::error::CliError;
 
 /// A file that is being written.
@@ -27,14 +27,14 @@ enum Form {
 }
 
 impl SampleFile {
-    pub fn create(target: &Target, columns: Columns, base_unix_ns: i64) -> Result<Self, CliError> {
+    pub fn create(target: &SampleTarget, columns: Columns, base_unix_ns: i64) -> Result<Self, CliError> {
         let (path, form) = match target {
-            Target::Csv(path) => {
+            SampleTarget::Csv(path) => {
                 let made = File::create(path)
                     .and_then(|file| CsvWriter::new(columns, base_unix_ns, BufWriter::new(file)));
                 (path, Form::Csv(made.map_err(|source| unwritable(path, source))?))
             }
-            Target::Parquet(path) => {
+            SampleTarget::Parquet(path) => {
                 let part = path.with_extension("parquet.part");
                 let writer = PartWriter::create(&part).map_err(Error::UnwritableTables)?;
                 (path, Form::Parquet { writer: Box::new(writer), part })

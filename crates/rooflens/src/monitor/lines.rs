@@ -9,19 +9,19 @@ use crate::error::CliError;
 use crate::output;
 
 /// Lines of text or of JSON.
-pub struct Lines {
+pub struct LineOutput {
     json: bool,
 }
 
-impl Lines {
+impl LineOutput {
     pub fn text() -> Self {
-        Lines { json: false }
+        LineOutput { json: false }
     }
 
     /// The first line says what the others are.
     pub fn json(states: &[SourceState]) -> Result<Self, CliError> {
         output::part(&line(&SamplesHead::new(states)))?;
-        Ok(Lines { json: true })
+        Ok(LineOutput { json: true })
     }
 
     /// False where nobody reads them any more.

@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use file::SampleFile;
-use lines::Lines;
+use lines::LineOutput;
 use rooflens_core::document::samples::{SampleDocument, SourceState};
 use rooflens_core::environment;
 use rooflens_core::exit::Exit;
 use rooflens_sample::csv::Columns;
 use rooflens_sample::latest::Latest;
 use rooflens_sample::prometheus::Server;
-use rooflens_sample::source::{Moment, Timeline};
-use rooflens_sample::{Opened, Outcome, Sampler, Settings, Source, Watched, open};
+use rooflens_sample::source::{Moment, SampleClock};
+use rooflens_sample::{Opened, Sampler, SamplingOutcome, SamplingSettings, Source, Watched, open};
 use rooflens_schema::Notes;
 use rooflens_schema::tables::Counters;
 use screen::Screen;
@@ -30,19 +30,19 @@ use crate::interrupt::Presses;
 use crate::output;
 
 /// What the user wants.
-pub struct Wish {
+pub struct MonitorRequest {
     pub interval: Duration,
     pub duration: Option<Duration>,
     pub pid: Option<u32>,
     pub json: bool,
-    pub output: Option<Target>,
+    pub output: Option<SampleTarget>,
     pub columns: Columns,
     pub serve: Option<SocketAddr>,
 }
 
 /// A file of samples.
 #[derive(Debug, Clone)]
-pub enum Target {
+pub enum SampleTarget {
     Csv(PathBuf),
     Parquet(PathBuf),
 }
@@ -55,7 +55,7 @@ const HELD_BACK: Duration = Duration::from_millis(100);
 type Sources = Vec<Box<dyn Source>>;
 
 /// Everything that can be sampled, and how each source stands.
-fn sources(wish: &Wish) -> Result<(Sources, Vec<SourceState>), CliError> {
+fn sources(wish: &MonitorRequest) -> Result<(Sources, Vec<SourceState>), CliError> {
     let watched = Watched::default();
     if let Some(pid) = wish.pid {
         watched.watch(pid);
@@ -77,9 +77,9 @@ fn latest_of(sources: &[Box<dyn Source>]) -> Latest {
 }
 
 /// One sample. What tells of the time between two samples needs a first one, which is not shown.
-pub fn once(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
+pub fn once(wish: &MonitorRequest, console: &Console) -> Result<Exit, CliError> {
     let (mut sources, states) = sources(wish)?;
-    let (notes, timeline) = (Notes::default(), Timeline::from(0));
+    let (notes, timeline) = (Notes::default(), SampleClock::from(0));
     let mut latest = latest_of(&sources);
     let mut rows = Counters::default();
     for time in 0..2 {
@@ -113,7 +113,7 @@ struct Sinks {
 /// Who looks on.
 enum View {
     Screen(Screen),
-    Lines(Lines),
+    Lines(LineOutput),
     Nobody,
 }
 
@@ -140,7 +140,7 @@ impl Sinks {
 }
 
 /// Samples until it is enough.
-pub fn watch(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
+pub fn watch(wish: &MonitorRequest, console: &Console) -> Result<Exit, CliError> {
     let (sources, states) = sources(wish)?;
     let latest = Arc::new(Mutex::new(latest_of(&sources)));
     let base_unix_ns = 0;
@@ -155,7 +155,7 @@ pub fn watch(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
         console.say(&format!("serving http://{}/metrics", server.address()));
     }
     let view = view(wish, console, states)?;
-    let settings = Settings {
+    let settings = SamplingSettings {
         interval: wish.interval,
         hand_over: if matches!(view, View::Screen(_)) { DRAWN_EVERY } else { HELD_BACK },
         base_unix_ns,
@@ -178,7 +178,7 @@ pub fn watch(wish: &Wish, console: &Console) -> Result<Exit, CliError> {
     Ok(exit_of(wish.duration.is_some() && presses.count() > 0))
 }
 
-fn view(wish: &Wish, console: &Console, states: Vec<SourceState>) -> Result<View, CliError> {
+fn view(wish: &MonitorRequest, console: &Console, states: Vec<SourceState>) -> Result<View, CliError> {
     let elsewhere = wish.output.is_some() || wish.serve.is_some();
     if !wish.json && !console.is_read_by_people() {
         for missing in states.iter().filter_map(|state| state.missing.as_ref()) {
@@ -186,13 +186,13 @@ fn view(wish: &Wish, console: &Console, states: Vec<SourceState>) -> Result<View
         }
     }
     Ok(if wish.json {
-        View::Lines(Lines::json(&states)?)
+        View::Lines(LineOutput::json(&states)?)
     } else if console.is_read_by_people() {
         View::Screen(Screen::new(states, wish.interval, console.screen(0)))
     } else if elsewhere {
         View::Nobody
     } else {
-        View::Lines(Lines::text())
+        View::Lines(LineOutput::text())
     })
 }
 
@@ -203,7 +203,7 @@ fn beats(duration: Duration, interval: Duration) -> i64 {
 }
 
 /// Completes the file and says how it went.
-fn finish(sinks: Sinks, outcome: &Outcome, console: &Console) -> Result<(), CliError> {
+fn finish(sinks: Sinks, outcome: &SamplingOutcome, console: &Console) -> Result<(), CliError> {
     drop(sinks.view);
     let written = sinks.file.map(SampleFile::close).transpose()?;
     let tally = &outcome.tally;

@@ -8,7 +8,7 @@ use rooflens_core::document::samples::SourceState;
 use rooflens_core::text::printable;
 use rooflens_report::TerminalOptions;
 use rooflens_report::text::wrap;
-use rooflens_sample::latest::{Known, Latest};
+use rooflens_sample::latest::{Latest, LatestValues};
 use rooflens_sample::source::DeviceProcess;
 use rooflens_sample::throttle;
 
@@ -92,7 +92,7 @@ fn ascii(text: &str) -> String {
     text.replace(['·', '–'], "-").replace('°', "").replace('…', "...")
 }
 
-fn host(text: &mut String, known: &Known, options: &TerminalOptions) {
+fn host(text: &mut String, known: &LatestValues, options: &TerminalOptions) {
     let _ = writeln!(text, "{:10}{}", "host", printable(&known.subject.name));
     let _ = writeln!(text, "  {:8}{}{}", "cpu", share(known.number("cpu_busy_pct"), options), memory(known));
     let rate = |name: &str, column| known.rate(column).map(|rate| format!("{name} {}/s", bytes(rate)));
@@ -110,7 +110,7 @@ fn host(text: &mut String, known: &Known, options: &TerminalOptions) {
 
 fn device(
     text: &mut String,
-    known: &Known,
+    known: &LatestValues,
     index: i32,
     processes: &[DeviceProcess],
     options: &TerminalOptions,
@@ -179,7 +179,7 @@ fn line(text: &mut String, cells: Vec<String>) {
     }
 }
 
-fn memory(known: &Known) -> String {
+fn memory(known: &LatestValues) -> String {
     match (known.number("mem_used_bytes"), known.number("mem_total_bytes")) {
         (Some(used), Some(total)) => format!("   memory {} of {}", bytes(used), bytes(total)),
         _ => String::new(),

@@ -1,6 +1,6 @@
 //! Progress of work with assets, whose steps count their bytes anew.
 
-use rooflens_project::assets::{Action, Progress, Step, Watch};
+use rooflens_project::assets::{Action, AssetObserver, AssetStep, StepProgress};
 
 use super::reading::Reading;
 use crate::console::Console;
@@ -12,7 +12,11 @@ struct Assets {
 }
 
 /// Does `work` with assets and shows its progress. Ctrl-C ends it early and undoes what is half done.
-pub fn follow_assets<T>(console: &Console, done: &'static str, work: impl FnOnce(&mut dyn Watch) -> T) -> T {
+pub fn follow_assets<T>(
+    console: &Console,
+    done: &'static str,
+    work: impl FnOnce(&mut dyn AssetObserver) -> T,
+) -> T {
     let presses = Presses::watch(console, "undoing what is half done");
     let mut assets = Assets { reading: Reading::of(console, done), presses };
     let outcome = work(&mut assets);
@@ -20,14 +24,14 @@ pub fn follow_assets<T>(console: &Console, done: &'static str, work: impl FnOnce
     outcome
 }
 
-impl Watch for Assets {
-    fn begins(&mut self, step: &Step) {
+impl AssetObserver for Assets {
+    fn begins(&mut self, step: &AssetStep) {
         if let Action::Extract { archive, .. } = &step.action {
             self.reading.name(format!("unpacking {}", archive.display()));
         }
     }
 
-    fn goes_on(&mut self, progress: Progress) {
+    fn goes_on(&mut self, progress: StepProgress) {
         self.reading.set(progress.bytes, progress.total_bytes);
     }
 

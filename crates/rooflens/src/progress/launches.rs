@@ -9,19 +9,19 @@ use crate::console::Console;
 const LINES: u64 = 20;
 
 /// Follows one process.
-pub struct Launches {
+pub struct LaunchProgress {
     console: Console,
     bar: ProgressBar,
     of: u64,
 }
 
-impl Launches {
+impl LaunchProgress {
     /// Of a process that profiles so many launches.
     pub fn new(console: &Console, of: u64) -> Self {
         let bar = bar(console, Some(of)).with_style(style(BAR));
         bar.set_message("waiting for the first selected launch");
         bar.enable_steady_tick(TICK);
-        Launches { console: *console, bar, of }
+        LaunchProgress { console: *console, bar, of }
     }
 
     /// The bar.
@@ -42,7 +42,7 @@ impl Launches {
     }
 }
 
-impl Drop for Launches {
+impl Drop for LaunchProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

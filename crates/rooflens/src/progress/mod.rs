@@ -17,7 +17,7 @@ use rooflens_core::environment;
 use rooflens_core::observer::{Event, Observer, SharedObserver, Stop};
 
 pub use self::assets::follow_assets;
-use self::launches::Launches;
+use self::launches::LaunchProgress;
 use self::reading::Reading;
 use self::spinner::Spinner;
 pub use self::spinner::wait;
@@ -64,7 +64,7 @@ struct Follower {
 
 struct State {
     steps: Steps,
-    launches: Option<Launches>,
+    launches: Option<LaunchProgress>,
     working: Option<Spinner>,
 }
 
@@ -76,7 +76,7 @@ impl Follower {
     /// Says something without drawing over a bar.
     fn say(&self, say: impl FnOnce()) {
         let state = self.lock();
-        let bar = state.launches.as_ref().map_or(state.steps.bar(), Launches::bar);
+        let bar = state.launches.as_ref().map_or(state.steps.bar(), LaunchProgress::bar);
         self.reading.bar().suspend(|| bar.suspend(say));
     }
 }
@@ -117,7 +117,7 @@ impl Observer for Follower {
             Event::Profiled { done, of, kernel, passes } => {
                 let mut state = self.lock();
                 state.steps.hide();
-                let launches = state.launches.get_or_insert_with(|| Launches::new(&self.console, *of));
+                let launches = state.launches.get_or_insert_with(|| LaunchProgress::new(&self.console, *of));
                 launches.profiled(*done, kernel, *passes);
             }
             Event::Info(line) => self.say(|| self.console.say(line)),

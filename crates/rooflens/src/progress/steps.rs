@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use rooflens_collect::execute::{Event, Outcome};
-use rooflens_collect::plan::Step;
+use rooflens_collect::execute::{StepOutcome, WorkloadEvent};
+use rooflens_collect::plan::PlannedStep;
 use rooflens_core::environment;
 
 use super::spinner::Spinner;
@@ -43,7 +43,7 @@ impl Steps {
     }
 
     /// A step begins.
-    pub fn begin(&mut self, step: &Step) {
+    pub fn begin(&mut self, step: &PlannedStep) {
         self.bar.reset();
         self.bar.enable_steady_tick(TICK);
         self.next_line = Instant::now() + LINE_EVERY;
@@ -54,7 +54,7 @@ impl Steps {
     }
 
     /// A step has ended.
-    pub fn end(&mut self, outcome: Option<&Outcome>) {
+    pub fn end(&mut self, outcome: Option<&StepOutcome>) {
         self.working = None;
         self.hide();
         if let Some(outcome) = outcome {
@@ -70,7 +70,7 @@ impl Steps {
     }
 
     /// The workload reports something.
-    pub fn event(&mut self, step: &Step, event: &Event) {
+    pub fn event(&mut self, step: &PlannedStep, event: &WorkloadEvent) {
         self.working = None;
         match event.name.as_str() {
             "loading" => {
@@ -94,7 +94,7 @@ impl Steps {
     }
 
     /// Something that may take long begins: where there is no bar, it is worth a line once it does.
-    fn begin_working(&mut self, step: &Step, event: &Event) {
+    fn begin_working(&mut self, step: &PlannedStep, event: &WorkloadEvent) {
         let what = format!("{}: {}", step.name, event.text("what").unwrap_or("working"));
         if self.bar.is_hidden() {
             self.working = Some(Spinner::start(&self.console, &what));
@@ -103,7 +103,7 @@ impl Steps {
         }
     }
 
-    fn begin_round(&mut self, step: &Step, event: &Event) {
+    fn begin_round(&mut self, step: &PlannedStep, event: &WorkloadEvent) {
         let kind = match event.text("kind") {
             Some("warmup") => "warm-up",
             Some(kind) => kind,

@@ -1,7 +1,7 @@
 //! Metrics of devices: what they are called here, and in which unit.
 
 /// What a metric is.
-pub enum Field {
+pub enum MetricField {
     /// A value of its moment: our name, and the factor to the unit in it.
     Gauge(&'static str, f64),
     /// Energy that adds up: the factor to joules.
@@ -14,10 +14,10 @@ const MIB: f64 = 1_048_576.0;
 
 /// Units of Triton: docs/user_guide/metrics.md of triton-inference-server. Units of DCGM: the comments of
 /// `dcgm_fields.h`, and `etc/default-counters.csv` of dcgm-exporter.
-pub fn field(metric: &str) -> Field {
+pub fn field(metric: &str) -> MetricField {
     let (name, factor) = match metric {
-        "nv_energy_consumption" => return Field::Energy(1.0),
-        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" => return Field::Energy(1e-3),
+        "nv_energy_consumption" => return MetricField::Energy(1.0),
+        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" => return MetricField::Energy(1e-3),
         "nv_gpu_utilization" => ("utilization_share", 1.0),
         "nv_gpu_power_usage" | "DCGM_FI_DEV_POWER_USAGE" => ("power_w", 1.0),
         "nv_gpu_power_limit" => ("power_limit_w", 1.0),
@@ -41,7 +41,7 @@ pub fn field(metric: &str) -> Field {
         "DCGM_FI_PROF_PIPE_FP64_ACTIVE" => ("fp64_active_share", 1.0),
         "DCGM_FI_PROF_PIPE_FP32_ACTIVE" => ("fp32_active_share", 1.0),
         "DCGM_FI_PROF_PIPE_FP16_ACTIVE" => ("fp16_active_share", 1.0),
-        _ => return Field::Unknown,
+        _ => return MetricField::Unknown,
     };
-    Field::Gauge(name, factor)
+    MetricField::Gauge(name, factor)
 }

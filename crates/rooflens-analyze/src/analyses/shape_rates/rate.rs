@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ShapeKernelRate, ShapeRate};
 use crate::ledger::{Achieved, Sum};
-use crate::product::{Product, element};
+use crate::product::{ProductShape, element};
 
 /// What a device can do.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,7 +23,7 @@ pub struct DevicePeaks {
 
 /// Work by time, and against the roof.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Rate {
+pub struct RooflineRate {
     /// FLOPs of all calls; null where the shapes do not determine them.
     pub flops: Option<f64>,
     /// Bytes that all calls must move; null where shapes and types do not tell.
@@ -68,7 +68,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) fn of(made: &Product, dtypes: &str, format: Option<&'static str>) -> Self {
+    pub(super) fn of(made: &ProductShape, dtypes: &str, format: Option<&'static str>) -> Self {
         Work {
             flops: made.flops.map(|flops| flops as f64),
             bytes: bytes(made, dtypes).map(|bytes| bytes as f64),
@@ -101,7 +101,7 @@ impl Work {
 
 /// Bytes of a call whose inputs and result move once each. The trace does not tell the type of a result: it is taken
 /// to be as wide as the first input.
-fn bytes(made: &Product, dtypes: &str) -> Option<u128> {
+fn bytes(made: &ProductShape, dtypes: &str) -> Option<u128> {
     let operands = made.operands?;
     let width = element(dtypes, operands.first)?.bytes;
     let mut sum = operands.written.checked_mul(width)?;
@@ -112,19 +112,19 @@ fn bytes(made: &Product, dtypes: &str) -> Option<u128> {
     Some(sum)
 }
 
-impl Rate {
+impl RooflineRate {
     /// The rates of so many calls in so much time, without a device to hold them against.
     pub(super) fn of(work: &Work, count: usize, ns: i64) -> Self {
         let all = |of_call: Option<f64>| of_call.map(|amount| amount * count as f64);
         let by_time = |amount: Option<f64>| amount.filter(|_| ns > 0).map(|amount| amount * 1e9 / ns as f64);
         let (flops, bytes) = (all(work.flops), all(work.bytes));
-        Rate {
+        RooflineRate {
             flops,
             bytes,
             flops_per_s: by_time(flops).filter(|_| !work.is_masked),
             bytes_per_s: by_time(bytes),
             no_roof: Some(work.untold().unwrap_or(NO_DEVICE).into()),
-            ..Rate::default()
+            ..RooflineRate::default()
         }
     }
 
@@ -230,7 +230,7 @@ impl Folded<'_> {
 
     fn finish(mut self, name: &str) -> ShapeKernelRate {
         // The work is of all its calls already.
-        let mut rate = Rate::of(&self.work.unwrap_or_default(), 1, self.ns);
+        let mut rate = RooflineRate::of(&self.work.unwrap_or_default(), 1, self.ns);
         self.sum.ns = self.ns;
         match self.no_roof.take().map_or_else(|| within_roof(&self.sum).map_err(Cow::Borrowed), Err) {
             Ok(achieved) => rate.set(&achieved, self.ns),

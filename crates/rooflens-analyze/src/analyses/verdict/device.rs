@@ -3,7 +3,7 @@
 use rooflens_schema::tables::{ActivityKind, PhaseKind};
 
 use super::claim::{Amount, Said};
-use super::{Known, MATTERS, WORTH_A_LOOK, class_word, step_word};
+use super::{Evidence, MATTERS, WORTH_A_LOOK, class_word, step_word};
 use crate::analyses::{GapExample, GapStat, Stragglers, Trace};
 use crate::facts::SLOW_LAUNCH_NS;
 use crate::host_kind::HostKind;
@@ -32,7 +32,7 @@ enum Loss {
     Copies,
 }
 
-impl Known<'_> {
+impl Evidence<'_> {
     /// The time of some lines of the ledger.
     fn lines(&self, what: &str, wanted: impl Fn(Line) -> bool) -> Amount {
         let lines = self.ledger.map_or(&[][..], |ledger| &ledger.lines);

@@ -6,7 +6,7 @@ use rooflens_schema::tables::{ActivityKind, GapCause};
 
 use super::claim::{Amount, Said};
 use super::device::cause_word;
-use super::{Known, MATTERS, WORTH_A_LOOK};
+use super::{Evidence, MATTERS, WORTH_A_LOOK};
 use crate::analyses::{KernelStat, Stragglers};
 use crate::ledger::Line;
 use crate::role::COMMUNICATION;
@@ -31,7 +31,7 @@ const DOUBTS: [&str; 5] = [
 /// From this share on.
 const DOUBTFUL: f64 = 0.02;
 
-impl Known<'_> {
+impl Evidence<'_> {
     /// What to look at, each with its weight as a share of the time; the heaviest three.
     pub(super) fn next(&self) -> Vec<Said> {
         let mut looks: Vec<(f64, Said)> = Vec::new();

@@ -1,11 +1,11 @@
 //! Lists and mappings by indentation.
 
-use super::{Event, EventKind, Parser, State, Step};
+use super::{Event, EventKind, ParsedEvent, Parser, State};
 use crate::yaml::scan::{Token, TokenKind};
 use crate::yaml::syntax::SyntaxProblem;
 
 impl<'a> Parser<'a> {
-    pub(super) fn block_item(&mut self) -> Step<'a> {
+    pub(super) fn block_item(&mut self) -> ParsedEvent<'a> {
         match self.peek()? {
             TokenKind::BlockEntry => {
                 let end = self.scanner.take()?.end;
@@ -20,7 +20,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn indentless_item(&mut self) -> Step<'a> {
+    pub(super) fn indentless_item(&mut self) -> ParsedEvent<'a> {
         let Token { kind, start, end } = self.scanner.peek()?;
         let (start, end) = (*start, *end);
         if !matches!(kind, TokenKind::BlockEntry) {
@@ -39,7 +39,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn block_key(&mut self) -> Step<'a> {
+    pub(super) fn block_key(&mut self) -> ParsedEvent<'a> {
         match self.peek()? {
             TokenKind::Key => self.block_pair_part(State::BlockValue),
             TokenKind::BlockEnd => self.close(),
@@ -47,7 +47,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn block_value(&mut self) -> Step<'a> {
+    pub(super) fn block_value(&mut self) -> ParsedEvent<'a> {
         let Token { kind, start, .. } = self.scanner.peek()?;
         let mark = *start;
         match kind {
@@ -57,7 +57,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes the `?` or `:` and the node after it, which may be missing.
-    fn block_pair_part(&mut self, then: State) -> Step<'a> {
+    fn block_pair_part(&mut self, then: State) -> ParsedEvent<'a> {
         let end = self.scanner.take()?.end;
         match self.peek()? {
             TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => Ok(self.empty(end, then)),

@@ -1,6 +1,6 @@
 //! Documents, and the `%` lines before them.
 
-use super::{Event, EventKind, Parser, State, Step};
+use super::{Event, EventKind, ParsedEvent, Parser, State};
 use crate::yaml::scan::{Directive, Token, TokenKind};
 use crate::yaml::syntax::{SyntaxError, SyntaxProblem};
 
@@ -9,7 +9,7 @@ const DEFAULT_PREFIXES: [(&str, &str); 2] = [("!", "!"), ("!!", "tag:yaml.org,20
 
 impl<'a> Parser<'a> {
     /// The first document needs no `---`.
-    pub(super) fn first_document(&mut self) -> Step<'a> {
+    pub(super) fn first_document(&mut self) -> ParsedEvent<'a> {
         let Token { kind, start, .. } = self.scanner.peek()?;
         if matches!(kind, TokenKind::Directive(_) | TokenKind::DocumentStart | TokenKind::StreamEnd) {
             return self.document();
@@ -21,7 +21,7 @@ impl<'a> Parser<'a> {
         Ok(Event { kind: EventKind::DocumentStart, mark })
     }
 
-    pub(super) fn first_document_content(&mut self) -> Step<'a> {
+    pub(super) fn first_document_content(&mut self) -> ParsedEvent<'a> {
         let Token { kind, start, .. } = self.scanner.peek()?;
         if matches!(kind, TokenKind::DocumentEnd) {
             return Err(SyntaxProblem::EndFirst.at(*start));
@@ -29,7 +29,7 @@ impl<'a> Parser<'a> {
         self.block_node()
     }
 
-    pub(super) fn document(&mut self) -> Step<'a> {
+    pub(super) fn document(&mut self) -> ParsedEvent<'a> {
         while matches!(self.peek()?, TokenKind::DocumentEnd) {
             self.scanner.take()?;
         }
@@ -56,7 +56,7 @@ impl<'a> Parser<'a> {
         Ok(Event { kind: EventKind::DocumentStart, mark })
     }
 
-    pub(super) fn document_content(&mut self) -> Step<'a> {
+    pub(super) fn document_content(&mut self) -> ParsedEvent<'a> {
         let Token { kind, start, .. } = self.scanner.peek()?;
         let mark = *start;
         match kind {
@@ -72,7 +72,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn document_end(&mut self) -> Step<'a> {
+    pub(super) fn document_end(&mut self) -> ParsedEvent<'a> {
         let Token { kind, start, .. } = self.scanner.peek()?;
         let mark = *start;
         if matches!(kind, TokenKind::DocumentEnd) {
@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
         Ok(Event { kind: EventKind::DocumentEnd, mark })
     }
 
-    pub(super) fn stream_end(&mut self) -> Step<'a> {
+    pub(super) fn stream_end(&mut self) -> ParsedEvent<'a> {
         let mark = self.scanner.peek()?.start;
         Ok(Event { kind: EventKind::StreamEnd, mark })
     }

@@ -1,11 +1,11 @@
 //! Lists in brackets and mappings in braces.
 
-use super::{Event, EventKind, Parser, Properties, State, Step};
+use super::{Event, EventKind, ParsedEvent, Parser, Properties, State};
 use crate::yaml::scan::{Token, TokenKind};
 use crate::yaml::syntax::SyntaxProblem;
 
 impl<'a> Parser<'a> {
-    pub(super) fn flow_item(&mut self, is_first: bool) -> Step<'a> {
+    pub(super) fn flow_item(&mut self, is_first: bool) -> ParsedEvent<'a> {
         if !is_first && !matches!(self.peek()?, TokenKind::FlowSequenceEnd) {
             if !matches!(self.peek()?, TokenKind::FlowEntry) {
                 return self.misfit(|line, found| SyntaxProblem::BracketItem { line, found });
@@ -27,21 +27,21 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn pair_key(&mut self) -> Step<'a> {
+    pub(super) fn pair_key(&mut self) -> ParsedEvent<'a> {
         self.flow_pair_part(State::PairValue)
     }
 
-    pub(super) fn pair_value(&mut self) -> Step<'a> {
+    pub(super) fn pair_value(&mut self) -> ParsedEvent<'a> {
         self.flow_pair_value(State::PairEnd)
     }
 
-    pub(super) fn pair_end(&mut self) -> Step<'a> {
+    pub(super) fn pair_end(&mut self) -> ParsedEvent<'a> {
         let mark = self.scanner.peek()?.start;
         self.state = State::FlowItem;
         Ok(Event { kind: EventKind::CollectionEnd, mark })
     }
 
-    pub(super) fn flow_key(&mut self, is_first: bool) -> Step<'a> {
+    pub(super) fn flow_key(&mut self, is_first: bool) -> ParsedEvent<'a> {
         if !is_first && !matches!(self.peek()?, TokenKind::FlowMappingEnd) {
             if !matches!(self.peek()?, TokenKind::FlowEntry) {
                 return self.misfit(|line, found| SyntaxProblem::BracePair { line, found });
@@ -58,11 +58,11 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn flow_value(&mut self) -> Step<'a> {
+    pub(super) fn flow_value(&mut self) -> ParsedEvent<'a> {
         self.flow_pair_value(State::FlowKey)
     }
 
-    fn flow_pair_value(&mut self, then: State) -> Step<'a> {
+    fn flow_pair_value(&mut self, then: State) -> ParsedEvent<'a> {
         let Token { kind, start, .. } = self.scanner.peek()?;
         let mark = *start;
         match kind {
@@ -72,7 +72,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes the `?` or `:` and the node after it, which may be missing.
-    fn flow_pair_part(&mut self, then: State) -> Step<'a> {
+    fn flow_pair_part(&mut self, then: State) -> ParsedEvent<'a> {
         let is_key = matches!(then, State::PairValue | State::FlowValue);
         let in_list = matches!(then, State::PairValue | State::PairEnd);
         let end = self.scanner.take()?.end;

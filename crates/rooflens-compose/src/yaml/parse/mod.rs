@@ -16,7 +16,7 @@ use super::syntax::{SyntaxError, SyntaxProblem};
 
 pub(super) use event::{Event, EventKind, Properties};
 
-type Step<'a> = Result<Event<'a>, SyntaxError>;
+type ParsedEvent<'a> = Result<Event<'a>, SyntaxError>;
 
 /// What is to be read next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The next event; after the last one, the end again.
-    pub(super) fn next(&mut self) -> Step<'a> {
+    pub(super) fn next(&mut self) -> ParsedEvent<'a> {
         match self.state {
             State::FirstDocument => self.first_document(),
             State::FirstDocumentContent => self.first_document_content(),
@@ -122,7 +122,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes the token that closes the innermost collection.
-    fn close(&mut self) -> Step<'a> {
+    fn close(&mut self) -> ParsedEvent<'a> {
         let mark = self.scanner.take()?.start;
         self.opened.pop();
         self.node_done();

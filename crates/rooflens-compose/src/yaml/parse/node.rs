@@ -1,6 +1,6 @@
 //! One node: an alias, or properties and content, either of which may be missing.
 
-use super::{Event, EventKind, Opened, Parser, Properties, State, Step};
+use super::{Event, EventKind, Opened, ParsedEvent, Parser, Properties, State};
 use crate::yaml::scan::{Mark, TagName, Token, TokenKind};
 use crate::yaml::syntax::{SyntaxError, SyntaxProblem};
 
@@ -14,19 +14,19 @@ enum Context {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn flow_node(&mut self) -> Step<'a> {
+    pub(super) fn flow_node(&mut self) -> ParsedEvent<'a> {
         self.node(Context::Flow)
     }
 
-    pub(super) fn block_node(&mut self) -> Step<'a> {
+    pub(super) fn block_node(&mut self) -> ParsedEvent<'a> {
         self.node(Context::Block)
     }
 
-    pub(super) fn pair_node(&mut self) -> Step<'a> {
+    pub(super) fn pair_node(&mut self) -> ParsedEvent<'a> {
         self.node(Context::BlockPair)
     }
 
-    fn node(&mut self, context: Context) -> Step<'a> {
+    fn node(&mut self, context: Context) -> ParsedEvent<'a> {
         let Token { kind, start, .. } = self.scanner.peek()?;
         let mark = *start;
         if let TokenKind::Alias(name) = *kind {
@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
         Ok(Event { kind: start(properties), mark })
     }
 
-    fn scalar(&mut self, properties: Properties<'a>, mark: Mark) -> Step<'a> {
+    fn scalar(&mut self, properties: Properties<'a>, mark: Mark) -> ParsedEvent<'a> {
         let (text, is_plain) = match self.scanner.take()?.kind {
             TokenKind::Scalar { text, is_plain } => (text, is_plain),
             _ => ("".into(), true),

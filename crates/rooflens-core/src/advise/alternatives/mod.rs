@@ -5,7 +5,7 @@ mod kv;
 mod widths;
 
 use rooflens_analyze::advice::Alternative;
-use rooflens_cost::hardware::Kind;
+use rooflens_cost::hardware::DeviceKind;
 use rooflens_cost::measured::{Ran, RunPhase, Shape};
 use rooflens_cost::precision::Dtype;
 use rooflens_cost::step::Step;
@@ -139,7 +139,7 @@ fn quantised(known: &ResolvedModel) -> Option<ResolvedModel> {
     // Weights of 32 bits are to be halved first: the rule `dtype` says so, and it costs far less.
     let is_wide = known.model.dtype == Dtype::Fp32;
     // Runtimes have no such kernels for processors.
-    let is_cpu = known.device.kind == Kind::Cpu;
+    let is_cpu = known.device.kind == DeviceKind::Cpu;
     if is_wide
         || is_cpu
         || known.model.quantisation.is_some()
@@ -156,12 +156,12 @@ fn quantised(known: &ResolvedModel) -> Option<ResolvedModel> {
 fn narrow_cache(known: &ResolvedModel) -> Option<ResolvedModel> {
     let is_wide = known.setup.kv(&known.model) != Dtype::Fp8;
     let setup = Setup { kv: Some(Dtype::Fp8), ..known.setup.clone() };
-    (is_wide && known.device.kind != Kind::Cpu).then(|| ResolvedModel { setup, ..known.clone() })
+    (is_wide && known.device.kind != DeviceKind::Cpu).then(|| ResolvedModel { setup, ..known.clone() })
 }
 
 fn shared(known: &ResolvedModel, tp: u64) -> Option<ResolvedModel> {
     let setup = Setup { parallel: Parallel { tp, ..known.setup.parallel }, ..known.setup.clone() };
-    let fits = setup.parallel.fault(known.model.depth).is_none() && known.device.kind == Kind::Gpu;
+    let fits = setup.parallel.fault(known.model.depth).is_none() && known.device.kind == DeviceKind::Gpu;
     fits.then(|| ResolvedModel { setup, ..known.clone() })
 }
 

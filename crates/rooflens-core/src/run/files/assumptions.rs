@@ -1,6 +1,6 @@
 //! `assumptions.md`: everything that a run's numbers rest on, from what stands in the run.
 
-use rooflens_collect::Stage;
+use rooflens_collect::RunStage;
 use rooflens_report::block::{Block, Cell, Column, Row, Table};
 use rooflens_report::cost::markdown;
 use rooflens_report::render::Part;
@@ -12,7 +12,7 @@ use crate::text::counted;
 
 /// The page, of a run and its `metrics.json`.
 pub fn page(run: &RunDir, metrics: &Json) -> String {
-    let spec = read_json(&run.raw(Stage::Measure.name()).join("spec.json"));
+    let spec = read_json(&run.raw(RunStage::Measure.name()).join("spec.json"));
     let plan = read_json(&run.root().join(super::super::job::PLAN));
     let one = read_json(&run.report().join("static_compute.json"));
     let sweep = read_json(&run.report().join("cost_sweep.json"));
@@ -98,7 +98,7 @@ fn passes(metrics: &Json, plan: &Json) -> Vec<Block> {
             Some(format!("`{name}`: {purpose}; a separate process, {end}"))
         })
         .collect();
-    let (measure, profiler) = (Stage::Measure.name(), Stage::TorchProfiler.name());
+    let (measure, profiler) = (RunStage::Measure.name(), RunStage::TorchProfiler.name());
     if names().any(|name| name == measure) && names().any(|name| name == profiler) {
         sentences.push(format!(
             "headline metrics are from `{measure}` only; results of the trace are from `{profiler}`, whose \

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rooflens_collect::{Settings, Stage};
+use rooflens_collect::{RunSettings, RunStage};
 use rooflens_project::revision::revision;
 use rooflens_sample::nvml::{NvmlSource, PowerLimit};
 use rooflens_sample::{Source, Watched};
@@ -21,7 +21,7 @@ use crate::environment::nvml_library;
 
 /// What a run ran on. Null is "not known", and `not_computed` says why.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Environment {
+pub struct RunEnvironment {
     /// `rooflens.env`.
     pub schema: SchemaTag,
     /// Version of Rooflens.
@@ -51,7 +51,7 @@ pub struct Environment {
     /// Versions of the packages that the workload uses.
     pub versions: Option<Json>,
     /// The project's own revision.
-    pub project: Option<Project>,
+    pub project: Option<ProjectCommit>,
     /// What is null, and why.
     pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
@@ -112,7 +112,7 @@ pub struct Container {
 
 /// The revision of a project.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Project {
+pub struct ProjectCommit {
     /// The commit that is checked out.
     pub commit: String,
     /// Whether tracked files differ from it.
@@ -120,7 +120,7 @@ pub struct Project {
 }
 
 /// What this machine is, and what the workload told of itself.
-pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environment {
+pub fn environment(run: &RunDir, settings: &RunSettings, project: &Path) -> RunEnvironment {
     let mut not_computed = BTreeMap::new();
     let mut known = |name: &'static str, why: &str| drop(not_computed.insert(name.into(), why.to_owned()));
     let (gpus, nvidia_driver) = match NvmlSource::open(nvml_library().as_deref(), &Watched::default()) {
@@ -151,7 +151,7 @@ pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environ
     if container.is_none() {
         known("container", "none detected");
     }
-    let ran = [Stage::Measure, Stage::DirectInference].map(|stage| workload::of_stage(run, stage));
+    let ran = [RunStage::Measure, RunStage::DirectInference].map(|stage| workload::of_stage(run, stage));
     let told = |field: &str| ran.iter().find_map(|workload| workload.fact("hello", field)).cloned();
     let (runtime, python, versions) = (told("runtime"), told("python"), told("versions"));
     for (name, value) in [("runtime", &runtime), ("python", &python), ("versions", &versions)] {
@@ -194,7 +194,7 @@ pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environ
             );
         }
     }
-    Environment {
+    RunEnvironment {
         schema: SchemaTag::new("env"),
         rooflens: env!("CARGO_PKG_VERSION").into(),
         os: System {
@@ -214,7 +214,7 @@ pub fn environment(run: &RunDir, settings: &Settings, project: &Path) -> Environ
         interpreter,
         environment: python_environment,
         versions,
-        project: project.map(|at| Project { commit: at.commit, is_dirty: at.is_dirty }),
+        project: project.map(|at| ProjectCommit { commit: at.commit, is_dirty: at.is_dirty }),
         not_computed,
     }
 }

@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rooflens_collect::Stage;
+use rooflens_collect::RunStage;
 use rooflens_collect::execute::digest;
 use rooflens_compose::value::{Int, Key, Map, Node, Value};
 use rooflens_compose::yaml;
-use rooflens_ingest::formats::workload::Workload;
+use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::{RunDir, SCHEMA_VERSION};
 
 use super::super::workload;
@@ -34,7 +34,7 @@ pub fn inputs(run: &RunDir, config: &Node, located: &Node, project: &Path) -> No
     ];
     let has_lines = at(config, "dataset.kind").and_then(word) == Some("jsonl");
     let mut digests = Digests { root, has_lines, known: BTreeMap::new() };
-    let steps: Vec<Node> = Stage::ALL.iter().filter_map(|stage| step(run, *stage, &mut digests)).collect();
+    let steps: Vec<Node> = RunStage::ALL.iter().filter_map(|stage| step(run, *stage, &mut digests)).collect();
     let why = "no step ran a workload that reports its samples";
     let mut not_computed = Map::new();
     if steps.is_empty() {
@@ -74,7 +74,7 @@ struct Sample {
 }
 
 /// What a step ran, warm-up left out: it runs what counts, too.
-fn step(run: &RunDir, stage: Stage, digests: &mut Digests) -> Option<Node> {
+fn step(run: &RunDir, stage: RunStage, digests: &mut Digests) -> Option<Node> {
     let epochs = epochs(&workload::of_stage(run, stage));
     let epochs: Vec<Node> = epochs.into_iter().map(|(epoch, found)| found.node(epoch, digests)).collect();
     (!epochs.is_empty())
@@ -89,7 +89,7 @@ struct Epoch {
 }
 
 /// By epoch; where the workload does not tell which a round was of, all of it is one.
-fn epochs(workload: &Workload) -> BTreeMap<Option<i64>, Epoch> {
+fn epochs(workload: &WorkloadRecords) -> BTreeMap<Option<i64>, Epoch> {
     let of_round = workload.epochs();
     let mut epochs: BTreeMap<Option<i64>, Epoch> = BTreeMap::new();
     let mut place = (None, 0);
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn samples_by_epoch_and_round() {
-        let mut workload = Workload::default();
+        let mut workload = WorkloadRecords::default();
         for (round, epoch) in [(0, 0), (1, 0), (2, 1), (3, 0), (4, 1)] {
             let times =
                 Round { round, kind: None, epoch: Some(epoch), ts_ns: None, end_ts_ns: None, dur_ns: None };

@@ -14,20 +14,20 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use rooflens_collect::Settings;
+use rooflens_collect::RunSettings;
 use rooflens_compose::value::{Node, Value};
 use rooflens_compose::yaml;
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
-pub use self::env::Environment;
+pub use self::env::RunEnvironment;
 use super::samples;
 use crate::config::folders::OWN_FOLDER;
 use crate::error::Error;
 use crate::{project, saved};
 
 /// Writes all of them, once `metrics.json` is there.
-pub fn write(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), Error> {
+pub fn write(run: &RunDir, settings: &RunSettings, project: &Path) -> Result<(), Error> {
     saved::make(&run.report())?;
     saved::write_json(run.report().join("env.json"), &env::environment(run, settings, project))?;
     let config = config(run);
@@ -49,7 +49,7 @@ pub fn rewrite(run: &RunDir) -> Result<bool, Error> {
     pages(run, &settings, &project).map(|()| true)
 }
 
-fn pages(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), Error> {
+fn pages(run: &RunDir, settings: &RunSettings, project: &Path) -> Result<(), Error> {
     let has = |format: &str| settings.output.formats.iter().any(|known| known == format);
     let metrics = read_json(&run.report().join("metrics.json"));
     if has("md") {
@@ -65,8 +65,8 @@ fn pages(run: &RunDir, settings: &Settings, project: &Path) -> Result<(), Error>
 }
 
 /// The settings that a run was made with, where it has its config.
-pub fn settings(run: &RunDir) -> Option<Settings> {
-    Settings::read(&config(run)?).ok()
+pub fn settings(run: &RunDir) -> Option<RunSettings> {
+    RunSettings::read(&config(run)?).ok()
 }
 
 /// The resolved config of a run.

@@ -5,15 +5,15 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use rooflens_collect::{Settings, Stage};
-use rooflens_ingest::formats::workload::Workload;
+use rooflens_collect::{RunSettings, RunStage};
+use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_report::predictions::{Picture, Prediction, THUMBNAILS, html, markdown, thumbnails};
 use rooflens_schema::tables::Requests;
 use rooflens_schema::{Opt, RunDir};
 use serde_json::{Value as Json, json};
 
 use super::super::workload;
-use super::grounding::{self, Stored, Subject};
+use super::grounding::{self, GroundedImage, Stored};
 use super::{json_lines, read_json};
 use crate::error::Error;
 use crate::project::way;
@@ -35,9 +35,9 @@ const HEADER_BYTES: u64 = 4 * PICTURE_BYTES;
 const ALL_BYTES: u64 = 48 << 20;
 
 /// Writes them, as the stage that answered wants it: direct inference, or else the profiled one.
-pub fn write(run: &RunDir, settings: &Settings, project: &Path, metrics: &Json) -> Result<(), Error> {
-    let has = |stage: &Stage| run.raw(stage.name()).join(FILE).is_file();
-    let Some(stage) = [Stage::DirectInference, Stage::TorchProfiler].into_iter().find(has) else {
+pub fn write(run: &RunDir, settings: &RunSettings, project: &Path, metrics: &Json) -> Result<(), Error> {
+    let has = |stage: &RunStage| run.raw(stage.name()).join(FILE).is_file();
+    let Some(stage) = [RunStage::DirectInference, RunStage::TorchProfiler].into_iter().find(has) else {
         return Ok(());
     };
     let kept = settings.pipeline.samples(stage);
@@ -80,14 +80,14 @@ pub fn write(run: &RunDir, settings: &Settings, project: &Path, metrics: &Json) 
     Ok(())
 }
 
-fn about(model: &str, stage: Stage, metrics: &Json) -> String {
+fn about(model: &str, stage: RunStage, metrics: &Json) -> String {
     let word = |path: &str| metrics.pointer(path).and_then(Json::as_str);
     let mut words = vec![model];
     words.extend(word("/runtime"));
     words.extend(word("/model/device_name").or_else(|| word("/model/device")));
     words.extend(word("/model/dtype"));
     words.extend(word("/dataset/name"));
-    let how = if stage == Stage::DirectInference { "without any profiler" } else { "under the profiler" };
+    let how = if stage == RunStage::DirectInference { "without any profiler" } else { "under the profiler" };
     format!("{}, {how}", words.join(", "))
 }
 
@@ -118,7 +118,11 @@ fn times(requests: &Requests) -> BTreeMap<(i64, String), Vec<Times>> {
 
 /// Answers with their times: those of the same round and sample, the first with the first; and lines of
 /// [`BOXES`].
-fn predictions(ran: &Workload, answers: &[Json], mut pictures: Pictures) -> (Vec<Prediction>, Vec<Json>) {
+fn predictions(
+    ran: &WorkloadRecords,
+    answers: &[Json],
+    mut pictures: Pictures,
+) -> (Vec<Prediction>, Vec<Json>) {
     let mut times = times(&ran.requests);
     let architecture = ran.text("model", "architecture").unwrap_or_default();
     let rounds = ran.epochs();
@@ -130,7 +134,7 @@ fn predictions(ran: &Workload, answers: &[Json], mut pictures: Pictures) -> (Vec
         let times = round.and_then(|round| times.get_mut(&(round, sample.clone()))?.pop());
         let (picture, stored) = pictures.of(&sample).unzip();
         let answer = row["answer"].as_str().unwrap_or_default().to_owned();
-        let subject = Subject { stored: stored.flatten(), record: row["picture"].clone() };
+        let subject = GroundedImage { stored: stored.flatten(), record: row["picture"].clone() };
         let found = if picture.is_some() {
             grounding::boxes(&answer, architecture, &subject)
         } else {

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use rooflens_collect::Settings;
-use rooflens_collect::environment::{Environment, EnvironmentKind};
+use rooflens_collect::RunSettings;
+use rooflens_collect::environment::{EnvironmentKind, WorkloadEnvironment};
 use rooflens_collect::execute::digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,12 +17,12 @@ pub struct PythonEnvironment {
     /// Its name, where it has one.
     pub name: Option<String>,
     /// What pins its packages, where the project has such a file.
-    pub lock: Option<Lock>,
+    pub lock: Option<LockFile>,
 }
 
 /// A lock file of the project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Lock {
+pub struct LockFile {
     /// The file, from the project's folder.
     pub path: Cow<'static, str>,
     /// Its SHA-256.
@@ -32,29 +32,29 @@ pub struct Lock {
 /// The environment of the settings; or the one of the project that the interpreter belongs to, as where
 /// `pixi run` started Rooflens itself.
 pub fn python_environment(
-    settings: &Settings,
+    settings: &RunSettings,
     interpreter: Option<&Path>,
     project: &Path,
 ) -> Option<PythonEnvironment> {
     let found = settings.runtime.environment.clone().or_else(|| around(interpreter?, project))?;
     let lock = found.lock_file().and_then(|path| {
         let (_, sha256) = digest(&project.join(path)).ok()?;
-        Some(Lock { path: path.into(), sha256 })
+        Some(LockFile { path: path.into(), sha256 })
     });
     Some(PythonEnvironment { kind: found.kind_name().into(), name: found.name, lock })
 }
 
 /// The environment of the project that an interpreter stands in.
-fn around(interpreter: &Path, project: &Path) -> Option<Environment> {
+fn around(interpreter: &Path, project: &Path) -> Option<WorkloadEnvironment> {
     let inside = interpreter.strip_prefix(project).ok()?.to_str()?;
     let name = |rest: &str| rest.split('/').next().map(str::to_owned);
     if let Some(rest) = inside.strip_prefix(".pixi/envs/") {
-        return Some(Environment { kind: EnvironmentKind::Pixi, name: name(rest) });
+        return Some(WorkloadEnvironment { kind: EnvironmentKind::Pixi, name: name(rest) });
     }
     let kind = if project.join("uv.lock").is_file() { EnvironmentKind::Uv } else { EnvironmentKind::Venv };
     match (inside.strip_prefix(".venvs/"), inside.strip_prefix(".venv/")) {
-        (Some(rest), _) => Some(Environment { kind, name: name(rest) }),
-        (None, Some(_)) => Some(Environment { kind, name: None }),
+        (Some(rest), _) => Some(WorkloadEnvironment { kind, name: name(rest) }),
+        (None, Some(_)) => Some(WorkloadEnvironment { kind, name: None }),
         (None, None) => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rooflens_collect::Settings;
+use rooflens_collect::RunSettings;
 use rooflens_collect::execute::Scripted;
 use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::read_table;
@@ -27,7 +27,7 @@ fn planned(overrides: Vec<String>, observer: &SharedObserver) -> Planned {
 }
 
 /// Those of the skeleton.
-pub fn settings() -> Settings {
+pub fn settings() -> RunSettings {
     let observer = Unobserved::shared();
     planned(Vec::new(), &observer).jobs.remove(0).settings
 }

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::advice::{Padding, RunContext, Unprofiled};
+use rooflens_analyze::advice::{Padding, RunContext, UnprofiledSteps};
 use rooflens_analyze::analyses::Ledger;
 use rooflens_analyze::sampled::WHOLE;
-use rooflens_collect::Stage;
+use rooflens_collect::RunStage;
 use rooflens_collect::package;
-use rooflens_collect::plan::Places;
+use rooflens_collect::plan::RunFolders;
 use rooflens_compare::headline::MEASURED;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::{PhaseKind, Steps};
@@ -39,7 +39,7 @@ fn joined(run: &RunDir, ledger: &Ledger) -> Result<model::ModelContext, String> 
     let config = files::config(run).ok_or("the run has no config")?;
     let plan = rooflens_collect::plan(&config).map_err(|error| error.to_string())?;
     let work = plan.static_work().ok_or("the stage static_analysis is off")?;
-    let places = Places {
+    let places = RunFolders {
         run: run.root().to_owned(),
         project: project::around(run.root()).unwrap_or_else(|| run.root().to_owned()),
         package: package::folder(&package::cache_folder()),
@@ -63,7 +63,7 @@ fn joined(run: &RunDir, ledger: &Ledger) -> Result<model::ModelContext, String> 
 
 /// What rules of advice ask for besides the trace, without the model.
 pub fn context(run: &RunDir) -> RunContext {
-    let profiled = run.raw(Stage::TorchProfiler.name());
+    let profiled = run.raw(RunStage::TorchProfiler.name());
     let told = files::read_json(&profiled.join("workload.json"));
     let threads = told.get("threads").and_then(Json::as_u64);
     RunContext {
@@ -72,18 +72,19 @@ pub fn context(run: &RunDir) -> RunContext {
         threads: threads.zip(processors(run)),
         is_compiled: files::flag(run, "runtime.compile"),
         throttled: throttled(run),
-        padding: padding(&workload::of_stage(run, Stage::TorchProfiler).steps),
+        padding: padding(&workload::of_stage(run, RunStage::TorchProfiler).steps),
         alternatives: Vec::new(),
     }
 }
 
 /// The median step of each phase in the pass without a profiler.
-fn unprofiled(steps: &Steps) -> Vec<Unprofiled> {
+fn unprofiled(steps: &Steps) -> Vec<UnprofiledSteps> {
     let steps = steps_of(steps, MEASURED);
     let of_phase = |phase: PhaseKind| {
         let rows = steps.iter().filter(|row| row.phase == phase);
         let spread = Spread::of(rows.map(|row| row.dur_ns as f64).collect())?;
-        Some(Unprofiled { phase: phase.as_str(), step_ns: spread.p50 }).filter(|found| found.step_ns > 0.0)
+        Some(UnprofiledSteps { phase: phase.as_str(), step_ns: spread.p50 })
+            .filter(|found| found.step_ns > 0.0)
     };
     PHASES.into_iter().filter_map(of_phase).collect()
 }
@@ -100,7 +101,7 @@ fn processors(run: &RunDir) -> Option<u64> {
 fn throttled(run: &RunDir) -> Vec<(String, f64)> {
     let Ok(sampled) = sampling::of_run(run) else { return Vec::new() };
     let mut found: BTreeMap<String, f64> = BTreeMap::new();
-    let parts = sampled.steps.iter().filter(|step| step.step.as_str() == Stage::Measure.name());
+    let parts = sampled.steps.iter().filter(|step| step.step.as_str() == RunStage::Measure.name());
     let parts = parts.flat_map(|step| &step.parts).filter(|part| part.part == WHOLE);
     for reason in parts.flat_map(|part| &part.subjects).flat_map(|subject| subject.throttle.iter().flatten())
     {

@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Parts, PartsOfPhase, Products, Trace};
-use rooflens_collect::Stage;
-use rooflens_collect::plan::{Places, StaticWork};
+use rooflens_collect::RunStage;
+use rooflens_collect::plan::{RunFolders, StaticWork};
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::measured::{
     self, Efficiency, FlopsCheck, Matches, MeasuredPart, MeasuredPhase, Ran, RunPhase, StaticVsMeasured,
-    Timeline, TorchFlops,
+    TimelineSide, TorchFlops,
 };
 use rooflens_cost::precision::Dtype;
 use rooflens_cost::{Model, Parallel, Setup};
-use rooflens_ingest::formats::workload::Workload;
+use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::PhaseKind;
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::workload;
-use crate::model::files::{self, Devices};
+use crate::model::files::{self, DeviceCatalog};
 
 /// What the join comes to. What is null has its reason in `not_computed`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -58,8 +58,8 @@ const STATIC_VS_MEASURED: &str = "static_vs_measured";
 pub fn join(
     run: &RunDir,
     work: Option<&StaticWork>,
-    places: &Places,
-    workload: &Workload,
+    places: &RunFolders,
+    workload: &WorkloadRecords,
     findings: Option<&Findings>,
 ) -> ModelJoin {
     let known = match work {
@@ -69,10 +69,10 @@ pub fn join(
     let mut joined = ModelJoin::default();
     match known {
         Ok(known) => {
-            let was_run = run.raw(Stage::Measure.name()).is_dir();
+            let was_run = run.raw(RunStage::Measure.name()).is_dir();
             let efficiency =
                 if was_run { known.efficiency(workload) } else { Err("no workload was run".to_owned()) };
-            let profiled = run.raw(Stage::TorchProfiler.name());
+            let profiled = run.raw(RunStage::TorchProfiler.name());
             let round = profiled_round(run);
             let check = round.as_ref().map_err(Clone::clone);
             let check = check.and_then(|ran| known.flops_check(ran, &profiled));
@@ -136,7 +136,7 @@ struct PlannedModel {
 }
 
 impl PlannedModel {
-    fn read(work: &StaticWork, places: &Places, workload: &Workload) -> Result<Self, String> {
+    fn read(work: &StaticWork, places: &RunFolders, workload: &WorkloadRecords) -> Result<Self, String> {
         let folder = PathBuf::from(work.model.resolve(places));
         let mut blueprint = files::blueprint(&folder).map_err(|error| error.to_string())?;
         if let Some(format) = &work.dtype {
@@ -160,7 +160,8 @@ impl PlannedModel {
         if let Some(reason) = setup.parallel.fault(model.depth) {
             return Err(reason);
         }
-        let devices = Devices::read(&places.project.join("hardware")).map_err(|error| error.to_string())?;
+        let devices =
+            DeviceCatalog::read(&places.project.join("hardware")).map_err(|error| error.to_string())?;
         let name = work.hardware.as_deref().or_else(|| workload.text("model", "device_name"));
         let device = name.and_then(|name| devices.find(name).ok()).cloned();
         let no_device = match name {
@@ -175,7 +176,7 @@ impl PlannedModel {
         Ok(PlannedModel { blueprint, name, model, setup, device, no_device })
     }
 
-    fn efficiency(&self, workload: &Workload) -> Result<Efficiency, String> {
+    fn efficiency(&self, workload: &WorkloadRecords) -> Result<Efficiency, String> {
         let ran = shapes::of_kind(&workload.steps, "measured")?;
         let (device, why) = (self.device.as_ref(), &self.no_device);
         Ok(measured::efficiency(&self.model, &self.setup, device, why, &ran))
@@ -238,10 +239,10 @@ fn format_of_torch(name: &str) -> Option<&'static str> {
 
 /// The passes of the profiled round.
 fn profiled_round(run: &RunDir) -> Result<Vec<Ran>, String> {
-    if !run.raw(Stage::TorchProfiler.name()).is_dir() {
+    if !run.raw(RunStage::TorchProfiler.name()).is_dir() {
         return Err("no pass was profiled".to_owned());
     }
-    shapes::of_kind(&workload::of_stage(run, Stage::TorchProfiler).steps, "profiled")
+    shapes::of_kind(&workload::of_stage(run, RunStage::TorchProfiler).steps, "profiled")
 }
 
 /// A vision tower runs within the prefill.
@@ -267,7 +268,7 @@ fn measured_parts(phases: &[PartsOfPhase]) -> Vec<MeasuredPhase> {
         let parts = all.iter().flat_map(|one| &one.parts);
         MeasuredPhase {
             phase,
-            timeline: if on_device { Timeline::Device } else { Timeline::HostSelf },
+            timeline: if on_device { TimelineSide::Device } else { TimelineSide::HostSelf },
             total_ns: all.iter().map(|one| ns(one.self_ns, one.device_ns)).sum(),
             parts: parts
                 // What has only host time has no time on the device.

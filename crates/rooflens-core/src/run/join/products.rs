@@ -2,14 +2,14 @@
 
 use rooflens_analyze::analyses::ProductStat;
 use rooflens_analyze::product::is_fp32;
-use rooflens_cost::measured::{Timeline, Traced};
+use rooflens_cost::measured::{TimelineSide, Traced};
 
 use super::run_phase;
 
 /// The products of steps, and on which side their time was measured.
-pub fn traced(products: &[ProductStat]) -> (Vec<Traced>, Timeline) {
+pub fn traced(products: &[ProductStat]) -> (Vec<Traced>, TimelineSide) {
     let on_device = products.iter().any(|row| row.device_ns > 0);
-    let timeline = if on_device { Timeline::Device } else { Timeline::Host };
+    let timeline = if on_device { TimelineSide::Device } else { TimelineSide::Host };
     let row = |row: &ProductStat| {
         Some(Traced {
             phase: run_phase(row.phase)?,

@@ -5,8 +5,8 @@ mod statistics;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use rooflens_compare::headline::{self, MEASURED, Times};
-use rooflens_ingest::formats::workload::Workload;
+use rooflens_compare::headline::{self, MEASURED, RequestTimes};
+use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::tables::{PhaseKind, StepRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,14 +58,14 @@ pub struct Measured {
 }
 
 /// The headline numbers of what a pass left.
-pub fn measured(workload: &Workload) -> Measured {
+pub fn measured(workload: &WorkloadRecords) -> Measured {
     let requests = headline::measured_requests(&workload.requests, &workload.tokens);
     let steps = steps_of(&workload.steps, MEASURED);
     let decode: Vec<&StepRow> = steps.iter().filter(|row| row.phase == PhaseKind::Decode).collect();
     let warmups = workload.rounds.iter().filter(|round| round.kind.as_deref() == Some("warmup"));
     let warmups_ns: Vec<u64> = warmups.filter_map(|round| u64::try_from(round.dur_ns?).ok()).collect();
     let spread =
-        |times: &Times| Spread::of(requests.iter().flat_map(|request| (times.of)(request)).collect());
+        |times: &RequestTimes| Spread::of(requests.iter().flat_map(|request| (times.of)(request)).collect());
     let of_rate = headline::find("output_tokens_per_s").and_then(|metric| metric.of(&requests));
     let rounds = requests.iter().filter(|request| !request.token_ns.is_empty()).map(|request| request.round);
     let mut measured = Measured {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     /// A folder with these lines of `requests.jsonl` and `steps.csv`, read.
-    fn recorded(requests: &[String], steps: &[&str]) -> Workload {
+    fn recorded(requests: &[String], steps: &[&str]) -> WorkloadRecords {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("requests.jsonl"), requests.join("\n")).unwrap();
         let steps: String = steps.iter().map(|line| format!("{line}\n")).collect();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     /// Two measured rounds. First: tokens 100, 150, 210 after the start; second: 300, 340.
-    fn rows() -> Workload {
+    fn rows() -> WorkloadRecords {
         recorded(
             &[
                 request(0, "warmup", 0, &[9_000]),
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_null_with_a_reason() {
-        let nothing = measured(&Workload::default());
+        let nothing = measured(&WorkloadRecords::default());
         assert_eq!((nothing.ttft_ns.clone(), nothing.output_tokens_per_s), (None, None));
         assert_eq!(nothing.not_computed.len(), 9);
         assert_eq!((nothing.queued_ns, nothing.load_ns, nothing.warmup_ns), (None, None, None));

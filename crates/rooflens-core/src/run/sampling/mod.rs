@@ -12,11 +12,11 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::time::Duration;
 
-use rooflens_collect::execute::{Event, Watch, Wish};
-use rooflens_collect::plan::{Stage as RunStage, Step};
+use rooflens_collect::execute::{StepObserver, StopRequest, WorkloadEvent};
+use rooflens_collect::plan::{PlannedStep, RunStage};
 use rooflens_collect::settings;
 use rooflens_ingest::formats::workload::ClockReading;
-use rooflens_sample::{Outcome, Sampler, Settings, Source, Watched};
+use rooflens_sample::{Sampler, SamplingOutcome, SamplingSettings, Source, Watched};
 use rooflens_schema::tables::{CounterStep, Counters};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
@@ -37,7 +37,7 @@ pub struct Sampling {
 
 impl Sampling {
     /// Opens what can be sampled, where that is wanted.
-    pub fn open(wanted: Option<settings::Sampler>) -> Self {
+    pub fn open(wanted: Option<settings::SamplerSettings>) -> Self {
         let watched = Watched::default();
         let interval = Duration::from_millis(wanted.map_or(0, |wanted| wanted.interval_ms));
         let mut record = SamplerRecord::new(interval);
@@ -63,10 +63,10 @@ impl Sampling {
     /// Does the work of a step, and samples from the start of its process to its end.
     pub fn during<T>(
         &self,
-        step: &Step,
-        watch: &dyn Watch,
+        step: &PlannedStep,
+        watch: &dyn StepObserver,
         notes: &Notes,
-        work: impl FnOnce(&dyn Watch) -> T,
+        work: impl FnOnce(&dyn StepObserver) -> T,
     ) -> T {
         let watching = Watching { watch, sampling: self, going: RefCell::new(None), notes };
         let done = work(&watching);
@@ -90,12 +90,12 @@ impl Sampling {
         if sources.is_empty() {
             return Ok(None);
         }
-        let settings = Settings { interval: self.interval, ..Settings::default() };
+        let settings = SamplingSettings { interval: self.interval, ..SamplingSettings::default() };
         Sampler::start(settings, sources).map(Some)
     }
 
-    fn take(&self, step: &Step, outcome: Outcome, notes: &Notes) {
-        let Outcome { rows: mut last, tally, notes: told, timeline, sources } = outcome;
+    fn take(&self, step: &PlannedStep, outcome: SamplingOutcome, notes: &Notes) {
+        let SamplingOutcome { rows: mut last, tally, notes: told, timeline, sources } = outcome;
         let mut rows = self.rows.borrow_mut();
         rows.append(&mut last);
         let (from, to) = (rows.step.iter().filter(|step| **step != CounterStep::None).count(), rows.len());
@@ -130,13 +130,13 @@ fn keeping_low_free<T>(open: impl FnOnce() -> T) -> T {
 
 /// Passes on what happens, starts sampling with the process, and keeps what was sampled so far.
 struct Watching<'a> {
-    watch: &'a dyn Watch,
+    watch: &'a dyn StepObserver,
     sampling: &'a Sampling,
     going: RefCell<Option<Sampler>>,
     notes: &'a Notes,
 }
 
-impl Watch for Watching<'_> {
+impl StepObserver for Watching<'_> {
     fn started(&self, process: u32) {
         self.sampling.watched.watch(process);
         match self.sampling.start() {
@@ -149,12 +149,12 @@ impl Watch for Watching<'_> {
         self.watch.started(process);
     }
 
-    fn event(&self, step: &Step, event: &Event) {
+    fn event(&self, step: &PlannedStep, event: &WorkloadEvent) {
         self.watch.event(step, event);
     }
 
-    fn wish(&self) -> Wish {
-        self.watch.wish()
+    fn stop_request(&self) -> StopRequest {
+        self.watch.stop_request()
     }
 
     fn tick(&self) {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_analyze::sampled::{Part, WHOLE};
-use rooflens_ingest::formats::workload::{Mark, Round, Workload};
+use rooflens_analyze::sampled::{StepPart, WHOLE};
+use rooflens_ingest::formats::workload::{ProbeMark, Round, WorkloadRecords};
 use rooflens_schema::tables::{PhaseKind, Steps};
 
 /// Steps that follow each other this closely belong to one stretch.
@@ -23,14 +23,14 @@ struct Stretch {
 }
 
 /// The parts of a step, warm-up left out: `rounds`, and each phase. None where its clock is not known.
-pub(super) fn of_step(mut workload: Workload, base_unix_ns: i64) -> Vec<Part> {
+pub(super) fn of_step(mut workload: WorkloadRecords, base_unix_ns: i64) -> Vec<StepPart> {
     if !workload.align(base_unix_ns) {
         return Vec::new();
     }
     let mut found: Vec<(String, Vec<Stretch>)> = vec![(ROUNDS.to_owned(), rounds(&workload.rounds))];
     found.extend(phases(&workload.steps));
     found.extend(marked(&workload.marks));
-    let mut parts: Vec<Part> = found.into_iter().filter_map(|(name, all)| part(name, all)).collect();
+    let mut parts: Vec<StepPart> = found.into_iter().filter_map(|(name, all)| part(name, all)).collect();
     // What counts first, then its phases in their order.
     parts.sort_by_key(|part| (part.name != ROUNDS, part.stretches.first().copied()));
     if let Some(rounds) = parts.first_mut().filter(|part| part.name == ROUNDS) {
@@ -67,7 +67,7 @@ fn phases(steps: &Steps) -> BTreeMap<String, Vec<Stretch>> {
 }
 
 /// Phases that a program marked with the probe; their steps lie within them.
-fn marked(marks: &[Mark]) -> BTreeMap<String, Vec<Stretch>> {
+fn marked(marks: &[ProbeMark]) -> BTreeMap<String, Vec<Stretch>> {
     let mut marked: BTreeMap<String, Vec<Stretch>> = BTreeMap::new();
     for mark in marks.iter().filter(|mark| mark.step.is_none()) {
         // A program may call its phases as it likes, but not as the parts that every step has.
@@ -80,7 +80,7 @@ fn marked(marks: &[Mark]) -> BTreeMap<String, Vec<Stretch>> {
 }
 
 /// Tokens of counted requests; nothing where there is none.
-fn output_tokens(workload: &Workload) -> Option<u64> {
+fn output_tokens(workload: &WorkloadRecords) -> Option<u64> {
     let requests = &workload.requests;
     let counted = (0..requests.len()).filter(|row| counts(requests.round_kind[*row].as_deref()));
     let tokens: Vec<u64> =
@@ -88,7 +88,7 @@ fn output_tokens(workload: &Workload) -> Option<u64> {
     (!tokens.is_empty()).then(|| tokens.iter().sum())
 }
 
-fn part(name: String, mut all: Vec<Stretch>) -> Option<Part> {
+fn part(name: String, mut all: Vec<Stretch>) -> Option<StepPart> {
     all.sort_by_key(|stretch| stretch.from_ns);
     let tokens: Vec<Option<u64>> = all.iter().map(|stretch| stretch.tokens).collect();
     let mut joined: Vec<(i64, i64)> = Vec::new();
@@ -101,7 +101,7 @@ fn part(name: String, mut all: Vec<Stretch>) -> Option<Part> {
         }
     }
     let output_tokens = tokens.into_iter().collect::<Option<Vec<u64>>>().map(|all| all.iter().sum());
-    (!joined.is_empty()).then_some(Part { name, stretches: joined, output_tokens })
+    (!joined.is_empty()).then_some(StepPart { name, stretches: joined, output_tokens })
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
         let base = 7_000 * MS;
         let read = || read_folder(folder.path(), "measure", &Notes::default());
         let parts = of_step(read(), base);
-        let part = |name: &str, from: i64, to: i64, output_tokens| Part {
+        let part = |name: &str, from: i64, to: i64, output_tokens| StepPart {
             name: name.to_owned(),
             stretches: vec![((100_000 + from) * MS, (100_000 + to) * MS)],
             output_tokens,
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn phases_of_the_probe() {
-        let mark = |phase: &str, step| Mark { phase: phase.to_owned(), step, ts_ns: 5, dur_ns: 10 };
+        let mark = |phase: &str, step| ProbeMark { phase: phase.to_owned(), step, ts_ns: 5, dur_ns: 10 };
         let marked = marked(&[mark("decode", None), mark("decode", Some(1)), mark("all", None)]);
         let decode: Vec<(i64, i64)> = marked["decode"].iter().map(|it| (it.from_ns, it.to_ns)).collect();
         assert_eq!(decode, [(5, 15)]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rooflens_ingest::formats::workload::ClockReading;
 use rooflens_sample::csv::{Columns, CsvWriter};
 use rooflens_sample::source::{Reason, Subject};
-use rooflens_sample::{Missing, Tally};
+use rooflens_sample::{BeatTally, Missing};
 use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::{read_table, write_table};
 use rooflens_schema::tables::{CounterSource, Counters, Runs};
@@ -101,8 +101,8 @@ impl From<Reason> for NullColumn {
     }
 }
 
-impl From<Tally> for StepTally {
-    fn from(tally: Tally) -> Self {
+impl From<BeatTally> for StepTally {
+    fn from(tally: BeatTally) -> Self {
         StepTally {
             taken: tally.taken,
             missed: tally.missed,

@@ -1,7 +1,7 @@
 //! What the samples of a run come to, from what stands in its folder: so that a report that is made again
 //! says the same.
 
-use rooflens_analyze::sampled::{Question, Sampled, StepParts, Subject, sampled};
+use rooflens_analyze::sampled::{CounterSubject, Sampled, SampledRun, StepParts, sampled};
 use rooflens_ingest::formats::workload::read_folder;
 use rooflens_schema::parquet_io::read_table;
 use rooflens_schema::tables::{CounterStep, Counters};
@@ -27,7 +27,7 @@ pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
         let ran = read_folder(&run.raw(&step.step), &step.step, &Notes::default());
         Some(StepParts { step: known(&step.step)?, parts: parts::of_step(ran, record.base_unix_ns) })
     });
-    Ok(sampled(&Question {
+    Ok(sampled(&SampledRun {
         counters: &counters,
         interval_ns: record.interval_ns,
         base_unix_ns: record.base_unix_ns,
@@ -38,9 +38,9 @@ pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
     }))
 }
 
-fn with_reasons(subject: &SampledSubject, record: &SamplerRecord) -> Subject {
+fn with_reasons(subject: &SampledSubject, record: &SamplerRecord) -> CounterSubject {
     let own = record.reasons.iter().filter(|reason| reason.device == subject.device);
-    Subject {
+    CounterSubject {
         source: subject.source,
         device: subject.device,
         name: subject.name.clone(),

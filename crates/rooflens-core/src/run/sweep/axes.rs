@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A key whose value differs between jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Axis {
+pub struct SweepAxis {
     /// The key, or the group of a choice.
     pub key: String,
     /// Whether all its values are numbers.
@@ -18,7 +18,7 @@ pub struct Axis {
 const TAKEN_AWAY: &str = "(none)";
 
 /// The keys that differ, in the order they are met in.
-pub fn axes(jobs: &[&[String]]) -> Vec<Axis> {
+pub fn axes(jobs: &[&[String]]) -> Vec<SweepAxis> {
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in jobs.iter().flat_map(|job| job.iter()).map(|text| pair(text)) {
         if !keys.contains(&key) {
@@ -35,7 +35,7 @@ pub fn axes(jobs: &[&[String]]) -> Vec<Axis> {
         let number = |value: &Option<String>| {
             value.as_ref().and_then(|value| value.parse::<f64>().ok()).is_some_and(f64::is_finite)
         };
-        Axis { key: key.to_owned(), is_number: values.iter().all(number), values }
+        SweepAxis { key: key.to_owned(), is_number: values.iter().all(number), values }
     };
     keys.into_iter().map(axis).filter(|axis| axis.values.len() > 1).collect()
 }

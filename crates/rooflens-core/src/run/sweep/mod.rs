@@ -7,17 +7,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rooflens_collect::Stage;
-use rooflens_compare::headline::{self, Metric};
+use rooflens_collect::RunStage;
+use rooflens_compare::headline::{self, HeadlineMetric};
 use rooflens_ingest::IngestError;
-use rooflens_report::cost::Figure;
-use rooflens_report::figure::Unit;
+use rooflens_report::cost::FigureFile;
+use rooflens_report::figure::FigureUnit;
 use rooflens_report::{format, runs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-pub use self::axes::Axis;
+pub use self::axes::SweepAxis;
 use self::compare::Better;
 use super::document::RunDocument;
 use super::job::RunOutcome;
@@ -36,7 +36,7 @@ const FIGURES: &str = "figures";
 
 /// A headline metric of each job.
 struct Number {
-    metric: &'static Metric,
+    metric: &'static HeadlineMetric,
     better: Better,
     shown: runs::Quantity,
 }
@@ -55,7 +55,7 @@ const RATE: &str = "output_tokens_per_s";
 fn quantities() -> Vec<Number> {
     let number = |(key, file): &(&str, Option<&'static str>)| {
         let metric = headline::find(key)?;
-        let unit = if metric.is_time() { Unit::Time } else { Unit::Number };
+        let unit = if metric.is_time() { FigureUnit::Time } else { FigureUnit::Number };
         let better = if metric.more_is_better { Better::More } else { Better::Less };
         let (key, title, help, file) = (metric.key, metric.title, metric.definition, *file);
         Some(Number { metric, better, shown: runs::Quantity { key, title, help, unit, file } })
@@ -102,7 +102,7 @@ pub struct RunSweep {
     /// The name of its folder.
     pub sweep: String,
     /// The keys whose values differ between jobs.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<SweepAxis>,
     /// The jobs, in order.
     pub jobs: Vec<SweptJob>,
     /// By headline metric: the jobs that are the best in it.
@@ -183,7 +183,7 @@ impl RunSweep {
     fn draw(&self, folder: &Path, runs_in: &Path) -> Result<PathBuf, Error> {
         let shown = self.shown(folder, runs_in);
         saved::write(folder.join("sweep.md"), runs::markdown(&shown).as_bytes())?;
-        let drawn: Vec<Figure> = runs::figures(&shown);
+        let drawn: Vec<FigureFile> = runs::figures(&shown);
         if !drawn.is_empty() {
             figures::write(&folder.join(FIGURES), &drawn)?;
         }
@@ -199,7 +199,7 @@ impl RunSweep {
             .map(|number| compare::best(&values(&self.jobs, number), number.better))
             .collect();
         let front = front(&self.jobs);
-        let job = |(place, job): (usize, &SweptJob)| runs::Job {
+        let job = |(place, job): (usize, &SweptJob)| runs::JobRow {
             number: job.job,
             at: self.axes.iter().map(|axis| axes::at(&job.overrides, &axis.key)).collect(),
             status: match &job.failure {
@@ -234,7 +234,7 @@ impl RunSweep {
                 continue;
             };
             let value =
-                if number.shown.unit == Unit::Time { format::time(value) } else { format::mean(value) };
+                if number.shown.unit == FigureUnit::Time { format::time(value) } else { format::mean(value) };
             sentences.push(format!("{what}: {value}, with {}.", place_of(job)));
         }
         sentences.join(" ")
@@ -242,7 +242,7 @@ impl RunSweep {
 }
 
 /// Columns are named for the life of the program; keys that are swept over, too.
-fn shown_axis(axis: &Axis) -> runs::SweptAxis {
+fn shown_axis(axis: &SweepAxis) -> runs::SweptAxis {
     runs::SweptAxis { key: Box::leak(axis.key.clone().into_boxed_str()), is_number: axis.is_number }
 }
 
@@ -269,7 +269,7 @@ fn end(metrics: &Json) -> (&'static str, Option<String>) {
         format!("{name} {}{}", word("end"), code.unwrap_or_default())
     });
     match failed {
-        Some(step) if step["step"] == Stage::Measure.name() => ("failed", failure),
+        Some(step) if step["step"] == RunStage::Measure.name() => ("failed", failure),
         Some(_) => ("incomplete", failure),
         None if metrics["status"] == "complete" => ("complete", None),
         None => ("incomplete", Some("data was lost".to_owned())),

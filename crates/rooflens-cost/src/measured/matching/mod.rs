@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use self::reading::{Expected, Readings};
 use super::parts::part_of;
-use super::{Ran, RunPhase, Timeline};
+use super::{Ran, RunPhase, TimelineSide};
 use crate::hardware::Device;
 use crate::model::Model;
 use crate::setup::Setup;
-use crate::tally::Place;
+use crate::tally::OperatorPlace;
 
 pub use variants::Variant;
 
@@ -57,7 +57,7 @@ pub struct Matches {
     /// Each phase of the profiled round.
     pub phases: BTreeMap<RunPhase, PhaseMatches>,
     /// On which side the time was measured.
-    pub timeline: Timeline,
+    pub timeline: TimelineSide,
     /// What is matched with what.
     pub rule: String,
     /// What is null, and why.
@@ -142,7 +142,7 @@ pub fn matches(
     device: Option<&Device>,
     ran: &[Ran],
     traced: &[Traced],
-    timeline: Timeline,
+    timeline: TimelineSide,
     all_logits: bool,
 ) -> Matches {
     let mut phases = BTreeMap::new();
@@ -191,7 +191,7 @@ fn of_phase(
     for expected in &readings.operators {
         let one = |layer| Slot { expected, layer, found: Vec::new(), shared: false };
         match expected.place {
-            Place::Kind(kind) => {
+            OperatorPlace::Kind(kind) => {
                 slots.extend(
                     model.kinds.get(kind).into_iter().flat_map(|kind| &kind.at).map(|at| one(Some(*at))),
                 );

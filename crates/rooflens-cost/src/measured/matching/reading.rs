@@ -11,13 +11,13 @@ use crate::pass::LatentOrder;
 use crate::roof::Roof;
 use crate::setup::Setup;
 use crate::step::Mask;
-use crate::tally::{Place, Row, Tally};
+use crate::tally::{OperatorPlace, Tally, TallyRow};
 use crate::units::Unit;
 
 /// An operator of the static model, in all steps of a phase.
 #[derive(Debug, Clone)]
 pub(super) struct Expected {
-    pub place: Place,
+    pub place: OperatorPlace,
     pub name: &'static str,
     pub class: &'static str,
     /// Times that it stands in the model.
@@ -34,7 +34,7 @@ pub(super) struct Expected {
 
 impl Expected {
     pub(super) fn place_is_layer(&self) -> bool {
-        matches!(self.place, Place::Kind(_))
+        matches!(self.place, OperatorPlace::Kind(_))
     }
 }
 
@@ -80,7 +80,7 @@ impl Readings {
             ),
             (Way::WithoutPadding, unpadded.clone()),
         ];
-        let least: BTreeMap<(Place, &str), f64> =
+        let least: BTreeMap<(OperatorPlace, &str), f64> =
             needed.iter().map(|row| ((row.place, row.operator.name), row.seconds.bound * 1e9)).collect();
         let operators = padded
             .iter()
@@ -124,7 +124,7 @@ fn tally(
     shapes: &[&Shape],
     padded: bool,
     roof: Option<&Roof>,
-) -> Result<Vec<Row>, WorkError> {
+) -> Result<Vec<TallyRow>, WorkError> {
     let (mut language, mut vision) = (Tally::default(), Tally::default());
     for shape in shapes {
         add_steps(&mut language, &mut vision, model, setup, shape, padded, roof)?;
@@ -133,7 +133,7 @@ fn tally(
     Ok(language.rows)
 }
 
-fn by_class(rows: &[Row], flops: fn(Flops) -> u128) -> BTreeMap<(Place, &'static str), u128> {
+fn by_class(rows: &[TallyRow], flops: fn(Flops) -> u128) -> BTreeMap<(OperatorPlace, &'static str), u128> {
     let mut sums = BTreeMap::new();
     for row in rows {
         *sums.entry((row.place, row.operator.class)).or_default() += flops(row.operator.work.flops);

@@ -55,7 +55,8 @@ fn traced(rows: u128, keys: u128) -> Vec<Traced> {
 
 fn matched(steps: &[Ran], traced: &[Traced]) -> PhaseMatches {
     let h100 = Catalog::embedded().find("h100").cloned().unwrap();
-    let mut found = matches(&model(), &Setup::default(), Some(&h100), steps, traced, Timeline::Host, false);
+    let mut found =
+        matches(&model(), &Setup::default(), Some(&h100), steps, traced, TimelineSide::Host, false);
     found.phases.remove(&RunPhase::Decode).unwrap()
 }
 

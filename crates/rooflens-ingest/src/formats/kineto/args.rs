@@ -1,6 +1,6 @@
 //! The arguments of an event that tables have columns for.
 
-use super::scan::{Cursor, Raw, Stop};
+use super::scan::{Cursor, Raw, ScanStop};
 
 /// Which arguments an event's category can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Wanted {
 
 /// What was found.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Args<'a> {
+pub struct EventArgs<'a> {
     pub external: Option<i64>,
     pub correlation: Option<i64>,
     /// Kernel that a call launches; written on ROCm.
@@ -43,14 +43,14 @@ pub struct Args<'a> {
     pub group: Option<Raw<'a>>,
 }
 
-impl<'a> Args<'a> {
+impl<'a> EventArgs<'a> {
     /// Reads the arguments at the cursor; `None` where nothing in them is wanted.
-    pub fn read(cursor: &mut Cursor<'a>, wanted: Wanted) -> Result<Option<Self>, Stop> {
+    pub fn read(cursor: &mut Cursor<'a>, wanted: Wanted) -> Result<Option<Self>, ScanStop> {
         if wanted == Wanted::Nothing || cursor.peek()? != b'{' {
             return cursor.skip().map(|()| None);
         }
         cursor.expect(b'{')?;
-        let mut args = Args::default();
+        let mut args = EventArgs::default();
         let mut more = !cursor.take(b'}')?;
         while more {
             let key = cursor.key()?;
@@ -66,7 +66,7 @@ impl<'a> Args<'a> {
         Ok(Some(args))
     }
 
-    fn id(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+    fn id(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), ScanStop> {
         match key {
             b"correlation" => self.correlation = cursor.integer()?,
             // Lower case before torch 1.12.
@@ -77,7 +77,7 @@ impl<'a> Args<'a> {
         Ok(())
     }
 
-    fn op(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+    fn op(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), ScanStop> {
         match key {
             b"External id" | b"external id" => self.external = cursor.integer()?,
             b"Input Dims" | b"Input dims" => self.shapes = json(cursor)?,
@@ -87,7 +87,7 @@ impl<'a> Args<'a> {
         Ok(())
     }
 
-    fn activity(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+    fn activity(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), ScanStop> {
         match key {
             b"device" => self.device = cursor.integer()?,
             b"stream" => self.stream = cursor.integer()?,
@@ -109,7 +109,7 @@ impl<'a> Args<'a> {
         Ok(())
     }
 
-    fn memory(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+    fn memory(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), ScanStop> {
         match key {
             b"Bytes" => self.bytes = cursor.integer()?,
             b"Device Id" => self.device = cursor.integer()?,
@@ -122,14 +122,14 @@ impl<'a> Args<'a> {
     }
 }
 
-fn json<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, Stop> {
+fn json<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, ScanStop> {
     cursor.peek()?;
     let start = cursor.at();
     cursor.skip()?;
     Ok(Some(cursor.since(start)))
 }
 
-fn text<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Raw<'a>>, Stop> {
+fn text<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Raw<'a>>, ScanStop> {
     match cursor.peek()? {
         b'"' => cursor.string().map(Some),
         _ => cursor.skip().map(|()| None),

@@ -7,11 +7,11 @@
 use memchr::{memchr, memrchr};
 
 use super::event::EventReader;
-use super::scan::{Cursor, Stop};
+use super::scan::{Cursor, ScanStop};
 
 /// How reading a block ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum BlockEnd {
     /// Between two events.
     Clean,
     /// Behind the bracket that closes the array, at this offset.
@@ -75,27 +75,27 @@ impl EventStart {
 }
 
 /// Reads the events of a block from `at`; an event that cannot be read is counted and passed over.
-pub fn read_block(text: &[u8], at: usize, start: &EventStart, reader: &mut EventReader<'_>) -> End {
+pub fn read_block(text: &[u8], at: usize, start: &EventStart, reader: &mut EventReader<'_>) -> BlockEnd {
     let mut cursor = Cursor::new(text, at);
     loop {
         let event = match cursor.peek() {
-            Err(_) => return End::Clean,
+            Err(_) => return BlockEnd::Clean,
             Ok(b',') => {
                 cursor = Cursor::new(text, cursor.at() + 1);
                 continue;
             }
-            Ok(b']') => return End::Closed(cursor.at() + 1),
+            Ok(b']') => return BlockEnd::Closed(cursor.at() + 1),
             Ok(_) => cursor.at(),
         };
         match reader.event(text, &mut cursor) {
             Ok(()) => {}
-            Err(Stop::End) => return End::Incomplete(event),
-            Err(Stop::Bad) => {
+            Err(ScanStop::End) => return BlockEnd::Incomplete(event),
+            Err(ScanStop::Bad) => {
                 reader.rows.counts.damaged += 1;
                 // From the event's own beginning: damage may have swallowed the ones behind it.
                 match start.next(text, event + 1) {
                     Some(next) => cursor = Cursor::new(text, next),
-                    None => return End::Clean,
+                    None => return BlockEnd::Clean,
                 }
             }
         }

@@ -8,14 +8,14 @@ use rooflens_schema::tables::{
 };
 use rooflens_schema::{Interner, NameId, Opt};
 
-use super::args::{Args, Wanted};
+use super::args::{EventArgs, Wanted};
 use super::export::ANALYSIS_CATEGORY;
-use super::scan::{Cursor, Raw, Stop, unescape};
+use super::scan::{Cursor, Raw, ScanStop, unescape};
 use crate::formats::narrow;
 
 /// Rows in the order of the file, and what could not become one.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct EventRows {
     pub kernels: Kernels,
     pub ops: Ops,
     pub api: Api,
@@ -52,9 +52,9 @@ impl Counts {
     }
 }
 
-impl Rows {
+impl EventRows {
     /// Moves the rows of `other` behind these.
-    pub fn append(&mut self, other: &mut Rows) {
+    pub fn append(&mut self, other: &mut EventRows) {
         self.kernels.append(&mut other.kernels);
         self.ops.append(&mut other.ops);
         self.api.append(&mut other.api);
@@ -148,16 +148,16 @@ impl Category {
 pub struct EventReader<'n> {
     interner: &'n Interner,
     cache: HashMap<Box<[u8]>, NameId, foldhash::fast::RandomState>,
-    pub rows: Rows,
+    pub rows: EventRows,
 }
 
 impl<'n> EventReader<'n> {
     pub fn new(interner: &'n Interner) -> Self {
-        EventReader { interner, cache: HashMap::default(), rows: Rows::default() }
+        EventReader { interner, cache: HashMap::default(), rows: EventRows::default() }
     }
 
     /// Reads the event at the cursor. Rows change only if the whole event could be read.
-    pub fn event<'a>(&mut self, text: &'a [u8], cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+    pub fn event<'a>(&mut self, text: &'a [u8], cursor: &mut Cursor<'a>) -> Result<(), ScanStop> {
         cursor.expect(b'{')?;
         let mut phase = 0u8;
         let mut category_name: &[u8] = b"";
@@ -186,7 +186,7 @@ impl<'n> EventReader<'n> {
                 b"args" => {
                     cursor.peek()?;
                     args_at = Some(cursor.at());
-                    args = Args::read(cursor, category.wanted())?;
+                    args = EventArgs::read(cursor, category.wanted())?;
                 }
                 _ => cursor.skip()?,
             }
@@ -194,7 +194,7 @@ impl<'n> EventReader<'n> {
         }
         // Arguments that came before the category had to be passed over the first time.
         let args = match (args, args_at) {
-            (None, Some(at)) => Args::read(&mut Cursor::new(text, at), category.wanted())?,
+            (None, Some(at)) => EventArgs::read(&mut Cursor::new(text, at), category.wanted())?,
             (args, _) => args,
         }
         .unwrap_or_default();
@@ -385,7 +385,7 @@ struct Fact<'a> {
     tid: Option<i64>,
     ts: Option<(i64, bool)>,
     dur: Option<(i64, bool)>,
-    args: Args<'a>,
+    args: EventArgs<'a>,
 }
 
 fn dimensions(size: Option<[i64; 3]>) -> [Opt<i32>; 3] {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::export::{EXPORT_KEY, Export};
-use super::scan::{Cursor, Stop, unescape};
+use super::scan::{Cursor, ScanStop, unescape};
 
 /// Versions and switches that are kept.
 const KEPT: &[&str] = &[
@@ -28,7 +28,7 @@ const KEPT: &[&str] = &[
 
 /// The keys around `traceEvents`.
 #[derive(Debug, Default)]
-pub struct Head {
+pub struct TraceHead {
     /// Nanoseconds since 1970 that event times count from.
     pub base_time_ns: Option<i64>,
     /// Device properties.
@@ -51,7 +51,7 @@ pub struct Head {
 
 /// Where reading of top-level keys stopped.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Top {
+pub enum HeadStop {
     /// At the first byte inside the array of events.
     Events(usize),
     /// At the end of the object.
@@ -59,16 +59,16 @@ pub enum Top {
 }
 
 /// Reads top-level keys from `at`, which is inside the object, until the events or the end.
-pub fn read(text: &[u8], at: usize, head: &mut Head) -> Result<Top, Stop> {
+pub fn read(text: &[u8], at: usize, head: &mut TraceHead) -> Result<HeadStop, ScanStop> {
     let mut cursor = Cursor::new(text, at);
     loop {
         match cursor.peek()? {
-            b'}' => return Ok(Top::Done),
+            b'}' => return Ok(HeadStop::Done),
             b',' => cursor.expect(b',')?,
             _ => {
                 let key = cursor.key()?;
                 if key == b"traceEvents" && cursor.take(b'[')? {
-                    return Ok(Top::Events(cursor.at()));
+                    return Ok(HeadStop::Events(cursor.at()));
                 }
                 cursor.peek()?;
                 let start = cursor.at();
@@ -101,7 +101,7 @@ struct Device {
     minor: Option<i64>,
 }
 
-impl Head {
+impl TraceHead {
     fn take(&mut self, key: &str, value: &[u8]) {
         let understood = match key {
             "baseTimeNanoseconds" => serde_json::from_slice(value).map(|ns| self.base_time_ns = Some(ns)),

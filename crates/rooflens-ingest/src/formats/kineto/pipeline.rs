@@ -12,10 +12,10 @@ use std::thread;
 
 use rooflens_schema::Interner;
 
-use super::block::{End, EventStart, read_block};
-use super::event::{EventReader, Rows};
-use super::head::{self, Head, Top};
-use super::scan::Stop;
+use super::block::{BlockEnd, EventStart, read_block};
+use super::event::{EventReader, EventRows};
+use super::head::{self, HeadStop, TraceHead};
+use super::scan::ScanStop;
 
 /// Text read by one thread at a time: fits the second-level cache with its rows.
 const BLOCK: usize = 1 << 20;
@@ -28,8 +28,8 @@ const RECOVERIES: usize = 64;
 
 /// All that a trace file gives.
 pub struct Contents {
-    pub head: Head,
-    pub rows: Rows,
+    pub head: TraceHead,
+    pub rows: EventRows,
     /// The stream broke off with this error.
     pub read_error: Option<std::io::Error>,
     /// The array of events was never closed.
@@ -51,11 +51,11 @@ struct Block {
     buffer: Buffer,
 }
 
-struct Outcome {
+struct ParsedBlock {
     sequence: usize,
     buffer: Buffer,
-    rows: Rows,
-    end: End,
+    rows: EventRows,
+    end: BlockEnd,
 }
 
 /// Reads a whole trace, on so many threads beside the one that reads its bytes.
@@ -64,13 +64,13 @@ pub fn read(
     interner: &Interner,
     workers: usize,
 ) -> Result<Contents, NoEvents> {
-    let mut head = Head::default();
+    let mut head = TraceHead::default();
     let (text, at, read_error) = find_events(&mut from, &mut head)?;
     let start = EventStart::learn(&text, at);
     let mut merge = Merge {
         start: start.clone(),
         spare: EventReader::new(interner),
-        rows: Rows::default(),
+        rows: EventRows::default(),
         carry: Vec::new(),
         tail: None,
     };
@@ -98,7 +98,7 @@ fn read_blocks(
     merge: &mut Merge<'_>,
 ) -> Option<std::io::Error> {
     let (to_workers, blocks) = sync_channel::<Block>(workers);
-    let (to_merge, outcomes) = sync_channel::<Outcome>(workers * 2);
+    let (to_merge, outcomes) = sync_channel::<ParsedBlock>(workers * 2);
     let (give_back, used) = channel::<Buffer>();
     let blocks = Mutex::new(blocks);
     thread::scope(|scope| {
@@ -125,33 +125,33 @@ fn read_blocks(
 /// Reads until the first byte inside the array of events.
 fn find_events(
     from: &mut dyn Read,
-    head: &mut Head,
+    head: &mut TraceHead,
 ) -> Result<(Vec<u8>, usize, Option<std::io::Error>), NoEvents> {
     let mut text = Vec::new();
     let mut want = BLOCK;
     loop {
         let error = from.take((want - text.len()) as u64).read_to_end(&mut text).err();
         let ended = error.is_some() || text.len() < want;
-        *head = Head::default();
+        *head = TraceHead::default();
         let blank = text.len() - super::scan::without_blank(&text).len();
         let outcome = match text.get(blank) {
             // The plain array form of the Chrome trace format.
-            Some(b'[') => Ok(Top::Events(blank + 1)),
+            Some(b'[') => Ok(HeadStop::Events(blank + 1)),
             Some(b'{') => head::read(&text, blank + 1, head),
-            Some(_) => Err(Stop::Bad),
-            None => Err(Stop::End),
+            Some(_) => Err(ScanStop::Bad),
+            None => Err(ScanStop::End),
         };
         match outcome {
-            Ok(Top::Events(at)) => return Ok((text, at, error)),
-            Ok(Top::Done) => return Err(NoEvents::Head("it has no traceEvents")),
-            Err(Stop::Bad) => return Err(NoEvents::Head("the text before traceEvents is damaged")),
-            Err(Stop::End) if ended => {
+            Ok(HeadStop::Events(at)) => return Ok((text, at, error)),
+            Ok(HeadStop::Done) => return Err(NoEvents::Head("it has no traceEvents")),
+            Err(ScanStop::Bad) => return Err(NoEvents::Head("the text before traceEvents is damaged")),
+            Err(ScanStop::End) if ended => {
                 return Err(error.map_or(NoEvents::Head("it ends before traceEvents"), NoEvents::Io));
             }
-            Err(Stop::End) if want >= LONGEST_HEAD => {
+            Err(ScanStop::End) if want >= LONGEST_HEAD => {
                 return Err(NoEvents::Head("no traceEvents in its first 256 MiB"));
             }
-            Err(Stop::End) => want *= 2,
+            Err(ScanStop::End) => want *= 2,
         }
     }
 }
@@ -231,7 +231,7 @@ fn work(
     blocks: &Mutex<Receiver<Block>>,
     start: &EventStart,
     interner: &Interner,
-    to_merge: &SyncSender<Outcome>,
+    to_merge: &SyncSender<ParsedBlock>,
 ) {
     let mut reader = EventReader::new(interner);
     loop {
@@ -239,7 +239,7 @@ fn work(
         let Ok(Block { sequence, buffer }) = block else { return };
         let end = read_block(buffer.text(), 0, start, &mut reader);
         let rows = std::mem::take(&mut reader.rows);
-        if to_merge.send(Outcome { sequence, buffer, rows, end }).is_err() {
+        if to_merge.send(ParsedBlock { sequence, buffer, rows, end }).is_err() {
             return;
         }
     }
@@ -249,7 +249,7 @@ fn work(
 struct Merge<'n> {
     start: EventStart,
     spare: EventReader<'n>,
-    rows: Rows,
+    rows: EventRows,
     /// Text from the beginning of an event that its block did not end.
     carry: Vec<u8>,
     /// Text behind the events, once their array is closed.
@@ -257,7 +257,7 @@ struct Merge<'n> {
 }
 
 impl Merge<'_> {
-    fn run(&mut self, outcomes: &Receiver<Outcome>, give_back: &Sender<Buffer>) {
+    fn run(&mut self, outcomes: &Receiver<ParsedBlock>, give_back: &Sender<Buffer>) {
         let mut waiting = BTreeMap::new();
         let mut next = 0;
         for outcome in outcomes {
@@ -270,7 +270,7 @@ impl Merge<'_> {
         }
     }
 
-    fn take(&mut self, mut outcome: Outcome) -> Buffer {
+    fn take(&mut self, mut outcome: ParsedBlock) -> Buffer {
         let text = outcome.buffer.text();
         if let Some(tail) = &mut self.tail {
             if tail.len() < LONGEST_HEAD {
@@ -293,12 +293,12 @@ impl Merge<'_> {
         self.after(text, end);
     }
 
-    fn after(&mut self, text: &[u8], end: End) {
+    fn after(&mut self, text: &[u8], end: BlockEnd) {
         match end {
-            End::Clean => {}
-            End::Closed(at) => self.tail = Some(text[at..].to_vec()),
-            End::Incomplete(at) if text.len() - at <= LONGEST_EVENT => self.carry = text[at..].to_vec(),
-            End::Incomplete(at) => {
+            BlockEnd::Clean => {}
+            BlockEnd::Closed(at) => self.tail = Some(text[at..].to_vec()),
+            BlockEnd::Incomplete(at) if text.len() - at <= LONGEST_EVENT => self.carry = text[at..].to_vec(),
+            BlockEnd::Incomplete(at) => {
                 self.rows.counts.damaged += 1;
                 if let Some(next) = self.start.next(text, at + 1) {
                     self.read_again(&text[next..], 0);
@@ -324,7 +324,7 @@ impl Merge<'_> {
     }
 }
 
-fn read_tail(tail: &[u8], head: &mut Head) -> Result<(), Stop> {
+fn read_tail(tail: &[u8], head: &mut TraceHead) -> Result<(), ScanStop> {
     // The plain array form has nothing behind it.
     if tail.trim_ascii().is_empty() && head.properties.is_empty() && head.devices.is_empty() {
         return Ok(());
@@ -332,9 +332,9 @@ fn read_tail(tail: &[u8], head: &mut Head) -> Result<(), Stop> {
     let mut at = 0;
     loop {
         match head::read(tail, at, head)? {
-            Top::Done => return Ok(()),
+            HeadStop::Done => return Ok(()),
             // A second array of events: its key is passed over like any other, its events are not read.
-            Top::Events(inside) => {
+            HeadStop::Events(inside) => {
                 head.damaged.push("traceEvents".to_owned());
                 let mut cursor = super::scan::Cursor::new(tail, inside - 1);
                 cursor.skip()?;

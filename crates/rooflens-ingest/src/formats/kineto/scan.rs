@@ -6,7 +6,7 @@
 
 /// Why the cursor stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum ScanStop {
     /// The text ends in the middle of a value.
     End,
     /// What stands here cannot be.
@@ -93,30 +93,30 @@ impl<'a> Cursor<'a> {
 
     /// Passes over white space and tells the byte there.
     #[inline]
-    pub fn peek(&mut self) -> Result<u8, Stop> {
+    pub fn peek(&mut self) -> Result<u8, ScanStop> {
         loop {
             match self.text.get(self.at) {
                 Some(b' ' | b'\n' | b'\t' | b'\r') => self.at += 1,
                 Some(&byte) => return Ok(byte),
-                None => return Err(Stop::End),
+                None => return Err(ScanStop::End),
             }
         }
     }
 
     /// Passes over `byte`, which must be next.
     #[inline]
-    pub fn expect(&mut self, byte: u8) -> Result<(), Stop> {
+    pub fn expect(&mut self, byte: u8) -> Result<(), ScanStop> {
         if self.peek()? == byte {
             self.at += 1;
             Ok(())
         } else {
-            Err(Stop::Bad)
+            Err(ScanStop::Bad)
         }
     }
 
     /// Passes over `byte` if it is next.
     #[inline]
-    pub fn take(&mut self, byte: u8) -> Result<bool, Stop> {
+    pub fn take(&mut self, byte: u8) -> Result<bool, ScanStop> {
         let there = self.peek()? == byte;
         self.at += usize::from(there);
         Ok(there)
@@ -124,12 +124,12 @@ impl<'a> Cursor<'a> {
 
     /// Reads a string.
     #[inline]
-    pub fn string(&mut self) -> Result<Raw<'a>, Stop> {
+    pub fn string(&mut self) -> Result<Raw<'a>, ScanStop> {
         self.expect(b'"')?;
         let start = self.at;
         let mut escaped = false;
         loop {
-            let hit = quote_or_backslash(self.text, self.at).ok_or(Stop::End)?;
+            let hit = quote_or_backslash(self.text, self.at).ok_or(ScanStop::End)?;
             if self.text[hit] == b'"' {
                 self.at = hit + 1;
                 return Ok(Raw { bytes: &self.text[start..hit], escaped });
@@ -141,7 +141,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a key and the colon behind it.
     #[inline]
-    pub fn key(&mut self) -> Result<&'a [u8], Stop> {
+    pub fn key(&mut self) -> Result<&'a [u8], ScanStop> {
         let key = self.string()?;
         self.expect(b':')?;
         Ok(key.bytes)
@@ -149,7 +149,7 @@ impl<'a> Cursor<'a> {
 
     /// After a value in an object: `true` where another key follows, `false` at the end.
     #[inline]
-    pub fn another_key(&mut self) -> Result<bool, Stop> {
+    pub fn another_key(&mut self) -> Result<bool, ScanStop> {
         match self.peek()? {
             b',' => {
                 self.at += 1;
@@ -160,12 +160,12 @@ impl<'a> Cursor<'a> {
                 self.at += 1;
                 Ok(false)
             }
-            _ => Err(Stop::Bad),
+            _ => Err(ScanStop::Bad),
         }
     }
 
     /// Passes over any value.
-    pub fn skip(&mut self) -> Result<(), Stop> {
+    pub fn skip(&mut self) -> Result<(), ScanStop> {
         match self.peek()? {
             b'"' => self.string().map(drop),
             b'{' | b'[' => self.skip_container(),
@@ -173,10 +173,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn skip_container(&mut self) -> Result<(), Stop> {
+    fn skip_container(&mut self) -> Result<(), ScanStop> {
         let mut depth = 0usize;
         loop {
-            let hit = structural(self.text, self.at).ok_or(Stop::End)?;
+            let hit = structural(self.text, self.at).ok_or(ScanStop::End)?;
             self.at = hit;
             match self.text[hit] {
                 b'"' => {
@@ -199,7 +199,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a bare word: a number, `true`, `null`, `NaN`, `-Infinity`.
     #[inline]
-    pub fn bare(&mut self) -> Result<&'a [u8], Stop> {
+    pub fn bare(&mut self) -> Result<&'a [u8], ScanStop> {
         self.peek()?;
         let start = self.at;
         while let Some(&byte) = self.text.get(self.at) {
@@ -209,10 +209,10 @@ impl<'a> Cursor<'a> {
                 b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r' if self.at > start => {
                     return Ok(&self.text[start..self.at]);
                 }
-                _ => return Err(Stop::Bad),
+                _ => return Err(ScanStop::Bad),
             }
         }
-        Err(Stop::End)
+        Err(ScanStop::End)
     }
 
     /// Reads digits that end where a value may end: the value and the end. Anything else is left to the
@@ -238,7 +238,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads an integer, quoted or not; anything else that is a value is passed over.
     #[inline]
-    pub fn integer(&mut self) -> Result<Option<i64>, Stop> {
+    pub fn integer(&mut self) -> Result<Option<i64>, ScanStop> {
         let first = self.peek()?;
         if let Some((value, end)) = self.digits(self.at).filter(|&(_, end)| self.ends_value(end)) {
             self.at = end;
@@ -260,7 +260,7 @@ impl<'a> Cursor<'a> {
     /// Reads a time in microseconds, as nanoseconds; the flag tells whether it had a fraction.
     /// `None` for a value that is no finite number.
     #[inline]
-    pub fn microseconds(&mut self) -> Result<Option<(i64, bool)>, Stop> {
+    pub fn microseconds(&mut self) -> Result<Option<(i64, bool)>, ScanStop> {
         let first = self.peek()?;
         // What the profiler writes: up to sixteen digits, a point, three digits.
         if let Some((whole, end)) = self.digits(self.at).filter(|&(whole, _)| whole < 9_000_000_000_000_000) {
@@ -291,7 +291,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads up to three integers of an array, as `[64, 1, 1]`.
-    pub fn triple(&mut self) -> Result<Option<[i64; 3]>, Stop> {
+    pub fn triple(&mut self) -> Result<Option<[i64; 3]>, ScanStop> {
         if self.peek()? != b'[' {
             return self.skip().map(|()| None);
         }
@@ -310,11 +310,11 @@ impl<'a> Cursor<'a> {
 }
 
 /// Accepts a word that is a value though not the wanted one; refuses damage such as `12x4`.
-fn number_or_word(word: &[u8]) -> Result<(), Stop> {
-    let text = std::str::from_utf8(word).map_err(|_| Stop::Bad)?;
+fn number_or_word(word: &[u8]) -> Result<(), ScanStop> {
+    let text = std::str::from_utf8(word).map_err(|_| ScanStop::Bad)?;
     let known =
         matches!(text, "null" | "true" | "false" | "NaN" | "nan" | "Infinity" | "-Infinity" | "inf" | "-inf");
-    if known || text.parse::<f64>().is_ok() { Ok(()) } else { Err(Stop::Bad) }
+    if known || text.parse::<f64>().is_ok() { Ok(()) } else { Err(ScanStop::Bad) }
 }
 
 /// An integer; `None` for anything else or out of range.
@@ -467,14 +467,14 @@ mod tests {
         let mut cursor = Cursor::new(text, 0);
         cursor.skip().unwrap();
         assert_eq!(cursor.peek(), Ok(b','));
-        assert_eq!(Cursor::new(b"[[[", 0).skip(), Err(Stop::End));
-        assert_eq!(Cursor::new(b"12\x014,", 0).skip(), Err(Stop::Bad));
+        assert_eq!(Cursor::new(b"[[[", 0).skip(), Err(ScanStop::End));
+        assert_eq!(Cursor::new(b"12\x014,", 0).skip(), Err(ScanStop::Bad));
     }
 
     #[test]
     fn a_million_brackets_need_no_stack() {
         let text = vec![b'['; 1_000_000];
-        assert_eq!(Cursor::new(&text, 0).skip(), Err(Stop::End));
+        assert_eq!(Cursor::new(&text, 0).skip(), Err(ScanStop::End));
     }
 
     #[test]

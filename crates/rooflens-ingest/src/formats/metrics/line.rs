@@ -2,20 +2,20 @@
 
 /// What a line is.
 #[derive(Debug, PartialEq)]
-pub enum Line {
+pub enum MetricsLine {
     /// Blank, or a comment.
     Nothing,
     /// When the page that follows was taken, in nanoseconds since 1970.
     Time(i64),
     /// A value.
-    Sample(Sample),
+    Sample(PrometheusSample),
     /// None of these.
     Damaged,
 }
 
 /// A value of a metric.
 #[derive(Debug, PartialEq)]
-pub struct Sample {
+pub struct PrometheusSample {
     pub metric: String,
     pub labels: Vec<(String, String)>,
     /// Name and labels as they stand: what tells series apart.
@@ -26,19 +26,19 @@ pub struct Sample {
 }
 
 /// Reads a line.
-pub fn read(line: &str) -> Line {
+pub fn read(line: &str) -> MetricsLine {
     let line = line.trim();
     if let Some(comment) = line.strip_prefix('#') {
         let time = comment.trim_start().strip_prefix("time ").and_then(|time| nanoseconds(time.trim(), 1e9));
-        return time.map_or(Line::Nothing, Line::Time);
+        return time.map_or(MetricsLine::Nothing, MetricsLine::Time);
     }
     if line.is_empty() {
-        return Line::Nothing;
+        return MetricsLine::Nothing;
     }
-    sample(line).map_or(Line::Damaged, Line::Sample)
+    sample(line).map_or(MetricsLine::Damaged, MetricsLine::Sample)
 }
 
-fn sample(line: &str) -> Option<Sample> {
+fn sample(line: &str) -> Option<PrometheusSample> {
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'))?;
     let (metric, rest) = line.split_at(end);
     if metric.is_empty() || metric.starts_with(|c: char| c.is_ascii_digit()) {
@@ -59,7 +59,13 @@ fn sample(line: &str) -> Option<Sample> {
         return None;
     }
     let metric = metric.to_owned();
-    Some(Sample { metric, labels, series, value: Some(value).filter(|value| value.is_finite()), unix_ns })
+    Some(PrometheusSample {
+        metric,
+        labels,
+        series,
+        value: Some(value).filter(|value| value.is_finite()),
+        unix_ns,
+    })
 }
 
 /// The labels behind `{`, and what follows `}`.

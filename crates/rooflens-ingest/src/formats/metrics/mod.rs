@@ -18,7 +18,7 @@ use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
 use crate::formats::{Format, finish};
 use crate::lines;
-use line::{Line, Sample};
+use line::{MetricsLine, PrometheusSample};
 
 /// The format.
 pub struct Metrics;
@@ -100,15 +100,15 @@ struct Pages {
 impl Pages {
     fn line(&mut self, text: &str) {
         match line::read(text) {
-            Line::Nothing => {}
-            Line::Time(unix_ns) => self.announced = Some(unix_ns),
-            Line::Damaged => self.lost += 1,
-            Line::Sample(sample) if !is_ours(&sample.metric) => self.others += 1,
-            Line::Sample(sample) => self.sample(sample),
+            MetricsLine::Nothing => {}
+            MetricsLine::Time(unix_ns) => self.announced = Some(unix_ns),
+            MetricsLine::Damaged => self.lost += 1,
+            MetricsLine::Sample(sample) if !is_ours(&sample.metric) => self.others += 1,
+            MetricsLine::Sample(sample) => self.sample(sample),
         }
     }
 
-    fn sample(&mut self, sample: Sample) {
+    fn sample(&mut self, sample: PrometheusSample) {
         // A time that is announced begins a page, as does a series that was there already.
         let again = !self.seen.insert(sample.series.clone());
         if again || (self.announced.is_some() && !self.times.is_empty()) {

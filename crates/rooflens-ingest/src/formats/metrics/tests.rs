@@ -54,11 +54,13 @@ fn times_stand_before_a_page_or_behind_its_values() {
 
 #[test]
 fn labels_are_text_with_escapes() {
-    let Line::Sample(sample) = line::read(r#"m{a="x\"y\\z,}", b="2",} 1.5e3 17"#) else { panic!("a sample") };
+    let MetricsLine::Sample(sample) = line::read(r#"m{a="x\"y\\z,}", b="2",} 1.5e3 17"#) else {
+        panic!("a sample")
+    };
     assert_eq!(sample.labels, [("a".to_owned(), "x\"y\\z,}".to_owned()), ("b".to_owned(), "2".to_owned())]);
     assert_eq!((sample.value, sample.unix_ns), (Some(1500.0), Some(17_000_000)));
     for damaged in ["m{a=\"x} 1", "m", "m{} x", "1m 2", "m 1 2 3", "m 1 nan", "{a=\"b\"} 1"] {
-        assert_eq!(line::read(damaged), Line::Damaged, "{damaged}");
+        assert_eq!(line::read(damaged), MetricsLine::Damaged, "{damaged}");
     }
 }
 

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, UI
 use parquet::arrow::ArrowWriter;
 use rooflens_schema::{Notes, RankTables};
 
-use crate::artefact::{Artefact, Source, no_progress};
+use crate::artefact::{Artefact, InputSource, no_progress};
 use crate::folder::rank_files;
 use crate::sqlite;
 
@@ -113,7 +113,7 @@ fn write_arrow(folder: &Path) {
 fn read(folder: &Path, notes: &Notes) -> RankTables {
     let files = rank_files(folder, notes).unwrap();
     assert_eq!(files.len(), 1, "a folder is one trace: {files:?}");
-    let artefact = Artefact::open(&Source::File(files[0].path.clone()), no_progress()).unwrap();
+    let artefact = Artefact::open(&InputSource::File(files[0].path.clone()), no_progress()).unwrap();
     crate::read(artefact, notes).unwrap()
 }
 

@@ -13,7 +13,7 @@ mod tests;
 use rooflens_schema::{Interner, Notes, RankTables};
 
 use super::finish;
-use super::rocm::Rows;
+use super::rocm::RocmRows;
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
 use crate::formats::Format;
@@ -44,13 +44,13 @@ impl Format for Rocpd {
         let fail = |why: String| IngestError::NoRecords { source_name: source.clone(), format: "rocpd", why };
         let database = Database::of(from, notes).map_err(|error| fail(error.to_string()))?;
         let interner = Interner::default();
-        let mut rows = Rows::new(&interner, notes, &source);
+        let mut rows = RocmRows::new(&interner, notes, &source);
         for (index, suffix) in database.suffixes("rocpd_string").iter().enumerate() {
             process::read(&database, suffix, index, &mut rows);
         }
         rows.tell();
         database.all_is_read();
-        let Rows { tables, extent, records, .. } = rows;
+        let RocmRows { tables, extent, records, .. } = rows;
         let Some(extent) = extent else {
             let elsewhere = !database.suffixes("rocpd_timestamp").is_empty();
             return Err(fail(

@@ -7,7 +7,7 @@ use rooflens_schema::tables::DeviceRow;
 use rusqlite::Statement;
 
 use crate::formats::narrow;
-use crate::formats::rocm::{Call, Copy, Dispatch, Rows};
+use crate::formats::rocm::{Call, Copy, Dispatch, RocmRows};
 use crate::sqlite::{Database, number, text};
 
 /// Records of things that no table holds.
@@ -18,7 +18,7 @@ const UNREAD: &[(&str, &str)] = &[
 ];
 
 /// Reads the process whose tables end with `suffix`, the `index`th of the file.
-pub fn read(database: &Database<'_>, suffix: &str, index: usize, rows: &mut Rows<'_>) {
+pub fn read(database: &Database<'_>, suffix: &str, index: usize, rows: &mut RocmRows<'_>) {
     let mut process = Process {
         database,
         suffix,
@@ -79,7 +79,7 @@ impl Process<'_> {
         format!("{name}{}", self.suffix)
     }
 
-    fn kernels(&mut self, agents: &Agents, rows: &mut Rows<'_>) {
+    fn kernels(&mut self, agents: &Agents, rows: &mut RocmRows<'_>) {
         let columns = ["id", "display_name", "kernel_name", "arch_vgpr_count"];
         let mut symbols: HashMap<i64, (String, Option<i64>)> = HashMap::new();
         self.database.each(&self.table("rocpd_info_kernel_symbol"), &columns, |row| {
@@ -119,7 +119,7 @@ impl Process<'_> {
         });
     }
 
-    fn copies(&mut self, agents: &Agents, rows: &mut Rows<'_>) {
+    fn copies(&mut self, agents: &Agents, rows: &mut RocmRows<'_>) {
         let columns =
             ["start", "end", "name_id", "src_agent_id", "dst_agent_id", "queue_id", "event_id", "size"];
         self.database.each(&self.table("rocpd_memory_copy"), &columns, |row| {
@@ -138,7 +138,7 @@ impl Process<'_> {
         });
     }
 
-    fn regions(&mut self, rows: &mut Rows<'_>) {
+    fn regions(&mut self, rows: &mut RocmRows<'_>) {
         let mut threads = HashMap::new();
         self.database.each(&self.table("rocpd_info_thread"), &["id", "tid"], |row| {
             threads.extend(number(row, 0).zip(number(row, 1)));
@@ -193,7 +193,7 @@ impl Process<'_> {
 }
 
 /// The devices that were used.
-fn devices(agents: &Agents, rows: &mut Rows<'_>) {
+fn devices(agents: &Agents, rows: &mut RocmRows<'_>) {
     let tables = &mut rows.tables;
     let mut used: Vec<&Agent> = agents.values().filter(|agent| agent.is_gpu).collect();
     used.sort_by_key(|agent| agent.number);

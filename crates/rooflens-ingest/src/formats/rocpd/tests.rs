@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rooflens_schema::{Notes, RankTables, Severity};
 
-use crate::artefact::{Artefact, Source};
+use crate::artefact::{Artefact, InputSource};
 use crate::error::IngestError;
 use crate::sqlite::made as file;
 
@@ -20,7 +20,7 @@ fn read(bytes: &[u8]) -> (Result<RankTables, IngestError>, Notes) {
 #[test]
 fn it_says_what_the_csv_says() {
     let csv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/rocprofv3/42_kernel_trace.csv");
-    let csv = Artefact::open(&Source::File(csv), crate::no_progress()).unwrap();
+    let csv = Artefact::open(&InputSource::File(csv), crate::no_progress()).unwrap();
     let csv = crate::read(csv, &Notes::default()).unwrap();
     let (made, notes) = read(&file(MADE));
     let made = made.unwrap();

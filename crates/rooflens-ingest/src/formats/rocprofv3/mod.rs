@@ -18,9 +18,9 @@ use std::sync::Arc;
 use rooflens_schema::tables::DeviceRow;
 use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage};
 
-use super::rocm::{Call, Copy, Dispatch, Rows};
+use super::rocm::{Call, Copy, Dispatch, RocmRows};
 use super::{finish, narrow};
-use crate::artefact::{Artefact, Probe, Progress, Source};
+use crate::artefact::{Artefact, InputSource, Probe, ReadProgress};
 use crate::error::IngestError;
 use crate::formats::Format;
 pub use set::{is_beside_a_set, keep_one_a_set};
@@ -48,7 +48,7 @@ impl Format for Rocprofv3 {
     fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
         let source = from.name().to_owned();
         let interner = Interner::default();
-        let mut rows = Rows::new(&interner, notes, &source);
+        let mut rows = RocmRows::new(&interner, notes, &source);
         let file = from.file().map(Path::to_owned);
         let progress = from.progress();
         lines(from, &mut rows, notes);
@@ -56,7 +56,7 @@ impl Format for Rocprofv3 {
             join(&file, &source, &mut rows, notes, &progress);
         }
         rows.tell();
-        let Rows { tables, extent, records, .. } = rows;
+        let RocmRows { tables, extent, records, .. } = rows;
         let Some(extent) = extent else {
             let why = "no line of it is a record with a start and an end".to_owned();
             return Err(IngestError::NoRecords { source_name: source, format: self.name(), why });
@@ -66,12 +66,12 @@ impl Format for Rocprofv3 {
 }
 
 /// Reads what stands beside a file of a set, and says so.
-fn join(file: &Path, source: &str, rows: &mut Rows<'_>, notes: &Notes, progress: &Progress) {
+fn join(file: &Path, source: &str, rows: &mut RocmRows<'_>, notes: &Notes, progress: &ReadProgress) {
     let mut joined = Vec::new();
     for path in set::siblings(file) {
         // The bytes to read are counted without siblings: they can stop the reading, not move it on.
         let progress = progress.clone();
-        let sibling = Artefact::open(&Source::File(path), Arc::new(move |_| progress(0)));
+        let sibling = Artefact::open(&InputSource::File(path), Arc::new(move |_| progress(0)));
         match sibling {
             Ok(sibling) if Rocprofv3.sniff(sibling.probe()) => {
                 joined.push(sibling.name().to_owned());
@@ -93,7 +93,7 @@ fn join(file: &Path, source: &str, rows: &mut Rows<'_>, notes: &Notes, progress:
         }
     }
     if let Some(path) = set::agents(file)
-        && let Ok(agents) = Artefact::open(&Source::File(path), crate::no_progress())
+        && let Ok(agents) = Artefact::open(&InputSource::File(path), crate::no_progress())
     {
         joined.push(agents.name().to_owned());
         devices(agents, &mut rows.tables);
@@ -162,7 +162,7 @@ impl Header {
 }
 
 /// Reads the lines of a file that has a known header.
-fn lines(from: Artefact, rows: &mut Rows<'_>, notes: &Notes) {
+fn lines(from: Artefact, rows: &mut RocmRows<'_>, notes: &Notes) {
     let source = from.name().to_owned();
     let lost = |code: &str, message: String| {
         notes.add(Stage::Ingest, Severity::DataLoss, code, &source, message);
@@ -212,7 +212,7 @@ fn lines(from: Artefact, rows: &mut Rows<'_>, notes: &Notes) {
     }
 }
 
-fn record(header: &Header, values: &[String], rows: &mut Rows<'_>) {
+fn record(header: &Header, values: &[String], rows: &mut RocmRows<'_>) {
     let (Header::Kernels(places) | Header::Copies(places) | Header::Calls(places)) = header;
     let text = |column: usize| places.get(column).copied().flatten().and_then(|at| values.get(at));
     let word = |column: usize| text(column).map(String::as_str);

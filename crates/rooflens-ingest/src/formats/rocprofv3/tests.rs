@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rooflens_schema::tables::ActivityKind;
 use rooflens_schema::{Notes, RankTables, Severity};
 
-use crate::artefact::{Artefact, Source};
+use crate::artefact::{Artefact, InputSource};
 use crate::error::IngestError;
 use crate::{no_progress, rank_files};
 
@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
 
 fn read_file(name: &str) -> (RankTables, Notes) {
     let notes = Notes::default();
-    let from = Artefact::open(&Source::File(folder().join(name)), no_progress()).unwrap();
+    let from = Artefact::open(&InputSource::File(folder().join(name)), no_progress()).unwrap();
     (crate::read(from, &notes).unwrap(), notes)
 }
 

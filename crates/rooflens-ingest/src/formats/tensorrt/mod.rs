@@ -22,7 +22,7 @@ use rooflens_schema::tables::{EngineLayerRow, InferenceRow};
 use rooflens_schema::{Interner, Notes, Opt, RankTables, Severity, Stage};
 use serde_json::Value;
 
-use crate::artefact::{Artefact, Probe, Source};
+use crate::artefact::{Artefact, InputSource, Probe};
 use crate::error::IngestError;
 use crate::formats::{Format, finish};
 use layer::Layer;
@@ -59,7 +59,7 @@ impl Format for Tensorrt {
         found.take(from)?;
         let joined = siblings.len() as i64;
         for path in siblings {
-            found.take(Artefact::open(&Source::File(path), progress.clone())?)?;
+            found.take(Artefact::open(&InputSource::File(path), progress.clone())?)?;
         }
         let message = format!("files of the same engine were read with {source}");
         notes.add_many(Stage::Ingest, Severity::Info, "joined_files", &source, joined, message);

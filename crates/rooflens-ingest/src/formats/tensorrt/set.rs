@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::Tensorrt;
-use crate::artefact::{Artefact, Source, no_progress};
+use crate::artefact::{Artefact, InputSource, no_progress};
 use crate::formats::Format;
 
 /// Words for each kind; the first kind that is there stands for the set.
@@ -35,7 +35,7 @@ fn part(path: &Path) -> Option<(PathBuf, usize)> {
 }
 
 fn is_one(path: &Path) -> bool {
-    Artefact::open(&Source::File(path.to_owned()), no_progress())
+    Artefact::open(&InputSource::File(path.to_owned()), no_progress())
         .is_ok_and(|artefact| Tensorrt.sniff(artefact.probe()))
 }
 

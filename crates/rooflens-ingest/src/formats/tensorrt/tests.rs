@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use rooflens_schema::{Notes, Opt, RankTables};
 
 use super::keep_one;
-use crate::artefact::{Artefact, Source, no_progress};
+use crate::artefact::{Artefact, InputSource, no_progress};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/tensorrt").join(name)
@@ -22,7 +22,7 @@ fn alone(name: &str) -> RankTables {
 fn files_of_one_engine_are_joined_by_name() {
     for name in ["made.profile.json", "made.graph.json", "made.timing.json"] {
         let notes = Notes::default();
-        let artefact = Artefact::open(&Source::File(fixture(name)), no_progress()).unwrap();
+        let artefact = Artefact::open(&InputSource::File(fixture(name)), no_progress()).unwrap();
         let tables = crate::read(artefact, &notes).unwrap();
         assert_eq!(codes(&notes), ["event_without_time 1", "joined_files 2"]);
         let layers = &tables.engine_layers;

@@ -42,7 +42,7 @@ impl Round {
 
 /// A phase, or a step of one, that a program marked with `rooflens.probe`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
+pub struct ProbeMark {
     /// What the program calls the phase.
     pub phase: String,
     /// Number of the step in the phase; `None` for the phase itself.
@@ -88,7 +88,7 @@ impl Reader<'_> {
             if is_step && step.is_none() {
                 return false;
             }
-            workload.marks.push(Mark { phase: phase.to_owned(), step, ts_ns, dur_ns });
+            workload.marks.push(ProbeMark { phase: phase.to_owned(), step, ts_ns, dur_ns });
             true
         });
     }

@@ -24,14 +24,14 @@ use serde_json::Value as Json;
 
 use crate::lines;
 
-pub use events::{ClockReading, Mark, Round};
+pub use events::{ClockReading, ProbeMark, Round};
 
 /// Longer lines are not of a workload: a line holds the times of every token of a request, some 20 bytes each.
 const LONGEST_LINE: usize = 64 << 20;
 
-/// What the workload of a step left, on the workload's own clock until [`Workload::align`] moves it.
+/// What the workload of a step left, on the workload's own clock until [`WorkloadRecords::align`] moves it.
 #[derive(Debug, Default)]
-pub struct Workload {
+pub struct WorkloadRecords {
     /// Its requests, in the order in which they were recorded.
     pub requests: Requests,
     /// When each output token of them was there.
@@ -41,7 +41,7 @@ pub struct Workload {
     /// Its rounds, warm-up included.
     pub rounds: Vec<Round>,
     /// Phases and steps that the program marked with `rooflens.probe`.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ProbeMark>,
     /// The last event of each name: what it said of itself, as `hello`, `model`, `dataset`, `memory`.
     pub said: BTreeMap<String, Json>,
     /// One moment on its clock and on the wall clock; `None` where it did not say.
@@ -52,7 +52,7 @@ pub struct Workload {
     pub lost_rows: i64,
 }
 
-impl Workload {
+impl WorkloadRecords {
     /// Moves every time onto the clock of a run whose `ts_ns` 0 is at `base_unix_ns`. Answers whether that was
     /// possible: without a reading of both clocks, times stay on the workload's own.
     pub fn align(&mut self, base_unix_ns: i64) -> bool {
@@ -84,7 +84,7 @@ impl Workload {
     }
 
     /// Appends what another step left. Ids go on from here.
-    pub fn append(&mut self, mut other: Workload) {
+    pub fn append(&mut self, mut other: WorkloadRecords) {
         let (requests, steps) = (self.requests.len() as i64, self.steps.len() as i64);
         other.requests.request_id.iter_mut().for_each(|id| *id += requests);
         other.tokens.request_id.iter_mut().for_each(|id| *id += requests);
@@ -101,8 +101,8 @@ impl Workload {
 
 /// Reads the folder of a step, `raw/<step>/`. A file that is not there has no rows; `stage` names the step in the
 /// tables. Rows are in the order of the files.
-pub fn read_folder(folder: &Path, stage: &str, notes: &Notes) -> Workload {
-    let mut reader = Reader { folder, stage, notes, workload: Workload::default() };
+pub fn read_folder(folder: &Path, stage: &str, notes: &Notes) -> WorkloadRecords {
+    let mut reader = Reader { folder, stage, notes, workload: WorkloadRecords::default() };
     reader.events();
     reader.marks();
     let before = reader.workload.lost;
@@ -116,13 +116,13 @@ struct Reader<'a> {
     folder: &'a Path,
     stage: &'a str,
     notes: &'a Notes,
-    workload: Workload,
+    workload: WorkloadRecords,
 }
 
 impl Reader<'_> {
     /// Gives each line that is not blank to `take`, and whether its end was written too; it answers whether the
     /// line could be read.
-    fn each_line(&mut self, name: &str, mut take: impl FnMut(&mut Workload, &str, bool) -> bool) {
+    fn each_line(&mut self, name: &str, mut take: impl FnMut(&mut WorkloadRecords, &str, bool) -> bool) {
         let file = match File::open(self.folder.join(name)) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,

@@ -4,7 +4,7 @@ use rooflens_schema::Opt;
 use rooflens_schema::tables::{RequestRow, RequestStatus, TokenRow};
 use serde::Deserialize;
 
-use super::{Reader, Workload};
+use super::{Reader, WorkloadRecords};
 
 const FILE: &str = "requests.jsonl";
 
@@ -60,7 +60,7 @@ impl Reader<'_> {
     }
 }
 
-fn push(workload: &mut Workload, stage: &str, line: Line, is_counted: bool) {
+fn push(workload: &mut WorkloadRecords, stage: &str, line: Line, is_counted: bool) {
     let request_id = workload.requests.len() as i64;
     workload.requests.push(RequestRow {
         stage: Some(stage.to_owned()),

@@ -91,7 +91,8 @@ fn times_are_put_onto_the_clock_of_the_run() {
     // Once more changes nothing.
     assert!(workload.align(1_900_000));
     assert_eq!(workload.tokens.ts_ns[0], 100_900);
-    let mut without = Workload { clock: None, ..read_folder(&fixture(), "measure", &Notes::default()) };
+    let mut without =
+        WorkloadRecords { clock: None, ..read_folder(&fixture(), "measure", &Notes::default()) };
     assert!(!without.align(1_900_000));
     assert_eq!(without.tokens.ts_ns[0], 1_400);
 }
@@ -106,7 +107,7 @@ fn steps_are_joined_with_ids_of_their_own() {
     assert_eq!(all.requests.stage[5].as_deref(), Some("torch_profiler"));
 }
 
-fn of_files(files: &[(&str, &[u8])]) -> (Workload, Vec<(String, i64)>) {
+fn of_files(files: &[(&str, &[u8])]) -> (WorkloadRecords, Vec<(String, i64)>) {
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in files {
         fs::write(folder.path().join(name), bytes).unwrap();

@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rooflens_schema::{Notes, Severity, Stage};
 
 use super::base_unit::base_unit;
-use super::{Grade, Launch, Metric, Rule, Speedup, Value};
+use super::{MetricValue, NcuLaunch, NcuMetric, NcuRule, RuleGrade, Speedup};
 
 /// Which launch a row is of, among the files of one folder. For comparison only: it is shown nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct LaunchKey {
     process: String,
     id: String,
     name: String,
@@ -50,7 +50,7 @@ pub fn is_csv(bytes: &[u8]) -> bool {
 }
 
 /// The launches of a file, each with what tells it from others. Empty where there is no header.
-pub fn read(bytes: &[u8], source: &str, notes: &Notes) -> Vec<(Key, Launch)> {
+pub fn read(bytes: &[u8], source: &str, notes: &Notes) -> Vec<(LaunchKey, NcuLaunch)> {
     let text = String::from_utf8_lossy(bytes);
     let mut rows = text::rows(text.trim_start_matches('\u{feff}')).into_iter();
     let Some(head) = rows.find(|row| row.first().is_some_and(|cell| cell == "ID")) else { return Vec::new() };
@@ -70,8 +70,8 @@ pub fn read(bytes: &[u8], source: &str, notes: &Notes) -> Vec<(Key, Launch)> {
 
 struct Page {
     head: Vec<String>,
-    launches: Vec<(Key, Launch)>,
-    places: BTreeMap<Key, usize>,
+    launches: Vec<(LaunchKey, NcuLaunch)>,
+    places: BTreeMap<LaunchKey, usize>,
     /// Units that were met and are not known.
     unknown: BTreeSet<String>,
 }
@@ -87,13 +87,13 @@ impl Page {
     }
 
     /// The launch of a row; `None` for a row of none.
-    fn launch(&mut self, row: &[String]) -> Option<&mut Launch> {
+    fn launch(&mut self, row: &[String]) -> Option<&mut NcuLaunch> {
         let id = self.cell(row, "ID").to_owned();
         if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
         let name = self.cell(row, "Kernel Name").to_owned();
-        let key = Key { process: self.cell(row, "Process ID").to_owned(), id, name };
+        let key = LaunchKey { process: self.cell(row, "Process ID").to_owned(), id, name };
         let at = match self.places.get(&key) {
             Some(at) => *at,
             None => {
@@ -106,20 +106,21 @@ impl Page {
         self.launches.get_mut(at).map(|(_, launch)| launch)
     }
 
-    fn begun(&self, row: &[String], name: &str) -> Launch {
-        let mut launch = Launch {
+    fn begun(&self, row: &[String], name: &str) -> NcuLaunch {
+        let mut launch = NcuLaunch {
             name: name.to_owned(),
             function: name.to_owned(),
             grid: size(self.cell(row, "Grid Size")),
             block: size(self.cell(row, "Block Size")),
             context: self.cell(row, "Context").parse().ok(),
             stream: self.cell(row, "Stream").parse().ok(),
-            ..Launch::default()
+            ..NcuLaunch::default()
         };
         let capability = self.cell(row, "CC").split_once('.');
         if let Some((major, minor)) = capability.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?))) {
             for (part, value) in [("major", major), ("minor", minor)] {
-                let metric = Metric { value: Some(Value::Whole(value)), instances: Vec::new(), unit: None };
+                let metric =
+                    NcuMetric { value: Some(MetricValue::Whole(value)), instances: Vec::new(), unit: None };
                 launch.metrics.insert(format!("device__attribute_compute_capability_{part}"), metric);
             }
         }
@@ -127,7 +128,7 @@ impl Page {
     }
 
     fn raw(&mut self, row: &[String], units: &[String]) {
-        let metrics: Vec<(String, Option<Value>, &str)> = (self.head.iter().enumerate())
+        let metrics: Vec<(String, Option<MetricValue>, &str)> = (self.head.iter().enumerate())
             // Columns of NVTX ranges hold names of threads and domains.
             .filter(|(_, name)| !OWN.contains(&name.as_str()) && !name.contains("Domain:"))
             .filter_map(|(at, name)| {
@@ -163,22 +164,22 @@ impl Page {
         }
     }
 
-    fn rule(&self, row: &[String]) -> Option<Rule> {
+    fn rule(&self, row: &[String]) -> Option<NcuRule> {
         let id = self.cell(row, "Rule Name");
         if id.is_empty() {
             return None;
         }
         let grade = match self.cell(row, "Rule Type") {
-            "OPT" => Grade::Optimization,
-            "WRN" => Grade::Warning,
-            "ERR" => Grade::Error,
-            "OK" => Grade::Ok,
-            _ => Grade::Info,
+            "OPT" => RuleGrade::Optimization,
+            "WRN" => RuleGrade::Warning,
+            "ERR" => RuleGrade::Error,
+            "OK" => RuleGrade::Ok,
+            _ => RuleGrade::Info,
         };
         let percent = unit::number(self.cell(row, "Estimated Speedup"));
         let is_global = self.cell(row, "Estimated Speedup Type") == "global";
         let section = self.cell(row, "Section Name");
-        Some(Rule {
+        Some(NcuRule {
             id: id.to_owned(),
             name: id.to_owned(),
             section: (!section.is_empty()).then(|| section.to_owned()),
@@ -188,26 +189,26 @@ impl Page {
     }
 }
 
-fn put(launch: &mut Launch, name: String, value: Option<Value>, unit: &str) {
+fn put(launch: &mut NcuLaunch, name: String, value: Option<MetricValue>, unit: &str) {
     if value.is_some() {
         let unit = unit::base(unit).or_else(|| base_unit(&name)).map(str::to_owned);
-        launch.metrics.insert(name, Metric { value, instances: Vec::new(), unit });
+        launch.metrics.insert(name, NcuMetric { value, instances: Vec::new(), unit });
     }
 }
 
 /// A printed value in its base unit; `None` for one that is not there.
-fn value(printed: &str, unit: &str, unknown: &mut BTreeSet<String>) -> Option<Value> {
+fn value(printed: &str, unit: &str, unknown: &mut BTreeSet<String>) -> Option<MetricValue> {
     if matches!(printed, "" | "n/a" | "no data" | "nan" | "-nan" | "inf" | "-inf") {
         return None;
     }
-    let Some(number) = unit::number(printed) else { return Some(Value::Text(printed.to_owned())) };
+    let Some(number) = unit::number(printed) else { return Some(MetricValue::Text(printed.to_owned())) };
     let Some(scale) = unit::scale(unit) else {
         unknown.insert(unit.to_owned());
-        return Some(Value::Text(format!("{printed} {unit}")));
+        return Some(MetricValue::Text(format!("{printed} {unit}")));
     };
     match printed.replace(',', "").parse() {
-        Ok(whole) if scale == 1.0 => Some(Value::Whole(whole)),
-        _ => Some(Value::Number(number * scale)),
+        Ok(whole) if scale == 1.0 => Some(MetricValue::Whole(whole)),
+        _ => Some(MetricValue::Number(number * scale)),
     }
 }
 
@@ -219,7 +220,7 @@ fn size(text: &str) -> Option<[u64; 3]> {
 }
 
 /// Puts what several files tell of one launch together. The last word counts.
-pub fn merge(into: &mut Launch, from: Launch) {
+pub fn merge(into: &mut NcuLaunch, from: NcuLaunch) {
     into.metrics.extend(from.metrics);
     for rule in from.rules {
         if !into.rules.contains(&rule) {

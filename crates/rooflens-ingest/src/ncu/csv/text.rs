@@ -1,11 +1,11 @@
 //! Comma-separated values: quotes, doubled quotes, line breaks inside quotes, rows of any length.
 
 /// A row of cells.
-pub type Row = Vec<String>;
+pub type CsvRow = Vec<String>;
 
 /// The rows of a text. Lines that the tool talks in (`==PROF== …`) are left out where a row would begin;
 /// a quote that is never closed ends with the text.
-pub fn rows(text: &str) -> Vec<Row> {
+pub fn rows(text: &str) -> Vec<CsvRow> {
     let mut rows = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -23,7 +23,7 @@ pub fn rows(text: &str) -> Vec<Row> {
 }
 
 /// The first row of a text, and what follows it.
-fn row(text: &str) -> (Row, &str) {
+fn row(text: &str) -> (CsvRow, &str) {
     let mut cells = Vec::new();
     let mut cell = String::new();
     let mut quoted = false;
@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(
             found,
             [vec!["a", "b \"x\", y"], vec!["1"], vec!["two\nlines", "", ""], vec!["open"]]
-                .map(|row| row.into_iter().map(str::to_owned).collect::<Row>())
+                .map(|row| row.into_iter().map(str::to_owned).collect::<CsvRow>())
         );
     }
 }

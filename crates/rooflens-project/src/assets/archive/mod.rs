@@ -25,8 +25,8 @@ pub use budget::Limits;
 pub use problem::ArchiveProblem;
 
 use super::error::{AssetError, AssetFault};
-use super::files::Files;
-use super::watch::Watch;
+use super::files::FileSystem;
+use super::watch::AssetObserver;
 use budget::Budget;
 use problem::Refusal;
 pub(super) use staging::Staging;
@@ -62,7 +62,7 @@ impl Record {
     pub const FILE: &'static str = ".rooflens-extracted.json";
 
     /// The note of a folder, where there is one.
-    pub(super) fn read(folder: &Path, files: &dyn Files) -> Option<Self> {
+    pub(super) fn read(folder: &Path, files: &dyn FileSystem) -> Option<Self> {
         let bytes = files.head(&folder.join(Self::FILE), 64 << 10).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
@@ -83,7 +83,7 @@ pub fn extract(
     archive: &Path,
     into: &Path,
     limits: Limits,
-    watch: &mut dyn Watch,
+    watch: &mut dyn AssetObserver,
 ) -> Result<Extracted, AssetError> {
     let unreadable = |error| AssetError::unreadable(archive, error);
     let mut file = File::open(archive).map_err(unreadable)?;

@@ -9,7 +9,7 @@ use super::Extracted;
 use super::budget::Budget;
 use super::entry_name::{entry_path, stays_inside};
 use super::problem::{ArchiveProblem, Refusal};
-use crate::assets::watch::{Progress, Watch};
+use crate::assets::watch::{AssetObserver, StepProgress};
 
 /// The longest text of a link.
 pub(super) const MAX_LINK_BYTES: u64 = 4096;
@@ -24,12 +24,12 @@ pub(super) struct Tree<'a> {
     root: &'a Path,
     budget: Budget,
     links: Vec<(PathBuf, String)>,
-    watch: &'a mut dyn Watch,
+    watch: &'a mut dyn AssetObserver,
     shown_bytes: u64,
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(root: &'a Path, budget: Budget, watch: &'a mut dyn Watch) -> Self {
+    pub(super) fn new(root: &'a Path, budget: Budget, watch: &'a mut dyn AssetObserver) -> Self {
         Self { root, budget, links: Vec::new(), watch, shown_bytes: 0 }
     }
 
@@ -126,7 +126,7 @@ impl<'a> Tree<'a> {
             return Ok(());
         }
         self.shown_bytes = self.budget.bytes;
-        self.watch.goes_on(Progress { bytes: self.budget.bytes, total_bytes: None });
+        self.watch.goes_on(StepProgress { bytes: self.budget.bytes, total_bytes: None });
         if self.watch.should_stop() {
             return Err(Refusal::whole(ArchiveProblem::Stopped));
         }

@@ -11,7 +11,7 @@ use crate::assets::archive::Limits;
 use crate::assets::error::{AssetError, AssetFault};
 use crate::assets::project::{plain_name, plain_path};
 use crate::assets::required::Pattern;
-use crate::assets::roots::Root;
+use crate::assets::roots::StorageRoot;
 
 const KEYS: &[&str] = &["name", "target", "source", "required", "sha256", "extract"];
 
@@ -87,10 +87,10 @@ fn read_source(fields: &Fields<'_>) -> Result<AssetSource, AssetError> {
         }
         let name = source.needed_text("root")?;
         let name = name.strip_prefix('$').unwrap_or(name);
-        let root = Root::named(name).ok_or_else(|| {
+        let root = StorageRoot::named(name).ok_or_else(|| {
             let refusal = source
                 .refuse("root", "is not a root; expected HF_SNAPSHOTS_ROOT, MODELS_ROOT or DATASETS_ROOT");
-            refusal.suggest(name, Root::VARIABLES.iter().copied())
+            refusal.suggest(name, StorageRoot::VARIABLES.iter().copied())
         })?;
         let path = source.needed_text("path")?;
         let path = plain_path(path).map_err(|problem| source.refuse("path", problem))?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rooflens_compose::value::{Origin, Source, Value, python_str};
+use rooflens_compose::value::{Origin, Value, ValueSource, python_str};
 
 use super::Checksum;
 use super::fields::{Fields, kind_error, refuse, text_of};
@@ -49,7 +49,7 @@ fn read_list(text: &str, path: &Path) -> Result<Vec<Checksum>, AssetError> {
             continue;
         }
         let error = |problem| {
-            let origin = Origin { source: Source::File(shown.clone()), line: number, column: 1 };
+            let origin = Origin { source: ValueSource::File(shown.clone()), line: number, column: 1 };
             let entry = line.chars().take(200).collect();
             AssetError::at(AssetFault::ListEntry { entry, problem }, &origin, text)
         };

@@ -15,15 +15,15 @@ use serde::{Deserialize, Serialize};
 
 use super::archive::Limits;
 use super::error::{AssetError, AssetFault};
-use super::files::Files;
-use super::roots::Root;
+use super::files::FileSystem;
+use super::roots::StorageRoot;
 use fields::{Document, FILE, Fields};
 
 /// What a project needs from outside.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bootstrap {
     /// Where the roots are when no environment variable says otherwise, as written.
-    pub roots: BTreeMap<Root, String>,
+    pub roots: BTreeMap<StorageRoot, String>,
     /// Models, then datasets, in the order of writing.
     pub assets: Vec<Asset>,
 }
@@ -78,7 +78,7 @@ pub enum AssetSource {
     /// A file or folder below a root.
     Path {
         /// The root.
-        root: Root,
+        root: StorageRoot,
         /// The path from there.
         path: PathBuf,
     },
@@ -121,7 +121,7 @@ impl Bootstrap {
     ///
     /// # Errors
     /// When it cannot be read or is not what it should be.
-    pub fn load(path: &Path, files: &dyn Files) -> Result<Self, AssetError> {
+    pub fn load(path: &Path, files: &dyn FileSystem) -> Result<Self, AssetError> {
         let text = read_text(path, files)?;
         let shown = path.display().to_string();
         let beside = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -146,7 +146,7 @@ impl Bootstrap {
             None => return Err(fields.missing("schema")),
         }
         let roots = match fields.get("roots") {
-            Some(node) => read_roots(&Fields::of(&document, node, "roots", Root::VARIABLES)?)?,
+            Some(node) => read_roots(&Fields::of(&document, node, "roots", StorageRoot::VARIABLES)?)?,
             None => BTreeMap::new(),
         };
         let mut assets = Vec::new();
@@ -176,9 +176,9 @@ impl Bootstrap {
     }
 }
 
-fn read_roots(fields: &Fields<'_>) -> Result<BTreeMap<Root, String>, AssetError> {
+fn read_roots(fields: &Fields<'_>) -> Result<BTreeMap<StorageRoot, String>, AssetError> {
     let mut roots = BTreeMap::new();
-    for root in Root::ALL {
+    for root in StorageRoot::ALL {
         if let Some(path) = fields.text(root.variable())? {
             if path.is_empty() {
                 return Err(fields.refuse(root.variable(), "is empty"));
@@ -212,7 +212,7 @@ fn check_overlaps(document: &Document<'_>, assets: &[Asset]) -> Result<(), Asset
     Ok(())
 }
 
-pub(super) fn read_text(path: &Path, files: &dyn Files) -> Result<String, AssetError> {
+pub(super) fn read_text(path: &Path, files: &dyn FileSystem) -> Result<String, AssetError> {
     let bytes = files.head(path, MAX_FILE_BYTES + 1).map_err(|error| AssetError::unreadable(path, error))?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_FILE_BYTES) {
         let fault = AssetFault::TooLarge { path: path.to_owned(), limit: MAX_FILE_BYTES };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use rooflens_compose::value::{Origin, Source};
+use rooflens_compose::value::{Origin, ValueSource};
 
 use crate::assets::error::{AssetError, AssetFault};
 use crate::assets::project::plain_path;
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str, shown: &Path, folder: &Path) -> Result<Vec<Listed
             continue;
         }
         let error = |problem| {
-            let origin = Origin { source: Source::File(Arc::clone(&shown)), line: number, column: 1 };
+            let origin = Origin { source: ValueSource::File(Arc::clone(&shown)), line: number, column: 1 };
             let entry = line.chars().take(200).collect();
             AssetError::at(AssetFault::ListEntry { entry, problem }, &origin, text)
         };

@@ -27,7 +27,7 @@ pub use sampler::{GENERATOR, epoch_indices};
 
 use super::archive::Staging;
 use super::error::{AssetError, AssetFault};
-use super::files::{Disk, Files, Kind};
+use super::files::{Disk, FileKind, FileSystem};
 use super::project::Project;
 use super::verify::hex;
 use parent::find_parent;
@@ -50,14 +50,14 @@ pub struct SubsetRequest {
     /// files of the parent, sorted by the bytes of their paths.
     pub list: Option<PathBuf>,
     /// How to draw.
-    pub sampling: Sampling,
+    pub sampling: SubsetSampling,
     /// The time to write down, in UTC.
     pub created: LocalTime,
 }
 
 /// How to draw files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sampling {
+pub struct SubsetSampling {
     /// How often to go through the parent.
     pub epochs: u64,
     /// How many files each time; all where it is not said.
@@ -95,7 +95,7 @@ pub fn plan_subset(project: &Project, request: &SubsetRequest) -> Result<Subset,
 
     let mut drawn: Vec<usize> = Vec::with_capacity(samples);
     for epoch in 0..request.sampling.epochs {
-        let Sampling { shuffle, seed, .. } = request.sampling;
+        let SubsetSampling { shuffle, seed, .. } = request.sampling;
         drawn.extend(epoch_indices(count, per_epoch, shuffle, seed, epoch));
     }
     let different: HashMap<usize, u64> =
@@ -147,7 +147,7 @@ pub fn write_subset(project: &Project, subset: &Subset) -> Result<(), AssetError
     staging.become_folder(&place)
 }
 
-fn sample_counts(sampling: &Sampling, count: usize) -> Result<(usize, usize), AssetError> {
+fn sample_counts(sampling: &SubsetSampling, count: usize) -> Result<(usize, usize), AssetError> {
     let available = u64::try_from(count).unwrap_or(u64::MAX);
     let per_epoch = sampling.samples_per_epoch.unwrap_or(available);
     if per_epoch > available || available == 0 {
@@ -170,7 +170,7 @@ fn compare(
     list: &str,
 ) -> Result<(bool, Metadata), AssetError> {
     let place = project.root().join(folder);
-    if matches!(Disk.kind(&place), Ok(Kind::Missing)) {
+    if matches!(Disk.kind(&place), Ok(FileKind::Missing)) {
         return Ok((false, metadata));
     }
     let there = fs::read_to_string(place.join(Metadata::FILE)).unwrap_or_default();

@@ -10,7 +10,7 @@ use rooflens_compose::yaml;
 use super::{FILE_LIST, Metadata, SubsetRequest, file_list};
 use crate::assets::bootstrap::read_text;
 use crate::assets::error::{AssetError, AssetFault};
-use crate::assets::files::{Disk, Files, Kind};
+use crate::assets::files::{Disk, FileKind, FileSystem};
 use crate::assets::project::{Project, plain_name, plain_path};
 use crate::assets::variant::{DATA, SOURCE};
 use crate::assets::walk::{self, ListedFile, MAX_FILES};
@@ -27,7 +27,7 @@ pub(in crate::assets) fn dataset_folder(project: &Project, name: &str) -> Result
     let folder = datasets.join(name);
     // Something that is written below it must stay in the project.
     project.inside(&folder.join("variant"), &Disk)?;
-    if matches!(Disk.kind_behind(&project.root().join(&folder)), Ok(Kind::Folder)) {
+    if matches!(Disk.kind_behind(&project.root().join(&folder)), Ok(FileKind::Folder)) {
         return Ok(folder);
     }
     let names = folders_in(&project.root().join(datasets));
@@ -43,14 +43,14 @@ pub(super) fn find_parent(
     check_name("parent", &request.parent)?;
     let dataset = project.root().join(dataset);
     let folder = dataset.join(&request.parent);
-    if !matches!(Disk.kind_behind(&folder), Ok(Kind::Folder)) || request.parent == request.variant {
+    if !matches!(Disk.kind_behind(&folder), Ok(FileKind::Folder)) || request.parent == request.variant {
         let (parent, names) = (request.parent.clone(), folders_in(&dataset));
         let fault = AssetFault::NoParent { dataset: request.dataset.clone(), parent, names: names.clone() };
         return Err(AssetError::new(fault).suggest(&request.parent, names.iter().map(String::as_str)));
     }
     let metadata = folder.join(Metadata::FILE);
-    let is_variant = matches!(Disk.kind(&metadata), Ok(Kind::File { .. }))
-        && matches!(Disk.kind(&folder.join(FILE_LIST)), Ok(Kind::File { .. }));
+    let is_variant = matches!(Disk.kind(&metadata), Ok(FileKind::File { .. }))
+        && matches!(Disk.kind(&folder.join(FILE_LIST)), Ok(FileKind::File { .. }));
     let (root, list) = if is_variant {
         (root_of(&metadata)?, Some(folder.join(FILE_LIST)))
     } else if request.parent != SOURCE && metadata.is_file() && folder.join(DATA).is_dir() {

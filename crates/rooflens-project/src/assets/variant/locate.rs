@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{DATA, SOURCE};
 use crate::assets::error::{AssetError, AssetFault};
-use crate::assets::files::{Disk, Files, Kind};
+use crate::assets::files::{Disk, FileKind, FileSystem};
 use crate::assets::subset::{FILE_LIST, Metadata, check_name, folders_in, recorded_root};
 
 /// What stands in a variant's folder and is no sample.
@@ -64,12 +64,13 @@ pub(super) fn variants_in(dataset: &Path) -> Vec<String> {
         is_file(&place.join(Metadata::FILE)) || is_file(&place.join(FILE_LIST)) || place.join(DATA).is_dir()
     };
     // What a link leads to is the dataset as others made it.
-    let is_own = |name: &String| name != SOURCE && matches!(Disk.kind(&dataset.join(name)), Ok(Kind::Folder));
+    let is_own =
+        |name: &String| name != SOURCE && matches!(Disk.kind(&dataset.join(name)), Ok(FileKind::Folder));
     folders_in(dataset).into_iter().filter(is_own).filter(holds).collect()
 }
 
 fn is_file(path: &Path) -> bool {
-    matches!(Disk.kind(path), Ok(Kind::File { .. }))
+    matches!(Disk.kind(path), Ok(FileKind::File { .. }))
 }
 
 /// The folder of the dataset: `datasets/<name>`, or what is around a folder that lies elsewhere.

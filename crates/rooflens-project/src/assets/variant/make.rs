@@ -8,16 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::locate::{data_folder, locate_variant};
-use super::metadata::{Origin, VariantMetadata};
+use super::metadata::{VariantMetadata, VariantOrigin};
 use super::verify::digest;
 use super::{DATA, SOURCE, VariantFiles};
 use crate::assets::archive::Staging;
 use crate::assets::error::{AssetError, AssetFault};
-use crate::assets::files::{Disk, Files, Kind};
+use crate::assets::files::{Disk, FileKind, FileSystem};
 use crate::assets::project::Project;
 use crate::assets::subset::{check_name, dataset_folder, folders_in};
 use crate::assets::walk::{self, Listing, MAX_FILES};
-use crate::assets::watch::Watch;
+use crate::assets::watch::AssetObserver;
 
 /// A variant that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct VariantRequest {
     /// The folder or variant of the dataset it is made from.
     pub parent: String,
     /// How it is made, or was.
-    pub transform: Origin,
+    pub transform: VariantOrigin,
     /// The time to write down, in UTC.
     pub created: LocalTime,
 }
@@ -68,12 +68,12 @@ pub fn plan_variant(project: &Project, request: &VariantRequest) -> Result<Varia
     let folder = dataset.join(&request.variant);
     let place = project.inside(&folder, &Disk)?;
     let is_free = match &request.transform {
-        Origin::Command { .. } => matches!(Disk.kind(&place), Ok(Kind::Missing)),
-        Origin::Description { .. } if data_folder(&place).is_none() => {
+        VariantOrigin::Command { .. } => matches!(Disk.kind(&place), Ok(FileKind::Missing)),
+        VariantOrigin::Description { .. } if data_folder(&place).is_none() => {
             return Err(AssetError::new(AssetFault::EmptyVariant { path: folder }));
         }
-        Origin::Description { .. } => {
-            matches!(Disk.kind(&place.join(VariantMetadata::FILE)), Ok(Kind::Missing))
+        VariantOrigin::Description { .. } => {
+            matches!(Disk.kind(&place.join(VariantMetadata::FILE)), Ok(FileKind::Missing))
         }
     };
     if !is_free {
@@ -86,7 +86,7 @@ pub fn plan_variant(project: &Project, request: &VariantRequest) -> Result<Varia
 fn parent(project: &Project, dataset: &Path, request: &VariantRequest) -> Result<VariantFiles, AssetError> {
     let root = dataset.join(&request.parent);
     let place = project.root().join(&root);
-    if !matches!(Disk.kind_behind(&place), Ok(Kind::Folder)) || request.parent == request.variant {
+    if !matches!(Disk.kind_behind(&place), Ok(FileKind::Folder)) || request.parent == request.variant {
         let names = folders_in(&project.root().join(dataset));
         let (dataset, parent) = (request.dataset.clone(), request.parent.clone());
         let fault = AssetFault::NoParent { dataset, parent, names: names.clone() };
@@ -109,10 +109,10 @@ pub fn write_variant(
     request: &VariantRequest,
     plan: &VariantPlan,
     run: &mut dyn FnMut(&Transforming<'_>) -> Result<(), AssetError>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn AssetObserver,
 ) -> Result<VariantMetadata, AssetError> {
     let place = project.inside(&plan.folder, &Disk)?;
-    if let Origin::Description { .. } = &request.transform {
+    if let VariantOrigin::Description { .. } = &request.transform {
         let path = data_folder(&place).unwrap_or_default();
         let metadata = metadata(request, &place.join(path), path, watch)?;
         write_metadata(&place, &metadata)?;
@@ -145,7 +145,7 @@ fn metadata(
     request: &VariantRequest,
     data: &Path,
     path: &str,
-    watch: &mut dyn Watch,
+    watch: &mut dyn AssetObserver,
 ) -> Result<VariantMetadata, AssetError> {
     let listing = samples(data, path);
     if let Some(entry) = listing.unreadable.first() {

@@ -21,7 +21,7 @@ pub struct VariantMetadata {
     /// When it was made or recorded, in UTC.
     pub created: String,
     /// How it was made.
-    pub transform: Origin,
+    pub transform: VariantOrigin,
     /// How many files it has.
     pub files: usize,
     /// Their bytes.
@@ -35,7 +35,7 @@ pub struct VariantMetadata {
 /// How a variant was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Origin {
+pub enum VariantOrigin {
     /// By a command that was started for it.
     Command {
         /// The program and its arguments.
@@ -56,11 +56,11 @@ impl VariantMetadata {
     #[must_use]
     pub fn to_yaml(&self) -> String {
         let transform = match &self.transform {
-            Origin::Command { argv } => {
+            VariantOrigin::Command { argv } => {
                 let argv = argv.iter().map(|word| text(word)).collect();
                 map([("kind", text("command")), ("argv", Node::new(Value::List(argv)))])
             }
-            Origin::Description { text: words } => {
+            VariantOrigin::Description { text: words } => {
                 map([("kind", text("description")), ("text", text(words))])
             }
         };

@@ -15,7 +15,7 @@ mod verify;
 
 pub use locate::{VariantFiles, locate_variant};
 pub use make::{Transforming, VariantPlan, VariantRequest, plan_variant, write_variant};
-pub use metadata::{Origin, VariantMetadata};
+pub use metadata::{VariantMetadata, VariantOrigin};
 pub use verify::{VariantVerification, verify_variants};
 
 /// Where a variant has data of its own.

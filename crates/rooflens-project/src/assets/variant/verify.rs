@@ -16,9 +16,9 @@ use super::{DATA, SOURCE};
 use crate::assets::error::{AssetError, AssetFault};
 use crate::assets::project::{Project, plain_path};
 use crate::assets::subset::{FILE_LIST, Metadata, folders_in, sha256};
-use crate::assets::verify::{Finding, Problem, Verdict, hash, hex};
+use crate::assets::verify::{FileProblem, Problem, VerificationResult, hash, hex};
 use crate::assets::walk::Listing;
-use crate::assets::watch::Watch;
+use crate::assets::watch::AssetObserver;
 
 /// Whether a variant is what its metadata say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,11 +28,11 @@ pub struct VariantVerification {
     /// The variant.
     pub variant: String,
     /// The end of it.
-    pub verdict: Verdict,
+    pub verdict: VerificationResult,
     /// How many files were looked into.
     pub files_checked: usize,
     /// What is wrong.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<FileProblem>,
 }
 
 /// Looks into the variants of these datasets; of all where there are none. A variant without
@@ -43,7 +43,7 @@ pub struct VariantVerification {
 pub fn verify_variants(
     project: &Project,
     datasets: &[String],
-    watch: &mut dyn Watch,
+    watch: &mut dyn AssetObserver,
 ) -> Result<Vec<VariantVerification>, AssetError> {
     let folder = project.root().join("datasets");
     let mut found = Vec::new();
@@ -58,7 +58,8 @@ pub fn verify_variants(
                 continue;
             }
             let Check { findings, files_checked, .. } = check;
-            let verdict = if findings.is_empty() { Verdict::Sound } else { Verdict::Faulty };
+            let verdict =
+                if findings.is_empty() { VerificationResult::Sound } else { VerificationResult::Faulty };
             let dataset = dataset.clone();
             found.push(VariantVerification { dataset, variant, verdict, files_checked, findings });
         }
@@ -68,17 +69,17 @@ pub fn verify_variants(
 
 struct Check<'a> {
     dataset: &'a Path,
-    findings: Vec<Finding>,
+    findings: Vec<FileProblem>,
     files_checked: usize,
 }
 
 impl Check<'_> {
     fn find(&mut self, file: &str, problem: Problem) {
-        self.findings.push(Finding { file: file.to_owned(), problem });
+        self.findings.push(FileProblem { file: file.to_owned(), problem });
     }
 
     /// False where there is nothing to compare with.
-    fn variant(&mut self, name: &str, watch: &mut dyn Watch) -> Result<bool, AssetError> {
+    fn variant(&mut self, name: &str, watch: &mut dyn AssetObserver) -> Result<bool, AssetError> {
         let place = self.dataset.join(name);
         let Ok(text) = fs::read_to_string(place.join(Metadata::FILE)) else { return Ok(false) };
         let metadata = match yaml::load(&text, Arc::from(Metadata::FILE)) {
@@ -125,7 +126,12 @@ impl Check<'_> {
     }
 
     /// Data of its own.
-    fn data(&mut self, place: &Path, metadata: &Node, watch: &mut dyn Watch) -> Result<(), AssetError> {
+    fn data(
+        &mut self,
+        place: &Path,
+        metadata: &Node,
+        watch: &mut dyn AssetObserver,
+    ) -> Result<(), AssetError> {
         let path = data_folder(place).unwrap_or(DATA);
         let listing = samples(&place.join(path), path);
         for file in &listing.unreadable {
@@ -158,7 +164,7 @@ impl Check<'_> {
 }
 
 /// The SHA-256 of a list of files: lines as `sha256sum` writes them, sorted by path.
-pub(super) fn digest(listing: &Listing, watch: &mut dyn Watch) -> Result<String, AssetError> {
+pub(super) fn digest(listing: &Listing, watch: &mut dyn AssetObserver) -> Result<String, AssetError> {
     let mut list = Sha256::new();
     for file in &listing.files {
         let path = listing.folder.join(&file.path);

@@ -10,13 +10,13 @@ use super::{Problem, Report};
 use crate::assets::bootstrap::Checksum;
 use crate::assets::error::{AssetError, AssetFault};
 use crate::assets::walk::Listing;
-use crate::assets::watch::{Progress, Watch};
+use crate::assets::watch::{AssetObserver, StepProgress};
 
 pub(super) fn check(
     checksums: &[Checksum],
     listing: &Listing,
     report: &mut Report,
-    watch: &mut dyn Watch,
+    watch: &mut dyn AssetObserver,
 ) -> Result<(), AssetError> {
     for Checksum { file, sha256 } in checksums {
         let shown = file.display().to_string();
@@ -36,7 +36,10 @@ pub(super) fn check(
 }
 
 /// The hash of a file; none where it cannot be read to its end.
-pub(in crate::assets) fn hash(path: &Path, watch: &mut dyn Watch) -> Result<Option<String>, AssetError> {
+pub(in crate::assets) fn hash(
+    path: &Path,
+    watch: &mut dyn AssetObserver,
+) -> Result<Option<String>, AssetError> {
     let Ok(mut file) = File::open(path) else { return Ok(None) };
     let total_bytes = file.metadata().ok().map(|metadata| metadata.len());
     let mut hasher = Sha256::new();
@@ -50,7 +53,7 @@ pub(in crate::assets) fn hash(path: &Path, watch: &mut dyn Watch) -> Result<Opti
         };
         hasher.update(&buffer[..count]);
         bytes += u64::try_from(count).unwrap_or(u64::MAX);
-        watch.goes_on(Progress { bytes, total_bytes });
+        watch.goes_on(StepProgress { bytes, total_bytes });
         if watch.should_stop() {
             return Err(AssetError::new(AssetFault::Stopped));
         }

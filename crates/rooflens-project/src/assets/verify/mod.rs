@@ -14,11 +14,11 @@ pub(super) use checksum::{hash, hex};
 
 use super::bootstrap::{Asset, AssetKind, Bootstrap};
 use super::error::AssetError;
-use super::files::{Disk, Files, Kind};
+use super::files::{Disk, FileKind, FileSystem};
 use super::project::Project;
 use super::required;
 use super::walk::{self, Listing, MAX_FILES};
-use super::watch::Watch;
+use super::watch::AssetObserver;
 
 /// Whether assets are what they should be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,17 +37,17 @@ pub struct AssetVerification {
     /// Its kind.
     pub kind: AssetKind,
     /// The end of it.
-    pub verdict: Verdict,
+    pub verdict: VerificationResult,
     /// How many files were looked into.
     pub files_checked: usize,
     /// What is wrong.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<FileProblem>,
 }
 
 /// The end of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum VerificationResult {
     /// All is well.
     Sound,
     /// Something is wrong with it.
@@ -58,7 +58,7 @@ pub enum Verdict {
 
 /// Something that is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+pub struct FileProblem {
     /// The file, from the asset's folder.
     pub file: String,
     /// What is wrong.
@@ -129,7 +129,7 @@ impl Verification {
     /// Whether all is well.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.assets.iter().all(|asset| asset.verdict == Verdict::Sound)
+        self.assets.iter().all(|asset| asset.verdict == VerificationResult::Sound)
     }
 }
 
@@ -140,7 +140,7 @@ impl Verification {
 pub fn verify(
     project: &Project,
     bootstrap: &Bootstrap,
-    watch: &mut dyn Watch,
+    watch: &mut dyn AssetObserver,
 ) -> Result<Verification, AssetError> {
     let mut assets = Vec::new();
     for asset in &bootstrap.assets {
@@ -149,9 +149,13 @@ pub fn verify(
     Ok(Verification { schema_version: super::SCHEMA_VERSION, assets })
 }
 
-fn verify_asset(place: &Path, asset: &Asset, watch: &mut dyn Watch) -> Result<AssetVerification, AssetError> {
+fn verify_asset(
+    place: &Path,
+    asset: &Asset,
+    watch: &mut dyn AssetObserver,
+) -> Result<AssetVerification, AssetError> {
     let mut report = Report::default();
-    let is_there = matches!(Disk.kind_behind(place), Ok(Kind::Folder | Kind::File { .. }));
+    let is_there = matches!(Disk.kind_behind(place), Ok(FileKind::Folder | FileKind::File { .. }));
     if is_there {
         let listing = walk::list(place, MAX_FILES);
         check_required(asset, &listing, &mut report);
@@ -160,9 +164,9 @@ fn verify_asset(place: &Path, asset: &Asset, watch: &mut dyn Watch) -> Result<As
         checksum::check(&asset.sha256, &listing, &mut report, watch)?;
     }
     let verdict = match (is_there, report.findings.is_empty()) {
-        (false, _) => Verdict::Absent,
-        (true, true) => Verdict::Sound,
-        (true, false) => Verdict::Faulty,
+        (false, _) => VerificationResult::Absent,
+        (true, true) => VerificationResult::Sound,
+        (true, false) => VerificationResult::Faulty,
     };
     let Report { files_checked, findings } = report;
     Ok(AssetVerification { name: asset.name.clone(), kind: asset.kind, verdict, files_checked, findings })
@@ -172,12 +176,12 @@ fn verify_asset(place: &Path, asset: &Asset, watch: &mut dyn Watch) -> Result<As
 #[derive(Default)]
 struct Report {
     files_checked: usize,
-    findings: Vec<Finding>,
+    findings: Vec<FileProblem>,
 }
 
 impl Report {
     fn find(&mut self, file: impl Into<String>, problem: Problem) {
-        self.findings.push(Finding { file: file.into(), problem });
+        self.findings.push(FileProblem { file: file.into(), problem });
     }
 }
 

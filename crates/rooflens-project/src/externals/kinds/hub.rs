@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use super::{Inspected, Keeper, Task};
 use crate::externals::identifiers::{ObjectId, Revision};
 use crate::externals::listing::Listing;
-use crate::externals::lock::{Pin, Source};
+use crate::externals::lock::{LockedSource, Pin};
 use crate::externals::observed::{Observed, Stands};
 use crate::externals::project::Externals;
 use crate::externals::source_files::{self, Snapshot};
 use crate::externals::url::{HubRepository, SourceUrl};
-use crate::externals::{ExternalsError, Step, licences};
+use crate::externals::{ExternalsError, SyncStep, licences};
 use crate::git::Git;
 
 pub(super) struct HubSnapshot;
@@ -52,11 +52,11 @@ impl Keeper for HubSnapshot {
             snapshot.files.iter().map(|(path, real)| (path.clone(), real.as_path())).collect();
         let tree = Listing::of_files(&git, &files)?.tree(&git)?;
         let licences = licences::of(snapshot.files.iter().map(|(path, _)| path.as_str()), &pin.paths);
-        let source = Source { pin, tree, licences, previous: None };
+        let source = LockedSource { pin, tree, licences, previous: None };
         Ok(Inspected { source, submodules: Vec::new(), left_out: snapshot.left_out })
     }
 
-    fn observe(&self, project: &Externals, source: &Source) -> Result<Observed, ExternalsError> {
+    fn observe(&self, project: &Externals, source: &LockedSource) -> Result<Observed, ExternalsError> {
         let place = source.pin.place();
         let mut observed = Observed { stands: project.stands(&place)?, ..Observed::default() };
         if observed.stands != Stands::Folder {
@@ -82,29 +82,30 @@ impl Keeper for HubSnapshot {
         Ok(observed)
     }
 
-    fn prepare(&self, project: &Externals, source: &Source) -> Result<Snapshot, ExternalsError> {
+    fn prepare(&self, project: &Externals, source: &LockedSource) -> Result<Snapshot, ExternalsError> {
         snapshot_of(project, &source.pin)
     }
 
-    fn plan(&self, task: &Task<'_>) -> Vec<Step> {
+    fn plan(&self, task: &Task<'_>) -> Vec<SyncStep> {
         let (source, pin) = (task.source, &task.source.pin);
         let (built, place) = (pin.staging(), pin.place());
-        let mut steps = vec![Step::Remove { path: built.clone() }, Step::MakeFolder { path: built.clone() }];
+        let mut steps =
+            vec![SyncStep::Remove { path: built.clone() }, SyncStep::MakeFolder { path: built.clone() }];
         steps.extend(
             task.snapshot
                 .files
                 .iter()
-                .map(|(path, from)| Step::CopyFile { from: from.clone(), to: format!("{built}/{path}") }),
+                .map(|(path, from)| SyncStep::CopyFile { from: from.clone(), to: format!("{built}/{path}") }),
         );
         steps.extend([
-            Step::CheckFiles {
+            SyncStep::CheckFiles {
                 folder: built.clone(),
                 tree: source.tree.clone(),
                 note: pin.copied(),
                 commit: pin.commit.clone(),
             },
-            Step::MarkReadOnly { path: built.clone() },
-            Step::Replace { built, place },
+            SyncStep::MarkReadOnly { path: built.clone() },
+            SyncStep::Replace { built, place },
         ]);
         steps
     }

@@ -9,12 +9,12 @@ use std::path::Path;
 
 use super::{Inspected, Keeper, Task, changed_files_in};
 use crate::externals::identifiers::{ObjectId, Revision};
-use crate::externals::lock::{Pin, Source};
+use crate::externals::lock::{LockedSource, Pin};
 use crate::externals::observed::{Observed, Stands};
 use crate::externals::project::Externals;
 use crate::externals::source_files::Snapshot;
 use crate::externals::url::SourceUrl;
-use crate::externals::{ExternalsError, Step, licences};
+use crate::externals::{ExternalsError, SyncStep, licences};
 use crate::git::{Git, records};
 
 pub(super) struct Link;
@@ -47,11 +47,11 @@ impl Keeper for Link {
         let files = git.run(&["ls-tree", "-r", "-z", "--name-only", tree.as_str()])?;
         let files: Vec<String> = records(&files).collect();
         let licences = licences::of(files.iter().map(String::as_str), &pin.paths);
-        let source = Source { tree: ObjectId::parse(&tree)?, pin, licences, previous: None };
+        let source = LockedSource { tree: ObjectId::parse(&tree)?, pin, licences, previous: None };
         Ok(Inspected { source, submodules: Vec::new(), left_out: Vec::new() })
     }
 
-    fn observe(&self, project: &Externals, source: &Source) -> Result<Observed, ExternalsError> {
+    fn observe(&self, project: &Externals, source: &LockedSource) -> Result<Observed, ExternalsError> {
         let place = source.pin.place();
         let mut observed = Observed { stands: project.stands(&place)?, ..Observed::default() };
         if !matches!(observed.stands, Stands::Other(_)) {
@@ -75,7 +75,7 @@ impl Keeper for Link {
     }
 
     /// The checkout must be as the lock says: it is not ours to change.
-    fn prepare(&self, _: &Externals, source: &Source) -> Result<Snapshot, ExternalsError> {
+    fn prepare(&self, _: &Externals, source: &LockedSource) -> Result<Snapshot, ExternalsError> {
         let path = source.pin.url.as_str().to_owned();
         match head(&source.pin.url)? {
             None => Err(ExternalsError::NoCheckout { path }),
@@ -89,13 +89,13 @@ impl Keeper for Link {
         }
     }
 
-    fn plan(&self, task: &Task<'_>) -> Vec<Step> {
+    fn plan(&self, task: &Task<'_>) -> Vec<SyncStep> {
         let pin = &task.source.pin;
-        let mut steps = vec![Step::MakeFolder { path: pin.kind.shelf().to_owned() }];
+        let mut steps = vec![SyncStep::MakeFolder { path: pin.kind.shelf().to_owned() }];
         if task.observed.stands != Stands::Absent {
-            steps.push(Step::Remove { path: pin.place() });
+            steps.push(SyncStep::Remove { path: pin.place() });
         }
-        steps.push(Step::Link { place: pin.place(), to: pin.url.as_str().into() });
+        steps.push(SyncStep::Link { place: pin.place(), to: pin.url.as_str().into() });
         steps
     }
 }

@@ -21,18 +21,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::identifiers::{InnerPath, ObjectId, Revision};
-use super::lock::{Pin, Source};
+use super::lock::{LockedSource, Pin};
 use super::observed::Observed;
 use super::project::Externals;
-use super::source_files::{LeftOut, Snapshot};
+use super::source_files::{LeftOutFile, Snapshot};
 use super::url::SourceUrl;
-use super::{ExternalsError, Step, licences, remote};
+use super::{ExternalsError, SyncStep, licences, remote};
 use crate::git::{Git, GitError, records};
 
 /// How a reference source is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum SourceKind {
     /// A git submodule.
     Submodule,
     /// Its files as part of the project's own repository.
@@ -45,19 +45,20 @@ pub enum Kind {
     Link,
 }
 
-impl Kind {
+impl SourceKind {
     /// Every kind, in the order they are listed to the user.
-    pub const ALL: &'static [Kind] = &[Kind::Submodule, Kind::Subtree, Kind::Sparse, Kind::Hub, Kind::Link];
+    pub const ALL: &'static [SourceKind] =
+        &[SourceKind::Submodule, SourceKind::Subtree, SourceKind::Sparse, SourceKind::Hub, SourceKind::Link];
 
     /// Its name in the lock and on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Submodule => "submodule",
-            Kind::Subtree => "subtree",
-            Kind::Sparse => "sparse",
-            Kind::Hub => "hub",
-            Kind::Link => "link",
+            SourceKind::Submodule => "submodule",
+            SourceKind::Subtree => "subtree",
+            SourceKind::Sparse => "sparse",
+            SourceKind::Hub => "hub",
+            SourceKind::Link => "link",
         }
     }
 
@@ -72,11 +73,11 @@ impl Kind {
     #[must_use]
     pub fn suiting(url: &str, paths: &[String]) -> Self {
         if SourceUrl::hub(url).is_ok() {
-            Kind::Hub
+            SourceKind::Hub
         } else if paths.is_empty() {
-            Kind::Submodule
+            SourceKind::Submodule
         } else {
-            Kind::Sparse
+            SourceKind::Sparse
         }
     }
 
@@ -90,16 +91,18 @@ impl Kind {
     #[must_use]
     pub fn shelf(self) -> &'static str {
         match self {
-            Kind::Submodule | Kind::Subtree | Kind::Sparse | Kind::Link => "third_party/github",
-            Kind::Hub => "third_party/hf",
+            SourceKind::Submodule | SourceKind::Subtree | SourceKind::Sparse | SourceKind::Link => {
+                "third_party/github"
+            }
+            SourceKind::Hub => "third_party/hf",
         }
     }
 
     /// Refuses paths where all is taken, and their lack where they are the point.
     pub(super) fn check_paths(self, paths: &[InnerPath]) -> Result<(), ExternalsError> {
         let problem = match self {
-            Kind::Sparse if paths.is_empty() => "a sparse checkout needs paths",
-            Kind::Submodule | Kind::Subtree | Kind::Link if !paths.is_empty() => {
+            SourceKind::Sparse if paths.is_empty() => "a sparse checkout needs paths",
+            SourceKind::Submodule | SourceKind::Subtree | SourceKind::Link if !paths.is_empty() => {
                 "only a sparse checkout or hub snapshot takes paths"
             }
             _ => return Ok(()),
@@ -110,16 +113,16 @@ impl Kind {
     /// What it does.
     pub(super) fn keeper(self) -> &'static dyn Keeper {
         match self {
-            Kind::Submodule => &submodule::Submodule,
-            Kind::Subtree => &subtree::Subtree,
-            Kind::Sparse => &sparse::Sparse,
-            Kind::Hub => &hub::HubSnapshot,
-            Kind::Link => &link::Link,
+            SourceKind::Submodule => &submodule::Submodule,
+            SourceKind::Subtree => &subtree::Subtree,
+            SourceKind::Sparse => &sparse::Sparse,
+            SourceKind::Hub => &hub::HubSnapshot,
+            SourceKind::Link => &link::Link,
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for SourceKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.name())
     }
@@ -128,11 +131,11 @@ impl fmt::Display for Kind {
 /// A source as it will be pinned, and what to tell about it.
 #[derive(Debug, Clone)]
 pub(super) struct Inspected {
-    pub source: Source,
+    pub source: LockedSource,
     /// Submodules of the source, which are not fetched.
     pub submodules: Vec<String>,
     /// Files that are not copied.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutFile>,
 }
 
 /// What a kind of source knows how to do.
@@ -156,25 +159,25 @@ pub(super) trait Keeper: Sync {
     fn inspect(&self, _: &Externals, pin: Pin) -> Result<Inspected, ExternalsError> {
         let found = remote::inspect(&pin)?;
         let licences = licences::of(found.files.iter().map(String::as_str), &pin.paths);
-        let source = Source { pin, tree: found.tree, licences, previous: None };
+        let source = LockedSource { pin, tree: found.tree, licences, previous: None };
         Ok(Inspected { source, submodules: found.submodules, left_out: Vec::new() })
     }
 
     /// What stands of a source.
-    fn observe(&self, project: &Externals, source: &Source) -> Result<Observed, ExternalsError>;
+    fn observe(&self, project: &Externals, source: &LockedSource) -> Result<Observed, ExternalsError>;
 
     /// Whatever else a plan needs to know.
-    fn prepare(&self, _: &Externals, _: &Source) -> Result<Snapshot, ExternalsError> {
+    fn prepare(&self, _: &Externals, _: &LockedSource) -> Result<Snapshot, ExternalsError> {
         Ok(Snapshot::default())
     }
 
     /// What makes a source equal to the lock. Pure: the facts stand in `task`.
-    fn plan(&self, task: &Task<'_>) -> Vec<Step>;
+    fn plan(&self, task: &Task<'_>) -> Vec<SyncStep>;
 }
 
 /// The facts a plan is made from.
 pub(super) struct Task<'a> {
-    pub source: &'a Source,
+    pub source: &'a LockedSource,
     pub observed: &'a Observed,
     pub snapshot: &'a Snapshot,
     /// The project's repository: where a kind that lives in it was let through, it is there.

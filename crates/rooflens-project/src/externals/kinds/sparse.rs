@@ -5,15 +5,15 @@
 
 use super::{Keeper, Task, changed_files, is_own_commit};
 use crate::externals::identifiers::ObjectId;
-use crate::externals::lock::Source;
+use crate::externals::lock::LockedSource;
 use crate::externals::observed::{Observed, Stands};
 use crate::externals::project::Externals;
-use crate::externals::{ExternalsError, Step, licences};
+use crate::externals::{ExternalsError, SyncStep, licences};
 
 pub(super) struct Sparse;
 
 impl Keeper for Sparse {
-    fn observe(&self, project: &Externals, source: &Source) -> Result<Observed, ExternalsError> {
+    fn observe(&self, project: &Externals, source: &LockedSource) -> Result<Observed, ExternalsError> {
         let place = source.pin.place();
         let mut observed = Observed { stands: project.stands(&place)?, ..Observed::default() };
         if observed.stands != Stands::Folder {
@@ -42,7 +42,7 @@ impl Keeper for Sparse {
         Ok(observed)
     }
 
-    fn plan(&self, task: &Task<'_>) -> Vec<Step> {
+    fn plan(&self, task: &Task<'_>) -> Vec<SyncStep> {
         let pin = &task.source.pin;
         let (built, place) = (pin.staging(), pin.place());
         let commit = pin.commit.as_str();
@@ -50,22 +50,22 @@ impl Keeper for Sparse {
         let mut set = vec!["sparse-checkout", "set", "--no-cone"];
         set.extend(patterns.iter().map(String::as_str));
         // Files are fetched by the checkout too, where the server sends them only when asked.
-        let remote = |arguments: &[&str]| Step::git_remote(&built, pin.url.protocols(), arguments);
+        let remote = |arguments: &[&str]| SyncStep::git_remote(&built, pin.url.protocols(), arguments);
         vec![
-            Step::Remove { path: built.clone() },
-            Step::MakeFolder { path: built.clone() },
-            Step::git(&built, &["init", "--quiet"]),
-            Step::git(&built, &["remote", "add", "--", "origin", pin.url.as_str()]),
+            SyncStep::Remove { path: built.clone() },
+            SyncStep::MakeFolder { path: built.clone() },
+            SyncStep::git(&built, &["init", "--quiet"]),
+            SyncStep::git(&built, &["remote", "add", "--", "origin", pin.url.as_str()]),
             remote(&["fetch", "--quiet", "--depth=1", "--no-tags", "--filter=blob:none", "origin", commit]),
-            Step::CheckCommit {
+            SyncStep::CheckCommit {
                 folder: built.clone(),
                 commit: pin.commit.clone(),
                 tree: task.source.tree.clone(),
             },
-            Step::git(&built, &set),
+            SyncStep::git(&built, &set),
             remote(&["checkout", "--quiet", "--detach", commit]),
-            Step::MarkReadOnly { path: built.clone() },
-            Step::Replace { built, place },
+            SyncStep::MarkReadOnly { path: built.clone() },
+            SyncStep::Replace { built, place },
         ]
     }
 }

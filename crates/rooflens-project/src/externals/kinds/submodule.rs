@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use super::{Keeper, Task, changed_files, is_own_commit};
 use crate::externals::identifiers::ObjectId;
-use crate::externals::lock::Source;
+use crate::externals::lock::LockedSource;
 use crate::externals::observed::{Observed, Stands};
 use crate::externals::project::Externals;
-use crate::externals::{ExternalsError, Step};
+use crate::externals::{ExternalsError, SyncStep};
 use crate::git::Git;
 
 pub(super) struct Submodule;
@@ -18,7 +18,7 @@ pub(super) struct Submodule;
 const SETTINGS: &[(&str, &str)] = &[("ignore", "dirty"), ("update", "none"), ("shallow", "true")];
 
 impl Keeper for Submodule {
-    fn observe(&self, project: &Externals, source: &Source) -> Result<Observed, ExternalsError> {
+    fn observe(&self, project: &Externals, source: &LockedSource) -> Result<Observed, ExternalsError> {
         let place = source.pin.place();
         let mut observed = Observed { stands: project.stands(&place)?, ..Observed::default() };
         let Some(repository) = &project.repository else {
@@ -69,53 +69,56 @@ impl Keeper for Submodule {
         Ok(observed)
     }
 
-    fn plan(&self, task: &Task<'_>) -> Vec<Step> {
+    fn plan(&self, task: &Task<'_>) -> Vec<SyncStep> {
         let (pin, observed) = (&task.source.pin, task.observed);
         let (place, unfinished, top) = (pin.place(), pin.unfinished(), task.repository.top());
         let path = task.repository.path(&place);
         let set = |key: &str, value: &str| {
-            Step::git(&top, &["config", "--file", ".gitmodules", &format!("submodule.{path}.{key}"), value])
+            SyncStep::git(
+                &top,
+                &["config", "--file", ".gitmodules", &format!("submodule.{path}.{key}"), value],
+            )
         };
         let begins_anew = observed.unfinished || observed.foreign.is_some();
-        let mut steps = vec![Step::MakeFolder { path: pin.kind.shelf().to_owned() }];
+        let mut steps = vec![SyncStep::MakeFolder { path: pin.kind.shelf().to_owned() }];
         if observed.stands == Stands::Folder && !begins_anew && !observed.has_commit {
             // Before anything is changed: a remote out of reach then leaves the clone as it was.
             let fetch =
                 ["fetch", "--quiet", "--depth=1", "--no-tags", "--", pin.url.as_str(), pin.commit.as_str()];
-            steps.push(Step::git_remote(&place, pin.url.protocols(), &fetch));
+            steps.push(SyncStep::git_remote(&place, pin.url.protocols(), &fetch));
         }
-        steps.push(Step::MarkUnfinished { path: unfinished.clone() });
+        steps.push(SyncStep::MarkUnfinished { path: unfinished.clone() });
         if begins_anew {
-            steps.push(Step::Remove { path: place.clone() });
-            steps.extend(observed.store.iter().map(|path| Step::RemoveStore { path: path.clone() }));
+            steps.push(SyncStep::Remove { path: place.clone() });
+            steps.extend(observed.store.iter().map(|path| SyncStep::RemoveStore { path: path.clone() }));
         } else if !observed.edits.is_empty() {
-            steps.push(Step::git(&place, &["reset", "--hard", "--quiet"]));
-            steps.push(Step::git(&place, &["clean", "-ffdq"]));
+            steps.push(SyncStep::git(&place, &["reset", "--hard", "--quiet"]));
+            steps.push(SyncStep::git(&place, &["clean", "-ffdq"]));
         }
         steps.extend([set("path", &path), set("url", pin.url.as_str())]);
         let unset = SETTINGS.iter().filter(|(key, _)| !observed.settings.contains(key));
         steps.extend(unset.map(|(key, value)| set(key, value)));
         steps.extend([
-            Step::git(&top, &["add", "--", ".gitmodules"]),
-            Step::git(
+            SyncStep::git(&top, &["add", "--", ".gitmodules"]),
+            SyncStep::git(
                 &top,
                 &["update-index", "--add", "--cacheinfo", &format!("160000,{},{path}", pin.commit)],
             ),
-            Step::git(&top, &["submodule", "--quiet", "init", "--", &path]),
+            SyncStep::git(&top, &["submodule", "--quiet", "init", "--", &path]),
             // An address changed in the lock must reach the clone too.
-            Step::git(&top, &["submodule", "--quiet", "sync", "--", &path]),
-            Step::git_remote(
+            SyncStep::git(&top, &["submodule", "--quiet", "sync", "--", &path]),
+            SyncStep::git_remote(
                 &top,
                 pin.url.protocols(),
                 &["submodule", "--quiet", "update", "--checkout", "--force", "--depth", "1", "--", &path],
             ),
-            Step::CheckCommit {
+            SyncStep::CheckCommit {
                 folder: place.clone(),
                 commit: pin.commit.clone(),
                 tree: task.source.tree.clone(),
             },
-            Step::MarkReadOnly { path: place },
-            Step::Remove { path: unfinished },
+            SyncStep::MarkReadOnly { path: place },
+            SyncStep::Remove { path: unfinished },
         ]);
         steps
     }

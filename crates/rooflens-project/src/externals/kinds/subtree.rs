@@ -6,10 +6,10 @@
 
 use super::{Inspected, Keeper, Task};
 use crate::externals::identifiers::ObjectId;
-use crate::externals::lock::{Pin, Source};
+use crate::externals::lock::{LockedSource, Pin};
 use crate::externals::observed::{Observed, Stands};
 use crate::externals::project::Externals;
-use crate::externals::{ExternalsError, Step, licences, remote};
+use crate::externals::{ExternalsError, SyncStep, licences, remote};
 use crate::git::records;
 
 pub(super) struct Subtree;
@@ -26,11 +26,11 @@ impl Keeper for Subtree {
             });
         }
         let licences = licences::of(found.files.iter().map(String::as_str), &pin.paths);
-        let source = Source { pin, tree: found.tree, licences, previous: None };
+        let source = LockedSource { pin, tree: found.tree, licences, previous: None };
         Ok(Inspected { source, submodules: Vec::new(), left_out: Vec::new() })
     }
 
-    fn observe(&self, project: &Externals, source: &Source) -> Result<Observed, ExternalsError> {
+    fn observe(&self, project: &Externals, source: &LockedSource) -> Result<Observed, ExternalsError> {
         let place = source.pin.place();
         let mut observed = Observed { stands: project.stands(&place)?, ..Observed::default() };
         let Some(repository) = &project.repository else {
@@ -74,35 +74,35 @@ impl Keeper for Subtree {
         Ok(observed)
     }
 
-    fn plan(&self, task: &Task<'_>) -> Vec<Step> {
+    fn plan(&self, task: &Task<'_>) -> Vec<SyncStep> {
         let (source, pin) = (task.source, &task.source.pin);
         let (staging, place, unfinished) = (pin.staging(), pin.place(), pin.unfinished());
         let path = task.repository.path(&place);
         let top = task.repository.top();
         let tree = |tree: &ObjectId| tree.as_str().to_owned();
         vec![
-            Step::Remove { path: staging.clone() },
-            Step::MakeFolder { path: staging.clone() },
-            Step::git(&staging, &["init", "--quiet", "--bare"]),
-            Step::git(&staging, &["remote", "add", "--", "origin", pin.url.as_str()]),
-            Step::git_remote(
+            SyncStep::Remove { path: staging.clone() },
+            SyncStep::MakeFolder { path: staging.clone() },
+            SyncStep::git(&staging, &["init", "--quiet", "--bare"]),
+            SyncStep::git(&staging, &["remote", "add", "--", "origin", pin.url.as_str()]),
+            SyncStep::git_remote(
                 &staging,
                 pin.url.protocols(),
                 &["fetch", "--quiet", "--depth=1", "--no-tags", "origin", pin.commit.as_str()],
             ),
-            Step::CheckCommit {
+            SyncStep::CheckCommit {
                 folder: staging.clone(),
                 commit: pin.commit.clone(),
                 tree: source.tree.clone(),
             },
-            Step::CopyTree { from: staging.clone(), into: top.clone(), tree: source.tree.clone() },
-            Step::Remove { path: staging },
-            Step::MarkUnfinished { path: unfinished.clone() },
-            Step::git(&top, &["rm", "-r", "-f", "--quiet", "--cached", "--ignore-unmatch", "--", &path]),
-            Step::Remove { path: place.clone() },
-            Step::git(&top, &["read-tree", &format!("--prefix={path}/"), "-u", &tree(&source.tree)]),
-            Step::MarkReadOnly { path: place },
-            Step::Remove { path: unfinished },
+            SyncStep::CopyTree { from: staging.clone(), into: top.clone(), tree: source.tree.clone() },
+            SyncStep::Remove { path: staging },
+            SyncStep::MarkUnfinished { path: unfinished.clone() },
+            SyncStep::git(&top, &["rm", "-r", "-f", "--quiet", "--cached", "--ignore-unmatch", "--", &path]),
+            SyncStep::Remove { path: place.clone() },
+            SyncStep::git(&top, &["read-tree", &format!("--prefix={path}/"), "-u", &tree(&source.tree)]),
+            SyncStep::MarkReadOnly { path: place },
+            SyncStep::Remove { path: unfinished },
         ]
     }
 }

@@ -4,7 +4,7 @@ mod names;
 mod rules;
 
 use crate::figure::axis::{Axis, Refused, Scale};
-use crate::figure::place::{Area, Places};
+use crate::figure::place::{Area, OccupiedAreas};
 use crate::figure::ruler::{Ends, Ruler};
 use crate::figure::sheet::{Sheet, Sign, number_of};
 use crate::figure::svg::{self, MARGIN, Point, SMALL, WIDTH};
@@ -24,33 +24,33 @@ const TOLD: usize = 12;
 
 /// One line.
 #[derive(Debug, Clone, Default)]
-pub struct Series {
+pub struct LineSeries {
     /// What it is.
     pub name: String,
     /// `(x, y)` in any order; a missing `y` is a gap.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
-impl Series {
+impl LineSeries {
     /// A line through points.
     pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, Option<f64>)>) -> Self {
-        Series { name: name.into(), points: points.into_iter().collect() }
+        LineSeries { name: name.into(), points: points.into_iter().collect() }
     }
 }
 
 /// A line across the whole chart.
 #[derive(Debug, Clone, Default)]
-pub struct Rule {
+pub struct ReferenceLine {
     /// The value it stands at.
     pub at: f64,
     /// What begins or ends there.
     pub label: String,
 }
 
-impl Rule {
+impl ReferenceLine {
     /// A rule at a value.
     pub fn new(at: f64, label: impl Into<String>) -> Self {
-        Rule { at, label: label.into() }
+        ReferenceLine { at, label: label.into() }
     }
 }
 
@@ -68,11 +68,11 @@ pub struct LineChart {
     /// The upright axis.
     pub y: Axis,
     /// The lines.
-    pub series: Vec<Series>,
+    pub series: Vec<LineSeries>,
     /// Upright lines at values of `x`.
-    pub x_rules: Vec<Rule>,
+    pub x_rules: Vec<ReferenceLine>,
     /// Level lines at values of `y`.
-    pub y_rules: Vec<Rule>,
+    pub y_rules: Vec<ReferenceLine>,
 }
 
 /// What of a series can be drawn.
@@ -89,8 +89,8 @@ struct Drawn<'a> {
 #[derive(Debug)]
 struct Content<'a> {
     series: Vec<Drawn<'a>>,
-    x_rules: Vec<&'a Rule>,
-    y_rules: Vec<&'a Rule>,
+    x_rules: Vec<&'a ReferenceLine>,
+    y_rules: Vec<&'a ReferenceLine>,
     left_out: Vec<String>,
     x: (f64, f64),
     y: (f64, f64),
@@ -146,7 +146,7 @@ impl LineChart {
     }
 
     /// The points that can be drawn, by x, cut at gaps.
-    fn runs(&self, line: &Series, refused: &mut Refused) -> Vec<Vec<(f64, f64)>> {
+    fn runs(&self, line: &LineSeries, refused: &mut Refused) -> Vec<Vec<(f64, f64)>> {
         let mut points = line.points.clone();
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut runs = vec![vec![]];
@@ -173,7 +173,7 @@ impl LineChart {
         sheet.caption(&self.y.label);
         let frame = self.frame(content, sheet.y, direct);
         sheet.axes(frame.plot, (&frame.x, &self.x.label), Some(&frame.y));
-        let mut places = Places::within(frame.plot);
+        let mut places = OccupiedAreas::within(frame.plot);
         for run in content.series.iter().flat_map(|drawn| &drawn.runs) {
             let points: Vec<Point> = run.iter().map(|point| frame.at(*point)).collect();
             places.take_line(&points);

@@ -1,7 +1,7 @@
 //! Names of lines at their ends.
 
 use crate::figure::line::{Content, Drawn, Frame};
-use crate::figure::place::{self, Places};
+use crate::figure::place::{self, OccupiedAreas};
 use crate::figure::sheet::Sheet;
 use crate::figure::svg::{self, COLOURS, LABEL, MARGIN, Point};
 
@@ -37,7 +37,12 @@ fn last(drawn: &Drawn<'_>) -> Option<(f64, f64)> {
 }
 
 /// The lines' names at their ends; nothing where one of them finds no place.
-pub fn draw(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mut Places) -> Option<()> {
+pub fn draw(
+    sheet: &mut Sheet,
+    content: &Content<'_>,
+    frame: &Frame,
+    places: &mut OccupiedAreas,
+) -> Option<()> {
     let plot = frame.plot;
     let ends: Vec<(&Drawn<'_>, Point)> =
         content.series.iter().filter_map(|drawn| Some((drawn, frame.at(last(drawn)?)))).collect();

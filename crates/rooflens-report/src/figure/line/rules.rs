@@ -1,25 +1,25 @@
 //! Lines across the whole chart, and their words.
 
 use crate::figure::axis::{Axis, Scale};
-use crate::figure::line::{Content, Frame, Rule};
-use crate::figure::place::{Area, Places};
+use crate::figure::line::{Content, Frame, ReferenceLine};
+use crate::figure::place::{Area, OccupiedAreas};
 use crate::figure::sheet::Sheet;
 use crate::figure::svg::{self, Point, SMALL};
 
 /// The span with the rules that lie in it or not far from it, those rules, and what is said of the others.
 pub fn include<'a>(
     values: (f64, f64),
-    rules: &'a [Rule],
+    rules: &'a [ReferenceLine],
     axis: &Axis,
-) -> ((f64, f64), Vec<&'a Rule>, Vec<String>) {
+) -> ((f64, f64), Vec<&'a ReferenceLine>, Vec<String>) {
     let place = |value: f64| if axis.scale == Scale::Linear { value } else { value.log10() };
     // As far beyond the values as these are wide.
     let reach = (place(values.1) - place(values.0)).max(if axis.scale == Scale::Linear { 0.0 } else { 0.3 });
-    let is_near = |rule: &&Rule| {
+    let is_near = |rule: &&ReferenceLine| {
         let at = place(rule.at);
         axis.refuses(rule.at).is_none() && at >= place(values.0) - reach && at <= place(values.1) + reach
     };
-    let (near, far): (Vec<&Rule>, Vec<&Rule>) = rules.iter().partition(is_near);
+    let (near, far): (Vec<&ReferenceLine>, Vec<&ReferenceLine>) = rules.iter().partition(is_near);
     let span = near.iter().fold(values, |(low, high), rule| (low.min(rule.at), high.max(rule.at)));
     let said = far.iter().map(|rule| {
         let at = axis.unit.label(rule.at);
@@ -29,7 +29,7 @@ pub fn include<'a>(
 }
 
 /// The rules with their names.
-pub fn draw(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mut Places) {
+pub fn draw(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mut OccupiedAreas) {
     let plot = frame.plot;
     for rule in &content.x_rules {
         let x = frame.x.at(rule.at);
@@ -62,8 +62,8 @@ pub fn draw(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mu
 /// first place.
 fn word(
     sheet: &mut Sheet,
-    places: &mut Places,
-    rule: &Rule,
+    places: &mut OccupiedAreas,
+    rule: &ReferenceLine,
     plot: Area,
     starts: impl FnOnce(f64) -> Vec<Point>,
 ) {

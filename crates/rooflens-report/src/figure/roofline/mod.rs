@@ -4,11 +4,11 @@ mod points;
 mod roofs;
 
 use crate::figure::axis::{Axis, Refused};
-use crate::figure::place::{Area, Places};
+use crate::figure::place::{Area, OccupiedAreas};
 use crate::figure::ruler::{Ends, Ruler};
 use crate::figure::sheet::{Sheet, Sign, number_of};
 use crate::figure::svg::{self, MARGIN, Point, SMALL, WIDTH};
-use crate::figure::unit::Unit;
+use crate::figure::unit::FigureUnit;
 
 /// Height of the plot.
 const HEIGHT: f64 = 370.0;
@@ -19,13 +19,13 @@ const MOST: usize = 1_000;
 /// Operators that the description tells of.
 const TOLD: usize = 12;
 
-const INTENSITY: Unit = Unit::Si("FLOP/B");
-const SPEED: Unit = Unit::Si("FLOP/s");
-const BANDWIDTH: Unit = Unit::Si("B/s");
+const INTENSITY: FigureUnit = FigureUnit::Si("FLOP/B");
+const SPEED: FigureUnit = FigureUnit::Si("FLOP/s");
+const BANDWIDTH: FigureUnit = FigureUnit::Si("B/s");
 
 /// What a device can do at most.
 #[derive(Debug, Clone, Default)]
-pub struct Device {
+pub struct RooflineDevice {
     /// Its name.
     pub name: String,
     /// Peak memory bandwidth in bytes per second.
@@ -34,7 +34,7 @@ pub struct Device {
     pub flops_per_s: Vec<(String, f64)>,
 }
 
-impl Device {
+impl RooflineDevice {
     /// A device with its peaks.
     pub fn new<'a>(
         name: impl Into<String>,
@@ -42,13 +42,13 @@ impl Device {
         flops_per_s: impl IntoIterator<Item = (&'a str, f64)>,
     ) -> Self {
         let flops_per_s = flops_per_s.into_iter().map(|(name, peak)| (name.to_owned(), peak)).collect();
-        Device { name: name.into(), bytes_per_s, flops_per_s }
+        RooflineDevice { name: name.into(), bytes_per_s, flops_per_s }
     }
 }
 
 /// An operator, or whatever else moves bytes and computes.
 #[derive(Debug, Clone, Default)]
-pub struct Operator {
+pub struct RooflineOperator {
     /// Its name.
     pub label: String,
     /// FLOPs for each byte moved.
@@ -75,9 +75,9 @@ pub struct RooflineChart {
     /// Of what, under which assumptions; may be empty.
     pub subtitle: String,
     /// The roofs.
-    pub devices: Vec<Device>,
+    pub devices: Vec<RooflineDevice>,
     /// The dots.
-    pub operators: Vec<Operator>,
+    pub operators: Vec<RooflineOperator>,
     /// What the area of a dot is, as `share of time`; may be empty.
     pub weight: String,
     /// Intensities are multiples of the ridge and speeds shares of the ceiling: one roof for every precision.
@@ -100,11 +100,11 @@ struct Roof<'a> {
 
 impl Roof<'_> {
     fn intensity(&self, intensity: f64) -> String {
-        if self.normalised { Unit::Number.label(intensity) } else { INTENSITY.label(intensity) }
+        if self.normalised { FigureUnit::Number.label(intensity) } else { INTENSITY.label(intensity) }
     }
 
     fn speed(&self, speed: f64) -> String {
-        if self.normalised { Unit::Share.label(speed) } else { SPEED.label(speed) }
+        if self.normalised { FigureUnit::Share.label(speed) } else { SPEED.label(speed) }
     }
 
     /// Its name and bandwidth.
@@ -126,7 +126,7 @@ impl Roof<'_> {
 struct Content<'a> {
     roofs: Vec<Roof<'a>>,
     /// By weight, the heaviest first.
-    operators: Vec<&'a Operator>,
+    operators: Vec<&'a RooflineOperator>,
     groups: Vec<&'a str>,
     left_out: Vec<String>,
 }
@@ -165,7 +165,7 @@ impl RooflineChart {
             roofs::shade(&mut sheet, only, &frame);
         }
         sheet.axes(frame.plot, (&frame.x, across), Some(&frame.y));
-        let mut places = Places::within(frame.plot);
+        let mut places = OccupiedAreas::within(frame.plot);
         let dots = points::dots(&content, &frame);
         dots.iter().for_each(|dot| places.take(Area::around(dot.at, dot.radius * 0.9)));
         roofs::draw(&mut sheet, &content.roofs, &frame, &mut places);
@@ -189,17 +189,18 @@ impl RooflineChart {
 
     fn content(&self) -> Content<'_> {
         let mut refused = Refused::default();
-        let axis = Axis::log10("", Unit::Number);
+        let axis = Axis::log10("", FigureUnit::Number);
         let mut is_drawn = |value: f64| {
             let value = if SANE.contains(&value) || value <= 0.0 { value } else { f64::NAN };
             refused.admits(&[axis.refuses(value)])
         };
-        let mut operators: Vec<&Operator> = self
+        let mut operators: Vec<&RooflineOperator> = self
             .operators
             .iter()
             .filter(|operator| is_drawn(operator.intensity) && is_drawn(operator.flops_per_s))
             .collect();
-        let weight = |operator: &Operator| operator.weight.filter(|weight| weight.is_finite()).unwrap_or(0.0);
+        let weight =
+            |operator: &RooflineOperator| operator.weight.filter(|weight| weight.is_finite()).unwrap_or(0.0);
         operators.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
         let groups = distinct(operators.iter().map(|operator| operator.group.as_str()));
         let mut roofs: Vec<Roof<'_>> = vec![];
@@ -298,11 +299,11 @@ fn frame(content: &Content<'_>, top: f64) -> Frame {
     }
     let bottom = top + HEIGHT;
     let log = crate::figure::Scale::Log10;
-    let speed = if content.roofs.iter().any(|roof| roof.normalised) { Unit::Share } else { SPEED };
+    let speed = if content.roofs.iter().any(|roof| roof.normalised) { FigureUnit::Share } else { SPEED };
     let y = Ruler::new(speed, log, speeds, Ends::Values, (bottom, top));
     let left = MARGIN + y.widest(SMALL) + 8.0;
     let right = WIDTH - roofs::margin(&content.roofs);
-    let x = Ruler::new(Unit::Number, log, span, Ends::Values, (left, right));
+    let x = Ruler::new(FigureUnit::Number, log, span, Ends::Values, (left, right));
     let is_empty = content.roofs.is_empty() && content.operators.is_empty();
     let (x, y) = if is_empty { (x.bare(), y.bare()) } else { (x, y) };
     Frame { plot: Area { left, top, right, bottom }, x, y, span }

@@ -1,7 +1,7 @@
 //! Operators as dots, and their names where these find a place.
 
-use crate::figure::place::{Area, Places};
-use crate::figure::roofline::{Content, Frame, INTENSITY, Operator, SPEED};
+use crate::figure::place::{Area, OccupiedAreas};
+use crate::figure::roofline::{Content, Frame, INTENSITY, RooflineOperator, SPEED};
 use crate::figure::sheet::{Sheet, Sign};
 use crate::figure::svg::{self, LABEL, Point};
 use crate::format;
@@ -24,7 +24,7 @@ const NUMBER: f64 = 11.0;
 /// An operator's dot.
 #[derive(Debug)]
 pub struct Dot<'a> {
-    operator: &'a Operator,
+    operator: &'a RooflineOperator,
     /// Its middle.
     pub at: Point,
     /// Its radius.
@@ -42,7 +42,7 @@ pub struct Numbered {
 }
 
 /// The operator in words.
-pub fn tip(operator: &Operator) -> String {
+pub fn tip(operator: &RooflineOperator) -> String {
     let weight = match operator.weight.filter(|weight| weight.is_finite()) {
         Some(weight) if (0.0..=1.0).contains(&weight) => format!(", {}", format::share(weight)),
         _ => String::new(),
@@ -58,14 +58,14 @@ pub fn tip(operator: &Operator) -> String {
 pub fn dots<'a>(content: &Content<'a>, frame: &Frame) -> Vec<Dot<'a>> {
     let weights = || content.operators.iter().filter_map(|operator| operator.weight);
     let heaviest = weights().filter(|weight| weight.is_finite()).fold(0.0, f64::max);
-    let radius = |operator: &Operator| match operator.weight {
+    let radius = |operator: &RooflineOperator| match operator.weight {
         Some(weight) if weight.is_finite() && heaviest > 0.0 => {
             ((weight / heaviest).max(0.0).sqrt() * LARGEST).max(SMALLEST)
         }
         _ if heaviest > 0.0 => SMALLEST,
         _ => USUAL,
     };
-    let dot = |operator: &&'a Operator| Dot {
+    let dot = |operator: &&'a RooflineOperator| Dot {
         operator,
         at: frame.at((operator.intensity, operator.flops_per_s)),
         radius: radius(operator),
@@ -75,7 +75,7 @@ pub fn dots<'a>(content: &Content<'a>, frame: &Frame) -> Vec<Dot<'a>> {
 }
 
 /// Draws the dots, small ones upon large ones, and their names or numbers.
-pub fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut Places) -> Numbered {
+pub fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut OccupiedAreas) -> Numbered {
     for dot in dots {
         sheet.svg.disc(&format!("op {}", svg::colour(dot.colour)), dot.at, dot.radius, &tip(dot.operator));
     }
@@ -103,7 +103,7 @@ pub fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut Places) -> Numbere
 }
 
 /// Writes beside a dot, or farther away at the end of a line; false where there is no place.
-fn write(sheet: &mut Sheet, dot: &Dot<'_>, words: &str, farther: &[f64], places: &mut Places) -> bool {
+fn write(sheet: &mut Sheet, dot: &Dot<'_>, words: &str, farther: &[f64], places: &mut OccupiedAreas) -> bool {
     for far in farther.iter().copied() {
         for start in around(dot, words, far) {
             let area = Area::of(words, LABEL, start);

@@ -1,10 +1,10 @@
 //! Roofs: a slope where bytes limit, a level line for each peak, and the ridge between them.
 
-use crate::figure::place::{self, Area, Places};
+use crate::figure::place::{self, Area, OccupiedAreas};
 use crate::figure::roofline::{Frame, Roof};
 use crate::figure::sheet::Sheet;
 use crate::figure::svg::{self, MARGIN, Point, SMALL};
-use crate::figure::unit::Unit;
+use crate::figure::unit::FigureUnit;
 
 /// Width of a name.
 const NAME: f64 = 150.0;
@@ -32,7 +32,7 @@ fn outline(roof: &Roof<'_>, peak: f64, frame: &Frame) -> [Point; 3] {
 }
 
 /// All roofs and their words.
-pub fn draw(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mut Places) {
+pub fn draw(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mut OccupiedAreas) {
     for roof in roofs {
         for (index, (_, peak)) in roof.peaks.iter().enumerate() {
             let [start, ridge, end] = outline(roof, *peak, frame);
@@ -102,7 +102,7 @@ fn name_peaks(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame) {
 }
 
 /// The bandwidth along the slope, where no dot is.
-fn name_slope(sheet: &mut Sheet, roof: &Roof<'_>, frame: &Frame, places: &mut Places) {
+fn name_slope(sheet: &mut Sheet, roof: &Roof<'_>, frame: &Frame, places: &mut OccupiedAreas) {
     let Some((_, peak)) = roof.peaks.first() else { return };
     let [start, ridge, _] = outline(roof, *peak, frame);
     let words = roof.words(&svg::fitted(roof.name, BOLD, NAME));
@@ -131,7 +131,7 @@ fn name_slope(sheet: &mut Sheet, roof: &Roof<'_>, frame: &Frame, places: &mut Pl
 }
 
 /// The intensity of each ridge, near the axis, where it can belong to no other.
-fn name_ridges(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mut Places) {
+fn name_ridges(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mut OccupiedAreas) {
     let ridges: Vec<(&Roof<'_>, f64, Point)> = roofs
         .iter()
         .flat_map(|roof| roof.peaks.iter().map(move |(_, peak)| (roof, roof.ridge(*peak))))
@@ -140,7 +140,7 @@ fn name_ridges(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mu
     let crosses = |area: &Area| ridges.iter().any(|(_, _, at)| area.left < at.0 && at.0 < area.right);
     for (roof, ridge, (x, top)) in &ridges {
         // The unit stands at the axis too.
-        let short = Unit::Number.label(*ridge);
+        let short = FigureUnit::Number.label(*ridge);
         let forms = if ridges.len() > 2 { vec![short] } else { vec![roof.intensity(*ridge), short] };
         for words in forms {
             let wide = svg::width(&words, SMALL);

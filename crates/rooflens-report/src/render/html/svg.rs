@@ -1,8 +1,8 @@
 //! Bars and charts as SVG.
 
-use crate::block::{Chart, Mark, Series, Stack, StackBar, Unit};
+use crate::block::{Chart, ChartUnit, Mark, Series, Stack, StackBar};
 use crate::format;
-use crate::render::html::axis::Axis;
+use crate::render::html::axis::PixelScale;
 use crate::render::html::escape;
 
 const LEFT: f64 = 58.0;
@@ -43,8 +43,8 @@ struct Frame {
     height: f64,
     right: f64,
     bottom: f64,
-    x: Axis,
-    y: Axis,
+    x: PixelScale,
+    y: PixelScale,
     /// Length of a point along x, where points have one.
     step: f64,
 }
@@ -103,19 +103,20 @@ fn frame(chart: &Chart, points: &[(f64, f64)], width: f64) -> Frame {
     let (unit_x, unit_y) = (&chart.x.1, &chart.y.1);
     let (x, y) = match chart.mark {
         Mark::Areas => (
-            Axis::exact(first, last + step, pixels, unit_x, x_ticks),
-            Axis::exact(0.0, 1.0, (bottom, TOP), unit_y, 2),
+            PixelScale::exact(first, last + step, pixels, unit_x, x_ticks),
+            PixelScale::exact(0.0, 1.0, (bottom, TOP), unit_y, 2),
         ),
-        Mark::Steps => {
-            (Axis::exact(first, last, pixels, unit_x, x_ticks), Axis::upward(high, (bottom, TOP), unit_y, 4))
-        }
+        Mark::Steps => (
+            PixelScale::exact(first, last, pixels, unit_x, x_ticks),
+            PixelScale::upward(high, (bottom, TOP), unit_y, 4),
+        ),
         Mark::Points | Mark::Levels => (
-            Axis::exact(first, last.max(first + 1.0), pixels, unit_x, x_ticks),
-            Axis::fitting(low, high, (bottom, TOP), unit_y, 4),
+            PixelScale::exact(first, last.max(first + 1.0), pixels, unit_x, x_ticks),
+            PixelScale::fitting(low, high, (bottom, TOP), unit_y, 4),
         ),
         Mark::Columns => (
-            Axis::exact(first - 0.5, last + 0.5, pixels, unit_x, x_ticks),
-            Axis::upward(high, (bottom, TOP), unit_y, 4),
+            PixelScale::exact(first - 0.5, last + 0.5, pixels, unit_x, x_ticks),
+            PixelScale::upward(high, (bottom, TOP), unit_y, 4),
         ),
     };
     Frame { width, height, right, bottom, x, y, step }
@@ -266,7 +267,7 @@ fn hover(chart: &Chart, frame: &Frame) -> (String, String) {
         longest.points.iter().map(|(x, _)| format!("{:.0}", frame.x.at(x + middle))).collect();
     let tip = |index: usize| {
         let x = longest.points[index].0;
-        let at = if chart.x.1 == Unit::Time { format::moment(x as i64) } else { format!("#{x:.0}") };
+        let at = if chart.x.1 == ChartUnit::Time { format::moment(x as i64) } else { format!("#{x:.0}") };
         let values = chart.series.iter().filter_map(|series| {
             let y = series.points.get(index)?.1;
             Some(format!("{} {}", series.label, format::value(y, &chart.y.1)))

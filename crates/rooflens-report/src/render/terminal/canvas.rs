@@ -42,17 +42,17 @@ impl Ink {
 
 /// A piece of text in one ink.
 #[derive(Debug, Clone)]
-pub struct Span {
+pub struct StyledText {
     /// The text, free of anything a terminal would obey.
     pub text: String,
     /// How it looks.
     pub ink: Ink,
 }
 
-impl Span {
+impl StyledText {
     /// Text in an ink. Cleaned here, so that no trace ever writes an escape code.
     pub fn new(text: impl AsRef<str>, ink: Ink) -> Self {
-        Span { text: text::clean(text.as_ref()), ink }
+        StyledText { text: text::clean(text.as_ref()), ink }
     }
 
     /// Columns it takes.
@@ -62,15 +62,15 @@ impl Span {
 }
 
 /// A line.
-pub type Line = Vec<Span>;
+pub type TextLine = Vec<StyledText>;
 
 /// Columns a line takes.
-pub fn line_width(line: &[Span]) -> usize {
-    line.iter().map(Span::width).sum()
+pub fn line_width(line: &[StyledText]) -> usize {
+    line.iter().map(StyledText::width).sum()
 }
 
 /// The lines as the terminal gets them.
-pub fn paint(lines: &[Line], options: &TerminalOptions) -> String {
+pub fn paint(lines: &[TextLine], options: &TerminalOptions) -> String {
     let mut out = String::new();
     for line in lines {
         let mut left = options.width;

@@ -4,7 +4,7 @@
 
 use crate::block::Tone;
 use crate::render::bars;
-use crate::render::terminal::canvas::{Ink, Line, Span, line_width};
+use crate::render::terminal::canvas::{Ink, StyledText, TextLine, line_width};
 use crate::text;
 
 const INDENT: usize = 2;
@@ -34,7 +34,7 @@ pub enum Fit {
 #[derive(Debug, Clone)]
 pub struct GridColumn {
     /// Its header.
-    pub header: Span,
+    pub header: StyledText,
     /// What stands in it.
     pub fit: Fit,
     /// Whether it may go where there is no room.
@@ -43,18 +43,18 @@ pub struct GridColumn {
 
 /// What stands in a row of a column.
 #[derive(Debug, Clone)]
-pub enum Item {
+pub enum GridItem {
     /// Words or a number.
-    Text(Span),
+    Text(StyledText),
     /// Parts with their shares.
     Bar(Vec<(Tone, f64)>),
 }
 
-impl Item {
+impl GridItem {
     fn width(&self) -> usize {
         match self {
-            Item::Text(span) => span.width(),
-            Item::Bar(_) => 0,
+            GridItem::Text(span) => span.width(),
+            GridItem::Bar(_) => 0,
         }
     }
 }
@@ -65,14 +65,14 @@ pub struct Grid {
     /// The columns.
     pub columns: Vec<GridColumn>,
     /// An item for each column.
-    pub rows: Vec<Vec<Item>>,
+    pub rows: Vec<Vec<GridItem>>,
     /// Stands in place of the headers after the first; may be empty.
-    pub legend: Vec<Span>,
+    pub legend: Vec<StyledText>,
 }
 
 impl Grid {
     /// The header and one line per row, for a terminal of `width` columns.
-    pub fn lines(&self, width: usize) -> Vec<Line> {
+    pub fn lines(&self, width: usize) -> Vec<TextLine> {
         let width = width.min(WIDEST);
         let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.natural(column, width)).collect();
         let columns = self.fitting(&natural, width);
@@ -107,11 +107,11 @@ impl Grid {
         blocks
     }
 
-    fn block(&self, columns: &[usize], natural: &[usize], shortest: usize, width: usize) -> Vec<Line> {
+    fn block(&self, columns: &[usize], natural: &[usize], shortest: usize, width: usize) -> Vec<TextLine> {
         let widths = self.widths(columns, natural, shortest, width);
         let mut lines = if self.legend.is_empty() {
-            let header: Vec<Item> =
-                self.columns.iter().map(|column| Item::Text(column.header.clone())).collect();
+            let header: Vec<GridItem> =
+                self.columns.iter().map(|column| GridItem::Text(column.header.clone())).collect();
             vec![self.line(&header, columns, &widths, 0)]
         } else {
             self.legend_lines(widths[0], width)
@@ -120,18 +120,18 @@ impl Grid {
         lines
     }
 
-    fn legend_lines(&self, margin: usize, width: usize) -> Vec<Line> {
+    fn legend_lines(&self, margin: usize, width: usize) -> Vec<TextLine> {
         let mut lines = vec![];
         let mut line = vec![self.columns[0].header.clone()];
         let mut used = line_width(&line);
         for span in &self.legend {
             let gap = if line.len() == 1 { (margin + GAP).saturating_sub(used) } else { GAP };
             if line.len() > 1 && used + gap + span.width() > width {
-                lines.push(std::mem::replace(&mut line, vec![Span::new("", Ink::Plain)]));
+                lines.push(std::mem::replace(&mut line, vec![StyledText::new("", Ink::Plain)]));
                 used = 0;
             }
             let gap = if line.len() == 1 { (margin + GAP).saturating_sub(used) } else { GAP };
-            line.extend([Span::new(" ".repeat(gap), Ink::Plain), span.clone()]);
+            line.extend([StyledText::new(" ".repeat(gap), Ink::Plain), span.clone()]);
             used += gap + span.width();
         }
         lines.push(line);
@@ -206,42 +206,45 @@ impl Grid {
         widths
     }
 
-    fn line(&self, items: &[Item], columns: &[usize], widths: &[usize], indent: usize) -> Line {
+    fn line(&self, items: &[GridItem], columns: &[usize], widths: &[usize], indent: usize) -> TextLine {
         let mut line = vec![];
         for (place, (column, width)) in columns.iter().zip(widths).enumerate() {
             let indent = if place == 0 { indent } else { GAP };
             let room = if place == 0 { width.saturating_sub(indent) } else { *width };
-            line.push(Span::new(" ".repeat(indent), Ink::Plain));
+            line.push(StyledText::new(" ".repeat(indent), Ink::Plain));
             match &items[*column] {
-                Item::Text(span) => {
+                GridItem::Text(span) => {
                     let shown = text::elide(&span.text, room);
-                    let padding = Span::new(" ".repeat(room - text::width(&shown)), Ink::Plain);
-                    let shown = Span { text: shown, ink: span.ink };
+                    let padding = StyledText::new(" ".repeat(room - text::width(&shown)), Ink::Plain);
+                    let shown = StyledText { text: shown, ink: span.ink };
                     if self.columns[*column].fit == Fit::Number {
                         line.extend([padding, shown]);
                     } else {
                         line.extend([shown, padding]);
                     }
                 }
-                Item::Bar(parts) => line.extend(self.bar(*column, parts, room)),
+                GridItem::Bar(parts) => line.extend(self.bar(*column, parts, room)),
             }
         }
         line
     }
 
-    fn bar(&self, column: usize, parts: &[(Tone, f64)], room: usize) -> Line {
-        let mut line: Line = if self.columns[column].fit == Fit::Stack {
+    fn bar(&self, column: usize, parts: &[(Tone, f64)], room: usize) -> TextLine {
+        let mut line: TextLine = if self.columns[column].fit == Fit::Stack {
             let shares: Vec<f64> = parts.iter().map(|(_, share)| *share).collect();
             let columns = bars::apportion(&shares, room);
             let part = |((tone, _), columns): (&(Tone, f64), usize)| {
-                Span::new(bars::glyph(*tone).to_string().repeat(columns), Ink::Tone(*tone))
+                StyledText::new(bars::glyph(*tone).to_string().repeat(columns), Ink::Tone(*tone))
             };
             parts.iter().zip(columns).map(part).collect()
         } else {
-            parts.iter().map(|(tone, share)| Span::new(bars::share(*share, room), Ink::Tone(*tone))).collect()
+            parts
+                .iter()
+                .map(|(tone, share)| StyledText::new(bars::share(*share, room), Ink::Tone(*tone)))
+                .collect()
         };
-        let used: usize = line.iter().map(Span::width).sum();
-        line.push(Span::new(" ".repeat(room.saturating_sub(used)), Ink::Plain));
+        let used: usize = line.iter().map(StyledText::width).sum();
+        line.push(StyledText::new(" ".repeat(room.saturating_sub(used)), Ink::Plain));
         line
     }
 }
@@ -251,12 +254,12 @@ mod tests {
     use super::*;
 
     fn grid(names: usize, numbers: usize) -> Grid {
-        let column = |fit, may_go| GridColumn { header: Span::new("Title", Ink::Faint), fit, may_go };
+        let column = |fit, may_go| GridColumn { header: StyledText::new("Title", Ink::Faint), fit, may_go };
         let columns = (0..names)
             .map(|_| column(Fit::Name, false))
             .chain((0..numbers).map(|_| column(Fit::Number, false)))
             .collect();
-        let text = |words: String| Item::Text(Span::new(words, Ink::Plain));
+        let text = |words: String| GridItem::Text(StyledText::new(words, Ink::Plain));
         let row = |row: usize| {
             let names = (0..names).map(|at| text(format!("name{at}_{}", "x".repeat(7 * (row + at)))));
             let numbers = (0..numbers).map(|at| text(format!("{}{row}{at}.25 ms", "9".repeat(at % 4))));
@@ -266,7 +269,7 @@ mod tests {
     }
 
     fn shown(grid: &Grid, width: usize) -> String {
-        let line = |line: Line| line.into_iter().map(|span| span.text).collect::<String>();
+        let line = |line: TextLine| line.into_iter().map(|span| span.text).collect::<String>();
         grid.lines(width).into_iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
@@ -278,7 +281,7 @@ mod tests {
                 let told = shown(&grid, width);
                 assert!(told.lines().all(|line| text::width(line) <= width), "{width}\n{told}");
                 for item in grid.rows.iter().flat_map(|row| &row[names..]) {
-                    let Item::Text(span) = item else { continue };
+                    let GridItem::Text(span) = item else { continue };
                     assert!(told.contains(&format!(" {}", span.text)), "{width}: {}\n{told}", span.text);
                 }
             }

@@ -10,8 +10,8 @@ use crate::format;
 use crate::render::{Part, bars, filled};
 use crate::sections::{self, Detail};
 use crate::text;
-use canvas::{Ink, Line, Span, line_width};
-use grid::{Fit, Grid, GridColumn, Item};
+use canvas::{Ink, StyledText, TextLine, line_width};
+use grid::{Fit, Grid, GridColumn, GridItem};
 
 /// What the terminal can show.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub fn screen(findings: &Findings, options: &TerminalOptions) -> String {
 
 /// Titled blocks, one below the other.
 pub fn parts(parts: &[Part], options: &TerminalOptions) -> String {
-    let mut lines: Vec<Line> = vec![];
+    let mut lines: Vec<TextLine> = vec![];
     let mut airy = false;
     for part in parts {
         let mut title = part.title;
@@ -76,7 +76,7 @@ pub fn parts(parts: &[Part], options: &TerminalOptions) -> String {
     canvas::paint(&lines, options)
 }
 
-fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
+fn draw(title: &str, block: &Block, width: usize) -> Vec<TextLine> {
     let beside_width = room(width);
     match block {
         Block::Lead(sentence) => {
@@ -84,13 +84,13 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
             lines.push(vec![]);
             lines
         }
-        Block::Heading(heading) => vec![vec![Span::new(heading, Ink::Strong)]],
+        Block::Heading(heading) => vec![vec![StyledText::new(heading, Ink::Strong)]],
         Block::Text(sentence) => {
             below_or_beside(title, paragraph(sentence, beside_width, Ink::Faint, TEXT_LINES), width)
         }
         Block::Steps(steps) => {
             let step = |(index, step): (usize, &String)| {
-                let number = Span::new(format!("{}. ", index + 1), Ink::Strong);
+                let number = StyledText::new(format!("{}. ", index + 1), Ink::Strong);
                 let room = beside_width.saturating_sub(number.width());
                 hang(vec![number], paragraph(step, room, Ink::Plain, STEP_LINES))
             };
@@ -98,7 +98,7 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
         }
         Block::Lines(sentences) => {
             let line = |sentence: &String| {
-                let mark = Span::new("· ", Ink::Faint);
+                let mark = StyledText::new("· ", Ink::Faint);
                 let room = beside_width.saturating_sub(mark.width());
                 hang(vec![mark], paragraph(sentence, room, Ink::Faint, ITEM_LINES))
             };
@@ -109,15 +109,15 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<Line> {
             let known = facts.iter().filter(|fact| !matches!(fact.value, Cell::Missing(_)));
             let facts = known.map(|fact| {
                 let gap = if fact.label.is_empty() { "" } else { " " };
-                let label = Span::new(format!("{}{gap}", fact.label), Ink::Faint);
-                vec![label, Span::new(format::cell(&fact.value), Ink::Plain)]
+                let label = StyledText::new(format!("{}{gap}", fact.label), Ink::Faint);
+                vec![label, StyledText::new(format::cell(&fact.value), Ink::Plain)]
             });
             beside(title, flow(facts, beside_width), width)
         }
         Block::Table(table) => table_grid(title, table, width).lines(width),
         Block::Stack(stack) => stack_grid(title, stack).lines(width),
         Block::Chart(chart) => {
-            let line = vec![Span::new(bars::sparkline(chart, beside_width), Ink::Tone(Tone::Plain))];
+            let line = vec![StyledText::new(bars::sparkline(chart, beside_width), Ink::Tone(Tone::Plain))];
             beside(&chart.title, vec![line], width)
         }
         Block::Remarks(remarks) => {
@@ -138,32 +138,32 @@ fn room(width: usize) -> usize {
 }
 
 /// A title in the margin, lines beside it; a title that the margin does not hold has a line of its own.
-fn below_or_beside(title: &str, lines: Vec<Line>, width: usize) -> Vec<Line> {
+fn below_or_beside(title: &str, lines: Vec<TextLine>, width: usize) -> Vec<TextLine> {
     let title = text::clean(title);
     if text::width(&title) < width - room(width) {
         return beside(&title, lines, width);
     }
-    let heading = vec![Span::new(text::elide(&title, width), Ink::Strong)];
+    let heading = vec![StyledText::new(text::elide(&title, width), Ink::Strong)];
     std::iter::once(heading).chain(beside("", lines, width)).collect()
 }
 
 /// A title in the margin, lines beside it.
-fn beside(title: &str, lines: Vec<Line>, width: usize) -> Vec<Line> {
+fn beside(title: &str, lines: Vec<TextLine>, width: usize) -> Vec<TextLine> {
     let margin = width - room(width);
-    let title = Span::new(text::elide(&text::clean(title), margin.saturating_sub(1)), Ink::Strong);
-    let padding = Span::new(" ".repeat(margin.saturating_sub(title.width())), Ink::Plain);
+    let title = StyledText::new(text::elide(&text::clean(title), margin.saturating_sub(1)), Ink::Strong);
+    let padding = StyledText::new(" ".repeat(margin.saturating_sub(title.width())), Ink::Plain);
     hang(vec![title, padding], lines)
 }
 
 /// A mark before the first line, the others below it.
-fn hang(mark: Line, lines: Vec<Line>) -> Vec<Line> {
-    let space = vec![Span::new(" ".repeat(line_width(&mark)), Ink::Plain)];
+fn hang(mark: TextLine, lines: Vec<TextLine>) -> Vec<TextLine> {
+    let space = vec![StyledText::new(" ".repeat(line_width(&mark)), Ink::Plain)];
     let marks = std::iter::once(mark).chain(std::iter::repeat(space));
     marks.zip(lines).map(|(mark, line)| mark.into_iter().chain(line).collect()).collect()
 }
 
 /// A sentence in at most so many lines.
-fn paragraph(sentence: &str, width: usize, ink: Ink, most: usize) -> Vec<Line> {
+fn paragraph(sentence: &str, width: usize, ink: Ink, most: usize) -> Vec<TextLine> {
     // More than these lines can hold need not be measured.
     let enough = sentence.char_indices().nth((most + 1) * width.max(1)).map_or(sentence.len(), |(at, _)| at);
     let mut lines = text::wrap(&text::clean(&sentence[..enough]), width);
@@ -173,16 +173,16 @@ fn paragraph(sentence: &str, width: usize, ink: Ink, most: usize) -> Vec<Line> {
             *last = format!("{}…", text::elide(last, width.saturating_sub(1)));
         }
     }
-    lines.into_iter().map(|line| vec![Span::new(line, ink)]).collect()
+    lines.into_iter().map(|line| vec![StyledText::new(line, ink)]).collect()
 }
 
 /// Items one after the other, as many on a line as fit.
-fn flow(items: impl Iterator<Item = Line>, width: usize) -> Vec<Line> {
-    let mut lines: Vec<Line> = vec![];
+fn flow(items: impl Iterator<Item = TextLine>, width: usize) -> Vec<TextLine> {
+    let mut lines: Vec<TextLine> = vec![];
     for item in items {
         match lines.last_mut() {
             Some(line) if line_width(line) + 3 + line_width(&item) <= width => {
-                line.push(Span::new(" · ", Ink::Faint));
+                line.push(StyledText::new(" · ", Ink::Faint));
                 line.extend(item);
             }
             _ => lines.push(item),
@@ -191,7 +191,7 @@ fn flow(items: impl Iterator<Item = Line>, width: usize) -> Vec<Line> {
     lines
 }
 
-fn remark(remark: &Remark, width: usize) -> Vec<Line> {
+fn remark(remark: &Remark, width: usize) -> Vec<TextLine> {
     let mut head = remark.code.replace('_', " ");
     let often = remark.how_often();
     if !often.is_empty() {
@@ -200,7 +200,7 @@ fn remark(remark: &Remark, width: usize) -> Vec<Line> {
     if !remark.source.is_empty() {
         head.push_str(&format!(" in {}", remark.source));
     }
-    let grade = Span::new(format!("{:<10}", remark.grade.as_str()), Ink::Grade(remark.grade));
+    let grade = StyledText::new(format!("{:<10}", remark.grade.as_str()), Ink::Grade(remark.grade));
     let sentence = format!("{}: {}", text::elide(&text::clean(&head), 60), remark.message);
     let room = width.saturating_sub(grade.width());
     hang(vec![grade], paragraph(&sentence, room, Ink::Plain, REMARK_LINES))
@@ -223,12 +223,16 @@ fn table_grid(title: &str, table: &Table, width: usize) -> Grid {
         let ink = if first && !title.is_empty() { Ink::Strong } else { Ink::Faint };
         let fit = if column.number { Fit::Number } else { Fit::Name };
         columns.push(GridColumn {
-            header: Span::new(header, ink),
+            header: StyledText::new(header, ink),
             fit,
             may_go: column.level == Level::Screen,
         });
         if column.bar {
-            columns.push(GridColumn { header: Span::new("", Ink::Plain), fit: Fit::Bar, may_go: false });
+            columns.push(GridColumn {
+                header: StyledText::new("", Ink::Plain),
+                fit: Fit::Bar,
+                may_go: false,
+            });
         }
     }
     let row = |row: &Row| {
@@ -240,10 +244,10 @@ fn table_grid(title: &str, table: &Table, width: usize) -> Grid {
             // A name of 100 kB is cut once, before it is measured; a number is never cut.
             let shown = text::clean(&format::cell(cell));
             let shown = if table.columns[*index].number { shown } else { text::elide(&shown, width) };
-            items.push(Item::Text(Span { text: shown, ink }));
+            items.push(GridItem::Text(StyledText { text: shown, ink }));
             if table.columns[*index].bar {
                 let share = if let Cell::Share(share) = cell { *share } else { 0.0 };
-                items.push(Item::Bar(vec![(row.tone, share)]));
+                items.push(GridItem::Bar(vec![(row.tone, share)]));
             }
         }
         items
@@ -253,28 +257,31 @@ fn table_grid(title: &str, table: &Table, width: usize) -> Grid {
 
 /// The header is the legend; each share repeats the character of its part.
 fn stack_grid(title: &str, stack: &Stack) -> Grid {
-    let column = |header: Span, fit, may_go| GridColumn { header, fit, may_go };
-    let none = || Span::new("", Ink::Plain);
-    let mut columns =
-        vec![column(Span::new(title, Ink::Strong), Fit::Name, false), column(none(), Fit::Stack, false)];
+    let column = |header: StyledText, fit, may_go| GridColumn { header, fit, may_go };
+    let none = || StyledText::new("", Ink::Plain);
+    let mut columns = vec![
+        column(StyledText::new(title, Ink::Strong), Fit::Name, false),
+        column(none(), Fit::Stack, false),
+    ];
     columns.extend(stack.parts.iter().map(|_| column(none(), Fit::Number, false)));
     columns.push(column(none(), Fit::Number, true));
     let row = |bar: &StackBar| {
         let shares = bar.shares();
         let parts = || stack.parts.iter().map(|(tone, _)| *tone).zip(&shares);
         let mut items = vec![
-            Item::Text(Span::new(&bar.label, Ink::Plain)),
-            Item::Bar(parts().map(|(tone, share)| (tone, share.unwrap_or(0.0))).collect()),
+            GridItem::Text(StyledText::new(&bar.label, Ink::Plain)),
+            GridItem::Bar(parts().map(|(tone, share)| (tone, share.unwrap_or(0.0))).collect()),
         ];
         items.extend(parts().map(|(tone, share)| {
             let share = share.map_or(format::MISSING.to_owned(), format::share);
-            Item::Text(Span::new(format!("{} {share:>5}", bars::glyph(tone)), Ink::Tone(tone)))
+            GridItem::Text(StyledText::new(format!("{} {share:>5}", bars::glyph(tone)), Ink::Tone(tone)))
         }));
-        items.push(Item::Text(Span::new(format::time(bar.whole_ns as f64), Ink::Faint)));
+        items.push(GridItem::Text(StyledText::new(format::time(bar.whole_ns as f64), Ink::Faint)));
         items
     };
-    let part =
-        |(tone, name): &(Tone, String)| Span::new(format!("{} {name}", bars::glyph(*tone)), Ink::Tone(*tone));
+    let part = |(tone, name): &(Tone, String)| {
+        StyledText::new(format!("{} {name}", bars::glyph(*tone)), Ink::Tone(*tone))
+    };
     Grid {
         columns,
         rows: stack.bars.iter().map(row).collect(),

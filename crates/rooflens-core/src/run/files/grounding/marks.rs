@@ -35,7 +35,7 @@ pub enum Broken {
 
 /// A box in the answer's own numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct AnswerBox {
     /// What the answer says is in it; may be empty.
     pub label: String,
     /// Two corners.
@@ -47,21 +47,21 @@ pub struct Found {
 /// Characters of the text that is kept.
 const RAW: usize = 200;
 
-impl Found {
+impl AnswerBox {
     fn new(label: &str, raw: &str, numbers: Result<[f64; 4], Broken>) -> Self {
         let kept = |text: &str| text.chars().take(RAW).collect();
-        Found { label: label.trim().chars().take(2_000).collect(), numbers, raw: kept(raw.trim()) }
+        AnswerBox { label: label.trim().chars().take(2_000).collect(), numbers, raw: kept(raw.trim()) }
     }
 }
 
 /// The boxes of an answer in the first notation that it has any of.
-pub fn find(answer: &str) -> Option<(Notation, Vec<Found>)> {
+pub fn find(answer: &str) -> Option<(Notation, Vec<AnswerBox>)> {
     let det = || marked(answer, ("<|ref|>", "<|/ref|>"), ("<|det|>", "<|/det|>"), groups);
     let tokens = || {
         let labels = ("<|object_ref_start|>", "<|object_ref_end|>");
         marked(answer, labels, ("<|box_start|>", "<|box_end|>"), corners)
     };
-    let some = |notation, found: Vec<Found>| (!found.is_empty()).then_some((notation, found));
+    let some = |notation, found: Vec<AnswerBox>| (!found.is_empty()).then_some((notation, found));
     some(Notation::Det, det())
         .or_else(|| some(Notation::BoxTokens, tokens()))
         .or_else(|| some(Notation::Json, objects(answer)))
@@ -74,8 +74,8 @@ fn marked(
     answer: &str,
     label: Marks,
     boxes: Marks,
-    read: fn(&str, &str, bool, &mut Vec<Found>),
-) -> Vec<Found> {
+    read: fn(&str, &str, bool, &mut Vec<AnswerBox>),
+) -> Vec<AnswerBox> {
     let mut found = Vec::new();
     let mut rest = answer;
     while let Some((before, after)) = rest.split_once(boxes.0) {
@@ -92,7 +92,7 @@ fn marked(
 }
 
 /// `[[x1, y1, x2, y2], …]`: every innermost pair of brackets is a box.
-fn groups(label: &str, inside: &str, is_whole: bool, found: &mut Vec<Found>) {
+fn groups(label: &str, inside: &str, is_whole: bool, found: &mut Vec<AnswerBox>) {
     let mut start = None;
     for (at, c) in inside.char_indices() {
         match (c, start) {
@@ -100,7 +100,7 @@ fn groups(label: &str, inside: &str, is_whole: bool, found: &mut Vec<Found>) {
             (']', Some(from)) => {
                 let raw = inside.get(from..at).unwrap_or_default();
                 if !raw.trim().is_empty() {
-                    found.push(Found::new(label, raw, four(raw.split(','))));
+                    found.push(AnswerBox::new(label, raw, four(raw.split(','))));
                 }
                 start = None;
             }
@@ -109,15 +109,15 @@ fn groups(label: &str, inside: &str, is_whole: bool, found: &mut Vec<Found>) {
     }
     let left = start.and_then(|from| inside.get(from..)).unwrap_or_default();
     if !is_whole && !left.trim().is_empty() {
-        found.push(Found::new(label, left, Err(Broken::CutOff)));
+        found.push(AnswerBox::new(label, left, Err(Broken::CutOff)));
     }
 }
 
 /// `(x1,y1),(x2,y2)`.
-fn corners(label: &str, inside: &str, is_whole: bool, found: &mut Vec<Found>) {
+fn corners(label: &str, inside: &str, is_whole: bool, found: &mut Vec<AnswerBox>) {
     let numbers: String = inside.chars().filter(|c| !matches!(c, '(' | ')')).collect();
     let numbers = if is_whole { four(numbers.split(',')) } else { Err(Broken::CutOff) };
-    found.push(Found::new(label, inside, numbers));
+    found.push(AnswerBox::new(label, inside, numbers));
 }
 
 fn four<'a>(words: impl Iterator<Item = &'a str>) -> Result<[f64; 4], Broken> {
@@ -127,7 +127,7 @@ fn four<'a>(words: impl Iterator<Item = &'a str>) -> Result<[f64; 4], Broken> {
 }
 
 /// Every object with a `bbox_2d`, wherever it stands: answers wrap them in fences, lists and prose.
-fn objects(answer: &str) -> Vec<Found> {
+fn objects(answer: &str) -> Vec<AnswerBox> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(brace) = answer.get(at..).and_then(|rest| rest.find('{')).map(|offset| at + offset) {
@@ -140,12 +140,16 @@ fn objects(answer: &str) -> Vec<Found> {
                 let (label, corners) = (value["label"].as_str().unwrap_or_default(), &value["bbox_2d"]);
                 let numbers = corners.as_array().map(|list| list.iter().map(Json::to_string));
                 let numbers = numbers.map(|words| words.collect::<Vec<_>>()).unwrap_or_default();
-                found.push(Found::new(label, &corners.to_string(), four(numbers.iter().map(String::as_str))));
+                found.push(AnswerBox::new(
+                    label,
+                    &corners.to_string(),
+                    four(numbers.iter().map(String::as_str)),
+                ));
             }
             Some(Err(error)) if text.trim_start_matches(['{', ' ', '\n']).starts_with("\"bbox_2d\"") => {
                 let broken = if error.is_eof() { Broken::CutOff } else { Broken::Malformed };
                 let raw: String = text.chars().take(RAW).take_while(|c| *c != '}').collect();
-                found.push(Found::new("", &raw, Err(broken)));
+                found.push(AnswerBox::new("", &raw, Err(broken)));
             }
             _ => {}
         }

@@ -11,12 +11,12 @@ use rooflens_report::predictions::{MarkedBox, Overlay};
 use serde_json::{Value as Json, json};
 
 pub use self::header::Stored;
-use self::marks::{Found, Notation};
+use self::marks::{AnswerBox, Notation};
 use self::place::{Flag, Placed, Seen};
 
 /// What is known of a picture that was asked about.
 #[derive(Debug, Clone, Default)]
-pub struct Subject {
+pub struct GroundedImage {
     /// What its file says.
     pub stored: Option<Stored>,
     /// What the workload wrote of it: `picture` of a line of predictions.jsonl.
@@ -36,7 +36,7 @@ pub struct Grounding {
 
 /// What the coordinates of `notation` are counted in, by a model of class `architecture`; nothing where
 /// that is not documented.
-fn seen(notation: Notation, architecture: &str, subject: &Subject) -> Result<Seen, &'static str> {
+fn seen(notation: Notation, architecture: &str, subject: &GroundedImage) -> Result<Seen, &'static str> {
     let model = architecture.split("For").next().unwrap_or_default();
     let number = |key: &str| subject.record[key].as_f64().filter(|number| *number > 0.0);
     match (notation, model) {
@@ -56,7 +56,7 @@ fn seen(notation: Notation, architecture: &str, subject: &Subject) -> Result<See
 }
 
 /// The boxes of an answer.
-pub fn boxes(answer: &str, architecture: &str, subject: &Subject) -> Grounding {
+pub fn boxes(answer: &str, architecture: &str, subject: &GroundedImage) -> Grounding {
     let Some((notation, found)) = marks::find(answer) else { return Grounding::default() };
     let scale = seen(notation, architecture, subject);
     let frame = place::frame(subject.stored, &subject.record);
@@ -74,7 +74,7 @@ pub fn boxes(answer: &str, architecture: &str, subject: &Subject) -> Grounding {
         }
     };
     remarks.extend(told(&placed));
-    let drawn = |(found, placed): (&Found, &Placed)| {
+    let drawn = |(found, placed): (&AnswerBox, &Placed)| {
         let mended = (!placed.flags.is_empty()).then(|| words(&placed.flags));
         Some(MarkedBox { label: found.label.clone(), at: placed.at?, mended })
     };
@@ -121,12 +121,12 @@ mod tests {
 
     const DEEPSEEK: &str = "DeepseekOCRForCausalLM";
 
-    fn picture(width: u32, height: u32, orientation: u8) -> Subject {
+    fn picture(width: u32, height: u32, orientation: u8) -> GroundedImage {
         let stored = Some(Stored { width, height, orientation });
-        Subject { stored, record: json!({"exif_transposed": true}) }
+        GroundedImage { stored, record: json!({"exif_transposed": true}) }
     }
 
-    fn drawn(answer: &str, architecture: &str, subject: &Subject) -> Vec<[f64; 4]> {
+    fn drawn(answer: &str, architecture: &str, subject: &GroundedImage) -> Vec<[f64; 4]> {
         let found = boxes(answer, architecture, subject);
         found.overlay.map(|it| it.boxes.iter().map(|it| it.at.map(f64::round)).collect()).unwrap_or_default()
     }

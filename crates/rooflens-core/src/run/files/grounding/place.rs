@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::header::Stored;
-use super::marks::{Broken, Found};
+use super::marks::{AnswerBox, Broken};
 
 /// What a model's coordinates are counted in.
 #[derive(Debug, Clone, Copy)]
@@ -133,7 +133,7 @@ pub fn frame(stored: Option<Stored>, record: &Json) -> Option<Frame> {
 }
 
 /// Puts a box where it belongs.
-pub fn place(found: &Found, scale: &Seen, frame: &Frame) -> Placed {
+pub fn place(found: &AnswerBox, scale: &Seen, frame: &Frame) -> Placed {
     let [x1, y1, x2, y2] = match found.numbers {
         Ok(numbers) => numbers,
         Err(Broken::Malformed) => return Placed::nowhere(Flag::Malformed),
