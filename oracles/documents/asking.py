@@ -12,6 +12,8 @@ from documents.validate import Documents
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FIXTURES = REPOSITORY / "fixtures"
+# Needs PyTorch: check_run.py asks it.
+OF_CHECK_RUN = {"hardware measure"}
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_ALLOW_PROTOCOL": "file"}
 
 
@@ -74,4 +76,4 @@ class Asking:
         return self.scratch / f"saved-{self.folders}"
 
     def unasked(self) -> list[str]:
-        return [f"rooflens {name}: was never asked for JSON" for name in sorted(self.commands - self.answered)]
+        return [f"rooflens {name}: no JSON of it was validated" for name in sorted(self.commands - self.answered - OF_CHECK_RUN)]

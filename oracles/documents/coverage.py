@@ -8,7 +8,7 @@ from collections import Counter
 from documents.validate import schema_names
 
 # Of real runs on PyTorch and vLLM.
-CHECK_RUN = {"cost", "env", "finding", "hardware", "manifest", "plan", "run", "run-sweep", "sampler"}
+CHECK_RUN = {"cost", "env", "finding", "hardware", "manifest", "plan", "run", "sampler"}
 # Of every command that needs no engine.
 CHECK_DOCUMENTS = {
     "advice", "analysis", "assets-link", "assets-plan", "assets-readme", "assets-status", "assets-subset",

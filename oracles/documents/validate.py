@@ -14,8 +14,6 @@ SCHEMAS = Path(__file__).resolve().parents[2] / "docs/reference/schemas"
 
 # Saved documents that do not name their schema: it follows from the name of the file.
 BY_FILE = {"manifest.json": "manifest", "plan.json": "plan", "sampler.json": "sampler"}
-# JSON in a run directory that is no document of Rooflens: what a workload is given and what it leaves.
-OF_WORKLOADS = {"spec.json", "torch_flops.json", "trace.json", "graph.json", "allocator.json"}
 
 
 @cache
@@ -36,6 +34,11 @@ def tag_of(document: Any) -> str | None:
     tag = document.get("schema") if isinstance(document, dict) else None
     name = tag.get("name") if isinstance(tag, dict) else None
     return name.removeprefix("rooflens.") if isinstance(name, str) else None
+
+
+def is_of_workload(path: Path) -> bool:
+    """Whether a file of a run directory is what a workload is given or leaves, not a document of Rooflens."""
+    return "raw" in path.parts and path.name not in BY_FILE
 
 
 class Documents:
@@ -84,7 +87,7 @@ class Documents:
         """Every JSON file of a saved run or analysis; how many were documents."""
         before = self.seen.total()
         for path in sorted(folder.rglob("*.json")):
-            if path.name in OF_WORKLOADS:
+            if is_of_workload(path.relative_to(folder)):
                 continue
             document = self.parse(path.read_bytes(), str(path))
             if path.parent.name == "findings":
