@@ -12,7 +12,7 @@ from documents.asking import FIXTURES, Asking
 IN_FIXTURES = ("kineto", "nsys", "nccl", "rocpd", "rocprofv3", "tensorrt", "torchmem", "trtexec", "blaslog", "metrics")
 IN_CORPUS = ("kineto", "nsys", "rocm", "tensorrt", "torchmem", "logs")
 # Every so many inputs are saved, too: what is saved repeats what is printed.
-SAVED = 4
+SAVED = 6
 INFERENCE = "kineto/tracelens/inference"
 
 
@@ -77,7 +77,7 @@ def check_options(asking: Asking, corpus: Path) -> None:
     for gemms in (FIXTURES / "blaslog/cublaslt.log", four):
         asking.ask("analysis", "analyze", trace, "--gemms", gemms)
     others = [FIXTURES / "kineto/two_ranks", corpus / "kineto/tracelens/b200/eager_trace.json.gz"]
-    asking.ask("comparison", "compare", trace, *others, "--fail-on", "tpot_p50>+3%", code=1)
+    asking.ask("comparison", "compare", trace, *others)
 
 
 def check_tables(asking: Asking, corpus: Path) -> None:
