@@ -6,7 +6,7 @@
 //! level for any distribution, and of [`blocks`], which holds it where neighbours are alike.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::blocks;
 use super::random::Random;
@@ -31,7 +31,9 @@ pub struct Ratio {
     pub ratio: f64,
     /// 95 % interval of it.
     pub low: f64,
-    /// Its upper end.
+    /// Its upper end; null in JSON where it is infinite, since A may be 0.
+    #[serde(deserialize_with = "null_is_infinite")]
+    #[schemars(with = "Option<f64>")]
     pub high: f64,
     /// Probability of so great a difference between samples of the same thing: the greater one of both tests.
     pub p: f64,
@@ -39,6 +41,11 @@ pub struct Ratio {
     pub least_change: Option<f64>,
     /// By how much the halves of one side differ, as 0.03: a change that came without a change.
     pub drift: f64,
+}
+
+/// JSON has no infinity: it is written as null.
+fn null_is_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 impl Ratio {
