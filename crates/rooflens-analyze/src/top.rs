@@ -38,7 +38,7 @@ pub struct TopKernel {
     /// Share of the durations of all device activities that were looked at, copies and fills too, 0 to 1: as in
     /// `analyze`.
     pub share: f64,
-    /// How many launches of this name stand before the one whose duration is nearest the median; null
+    /// How many launches of this name precede the one whose duration is nearest the median; null
     /// where the input has no single launches.
     pub typical_skip: Option<u64>,
     /// Numbers of launches, from 0, whose duration is within [`TYPICAL_WITHIN`] of the median, the nearest

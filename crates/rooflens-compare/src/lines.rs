@@ -28,7 +28,7 @@ const LETTERS: usize = 26;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
-    /// It is there on both sides.
+    /// It exists on both sides.
     Same,
     /// One kernel is in the place of another, or other variants of one kernel are.
     Renamed,

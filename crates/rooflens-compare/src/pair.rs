@@ -93,7 +93,7 @@ pub struct Check {
     pub verdict: CheckVerdict,
 }
 
-/// What a check comes to.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckVerdict {
@@ -103,7 +103,7 @@ pub enum CheckVerdict {
     Differs,
     /// Another device, workload or engine: what is compared, and no regression test.
     DiffersOnPurpose,
-    /// The comparison means nothing.
+    /// The comparison is meaningless.
     Invalid,
     /// One side does not tell.
     Unknown,

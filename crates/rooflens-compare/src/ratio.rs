@@ -36,7 +36,7 @@ pub struct Ratio {
     #[serde(deserialize_with = "null_is_infinite")]
     #[schemars(with = "Option<f64>")]
     pub high: f64,
-    /// Probability of so great a difference between samples of the same thing: the greater one of both tests.
+    /// Probability of so great a difference between samples of one distribution: the larger value of both tests.
     pub p: f64,
     /// The least change that the spread between blocks of each side lets one tell, as 0.03; null where times are 0.
     pub least_change: Option<f64>,

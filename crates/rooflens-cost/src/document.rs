@@ -32,7 +32,7 @@ pub struct EstimateDocument {
     pub model: ModelFacts,
     /// Its parameters.
     pub params: Params,
-    /// What is asked of it.
+    /// The workload that is estimated.
     pub workload: Workload,
     /// How it is run.
     pub setup: Setup,

@@ -268,7 +268,7 @@ impl Roof {
         Seconds { bound: seconds.longest() + reached.launch_s, ..seconds }
     }
 
-    /// The least time of work in a format.
+    /// The lower bound of work in a format.
     #[must_use]
     pub fn seconds_of(&self, work: &Work, dtype: Dtype) -> Seconds {
         let compute = work.flops.useful as f64 / self.matrix(dtype);

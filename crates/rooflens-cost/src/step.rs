@@ -39,7 +39,7 @@ pub struct Step {
     pub sequences: u64,
     /// New tokens of each sequence.
     pub new: u64,
-    /// Tokens of each sequence that stand in the cache already.
+    /// Tokens of each sequence that are already in the KV cache.
     pub past: u64,
     /// Rows of each sequence whose logits are needed.
     pub sampled: u64,

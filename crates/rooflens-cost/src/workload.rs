@@ -31,7 +31,7 @@ pub struct Workload {
 pub struct Prefill {
     /// New tokens of each sequence.
     pub tokens: u64,
-    /// Tokens before them that stand in the cache already.
+    /// Tokens before them that are already in the KV cache.
     pub prefix: u64,
     /// Tokens of each sequence in one step; none reads all at once.
     pub chunk: Option<u64>,
@@ -40,7 +40,7 @@ pub struct Prefill {
 /// Making tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decode {
-    /// Tokens of each sequence that stand in the cache before the first step.
+    /// Tokens of each sequence that are in the KV cache before the first step.
     pub context: u64,
     /// Steps, each a token longer than the last.
     pub steps: u64,

@@ -17,7 +17,7 @@ pub struct MeasuredFlops {
     /// By precision; those of tensor cores by the type of their factors, as `tensor_bf16`. Only what was
     /// measured.
     pub by_precision: BTreeMap<String, f64>,
-    /// The precision with the most operations: a launch stands under its ceiling. Null where all are
+    /// The precision with the most operations: a launch is drawn under its ceiling. Null where all are
     /// zero, or where tensor cores ran uncounted.
     pub leading: Option<String>,
     /// All that were counted; null where tensor cores ran uncounted.

@@ -175,12 +175,12 @@ pub struct Kernel {
     /// How well it uses schedulers, pipes and memory.
     #[serde(default)]
     pub counters: Counters,
-    /// Metrics that were asked for by name.
+    /// Metrics requested by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, RequestedMetric>,
     /// What holds it back.
     pub bound: Option<Bound>,
-    /// The least time that its traffic and operations need at the device's peaks.
+    /// Lower bound: the time that its traffic and operations take at the device's peaks.
     pub floor_ns: Option<f64>,
     /// What it loses and to what, in words.
     pub loss: String,
@@ -212,7 +212,7 @@ pub struct Profile {
     pub rule: Cow<'static, str>,
     /// The launches, most time first.
     pub kernels: Vec<Kernel>,
-    /// Metrics that were asked for by name.
+    /// Metrics requested by name.
     #[serde(skip)]
     pub asked: Vec<&'static str>,
     /// The launches by what holds them back.

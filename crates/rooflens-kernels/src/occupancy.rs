@@ -17,7 +17,7 @@ pub struct Occupancy {
     pub theoretical_pct: Option<f64>,
     /// What allows no more blocks: `registers`, `shared_memory`, `warps`, `blocks`, `barriers`.
     pub limited_by: Vec<Cow<'static, str>>,
-    /// Blocks of a multiprocessor that each limit allows; only what was told.
+    /// Blocks of a multiprocessor that each limit allows; only those recorded.
     pub limits: BTreeMap<Cow<'static, str>, f64>,
 }
 

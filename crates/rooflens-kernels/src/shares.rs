@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bound, Kernel};
 
-/// Launches that one thing holds back.
+/// Launches with the same limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shares {
     /// What limits them.

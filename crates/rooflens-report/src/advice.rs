@@ -27,7 +27,7 @@ pub struct WhatIf {
     pub lines: Vec<ChangedLine>,
     /// Least times by class of the static model, before and after.
     pub classes: Vec<ChangedClass>,
-    /// Time saved over all steps: the floor's own difference, up to kernel time in proportion. Below zero it is lost.
+    /// Time saved over all steps: the difference of the lower bounds, up to kernel time in proportion. Below zero it is lost.
     pub gain_ns: Range,
 }
 
@@ -85,7 +85,7 @@ pub fn titles(findings: &Findings, most: usize) -> Vec<String> {
     findings.get::<AdviceList>().map_or_else(Vec::new, |list| sections::advice::titles(list, most))
 }
 
-/// The least time of a step of each phase that has one.
+/// The lower bound of a step of each phase that has one.
 fn floors(ledger: &Ledger) -> Option<Block> {
     let known = ledger.phases.iter().filter(|phase| !phase.floors.is_empty() && phase.steps > 0);
     let lines: Vec<String> = known

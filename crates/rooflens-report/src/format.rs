@@ -62,7 +62,7 @@ fn grouped(digits: &str) -> String {
     out
 }
 
-/// A mean number of things.
+/// A mean count.
 pub fn mean(value: f64) -> String {
     if !value.is_finite() {
         MISSING.to_owned()

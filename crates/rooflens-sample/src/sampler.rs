@@ -76,7 +76,7 @@ impl BeatTally {
 pub struct SamplingOutcome {
     /// Rows that the reader has not seen yet.
     pub rows: Counters,
-    /// How well the beat was kept.
+    /// How well the sampling interval was kept.
     pub tally: BeatTally,
     /// What went wrong.
     pub notes: Vec<Note>,

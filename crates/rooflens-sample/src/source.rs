@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::{Anchor, monotonic_ns, thread_cpu_ns};
 
-/// The part that a source lacks.
+/// The missing part of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
-    /// The library through which the driver is asked.
+    /// The library through which the driver is queried.
     Library,
     /// The driver itself, or one that fits the library.
     Driver,
@@ -35,7 +35,7 @@ pub struct Missing {
     pub hint: Cow<'static, str>,
 }
 
-/// A thing that a source gives rows of.
+/// A subject that a source gives rows of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
     /// The machine, or a device of it.

@@ -37,7 +37,7 @@ pub struct RunContext {
     pub throttled: Vec<(String, f64)>,
     /// Tokens with and without padding, by phase.
     pub padding: Vec<Padding>,
-    /// The model's least times after changes to it.
+    /// The model's lower bounds after changes to it.
     pub alternatives: Vec<Alternative>,
 }
 
@@ -61,7 +61,7 @@ pub struct Padding {
     pub computed: u64,
 }
 
-/// The least times of a phase after a change.
+/// The lower bounds of a phase after a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alternative {
     /// The rule that may advise it.
@@ -108,7 +108,7 @@ impl<'a> Case<'a> {
         self.phase.on(line) as f64
     }
 
-    /// Time of the model's kernels, with or without a least time.
+    /// Time of the model's kernels, with or without a lower bound.
     pub(super) fn kernels_ns(&self) -> f64 {
         self.on(Line::Floor) + self.on(Line::Inefficiency) + self.on(Line::Kernels)
     }
@@ -209,7 +209,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The least times after a change that a rule may advise.
+    /// The lower bounds after a change that a rule may advise.
     pub(super) fn alternative(&self, rule: &'static str) -> Result<&'a Alternative, String> {
         let found = self.alternatives(rule)?.next();
         found.ok_or_else(|| "the model cannot be changed this way, or already is".to_owned())
@@ -231,7 +231,7 @@ impl<'a> Case<'a> {
         Ok(all.filter(move |found| found.rule == rule && found.phase == *phase))
     }
 
-    /// Advice to change the model as `other` has it; nothing where its least time does not shrink.
+    /// Advice to change the model as `other` has it; nothing where its lower bound does not shrink.
     pub(super) fn smaller(&self, other: &Alternative, title: String, risk: &str) -> Option<Draft> {
         Some(Draft {
             title,
@@ -248,12 +248,12 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// What kernels gain where their least time shrinks; see [`Case::shrunk`].
+    /// What kernels gain where their lower bound shrinks; see [`Case::shrunk`].
     pub(super) fn smaller_floor(&self, new: &[Floor]) -> Option<Range> {
         self.shrunk(kernels_floor_ns(&self.phase.floors), kernels_floor_ns(new))
     }
 
-    /// What kernels gain where their least time shrinks: no less than the least time itself does, and at
+    /// What kernels gain where their lower bound shrinks: no less than the lower bound itself does, and at
     /// most in proportion. Where the host is the slower side, a faster device only waits longer.
     pub(super) fn shrunk(&self, old: f64, new: f64) -> Option<Range> {
         let ratio = new / old;
@@ -270,7 +270,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// How least times changed, for the evidence.
+    /// How lower bounds changed, for the evidence.
     pub(super) fn floors_row(&self, what: &str, new: &[Floor]) -> String {
         let (old, new) = (kernels_floor_ns(&self.phase.floors), kernels_floor_ns(new));
         let steps = self.phase.steps.max(1) as f64;

@@ -9,7 +9,7 @@ pub(super) struct ChunkedPrefill;
 
 /// Tokens of prompts in a step, the largest that halves the longest wait is advised. Sarathi-Serve (arXiv
 /// 2403.02310) has budgets of 512 and 2,048 tokens for strict and for relaxed targets; vLLM's "Optimization and
-/// Tuning" names 2,048 as small, and 512 was its default for the least time between tokens on an A100 (vLLM
+/// Tuning" names 2,048 as small, and 512 was its default for the lower bound between tokens on an A100 (vLLM
 /// pull request 4580). Below 512 products no longer fill the matrix units.
 const CHUNKS: &[i64] = &[2048, 1024, 512];
 /// A wait that is worth a word, in usual times between two tokens.

@@ -75,7 +75,7 @@ pub struct AdviceList {
     /// Phases whose steps were also measured without a profiler. Gains are in that time.
     #[serde(default)]
     pub unprofiled: Vec<Slowdown>,
-    /// Rules that could not judge, and what they lack.
+    /// Rules that could not be applied, and what is missing.
     pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
@@ -107,7 +107,7 @@ pub enum AdviceKind {
     Design,
 }
 
-/// One thing to change.
+/// One recommended change.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Advice {
     /// The rule that says so.

@@ -24,7 +24,7 @@ pub struct CommCalls {
     pub timed_calls: usize,
     /// Their time; `None` where none is known.
     pub total_ns: Option<i64>,
-    /// Calls whose bandwidths the file tells, and that could be computed again.
+    /// Calls whose bandwidths are in the file and could be recomputed.
     pub checked: usize,
     /// Of these, calls where both agree to a thousandth.
     pub agreeing: usize,

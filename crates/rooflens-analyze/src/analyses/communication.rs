@@ -62,7 +62,7 @@ pub struct CollectiveStat {
     /// Sum over ranks and calls of the time before the last rank arrived; null where ranks are not matched.
     pub wait_ns: Option<i64>,
     /// Bytes / median transfer time, in GB/s (algorithm bandwidth). Where ranks are not matched the median
-    /// duration stands in for it: the bandwidth is at least this.
+    /// duration is used instead: the bandwidth is at least this.
     pub algorithm_gb_per_s: Option<f64>,
     /// The same times the collective's factor, e.g. 2(n-1)/n for all-reduce (bus bandwidth).
     pub bus_gb_per_s: Option<f64>,

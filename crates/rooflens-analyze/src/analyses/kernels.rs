@@ -30,7 +30,7 @@ pub struct KernelStat {
     pub class: String,
     /// Where it comes from.
     pub library: Option<String>,
-    /// Data type that the name tells.
+    /// Data type, from the kernel's name.
     pub dtype: Option<String>,
     /// How often it ran.
     pub count: usize,

@@ -85,7 +85,7 @@ impl Analysis for LedgerAnalysis {
     }
 }
 
-/// The lines without a least time: their times in one step or phase.
+/// The lines without a lower bound: their times in one step or phase.
 type Times = [i64; Line::ALL.len()];
 
 #[derive(Default)]

@@ -61,7 +61,7 @@ pub struct MemoryAtEnd {
     pub reserved_bytes: i64,
     /// In blocks that the program has.
     pub allocated_bytes: i64,
-    /// Of these, what the program asked for; the rest is rounding. `None` where the snapshot does not have
+    /// Of these, what the program requested; the rest is rounding. `None` where the snapshot does not have
     /// it.
     pub requested_bytes: Option<i64>,
     /// In blocks that other streams may still use.

@@ -30,7 +30,7 @@ pub struct PartsOfPhase {
     pub activities: usize,
     /// Sum of their durations: the sum of the parts.
     pub device_ns: i64,
-    /// By part, most host time first. `other` is what no module's name tells.
+    /// By part, most host time first. `other` has no module name.
     pub parts: Vec<PartStat>,
 }
 

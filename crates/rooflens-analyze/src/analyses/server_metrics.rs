@@ -96,7 +96,7 @@ pub struct DeviceMetrics {
     pub energy_j: Option<f64>,
     /// That energy by the time.
     pub mean_power_w: Option<f64>,
-    /// Last values of metrics whose unit is not known or differs from version to version, as they stand.
+    /// Last values of metrics whose unit is not known or differs from version to version, as recorded.
     pub unit_unknown: BTreeMap<String, f64>,
     /// What is null or has no unit, and why.
     pub not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,

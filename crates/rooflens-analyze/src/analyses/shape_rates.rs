@@ -19,8 +19,8 @@ use rate::Work;
 
 pub use rate::{DevicePeaks, RooflineRate};
 
-/// Achieved rates of matmuls, attention and convolutions, by what the shapes of their inputs tell. No model is
-/// asked: the work is that of each operator alone.
+/// Achieved rates of matmuls, attention and convolutions, from their input shapes. No model is
+/// needed: the work is that of each operator alone.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ShapeRates {
     /// The device whose peaks `roof_share` is of; null where they are not known.

@@ -64,7 +64,7 @@ pub struct Excess {
     pub what: Cow<'static, str>,
     /// The class of kernels.
     pub class: Option<KernelClass>,
-    /// The line of the ledger that idle time stands on: its cause.
+    /// The ledger line that idle time is counted on: its cause.
     pub idle: Option<Line>,
     /// Its time.
     pub own_ns: i64,

@@ -23,7 +23,7 @@ use crate::role::UNKNOWN_CLASS;
 use crate::sentence::{count, things, whole_percent};
 use crate::statistics::share;
 
-/// The answer in a sentence, and what stands behind it.
+/// The answer in a sentence, with its evidence.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The sentence the report begins with.

@@ -38,7 +38,7 @@ pub struct Achieved {
 /// An operator of the model over all layers and steps of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorTime {
-    /// Its name; several that one kernel does stand together.
+    /// Its name; operators that one kernel computes are listed together.
     pub operator: String,
     /// Class of the static model.
     pub class: Cow<'static, str>,

@@ -49,11 +49,11 @@ use crate::role::Role;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
-    /// What physics demands: the least time of the model's work on the device.
+    /// Lower bound: the minimum time of the model's work on the device.
     Floor,
     /// Time of the model's kernels, above the least.
     Inefficiency,
-    /// Time of the model's kernels, where no least time is known.
+    /// Time of the model's kernels, without a lower bound.
     Kernels,
     /// Work that the model does not need as kernels of their own: copies, casts, unfused elementwise work.
     Unneeded,
@@ -166,7 +166,7 @@ impl Line {
     }
 }
 
-/// The line of an activity, where no least time is known.
+/// The line of an activity, without a lower bound.
 pub(crate) fn line_of(role: Role, class: KernelClass) -> Line {
     match role {
         Role::Communication => Line::Communication,

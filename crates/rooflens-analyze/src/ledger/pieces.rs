@@ -21,7 +21,7 @@ pub struct Piece {
     pub line: Line,
 }
 
-/// The class of each row of a rank's `kernels`, and its line where no least time is known.
+/// The class of each row of a rank's `kernels`, and its line without a lower bound.
 pub struct KernelLines<'a> {
     tables: &'a RankTables,
     roles: Roles<'a>,

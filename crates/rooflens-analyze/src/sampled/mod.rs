@@ -132,7 +132,7 @@ pub struct SubjectSampled {
     pub throttle: Option<Vec<Throttled>>,
     /// Performance states of a device, the fastest first, each with its part of the samples that tell one.
     pub pstates: Option<Vec<StateShare>>,
-    /// Performance states while the device was busy (`gpu_util_pct` above 0); null where no such sample tells
+    /// Performance states while the device was busy (`gpu_util_pct` above 0); null if no such sample records
     /// one.
     pub busy_pstates: Option<BusyStates>,
     /// What is null, and why.
@@ -176,7 +176,7 @@ pub struct StateShare {
 /// Performance states of samples in which a device was busy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusyStates {
-    /// Samples in which it was busy and told its state.
+    /// Samples in which it was busy and reported its state.
     pub samples: usize,
     /// States, the fastest first.
     pub states: Vec<StateShare>,

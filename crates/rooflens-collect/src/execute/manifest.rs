@@ -44,13 +44,13 @@ pub struct Manifest<'a> {
     pub cwd: String,
     /// Environment variables beside those that were inherited.
     pub env: BTreeMap<Cow<'a, str>, String>,
-    /// Versions that the workload told of.
+    /// Versions that the workload reported.
     pub versions: Cow<'a, BTreeMap<String, String>>,
-    /// What it should have left and did not, from the run's folder.
+    /// Expected files that it did not write, from the run's folder.
     pub missing: Cow<'a, [String]>,
     /// Lines of its protocol that could not be read.
     pub garbage_lines: u64,
-    /// Every file that it left.
+    /// Every file that it wrote.
     pub files: Vec<FileFacts>,
 }
 

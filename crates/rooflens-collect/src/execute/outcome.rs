@@ -21,7 +21,7 @@ pub struct StepOutcome {
     pub duration_ns: u64,
     /// What it told.
     pub events: EventSummary,
-    /// What it should have left and did not, from the run's folder.
+    /// Expected files that it did not write, from the run's folder.
     pub missing: Vec<String>,
     /// Processes of its group that could not be ended.
     pub left_behind: Vec<i32>,
@@ -37,7 +37,7 @@ pub struct StepOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepEnd {
-    /// Everything is there.
+    /// All expected files exist.
     Done,
     /// Ended with another code than 0.
     Failed,
@@ -47,7 +47,7 @@ pub enum StepEnd {
     TimedOut,
     /// The user wanted it to stop.
     Stopped,
-    /// Ended with code 0, but what it should have left is not there.
+    /// Exited with code 0, but expected files are missing.
     Incomplete,
 }
 

@@ -46,7 +46,7 @@ pub struct ProcessCommand {
     pub cwd: CommandWord,
     /// What is written before it starts.
     pub writes: Vec<WrittenFile>,
-    /// What it must have left, from the run's folder. A folder must have something in it.
+    /// Files that it must write, from the run's folder. A folder must not be empty.
     pub expects: Vec<String>,
     /// It is stopped when it takes longer; null: never.
     pub timeout_s: Option<u64>,
@@ -83,7 +83,7 @@ impl WrittenFile {
     }
 }
 
-/// What the static analysis is asked.
+/// The model and the sizes of the static analysis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StaticWork {
     /// Folder of the model.

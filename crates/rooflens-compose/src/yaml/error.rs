@@ -55,7 +55,7 @@ pub enum YamlProblem {
     /// A key that is a list or a mapping.
     #[error("a {kind} cannot be a key")]
     CollectionKey {
-        /// What stands there.
+        /// What is at the path.
         kind: &'static str,
     },
     /// An anchor that is defined twice.
@@ -84,7 +84,7 @@ pub enum YamlProblem {
     TagShape {
         /// The tag, as it resolves.
         tag: String,
-        /// What stands there.
+        /// What is at the path.
         found: &'static str,
     },
     /// A scalar that its tag does not fit.
@@ -104,7 +104,7 @@ pub enum YamlProblem {
     /// A `<<` of something that cannot be merged.
     #[error("'<<' merges mappings, not a {found}")]
     MergeSource {
-        /// What stands there.
+        /// What is at the path.
         found: &'static str,
     },
     /// Nesting beyond the limit.

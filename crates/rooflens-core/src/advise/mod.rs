@@ -65,7 +65,7 @@ pub struct AdviceDocument<'a> {
     pub ledger: Option<Cow<'a, Ledger>>,
     /// What to change; null without a ledger.
     pub advice: Option<Cow<'a, AdviceList>>,
-    /// The ledger of each phase with a changed model, where that was asked for.
+    /// The ledger of each phase with a changed model, if requested.
     pub what_if: Cow<'a, [WhatIf]>,
     /// What the advice rests on besides the input.
     pub assumptions: Cow<'a, [String]>,

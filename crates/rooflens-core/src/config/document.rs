@@ -49,7 +49,7 @@ pub struct ComposedJob {
 /// A config, and how it was composed.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ComposedConfig {
-    /// The config, or the part that was asked for. Whole numbers beyond 64 bits and infinities are text.
+    /// The config, or the requested part. Whole numbers beyond 64 bits and infinities are text.
     pub config: Json,
     /// The option that was chosen of each group; null for none.
     #[schemars(with = "BTreeMap<String, Option<String>>")]

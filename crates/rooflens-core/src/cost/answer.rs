@@ -28,7 +28,7 @@ pub enum Answer {
 pub struct One {
     /// What the designs are called.
     pub names: DesignNames,
-    /// The design that was asked about.
+    /// The requested design.
     #[serde(flatten)]
     pub document: EstimateDocument,
     /// The design before the change, or the first of two.
@@ -42,7 +42,7 @@ pub struct One {
 /// What designs are called: their files, and what was changed of them.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct DesignNames {
-    /// The design that was asked about.
+    /// The requested design.
     pub design: String,
     /// The one that it is compared with.
     pub base: Option<String>,

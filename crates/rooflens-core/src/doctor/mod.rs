@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use self::machine::{Machine, Python};
 use crate::document::SchemaTag;
 
-/// How a thing stands.
+/// Status of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
@@ -45,7 +45,7 @@ impl CheckStatus {
     }
 }
 
-/// The JSON document: what this machine has and lacks.
+/// The JSON document: what this machine has and what is missing.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
     /// `rooflens.doctor`.
@@ -61,12 +61,12 @@ impl Diagnosis {
     }
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorCheck {
     /// What.
     pub name: Cow<'static, str>,
-    /// How it stands.
+    /// Its status.
     pub status: CheckStatus,
     /// What was found.
     pub found: String,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SchemaTag;
 
-/// How each asset of a project stands.
+/// Status of each asset of a project.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct AssetsStatusDocument<'a> {
     /// `rooflens.assets-status`.
@@ -52,7 +52,7 @@ pub struct AssetsLinkDocument<'a> {
     pub changes: usize,
     /// The steps, in order, with what became of each.
     pub steps: Cow<'a, [AssetOutcome]>,
-    /// How each asset stands now.
+    /// Status of each asset now.
     pub assets: Cow<'a, [AssetStatus]>,
 }
 

@@ -24,7 +24,7 @@ pub struct ExternalsAddDocument<'a> {
     pub source: Cow<'a, LockedSource>,
     /// The entry that it replaces.
     pub previous: Option<Cow<'a, LockedSource>>,
-    /// Whether the same revision is another commit than it was: a branch went on, or a tag was moved.
+    /// Whether the same revision is another commit than it was: a branch advanced, or a tag was moved.
     pub revision_moved: bool,
     /// Submodules of the source, which are not fetched.
     pub submodules: Cow<'a, [String]>,
@@ -115,7 +115,7 @@ impl From<&GuardReport> for ExternalsGuardDocument {
     }
 }
 
-/// How each reference source stands against the lock.
+/// Status of each reference source against the lock.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ExternalsStatusDocument<'a> {
     /// `rooflens.externals-status`.
@@ -210,7 +210,7 @@ pub struct UpdatedSource {
     pub revision: Revision,
     /// The commit it is pinned at.
     pub from: ObjectId,
-    /// The commit that its revision is now; null where that could not be told.
+    /// The commit that its revision is now; null if it could not be determined.
     pub to: Option<ObjectId>,
     /// What is to be done, or was.
     pub state: UpdateState,

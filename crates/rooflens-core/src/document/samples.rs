@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SchemaTag;
 
-/// How a source of samples stands.
+/// Status of a source of samples.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SourceState {
     /// The source, as `nvml`.

@@ -37,7 +37,7 @@ pub struct Topic {
     pub entries: fn() -> Vec<GlossaryEntry>,
 }
 
-/// A named thing.
+/// A named entry.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GlossaryEntry {
     /// Its name.
@@ -149,7 +149,7 @@ fn health_checks() -> Vec<GlossaryEntry> {
 /// A meaning of a name: the same word may be a table and an analysis.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Meaning {
-    /// What kind of thing it is, as "gap cause".
+    /// What kind of entry it is, as "gap cause".
     pub kind: String,
     /// The thing.
     #[serde(flatten)]
@@ -161,7 +161,7 @@ pub struct Meaning {
 pub struct Explanation {
     /// `rooflens.explanation`.
     pub schema: SchemaTag,
-    /// The word that was asked for.
+    /// The requested word.
     pub name: String,
     /// What it means.
     pub meanings: Vec<Meaning>,
@@ -204,7 +204,7 @@ impl Listing {
     }
 }
 
-/// A thing of a list.
+/// An item of a list.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListItem {
     /// Its name.

@@ -91,7 +91,7 @@ impl TraceFile {
 }
 
 impl Input {
-    /// The same, with what is private kept where that was asked for.
+    /// The same, with what is private kept if requested.
     fn keeping_private(mut self, keep: bool) -> Self {
         if let Input::Traces(files) = &mut self
             && keep

@@ -31,7 +31,7 @@ pub struct RangeKernels {
 pub struct RangeDocument<'a> {
     /// `rooflens.range_kernels`.
     pub schema: SchemaTag,
-    /// The phase that was asked for; null for all.
+    /// The requested phase; null for all.
     pub phase: Option<Cow<'static, str>>,
     /// The kernels of each range, most time first.
     pub kernels: Cow<'a, [RangeKernel]>,

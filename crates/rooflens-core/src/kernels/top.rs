@@ -52,7 +52,7 @@ pub struct TopKernels {
 pub struct TopDocument<'a> {
     /// `rooflens.top_kernels`.
     pub schema: SchemaTag,
-    /// The phase that was asked for; null for all.
+    /// The requested phase; null for all.
     pub phase: Option<Cow<'static, str>>,
     /// The kernels, most time first.
     pub kernels: Cow<'a, [TopKernel]>,

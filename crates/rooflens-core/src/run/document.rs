@@ -53,7 +53,7 @@ pub struct RunDocument {
     /// Memory at the end.
     #[schemars(with = "Option<BTreeMap<String, Json>>")]
     pub memory: Option<Json>,
-    /// The CUDA allocator's account by step, from `memory_stats.json`; null where no step left one.
+    /// The CUDA allocator's account by step, from `memory_stats.json`; null if no step wrote one.
     pub allocator: Option<Vec<PassAllocator>>,
     /// The power limit that the devices enforced, where the config asks for one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -221,7 +221,7 @@ impl<'de> Deserialize<'de> for RunDocument {
 pub struct RunMetrics {
     /// The numbers.
     pub run: RunDocument,
-    /// What the trace tells; nothing where none was recorded.
+    /// Findings of the trace; nothing if none was recorded.
     pub analysis: Option<Findings>,
 }
 
@@ -230,7 +230,7 @@ pub struct RunMetrics {
 struct WrittenMetrics<'a> {
     #[serde(flatten)]
     run: &'a RunDocument,
-    /// What the trace tells; null where none was recorded.
+    /// Findings of the trace; null if none was recorded.
     analysis: Option<AnalysisDocument<'a>>,
 }
 

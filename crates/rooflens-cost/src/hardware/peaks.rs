@@ -15,7 +15,7 @@ pub struct Rate {
     pub flops_per_s: f64,
 }
 
-/// The dense matrix rates of a device. Sparse figures never stand here.
+/// The dense matrix rates of a device. Never with sparsity.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Peaks {

@@ -55,17 +55,17 @@ pub struct PhaseEfficiency {
     pub flops_per_s: Option<f64>,
     /// Bytes a second that were reached.
     pub bytes_per_s: Option<f64>,
-    /// Dense peak of the formats used, FLOP/s: useful operations / the least time for them.
+    /// Dense peak of the formats used, FLOP/s: useful operations / the lower bound for them.
     pub peak_flops_per_s: Option<f64>,
     /// Useful operations / (peak of their format · time).
     pub mfu: Option<f64>,
     /// Bytes that had to move / (peak bandwidth · time).
     pub mbu: Option<f64>,
-    /// The least time on the device, one operator after the other.
+    /// The lower bound on the device, one operator after the other.
     pub floor_ns: Option<f64>,
-    /// The least time / the time that was measured.
+    /// The lower bound / the measured time.
     pub floor_share: Option<f64>,
-    /// What most of the least time is waited for.
+    /// What most of the lower bound is spent on.
     pub limit: Option<Limit>,
     /// What is null, and why.
     pub not_computed: BTreeMap<String, String>,

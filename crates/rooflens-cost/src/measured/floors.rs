@@ -14,7 +14,7 @@ use crate::setup::Setup;
 pub struct ClassFloor {
     /// The class, as `attn.qkv`.
     pub class: &'static str,
-    /// Its least time.
+    /// Its lower bound.
     pub ns: f64,
     /// Model FLOPs.
     pub flops: f64,
@@ -22,7 +22,7 @@ pub struct ClassFloor {
     pub bytes: f64,
 }
 
-/// The least times of each phase on a device, or why there are none.
+/// The lower bounds of each phase on a device, or why there are none.
 pub fn floors(
     model: &Model,
     setup: &Setup,

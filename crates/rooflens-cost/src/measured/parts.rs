@@ -83,13 +83,13 @@ pub struct PartRow {
     pub flops: Option<u128>,
     /// Bytes that had to move; null as above.
     pub bytes: Option<u128>,
-    /// The least time on the device.
+    /// The lower bound on the device.
     pub floor_ns: Option<f64>,
     /// The time that was measured; null where nothing was attributed to it.
     pub measured_ns: Option<i64>,
     /// Its part of the phase's time, 0 to 1.
     pub share: Option<f64>,
-    /// The least time / the time that was measured.
+    /// The lower bound / the measured time.
     pub floor_share: Option<f64>,
     /// What is null, and why.
     pub not_computed: BTreeMap<String, String>,
@@ -169,7 +169,7 @@ pub fn static_vs_measured(
     }
 }
 
-/// Why there is no least time.
+/// Why there is no lower bound.
 fn lacking(work: &RanWork, device: Option<&Device>, no_device: &str) -> Option<String> {
     let Some(device) = device else { return Some(no_device.to_owned()) };
     let unknown = work.formats.iter().find(|format| device.matmul_peak(**format).is_none())?;

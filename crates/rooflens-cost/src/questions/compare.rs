@@ -36,7 +36,7 @@ pub struct Difference {
 pub struct Change {
     /// In the design that is compared with.
     pub base: f64,
-    /// In the design that is asked for.
+    /// In the requested design.
     pub value: f64,
     /// Their difference.
     pub difference: f64,
@@ -66,7 +66,7 @@ pub struct OperatorDifference {
     pub flops: Change,
     /// Bytes between memory and chip.
     pub bytes: Change,
-    /// The least time; null without a device.
+    /// The lower bound; null without a device.
     pub seconds: Option<Change>,
 }
 

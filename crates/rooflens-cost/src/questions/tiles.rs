@@ -20,7 +20,7 @@ pub const HEAD_WIDTHS: &[u64] = &[32, 64, 96, 128, 192, 256];
 /// What a step costs where every product is done in whole tiles.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Tiled {
-    /// Its least time, s: as [`Roof::seconds_of`], with the operations that tiles issue.
+    /// Its lower bound, s: as [`Roof::seconds_of`], with the operations that tiles issue.
     pub seconds: f64,
     /// Operations that the result needs.
     pub useful: f64,

@@ -35,7 +35,7 @@ pub enum PickleError {
     NoInstruction {
         /// Where.
         at: usize,
-        /// What stands there.
+        /// What is at the path.
         byte: u8,
     },
     /// An instruction that makes no sense where it stands.

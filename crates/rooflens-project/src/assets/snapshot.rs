@@ -24,7 +24,7 @@ pub(super) struct Snapshot {
 pub(super) enum NoSnapshot {
     /// The revision is neither a known branch or tag nor a downloaded commit.
     Revision {
-        /// The branches, tags and commits that are there.
+        /// The branches, tags and commits that exist.
         known: Vec<String>,
     },
     /// The branch is known, but the commit it was at is not there.

@@ -62,7 +62,7 @@ pub enum Absence {
     NoRevision {
         /// The revision.
         revision: String,
-        /// The branches, tags and commits that are there.
+        /// The branches, tags and commits that exist.
         known: Vec<String>,
     },
     /// The revision's commit is not downloaded.

@@ -26,7 +26,7 @@ pub struct AssetStatusReport {
     pub assets: Vec<AssetStatus>,
 }
 
-/// What is there of an asset.
+/// What exists of an asset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssetStatus {
     /// Its name.
@@ -35,7 +35,7 @@ pub struct AssetStatus {
     pub kind: AssetKind,
     /// Where it appears, from the project's folder.
     pub target: PathBuf,
-    /// What stands there.
+    /// What is at the path.
     #[serde(flatten)]
     pub state: LinkState,
     /// Where it is stored.
@@ -46,7 +46,7 @@ pub struct AssetStatus {
     pub size: Option<AssetSize>,
     /// Its unpacked archives.
     pub extractions: Vec<ExtractionStatus>,
-    /// What somebody should look at.
+    /// What needs attention.
     pub warnings: Vec<AssetWarning>,
 }
 
@@ -83,7 +83,7 @@ pub enum LinkState {
     },
 }
 
-/// What is there of an archive.
+/// What exists of an archive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExtractionStatus {
     /// The archive, from the asset's source.
@@ -102,11 +102,11 @@ pub enum ExtractionState {
     Extracted,
     /// It is not.
     Missing,
-    /// Something else stands there.
+    /// Something else is at the path.
     Other,
 }
 
-/// What somebody should look at.
+/// What needs attention.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "warning")]
 pub enum AssetWarning {

@@ -20,7 +20,7 @@ pub struct AssetPlan {
     pub steps: Vec<AssetStep>,
 }
 
-/// One thing to do, or to leave.
+/// One action, or something that is left unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssetStep {
     /// The asset it is for.
@@ -100,11 +100,11 @@ pub enum Action {
         /// Where it was looked for.
         looked_at: Vec<PathBuf>,
     },
-    /// Something is in the way, and is left alone.
+    /// Something else is in the way; it is left unchanged.
     Conflict {
         /// Where.
         path: PathBuf,
-        /// What stands there.
+        /// What is at the path.
         found: FileKind,
         /// What is wrong with it.
         conflict: Conflict,

@@ -50,7 +50,7 @@ pub struct Added {
     pub source: LockedSource,
     /// The entry it replaces.
     pub previous: Option<LockedSource>,
-    /// Whether the same revision is another commit than it was: a branch went on, or a tag was moved.
+    /// Whether the same revision is another commit than it was: a branch advanced, or a tag was moved.
     pub revision_moved: bool,
     /// Submodules of the source, which are not fetched.
     pub submodules: Vec<String>,

@@ -26,7 +26,7 @@ pub struct Pin {
     pub kind: SourceKind,
     /// Where it comes from.
     pub url: SourceUrl,
-    /// What was asked for: a branch, a tag or a commit. Only `add` and `update` look at it.
+    /// What was requested: a branch, a tag or a commit. Only `add` and `update` look at it.
     pub revision: Revision,
     /// What that was when the source was pinned. Only this is ever fetched.
     pub commit: ObjectId,

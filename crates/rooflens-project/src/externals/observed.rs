@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::identifiers::ObjectId;
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Stands {
     /// Nothing.

@@ -12,7 +12,7 @@ use super::project::Externals;
 use super::url::SourceUrl;
 use super::{ExternalsError, SCHEMA_VERSION, SourceKind, read_only};
 
-/// How a source stands.
+/// Status of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
@@ -22,7 +22,7 @@ pub enum Condition {
     Missing,
     /// A change of it was interrupted.
     Unfinished,
-    /// Something else stands in its place.
+    /// Something else is in its place.
     InTheWay,
     /// Files were changed.
     Edited,
@@ -82,7 +82,7 @@ pub struct StatusReport {
     pub unlisted: Vec<String>,
 }
 
-/// How one source stands.
+/// Status of one source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceStatus {
     /// Its name.
@@ -101,7 +101,7 @@ pub struct SourceStatus {
     pub found_commit: Option<ObjectId>,
     /// The verdict.
     pub condition: Condition,
-    /// The files that were changed, within the source; `.` where only the whole can be told.
+    /// The files that were changed, within the source; `.` if only the source as a whole is known to differ.
     pub edits: Vec<String>,
     /// Its licence files.
     pub licences: Vec<LicenceStatus>,
@@ -114,7 +114,7 @@ pub struct SourceStatus {
 pub struct LicenceStatus {
     /// Its path within the source.
     pub path: String,
-    /// Whether it is there.
+    /// Whether it exists.
     pub present: bool,
 }
 

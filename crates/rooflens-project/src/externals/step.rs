@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identifiers::ObjectId;
 
-/// One thing to do. Paths start at the project's root.
+/// One action. Paths start at the project's root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum SyncStep {

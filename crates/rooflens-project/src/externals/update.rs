@@ -23,7 +23,7 @@ pub struct UpdateRow {
     pub revision: Revision,
     /// The commit it is pinned at.
     pub from: ObjectId,
-    /// The commit that its revision is now; null where that could not be told.
+    /// The commit that its revision is now; null if it could not be determined.
     pub to: Option<ObjectId>,
     /// What is to be done, or was.
     pub state: UpdateState,
@@ -43,7 +43,7 @@ pub enum UpdateState {
     Behind,
     /// It was moved to the newer one.
     Updated,
-    /// It could not be asked for or moved; see `error`.
+    /// It could not be queried or moved; see `error`.
     Failed,
 }
 

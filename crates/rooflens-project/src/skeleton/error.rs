@@ -20,7 +20,7 @@ pub enum SkeletonError {
     /// Something stands where a folder must be, or a folder where a file must be.
     #[error("'{}' is in the way: expected {expected}, found {actual}", path.display())]
     InTheWay {
-        /// What stands there.
+        /// What is at the path.
         path: PathBuf,
         /// What has to.
         expected: &'static str,

@@ -45,9 +45,9 @@ pub enum Block {
     Remarks(Vec<Remark>),
     /// A figure that has a file of its own.
     Drawing(Drawing),
-    /// What is there for those who want it: closed on a page until it is opened.
+    /// Details: collapsed on a page until they are opened.
     Folded {
-        /// What stands there while it is closed.
+        /// Text shown while it is collapsed.
         title: String,
         /// What it opens to.
         blocks: Vec<Block>,
@@ -99,9 +99,9 @@ pub enum Cell {
     At(i64),
     /// Bytes.
     Bytes(i64),
-    /// A number of things.
+    /// A count.
     Count(i64),
-    /// A mean number of things.
+    /// A mean count.
     Mean(#[serde(deserialize_with = "number")] f64),
     /// A part of a whole, 0 to 1.
     Share(#[serde(deserialize_with = "number")] f64),

@@ -14,7 +14,7 @@ column_enum! {
 }
 
 column_enum! {
-    /// The step of a run that went on while a sample was taken.
+    /// The step of a run that was in progress when a sample was taken.
     CounterStep {
         /// None: a sample of `rooflens monitor`.
         None = "none",
@@ -39,7 +39,7 @@ table! {
     Counters(CounterRow) = "counters", per_rank: false {
         /// When the sample was begun, since the run's clock base, so before 0 in the steps before the one that was traced; since 1970 in a file of `rooflens monitor`.
         ts_ns: i64 => "ns" Delta Time,
-        /// How long after the beat it was begun.
+        /// Delay after its scheduled time.
         late_ns: i64 => "ns" Delta,
         /// How long it took.
         took_ns: i64 => "ns" Delta,
@@ -47,7 +47,7 @@ table! {
         source: CounterSource => "word" Dictionary,
         /// Device index as the driver counts, which need not be CUDA's; null for the host.
         device: Opt<i32> => "id" Dictionary,
-        /// Step of the run that went on.
+        /// Step of the run that was in progress.
         step: CounterStep => "word" Dictionary,
         /// Part of the driver's last period (1/6 s to 1 s) in which a kernel ran on the device.
         gpu_util_pct: Opt<i32> => "percent" Dictionary,
@@ -59,7 +59,7 @@ table! {
         mem_clock_mhz: Opt<i32> => "MHz" Dictionary,
         /// Power of the device: over the last second on some, at this moment on others.
         power_mw: Opt<i64> => "mW" Dictionary,
-        /// Power that the driver will not exceed; asked once a second.
+        /// Power that the driver will not exceed; queried once per second.
         power_limit_mw: Opt<i64> => "mW" Dictionary,
         /// Energy since the driver was loaded: differences are exact where power is an average.
         energy_mj: Opt<i64> => "mJ" Delta,
@@ -73,9 +73,9 @@ table! {
         throttle_reasons: Opt<i64> => "bits" Dictionary,
         /// Performance state, as P0 in NVML's words: 0 is the fastest, 15 the slowest; null where the driver calls it unknown.
         pstate: Opt<i32> => "state" Dictionary,
-        /// Processes that compute on the device; asked once a second.
+        /// Processes that compute on the device; queried once per second.
         processes: Opt<i32> => "count" Dictionary,
-        /// Memory of the watched processes: on the device, asked once a second, or resident on the host.
+        /// Memory of the watched processes: on the device, queried once per second, or resident on the host.
         watched_mem_bytes: Opt<i64> => "bytes" Dictionary,
         /// Part of the time in which a multiprocessor had work, since the last value (GPM).
         sm_active_pct: Option<f64> => "percent" Dictionary,

@@ -55,7 +55,7 @@ pub struct LedgerLine {
     pub share: f64,
 }
 
-/// What the least times are of.
+/// What the lower bounds are of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FloorSource {
     /// The model.
@@ -103,7 +103,7 @@ pub struct PhaseLedger {
     pub step: Option<StepTime>,
     /// Each line's time in a step: half of the steps have no more, 99 % have no more.
     pub line_steps: Vec<LineStep>,
-    /// What went through the model in a step, as far as the trace tells, those that are alike together.
+    /// What went through the model in a step, as far as the trace records it; equal steps are merged.
     pub shapes: Vec<StepShape>,
     /// Kernel time by class, most time first.
     pub classes: Vec<ClassLedger>,
@@ -114,7 +114,7 @@ pub struct PhaseLedger {
     pub stages: Vec<StageLedger>,
     /// Lower bounds by class of the static model; empty without one.
     pub floors: Vec<Floor>,
-    /// Lower bound that no kernel had room for: above zero the model, the device or the shapes do not fit.
+    /// Lower bound in excess of the kernel time: above zero, the model, the device or the shapes are wrong.
     pub unspent_floor_ns: f64,
     /// Lower bound of operators for which no kernel was found.
     #[serde(default)]
@@ -180,7 +180,7 @@ pub struct StepShape {
 /// A line's time in the steps of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LineStep {
-    /// The line; `floor` and `inefficiency` stand together as `kernels`.
+    /// The line; `floor` and `inefficiency` are merged as `kernels`.
     pub line: Line,
     /// Median over all steps.
     pub p50_ns: i64,
@@ -193,7 +193,7 @@ pub struct LineStep {
 pub struct ClassLedger {
     /// The class.
     pub class: KernelClass,
-    /// The line that its time above the least stands on.
+    /// The line that its time above the lower bound is counted on.
     pub line: Line,
     /// Activities; on the line of waiting those that waited, which the class counts once more.
     pub activities: usize,

@@ -13,7 +13,7 @@ use crate::statistics::share;
 pub struct Claim {
     /// As it is printed: `56.1%`, `352 ms`.
     pub text: String,
-    /// Whether it stands in the `sentence` or in `next`.
+    /// Whether it is in the `sentence` or in `next`.
     pub place: Cow<'static, str>,
     /// What it is the time or share of, as `idle` or `cpu_bound`.
     pub what: String,

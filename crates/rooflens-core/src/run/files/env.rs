@@ -106,7 +106,7 @@ pub struct Gpu {
 pub struct Container {
     /// What made it, as `docker`.
     pub kind: Cow<'static, str>,
-    /// What it was known by.
+    /// What it was detected by.
     pub sign: Cow<'static, str>,
 }
 

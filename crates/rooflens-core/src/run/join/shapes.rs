@@ -64,7 +64,7 @@ fn count(cell: Opt<i64>) -> Option<u64> {
     cell.get().and_then(|count| u64::try_from(count).ok())
 }
 
-/// `17@0 24@512`: new tokens of each prompt, and those that stand in the cache already.
+/// `17@0 24@512`: new tokens of each prompt, and those that are already in the KV cache.
 fn prompts(text: &str) -> Result<Vec<(u64, u64)>, String> {
     let prompt = |word: &str| {
         let (new, past) = word.split_once('@')?;

@@ -70,11 +70,11 @@ pub struct SampledStep {
     pub step: String,
     /// How the clock of the samples stood to the time of day.
     pub clock: ClockReading,
-    /// How well the beat was kept.
+    /// How well the sampling interval was kept.
     pub tally: StepTally,
 }
 
-/// How well the beat was kept.
+/// How well the sampling interval was kept.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StepTally {
     /// Beats on which samples were taken.

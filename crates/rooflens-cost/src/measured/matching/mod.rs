@@ -92,7 +92,7 @@ pub struct OperatorMatch {
     pub name: String,
     /// Its class, as `attn.qkv`.
     pub class: String,
-    /// Times that it stands in the model.
+    /// How often it occurs in the model.
     pub layers: u64,
     /// Those for which products were found.
     pub layers_matched: u64,
@@ -104,13 +104,13 @@ pub struct OperatorMatch {
     pub matched_flops: u128,
     /// Calls of its products.
     pub calls: u64,
-    /// Modules that they stand in, without the layer.
+    /// Modules that they are in, without the layer.
     pub modules: BTreeSet<String>,
-    /// Its least time on the device; null without one.
+    /// Its lower bound on the device; null without one.
     pub floor_ns: Option<f64>,
     /// The time of its products; null where it has none of its own.
     pub measured_ns: Option<i64>,
-    /// The least time / the time of its products.
+    /// The lower bound / the time of its products.
     pub floor_share: Option<f64>,
 }
 

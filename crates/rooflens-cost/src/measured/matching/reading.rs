@@ -20,7 +20,7 @@ pub(super) struct Expected {
     pub place: OperatorPlace,
     pub name: &'static str,
     pub class: &'static str,
-    /// Times that it stands in the model.
+    /// How often it occurs in the model.
     pub layers: u64,
     /// Operations in one layer, as the framework multiplies: with padding.
     pub counted: u128,
@@ -28,7 +28,7 @@ pub(super) struct Expected {
     pub needed: u128,
     /// Other numbers of operations that it may have had, and what they tell.
     pub others: Vec<(Way, u128)>,
-    /// Its least time in one layer.
+    /// Its lower bound in one layer.
     pub floor_ns: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ pub(super) enum Way {
 /// What the steps of a phase have to do.
 pub(super) struct Readings {
     pub operators: Vec<Expected>,
-    /// Why there are no least times.
+    /// Why there are no lower bounds.
     pub no_floor: Option<String>,
 }
 

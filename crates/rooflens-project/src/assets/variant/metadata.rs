@@ -26,7 +26,7 @@ pub struct VariantMetadata {
     pub files: usize,
     /// Their bytes.
     pub bytes: u64,
-    /// Its data, from its folder; `.` where they stand in it.
+    /// Its data, from its folder; `.` if they are directly in it.
     pub path: String,
     /// The SHA-256 of the list of its files: lines as `sha256sum` writes them, sorted by path.
     pub sha256: String,
@@ -41,7 +41,7 @@ pub enum VariantOrigin {
         /// The program and its arguments.
         argv: Vec<String>,
     },
-    /// Elsewhere; somebody says how.
+    /// Elsewhere; described by the user.
     Description {
         /// In their words.
         text: String,

@@ -81,7 +81,7 @@ pub enum Problem {
     /// It cannot be read, or is a broken link: an interrupted download.
     #[error("cannot be read")]
     Unreadable,
-    /// It stands for a large file that was not fetched.
+    /// It is a pointer to a large file that was not fetched.
     #[error("is a pointer of Git LFS, not the file itself")]
     LfsPointer,
     /// It is not JSON.
