@@ -1,7 +1,9 @@
 //! From a question to an answer: one design, two side by side, or many points.
 
+use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::compare::Differences;
 use rooflens_cost::document::EstimateDocument;
+use rooflens_cost::hardware::Device;
 use rooflens_cost::hold::Balance;
 use rooflens_cost::inverse::Met;
 use rooflens_cost::sweep::{CostSummary, PhaseSummary};
@@ -144,13 +146,22 @@ const MOST_POINTS: usize = 1_000_000;
 
 /// Answers a question, with the own devices of the project around here.
 pub fn cost(question: &CostQuestion) -> Result<Answer, CostError> {
-    cost_with(question, &DeviceCatalog::read(&project::hardware())?)
+    let devices = DeviceCatalog::read(&project::hardware())?;
+    question.check()?;
+    answer(&PointPlan::read(question, &devices)?)
 }
 
-/// Answers a question, with these devices.
-pub fn cost_with(question: &CostQuestion, devices: &DeviceCatalog) -> Result<Answer, CostError> {
+/// Answers a question about a model and a device that are known already.
+pub fn cost_of(
+    question: &CostQuestion,
+    model: Blueprint,
+    device: Option<&Device>,
+) -> Result<Answer, CostError> {
     question.check()?;
-    let plan = PointPlan::new(question, devices)?;
+    answer(&PointPlan::new(question, vec![model], device.into_iter().collect())?)
+}
+
+fn answer(plan: &PointPlan<'_>) -> Result<Answer, CostError> {
     let points = plan.points();
     if points > MOST_POINTS {
         return Err(CostError::TooManyPoints { points, most: MOST_POINTS });

@@ -10,7 +10,7 @@ pub mod question;
 mod saved;
 mod sweep;
 
-pub use self::answer::{Answer, cost, cost_with};
+pub use self::answer::{Answer, cost, cost_of};
 pub use self::page::{AnswerDocument, CostDocument, CostSweepDocument};
 pub use self::question::CostQuestion;
 pub use self::saved::folder as destination;

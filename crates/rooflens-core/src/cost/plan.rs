@@ -34,19 +34,28 @@ const SET: usize = 1;
 
 impl<'a> PointPlan<'a> {
     /// Reads the files of a question.
-    pub fn new(question: &'a CostQuestion, known: &'a DeviceCatalog) -> Result<Self, CostError> {
+    pub fn read(question: &'a CostQuestion, known: &'a DeviceCatalog) -> Result<Self, CostError> {
         let blueprints: Result<Vec<Blueprint>, CostError> =
             question.configs.iter().map(|path| files::blueprint(path)).collect();
-        let devices: Result<Vec<Option<&Device>>, CostError> =
-            question.hardware.iter().map(|name| known.find(name).map(Some)).collect();
-        let mut devices = devices?;
+        let devices: Result<Vec<&Device>, CostError> =
+            question.hardware.iter().map(|name| known.find(name)).collect();
+        Self::new(question, blueprints?, devices?)
+    }
+
+    /// A question whose configs and devices are known already: one of each that it names.
+    pub fn new(
+        question: &'a CostQuestion,
+        blueprints: Vec<Blueprint>,
+        devices: Vec<&'a Device>,
+    ) -> Result<Self, CostError> {
+        let mut devices: Vec<Option<&Device>> = devices.into_iter().map(Some).collect();
         let names = devices.iter().flatten().map(|device| device.name.clone()).collect();
         if devices.is_empty() {
             devices.push(None);
         }
         let mut plan = Self {
             question,
-            blueprints: blueprints?,
+            blueprints,
             devices,
             setup: Setup {
                 nodes: question.nodes(),

@@ -105,7 +105,8 @@ impl ModelRecord {
         }
     }
 
-    fn blueprint(&self) -> Result<Blueprint, String> {
+    /// Its config, with the formats that it ran in.
+    pub fn blueprint(&self) -> Result<Blueprint, String> {
         let mut blueprint = Blueprint::of(self.config.clone(), self.quantization.clone());
         match self.dtype.as_deref().filter(|format| !blueprint.weights(format)) {
             Some(format) => Err(format!("weights in {format} are not known")),

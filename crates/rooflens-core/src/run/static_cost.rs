@@ -1,6 +1,6 @@
 //! What the model must cost at the sizes that were run: `report/static_compute.json`, or a sweep.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rooflens_collect::plan::{RunFolders, StaticWork};
 use rooflens_compare::headline;
@@ -9,12 +9,10 @@ use rooflens_cost::setup::VisionSharding;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 
-use crate::cost::cost_with;
+use crate::cost::cost_of;
 use crate::cost::question::CostQuestion;
 use crate::error::Error;
 use crate::model::ModelRecord;
-use crate::model::files::DeviceCatalog;
-use crate::project::HARDWARE;
 
 /// Part of a device's memory that may be used, as `rooflens cost` has it.
 const USABLE: f64 = 0.9;
@@ -29,20 +27,22 @@ pub fn write(
     run: &RunDir,
     with_figures: bool,
 ) -> Result<Option<String>, Error> {
-    let devices = match DeviceCatalog::read(&places.project.join(HARDWARE)) {
-        Ok(devices) => devices,
-        Err(error) => return Ok(Some(error.to_string())),
-    };
     // Where the device that was found is not in the catalog, the counts stand without times.
-    let hardware = work.hardware.clone().or_else(|| model.device.as_ref().map(|device| device.name.clone()));
-    let folder = PathBuf::from(work.model.resolve(places));
+    let unknown = model.no_device.as_ref().filter(|_| work.hardware.is_some());
+    if let Some(reason) = unknown {
+        return Ok(Some(reason.clone()));
+    }
+    let blueprint = match model.blueprint() {
+        Ok(blueprint) => blueprint,
+        Err(reason) => return Ok(Some(reason)),
+    };
     let question = CostQuestion {
-        hardware: hardware.into_iter().collect(),
+        hardware: model.device.iter().map(|device| device.name.clone()).collect(),
         dtype: model.dtype.iter().cloned().collect(),
         kv_dtype: model.kv_dtype.map(|dtype| dtype.as_str().to_owned()),
-        ..question(work, &folder, workload)
+        ..question(work, Path::new(&work.model.resolve(places)), workload)
     };
-    match cost_with(&question, &devices) {
+    match cost_of(&question, blueprint, model.device.as_ref()) {
         Ok(answer) => answer.save(run, with_figures).map(|()| None),
         Err(error) => Ok(Some(error.to_string())),
     }
