@@ -6,7 +6,7 @@ use rooflens_analyze::Findings;
 use rooflens_report::Extras;
 use rooflens_schema::{Notes, RunDir};
 
-use crate::analysis::analyze;
+use crate::analysis::{AnalyzedInput, analyze};
 use crate::error::Error;
 use crate::input::Input;
 use crate::model::ModelRequest;
@@ -22,9 +22,13 @@ pub struct WrittenReport {
     pub stopped: bool,
 }
 
-/// Saves findings and their report into a run. What the run itself measured is added to them. Answers where the
-/// page is.
-pub fn save(run: &RunDir, findings: &mut Findings) -> Result<PathBuf, Error> {
+/// Saves an analysis and its report into a run, with the model that it was compared with, so that a later report has
+/// the same lower bounds. What the run itself measured is added to the findings. Answers where the page is.
+pub fn save(run: &RunDir, analysis: &mut AnalyzedInput) -> Result<PathBuf, Error> {
+    if let Some(model) = &analysis.compared.record {
+        model.save(run)?;
+    }
+    let findings = &mut analysis.findings;
     saved::write_findings(run, findings)?;
     let (page, document) = write(run, &run.report(), None, findings)?;
     run::rewrite(run, document.as_ref(), findings)?;

@@ -15,6 +15,7 @@ use rooflens_schema::{Note, RankTables, RunDir, Severity};
 
 use crate::document::{AnalysisDocument, FindingDocument};
 use crate::error::Error;
+use crate::model::ModelRecord;
 
 /// The run directory at `folder`, if one may be written there: a new or empty folder, an older run,
 /// or what an interrupted one left.
@@ -110,7 +111,10 @@ impl SavedTables {
         self.sources.push(meta.source.clone());
         let writer = match &mut self.writer {
             Some(writer) => writer,
-            None => self.writer.insert(RunWriter::create(&self.run).map_err(Error::UnwritableTables)?),
+            None => {
+                ModelRecord::remove(&self.run)?;
+                self.writer.insert(RunWriter::create(&self.run).map_err(Error::UnwritableTables)?)
+            }
         };
         writer.rank(tables).map_err(Error::UnwritableTables)
     }
