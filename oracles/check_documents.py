@@ -43,7 +43,8 @@ def main() -> int:
         wrong += asking.unasked() + coverage.uncovered(coverage.CHECK_DOCUMENTS, documents.seen)
     for line in wrong[:60]:
         print(line)
-    print(f"check_documents: {documents.seen.total()} documents of {len(documents.seen)} schemas, {len(wrong)} mistakes")
+    found = f"{documents.seen.total()} documents of {len(documents.seen)} schemas"
+    print(f"check_documents: {found}, {len(wrong)} mistakes")
     return 1 if wrong else 0
 
 

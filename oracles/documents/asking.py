@@ -76,4 +76,5 @@ class Asking:
         return self.scratch / f"saved-{self.folders}"
 
     def unasked(self) -> list[str]:
-        return [f"rooflens {name}: no JSON of it was validated" for name in sorted(self.commands - self.answered - OF_CHECK_RUN)]
+        unasked = sorted(self.commands - self.answered - OF_CHECK_RUN)
+        return [f"rooflens {name}: no JSON of it was validated" for name in unasked]
