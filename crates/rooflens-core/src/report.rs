@@ -26,6 +26,7 @@ pub struct WrittenReport {
 /// page is.
 pub fn save(run: &RunDir, findings: &mut Findings) -> Result<PathBuf, Error> {
     saved::write_findings(run, findings)?;
+    saved::write_notes(run, &findings.notes)?;
     let (page, document) = write(run, &run.report(), None, findings)?;
     run::rewrite(run, document.as_ref(), findings)?;
     Ok(page)
@@ -62,6 +63,7 @@ pub fn rewrite(path: &Path, into: Option<&Path>, observer: &SharedObserver) -> R
     let findings = &mut analysis.findings;
     if into.is_none() {
         saved::write_findings(&run, findings)?;
+        saved::write_notes(&run, &findings.notes)?;
     }
     let folder = into.map_or_else(|| run.report(), Path::to_owned);
     let top = run::settings(&run).and_then(|settings| usize::try_from(settings.output.top).ok());

@@ -9,7 +9,7 @@ use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::Trace;
 use rooflens_report::run::RunFacts;
 use rooflens_report::{Extras, MarkdownPage};
-use rooflens_schema::parquet_io::RunWriter;
+use rooflens_schema::parquet_io::{self, RunWriter};
 use rooflens_schema::tables::RunRow;
 use rooflens_schema::{Note, RankTables, RunDir, Severity};
 
@@ -128,6 +128,11 @@ impl SavedTables {
         row.status = if lost { "incomplete" } else { "complete" }.to_owned();
         writer.finish(row, notes).map_err(Error::UnwritableTables)
     }
+}
+
+/// Writes the notes of a run in place of those that it had.
+pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), Error> {
+    parquet_io::write_notes(run, notes).map_err(Error::UnwritableTables)
 }
 
 /// Writes each finding to its file, and removes those of an older run.

@@ -186,16 +186,11 @@ impl RunWriter {
         }
         let mut kernel_dim = KernelDim::default();
         std::mem::take(&mut self.kernels).into_values().for_each(|row| kernel_dim.push(row));
-        let mut note_rows = NotesTable::default();
-        for note in notes.iter().cloned() {
-            let Note { stage, severity, code, source, count, message } = note;
-            note_rows.push(NoteRow { stage, severity, code, source, count, message });
-        }
         let mut runs = Runs::default();
         runs.push(run);
         self.whole(&name_dim)?;
         self.whole(&kernel_dim)?;
-        self.whole(&note_rows)?;
+        write_notes(&self.run, notes)?;
         self.whole(&runs)
     }
 
@@ -250,6 +245,16 @@ pub fn edit_run_row(run: &RunDir, kind: &str, edit: impl FnOnce(&mut RunRow)) ->
     file.close()?;
     std::fs::rename(&part, &path).map_err(|source| SchemaError::Io { action: "cannot replace", path, source })
 }
+/// Writes the notes of a run in place of those that it had.
+pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), SchemaError> {
+    let mut rows = NotesTable::default();
+    for note in notes.iter().cloned() {
+        let Note { stage, severity, code, source, count, message } = note;
+        rows.push(NoteRow { stage, severity, code, source, count, message });
+    }
+    write_table(run, &rows)
+}
+
 
 /// Writes one table to a file of any name, part by part. The file can be read once it is closed.
 pub struct PartWriter<T> {
