@@ -175,6 +175,31 @@ impl RunWriter {
         RunId::from_content(self.content.finish())
     }
 
+    /// Takes over what another run has besides the tables of its ranks and those that [`RunWriter::finish`] writes: its
+    /// requests, its counters, and tables of later versions.
+    pub fn carry_over(&self, from: &RunDir) -> Result<(), SchemaError> {
+        let specs = crate::tables::specs();
+        let own = [NameDim::NAME, KernelDim::NAME, NotesTable::NAME, Runs::NAME];
+        let is_written =
+            |name: &str| own.contains(&name) || specs.iter().any(|spec| spec.per_rank && spec.name == name);
+        let runs = from.table(Runs::NAME);
+        let Some(folder) = runs.parent() else { return Ok(()) };
+        let entries = std::fs::read_dir(folder).map_err(|source| SchemaError::Io {
+            action: "cannot read",
+            path: folder.to_owned(),
+            source,
+        })?;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
+            if path.extension().is_some_and(|extension| extension == "parquet") && !is_written(name) {
+                let to = self.run.table(name);
+                let copied = std::fs::copy(&path, &to);
+                copied.map_err(|source| SchemaError::Io { action: "cannot write", path: to, source })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes what belongs to the whole run, and last of all the row that marks it as whole.
     pub fn finish(mut self, run: RunRow, notes: &[Note]) -> Result<(), SchemaError> {
         for file in std::mem::take(&mut self.files).into_values() {
@@ -220,6 +245,16 @@ pub fn write_table<T: Columnar>(run: &RunDir, table: &T) -> Result<(), SchemaErr
     file.close()
 }
 
+/// Writes the notes of a run in place of those that it had.
+pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), SchemaError> {
+    let mut rows = NotesTable::default();
+    for note in notes.iter().cloned() {
+        let Note { stage, severity, code, source, count, message } = note;
+        rows.push(NoteRow { stage, severity, code, source, count, message });
+    }
+    write_table(run, &rows)
+}
+
 fn make_parent(path: &Path) -> Result<(), SchemaError> {
     let Some(folder) = path.parent() else { return Ok(()) };
     let io = |source| SchemaError::Io { action: "cannot make", path: folder.to_owned(), source };
@@ -245,16 +280,6 @@ pub fn edit_run_row(run: &RunDir, kind: &str, edit: impl FnOnce(&mut RunRow)) ->
     file.close()?;
     std::fs::rename(&part, &path).map_err(|source| SchemaError::Io { action: "cannot replace", path, source })
 }
-/// Writes the notes of a run in place of those that it had.
-pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), SchemaError> {
-    let mut rows = NotesTable::default();
-    for note in notes.iter().cloned() {
-        let Note { stage, severity, code, source, count, message } = note;
-        rows.push(NoteRow { stage, severity, code, source, count, message });
-    }
-    write_table(run, &rows)
-}
-
 
 /// Writes one table to a file of any name, part by part. The file can be read once it is closed.
 pub struct PartWriter<T> {
