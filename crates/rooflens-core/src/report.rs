@@ -54,7 +54,7 @@ pub fn rewrite(path: &Path, into: Option<&Path>, observer: &SharedObserver) -> R
     }
     // A run without a trace has no tables; what else is in its report follows from the rest.
     let bare = RunDir::new(path);
-    if !RunDir::has_trace(path) && into.is_none() && run::rewrite_files(&bare)? {
+    if !RunDir::has_trace(path) && into.is_none() && run::rewrite_untraced(&bare)? {
         return Ok(WrittenReport { page: bare.report(), stopped: false });
     }
     let run = RunDir::open(path).map_err(Error::UnreadableRun)?;

@@ -11,6 +11,7 @@ use rooflens_collect::RunStage;
 use rooflens_collect::execute::{MANIFEST, StepEnd, StepOutcome};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_report::Part;
+use rooflens_schema::parquet_io::read_notes;
 use rooflens_schema::{Note, RunDir, Severity};
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -18,12 +19,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
+use super::analysis;
 use super::files;
 use super::job::PLAN;
 use super::join::{self, ModelJoin};
 use super::metrics::{self, Measured};
 use super::page;
-use super::sampling;
+use super::row;
+use super::sampling::{self, SamplerRecord};
 use super::workload;
 use crate::document::{AnalysisDocument, SchemaTag, read_both};
 use crate::error::Error;
@@ -272,7 +275,7 @@ impl JsonSchema for RunMetrics {
 pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) -> Result<(), Error> {
     saved::make(&run.report())?;
     let metrics = WrittenMetrics { run: document, analysis: findings.map(AnalysisDocument) };
-    saved::write_json(run.report().join("metrics.json"), &metrics)
+    saved::write_json(run.report().join(saved::METRICS), &metrics)
 }
 
 /// The document of a run that was made by `rooflens run`, from what it left; nothing for any other.
@@ -299,7 +302,27 @@ pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings
     if let Some(settings) = files::settings(run) {
         super::csv_tables::write(run, &settings.output, Some(findings))?;
     }
-    write(run, document, Some(findings))
+    write(run, document, Some(findings))?;
+    row::renew(run, document)
+}
+
+/// Writes the numbers, the page and the row of a run without a trace once more, where it was made by `rooflens run`;
+/// answers whether it was.
+pub fn rewrite_untraced(run: &RunDir) -> Result<bool, Error> {
+    let Some(settings) = files::settings(run) else { return Ok(false) };
+    // Without its notes nobody knows whether something was lost: then its numbers stay as they are.
+    let notes = run.table("notes").is_file().then(|| read_notes(run)).transpose();
+    let notes = notes.map_err(Error::UnreadableRun)?;
+    if let Some(document) = notes.and_then(|notes| read(run, &notes)) {
+        write(run, &document, None)?;
+        row::renew(run, &document)?;
+        if document.measured.is_some() {
+            let mut shown = Findings::default();
+            shown.insert("run", Box::new(page::facts(&document)));
+            analysis::report(run, &settings.output, &shown, &document.parts())?;
+        }
+    }
+    files::rewrite(run)
 }
 
 /// How the steps ended, by their manifests, in the order they were run in.

@@ -27,7 +27,7 @@ use rooflens_collect::execute::Executor;
 use rooflens_collect::plan::RunFolders;
 use rooflens_collect::{RunSettings, package as python};
 
-pub use self::document::{RunDocument, RunMetrics, StepFacts, describe, rewrite};
+pub use self::document::{RunDocument, RunMetrics, StepFacts, describe, rewrite, rewrite_untraced};
 pub use self::files::predictions::PAGE as ANSWERS;
 pub use self::files::{RunEnvironment, rewrite as rewrite_files, settings};
 pub use self::job::RunOutcome;
