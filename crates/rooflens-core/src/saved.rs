@@ -12,11 +12,12 @@ use rooflens_report::{Extras, MarkdownPage};
 use rooflens_schema::parquet_io::{self, RunWriter};
 use rooflens_schema::tables::{RunRow, Runs};
 use rooflens_schema::{Note, RankTables, RunDir, Severity};
+use serde_json::Value as Json;
 
 use crate::document::{AnalysisDocument, FindingDocument};
 use crate::error::Error;
-
 use crate::input::Input;
+
 /// The run directory at `folder`, if one may be written there: a new or empty folder, an older run,
 /// or what an interrupted one left.
 pub fn destination(folder: &Path) -> Result<RunDir, Error> {
@@ -64,9 +65,9 @@ pub fn same_folder(a: &Path, b: &Path) -> bool {
 /// Writes tables rank by rank. Nothing is touched on disk before there is a rank to write.
 pub struct SavedTables {
     run: RunDir,
-    writer: Option<RunWriter>,
     /// The run that this one is a copy of.
     copied: Option<RunDir>,
+    writer: Option<RunWriter>,
     row: RunRow,
     first_ns: i64,
     last_ns: i64,
@@ -83,11 +84,11 @@ impl SavedTables {
         let row = RunRow { rooflens_version: version, ..RunRow::new("trace") };
         SavedTables {
             run: run.clone(),
-            writer: None,
             copied: match input {
                 Input::Run(copied) => Some(copied.clone()),
                 Input::Traces(_) => None,
             },
+            writer: None,
             row,
             first_ns: i64::MAX,
             last_ns: i64::MIN,
@@ -133,17 +134,16 @@ impl SavedTables {
         row.span_ns = self.last_ns.saturating_sub(self.first_ns);
         let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
         row.status = if lost { "incomplete" } else { "complete" }.to_owned();
-        writer.finish(row, notes).map_err(Error::UnwritableTables)
         if let Some(copied) = &self.copied {
             let known =
                 parquet_io::read_table::<Runs>(&copied.table("runs")).map_err(Error::UnreadableRun)?;
             row = known.row(0).map_or_else(|| row.clone(), |known| of_copy(row.clone(), known));
             writer.carry_over(copied).map_err(Error::UnwritableTables)?;
         }
+        writer.finish(row, notes).map_err(Error::UnwritableTables)
     }
 }
 
-/// Writes the notes of a run in place of those that it had.
 /// The row of a copy: what its ranks tell is as they were read now, all else as the run itself knew it. It is the same
 /// run, so that it keeps its id; that of a trace follows from what was read.
 fn of_copy(read: RunRow, known: RunRow) -> RunRow {
@@ -163,6 +163,7 @@ fn of_copy(read: RunRow, known: RunRow) -> RunRow {
     }
 }
 
+/// Writes the notes of a run in place of those that it had.
 pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), Error> {
     parquet_io::write_notes(run, notes).map_err(Error::UnwritableTables)
 }
@@ -229,6 +230,11 @@ pub fn make(folder: &Path) -> Result<(), Error> {
 /// Writes a file.
 pub fn write(path: PathBuf, bytes: &[u8]) -> Result<(), Error> {
     std::fs::write(&path, bytes).map_err(|source| Error::Unwritable { path, source })
+}
+
+/// Reads a JSON document; null where there is none, or it is damaged.
+pub(crate) fn read_json(path: &Path) -> Json {
+    std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
 /// Writes a JSON document.

@@ -41,8 +41,7 @@ impl Run {
 
     /// `report/metrics.json`; null where there is none.
     pub fn metrics(&self) -> Json {
-        let text = std::fs::read(self.folder.report().join(saved::METRICS)).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        saved::read_json(&self.folder.report().join(saved::METRICS))
     }
 
     /// What it tells of a headline metric: its measured rounds, else the value that `metrics.json` holds.

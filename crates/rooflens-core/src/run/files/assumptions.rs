@@ -7,7 +7,7 @@ use rooflens_report::render::Part;
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
-use super::read_json;
+use crate::saved::read_json;
 use crate::text::counted;
 
 /// The page, of a run and its `metrics.json`.

@@ -224,7 +224,7 @@ impl PlannedModel {
 
 /// Whether the head was run for every row of a prompt.
 fn all_logits(folder: &Path) -> bool {
-    super::files::read_json(&folder.join("workload.json")).get("logits").and_then(Json::as_str) == Some("all")
+    crate::saved::read_json(&folder.join("workload.json")).get("logits").and_then(Json::as_str) == Some("all")
 }
 
 /// What torch calls a format, as the cost model names it.
