@@ -37,7 +37,7 @@ pub use self::page::words;
 pub use self::reserve::reserve;
 pub use self::sampling::SamplerRecord;
 pub use self::saved::Run;
-pub(crate) use self::saved::kept_sample;
+pub(crate) use self::saved::{kept_sample, kept_value};
 pub use self::sweep::{RunSweep, SweptJob, rewrite as rewrite_sweep};
 use crate::config::folders;
 use crate::error::Error;

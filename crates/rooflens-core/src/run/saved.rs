@@ -59,7 +59,12 @@ impl Run {
 
 /// The value of a metric in the numbers of a run.
 pub(crate) fn kept_sample(metrics: &Json, metric: &HeadlineMetric) -> Option<MetricSample> {
-    metrics.pointer(metric.path)?.as_f64().map(MetricSample::value_alone)
+pub(crate) fn kept_value(metrics: &Json, metric: &HeadlineMetric) -> Option<f64> {
+    metrics.pointer(metric.path)?.as_f64()
+}
+
+/// The same as a sample, whose rounds are not known.
+    kept_value(metrics, metric).map(MetricSample::value_alone)
 }
 
 #[cfg(test)]
