@@ -163,6 +163,25 @@ impl RunDocument {
         }
     }
 
+    /// Takes over what only files tell that are gone.
+    fn take_over(&mut self, run: &RunDir, kept: RunDocument) {
+        if SamplerRecord::read(run).is_none() {
+            self.sampled = kept.sampled;
+            match kept.not_computed.get("sampled") {
+                Some(reason) => self.not_computed.insert("sampled".to_owned(), reason.clone()),
+                None => self.not_computed.remove("sampled"),
+            };
+        }
+        if self.allocator.is_none() && kept.allocator.is_some() {
+            self.allocator = kept.allocator;
+            self.not_computed.remove("allocator");
+        }
+        let has_events = run.raw(RunStage::Measure.name()).join("events.jsonl").is_file();
+        if let (Some(measured), Some(kept), false) = (&mut self.measured, &kept.measured, has_events) {
+            measured.take_warmup(kept);
+        }
+    }
+
     /// What a report has besides the trace.
     pub fn parts(&self) -> Vec<Part> {
         let parts = self.sampled.iter().map(rooflens_report::sampled::part);
@@ -278,14 +297,24 @@ pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) 
     saved::write_json(run.report().join(saved::METRICS), &metrics)
 }
 
-/// The document of a run that was made by `rooflens run`, from what it left; nothing for any other.
+/// The document of a run that was made by `rooflens run`, from what it left; nothing for any other. What only `raw/`
+/// tells is taken from the numbers that are there, where somebody has removed it.
 fn read(run: &RunDir, notes: &[Note]) -> Option<RunDocument> {
     run.root().join(PLAN).is_file().then_some(())?;
+    let kept = std::fs::read(run.report().join(saved::METRICS)).ok();
+    let kept: Option<RunDocument> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let workload = workload::measured(run);
     let no_static =
         !["static_compute.json", "cost_sweep.json"].iter().any(|name| run.report().join(name).is_file());
-    let reason = no_static.then(|| "it was not computed when the run was made".to_owned());
-    Some(RunDocument::new(run, manifests(run), &workload, reason, join::kept(run), notes))
+    let why = kept.as_ref().and_then(|kept| kept.not_computed.get("static_compute")?.as_str());
+    let reason = no_static.then(|| why.unwrap_or("it was not computed when the run was made").to_owned());
+    let ended = kept.as_ref().map_or(&[][..], |kept| &kept.steps);
+    let mut document =
+        RunDocument::new(run, manifests(run, ended), &workload, reason, join::kept(run), notes);
+    if let Some(kept) = kept {
+        document.take_over(run, kept);
+    }
+    Some(document)
 }
 
 /// Adds what the report of a run opens with to its findings, where it was made by `rooflens run`. Before
@@ -325,11 +354,12 @@ pub fn rewrite_untraced(run: &RunDir) -> Result<bool, Error> {
     files::rewrite(run)
 }
 
-/// How the steps ended, by their manifests, in the order they were run in.
-fn manifests(run: &RunDir) -> Vec<StepFacts> {
+/// How the steps ended, by their manifests or else by the numbers that are there, in the order they were run in.
+fn manifests(run: &RunDir, kept: &[StepFacts]) -> Vec<StepFacts> {
     let read = |stage: &RunStage| {
         let path = run.raw(stage.name()).join(MANIFEST);
-        serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+        let manifest = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        manifest.or_else(|| kept.iter().find(|step| step.step == stage.name()).cloned())
     };
     RunStage::ALL.iter().filter_map(read).collect()
 }

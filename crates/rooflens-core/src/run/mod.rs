@@ -19,6 +19,8 @@ mod saved;
 mod static_cost;
 mod sweep;
 mod tables;
+#[cfg(test)]
+mod tests;
 pub(crate) mod workload;
 
 use std::path::PathBuf;

@@ -22,7 +22,8 @@ impl Run {
     pub fn open(path: &Path) -> Result<Run, Error> {
         let folder = RunDir::new(path);
         let has_metrics = folder.report().join(saved::METRICS).is_file();
-        match has_metrics || folder.raw("measure").is_dir() || RunDir::has_trace(path) {
+        let has_rounds = folder.raw("measure").is_dir() || folder.table("requests").is_file();
+        match has_metrics || has_rounds || RunDir::has_trace(path) {
             true => Ok(Run { folder }),
             false => RunDir::open(path).map(|folder| Run { folder }).map_err(Error::UnreadableRun),
         }
@@ -58,12 +59,12 @@ impl Run {
 }
 
 /// The value of a metric in the numbers of a run.
-pub(crate) fn kept_sample(metrics: &Json, metric: &HeadlineMetric) -> Option<MetricSample> {
 pub(crate) fn kept_value(metrics: &Json, metric: &HeadlineMetric) -> Option<f64> {
     metrics.pointer(metric.path)?.as_f64()
 }
 
 /// The same as a sample, whose rounds are not known.
+pub(crate) fn kept_sample(metrics: &Json, metric: &HeadlineMetric) -> Option<MetricSample> {
     kept_value(metrics, metric).map(MetricSample::value_alone)
 }
 
