@@ -37,7 +37,7 @@ pub fn analyze(
     observer: &SharedObserver,
 ) -> Result<JobOutcome, Error> {
     let mut job = rooflens_analyze::JobAnalyses::default();
-    let mut saved = tables.map(SavedTables::new);
+    let mut saved = tables.map(|run| SavedTables::new(run, input));
     let stopped = each_rank(input, notes, observer, |rank| {
         observer.event(&Event::Began { activity: Activity::Analyzing, source: &rank.meta.source });
         job.rank(rank);
@@ -60,7 +60,7 @@ pub fn import(
     tables: &RunDir,
     observer: &SharedObserver,
 ) -> Result<bool, Error> {
-    let mut saved = SavedTables::new(tables);
+    let mut saved = SavedTables::new(tables, input);
     let stopped = each_rank(input, notes, observer, |rank| {
         observer.event(&Event::Began { activity: Activity::Writing, source: &rank.meta.source });
         saved.rank(rank)

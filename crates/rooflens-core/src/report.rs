@@ -30,6 +30,7 @@ pub fn save(run: &RunDir, analysis: &mut AnalyzedInput) -> Result<PathBuf, Error
     }
     let findings = &mut analysis.findings;
     saved::write_findings(run, findings)?;
+    saved::write_notes(run, &findings.notes)?;
     let (page, document) = write(run, &run.report(), None, findings)?;
     run::rewrite(run, document.as_ref(), findings)?;
     Ok(page)
@@ -57,7 +58,7 @@ pub fn rewrite(path: &Path, into: Option<&Path>, observer: &SharedObserver) -> R
     }
     // A run without a trace has no tables; what else is in its report follows from the rest.
     let bare = RunDir::new(path);
-    if !RunDir::has_trace(path) && into.is_none() && run::rewrite_files(&bare)? {
+    if !RunDir::has_trace(path) && into.is_none() && run::rewrite_untraced(&bare)? {
         return Ok(WrittenReport { page: bare.report(), stopped: false });
     }
     let run = RunDir::open(path).map_err(Error::UnreadableRun)?;
@@ -66,6 +67,7 @@ pub fn rewrite(path: &Path, into: Option<&Path>, observer: &SharedObserver) -> R
     let findings = &mut analysis.findings;
     if into.is_none() {
         saved::write_findings(&run, findings)?;
+        saved::write_notes(&run, &findings.notes)?;
     }
     let folder = into.map_or_else(|| run.report(), Path::to_owned);
     let top = run::settings(&run).and_then(|settings| usize::try_from(settings.output.top).ok());

@@ -9,12 +9,14 @@ use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::Trace;
 use rooflens_report::run::RunFacts;
 use rooflens_report::{Extras, MarkdownPage};
-use rooflens_schema::parquet_io::RunWriter;
-use rooflens_schema::tables::RunRow;
+use rooflens_schema::parquet_io::{self, RunWriter};
+use rooflens_schema::tables::{RunRow, Runs};
 use rooflens_schema::{Note, RankTables, RunDir, Severity};
+use serde_json::Value as Json;
 
 use crate::document::{AnalysisDocument, FindingDocument};
 use crate::error::Error;
+use crate::input::Input;
 use crate::model::ModelRecord;
 
 /// The run directory at `folder`, if one may be written there: a new or empty folder, an older run,
@@ -64,6 +66,8 @@ pub fn same_folder(a: &Path, b: &Path) -> bool {
 /// Writes tables rank by rank. Nothing is touched on disk before there is a rank to write.
 pub struct SavedTables {
     run: RunDir,
+    /// The run that this one is a copy of.
+    copied: Option<RunDir>,
     writer: Option<RunWriter>,
     row: RunRow,
     first_ns: i64,
@@ -75,12 +79,16 @@ pub struct SavedTables {
 const SOURCES: usize = 10;
 
 impl SavedTables {
-    /// For the run at `run`.
-    pub fn new(run: &RunDir) -> Self {
+    /// For the run at `run`. What is read may be a run, too: then this one is a copy of it.
+    pub fn new(run: &RunDir, input: &Input) -> Self {
         let version = Some(env!("CARGO_PKG_VERSION").to_owned());
         let row = RunRow { rooflens_version: version, ..RunRow::new("trace") };
         SavedTables {
             run: run.clone(),
+            copied: match input {
+                Input::Run(copied) => Some(copied.clone()),
+                Input::Traces(_) => None,
+            },
             writer: None,
             row,
             first_ns: i64::MAX,
@@ -130,8 +138,38 @@ impl SavedTables {
         row.span_ns = self.last_ns.saturating_sub(self.first_ns);
         let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
         row.status = if lost { "incomplete" } else { "complete" }.to_owned();
+        if let Some(copied) = &self.copied {
+            let known =
+                parquet_io::read_table::<Runs>(&copied.table("runs")).map_err(Error::UnreadableRun)?;
+            row = known.row(0).map_or_else(|| row.clone(), |known| of_copy(row.clone(), known));
+            writer.carry_over(copied).map_err(Error::UnwritableTables)?;
+        }
         writer.finish(row, notes).map_err(Error::UnwritableTables)
     }
+}
+
+/// The row of a copy: what its ranks tell is as they were read now, all else as the run itself knew it. It is the same
+/// run, so that it keeps its id; that of a trace follows from what was read.
+fn of_copy(read: RunRow, known: RunRow) -> RunRow {
+    let is_trace = known.kind == read.kind;
+    RunRow {
+        run_id: if is_trace { read.run_id } else { known.run_id.clone() },
+        source: read.source,
+        format: read.format,
+        base_unix_ns: read.base_unix_ns,
+        span_ns: read.span_ns,
+        events: read.events,
+        ranks: read.ranks,
+        world_size: read.world_size,
+        rooflens_version: read.rooflens_version,
+        status: if known.status == "incomplete" { known.status.clone() } else { read.status },
+        ..known
+    }
+}
+
+/// Writes the notes of a run in place of those that it had.
+pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), Error> {
+    parquet_io::write_notes(run, notes).map_err(Error::UnwritableTables)
 }
 
 /// Writes each finding to its file, and removes those of an older run.
@@ -196,6 +234,11 @@ pub fn make(folder: &Path) -> Result<(), Error> {
 /// Writes a file.
 pub fn write(path: PathBuf, bytes: &[u8]) -> Result<(), Error> {
     std::fs::write(&path, bytes).map_err(|source| Error::Unwritable { path, source })
+}
+
+/// Reads a JSON document; null where there is none, or it is damaged.
+pub(crate) fn read_json(path: &Path) -> Json {
+    std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
 /// Writes a JSON document.

@@ -61,7 +61,7 @@ pub struct Padding {
     pub computed: u64,
 }
 
-/// The lower bounds of a phase after a change.
+/// The lower bounds of a phase after a change, beside those of the model as it ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alternative {
     /// The rule that may advise it.
@@ -72,11 +72,14 @@ pub struct Alternative {
     pub what: String,
     /// How to change it.
     pub change: String,
-    /// Least times of all steps, by class of the static model.
+    /// Least times of all steps after the change, by class of the static model.
     pub floors: Vec<Floor>,
+    /// The same of the model as it ran, over the same steps: only these two compare. The ledger counts a step on
+    /// every device of its process, so that its own bound may be a multiple of this one.
+    pub unchanged: Vec<Floor>,
     /// Work that is done at once, in multiples of what was: 2 where the batch is doubled.
     pub work: f64,
-    /// Collectives that the change adds, all steps together.
+    /// Collectives that the change adds on a device, all steps together.
     pub collectives: f64,
     /// The same with every product in whole tiles, for each size of them; empty where that is not asked.
     pub tiles: Vec<Tiles>,
@@ -95,6 +98,15 @@ pub struct Tiles {
     pub old_padding: f64,
     /// The same after the change.
     pub new_padding: f64,
+}
+
+impl Alternative {
+    /// The least time of the model's kernels after the change, in parts of what it was. Not a number where nothing has
+    /// to be done.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        kernels_floor_ns(&self.floors) / kernels_floor_ns(&self.unchanged)
+    }
 }
 
 impl<'a> Case<'a> {
@@ -235,22 +247,31 @@ impl<'a> Case<'a> {
     pub(super) fn smaller(&self, other: &Alternative, title: String, risk: &str) -> Option<Draft> {
         Some(Draft {
             title,
-            gain_ns: Some(self.smaller_floor(&other.floors)?),
+            gain_ns: Some(self.smaller_floor(other)?),
             acts_on_ns: self.kernels_ns(),
             comes_first: false,
-            evidence: vec![
-                self.floors_row(&other.what, &other.floors),
-                self.row("the model's kernels", self.kernels_ns()),
-            ],
+            evidence: vec![self.floors_row(other), self.row("the model's kernels", self.kernels_ns())],
             computed: "the difference of the lower bounds, up to kernel time in proportion".to_owned(),
             change: self.own_options(&other.change),
             risk: risk.to_owned(),
         })
     }
 
+    /// The lower bound of the phase's kernels on all devices, and the same after a change.
+    pub(super) fn bounds_ns(&self, other: &Alternative) -> (f64, f64) {
+        let old = kernels_floor_ns(&self.phase.floors);
+        (old, old * other.ratio())
+    }
+
+    /// How often the ledger counts a step of an alternative: on every device of its process.
+    pub(super) fn repeats(&self, other: &Alternative) -> f64 {
+        kernels_floor_ns(&self.phase.floors) / kernels_floor_ns(&other.unchanged)
+    }
+
     /// What kernels gain where their lower bound shrinks; see [`Case::shrunk`].
-    pub(super) fn smaller_floor(&self, new: &[Floor]) -> Option<Range> {
-        self.shrunk(kernels_floor_ns(&self.phase.floors), kernels_floor_ns(new))
+    pub(super) fn smaller_floor(&self, other: &Alternative) -> Option<Range> {
+        let (old, new) = self.bounds_ns(other);
+        self.shrunk(old, new)
     }
 
     /// What kernels gain where their lower bound shrinks: no less than the lower bound itself does, and at
@@ -271,14 +292,14 @@ impl<'a> Case<'a> {
     }
 
     /// How lower bounds changed, for the evidence.
-    pub(super) fn floors_row(&self, what: &str, new: &[Floor]) -> String {
-        let (old, new) = (kernels_floor_ns(&self.phase.floors), kernels_floor_ns(new));
-        let steps = self.phase.steps.max(1) as f64;
+    pub(super) fn floors_row(&self, other: &Alternative) -> String {
+        let (old, new) = self.bounds_ns(other);
         format!(
-            "lower bound of a {}: {}, {} with {what}",
+            "lower bound of a {}: {}, {} with {}",
             self.step_word(),
-            time(old / steps),
-            time(new / steps)
+            time(self.per_step(old)),
+            time(self.per_step(new)),
+            other.what
         )
     }
 }

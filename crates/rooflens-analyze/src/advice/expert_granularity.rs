@@ -1,7 +1,6 @@
 //! Fewer experts, that more tokens of a step share.
 
 use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
-use crate::ledger::kernels_floor_ns;
 
 /// The rule.
 pub(super) struct ExpertGranularity;
@@ -27,15 +26,11 @@ impl AdviceRule for ExpertGranularity {
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let others: Vec<_> = case.alternatives(self.name())?.collect();
-        let old = kernels_floor_ns(&case.phase.floors);
-        let Some(other) =
-            others.iter().find(|other| kernels_floor_ns(&other.floors) < old * (1.0 - WORTH_IT))
-        else {
+        let Some(other) = others.iter().find(|other| other.ratio() < 1.0 - WORTH_IT) else {
             return Ok(None);
         };
-        let Some(gain_ns) = case.smaller_floor(&other.floors) else { return Ok(None) };
-        let mut evidence: Vec<String> =
-            others.iter().map(|other| case.floors_row(&other.what, &other.floors)).collect();
+        let Some(gain_ns) = case.smaller_floor(other) else { return Ok(None) };
+        let mut evidence: Vec<String> = others.iter().map(|other| case.floors_row(other)).collect();
         evidence.push(case.row("the model's kernels", case.kernels_ns()));
         Ok(Some(Draft {
             title: format!("Use {}", other.what),

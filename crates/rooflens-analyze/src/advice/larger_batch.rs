@@ -1,7 +1,6 @@
 //! More sequences in a step.
 
 use crate::advice::{AdviceRule, Case, Draft, Range};
-use crate::ledger::kernels_floor_ns;
 use crate::sentence::time;
 
 /// The rule.
@@ -24,10 +23,10 @@ impl AdviceRule for LargerBatch {
             return Ok(None);
         }
         let other = case.alternative(self.name())?;
-        let (old, new) = (kernels_floor_ns(&case.phase.floors), kernels_floor_ns(&other.floors));
+        let (old, new) = case.bounds_ns(other);
         let wall = case.phase.wall_ns as f64;
-        let ratio = (new / old).max(1.0);
-        if !ratio.is_finite() || other.work <= 1.0 {
+        let ratio = other.ratio().max(1.0);
+        if !new.is_finite() || other.work <= 1.0 {
             return Ok(None);
         }
         // Kernels on a host are mostly the cost of calling them: these may grow as the work does.
@@ -41,7 +40,7 @@ impl AdviceRule for LargerBatch {
             acts_on_ns: wall,
             comes_first: false,
             evidence: vec![
-                case.floors_row(&other.what, &other.floors),
+                case.floors_row(other),
                 format!(
                     "a step takes {}, {} of it outside the model's kernels",
                     time(wall / case.phase.steps.max(1) as f64),

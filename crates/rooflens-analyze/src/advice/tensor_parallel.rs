@@ -27,13 +27,16 @@ impl AdviceRule for TensorParallel {
         let communication = |floors: &[crate::ledger::Floor]| -> f64 {
             floors.iter().filter(|floor| floor.class.starts_with("comm.")).map(|floor| floor.ns).sum()
         };
-        let bytes = (communication(&other.floors) - communication(&case.phase.floors)).max(0.0);
+        // Every device takes part in them.
+        let repeats = case.repeats(other);
+        let bytes = (communication(&other.floors) - communication(&other.unchanged)).max(0.0) * repeats;
         let title = format!("Run on {}", other.what);
         let risk = "Twice the devices for less than twice the throughput; links slower than NVLink or xGMI \
                     take all of the gain.";
         let Some(draft) = case.smaller(other, title, risk) else { return Ok(None) };
         let Some(gain) = draft.gain_ns else { return Ok(None) };
-        let (few, many) = (other.collectives * LATENCY_NS.0, other.collectives * LATENCY_NS.1);
+        let collectives = other.collectives * repeats;
+        let (few, many) = (collectives * LATENCY_NS.0, collectives * LATENCY_NS.1);
         let gain = Range::new(gain.low - bytes - many, gain.high - bytes - few);
         if gain.high <= 0.0 {
             return Ok(None);

@@ -91,6 +91,7 @@ pub(super) fn with_floor(cause: GapCause) -> (Findings, RunContext) {
         what: "a change".to_owned(),
         change: String::new(),
         floors: floors(ns),
+        unchanged: floors(100_000.0),
         work,
         collectives: 0.0,
         tiles: Vec::new(),
@@ -131,6 +132,64 @@ fn a_smaller_floor_and_a_larger_batch() {
     let advice = find(&list, "weight_quantisation").expect("a smaller floor");
     assert_eq!((advice.gain_ns, advice.gain_share, advice.step_gain_ns), (None, None, None));
     assert_eq!(list.items[0].rule, "cuda_graphs");
+}
+
+/// Ten decode steps of 100 µs on each of some devices of one process: a kernel of 25 µs after 75 µs of dispatch, with
+/// a lower bound of 10 µs.
+fn on_devices(devices: i32) -> Findings {
+    let mut sample = Sample::new(0);
+    for i in 0..10 {
+        sample.phase(i * 100_000, 100_000, "step[DECODE bs=1]", PhaseKind::Decode, PhaseSource::Engine);
+    }
+    for device in 0..devices {
+        for i in 0..10 {
+            sample.kernel(device, 7, i * 100_000 + 75_000, 25_000, "k", "gemv").in_phase(i as i32);
+            if i > 0 {
+                sample.idle(75_000, GapCause::Dispatch);
+            }
+        }
+    }
+    let mut found = findings(&[sample.tables]);
+    let ledger = found.get_mut::<Ledger>().expect("kernels");
+    ledger.join(floor_source(), &FixedModel(vec![("mlp", 10_000.0)])).expect("steps");
+    found
+}
+
+#[test]
+fn gains_do_not_grow_with_the_devices_of_a_process() {
+    let (_, mut around) = with_floor(GapCause::Dispatch);
+    // A collective of 5 to 20 µs, which every device takes part in.
+    let halved = around.alternatives[0].clone();
+    around.alternatives.push(Alternative { rule: "tensor_parallel", collectives: 1.0, ..halved });
+    let gains = |devices: i32| -> Vec<(String, Option<f64>, Option<Range>)> {
+        let found = on_devices(devices);
+        let wall = found.get::<Ledger>().expect("a ledger").wall_ns as f64;
+        let relative = |gain: Range| Range::new(gain.low / wall, gain.high / wall);
+        let list = advise(&found, &around);
+        let of = |advice: &Advice| {
+            (advice.rule.to_string(), Some(advice.acts_on_ns / wall), advice.gain_ns.map(relative))
+        };
+        list.items.iter().map(of).collect()
+    };
+    let one = gains(1);
+    for rule in ["weight_quantisation", "larger_batch", "kv_layout", "expert_granularity", "tensor_parallel"]
+    {
+        assert!(one.iter().any(|(name, _, gain)| name == rule && gain.is_some()), "{rule}: {one:?}");
+    }
+    assert_eq!(gains(2), one);
+    assert_eq!(gains(4), one);
+    // The same model is no gain, however many devices it runs on.
+    for alternative in &mut around.alternatives {
+        alternative.floors = floors(100_000.0);
+        alternative.tiles.clear();
+        alternative.work = 1.0;
+    }
+    for devices in [1, 2] {
+        let list = advise(&on_devices(devices), &around);
+        let rules: Vec<&str> = around.alternatives.iter().map(|alternative| alternative.rule).collect();
+        let told: Vec<&Advice> = list.items.iter().filter(|item| rules.contains(&&*item.rule)).collect();
+        assert!(told.is_empty(), "{devices}: {told:?}");
+    }
 }
 
 #[test]

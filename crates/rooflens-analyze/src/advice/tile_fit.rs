@@ -1,6 +1,6 @@
 //! Widths that fit the tiles of the matrix units.
 
-use crate::advice::{AdviceKind, AdviceRule, Case, Draft, Range};
+use crate::advice::{AdviceKind, AdviceRule, Case, Draft, Range, Tiles};
 use crate::sentence::{percent, time};
 
 /// The rule.
@@ -23,8 +23,9 @@ impl AdviceRule for TileFit {
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let Some(other) = case.alternatives(self.name())?.next() else { return Ok(None) };
-        let ranges: Vec<Range> =
-            other.tiles.iter().filter_map(|tiles| case.shrunk(tiles.old_ns, tiles.new_ns)).collect();
+        let repeats = case.repeats(other);
+        let shrunk = |tiles: &Tiles| case.shrunk(tiles.old_ns * repeats, tiles.new_ns * repeats);
+        let ranges: Vec<Range> = other.tiles.iter().filter_map(shrunk).collect();
         if ranges.is_empty() {
             return Ok(None);
         }
@@ -32,7 +33,6 @@ impl AdviceRule for TileFit {
         let fits_one = ranges.len() < other.tiles.len();
         let low = ranges.iter().map(|range| range.low).fold(f64::INFINITY, f64::min);
         let high = ranges.iter().map(|range| range.high).fold(0.0, f64::max);
-        let steps = case.phase.steps.max(1) as f64;
         let mut evidence: Vec<String> = other
             .tiles
             .iter()
@@ -45,8 +45,8 @@ impl AdviceRule for TileFit {
                     percent(tiles.new_padding),
                     other.what,
                     case.step_word(),
-                    time(tiles.old_ns / steps),
-                    time(tiles.new_ns / steps)
+                    time(case.per_step(tiles.old_ns * repeats)),
+                    time(case.per_step(tiles.new_ns * repeats))
                 )
             })
             .collect();

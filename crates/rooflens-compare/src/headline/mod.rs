@@ -56,6 +56,8 @@ pub struct RequestTimes {
     pub key: &'static str,
     /// What people call it.
     pub title: &'static str,
+    /// The same in full, for those who do not know the abbreviation.
+    pub words: &'static str,
     /// What it is.
     pub definition: &'static str,
     /// The times of a request; none where it has too few tokens.
@@ -66,6 +68,7 @@ pub struct RequestTimes {
 pub const TTFT: RequestTimes = RequestTimes {
     key: "ttft_ns",
     title: "TTFT",
+    words: "time to first token",
     definition: "time from submitting a prompt to its first token",
     of: |request| since_start(request, request.token_ns.first()),
 };
@@ -73,6 +76,7 @@ pub const TTFT: RequestTimes = RequestTimes {
 pub const TPOT: RequestTimes = RequestTimes {
     key: "tpot_ns",
     title: "TPOT",
+    words: "time per output token",
     definition: "per request, time from the first to the last token / number of tokens after the first",
     of: |request| tpot(request).into_iter().collect(),
 };
@@ -80,6 +84,7 @@ pub const TPOT: RequestTimes = RequestTimes {
 pub const ITL: RequestTimes = RequestTimes {
     key: "itl_ns",
     title: "ITL",
+    words: "inter-token latency",
     definition: "time from one token to the next of the same request",
     of: |request| request.token_ns.windows(2).map(|pair| between(pair[0], pair[1])).collect(),
 };
@@ -87,6 +92,7 @@ pub const ITL: RequestTimes = RequestTimes {
 pub const LATENCY: RequestTimes = RequestTimes {
     key: "latency_ns",
     title: "latency",
+    words: "end-to-end latency",
     definition: "time from submitting a prompt to its last token",
     of: |request| since_start(request, request.token_ns.last()),
 };
@@ -95,6 +101,7 @@ pub const LATENCY: RequestTimes = RequestTimes {
 pub const QUEUE: RequestTimes = RequestTimes {
     key: "queued_ns",
     title: "queue",
+    words: "time in the queue",
     definition: "time from submitting a prompt to the first step that processes it; part of TTFT",
     of: |request| request.queued_ns.map(|ns| ns as f64).into_iter().collect(),
 };

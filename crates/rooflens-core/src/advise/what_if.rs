@@ -8,7 +8,7 @@ use rooflens_report::advice::{ChangedClass, ChangedLine, WhatIf};
 
 use crate::error::CostError;
 use crate::error::Error;
-use crate::model::ModelContext;
+use crate::model::{ModelContext, ResolvedModel};
 
 /// The ledger of every phase that has a floor, with keys of the config set to other values.
 pub fn changed(
@@ -23,10 +23,24 @@ pub fn changed(
     let mut found = Vec::new();
     for (kind, ran) in &joined.passes {
         let Some(phase) = ledger.and_then(|ledger| ledger.phase(kind.as_str())) else { continue };
-        let floors = other.floors(ran).map_err(|reason| Error::NoWhatIf { reason })?;
-        found.push(of_phase(words.join(" "), phase, &floors));
+        let floors = |model: &ResolvedModel| model.floors(ran).map_err(|reason| Error::NoWhatIf { reason });
+        let new = on_ledger(phase, &floors(&joined.known)?, floors(&other)?);
+        found.push(of_phase(words.join(" "), phase, &new));
     }
     Ok(found)
+}
+
+/// The bounds of the changed model on the basis of the ledger, which counts a step on every device of its process.
+fn on_ledger(phase: &PhaseLedger, unchanged: &[Floor], mut new: Vec<Floor>) -> Vec<Floor> {
+    let repeats = kernels_floor_ns(&phase.floors) / kernels_floor_ns(unchanged);
+    if repeats.is_finite() {
+        for floor in &mut new {
+            floor.ns *= repeats;
+            floor.flops *= repeats;
+            floor.bytes *= repeats;
+        }
+    }
+    new
 }
 
 fn of_phase(change: String, phase: &PhaseLedger, new: &[Floor]) -> WhatIf {

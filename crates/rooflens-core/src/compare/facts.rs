@@ -1,13 +1,14 @@
 //! What a run says of itself and of its machine.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use rooflens_compare::headline;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::TraceMeta;
 use serde_json::Value as Json;
+
+use crate::saved::read_json;
 
 /// Facts by name.
 pub type Facts = BTreeMap<&'static str, String>;
@@ -42,11 +43,6 @@ fn plain(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What a document holds; null if it is missing or damaged.
-pub fn json(path: &Path) -> Json {
-    std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-}
-
 /// Of a trace.
 pub fn of_trace(meta: &TraceMeta, facts: &mut Facts) {
     for (property, fact) in PROPERTIES {
@@ -71,7 +67,7 @@ pub fn of_run(run: &RunDir, ran: &WorkloadRecords, facts: &mut Facts) {
     }
     let measure = run.raw("measure");
     let (environment, workload) =
-        (json(&run.report().join("env.json")), json(&measure.join("workload.json")));
+        (read_json(&run.report().join("env.json")), read_json(&measure.join("workload.json")));
     let of_machine = [
         ("driver", &environment["nvidia_driver"]),
         ("processor", &environment["cpu"]["model"]),

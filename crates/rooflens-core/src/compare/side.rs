@@ -15,6 +15,7 @@ use crate::input::{ReadOptions, open_input};
 use crate::job;
 use crate::observer::{Event, SharedObserver};
 use crate::run::{kept_sample, workload};
+use crate::saved;
 
 /// What is known of a side.
 #[derive(Default)]
@@ -54,7 +55,7 @@ pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
     let mut facts = Facts::new();
     let mut places = BTreeMap::new();
     // A run whose trace was never made still has its measured rounds.
-    let is_kept = run.report().join("metrics.json").is_file();
+    let is_kept = run.report().join(saved::METRICS).is_file();
     if (ran.requests.is_empty() && !is_kept) || RunDir::has_trace(path) {
         let input = open_input(&[path.to_owned()], &ReadOptions::default(), &notes, observer)?;
         let mut ranks = 0;
@@ -81,7 +82,7 @@ pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
         }
     }
     facts::of_run(&run, &ran, &mut facts);
-    let metrics = facts::json(&run.report().join("metrics.json"));
+    let metrics = saved::read_json(&run.report().join(saved::METRICS));
     let measured = headline::measured_requests(&ran.requests, &ran.tokens);
     let sample = |metric: &'static HeadlineMetric| {
         Some((metric.key, metric.of(&measured).or_else(|| kept_sample(&metrics, metric))?))

@@ -15,6 +15,9 @@ use crate::project;
 /// What ROCm calls a device whose name it does not know.
 const GENERIC: &[&str] = &["AMD Radeon Graphics", "AMD Radeon(TM) Graphics"];
 
+/// The note that says so.
+const RECOGNISED: &str = "device_recognised";
+
 /// Recognises the devices that a trace leaves nameless, and says so in a note.
 pub fn recognise(findings: &mut Findings) {
     let Some(Devices(devices)) = findings.get_mut::<Devices>() else { return };
@@ -38,11 +41,13 @@ pub fn recognise(findings: &mut Findings) {
     let note = |(message, count)| Note {
         stage: Stage::Analyze,
         severity: Severity::Info,
-        code: "device_recognised".to_owned(),
+        code: RECOGNISED.to_owned(),
         source: String::new(),
         count,
         message,
     };
+    // A run that is read again has them already.
+    findings.notes.retain(|note| note.code != RECOGNISED);
     findings.notes.extend(found.into_iter().map(note));
 }
 

@@ -6,10 +6,11 @@ use rooflens_analyze::Findings;
 use rooflens_collect::RunStage;
 use rooflens_collect::settings::Output;
 use rooflens_report::{Extras, Part};
-use rooflens_schema::{Notes, RunDir, Severity, Stage as NoteStage};
+use rooflens_schema::{Note, Notes, RunDir, Severity, Stage as NoteStage};
 
 use crate::error::Error;
 use crate::input::{Input, ReadOptions, gemm_log, open_input};
+use crate::model::trace_device;
 use crate::observer::SharedObserver;
 use crate::{job, kernels, saved};
 
@@ -65,6 +66,19 @@ fn attach_gemms(run: &RunDir, input: &mut Input, notes: &Notes) {
     if let Err(why) = attached {
         notes.add(NoteStage::Ingest, Severity::Warning, "no_gemm_log", "cublas_log", why);
     }
+}
+
+/// Saves the notes of a run, now that all that may add to them is done, and gives them to its findings: the table
+/// `notes`, the findings and `metrics.json` have the same ones.
+pub fn save_notes(run: &RunDir, notes: Notes, findings: Option<&mut Findings>) -> Result<Vec<Note>, Error> {
+    let mut rows = notes.rows();
+    if let Some(findings) = findings {
+        findings.notes = rows;
+        trace_device::recognise(findings);
+        rows = findings.notes.clone();
+    }
+    saved::write_notes(run, &rows)?;
+    Ok(rows)
 }
 
 /// Writes the report in the formats that are wanted, and answers where the page to open is.

@@ -11,6 +11,7 @@ use rooflens_collect::RunStage;
 use rooflens_collect::execute::{MANIFEST, StepEnd, StepOutcome};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_report::Part;
+use rooflens_schema::parquet_io::read_notes;
 use rooflens_schema::{Note, RunDir, Severity};
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -18,12 +19,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
+use super::analysis;
 use super::files;
 use super::job::PLAN;
 use super::join::{self, ModelJoin};
 use super::metrics::{self, Measured};
 use super::page;
-use super::sampling;
+use super::row;
+use super::sampling::{self, SamplerRecord};
 use super::workload;
 use crate::document::{AnalysisDocument, SchemaTag, read_both};
 use crate::error::Error;
@@ -160,6 +163,25 @@ impl RunDocument {
         }
     }
 
+    /// Takes over what only files tell that are gone.
+    fn take_over(&mut self, run: &RunDir, kept: RunDocument) {
+        if SamplerRecord::read(run).is_none() {
+            self.sampled = kept.sampled;
+            match kept.not_computed.get("sampled") {
+                Some(reason) => self.not_computed.insert("sampled".to_owned(), reason.clone()),
+                None => self.not_computed.remove("sampled"),
+            };
+        }
+        if self.allocator.is_none() && kept.allocator.is_some() {
+            self.allocator = kept.allocator;
+            self.not_computed.remove("allocator");
+        }
+        let has_events = run.raw(RunStage::Measure.name()).join("events.jsonl").is_file();
+        if let (Some(measured), Some(kept), false) = (&mut self.measured, &kept.measured, has_events) {
+            measured.take_warmup(kept);
+        }
+    }
+
     /// What a report has besides the trace.
     pub fn parts(&self) -> Vec<Part> {
         let parts = self.sampled.iter().map(rooflens_report::sampled::part);
@@ -272,17 +294,27 @@ impl JsonSchema for RunMetrics {
 pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) -> Result<(), Error> {
     saved::make(&run.report())?;
     let metrics = WrittenMetrics { run: document, analysis: findings.map(AnalysisDocument) };
-    saved::write_json(run.report().join("metrics.json"), &metrics)
+    saved::write_json(run.report().join(saved::METRICS), &metrics)
 }
 
-/// The document of a run that was made by `rooflens run`, from what it left; nothing for any other.
+/// The document of a run that was made by `rooflens run`, from what it left; nothing for any other. What only `raw/`
+/// tells is taken from the numbers that are there, where somebody has removed it.
 fn read(run: &RunDir, notes: &[Note]) -> Option<RunDocument> {
     run.root().join(PLAN).is_file().then_some(())?;
+    let kept = std::fs::read(run.report().join(saved::METRICS)).ok();
+    let kept: Option<RunDocument> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let workload = workload::measured(run);
     let no_static =
         !["static_compute.json", "cost_sweep.json"].iter().any(|name| run.report().join(name).is_file());
-    let reason = no_static.then(|| "it was not computed when the run was made".to_owned());
-    Some(RunDocument::new(run, manifests(run), &workload, reason, join::kept(run), notes))
+    let why = kept.as_ref().and_then(|kept| kept.not_computed.get("static_compute")?.as_str());
+    let reason = no_static.then(|| why.unwrap_or("it was not computed when the run was made").to_owned());
+    let ended = kept.as_ref().map_or(&[][..], |kept| &kept.steps);
+    let mut document =
+        RunDocument::new(run, manifests(run, ended), &workload, reason, join::kept(run), notes);
+    if let Some(kept) = kept {
+        document.take_over(run, kept);
+    }
+    Some(document)
 }
 
 /// Adds what the report of a run opens with to its findings, where it was made by `rooflens run`. Before
@@ -299,14 +331,35 @@ pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings
     if let Some(settings) = files::settings(run) {
         super::csv_tables::write(run, &settings.output, Some(findings))?;
     }
-    write(run, document, Some(findings))
+    write(run, document, Some(findings))?;
+    row::renew(run, document)
 }
 
-/// How the steps ended, by their manifests, in the order they were run in.
-fn manifests(run: &RunDir) -> Vec<StepFacts> {
+/// Writes the numbers, the page and the row of a run without a trace once more, where it was made by `rooflens run`;
+/// answers whether it was.
+pub fn rewrite_untraced(run: &RunDir) -> Result<bool, Error> {
+    let Some(settings) = files::settings(run) else { return Ok(false) };
+    // Without its notes nobody knows whether something was lost: then its numbers stay as they are.
+    let notes = run.table("notes").is_file().then(|| read_notes(run)).transpose();
+    let notes = notes.map_err(Error::UnreadableRun)?;
+    if let Some(document) = notes.and_then(|notes| read(run, &notes)) {
+        write(run, &document, None)?;
+        row::renew(run, &document)?;
+        if document.measured.is_some() {
+            let mut shown = Findings::default();
+            shown.insert("run", Box::new(page::facts(&document)));
+            analysis::report(run, &settings.output, &shown, &document.parts())?;
+        }
+    }
+    files::rewrite(run)
+}
+
+/// How the steps ended, by their manifests or else by the numbers that are there, in the order they were run in.
+fn manifests(run: &RunDir, kept: &[StepFacts]) -> Vec<StepFacts> {
     let read = |stage: &RunStage| {
         let path = run.raw(stage.name()).join(MANIFEST);
-        serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+        let manifest = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        manifest.or_else(|| kept.iter().find(|step| step.step == stage.name()).cloned())
     };
     RunStage::ALL.iter().filter_map(read).collect()
 }

@@ -6,7 +6,7 @@ use rooflens_analyze::Findings;
 use rooflens_collect::ExecuteError;
 use rooflens_collect::execute::{self, Executor, StepFault, StepObserver, StepOutcome};
 use rooflens_collect::plan::{RunStage, StepWork};
-use rooflens_schema::{Notes, RunDir, Severity, Stage};
+use rooflens_schema::{Note, Notes, RunDir, Severity, Stage};
 
 use super::analysis;
 use super::chosen;
@@ -67,6 +67,7 @@ pub fn take(
     let outcomes = steps(job, executor, observer, &sampling, &notes)?;
     execute::clean_up(&job.places);
     note_failures(&outcomes, &notes);
+    let records = tables::read(&run, outcomes.iter().map(|outcome| outcome.step.as_str()), &notes);
     let mut findings = analysis::analyse(&run, &notes, observer)?;
     analysis::profiled_kernels(&run, &job.settings.pipeline.ncu.metrics, &notes, observer);
     // Behind the tables of the trace: writing those removes what an older run left, and their clock counts.
@@ -74,8 +75,9 @@ pub fn take(
         None
     } else {
         sampling.save(&run, &notes);
-        tables::write(&run, outcomes.iter().map(|outcome| outcome.step.as_str()), &notes)?
+        tables::write(&run, records, &notes)?
     };
+    let notes = analysis::save_notes(&run, notes, findings.as_mut())?;
     let measured = workload::measured(&run);
     let decided = model::decide(&job.plan, &job.settings, &job.places, &measured);
     let reason = match (&decided, job.plan.static_work()) {
@@ -94,7 +96,7 @@ pub fn take(
     }
     let facts = outcomes.iter().map(StepFacts::of).collect();
     let joined = join::join(&run, decided.as_ref(), &measured, findings.as_ref());
-    let document = RunDocument::new(&run, facts, &measured, reason, joined, &notes.rows());
+    let document = RunDocument::new(&run, facts, &measured, reason, joined, &notes);
     document::write(&run, &document, findings.as_ref())?;
     row::complete(&run, &job.settings, &document, &measured, recorded.as_ref())?;
     let has_trace = findings.is_some();
@@ -177,10 +179,10 @@ fn note_failures(outcomes: &[StepOutcome], notes: &Notes) {
 }
 
 /// A trace that was cut off or cannot be read: a full disk is not noticed by everybody who writes.
-fn damage(notes: &Notes) -> Option<String> {
+fn damage(notes: &[Note]) -> Option<String> {
     const CODES: &[&str] = &["truncated", "stream_error", "unreadable_rank"];
-    let found = notes.rows().into_iter().find(|note| CODES.contains(&note.code.as_str()));
-    found.map(|note| note.message)
+    let found = notes.iter().find(|note| CODES.contains(&note.code.as_str()));
+    found.map(|note| note.message.clone())
 }
 
 impl RunOutcome {

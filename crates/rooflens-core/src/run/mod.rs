@@ -20,6 +20,8 @@ mod saved;
 mod static_cost;
 mod sweep;
 mod tables;
+#[cfg(test)]
+mod tests;
 pub(crate) mod workload;
 
 use std::path::PathBuf;
@@ -28,7 +30,7 @@ use rooflens_collect::execute::Executor;
 use rooflens_collect::plan::RunFolders;
 use rooflens_collect::{RunSettings, package as python};
 
-pub use self::document::{RunDocument, RunMetrics, StepFacts, describe, rewrite};
+pub use self::document::{RunDocument, RunMetrics, StepFacts, describe, rewrite, rewrite_untraced};
 pub use self::files::predictions::PAGE as ANSWERS;
 pub use self::files::{RunEnvironment, rewrite as rewrite_files, settings};
 pub use self::job::RunOutcome;
@@ -39,7 +41,7 @@ pub use self::page::words;
 pub use self::reserve::reserve;
 pub use self::sampling::SamplerRecord;
 pub use self::saved::Run;
-pub(crate) use self::saved::kept_sample;
+pub(crate) use self::saved::{kept_sample, kept_value};
 pub use self::sweep::{RunSweep, SweptJob, rewrite as rewrite_sweep};
 use crate::config::folders;
 use crate::error::Error;

@@ -22,7 +22,8 @@ impl Run {
     pub fn open(path: &Path) -> Result<Run, Error> {
         let folder = RunDir::new(path);
         let has_metrics = folder.report().join(saved::METRICS).is_file();
-        match has_metrics || folder.raw("measure").is_dir() || RunDir::has_trace(path) {
+        let has_rounds = folder.raw("measure").is_dir() || folder.table("requests").is_file();
+        match has_metrics || has_rounds || RunDir::has_trace(path) {
             true => Ok(Run { folder }),
             false => RunDir::open(path).map(|folder| Run { folder }).map_err(Error::UnreadableRun),
         }
@@ -41,8 +42,7 @@ impl Run {
 
     /// `report/metrics.json`; null where there is none.
     pub fn metrics(&self) -> Json {
-        let text = std::fs::read(self.folder.report().join(saved::METRICS)).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        saved::read_json(&self.folder.report().join(saved::METRICS))
     }
 
     /// What it tells of a headline metric: its measured rounds, else the value that `metrics.json` holds.
@@ -59,8 +59,13 @@ impl Run {
 }
 
 /// The value of a metric in the numbers of a run.
+pub(crate) fn kept_value(metrics: &Json, metric: &HeadlineMetric) -> Option<f64> {
+    metrics.pointer(metric.path)?.as_f64()
+}
+
+/// The same as a sample, whose rounds are not known.
 pub(crate) fn kept_sample(metrics: &Json, metric: &HeadlineMetric) -> Option<MetricSample> {
-    metrics.pointer(metric.path)?.as_f64().map(MetricSample::value_alone)
+    kept_value(metrics, metric).map(MetricSample::value_alone)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The tables `requests`, `tokens` and `steps` of a run: what the workload of every step recorded, on the run's clock.
 
 use rooflens_ingest::formats::workload::{WorkloadRecords, read_folder};
-use rooflens_schema::parquet_io::write_table;
-use rooflens_schema::{Notes, RunDir, SchemaError, Severity, Stage};
+use rooflens_schema::parquet_io::{Columnar, write_table};
+use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use super::sampling::clock_base;
 use crate::error::Error;
@@ -15,20 +15,26 @@ pub struct Recorded {
     pub span_ns: i64,
 }
 
-/// Writes them, as far as the steps left rows. Answers the clock base of the run and how long its rows went on; nothing
-/// where there are none.
-pub fn write<'a>(
+/// What the workloads of the steps recorded, each on its own clock. What cannot be read is a note: before the trace is
+/// analysed, so that its findings know all that was lost.
+pub fn read<'a>(
     run: &RunDir,
     steps: impl Iterator<Item = &'a str>,
+    notes: &Notes,
+) -> Vec<(&'a str, WorkloadRecords)> {
+    let records = steps.map(|step| (step, read_folder(&run.raw(step), step, notes)));
+    records.filter(|(_, one)| !one.requests.is_empty() || !one.steps.is_empty()).collect()
+}
+
+/// Writes them. Answers the clock base of the run and how long its rows went on; nothing where there are none.
+pub fn write(
+    run: &RunDir,
+    records: Vec<(&str, WorkloadRecords)>,
     notes: &Notes,
 ) -> Result<Option<Recorded>, Error> {
     let mut all = WorkloadRecords::default();
     let base = clock_base(run);
-    for step in steps {
-        let mut one = read_folder(&run.raw(step), step, notes);
-        if one.requests.is_empty() && one.steps.is_empty() {
-            continue;
-        }
+    for (step, mut one) in records {
         match base.is_some_and(|base| one.align(base)) {
             true => all.append(one),
             // Times of two clocks in one column would mislead.
@@ -39,21 +45,22 @@ pub fn write<'a>(
             }
         }
     }
-    write_all(run, &all).map_err(Error::UnwritableTables)?;
+    write_or_remove(run, &all.requests)?;
+    write_or_remove(run, &all.tokens)?;
+    write_or_remove(run, &all.steps)?;
     Ok(base.zip(span_ns(&all)).map(|(base_unix_ns, span_ns)| Recorded { base_unix_ns, span_ns }))
 }
 
-fn write_all(run: &RunDir, all: &WorkloadRecords) -> Result<(), SchemaError> {
-    if !all.requests.is_empty() {
-        write_table(run, &all.requests)?;
+/// Rows of an older run in the same folder must not pass for those of this one.
+fn write_or_remove<T: Columnar>(run: &RunDir, table: &T) -> Result<(), Error> {
+    let path = run.table(T::NAME);
+    if table.rows() > 0 {
+        write_table(run, table).map_err(Error::UnwritableTables)
+    } else if path.is_file() {
+        std::fs::remove_file(&path).map_err(|source| Error::Unwritable { path, source })
+    } else {
+        Ok(())
     }
-    if !all.tokens.is_empty() {
-        write_table(run, &all.tokens)?;
-    }
-    if !all.steps.is_empty() {
-        write_table(run, &all.steps)?;
-    }
-    Ok(())
 }
 
 fn span_ns(all: &WorkloadRecords) -> Option<i64> {

@@ -1,14 +1,28 @@
 //! What the workload of a step recorded: its requests, tokens, steps and what it says of itself.
 
-use rooflens_collect::RunStage;
-use rooflens_ingest::formats::workload::{WorkloadRecords, read_folder};
-use rooflens_schema::tables::{StepRow, Steps};
-use rooflens_schema::{Notes, RunDir};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads what a step of a run left, on the workload's own clock. Lines that cannot be read are counted in it; the
-/// run's notes name them already.
+use rooflens_collect::RunStage;
+use rooflens_ingest::formats::workload::{WorkloadRecords, lost_rows, read_events, read_folder};
+use rooflens_schema::parquet_io::{read_notes, read_table};
+use rooflens_schema::tables::{Requests, StepRow, Steps, Tokens};
+use rooflens_schema::{Notes, RunDir, SchemaError};
+use serde_json::{Value as Json, json};
+
+use super::sampling::clock_base;
+use crate::saved;
+
+/// What a stage of a run left.
 pub fn of_stage(run: &RunDir, stage: RunStage) -> WorkloadRecords {
-    read_folder(&run.raw(stage.name()), stage.name(), &Notes::default())
+    of_step(run, stage.name())
+}
+
+/// The same by the name of the step. Its rows are those of the run's tables, on the run's clock; only where these have
+/// none of it are the files of the workload read, on its own clock. Lines that cannot be read are counted; the run's
+/// notes name them already.
+pub fn of_step(run: &RunDir, step: &str) -> WorkloadRecords {
+    let stored = Rows::stored(run, step).ok().filter(|rows| !rows.is_empty());
+    stored.map_or_else(|| read_folder(&run.raw(step), step, &Notes::default()), |rows| rows.told(run, step))
 }
 
 /// What the pass without profilers left.
@@ -20,4 +34,137 @@ pub fn measured(run: &RunDir) -> WorkloadRecords {
 pub fn steps_of(steps: &Steps, kind: &str) -> Vec<StepRow> {
     let rows = (0..steps.len()).filter(|row| steps.round_kind[*row].as_deref() == Some(kind));
     rows.filter_map(|row| steps.row(row)).collect()
+}
+
+/// The rows of a step in the tables of a run.
+struct Rows {
+    requests: Requests,
+    tokens: Tokens,
+    steps: Steps,
+    lost: i64,
+}
+
+impl Rows {
+    fn stored(run: &RunDir, step: &str) -> Result<Rows, SchemaError> {
+        let is_own = |stage: &Option<String>| stage.as_deref() == Some(step);
+        let (mut requests, mut tokens, mut steps) =
+            (Requests::default(), Tokens::default(), Steps::default());
+        let all: Requests = read_table(&run.table("requests"))?;
+        let own = (0..all.len()).filter(|row| is_own(&all.stage[*row]));
+        own.filter_map(|row| all.row(row)).for_each(|row| requests.push(row));
+        if !requests.is_empty() {
+            let ids: BTreeSet<i64> = requests.request_id.iter().copied().collect();
+            let all: Tokens = read_table(&run.table("tokens"))?;
+            let own = (0..all.len()).filter(|row| ids.contains(&all.request_id[*row]));
+            own.filter_map(|row| all.row(row)).for_each(|row| tokens.push(row));
+        }
+        let all: Steps = read_table(&run.table("steps"))?;
+        let own = (0..all.len()).filter(|row| is_own(&all.stage[*row]));
+        own.filter_map(|row| all.row(row)).for_each(|row| steps.push(row));
+        Ok(Rows { requests, tokens, steps, lost: lost_rows(step, &read_notes(run)?) })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.steps.is_empty()
+    }
+
+    /// With what the workload said of itself, on the same clock.
+    fn told(self, run: &RunDir, step: &str) -> WorkloadRecords {
+        let mut told = read_events(&run.raw(step), step, &Notes::default());
+        if let Some(base) = clock_base(run) {
+            told.align(base);
+        }
+        if told.said.is_empty() && step == RunStage::Measure.name() {
+            told.said = kept_facts(run);
+        }
+        WorkloadRecords {
+            requests: self.requests,
+            tokens: self.tokens,
+            steps: self.steps,
+            lost: told.lost + self.lost,
+            lost_rows: self.lost,
+            ..told
+        }
+    }
+}
+
+/// What the workload said of itself, as far as the report keeps it: for a run whose `raw/` is gone.
+fn kept_facts(run: &RunDir) -> BTreeMap<String, Json> {
+    let metrics = saved::read_json(&run.report().join(saved::METRICS));
+    let environment = saved::read_json(&run.report().join("env.json"));
+    let hello = json!({
+        "runtime": metrics["runtime"],
+        "versions": metrics["versions"],
+        "python": environment["python"],
+    });
+    let mut facts = BTreeMap::from([("hello".to_owned(), hello)]);
+    for event in ["model", "dataset", "memory"] {
+        if metrics[event].is_object() {
+            facts.insert(event.to_owned(), metrics[event].clone());
+        }
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::run::metrics;
+    use crate::run::tables;
+
+    const EVENTS: &str = r#"{"event":"hello","runtime":"pytorch","clock":{"monotonic_ns":500,"unix_ns":2000000}}
+{"event":"model","name":"m","load_ns":7}
+{"event":"round_begin","t_ns":900,"round":0,"kind":"warmup","epoch":0}
+{"event":"round_end","t_ns":1500,"round":0,"kind":"warmup","dur_ns":600}"#;
+    const REQUESTS: &str = r#"{"round":0,"kind":"warmup","prompt_tokens":4,"output_tokens":1,"start_ns":1000,"token_ns":[1400]}
+{"round":1,"kind":"measured","prompt_tokens":4,"output_tokens":3,"start_ns":5000,"token_ns":[5400,5500,5600]}
+{"round":2,"kind":"measured","prompt_tokens":4,"output_tokens":2,"start_ns":6000,"token_ns":[6300,6450]}
+{"round":2,"kind":"meas"#;
+    const STEPS: &str =
+        "kind,phase,decode_tokens,start_ns,dur_ns\nmeasured,prefill,0,5000,400\nmeasured,decode,1,5410,90\n";
+
+    #[test]
+    fn tables_and_files_tell_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::new(folder.path());
+        for step in ["nsys", "measure"] {
+            fs::create_dir_all(run.raw(step)).unwrap();
+            for (name, text) in [("events.jsonl", EVENTS), ("requests.jsonl", REQUESTS), ("steps.csv", STEPS)]
+            {
+                fs::write(run.raw(step).join(name), text).unwrap();
+            }
+        }
+        let notes = Notes::default();
+        let of_files = measured(&run);
+        let records = tables::read(&run, ["nsys", "measure"].into_iter(), &notes);
+        tables::write(&run, records, &notes).unwrap();
+        rooflens_schema::parquet_io::write_notes(&run, &notes.rows()).unwrap();
+        let of_tables = measured(&run);
+        // On the run's clock, whose 0 is when the measured pass said hello.
+        assert_eq!(of_files.requests.sent_ts_ns[1].get(), Some(5_000));
+        assert_eq!(of_tables.requests.sent_ts_ns[1].get(), Some(4_500));
+        assert_eq!(of_tables.rounds[0].ts_ns, Some(400));
+        assert_eq!((of_files.lost_rows, of_tables.lost_rows), (1, 1));
+        assert_eq!(of_tables.text("hello", "runtime"), Some("pytorch"));
+        let numbers = metrics::measured(&of_files);
+        assert_eq!(metrics::measured(&of_tables), numbers);
+        assert_eq!((numbers.requests, numbers.load_ns, numbers.warmup_ns), (2, Some(7), Some(600)));
+        // Without the files, only what they alone tell is gone.
+        fs::remove_dir_all(run.root().join("raw")).unwrap();
+        let kept = metrics::measured(&measured(&run));
+        assert_eq!(
+            (kept.ttft_ns, kept.tpot_ns, kept.itl_ns),
+            (numbers.ttft_ns, numbers.tpot_ns, numbers.itl_ns)
+        );
+        assert_eq!(
+            (kept.output_tokens_per_s, kept.phases_ns),
+            (numbers.output_tokens_per_s, numbers.phases_ns)
+        );
+        assert_eq!((kept.rounds, kept.lost_rows, kept.warmup_ns), (2, 1, None));
+        let runs = crate::run::Run::open(folder.path()).unwrap();
+        let metric = rooflens_compare::headline::find("tpot_p50").unwrap();
+        assert_eq!(runs.rounds(metric), [100.0, 150.0]);
+    }
 }

@@ -21,8 +21,8 @@ use crate::error::SchemaError;
 use crate::names::Names;
 use crate::table::TableSpec;
 
-pub use read::{RankStream, RunReader, read_table};
-pub use write::{PartWriter, RunWriter, edit_run_row, write_table};
+pub use read::{RankStream, RunReader, read_notes, read_table};
+pub use write::{PartWriter, RunWriter, edit_run_row, write_notes, write_table};
 
 /// Rows per row group.
 const ROW_GROUP: usize = 1 << 20;

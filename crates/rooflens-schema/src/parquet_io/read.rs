@@ -28,6 +28,16 @@ pub fn read_table<T: Columnar>(path: &Path) -> Result<T, SchemaError> {
     Ok(table)
 }
 
+/// The notes of a run; none where none were written.
+pub fn read_notes(run: &RunDir) -> Result<Vec<Note>, SchemaError> {
+    let table: NotesTable = read_table(&run.table(NotesTable::NAME))?;
+    let note = |row: NoteRow| {
+        let NoteRow { stage, severity, code, source, count, message } = row;
+        Note { stage, severity, code, source, count, message }
+    };
+    Ok((0..table.len()).filter_map(|row| table.row(row)).map(note).collect())
+}
+
 /// Reads the tables of a run: all ranks in turn ([`RunReader::each_rank`]), or one of them
 /// ([`RunReader::rank`]). The footer of each file is read once.
 pub struct RunReader {
@@ -91,18 +101,7 @@ impl RunReader {
 
     /// The notes of the run.
     pub fn notes(&self) -> Result<Vec<Note>, SchemaError> {
-        let table: NotesTable = read_table(&self.run.table(NotesTable::NAME))?;
-        let rows = (0..table.len()).filter_map(|i| table.row(i));
-        Ok(rows
-            .map(|NoteRow { stage, severity, code, source, count, message }| Note {
-                stage,
-                severity,
-                code,
-                source,
-                count,
-                message,
-            })
-            .collect())
+        read_notes(&self.run)
     }
 
     /// All tables of one rank, without reading the rows of others.

@@ -175,6 +175,31 @@ impl RunWriter {
         RunId::from_content(self.content.finish())
     }
 
+    /// Takes over what another run has besides the tables of its ranks and those that [`RunWriter::finish`] writes: its
+    /// requests, its counters, and tables of later versions.
+    pub fn carry_over(&self, from: &RunDir) -> Result<(), SchemaError> {
+        let specs = crate::tables::specs();
+        let own = [NameDim::NAME, KernelDim::NAME, NotesTable::NAME, Runs::NAME];
+        let is_written =
+            |name: &str| own.contains(&name) || specs.iter().any(|spec| spec.per_rank && spec.name == name);
+        let runs = from.table(Runs::NAME);
+        let Some(folder) = runs.parent() else { return Ok(()) };
+        let entries = std::fs::read_dir(folder).map_err(|source| SchemaError::Io {
+            action: "cannot read",
+            path: folder.to_owned(),
+            source,
+        })?;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
+            if path.extension().is_some_and(|extension| extension == "parquet") && !is_written(name) {
+                let to = self.run.table(name);
+                let copied = std::fs::copy(&path, &to);
+                copied.map_err(|source| SchemaError::Io { action: "cannot write", path: to, source })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes what belongs to the whole run, and last of all the row that marks it as whole.
     pub fn finish(mut self, run: RunRow, notes: &[Note]) -> Result<(), SchemaError> {
         for file in std::mem::take(&mut self.files).into_values() {
@@ -186,16 +211,11 @@ impl RunWriter {
         }
         let mut kernel_dim = KernelDim::default();
         std::mem::take(&mut self.kernels).into_values().for_each(|row| kernel_dim.push(row));
-        let mut note_rows = NotesTable::default();
-        for note in notes.iter().cloned() {
-            let Note { stage, severity, code, source, count, message } = note;
-            note_rows.push(NoteRow { stage, severity, code, source, count, message });
-        }
         let mut runs = Runs::default();
         runs.push(run);
         self.whole(&name_dim)?;
         self.whole(&kernel_dim)?;
-        self.whole(&note_rows)?;
+        write_notes(&self.run, notes)?;
         self.whole(&runs)
     }
 
@@ -223,6 +243,16 @@ pub fn write_table<T: Columnar>(run: &RunDir, table: &T) -> Result<(), SchemaErr
     let mut file = TableFile::create(path, &T::spec())?;
     file.append(table, 0, &Names::default(), None)?;
     file.close()
+}
+
+/// Writes the notes of a run in place of those that it had.
+pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), SchemaError> {
+    let mut rows = NotesTable::default();
+    for note in notes.iter().cloned() {
+        let Note { stage, severity, code, source, count, message } = note;
+        rows.push(NoteRow { stage, severity, code, source, count, message });
+    }
+    write_table(run, &rows)
 }
 
 fn make_parent(path: &Path) -> Result<(), SchemaError> {

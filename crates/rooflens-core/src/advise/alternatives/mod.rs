@@ -19,6 +19,7 @@ pub fn of(joined: &ModelContext) -> Vec<Alternative> {
     let mut found = Vec::new();
     for (kind, ran) in &joined.passes {
         let phase = kind.as_str();
+        let Ok(unchanged) = known.floors(ran) else { continue };
         let mut add =
             |rule, what: String, change: String, known: Option<ResolvedModel>, ran: &[Ran], work| {
                 let floors = known.and_then(|known| known.floors(ran).ok());
@@ -27,10 +28,17 @@ pub fn of(joined: &ModelContext) -> Vec<Alternative> {
                     "tensor_parallel" => 2.0 * f64::from(joined.known.model.depth) * ran.len() as f64,
                     _ => 0.0,
                 };
-                let tiles = Vec::new();
-                let with =
-                    |floors| Alternative { rule, phase, what, change, floors, work, collectives, tiles };
-                found.extend(floors.map(with));
+                found.extend(floors.map(|floors| Alternative {
+                    rule,
+                    phase,
+                    what,
+                    change,
+                    floors,
+                    unchanged: unchanged.clone(),
+                    work,
+                    collectives,
+                    tiles: Vec::new(),
+                }));
             };
         let (format, _) = fewer_bits(known);
         add(

@@ -1,5 +1,8 @@
+use std::collections::BTreeMap;
+
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::Catalog;
+use rooflens_schema::tables::PhaseKind;
 
 use super::*;
 
@@ -105,4 +108,27 @@ fn heads_that_no_kernel_fits() {
         assert!(tiles.old_padding > tiles.new_padding);
     }
     assert!(widths::whole(&config(64, 40), "prefill", &ran).is_none());
+}
+
+#[test]
+fn a_change_is_compared_over_the_same_steps() {
+    let known = known(&format!(r#"{{"model_type": "llama", {DENSE}"#));
+    let ran = [decode(4, 1_000), decode(4, 1_001)].concat();
+    let unchanged = known.floors(&ran).unwrap();
+    let passes = BTreeMap::from([(PhaseKind::Decode, ran)]);
+    let found = of(&ModelContext { known, passes, told: BTreeMap::new() });
+    let rules: Vec<&str> = found.iter().map(|alternative| alternative.rule).collect();
+    for rule in ["weight_quantisation", "gqa", "tensor_parallel", "larger_batch"] {
+        assert!(rules.contains(&rule), "{rule}: {rules:?}");
+    }
+    for alternative in &found {
+        assert_eq!(alternative.unchanged, unchanged, "{}", alternative.rule);
+        let ratio = alternative.ratio();
+        let is_larger = alternative.rule == "larger_batch";
+        assert!(
+            if is_larger { ratio > 1.0 && ratio < 2.0 } else { ratio < 1.0 },
+            "{} {ratio}",
+            alternative.rule
+        );
+    }
 }

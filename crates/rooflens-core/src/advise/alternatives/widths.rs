@@ -37,7 +37,7 @@ pub fn whole(known: &ResolvedModel, phase: &'static str, ran: &[Ran]) -> Option<
     if !is_less {
         return None;
     }
-    let floors = change.known.floors(ran).ok()?;
+    let (floors, unchanged) = (change.known.floors(ran).ok()?, known.floors(ran).ok()?);
     let tiles = SIDES.iter().zip(old.iter().zip(&new)).map(|(side, (old, new))| Tiles {
         side: *side,
         old_ns: old.seconds * 1e9,
@@ -52,6 +52,7 @@ pub fn whole(known: &ResolvedModel, phase: &'static str, ran: &[Ran]) -> Option<
         what,
         change: how,
         floors,
+        unchanged,
         work: 1.0,
         collectives: 0.0,
         tiles,

@@ -1,13 +1,14 @@
 //! `assumptions.md`: everything that a run's numbers rest on, from what stands in the run.
 
 use rooflens_collect::RunStage;
+use rooflens_compare::headline;
 use rooflens_report::block::{Block, Cell, Column, Row, Table};
 use rooflens_report::cost::markdown;
 use rooflens_report::render::Part;
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
-use super::read_json;
+use crate::saved::read_json;
 use crate::text::counted;
 
 /// The page, of a run and its `metrics.json`.
@@ -42,30 +43,27 @@ fn lines(sentences: impl IntoIterator<Item = String>) -> Vec<Block> {
     if sentences.is_empty() { Vec::new() } else { vec![Block::Lines(sentences)] }
 }
 
-/// What each measured number is, where it was measured.
-const DEFINED: &[(&str, &str)] = &[
-    ("ttft_ns", "from submitting a prompt to the runtime to its first token"),
-    ("tpot_ns", "per request: time from the first to the last token / number of tokens after the first"),
-    ("itl_ns", "from one token of a request to the next"),
-    ("latency_ns", "from submitting a prompt to the runtime to its last token"),
-    (
-        "output_tokens_per_s",
-        "generated tokens / time from a round's first prompt to its last token, summed over measured rounds",
-    ),
-    ("decode_tokens_per_s", "tokens generated in decode steps / time of these steps"),
-];
+/// Tokens per second of decode steps alone, which is no headline metric.
+const DECODE_RATE: (&str, &str) =
+    ("decode_tokens_per_s", "tokens generated in decode steps / time of these steps");
+
+/// What each measured number is, by its key in `metrics.json`.
+fn defined() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let times = headline::TIMES.iter().map(|times| (times.key, times.definition));
+    let rates = headline::ALL.iter().filter(|metric| !metric.is_time());
+    times.chain(rates.map(|metric| (metric.key, metric.definition))).chain([DECODE_RATE])
+}
 
 fn times(metrics: &Json, spec: &Json) -> Vec<Block> {
     let measured = &metrics["measured"];
     if measured.is_null() {
         return Vec::new();
     }
-    let mut sentences: Vec<String> = DEFINED
-        .iter()
+    let mut sentences: Vec<String> = defined()
         .filter(|(name, _)| !measured[*name].is_null())
-        .map(|(name, what)| match measured[*name]["count"].as_u64() {
+        .map(|(name, what)| match measured[name]["count"].as_u64() {
             Some(count) => format!("`{name}`: {what}; {count} values"),
-            None => format!("`{name}`: {what}"),
+            None => format!("`{name}`: {}", what.trim_end_matches('.')),
         })
         .collect();
     sentences.extend(measured["rule"].as_str().map(str::to_owned));
@@ -250,9 +248,12 @@ mod tests {
             "analysis": {"notes": [{"severity": "warning", "code": "odd", "count": 3, "message": "x <b>"}]},
         });
         let page = page(&run, &metrics);
-        for told in
-            ["`ttft_ns`: from submitting a prompt", "6 values", "how it is done", "2 rows could not be read"]
-        {
+        for told in [
+            "`ttft_ns`: time from submitting a prompt",
+            "6 values",
+            "how it is done",
+            "2 rows could not be read",
+        ] {
             assert!(page.contains(told), "{told}: {page}");
         }
         assert!(
@@ -260,6 +261,19 @@ mod tests {
                 && page.contains("warning, `odd` ×3: x &lt;b&gt;")
         );
         assert!(!page.contains("`tpot_ns`: of each") && !page.contains("## Peaks"), "{page}");
+    }
+
+    #[test]
+    fn definitions_are_those_of_the_headline_metrics() {
+        let metrics = json!({"measured": {"ttft_ns": {"count": 1}, "tpot_ns": {"count": 1}, "itl_ns": {"count": 1},
+            "latency_ns": {"count": 1}, "queued_ns": {"count": 1}, "output_tokens_per_s": 2.0}});
+        let page =
+            markdown("t", &[Part { name: "times", title: "Times", blocks: times(&metrics, &Json::Null) }]);
+        for times in headline::TIMES {
+            assert!(page.contains(&format!("- `{}`: {}; 1 values", times.key, times.definition)), "{page}");
+        }
+        let rate = headline::find("output_tokens_per_s").unwrap();
+        assert!(page.contains(rate.definition.trim_end_matches('.')), "{page}");
     }
 
     #[test]

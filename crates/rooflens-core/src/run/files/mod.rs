@@ -51,7 +51,7 @@ pub fn rewrite(run: &RunDir) -> Result<bool, Error> {
 
 fn pages(run: &RunDir, settings: &RunSettings, project: &Path) -> Result<(), Error> {
     let has = |format: &str| settings.output.formats.iter().any(|known| known == format);
-    let metrics = read_json(&run.report().join("metrics.json"));
+    let metrics = saved::read_json(&run.report().join(saved::METRICS));
     if has("md") {
         let pages = [
             ("assumptions.md", assumptions::page(run, &metrics)),
@@ -89,11 +89,6 @@ pub fn word(run: &RunDir, key: &str) -> Option<String> {
         Value::Str(word) => Some(word.clone()),
         _ => None,
     }
-}
-
-/// A JSON document; null where there is none.
-pub fn read_json(path: &Path) -> Json {
-    std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
 /// The lines of a file that are JSON.

@@ -14,10 +14,10 @@ use serde_json::{Value as Json, json};
 
 use super::super::workload;
 use super::grounding::{self, GroundedImage, Stored};
-use super::{json_lines, read_json};
+use super::json_lines;
 use crate::error::Error;
 use crate::project::way;
-use crate::saved;
+use crate::saved::{self, read_json};
 
 /// The file, in the folder of a step and in the report.
 const FILE: &str = "predictions.jsonl";

@@ -1,6 +1,7 @@
 //! `stakeholder_summary.md`: a run on one page, for those who will read only one. Every sentence follows
 //! from `metrics.json`, and every number stands there.
 
+use rooflens_compare::headline::{self, LATENCY, RequestTimes, TPOT, TTFT};
 use rooflens_report::block::{Block, Cell, Column, Fact, Row, Table};
 use rooflens_report::cost::markdown;
 use rooflens_report::format;
@@ -8,6 +9,8 @@ use rooflens_report::render::Part;
 use serde_json::Value as Json;
 
 use super::assumptions::missing;
+use crate::run::kept_value;
+use crate::text::capitalised;
 
 /// The page, of the model's name and `metrics.json`.
 pub fn page(model: &str, metrics: &Json) -> String {
@@ -33,27 +36,24 @@ fn listed(sentences: Vec<String>) -> Vec<Block> {
     if sentences.is_empty() { Vec::new() } else { vec![Block::Lines(sentences)] }
 }
 
-/// A number at a path such as `/measured/ttft_ns/p50`.
-fn number(metrics: &Json, path: &str) -> Option<f64> {
-    metrics.pointer(path)?.as_f64()
-}
-
-fn time(metrics: &Json, path: &str) -> Option<String> {
-    number(metrics, path).map(format::time)
+/// A headline metric, by its name.
+fn headline_value(metrics: &Json, name: &str) -> Option<f64> {
+    kept_value(metrics, headline::find(name)?)
 }
 
 fn lead(model: &str, metrics: &Json) -> String {
     let on = device(metrics).map_or_else(String::new, |device| format!(" on {device}"));
-    let rate = number(metrics, "/measured/output_tokens_per_s").map(format::mean);
-    let (ttft, tpot) = (time(metrics, "/measured/ttft_ns/p50"), time(metrics, "/measured/tpot_ns/p50"));
+    let rate = headline_value(metrics, "output_tokens_per_s").map(format::mean);
+    let [ttft, tpot] = ["ttft_p50", "tpot_p50"].map(|name| headline_value(metrics, name).map(format::time));
     let mut sentences = Vec::new();
     match (rate, ttft, tpot) {
         (Some(rate), Some(ttft), Some(tpot)) => sentences.push(format!(
-            "{model} generates {rate} tokens/s{on}: time to first token {ttft}, time per output token {tpot} \
-             (medians)."
+            "{model} generates {rate} tokens/s{on}: {} {ttft}, {} {tpot} (medians).",
+            TTFT.words, TPOT.words
         )),
-        (Some(rate), Some(ttft), None) => sentences
-            .push(format!("{model} generates {rate} tokens/s{on}: time to first token {ttft} (median).")),
+        (Some(rate), Some(ttft), None) => {
+            sentences.push(format!("{model} generates {rate} tokens/s{on}: {} {ttft} (median).", TTFT.words))
+        }
         _ => {
             let why = missing(metrics).into_iter().find(|(what, _)| what.starts_with("measured"));
             let why = why.map_or_else(String::new, |(_, why)| format!(": {why}"));
@@ -107,21 +107,18 @@ fn setup(metrics: &Json) -> Vec<Fact> {
 }
 
 /// Times that people ask for.
-const TIMES: &[(&str, &str)] = &[
-    ("ttft_ns", "time to the first token"),
-    ("tpot_ns", "time for each further token"),
-    ("latency_ns", "time for a whole answer"),
-];
+const TIMES: &[&RequestTimes] = &[&TTFT, &TPOT, &LATENCY];
 
 fn numbers(metrics: &Json) -> Vec<Block> {
     let measured = &metrics["measured"];
     let rows: Vec<Row> = TIMES
         .iter()
-        .filter(|(name, _)| measured[*name].is_object())
-        .map(|(name, title)| {
-            let cell =
-                |key: &str| Cell::or(measured[*name][key].as_f64(), Cell::MeanTime, "it was not measured");
-            Row::new(vec![Cell::text(*title), cell("p50"), cell("p99"), cell("mean")])
+        .filter(|times| measured[times.key].is_object())
+        .map(|times| {
+            let cell = |key: &str| {
+                Cell::or(measured[times.key][key].as_f64(), Cell::MeanTime, "it was not measured")
+            };
+            Row::new(vec![Cell::text(times.words), cell("p50"), cell("p99"), cell("mean")])
         })
         .collect();
     if rows.is_empty() {
@@ -153,22 +150,23 @@ fn findings(metrics: &Json) -> Vec<String> {
     let mut told = Vec::new();
     told.extend(metrics["analysis"]["verdict"]["sentence"].as_str().map(str::to_owned));
     told.extend(phases(metrics));
-    for (name, title) in TIMES {
-        let of = |key: &str| number(metrics, &format!("/measured/{name}/{key}"));
+    for times in TIMES {
+        let of = |key: &str| metrics["measured"][times.key][key].as_f64();
         let (Some(p50), Some(p99)) = (of("p50"), of("p99")) else { continue };
         let shown = [p50, p99].map(format::time);
         if p50 > 0.0 && p99 >= LONG_TAIL * p50 {
             told.push(format!(
-                "Long tail: {title} is {} at the 99th percentile, {} at the median.",
-                shown[1], shown[0]
+                "Long tail: {} is {} at the 99th percentile, {} at the median.",
+                times.words, shown[1], shown[0]
             ));
         }
         if let (Some(mean), Some(std)) = (of("mean"), of("std"))
-            && *name == "tpot_ns"
+            && times.key == TPOT.key
         {
             let (shown, is_wide) = ([mean, std].map(format::time), std >= WIDE * mean);
             let verdict = if is_wide { "spreads widely" } else { "is steady" };
-            told.push(format!("The {title} {verdict}: mean {}, standard deviation {}.", shown[0], shown[1]));
+            let what = TPOT.words;
+            told.push(format!("The {what} {verdict}: mean {}, standard deviation {}.", shown[0], shown[1]));
         }
     }
     let memory = &metrics["memory"];
@@ -206,18 +204,25 @@ fn phases(metrics: &Json) -> Option<String> {
 /// What a reader of one page misses, in words; everything else is in `assumptions.md`.
 const MISSED: &[(&str, &str)] = &[
     ("measured", "Speed"),
-    ("measured.ttft_ns", "Time to the first token"),
-    ("measured.tpot_ns", "Time for each further token"),
-    ("measured.output_tokens_per_s", "Tokens per second"),
     ("static_compute", "Model cost"),
     ("efficiency", "Fraction of the device's peak (MFU, MBU)"),
     ("sampled", "Power, clocks and memory over time"),
 ];
 
+/// The words for a measured number that readers ask for, by its key in `metrics.json`.
+fn headline_words(key: &str) -> Option<String> {
+    let times = [&TTFT, &TPOT].into_iter().find(|times| times.key == key).map(|times| times.words);
+    let rate = || headline::ALL.iter().find(|metric| !metric.is_time() && metric.key == key);
+    times.or_else(|| rate().map(|metric| metric.title)).map(capitalised)
+}
+
 /// What is not there: those that readers ask for with their reason, then where the others are.
 fn not_there(metrics: &Json) -> Vec<String> {
     let all = missing(metrics);
-    let named = |what: &str| MISSED.iter().find(|(key, _)| *key == what).map(|(_, words)| *words);
+    let named = |what: &str| {
+        let own = MISSED.iter().find(|(key, _)| *key == what).map(|(_, words)| (*words).to_owned());
+        own.or_else(|| what.strip_prefix("measured.").and_then(headline_words))
+    };
     let mut told: Vec<String> =
         all.iter().filter_map(|(what, why)| Some(format!("{}: {why}", named(what)?))).collect();
     if all.iter().any(|(what, _)| named(what).is_none()) {
@@ -324,10 +329,7 @@ mod tests {
             one.contains("**tiny-random generates 21.8 tokens/s on cpu: time to first token 50.66 ms"),
             "{one}"
         );
-        assert!(
-            one.contains("- Long tail: time to the first token is 305.7 ms at the 99th percentile"),
-            "{one}"
-        );
+        assert!(one.contains("- Long tail: time to first token is 305.7 ms at the 99th percentile"), "{one}");
         assert!(one.contains("spreads widely") && one.contains("Most forward-pass time is prefill"));
         assert!(one.contains("- Model cost: the stage static_analysis is off\n"), "{one}");
         assert!(!one.contains("analysis.") && one.contains("assumptions.md"), "{one}");

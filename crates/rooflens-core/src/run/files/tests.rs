@@ -9,12 +9,12 @@ use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::read_table;
 use rooflens_schema::tables::Runs;
 
-use super::read_json;
 use crate::config::folders;
 use crate::observer::{SharedObserver, Unobserved};
 use crate::run::job::{self, RunOutcome};
 use crate::run::launch::Planned;
 use crate::run::{RunRequest, launch};
+use crate::saved::read_json;
 
 const REQUEST: &str = r#"{"round":0,"kind":"predicted","sample":"1-question.txt","prompt_tokens":5,"output_tokens":2,"start_ns":1000,"token_ns":[3000000,7001000]}"#;
 const EVENTS: &str = r#"{"event":"hello","python":"3.11","versions":{"torch":"2.0"},"runtime":"pytorch"}

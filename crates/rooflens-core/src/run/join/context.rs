@@ -55,7 +55,7 @@ fn joined(run: &RunDir, record: &ModelRecord, ledger: &Ledger) -> Result<ModelCo
 /// What rules of advice ask for besides the trace, without the model.
 pub fn context(run: &RunDir) -> RunContext {
     let profiled = run.raw(RunStage::TorchProfiler.name());
-    let told = files::read_json(&profiled.join("workload.json"));
+    let told = crate::saved::read_json(&profiled.join("workload.json"));
     let threads = told.get("threads").and_then(Json::as_u64);
     RunContext {
         runtime: files::word(run, "runtime.name"),
@@ -82,7 +82,7 @@ fn unprofiled(steps: &Steps) -> Vec<UnprofiledSteps> {
 
 /// Processors that the run could use: as it was told when it was made, else those of this machine.
 fn processors(run: &RunDir) -> Option<u64> {
-    let told = files::read_json(&run.report().join("env.json"));
+    let told = crate::saved::read_json(&run.report().join("env.json"));
     let told = told.pointer("/cpu/usable_threads").and_then(Json::as_u64);
     told.or_else(|| std::thread::available_parallelism().ok().map(|count| count.get() as u64))
 }

@@ -183,15 +183,16 @@ impl<'a> JoinedModel<'a> {
 
 /// Whether the head was run for every row of a prompt.
 fn all_logits(folder: &Path) -> bool {
-    super::files::read_json(&folder.join("workload.json")).get("logits").and_then(Json::as_str) == Some("all")
+    crate::saved::read_json(&folder.join("workload.json")).get("logits").and_then(Json::as_str) == Some("all")
 }
 
 /// The passes of the profiled round.
 fn profiled_round(run: &RunDir) -> Result<Vec<Ran>, String> {
-    if !run.raw(RunStage::TorchProfiler.name()).is_dir() {
+    let steps = workload::of_stage(run, RunStage::TorchProfiler).steps;
+    if steps.is_empty() && !run.raw(RunStage::TorchProfiler.name()).is_dir() {
         return Err("no pass was profiled".to_owned());
     }
-    shapes::of_kind(&workload::of_stage(run, RunStage::TorchProfiler).steps, "profiled")
+    shapes::of_kind(&steps, "profiled")
 }
 
 /// A vision tower runs within the prefill.

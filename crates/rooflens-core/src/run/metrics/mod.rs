@@ -58,6 +58,14 @@ pub struct Measured {
     pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
+impl Measured {
+    /// Takes the warm-up of numbers that are there, where the events of its rounds are gone.
+    pub(super) fn take_warmup(&mut self, kept: &Measured) {
+        (self.warmup_rounds, self.warmup_ns) = (kept.warmup_rounds, kept.warmup_ns);
+        self.not_computed = reasons(self);
+    }
+}
+
 /// The headline numbers of what a pass left.
 pub fn measured(workload: &WorkloadRecords) -> Measured {
     let requests = headline::measured_requests(&workload.requests, &workload.tokens);

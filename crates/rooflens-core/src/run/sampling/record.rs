@@ -6,17 +6,17 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rooflens_ingest::formats::workload::ClockReading;
+use rooflens_collect::RunStage;
+use rooflens_ingest::formats::workload::{ClockReading, read_events};
 use rooflens_sample::csv::{Columns, CsvWriter};
 use rooflens_sample::source::{Reason, Subject};
 use rooflens_sample::{BeatTally, Missing};
-use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::{read_table, write_table};
 use rooflens_schema::tables::{CounterSource, Counters, Runs};
+use rooflens_schema::{Notes, RunDir};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::workload;
 use crate::error::Error;
 use crate::saved;
 
@@ -165,7 +165,9 @@ fn base(run: &RunDir, rows: &Counters) -> i64 {
 pub fn clock_base(run: &RunDir) -> Option<i64> {
     let runs = run.table("runs");
     let trace = runs.is_file().then(|| read_table::<Runs>(&runs).ok()?.row(0)?.base_unix_ns.get()).flatten();
-    trace.or_else(|| Some(workload::measured(run).clock?.unix_ns))
+    let step = RunStage::Measure.name();
+    let hello = || read_events(&run.raw(step), step, &Notes::default()).clock;
+    trace.or_else(|| Some(hello()?.unix_ns))
 }
 
 fn write_csv(run: &RunDir, rows: &Counters, base_unix_ns: i64) -> Result<(), Error> {

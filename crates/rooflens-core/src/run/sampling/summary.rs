@@ -2,11 +2,11 @@
 //! says the same.
 
 use rooflens_analyze::sampled::{CounterSubject, Sampled, SampledRun, StepParts, sampled};
-use rooflens_ingest::formats::workload::read_folder;
+use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::read_table;
 use rooflens_schema::tables::{CounterStep, Counters};
-use rooflens_schema::{Notes, RunDir};
 
+use super::super::workload;
 use super::parts;
 use super::record::{SampledSubject, SamplerRecord};
 
@@ -24,7 +24,7 @@ pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
     let counters: Counters = read_table(&path).map_err(|error| error.to_string())?;
     let known = |name: &str| CounterStep::ALL.iter().copied().find(|step| step.as_str() == name);
     let steps = record.steps.iter().filter_map(|step| {
-        let ran = read_folder(&run.raw(&step.step), &step.step, &Notes::default());
+        let ran = workload::of_step(run, &step.step);
         Some(StepParts { step: known(&step.step)?, parts: parts::of_step(ran, record.base_unix_ns) })
     });
     Ok(sampled(&SampledRun {

@@ -22,6 +22,7 @@ use self::compare::Better;
 use super::document::RunDocument;
 use super::job::RunOutcome;
 use super::launch::Planned;
+use super::saved::kept_value;
 use crate::cost::figures;
 use crate::document::SchemaTag;
 use crate::error::Error;
@@ -278,7 +279,7 @@ fn end(metrics: &Json) -> (&'static str, Option<String>) {
 
 fn value(job: &SweptJob, number: &Number) -> Option<f64> {
     let counts = matches!(&*job.status, "complete" | "incomplete");
-    job.metrics.pointer(number.metric.path).filter(|_| counts)?.as_f64().filter(|value| value.is_finite())
+    kept_value(&job.metrics, number.metric).filter(|value| counts && value.is_finite())
 }
 
 fn values(jobs: &[SweptJob], number: &Number) -> Vec<Option<f64>> {

@@ -19,7 +19,7 @@ use std::fs::File;
 use std::path::Path;
 
 use rooflens_schema::tables::{Requests, Steps, Tokens};
-use rooflens_schema::{Notes, Severity, Stage};
+use rooflens_schema::{Note, Notes, Severity, Stage};
 use serde_json::Value as Json;
 
 use crate::lines;
@@ -102,15 +102,36 @@ impl WorkloadRecords {
 /// Reads the folder of a step, `raw/<step>/`. A file that is not there has no rows; `stage` names the step in the
 /// tables. Rows are in the order of the files.
 pub fn read_folder(folder: &Path, stage: &str, notes: &Notes) -> WorkloadRecords {
-    let mut reader = Reader { folder, stage, notes, workload: WorkloadRecords::default() };
-    reader.events();
-    reader.marks();
+    let workload = read_events(folder, stage, notes);
+    let mut reader = Reader { folder, stage, notes, workload };
     let before = reader.workload.lost;
     reader.requests();
     reader.steps();
     reader.workload.lost_rows = reader.workload.lost - before;
     reader.workload
 }
+
+/// Reads only what the workload said of itself and when its rounds and marks were, `events.jsonl` and
+/// `phases.jsonl`: for a run whose tables have its rows.
+pub fn read_events(folder: &Path, stage: &str, notes: &Notes) -> WorkloadRecords {
+    let mut reader = Reader { folder, stage, notes, workload: WorkloadRecords::default() };
+    reader.events();
+    reader.marks();
+    reader.workload
+}
+
+/// The lines of a stage that would be rows of the tables and could not be read, by the notes of its run.
+#[must_use]
+pub fn lost_rows(stage: &str, notes: &[Note]) -> i64 {
+    let sources = [requests::FILE, steps::FILE].map(|file| format!("{stage}/{file}"));
+    let is_lost = |note: &&Note| [DAMAGED, BROKEN].contains(&&*note.code) && sources.contains(&note.source);
+    notes.iter().filter(is_lost).map(|note| note.count).sum()
+}
+
+/// A line that could not be read.
+const DAMAGED: &str = "damaged_line";
+/// A file that could not be read to its end.
+const BROKEN: &str = "stream_error";
 
 struct Reader<'a> {
     folder: &'a Path,
@@ -141,7 +162,7 @@ impl Reader<'_> {
         let message =
             format!("truncated or damaged lines were skipped, the first is line {}", first.unwrap_or(0));
         let source = self.source(name);
-        self.notes.add_many(Stage::Ingest, Severity::DataLoss, "damaged_line", &source, damaged, message);
+        self.notes.add_many(Stage::Ingest, Severity::DataLoss, DAMAGED, &source, damaged, message);
         if let Some(error) = error {
             self.broken(name, &error);
         }
@@ -150,7 +171,7 @@ impl Reader<'_> {
     fn broken(&mut self, name: &str, error: &std::io::Error) {
         self.workload.lost += 1;
         let message = format!("it cannot be read to its end: {error}");
-        self.notes.add(Stage::Ingest, Severity::DataLoss, "stream_error", &self.source(name), message);
+        self.notes.add(Stage::Ingest, Severity::DataLoss, BROKEN, &self.source(name), message);
     }
 
     fn warn(&self, code: &str, name: &str, count: i64, message: &str) {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Reader, WorkloadRecords};
 
-const FILE: &str = "requests.jsonl";
+pub(super) const FILE: &str = "requests.jsonl";
 
 /// A line. Fields that are not named here may be there; those without a default must be.
 #[derive(Deserialize)]

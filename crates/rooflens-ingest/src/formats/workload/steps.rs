@@ -6,7 +6,7 @@ use rooflens_schema::tables::{PhaseKind, StepRow};
 use super::Reader;
 use crate::csv;
 
-const FILE: &str = "steps.csv";
+pub(super) const FILE: &str = "steps.csv";
 
 impl Reader<'_> {
     pub(super) fn steps(&mut self) {

@@ -114,6 +114,9 @@ fn of_files(files: &[(&str, &[u8])]) -> (WorkloadRecords, Vec<(String, i64)>) {
     }
     let notes = Notes::default();
     let workload = read_folder(folder.path(), "measure", &notes);
+    // Notes that are kept tell as much.
+    assert_eq!(lost_rows("measure", &notes.rows()), workload.lost_rows);
+    assert_eq!(lost_rows("nsys", &notes.rows()), 0);
     (workload, codes(&notes))
 }
 
