@@ -8,14 +8,14 @@ from collections import Counter
 from documents.validate import schema_names
 
 # Of real runs on PyTorch and vLLM.
-CHECK_RUN = {"cost", "env", "finding", "hardware", "manifest", "plan", "run", "sampler"}
+CHECK_RUN = {"cost", "env", "finding", "hardware", "manifest", "model", "plan", "run", "sampler"}
 # Of every command that needs no engine.
 CHECK_DOCUMENTS = {
     "advice", "analysis", "assets-link", "assets-plan", "assets-readme", "assets-status", "assets-subset",
     "assets-variant", "assets-verify", "blocks", "comparison", "config", "config-groups", "config-migrated",
     "config-sweep", "config-written", "cost", "cost-sweep", "doctor", "env", "explanation", "externals-add",
     "externals-guard", "externals-staged", "externals-status", "externals-sync", "externals-update", "finding",
-    "init", "kernel_profile", "list", "manifest", "plan", "range_kernels", "run", "run-sweep", "sample", "sampler",
+    "init", "kernel_profile", "list", "manifest", "model", "plan", "range_kernels", "run", "run-sweep", "sample", "sampler",
     "samples", "samples-line", "top_kernels", "trend",
 }  # fmt: skip
 

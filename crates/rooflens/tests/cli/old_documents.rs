@@ -7,13 +7,14 @@ use serde_json::Value;
 use super::*;
 
 /// Documents that are younger than schema 1.0's first, or tell of the machine.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "assets-readme",
     "assets-variant",
     "blocks",
     "config-migrated",
     "doctor",
     "externals-update",
+    "model",
     "samples",
     "samples-line",
 ];
