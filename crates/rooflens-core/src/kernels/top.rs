@@ -75,7 +75,7 @@ impl TopKernels {
             phase: self.phase.map(|phase| phase.as_str().into()),
             kernels: shown.into(),
             left_out: rest.len(),
-            left_out_share: rest.iter().map(|row| row.share).sum(),
+            left_out_share: rest.iter().fold(0.0, |sum, row| sum + row.share),
         }
     }
 

@@ -93,7 +93,7 @@ fn ran_in(record: &ModelRecord, workload: &WorkloadRecords) -> Result<Option<Str
 }
 
 /// What torch calls a format, as the cost model names it.
-fn format_of_torch(name: &str) -> Option<&'static str> {
+pub fn format_of_torch(name: &str) -> Option<&'static str> {
     match name {
         "float32" => Some("fp32"),
         "bfloat16" => Some("bf16"),

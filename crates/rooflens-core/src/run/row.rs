@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::document::RunDocument;
 use super::files;
+use super::model::format_of_torch;
 use super::tables::Recorded;
 use super::workload;
 use crate::error::Error;
@@ -68,7 +69,8 @@ fn fill(row: &mut RunRow, settings: &RunSettings, document: &RunDocument, worklo
     // What a program of the user's own does with its devices is not known.
     let degrees = json!({"tp": settings.runtime.options.tensor_parallel});
     row.parallelism = package.map(|_| degrees.to_string());
-    row.dtype = of(&document.model, "dtype");
+    let dtype = of(&document.model, "dtype");
+    row.dtype = dtype.map(|name| format_of_torch(&name).map_or(name, str::to_owned));
     row.workload = of(&document.dataset, "name");
     row.metrics = (!metrics.is_empty()).then(|| Json::Object(metrics).to_string());
 }
