@@ -1,4 +1,4 @@
-"""Whether metrics.json of runs is what docs/reference/metrics.schema.json says, and adds up.
+"""Whether metrics.json of runs is what docs/reference/schemas/run.schema.json says, and adds up.
 
     python oracles/check_metrics.py RUN...
 
@@ -8,12 +8,11 @@ jsonschema.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any, Iterator
 
-SCHEMA = Path(__file__).resolve().parents[1] / "docs/reference/metrics.schema.json"
+from documents.validate import Documents
 
 # Null is an answer of its own here: nothing was left out.
 PLAIN_NULLS = {"std", "exit_code", "signal", "seed", "device", "other_share", "peak_bytes_per_s", "analysis", "model",
@@ -22,14 +21,9 @@ PLAIN_NULLS = {"std", "exit_code", "signal", "seed", "device", "other_share", "p
 
 def check(folder: Path) -> list[str]:
     """What is wrong with the numbers of a run."""
-    from jsonschema import Draft202012Validator
-
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    document = json.loads((folder / "report/metrics.json").read_text(encoding="utf-8"))
-    errors = Draft202012Validator(schema).iter_errors(document)
-    wrong = [f"{'/'.join(map(str, e.absolute_path))}: {e.message[:300]}" for e in errors]
-    return wrong + unexplained(document, "") + sums(document)
+    documents = Documents()
+    document = documents.text((folder / "report/metrics.json").read_bytes(), "report/metrics.json", "run")
+    return documents.wrong or unexplained(document, "") + sums(document)
 
 
 def main(folders: list[str]) -> int:

@@ -21,6 +21,8 @@ from pathlib import Path
 
 import check_metrics
 import kineto_truth as truth
+from documents import coverage
+from documents.validate import Documents
 from rooflens_cli import REPOSITORY, arguments, existing
 
 NEW_TOKENS = 12
@@ -36,6 +38,8 @@ FILES = [
 # What torch counts as products of matrices.
 PRODUCTS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"}
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
+# Every JSON document that the runs print and save.
+DOCUMENTS = Documents()
 
 
 def project(binary: Path, folder: Path) -> Path:
@@ -75,7 +79,11 @@ def run(binary: Path, folder: Path, *overrides: str) -> tuple[Path, list[str]]:
     wrong = []
     if len(done.stdout.splitlines()) > 40:
         wrong.append(f"the summary has {len(done.stdout.splitlines())} lines: more than a screen")
-    return made.pop(), wrong
+    where, before = made.pop(), len(DOCUMENTS.wrong)
+    if "--format" in overrides:
+        DOCUMENTS.text(done.stdout, "rooflens run", "run")
+    DOCUMENTS.folder(where)
+    return where, wrong + DOCUMENTS.wrong[before:]
 
 
 def check_files(folder: Path):
@@ -354,8 +362,16 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
         ]  # fmt: skip
 
     def vllm():
-        where, wrong = run(binary, folder, *small, "runtime=vllm", "+runtime.env.VLLM_CPU_KVCACHE_SPACE=1")
+        engine = ["runtime=vllm", "+runtime.env.VLLM_CPU_KVCACHE_SPACE=1"]
+        where, wrong = run(binary, folder, *small, *engine, "--format", "json")
         return wrong or list(check_files(where))
+
+    def peaks():
+        words = ["hardware", "measure", "--python", sys.executable, "--device", "cpu", "--seconds", "1"]
+        done = subprocess.run([binary, *words, "--format", "json"], cwd=folder, capture_output=True, text=True)
+        before = len(DOCUMENTS.wrong)
+        DOCUMENTS.text(done.stdout, "rooflens hardware measure", "hardware")
+        return DOCUMENTS.wrong[before:]
 
     yield "pytorch, as the project is made", first
     yield "pytorch, llama", lambda: text_model("llama")
@@ -366,6 +382,7 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
     yield "pytorch, qwen2.5-vl on pictures", picture_model
     yield "pytorch, deepseek-ocr on a page", ocr_model
     yield "vllm, as the project is made", vllm
+    yield "peaks of the processor", peaks
     if nsys:
         yield "nsys around pytorch", lambda: list(check_timeline(binary, folder, nsys, small[:1]))
 
@@ -391,8 +408,11 @@ def main() -> int:
             print(f"{'differs' if wrong else 'exact':8}{name}", flush=True)
             for line in wrong[:12]:
                 print(f"        {line}")
-    print(f"check_run: {passed} of {taken} runs as they must be")
-    return 0 if taken and passed == taken else 1
+    unseen = [] if args.only else coverage.uncovered(coverage.CHECK_RUN, DOCUMENTS.seen)
+    for line in unseen:
+        print(line)
+    print(f"check_run: {passed} of {taken} runs as they must be, {DOCUMENTS.seen.total()} documents as their schemas say")
+    return 0 if taken and passed == taken and not unseen else 1
 
 
 if __name__ == "__main__":

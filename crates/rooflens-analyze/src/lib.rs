@@ -22,6 +22,7 @@ pub mod interval;
 pub mod kernel_catalog;
 pub mod ledger;
 pub mod part;
+pub mod percentile;
 pub mod product;
 pub(crate) mod recording;
 pub mod role;

@@ -1,5 +1,7 @@
 //! Exact statistics over durations.
 
+use crate::percentile::{median_of, nearest_rank_index};
+
 /// `part / whole` as a share; 0 where `whole` is not positive, so that it is always finite.
 pub fn share(part: i64, whole: i64) -> f64 {
     if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
@@ -10,26 +12,11 @@ pub fn mean(total: i64, count: usize) -> f64 {
     if count == 0 { 0.0 } else { total as f64 / count as f64 }
 }
 
-/// The position of a percentile among `count` sorted values: the nearest rank, `⌈p·n/100⌉ - 1`.
-///
-/// It is always one of the values, and the 50th of an even number is the lower of the two middles.
-pub fn percentile_index(count: usize, percent: usize) -> usize {
-    (count * percent).div_ceil(100).saturating_sub(1).min(count.saturating_sub(1))
-}
-
-/// A percentile by nearest rank, in linear time; `None` for no values. Re-orders them.
-pub fn percentile<T: Copy + Ord>(values: &mut [T], percent: usize) -> Option<T> {
-    if values.is_empty() {
-        return None;
-    }
-    let index = percentile_index(values.len(), percent);
-    Some(*values.select_nth_unstable(index).1)
-}
-
-/// The median of sorted values whose middles these are: of an even number, between the two. What `nsys stats` and
-/// every table of kernels here call the median.
-pub fn median_of(lower: i64, upper: i64) -> f64 {
-    (lower as f64 + upper as f64) / 2.0
+/// Standard deviation of a sample (`n − 1`) around its mean; `None` for fewer than two values.
+pub fn sample_deviation(values: impl ExactSizeIterator<Item = f64>, mean: f64) -> Option<f64> {
+    let count = values.len();
+    let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
+    (count > 1).then(|| (squares / (count - 1) as f64).sqrt())
 }
 
 /// Durations of one name, kept whole for exact percentiles over any number of ranks.
@@ -113,7 +100,7 @@ impl Durations {
         if self.count == 0 {
             return None;
         }
-        let indices = percents.map(|percent| percentile_index(self.count, percent));
+        let indices = percents.map(|percent| nearest_rank_index(self.count, percent));
         if self.wide.is_empty() && self.runs.is_empty() {
             // The common case, one or a few ranks: selection instead of sorting.
             let values = &mut self.recent;
@@ -190,18 +177,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_nearest_rank() {
-        let mut four = [40, 10, 30, 20];
-        assert_eq!(percentile(&mut four, 50), Some(20)); // the lower middle
-        assert_eq!(percentile(&mut four, 99), Some(40)); // ⌈3.96⌉ = 4th
-        assert_eq!(percentile(&mut [7], 50), Some(7));
-        assert_eq!(percentile::<i64>(&mut [], 50), None);
-        let mut hundred: Vec<i64> = (1..=100).rev().collect();
-        assert_eq!(percentile(&mut hundred, 90), Some(90));
-        assert_eq!(percentile(&mut hundred, 99), Some(99));
-    }
-
-    #[test]
     fn durations_are_exact_whether_compacted_or_not() {
         // Deterministic values with repeats, two too long for four bytes and one negative.
         let mut values: Vec<i64> = (0..1000).map(|i: i64| (i * 7919) % 613).collect();
@@ -219,7 +194,7 @@ mod tests {
             }
             assert_eq!(durations.count, 1003);
             assert_eq!(durations.total_ns, values.iter().sum::<i64>());
-            let at = |percent| sorted[percentile_index(1003, percent)];
+            let at = |percent| sorted[nearest_rank_index(1003, percent)];
             assert_eq!(
                 durations.summary([50, 90, 99]),
                 Some(DurationSummary { min: -1, percentiles: [at(50), at(90), at(99)], max: 6_000_000_000 })
@@ -229,7 +204,7 @@ mod tests {
         values.iter().filter(|value| (0..1000).contains(*value)).for_each(|value| short.push(*value));
         let mut sorted: Vec<i64> = values.into_iter().filter(|value| (0..1000).contains(value)).collect();
         sorted.sort_unstable();
-        let at = |percent| sorted[percentile_index(1000, percent)];
+        let at = |percent| sorted[nearest_rank_index(1000, percent)];
         assert_eq!(
             short.summary([50, 50, 99]),
             Some(DurationSummary { min: 0, percentiles: [at(50), at(50), at(99)], max: 612 })

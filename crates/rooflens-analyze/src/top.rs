@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::by_name::ByName;
 use crate::kernel_catalog::{self, ActivityHint};
+use crate::percentile::median_of;
 use crate::short_names;
-use crate::statistics::median_of;
+use crate::statistics::sample_deviation;
 
 /// A kernel by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,14 +78,13 @@ impl LaunchDurations {
         // Whole sums, so that a mean is right to its last digit.
         let total: i128 = durations.iter().map(|duration| i128::from(*duration)).sum();
         let mean = total as f64 / count as f64;
-        let squares: f64 = durations.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
         Some(LaunchDurations {
             total_ns: total as f64,
             mean_ns: mean,
             median_ns: median_of(durations[(count - 1) / 2], durations[count / 2]),
             min_ns: min as f64,
             max_ns: max as f64,
-            stddev_ns: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
+            stddev_ns: sample_deviation(durations.iter().map(|duration| *duration as f64), mean),
         })
     }
 }

@@ -1,6 +1,8 @@
 //! How often are equal runs called different, and how often is a change found? On made noise, on noise whose
 //! neighbours are alike, and on the rounds of a real run.
 
+use rooflens_analyze::percentile::linear;
+
 use super::random::Random;
 use super::*;
 use crate::headline::MetricSample;
@@ -160,8 +162,8 @@ fn real_rounds_against_themselves() {
 fn calmed(all: &[f64]) -> Vec<f64> {
     let mut off: Vec<f64> = all.to_vec();
     off.sort_by(f64::total_cmp);
-    let middle = percentile(&off, 0.5);
-    let spread = (percentile(&off, 0.75) / percentile(&off, 0.25)).ln();
+    let middle = linear(&off, 0.5);
+    let spread = (linear(&off, 0.75) / linear(&off, 0.25)).ln();
     all.iter().map(|ns| middle * ((ns / middle).ln() * 2.0 * 0.0135 / spread).exp()).collect()
 }
 

@@ -29,5 +29,5 @@ pub use lines::{
 };
 pub use pair::{Check, CheckVerdict, ConfigDifference, Headline, Pair, judge};
 pub use rank_sum::rank_sum;
-pub use ratio::{FEWEST, Ratio, percentile, ratio, ratio_of};
+pub use ratio::{FEWEST, Ratio, ratio, ratio_of};
 pub use timeline::{RankTimeline, TimelineStep, WorkItem};

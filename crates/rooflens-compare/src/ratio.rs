@@ -5,8 +5,9 @@
 //! equal samples different where they are small, so a change must also pass two tests: of ranks, which holds its
 //! level for any distribution, and of [`blocks`], which holds it where neighbours are alike.
 
+use rooflens_analyze::percentile::linear;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::blocks;
 use super::random::Random;
@@ -31,7 +32,9 @@ pub struct Ratio {
     pub ratio: f64,
     /// 95 % interval of it.
     pub low: f64,
-    /// Its upper end.
+    /// Its upper end; null in JSON where it is infinite, since A may be 0.
+    #[serde(deserialize_with = "null_is_infinite")]
+    #[schemars(with = "Option<f64>")]
     pub high: f64,
     /// Probability of so great a difference between samples of the same thing: the greater one of both tests.
     pub p: f64,
@@ -39,6 +42,11 @@ pub struct Ratio {
     pub least_change: Option<f64>,
     /// By how much the halves of one side differ, as 0.03: a change that came without a change.
     pub drift: f64,
+}
+
+/// JSON has no infinity: it is written as null.
+fn null_is_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 impl Ratio {
@@ -81,8 +89,8 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
     let drift = blocks::drift(a).max(blocks::drift(b)).exp_m1();
     Some(Ratio {
         ratio: of_b / of_a,
-        low: percentile(&ratios, outside),
-        high: percentile(&ratios, 1.0 - outside),
+        low: linear(&ratios, outside),
+        high: linear(&ratios, 1.0 - outside),
         p: rank_sum(a, b)?.max(by_blocks.p),
         least_change: by_blocks.least,
         drift,
@@ -118,8 +126,8 @@ pub fn ratio_of(a: &MetricSample, b: &MetricSample) -> Option<Ratio> {
     let by_blocks = blocks::compare(&rounds_a, &rounds_b, memory);
     Some(Ratio {
         ratio: of_b / of_a,
-        low: percentile(&ratios, outside),
-        high: percentile(&ratios, 1.0 - outside),
+        low: linear(&ratios, outside),
+        high: linear(&ratios, 1.0 - outside),
         p: rank_sum(&rounds_a, &rounds_b)?.max(by_blocks.p),
         least_change: by_blocks.least,
         drift: blocks::drift(&rounds_a).max(blocks::drift(&rounds_b)).exp_m1(),
@@ -146,18 +154,7 @@ pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
 }
 
 pub(super) fn median(sorted: &[f64]) -> f64 {
-    percentile(sorted, 0.5)
-}
-
-/// Of sorted values: rank `share × (n − 1)`, and between two values on the straight line through them, as in
-/// `metrics.json`. 0 for none.
-pub fn percentile(sorted: &[f64], share: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
-    let rank = share.clamp(0.0, 1.0) * last as f64;
-    let below = (rank.floor() as usize).min(last);
-    let above = (below + 1).min(last);
-    let part = rank - below as f64;
-    if part == 0.0 { sorted[below] } else { sorted[below] + (sorted[above] - sorted[below]) * part }
+    linear(sorted, 0.5)
 }
 
 /// A sample from which others are drawn.
@@ -226,7 +223,5 @@ mod tests {
         assert_eq!(ratio(&a[..3], &b), None);
         assert_eq!(ratio(&[0.0; 4], &b), None);
         assert_eq!(ratio(&[f64::NAN; 4], &b), None);
-        // Rank 0.9 × 3 = 2.7.
-        assert!((percentile(&a, 0.9) - 37.0).abs() < 1e-9);
     }
 }

@@ -83,5 +83,5 @@ pub use job_files::JobFile;
 pub use launch::RunOrSweep;
 pub use multirun::{Job, Multirun};
 pub use request::{AppliedOverrides, ComposeRequest, Mode};
-pub use suggest::nearest;
+pub use suggest::{near, nearest};
 pub use warning::ComposeWarning;

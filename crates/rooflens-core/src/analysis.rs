@@ -3,19 +3,19 @@
 use rooflens_analyze::Findings;
 use rooflens_schema::{Notes, RunDir};
 
-use crate::advise;
+use crate::advise::{self, Compared};
 use crate::error::Error;
 use crate::input::Input;
 use crate::job;
-use crate::model::{ModelContext, ModelRequest};
+use crate::model::ModelRequest;
 use crate::observer::SharedObserver;
 
 /// What is known of an input.
 pub struct AnalyzedInput {
     /// Every finding, with its lower bounds and advice.
     pub findings: Findings,
-    /// The model and the steps that the lower bounds are of, where a model is known.
-    pub model: Option<ModelContext>,
+    /// The model that it was compared with.
+    pub compared: Compared,
     /// Whether the observer ended it early: the findings are those of what was read until then.
     pub stopped: bool,
 }
@@ -30,6 +30,6 @@ pub fn analyze(
 ) -> Result<AnalyzedInput, Error> {
     model.check_device()?;
     let job::JobOutcome { mut findings, stopped } = job::analyze(input, notes, tables, observer)?;
-    let model = advise::complete(input, model, &mut findings)?;
-    Ok(AnalyzedInput { findings, model, stopped })
+    let compared = advise::complete(input, model, &mut findings)?;
+    Ok(AnalyzedInput { findings, compared, stopped })
 }

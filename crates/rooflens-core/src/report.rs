@@ -6,7 +6,7 @@ use rooflens_analyze::Findings;
 use rooflens_report::Extras;
 use rooflens_schema::{Notes, RunDir};
 
-use crate::analysis::analyze;
+use crate::analysis::{AnalyzedInput, analyze};
 use crate::error::Error;
 use crate::input::Input;
 use crate::model::ModelRequest;
@@ -22,9 +22,13 @@ pub struct WrittenReport {
     pub stopped: bool,
 }
 
-/// Saves findings and their report into a run. What the run itself measured is added to them. Answers where the
-/// page is.
-pub fn save(run: &RunDir, findings: &mut Findings) -> Result<PathBuf, Error> {
+/// Saves an analysis and its report into a run, with the model that it was compared with, so that a later report has
+/// the same lower bounds. What the run itself measured is added to the findings. Answers where the page is.
+pub fn save(run: &RunDir, analysis: &mut AnalyzedInput) -> Result<PathBuf, Error> {
+    if let Some(model) = &analysis.compared.record {
+        model.save(run)?;
+    }
+    let findings = &mut analysis.findings;
     saved::write_findings(run, findings)?;
     saved::write_notes(run, &findings.notes)?;
     let (page, document) = write(run, &run.report(), None, findings)?;
@@ -52,7 +56,7 @@ pub fn rewrite(path: &Path, into: Option<&Path>, observer: &SharedObserver) -> R
     if let Some(page) = run::rewrite_sweep(path, into)? {
         return Ok(WrittenReport { page, stopped: false });
     }
-    // A run without a trace has no tables; what else is in its report follows from the rest.
+    // A run without a trace has no tables of one; its numbers and pages follow from the rest.
     let bare = RunDir::new(path);
     if !RunDir::has_trace(path) && into.is_none() && run::rewrite_untraced(&bare)? {
         return Ok(WrittenReport { page: bare.report(), stopped: false });

@@ -17,6 +17,7 @@ use serde_json::Value as Json;
 use crate::document::{AnalysisDocument, FindingDocument};
 use crate::error::Error;
 use crate::input::Input;
+use crate::model::ModelRecord;
 
 /// The run directory at `folder`, if one may be written there: a new or empty folder, an older run,
 /// or what an interrupted one left.
@@ -118,7 +119,10 @@ impl SavedTables {
         self.sources.push(meta.source.clone());
         let writer = match &mut self.writer {
             Some(writer) => writer,
-            None => self.writer.insert(RunWriter::create(&self.run).map_err(Error::UnwritableTables)?),
+            None => {
+                ModelRecord::remove(&self.run)?;
+                self.writer.insert(RunWriter::create(&self.run).map_err(Error::UnwritableTables)?)
+            }
         };
         writer.rank(tables).map_err(Error::UnwritableTables)
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rooflens_compare::headline;
 use rooflens_compare::trend::{ChangePoint, TrendOptions, change_points};
+use rooflens_ingest::csv::{self, CsvRow};
 use rooflens_report::Part;
 use rooflens_report::trend::parts;
 use schemars::JsonSchema;
@@ -94,13 +95,13 @@ fn names(runs: &[PathBuf], missing: &[usize]) -> Vec<String> {
 fn column(path: &Path, name: &str) -> Result<Vec<Option<f64>>, CompareError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| CompareError::Values { path: path.to_owned(), why: error.to_string() })?;
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let cells =
-        |line: &str| line.split(',').map(|cell| cell.trim().trim_matches('"').to_owned()).collect::<Vec<_>>();
-    let head = cells(lines.next().unwrap_or_default());
+    // Spaces around a value, and quotes within those, are not part of it.
+    let bare = |cell: &String| cell.trim().trim_matches('"').to_owned();
+    let mut rows = text.lines().filter(|line| !line.trim().is_empty()).map(csv::cells);
+    let head: Vec<String> = rows.next().unwrap_or_default().iter().map(bare).collect();
     let Some(at) = head.iter().position(|known| known == name) else {
         return Err(CompareError::Column { path: path.to_owned(), name: name.to_owned(), columns: head });
     };
-    let value = |line: &str| cells(line).get(at)?.parse::<f64>().ok().filter(|value| value.is_finite());
-    Ok(lines.map(value).collect())
+    let value = |row: CsvRow| bare(row.get(at)?).parse::<f64>().ok().filter(|value| value.is_finite());
+    Ok(rows.map(value).collect())
 }

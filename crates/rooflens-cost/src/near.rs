@@ -1,7 +1,5 @@
 //! When two names are the same, and when they are alike.
 
-/// How alike two names must be to be suggested, 0 to 1.
-const ALIKE: f64 = 0.6;
 /// A shorter name lies within too many others to mean anything there.
 const PART_CHARS: usize = 3;
 
@@ -12,7 +10,8 @@ pub(crate) fn key(name: &str) -> String {
     lower.chars().filter(|c| c.is_alphanumeric() || matches!(c, '+' | '.' | ':')).collect()
 }
 
-/// How alike two keys are, 0 to 1, if they are alike at all.
+/// How alike two keys are, 0 to 1, if one is a part of the other or few edits away: a third of the longer one, and
+/// always one, as names are suggested everywhere (`suggest.rs` of `rooflens-compose`; this crate uses no other).
 pub(crate) fn likeness(a: &str, b: &str) -> Option<f64> {
     let (a_chars, b_chars) = (a.chars().count(), b.chars().count());
     let (short, long) = (a_chars.min(b_chars), a_chars.max(b_chars));
@@ -21,9 +20,11 @@ pub(crate) fn likeness(a: &str, b: &str) -> Option<f64> {
     }
     // A part of a longer name is likelier meant than a name that merely has similar letters.
     let ratio = short as f64 / long as f64;
-    let part = short >= PART_CHARS && (a.contains(b) || b.contains(a));
-    let score = if part { 0.7 + 0.3 * ratio } else { 1.0 - strsim::levenshtein(a, b) as f64 / long as f64 };
-    (score >= ALIKE).then_some(score)
+    if short >= PART_CHARS && (a.contains(b) || b.contains(a)) {
+        return Some(0.7 + 0.3 * ratio);
+    }
+    let edits = strsim::osa_distance(a, b);
+    (edits <= (long / 3).max(1)).then(|| 1.0 - edits as f64 / long as f64)
 }
 
 /// The names most like `wanted`, best first, three at most.

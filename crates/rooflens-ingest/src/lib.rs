@@ -17,6 +17,7 @@
 //! ```
 
 pub mod artefact;
+pub mod csv;
 pub mod error;
 pub mod folder;
 pub mod formats;

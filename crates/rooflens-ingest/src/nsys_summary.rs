@@ -1,7 +1,8 @@
 //! The table of kernels that `nsys stats --report cuda_gpu_kern_sum --format csv` prints.
 
+use crate::csv::{CsvRow, rows};
 use crate::error::IngestError;
-use crate::ncu::csv::{text, unit};
+use crate::ncu::csv::unit;
 
 /// A kernel of the table; times in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,8 +36,8 @@ pub fn is_summary(bytes: &[u8]) -> bool {
 /// kernel would give every other a wrong share.
 pub fn read(bytes: &[u8], source: &str) -> Result<Vec<NsysKernelRow>, IngestError> {
     let fail = |why: String| IngestError::NoRecords { source_name: source.to_owned(), format: "nsys", why };
-    let rows = text::rows(&String::from_utf8_lossy(bytes));
-    let at_head = |row: &text::CsvRow| row.iter().any(|cell| cell.starts_with("Total Time ("));
+    let rows = rows(&String::from_utf8_lossy(bytes));
+    let at_head = |row: &CsvRow| row.iter().any(|cell| cell.starts_with("Total Time ("));
     let Some(start) = rows.iter().position(at_head) else {
         return Err(fail("it has no column \"Total Time (ns)\"".to_owned()));
     };
@@ -56,7 +57,7 @@ pub fn read(bytes: &[u8], source: &str) -> Result<Vec<NsysKernelRow>, IngestErro
     let (Some(name), Some(count), Some(times)) = (name, count, columns()) else {
         return Err(fail("columns of the table are missing".to_owned()));
     };
-    let row = |row: &text::CsvRow| {
+    let row = |row: &CsvRow| {
         let number = |at: usize| unit::number(row.get(at)?);
         let mut found = [0.0; 6];
         for (place, (at, scale)) in found.iter_mut().zip(times) {

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rooflens_schema::{Notes, Severity, Stage};
 
+use crate::csv::{CsvRow, rows};
 use crate::error::IngestError;
-use crate::ncu::csv::text::{CsvRow, rows};
 
 /// The file that makes a folder one of this tool.
 const COUNTERS: &str = "pmc_perf.csv";

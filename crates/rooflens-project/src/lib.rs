@@ -7,9 +7,6 @@ pub mod hub_cache;
 mod marked_block;
 pub mod migrate;
 pub mod names;
-mod near;
 pub mod revision;
 pub mod skeleton;
 mod written_path;
-
-pub use near::near;

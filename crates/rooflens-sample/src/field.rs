@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rooflens_schema::Opt;
 use rooflens_schema::tables::{CounterRow, CounterSource, CounterStep, Counters};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A value of a column.
@@ -199,18 +199,16 @@ impl<'de> Deserialize<'de> for SampleValues {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SampleValues, A::Error> {
-                let mut found = vec![None; ALL.len()];
+                // Columns that an older version did not have are not known.
+                let mut found = vec![CounterValue::Null; ALL.len()];
                 while let Some(name) = map.next_key::<Cow<'_, str>>()? {
                     let at = ALL.iter().position(|field| field.name == name);
                     match at.and_then(|at| found.get_mut(at)) {
-                        Some(value) => *value = Some(map.next_value()?),
+                        Some(value) => *value = map.next_value()?,
                         None => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
-                let value = |(field, value): (&CounterField, Option<CounterValue>)| {
-                    value.ok_or_else(|| A::Error::custom(format!("missing field `{}`", field.name)))
-                };
-                ALL.iter().zip(found).map(value).collect::<Result<_, _>>().map(SampleValues)
+                Ok(SampleValues(found))
             }
         }
         deserializer.deserialize_map(Columns)

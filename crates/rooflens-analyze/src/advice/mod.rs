@@ -1,4 +1,5 @@
-//! What to change, and what it would bring: one rule a file.
+//! What to change, and what it would bring: one rule a file; those that only compare the
+//! model with a smaller one are a table in `smaller_model`.
 //!
 //! A rule looks at a phase of the time ledger, at the other findings and at what is known besides the trace,
 //! and answers with the change, the evidence and the time that it would save, as a range: `low` is what the
@@ -19,11 +20,8 @@ mod expert_granularity;
 mod fused_attention;
 mod fusion;
 mod gemm_kernels;
-mod gqa;
 mod host_code;
 mod host_copies;
-mod kv_layout;
-mod kv_quantisation;
 mod larger_batch;
 mod model_mismatch;
 mod moe_kernels;
@@ -36,6 +34,7 @@ mod profiler_overhead;
 mod roof;
 mod sampler_on_device;
 mod small_collectives;
+mod smaller_model;
 mod straggler;
 mod sync;
 mod tensor_cores;
@@ -46,7 +45,6 @@ mod threads;
 mod throttling;
 mod tile_fit;
 mod warmup_step;
-mod weight_quantisation;
 
 pub use case::{Alternative, Case, Padding, RunContext, Tiles, UnprofiledSteps};
 
@@ -245,11 +243,11 @@ pub const ALL: &[&dyn AdviceRule] = &[
     &threads::Threads,
     &throttling::Throttling,
     &larger_batch::LargerBatch,
-    &weight_quantisation::WeightQuantisation,
-    &kv_quantisation::KvQuantisation,
+    &smaller_model::WEIGHT_QUANTISATION,
+    &smaller_model::KV_QUANTISATION,
     &tensor_parallel::TensorParallel,
-    &gqa::Gqa,
-    &kv_layout::KvLayout,
+    &smaller_model::GQA,
+    &smaller_model::KV_LAYOUT,
     &expert_granularity::ExpertGranularity,
     &tile_fit::TileFit,
 ];

@@ -13,11 +13,9 @@ fn every_file_is_in_the_registry() {
     for file in std::fs::read_dir(folder).expect("the sources") {
         let path = file.expect("an entry").path();
         let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
-        assert!(
-            ["mod", "case", "tests", "planted", "already", "engine", "roof"].contains(&name)
-                || names.contains(name),
-            "add {name} to ALL"
-        );
+        // A rule of `smaller_model` that is not in ALL is code that nobody uses, which the compiler reports.
+        let others = ["mod", "case", "tests", "planted", "already", "engine", "roof", "smaller_model"];
+        assert!(others.contains(&name) || names.contains(name), "add {name} to ALL");
     }
     assert_eq!(names.len(), ALL.len(), "two rules have the same name");
     for rule in ALL {

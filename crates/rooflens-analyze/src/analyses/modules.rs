@@ -10,6 +10,7 @@ use crate::analyses::{Analysis, Fold};
 use crate::by_name::ByName;
 use crate::facts::layer_in;
 use crate::finding::{Finding, FindingType, Findings};
+use crate::percentile::upper_median;
 use crate::statistics::share;
 
 /// Device time by layer and by module of the model.
@@ -169,8 +170,7 @@ impl Fold for State {
     }
 
     fn finish(mut self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
-        self.in_a_layer.sort_unstable();
-        let activities_a_layer = self.in_a_layer.get(self.in_a_layer.len() / 2).copied();
+        let activities_a_layer = upper_median(&mut self.in_a_layer);
         let layers = self.layers.into_iter();
         let layers: Vec<LayerStat> = layers
             .map(|(layer, sum)| LayerStat { layer, activities: sum.activities, device_ns: sum.device_ns })

@@ -14,7 +14,8 @@ use crate::analyses::launches::launching;
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, FindingType, Findings};
 use crate::interval;
-use crate::statistics::{mean, percentile, rise, share};
+use crate::percentile::nearest_rank;
+use crate::statistics::{mean, rise, share};
 
 /// Steps, phases and annotated ranges, grouped by what they are.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -133,7 +134,7 @@ impl Extent {
         let total_ns = durations.iter().fold(0i64, |sum, dur_ns| sum.saturating_add(*dur_ns));
         let mean_ns = mean(total_ns, durations.len());
         let [min_ns, p50_ns, p90_ns, p99_ns, max_ns] =
-            [0, 50, 90, 99, 100].map(|percent| percentile(durations, percent));
+            [0, 50, 90, 99, 100].map(|percent| nearest_rank(durations, percent));
         let (min_ns, p50_ns, p90_ns) = (min_ns?, p50_ns?, p90_ns?);
         Some(Extent { total_ns, mean_ns, min_ns, p50_ns, p90_ns, p99_ns: p99_ns?, max_ns: max_ns? })
     }

@@ -7,6 +7,7 @@ use rooflens_schema::RankTables;
 use super::traffic::Kind;
 use super::{Call, Calls, devices};
 use crate::by_name::ByName;
+use crate::percentile::upper_median;
 use crate::role::{Role, Roles};
 
 /// From this many kernels without a process group on, the difference of two clocks can be told from them.
@@ -205,8 +206,7 @@ fn run_together(sequences: &[Sequence]) -> bool {
         }
         let pairs = sequence.kernels.iter().zip(&first.kernels);
         let mut apart: Vec<i64> = pairs.map(|(own, other)| end(own).saturating_sub(end(other))).collect();
-        apart.sort_unstable();
-        apart[apart.len() / 2]
+        upper_median(&mut apart).unwrap_or(0)
     };
     let is_together = |offsets: &[i64]| {
         (0..first.kernels.len()).all(|k| {

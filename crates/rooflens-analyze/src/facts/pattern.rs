@@ -10,6 +10,8 @@ use super::flaws::Flaw;
 use rooflens_schema::tables::{ActivityKind, PhaseKind, PhaseRow, PhaseSource};
 use rooflens_schema::{NameId, Opt, RankTables};
 
+use crate::percentile::upper_median;
+
 /// Fewer repetitions are no pattern.
 const FEWEST_STEPS: usize = 4;
 /// Shorter periods are no step.
@@ -121,11 +123,7 @@ fn regular(places: &[usize], length: usize) -> Option<Cut> {
         return None;
     }
     let mut distances: Vec<usize> = places.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    distances.sort_unstable();
-    let period = distances[distances.len() / 2];
-    if period < FEWEST_KERNELS {
-        return None;
-    }
+    let period = upper_median(&mut distances).filter(|period| *period >= FEWEST_KERNELS)?;
     let even = distances.iter().filter(|&&distance| distance.abs_diff(period) * 8 <= period).count();
     let regularity = even as f64 / distances.len() as f64;
     // The last step counts as one more period.
@@ -152,8 +150,7 @@ fn repeats_inside(sequence: &[NameId], cut: &Cut) -> bool {
         if distances.len() < 3 {
             return false;
         }
-        distances.sort_unstable();
-        let typical = distances[distances.len() / 2];
+        let Some(typical) = upper_median(&mut distances) else { return false };
         // At least a few kernels apart: a run of one kernel is no layer.
         typical >= 3
             && distances.iter().filter(|&&distance| distance == typical).count() * 10 >= distances.len() * 7

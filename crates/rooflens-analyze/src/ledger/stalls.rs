@@ -6,6 +6,8 @@
 
 use rooflens_schema::tables::{PhaseKind, Phases};
 
+use crate::percentile::nearest_rank;
+
 /// A time between two tokens in which prompts were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrefillStall {
@@ -83,9 +85,7 @@ impl Stalls {
     /// The median time between two tokens with no prompt in between.
     #[must_use]
     pub fn usual_ns(&self) -> Option<i64> {
-        let mut sorted = self.plain_ns.clone();
-        sorted.sort_unstable();
-        sorted.get(sorted.len().saturating_sub(1) / 2).copied()
+        nearest_rank(&mut self.plain_ns.clone(), 50)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the rounds of a run tell of a metric.
 
-use crate::percentile;
+use rooflens_analyze::percentile::{LinearRank, linear};
 
 /// The parts of each round that a metric is computed from, in the order of time.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +83,7 @@ impl MetricSample {
             Parts::Percentile { share, values, rounds } => {
                 let mut by_round = vec![Vec::new(); *rounds];
                 values.iter().for_each(|(value, round)| by_round[*round].push(*value));
-                by_round.iter().map(|values| percentile(values, *share)).collect()
+                by_round.iter().map(|values| linear(values, *share)).collect()
             }
             Parts::Rate(rounds) => rounds
                 .iter()
@@ -109,23 +109,21 @@ impl MetricSample {
     }
 }
 
-/// The percentile of [`percentile`] where the values of a round are there so many times.
+/// The percentile of [`linear`] where the values of a round are there so many times.
 fn weighted(sorted: &[(f64, usize)], times: &[u32], share: f64) -> f64 {
-    let count: u64 = sorted.iter().map(|(_, round)| u64::from(times[*round])).sum();
-    let Some(last) = count.checked_sub(1) else { return 0.0 };
-    let rank = share.clamp(0.0, 1.0) * last as f64;
-    let (below, above) = (rank.floor() as u64, rank.ceil() as u64);
-    let (mut seen, mut low) = (0, f64::NAN);
+    let count: usize = sorted.iter().map(|(_, round)| times[*round] as usize).sum();
+    let Some(rank) = LinearRank::of(count, share) else { return 0.0 };
+    let (mut seen, mut below) = (0, f64::NAN);
     for (value, round) in sorted {
-        seen += u64::from(times[*round]);
-        if low.is_nan() && seen > below {
-            low = *value;
+        seen += times[*round] as usize;
+        if below.is_nan() && seen > rank.below {
+            below = *value;
         }
-        if seen > above {
-            return low + (value - low) * (rank - below as f64);
+        if seen > rank.above() {
+            return rank.between(below, *value);
         }
     }
-    low
+    below
 }
 
 #[cfg(test)]
@@ -142,7 +140,7 @@ mod tests {
         let high = MetricSample::percentile(0.9, vec![vec![1.0, 9.0], vec![5.0]]).unwrap();
         assert_eq!(high.of(&[2, 1]), 9.0);
         let all: Vec<f64> = vec![1.0, 1.0, 5.0, 9.0, 9.0];
-        assert_eq!(percentile(&all, 0.9), 9.0);
+        assert_eq!(linear(&all, 0.9), 9.0);
         let rate = MetricSample::rate(vec![(10.0, 1.0), (30.0, 2.0)]).unwrap();
         assert_eq!((rate.value(), rate.of(&[2, 1]), rate.rounds()), (40.0 / 3.0, 12.5, vec![10.0, 15.0]));
         assert_eq!(MetricSample::value_alone(7.0).value(), 7.0);

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use rooflens_analyze::Findings;
 use rooflens_analyze::advice::{AdviceList, RunContext, advise as judge};
 use rooflens_analyze::analyses::{Ledger, Verdict};
+use rooflens_cost::hardware::Device;
 use rooflens_report::Part;
 use rooflens_report::advice::{WhatIf, parts};
 use rooflens_schema::{Notes, RunDir};
@@ -21,8 +22,10 @@ use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::input::{Input, ReadOptions, open_input};
 use crate::kernels::is_table;
-use crate::model::{ModelContext, ModelRequest, links, peaks, trace_device};
+use crate::model::files::DeviceCatalog;
+use crate::model::{ModelContext, ModelRecord, ModelRequest, links, peaks, trace_device};
 use crate::observer::{Event, SharedObserver};
+use crate::project;
 
 /// What is asked.
 #[derive(Debug, Clone, Default)]
@@ -90,7 +93,7 @@ impl AdviceReport {
 /// Recommends what to change.
 pub fn advise(request: &AdviceRequest, observer: &SharedObserver) -> Result<AdviceReport, Error> {
     let mut assumptions = Vec::new();
-    let AnalyzedInput { findings, model, stopped } = match request.inputs.as_slice() {
+    let AnalyzedInput { findings, compared, stopped } = match request.inputs.as_slice() {
         [path] if is_table(path) => table::analyze(path, request, &mut assumptions, observer)?,
         paths => {
             let notes = Notes::default();
@@ -100,7 +103,7 @@ pub fn advise(request: &AdviceRequest, observer: &SharedObserver) -> Result<Advi
             analysis
         }
     };
-    let what_if = match (request.what_if.as_slice(), &model) {
+    let what_if = match (request.what_if.as_slice(), &compared.joined) {
         ([], _) => Vec::new(),
         (set, Some(model)) => what_if::changed(model, &findings, set)?,
         (_, None) => {
@@ -114,40 +117,77 @@ pub fn advise(request: &AdviceRequest, observer: &SharedObserver) -> Result<Advi
     Ok(AdviceReport { findings, assumptions, what_if, stopped })
 }
 
-/// Gives findings their floor and their advice.
+/// Gives findings their lower bounds and their advice.
 pub(crate) fn complete(
     input: &Input,
     model: &ModelRequest,
     findings: &mut Findings,
-) -> Result<Option<ModelContext>, Error> {
-    let joined = join_floor(input, model, findings)?;
-    links::join(findings, model.hardware.as_deref());
-    peaks::join(findings, model.hardware.as_deref());
-    refresh(findings, run_of(input), joined.as_ref());
-    Ok(joined)
+) -> Result<Compared, Error> {
+    let compared = join_floor(input, model, findings)?;
+    let chosen = chosen_device(input, model, compared.joined.as_ref())?;
+    links::join(findings, chosen.as_ref());
+    peaks::join(findings, chosen.as_ref());
+    refresh(findings, run_of(input), compared.joined.as_ref());
+    Ok(compared)
 }
 
-/// The same for a run that was just made.
-pub(crate) fn complete_run(run: &RunDir, findings: &mut Findings) {
-    trace_device::recognise(findings);
-    let joined = crate::run::join_floor(run, findings);
-    let device = joined.as_ref().map(|joined| joined.known.device.name.as_str());
-    links::join(findings, device);
-    peaks::join(findings, device);
-    refresh(findings, Some(run), joined.as_ref());
+/// The model that an input was compared with.
+#[derive(Default)]
+pub struct Compared {
+    /// What was decided about it; nothing where no model is known.
+    pub record: Option<ModelRecord>,
+    /// The model with the steps that went through it; nothing where no lower bound could be computed.
+    pub joined: Option<ModelContext>,
 }
 
-/// Gives findings their floor: by the model that was named, else by that of the run.
-pub fn join_floor(
+/// The device that was asked for, or that the run has chosen already: then the trace is not asked.
+fn chosen_device(
     input: &Input,
     model: &ModelRequest,
-    findings: &mut Findings,
-) -> Result<Option<ModelContext>, Error> {
-    trace_device::recognise(findings);
-    match run_of(input).filter(|run| model.model.is_none() && crate::run::is_own(run)) {
-        Some(run) => Ok(crate::run::join_floor(run, findings)),
-        None => model.join(findings),
+    joined: Option<&ModelContext>,
+) -> Result<Option<Device>, Error> {
+    let is_chosen = model.hardware.is_some() || (model.model.is_none() && run_of(input).is_some());
+    match (joined, &model.hardware) {
+        (Some(joined), _) if is_chosen => Ok(Some(joined.known.device.clone())),
+        (None, Some(name)) => Ok(Some(DeviceCatalog::read(&project::hardware())?.find(name)?.clone())),
+        _ => Ok(None),
     }
+}
+
+/// Gives findings their lower bounds: by the model that was named, else by the one that the run was compared with
+/// before.
+pub fn join_floor(input: &Input, model: &ModelRequest, findings: &mut Findings) -> Result<Compared, Error> {
+    trace_device::recognise(findings);
+    if let Some(record) = model.record(findings)? {
+        return compared(record, findings);
+    }
+    let Some(run) = run_of(input) else { return Ok(Compared::default()) };
+    if crate::run::is_own(run) {
+        return compared_as_it_ran(run, model, findings);
+    }
+    match ModelRecord::read(run) {
+        Some(record) => compared(model.instead_of(record, findings)?, findings),
+        None => Ok(Compared::default()),
+    }
+}
+
+fn compared(record: ModelRecord, findings: &mut Findings) -> Result<Compared, Error> {
+    let joined = record.join(findings)?;
+    Ok(Compared { record: Some(record), joined })
+}
+
+/// With the steps that a run of `rooflens run` recorded.
+fn compared_as_it_ran(
+    run: &RunDir,
+    model: &ModelRequest,
+    findings: &mut Findings,
+) -> Result<Compared, Error> {
+    let record = match crate::run::model_of(run) {
+        Ok(record) => Ok(model.instead_of(record, findings)?),
+        Err(reason) => Err(reason),
+    };
+    let joined = crate::run::join_floor(run, record.as_ref().map_err(Clone::clone), findings);
+    Ok(Compared { record: record.ok(), joined })
 }
 
 fn run_of(input: &Input) -> Option<&RunDir> {

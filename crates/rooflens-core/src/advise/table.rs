@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rooflens_analyze::ledger::summary::{ASSUMED, KernelTableContext, of_summary};
 
-use super::{AdviceRequest, refresh};
+use super::{AdviceRequest, Compared, refresh};
 use crate::analysis::AnalyzedInput;
 use crate::error::Error;
 use crate::kernels::read_timeline;
@@ -28,7 +28,8 @@ pub fn analyze(
     }
     let known = KernelTableContext { wall_ns, steps, batch: i64::try_from(batch).ok(), kv_tokens: None };
     let mut findings = of_summary(&read.kernels, &known).map_err(|reason| Error::WrongWallTime { reason })?;
-    let model = request.model.join(&mut findings)?;
-    refresh(&mut findings, None, model.as_ref());
-    Ok(AnalyzedInput { findings, model, stopped: false })
+    let record = request.model.record(&findings)?;
+    let joined = record.as_ref().map_or(Ok(None), |record| record.join(&mut findings))?;
+    refresh(&mut findings, None, joined.as_ref());
+    Ok(AnalyzedInput { findings, compared: Compared { record, joined }, stopped: false })
 }

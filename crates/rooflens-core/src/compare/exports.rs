@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rooflens_analyze::percentile;
 use rooflens_compare::headline::{self, HeadlineMetric};
 use serde_json::{Map, Value as Json, json};
 
@@ -40,7 +41,7 @@ impl ExportFormat {
             rounds.sort_by(f64::total_cmp);
             let value = sample.value();
             let at = |share| {
-                if rounds.is_empty() { value } else { rooflens_compare::percentile(&rounds, share) }
+                if rounds.is_empty() { value } else { percentile::linear(&rounds, share) }
             };
             // A value over all requests may lie outside of what most rounds have.
             Some((metric, value, at(0.25).min(value), at(0.75).max(value)))

@@ -74,6 +74,7 @@ pub struct AssetsVerifyDocument<'a> {
     /// One for each asset, in order.
     pub assets: Cow<'a, [AssetVerification]>,
     /// One for each variant of a dataset.
+    #[serde(default)]
     pub variants: Cow<'a, [VariantVerification]>,
 }
 

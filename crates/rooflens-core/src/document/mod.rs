@@ -112,6 +112,10 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "`rooflens kernels analyze --format json`, `kernels.json` that it saves",
     ),
     DocumentSchema::of::<crate::glossary::Listing>("list", "`rooflens list --format json`"),
+    DocumentSchema::of::<crate::model::ModelRecord>(
+        "model",
+        "`model.json` of a run, or of `rooflens analyze --model CONFIG -o DIR`",
+    ),
     DocumentSchema::of::<crate::kernels::RangeDocument<'_>>(
         "range_kernels",
         "`rooflens kernels top --by range --format json`",

@@ -64,8 +64,7 @@ impl CompareError {
     /// For a name that is no metric.
     pub fn metric(name: &str) -> Self {
         let names: Vec<&str> = headline::ALL.iter().map(HeadlineMetric::name).collect();
-        let near =
-            rooflens_project::near(name, names.iter().copied()).iter().map(ToString::to_string).collect();
+        let near = rooflens_compose::near(name, names);
         CompareError::Metric { name: name.to_owned(), near }
     }
 

@@ -276,7 +276,7 @@ pub fn near(name: &str) -> Vec<String> {
             names.insert(entry.name);
         }
     }
-    rooflens_project::near(name, names.iter().map(String::as_str))
+    rooflens_compose::near(name, names.iter().map(String::as_str))
 }
 
 /// The part that `name` (as `kernels.dur_ns`) names, and the formulas that speak of it.

@@ -233,7 +233,7 @@ pub fn files_near(path: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
     let names: Vec<String> =
         entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect();
-    rooflens_project::near(&name, names.iter().map(String::as_str))
+    rooflens_compose::near(&name, names.iter().map(String::as_str))
         .iter()
         .map(|near| path.with_file_name(near))
         .collect()

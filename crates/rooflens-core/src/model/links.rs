@@ -5,18 +5,21 @@ use rooflens_analyze::analyses::{Communication, Link};
 use rooflens_cost::hardware::Device;
 
 use super::trace_device;
-use crate::model::files;
-use crate::project;
 
 const GB: f64 = 1e9;
 const SCALE_UP: &str = "scale_up";
 
-/// Compares collectives with the links of the device: the one that is named, else the one of the trace. Where there
+/// Compares collectives with the links of the device: the one that was chosen, else the one of the trace. Where there
 /// is none, the findings say why.
-pub fn join(findings: &mut Findings, named: Option<&str>) {
-    let name = trace_device::device_name(findings, named);
+pub fn join(findings: &mut Findings, chosen: Option<&Device>) {
+    if findings.get::<Communication>().is_none() {
+        return;
+    }
+    let device = match chosen {
+        Some(device) => Ok(device.clone()),
+        None => trace_device::device_name(findings, None).and_then(|name| trace_device::find(&name)),
+    };
     let Some(communication) = findings.get_mut::<Communication>() else { return };
-    let device = name.and_then(|name| find(&name));
     match device.and_then(|device| Ok((link_of(&device)?, device))) {
         Ok((link, device)) => {
             let all = link.gb_per_s;
@@ -26,11 +29,6 @@ pub fn join(findings: &mut Findings, named: Option<&str>) {
         }
         Err(reason) => communication.without_link(reason),
     }
-}
-
-fn find(name: &str) -> Result<Device, String> {
-    let devices = files::DeviceCatalog::read(&project::hardware()).map_err(|error| error.to_string())?;
-    devices.find(name).cloned().map_err(|error| error.to_string())
 }
 
 fn link_of(device: &Device) -> Result<Link, String> {

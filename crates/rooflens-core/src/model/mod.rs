@@ -3,22 +3,23 @@
 pub mod files;
 pub mod links;
 pub mod peaks;
+mod record;
+mod steps;
 pub mod trace_device;
+
+pub use self::record::ModelRecord;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{
-    Communication, FloorSource, Ledger, PhaseLedger, Reachable, StepShape, Trace,
-};
+use rooflens_analyze::analyses::{Communication, FloorSource, Ledger, Reachable, StepShape, Trace};
 use rooflens_analyze::ledger::{Floor, OperatorFloor, StepAsked, StepModel};
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::Device;
-use rooflens_cost::measured::{self, Ran, RunPhase, Shape};
+use rooflens_cost::measured::{self, Ran, Shape};
 use rooflens_cost::practice::Assume;
-use rooflens_cost::step::Step;
-use rooflens_cost::{ConfigError, Model, Parallel, Setup};
+use rooflens_cost::{ConfigError, Model, Setup};
 use rooflens_schema::tables::PhaseKind;
 
 use crate::error::Error;
@@ -67,40 +68,49 @@ impl ModelRequest {
         }
     }
 
-    /// Reads what was asked for; nothing where no model was named.
-    pub fn known(&self, findings: &Findings) -> Result<Option<ResolvedModel>, Error> {
+    /// The model that was asked for, and how it ran by what the trace tells; nothing where no model was named.
+    pub fn record(&self, findings: &Findings) -> Result<Option<ModelRecord>, Error> {
         let Some(path) = &self.model else { return Ok(None) };
         let mut blueprint = files::blueprint(path)?;
+        let record = ModelRecord::new(name_of(path), &blueprint);
         if let Some(format) = &self.dtype {
             blueprint.weights(format);
         }
-        let model = blueprint.model().map_err(|source| Error::NoFloor { reason: source.to_string() })?;
-        let tp = self.tensor_parallel(findings, &name_of(path))?;
-        let setup = Setup { parallel: Parallel { tp, ..Parallel::NONE }, ..Setup::default() };
-        if let Some(reason) = setup.parallel.fault(model.depth) {
-            return Err(Error::NoFloor { reason });
-        }
-        let name = trace_device::device_name(findings, self.hardware.as_deref())
+        blueprint.model().map_err(|source| Error::NoFloor { reason: source.to_string() })?;
+        let tensor_parallel = self.tensor_parallel(findings, &record.name)?;
+        let device = trace_device::device_name(findings, self.hardware.as_deref())
             .map_err(|reason| Error::NoFloor { reason })?;
-        let device = files::DeviceCatalog::read(&project::hardware())?.find(&name)?.clone();
-        Ok(Some(ResolvedModel { blueprint, model, name: name_of(path), setup, device }))
+        let device = files::DeviceCatalog::read(&project::hardware())?.find(&device)?.clone();
+        Ok(Some(ModelRecord {
+            dtype: self.dtype.clone(),
+            tensor_parallel,
+            device: Some(device),
+            batch: self.batch,
+            context: self.context,
+            is_forced: self.force,
+            ..record
+        }))
     }
 
-    /// Gives the ledger its floor, where a model was named.
-    pub fn join(&self, findings: &mut Findings) -> Result<Option<ModelContext>, Error> {
-        let Some(known) = self.known(findings)? else { return Ok(None) };
-        let Some(ledger) = findings.get_mut::<Ledger>() else { return Ok(None) };
-        let joined = self.passes_of(ledger).map(|(passes, told)| ModelContext { known, passes, told });
-        match joined.and_then(|joined| joined.join(ledger).map(|disagreements| (joined, disagreements))) {
-            Ok((joined, disagreements)) if disagreements.is_empty() || self.force => Ok(Some(joined)),
-            Ok((joined, disagreements)) => {
-                Err(Error::ModelDoesNotFit { model: joined.known.name, disagreements })
-            }
-            Err(reason) => {
-                ledger.without_floor(reason);
-                Ok(None)
-            }
-        }
+    /// The model that a run was compared with before, but for what is asked for now.
+    pub fn instead_of(&self, record: ModelRecord, findings: &Findings) -> Result<ModelRecord, Error> {
+        let tensor_parallel = match self.tp {
+            Some(_) => self.tensor_parallel(findings, &record.name)?,
+            None => record.tensor_parallel,
+        };
+        let device = match &self.hardware {
+            Some(name) => Some(files::DeviceCatalog::read(&project::hardware())?.find(name)?.clone()),
+            None => record.device,
+        };
+        Ok(ModelRecord {
+            dtype: self.dtype.clone().or(record.dtype),
+            tensor_parallel,
+            device,
+            batch: self.batch.or(record.batch),
+            context: self.context.or(record.context),
+            is_forced: self.force || record.is_forced,
+            ..record
+        })
     }
 
     /// The tensor-parallel size: as asked for, where the trace does not contradict it; else that of the trace.
@@ -113,58 +123,6 @@ impl ModelRequest {
             }
             None => Ok(tp),
         }
-    }
-
-    /// The passes of every phase that the ledger knows the shapes of.
-    fn passes_of(&self, ledger: &Ledger) -> Result<(Passes, ToldShapes), String> {
-        let (mut passes, mut told) = (Passes::new(), ToldShapes::new());
-        let mut lacking = None;
-        for phase in &ledger.phases {
-            let Some((kind, run_phase)) = phase_of(phase) else { continue };
-            for shape in &phase.shapes {
-                match self.shape(shape, run_phase) {
-                    Ok(found) => {
-                        let one = Ran { shape: found.clone(), dur_ns: 0 };
-                        passes.entry(kind).or_default().extend(std::iter::repeat_n(one, shape.steps));
-                        told.insert((kind, StepShape { steps: 1, ..*shape }), found);
-                    }
-                    Err(reason) => lacking = Some(reason),
-                }
-            }
-        }
-        match lacking {
-            Some(reason) if passes.is_empty() => Err(reason),
-            _ if passes.is_empty() => Err("the trace has no prefill or decode step".to_owned()),
-            _ => Ok((passes, told)),
-        }
-    }
-
-    fn shape(&self, shape: &StepShape, phase: RunPhase) -> Result<Shape, String> {
-        let told =
-            |value: Option<i64>| value.and_then(|value| u64::try_from(value).ok()).filter(|value| *value > 0);
-        let batch = told(shape.batch).or(self.batch);
-        let prompt = told(shape.prefill_tokens);
-        let mut needed = Vec::new();
-        if phase != RunPhase::Decode {
-            let prompt = prompt.ok_or("the trace does not record the number of prompt tokens")?;
-            let going_on = told(shape.decode_tokens).unwrap_or(0);
-            let prompts = batch.map_or(1, |batch| batch.saturating_sub(going_on)).max(1);
-            // Of a step of prompts alone all that is in sight is theirs: what is not new was cached before.
-            let in_sight = told(shape.kv_tokens).filter(|_| phase == RunPhase::Prefill);
-            let past = in_sight.map_or(0, |all| all.saturating_sub(prompt) / prompts);
-            needed.push(Step::prefill(prompts, prompt / prompts, past));
-        }
-        let going_on = if phase == RunPhase::Decode { batch } else { told(shape.decode_tokens) };
-        if phase != RunPhase::Prefill {
-            let going_on = going_on.ok_or("the trace does not record the batch size: --batch sets it")?;
-            // What is in sight of a mixed step is in part its prompts.
-            let in_sight = told(shape.kv_tokens).map(|all| all.saturating_sub(prompt.unwrap_or(0)));
-            let context = in_sight.or(self.context.map(|each| each.saturating_mul(going_on)));
-            let context = context
-                .ok_or("the trace does not record the number of tokens in the KV cache: --context sets it")?;
-            needed.extend(measured::decoding(going_on, context.max(going_on)));
-        }
-        Ok(Shape { phase, padded: needed.clone(), needed, pictures: Some(Vec::new()) })
     }
 }
 
@@ -297,12 +255,6 @@ fn floor(class: measured::ClassFloor) -> Floor {
     Floor { class: class.class.to_owned(), ns: class.ns, flops: class.flops, bytes: class.bytes }
 }
 
-/// What a phase of a trace is to the cost model.
-fn phase_of(phase: &PhaseLedger) -> Option<(PhaseKind, RunPhase)> {
-    let kind = kind_of(&phase.phase)?;
-    Some((kind, RunPhase::named(kind.as_str())?))
-}
-
 /// The phase of that name, where the cost model knows it.
 pub fn kind_of(name: &str) -> Option<PhaseKind> {
     let known = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
@@ -313,30 +265,4 @@ fn name_of(path: &Path) -> String {
     let path = if path.ends_with("config.json") { path.parent().unwrap_or(path) } else { path };
     let path = if path.is_file() { path.with_extension("") } else { path.to_owned() };
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn steps(batch: i64, prompt: i64, going_on: i64, kv: i64, phase: RunPhase) -> Vec<Step> {
-        let shape = StepShape {
-            steps: 1,
-            batch: Some(batch),
-            prefill_tokens: Some(prompt),
-            decode_tokens: Some(going_on),
-            kv_tokens: Some(kv),
-        };
-        ModelRequest::default().shape(&shape, phase).unwrap().needed
-    }
-
-    #[test]
-    fn what_is_in_sight_is_dealt_out_once() {
-        // A prompt of 100 tokens, and two sequences with 50 in sight, their new tokens among them.
-        let mixed = [Step::prefill(1, 100, 0), Step::decode(2, 24)];
-        assert_eq!(steps(3, 100, 2, 150, RunPhase::Mixed), mixed);
-        // Two prompts of 50 new tokens, after 200 each that were cached.
-        assert_eq!(steps(2, 100, 0, 500, RunPhase::Prefill), [Step::prefill(2, 50, 200)]);
-        assert_eq!(steps(2, 0, 2, 50, RunPhase::Decode), [Step::decode(2, 24)]);
-    }
 }

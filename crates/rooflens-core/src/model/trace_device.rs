@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{DeviceTime, Devices, Recognised};
-use rooflens_cost::hardware::Properties;
+use rooflens_cost::hardware::{Device, Properties};
 use rooflens_report::format;
 use rooflens_schema::{Note, Severity, Stage};
 
@@ -62,15 +62,20 @@ pub fn device_name(findings: &Findings, named: Option<&str>) -> Result<String, S
     known.map(str::to_owned).ok_or_else(|| nameless(devices))
 }
 
-/// The same, where all devices of the trace are of one kind.
-pub fn only_device_name(findings: &Findings, named: Option<&str>) -> Result<String, String> {
+/// The name that the trace tells, where all its devices are of one kind.
+pub fn only_device_name(findings: &Findings) -> Result<String, String> {
     let devices = findings.get::<Devices>().map_or(&[][..], |devices| &devices.0);
     let kinds: BTreeSet<&str> = devices.iter().filter_map(known_name).collect();
     match kinds.len() {
-        0 | 1 => device_name(findings, named),
-        _ if named.is_some() => device_name(findings, named),
+        0 | 1 => device_name(findings, None),
         _ => Err(format!("the trace has several kinds of devices: {}", Vec::from_iter(kinds).join(", "))),
     }
+}
+
+/// The device of this name: one of Rooflens' own, or of the project around here.
+pub fn find(name: &str) -> Result<Device, String> {
+    let devices = files::DeviceCatalog::read(&project::hardware()).map_err(|error| error.to_string())?;
+    devices.find(name).cloned().map_err(|error| error.to_string())
 }
 
 fn known_name(device: &DeviceTime) -> Option<&str> {

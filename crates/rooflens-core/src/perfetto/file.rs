@@ -15,7 +15,7 @@ use crate::advise;
 use crate::error::Error;
 use crate::input::{Input, TraceFile};
 use crate::job;
-use crate::model::ModelRequest;
+use crate::model::{ModelRecord, ModelRequest};
 use crate::observer::SharedObserver;
 use crate::saved;
 
@@ -58,8 +58,9 @@ pub fn export(
 
 /// Lower bounds take a first pass: they are those of all ranks together.
 fn shares(input: &Input, model: &ModelRequest, observer: &SharedObserver) -> Result<FloorShares, Error> {
-    let is_own = matches!(input, Input::Run(run) if crate::run::is_own(run));
-    if model.model.is_none() && !is_own {
+    let has_model = |run| crate::run::is_own(run) || ModelRecord::read(run).is_some();
+    let is_known = matches!(input, Input::Run(run) if has_model(run));
+    if model.model.is_none() && !is_known {
         return Ok(FloorShares::new());
     }
     let is_stdin = |file: &TraceFile| file.source == InputSource::Stdin;

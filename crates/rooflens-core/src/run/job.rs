@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
+use rooflens_collect::ExecuteError;
 use rooflens_collect::execute::{self, Executor, StepFault, StepObserver, StepOutcome};
 use rooflens_collect::plan::{RunStage, StepWork};
-use rooflens_collect::{ExecuteError, RunSettings};
 use rooflens_schema::{Note, Notes, RunDir, Severity, Stage};
 
 use super::analysis;
@@ -15,6 +15,7 @@ use super::document::{self, RunDocument, StepFacts};
 use super::files;
 use super::join;
 use super::launch::PlannedJob;
+use super::model;
 use super::page;
 use super::row;
 use super::sampling::Sampling;
@@ -22,6 +23,8 @@ use super::static_cost;
 use super::tables;
 use super::workload;
 use crate::error::{Error, ErrorKind, Hint};
+use crate::input::Input;
+use crate::model::ModelRequest;
 use crate::observer::{Event, SharedObserver, StepWatch};
 use crate::project::from_here;
 use crate::saved;
@@ -76,19 +79,23 @@ pub fn take(
     };
     let notes = analysis::save_notes(&run, notes, findings.as_mut())?;
     let measured = workload::measured(&run);
-    let reason = match job.plan.static_work() {
-        Some(work) => static_cost::write(work, &job.places, &measured, &run, job.settings.output.plots)?,
-        None => Some(no_static_work(&job.settings)),
+    let decided = model::decide(&job.plan, &job.settings, &job.places, &measured);
+    let reason = match (&decided, job.plan.static_work()) {
+        (Ok(record), Some(work)) => {
+            record.save(&run)?;
+            static_cost::write(work, record, &job.places, &measured, &run, job.settings.output.plots)?
+        }
+        (decided, _) => decided.as_ref().err().cloned(),
     };
     if let Some(reason) = &reason {
         observer.detail(&format!("static analysis: not computed: {reason}"));
     }
     if let Some(findings) = &mut findings {
-        crate::advise::complete_run(&run, findings);
+        crate::advise::complete(&Input::Run(run.clone()), &ModelRequest::default(), findings)?;
         saved::write_findings(&run, findings)?;
     }
     let facts = outcomes.iter().map(StepFacts::of).collect();
-    let joined = join::join(&run, job.plan.static_work(), &job.places, &measured, findings.as_ref());
+    let joined = join::join(&run, decided.as_ref(), &measured, findings.as_ref());
     let document = RunDocument::new(&run, facts, &measured, reason, joined, &notes);
     document::write(&run, &document, findings.as_ref())?;
     row::complete(&run, &job.settings, &document, &measured, recorded.as_ref())?;
@@ -115,15 +122,6 @@ pub fn take(
         damage: damage(&notes),
         page,
     })
-}
-
-/// Why the plan has no static analysis.
-fn no_static_work(settings: &RunSettings) -> String {
-    if settings.pipeline.has(RunStage::StaticAnalysis) && settings.model_path().is_none() {
-        "the model that the program runs is not known: set runtime.model=FOLDER".to_owned()
-    } else {
-        "the stage static_analysis is off".to_owned()
-    }
 }
 
 /// Up to the first that does not end well: what follows would fail alike, or could mislead.

@@ -12,6 +12,7 @@ use rooflens_schema::RunDir;
 use crate::cost::cost_with;
 use crate::cost::question::CostQuestion;
 use crate::error::Error;
+use crate::model::ModelRecord;
 use crate::model::files::DeviceCatalog;
 use crate::project::HARDWARE;
 
@@ -22,41 +23,33 @@ const USABLE: f64 = 0.9;
 /// something without it.
 pub fn write(
     work: &StaticWork,
+    model: &ModelRecord,
     places: &RunFolders,
     workload: &WorkloadRecords,
     run: &RunDir,
     with_figures: bool,
 ) -> Result<Option<String>, Error> {
-    let model = PathBuf::from(work.model.resolve(places));
-    if !model.join("config.json").is_file() {
-        return Ok(Some(format!("there is no {}", model.join("config.json").display())));
-    }
     let devices = match DeviceCatalog::read(&places.project.join(HARDWARE)) {
         Ok(devices) => devices,
         Err(error) => return Ok(Some(error.to_string())),
     };
-    let hardware = match &work.hardware {
-        Some(name) => vec![name.clone()],
-        // Where the device that was found is not in the catalog, the counts stand without times.
-        None => found_device(workload, &devices).into_iter().collect(),
+    // Where the device that was found is not in the catalog, the counts stand without times.
+    let hardware = work.hardware.clone().or_else(|| model.device.as_ref().map(|device| device.name.clone()));
+    let folder = PathBuf::from(work.model.resolve(places));
+    let question = CostQuestion {
+        hardware: hardware.into_iter().collect(),
+        dtype: model.dtype.iter().cloned().collect(),
+        kv_dtype: model.kv_dtype.map(|dtype| dtype.as_str().to_owned()),
+        ..question(work, &folder, workload)
     };
-    match cost_with(&question(work, &model, hardware, workload), &devices) {
+    match cost_with(&question, &devices) {
         Ok(answer) => answer.save(run, with_figures).map(|()| None),
         Err(error) => Ok(Some(error.to_string())),
     }
 }
 
-fn found_device(workload: &WorkloadRecords, devices: &DeviceCatalog) -> Option<String> {
-    let name = workload.text("model", "device_name")?;
-    devices.find(name).is_ok().then(|| name.to_owned())
-}
-
-fn question(
-    work: &StaticWork,
-    model: &Path,
-    hardware: Vec<String>,
-    workload: &WorkloadRecords,
-) -> CostQuestion {
+/// At the sizes that were run; formats and device are the caller's.
+fn question(work: &StaticWork, model: &Path, workload: &WorkloadRecords) -> CostQuestion {
     let prompt = mean_prompt(workload);
     let (prefill, context) = match work.contexts.as_slice() {
         [] => (prompt.map(|tokens| vec![tokens]), prompt.map(|tokens| vec![tokens])),
@@ -75,7 +68,7 @@ fn question(
         images: None,
         image_size: None,
         crops: None,
-        hardware,
+        hardware: Vec::new(),
         tp: vec![work.tensor_parallel],
         pp: vec![1],
         ep: vec![1],
@@ -84,8 +77,8 @@ fn question(
         inter_node: None,
         vision: VisionSharding::Tensor,
         usable: USABLE,
-        dtype: work.dtype.iter().cloned().collect(),
-        kv_dtype: work.kv_dtype.clone(),
+        dtype: Vec::new(),
+        kv_dtype: None,
         state_dtype: None,
         assume: Vec::new(),
         set: Vec::new(),

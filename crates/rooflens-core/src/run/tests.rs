@@ -177,7 +177,7 @@ fn a_copy_of_a_run_has_all_of_its_tables() {
     let observer = Unobserved::shared();
     let (input, request) = (Input::Run(run.clone()), ModelRequest::default());
     let analyzed = analysis::analyze(&input, &Notes::default(), &request, Some(&copy), &observer);
-    report::save(&copy, &mut analyzed.unwrap().findings).unwrap();
+    report::save(&copy, &mut analyzed.unwrap()).unwrap();
     assert_eq!(told(&copy), told(&run));
     for name in ["requests", "tokens", "steps", "counters", "of_a_later_version", "notes"] {
         let bytes = |run: &RunDir| fs::read(run.table(name)).unwrap();

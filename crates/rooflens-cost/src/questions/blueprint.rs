@@ -33,12 +33,25 @@ pub const WEIGHT_FORMATS: &[(&str, &str)] = &[
 impl Blueprint {
     /// A config as text, with the text of the `hf_quant_config.json` beside it.
     pub fn new(config: &[u8], side: Option<&[u8]>) -> Result<Self, ConfigError> {
-        Ok(Self {
-            config: config::parse(config)?,
-            side: side.map(config::parse).transpose()?,
-            formats: None,
-            set: Vec::new(),
-        })
+        Ok(Self::of(config::parse(config)?, side.map(config::parse).transpose()?))
+    }
+
+    /// The same from what was parsed before.
+    #[must_use]
+    pub fn of(config: Map<String, Value>, side: Option<Map<String, Value>>) -> Self {
+        Self { config, side, formats: None, set: Vec::new() }
+    }
+
+    /// The config.
+    #[must_use]
+    pub fn config(&self) -> &Map<String, Value> {
+        &self.config
+    }
+
+    /// The `hf_quant_config.json` beside it.
+    #[must_use]
+    pub fn side(&self) -> Option<&Map<String, Value>> {
+        self.side.as_ref()
     }
 
     /// Sets a key; see [`config::set`].

@@ -3,14 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rooflens_compose::ProblemPlace;
 use rooflens_compose::value::{Origin, ValueSource};
 use rooflens_compose::yaml::YamlError;
+use rooflens_compose::{ProblemPlace, near};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::archive::ArchiveProblem;
-use crate::near;
 
 /// A thing about assets that cannot be done.
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rooflens_compose::near;
 use rooflens_compose::yaml::YamlError;
 use schemars::JsonSchema;
 use serde::ser::SerializeStruct;
@@ -10,7 +11,6 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::SourceKind;
 use crate::git::GitError;
-use crate::near;
 
 /// Whose move it is, from which the command line has its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -31,7 +31,7 @@ pub struct Pin {
     /// What that was when the source was pinned. Only this is ever fetched.
     pub commit: ObjectId,
     /// The paths to take; all of it where there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<InnerPath>,
 }
 

@@ -79,7 +79,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         |dir: &&RunDir| matches!(&input, Input::Run(read) if saved::same_folder(read.root(), dir.root()));
     let tables = run.as_ref().filter(|dir| !own(dir));
     let mut analysis = analyze(&input, &notes, &args.floor.request(), tables, &observer)?;
-    let page = run.as_ref().map(|run| report::save(run, &mut analysis.findings)).transpose()?;
+    let page = run.as_ref().map(|run| report::save(run, &mut analysis)).transpose()?;
     show(&analysis.findings, args.format, args.table, args.limit, console)?;
     if let Some(page) = page {
         console.say(&format!("report: {}", page.display()));

@@ -177,6 +177,7 @@ fn colours_and_talk_as_asked() {
 
     let normal = run(&["analyze", &path, "-o", &folder.text("a")]);
     assert!(normal.stderr.contains("index.html"), "{}", normal.stderr);
+    saved_are_read_back(&folder.path("a"));
     let quiet = run(&["analyze", &path, "-o", &folder.text("b"), "--quiet"]);
     assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""));
     assert_eq!(quiet.stdout, normal.stdout);

@@ -44,6 +44,7 @@ fn files_are_written_once_and_nothing_else_is_touched() {
     let out = folder.text("out");
     let told = run(&["kernels", "analyze", &folder.text("in"), "-o", &out]).fine();
     assert!(told.contains("CatArrayBatchedCopy"), "{told}");
+    saved_are_read_back(&folder.path("out"));
     for name in ["kernels.csv", "kernels.json", "kernels.md"] {
         let text = std::fs::read_to_string(folder.path("out").join(name)).unwrap();
         assert!(text.contains("CatArrayBatchedCopy") && !text.contains("secret"), "{name}");

@@ -28,6 +28,8 @@ mod migrating;
 #[path = "../../../rooflens-sample/tests/mock_nvml/mod.rs"]
 mod mock_nvml;
 mod monitor;
+mod old_documents;
+mod old_runs;
 mod project;
 mod run;
 mod run_answers;
@@ -101,27 +103,56 @@ fn git(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// Every JSON document that a test sees can be read into its type and written again, byte for byte.
-fn is_read_back(printed: &str) {
+/// The schema that a document names.
+fn tag(json: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Tagged {
         schema: SchemaTag,
     }
-    let (json, more) = match serde_json::from_str::<Tagged>(printed) {
+    let tagged: Tagged = serde_json::from_str(json).ok()?;
+    Some(tagged.schema.name.strip_prefix("rooflens.").unwrap().to_owned())
+}
+
+/// The document can be read into the type of that name and written again, byte for byte.
+fn is_written_as(name: &str, json: &str, place: &str) {
+    let found = document::all().find(|document| document.name == name);
+    let document = found.unwrap_or_else(|| panic!("the document {name} has no schema"));
+    assert_eq!(document.rewrite(json).unwrap(), json.trim_end(), "{place}: {name} is not read back as it is");
+}
+
+/// Every JSON document that a test sees can be read into its type and written again, byte for byte.
+fn is_read_back(printed: &str) {
+    let (json, more) = match serde_json::from_str::<serde::de::IgnoredAny>(printed) {
         Ok(_) => (printed, ""),
         // A stream of samples: its first line is the document, each further line a sample.
         Err(_) => printed.split_once('\n').unwrap_or((printed, "")),
     };
-    let Ok(Tagged { schema }) = serde_json::from_str(json) else { return };
-    let document = |name: &str| {
-        let found = document::all().find(|document| document.name == name);
-        found.unwrap_or_else(|| panic!("the document {name} has no schema"))
-    };
-    let name = schema.name.strip_prefix("rooflens.").unwrap();
-    assert_eq!(document(name).rewrite(json).unwrap(), json.trim_end(), "{name} is not read back as printed");
+    let Some(name) = tag(json) else { return };
+    is_written_as(&name, json, "printed");
     for line in more.lines() {
-        assert_eq!(document("samples-line").rewrite(line).unwrap(), line);
+        is_written_as("samples-line", line, "printed");
     }
+}
+
+/// Every JSON document that a run or an analysis saved can be read into its type and written again, byte for byte.
+/// `inputs.yaml` and what workloads are given and leave are no documents.
+fn saved_are_read_back(folder: &Path) {
+    let mut count = 0;
+    for name in files(folder).iter().filter(|name| name.ends_with(".json")) {
+        let (path, saved) = (folder.join(name), std::fs::read_to_string(folder.join(name)).unwrap());
+        let file = path.file_name().unwrap().to_str().unwrap();
+        let is_finding = path.parent().unwrap().ends_with("findings");
+        match file.strip_suffix(".json").unwrap() {
+            _ if is_finding => is_written_as("finding", &saved, name),
+            schema @ ("manifest" | "plan" | "sampler") => is_written_as(schema, &saved, name),
+            _ if name.split('/').any(|part| part == "raw") => continue,
+            _ => {
+                is_written_as(&tag(&saved).unwrap_or_else(|| panic!("{name} names no schema")), &saved, name)
+            }
+        }
+        count += 1;
+    }
+    assert!(count > 0, "{} has no documents", folder.display());
 }
 
 /// What it answers.

@@ -305,6 +305,7 @@ fn nothing_is_started_for_what_is_only_computed() {
     assert_eq!((&json["status"], &json["measured"]), (&"complete".into(), &serde_json::Value::Null));
     let run_dir = only_run(&folder);
     assert!(run_dir.join("report/cost_sweep.json").is_file());
+    saved_are_read_back(&run_dir);
     assert!(!run_dir.join("raw").exists() && !folder.path("cache").exists());
 }
 

@@ -10,6 +10,7 @@ fn the_files_around_a_run() {
     run_in(&folder, &[]).fine();
     let run_dir = only_run(&folder);
     let read = |name: &str| std::fs::read_to_string(run_dir.join("report").join(name)).unwrap();
+    saved_are_read_back(&run_dir);
     let env: serde_json::Value = serde_json::from_str(&read("env.json")).unwrap();
     assert_eq!(env["schema"]["name"], "rooflens.env");
     assert_eq!(env["not_computed"]["project"], "the repository has no commit yet");

@@ -24,6 +24,7 @@ fn jobs_side_by_side() {
     assert_eq!(answer.code, 4, "{}", answer.stderr);
     assert!(answer.stderr.contains("report: runs/first/sweeps/"), "{}", answer.stderr);
     let place = only_sweep(&folder);
+    saved_are_read_back(&place);
     let read = |name: &str| std::fs::read_to_string(place.join(name)).unwrap();
     let json: serde_json::Value = serde_json::from_str(&read("sweep.json")).unwrap();
     let keys: Vec<_> =

@@ -1,5 +1,9 @@
 //! Run directories: written, read again, replaced, and never mistaken for something else.
 
+use rooflens_schema::RunDir;
+use rooflens_schema::parquet_io::{Columnar, read_table};
+use rooflens_schema::tables::Runs;
+
 use super::*;
 
 const REPORT: &[&str] = &[
@@ -130,6 +134,50 @@ fn a_report_is_written_again() {
         std::fs::read(folder.path("public/index.html")).unwrap(),
         std::fs::read(folder.path("run/report/index.html")).unwrap()
     );
+}
+
+#[test]
+fn a_run_keeps_the_model_that_it_was_compared_with() {
+    let folder = Folder::new();
+    let (run_dir, config) = (folder.text("run"), folder.text("model.json"));
+    std::fs::copy(fixture("configs/tiny-moe.json"), &config).unwrap();
+    // Two decode steps of one sequence, as vLLM names them.
+    let text = std::fs::read_to_string(fixture("kineto/decode.json")).unwrap();
+    let named = ["ProfilerStep#1", "ProfilerStep#2"]
+        .iter()
+        .fold(text, |text, name| text.replace(name, "execute_context_0(0)_generation_1(1)"));
+    let trace = folder.text("decode.json");
+    std::fs::write(&trace, named).unwrap();
+    let asked = ["--model", &config, "--hardware", "h100", "--context", "512", "--force"];
+    let words = [&["analyze", trace.as_str(), "-o", &run_dir, "--format", "json"][..], &asked].concat();
+    let printed = run(&words).fine();
+    let found: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert!(found["ledger"]["floor_of"]["model"].is_string(), "{}", found["ledger"]["floor_of"]);
+    let row = read_table::<Runs>(&RunDir::new(&run_dir).table(Runs::NAME)).unwrap().row(0).unwrap();
+    assert_eq!(row.model.as_deref(), Some("model"));
+    assert_eq!(row.parallelism.as_deref(), Some(r#"{"tp":2}"#), "the ranks of its collectives");
+    assert!(row.dtype.is_some());
+
+    // The config may be gone, and the run elsewhere.
+    std::fs::remove_file(&config).unwrap();
+    let moved = folder.text("moved");
+    std::fs::rename(&run_dir, &moved).unwrap();
+    run(&["report", &moved]).fine();
+    let metrics = || std::fs::read_to_string(folder.path("moved/report/metrics.json")).unwrap();
+    assert_eq!(metrics(), printed, "the report has the same lower bounds");
+    let again = run(&["analyze", &moved, "--format", "json"]).fine();
+    assert_eq!(again, printed);
+    // What is asked for now counts.
+    let other: serde_json::Value =
+        serde_json::from_str(&run(&["analyze", &moved, "--hardware", "a100", "--format", "json"]).fine())
+            .unwrap();
+    let device = |found: &serde_json::Value| found["ledger"]["floor_of"]["device"].clone();
+    assert_ne!(device(&other), device(&found));
+    // Another trace in the same folder has nothing to do with that model.
+    let bare = run(&["analyze", &trace, "-o", &moved, "--format", "json"]).fine();
+    assert_ne!(bare, printed);
+    run(&["report", &moved]).fine();
+    assert_eq!(metrics(), bare);
 }
 
 #[test]

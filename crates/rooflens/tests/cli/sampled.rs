@@ -69,6 +69,7 @@ fn devices_by_step_and_phase() {
     let whole = part(&json, "measure", "all");
     let device = whole["subjects"].as_array().unwrap().iter().find(|it| it["device"] == 1).unwrap();
     let run_dir = folder.path("p/run");
+    saved_are_read_back(&run_dir);
     let counters: Counters = read_table(&run_dir.join("tables/counters.parquet")).unwrap();
     let times: Vec<i64> = (0..counters.len())
         .filter_map(|i| counters.row(i))

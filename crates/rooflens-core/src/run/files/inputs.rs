@@ -1,5 +1,6 @@
 //! `inputs.yaml`: every sample that was run, with the digest of its file, so that a run can be repeated
-//! on the same inputs, or be seen to have had others.
+//! on the same inputs, or be seen to have had others. It is YAML, to be read and compared by `diff`: it has no
+//! JSON Schema.
 
 use std::collections::BTreeMap;
 use std::fs;

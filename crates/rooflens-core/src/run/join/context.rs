@@ -8,8 +8,6 @@ use rooflens_analyze::advice::{Padding, RunContext, UnprofiledSteps};
 use rooflens_analyze::analyses::Ledger;
 use rooflens_analyze::sampled::WHOLE;
 use rooflens_collect::RunStage;
-use rooflens_collect::package;
-use rooflens_collect::plan::RunFolders;
 use rooflens_compare::headline::MEASURED;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::{PhaseKind, Steps};
@@ -19,37 +17,31 @@ use super::super::files;
 use super::super::metrics::Spread;
 use super::super::sampling;
 use super::super::workload::{self, steps_of};
-use super::{PlannedModel, profiled_round};
-use crate::model::{self, Passes};
-use crate::project;
+use super::profiled_round;
+use crate::model::{ModelContext, ModelRecord, Passes, ToldShapes, kind_of};
 
 /// The phases that steps of a workload have.
 const PHASES: [PhaseKind; 3] = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
 
-/// Gives the ledger of a run its floor, as far as the run tells.
-pub fn join_floor(run: &RunDir, findings: &mut Findings) -> Option<model::ModelContext> {
+/// Gives the ledger of a run its lower bounds, as far as the run tells.
+pub fn join_floor(
+    run: &RunDir,
+    record: Result<&ModelRecord, String>,
+    findings: &mut Findings,
+) -> Option<ModelContext> {
     let ledger = findings.get_mut::<Ledger>()?;
     // A run knows its own model: what its kernels are called proves nothing against it.
-    let found = joined(run, ledger).and_then(|joined| joined.join(ledger).map(|_| joined));
+    let joined = record.and_then(|record| joined(run, record, ledger));
+    let found = joined.and_then(|joined| joined.join(ledger).map(|_| joined));
     found.map_err(|reason| ledger.without_floor(reason)).ok()
 }
 
 /// The model of a run, and what went through it while it was profiled.
-fn joined(run: &RunDir, ledger: &Ledger) -> Result<model::ModelContext, String> {
-    let config = files::config(run).ok_or("the run has no config")?;
-    let plan = rooflens_collect::plan(&config).map_err(|error| error.to_string())?;
-    let work = plan.static_work().ok_or("the stage static_analysis is off")?;
-    let places = RunFolders {
-        run: run.root().to_owned(),
-        project: project::around(run.root()).unwrap_or_else(|| run.root().to_owned()),
-        package: package::folder(&package::cache_folder()),
-    };
-    let PlannedModel { blueprint, name, model, setup, device, no_device } =
-        PlannedModel::read(work, &places, &workload::measured(run))?;
-    let device = device.ok_or(no_device)?;
+fn joined(run: &RunDir, record: &ModelRecord, ledger: &Ledger) -> Result<ModelContext, String> {
+    let known = record.resolve()?;
     let mut passes = Passes::new();
     for one in profiled_round(run)? {
-        let Some(kind) = model::kind_of(one.shape.phase.as_str()) else { continue };
+        let Some(kind) = kind_of(one.shape.phase.as_str()) else { continue };
         passes.entry(kind).or_default().push(one);
     }
     // Steps that the trace lacks would make the floor too high for what is there.
@@ -57,8 +49,7 @@ fn joined(run: &RunDir, ledger: &Ledger) -> Result<model::ModelContext, String> 
     if passes.is_empty() {
         return Err("the trace does not have the steps of steps.csv".to_owned());
     }
-    let known = model::ResolvedModel { blueprint, model, name, setup, device };
-    Ok(model::ModelContext { known, passes, told: model::ToldShapes::new() })
+    Ok(ModelContext { known, passes, told: ToldShapes::new() })
 }
 
 /// What rules of advice ask for besides the trace, without the model.

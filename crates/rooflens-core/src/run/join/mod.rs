@@ -8,20 +8,17 @@ mod shapes;
 pub use self::context::{context, join_floor};
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Parts, PartsOfPhase, Products, Trace};
 use rooflens_collect::RunStage;
-use rooflens_collect::plan::{RunFolders, StaticWork};
-use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::measured::{
     self, Efficiency, FlopsCheck, Matches, MeasuredPart, MeasuredPhase, Ran, RunPhase, StaticVsMeasured,
     TimelineSide, TorchFlops,
 };
-use rooflens_cost::precision::Dtype;
-use rooflens_cost::{Model, Parallel, Setup};
+use rooflens_cost::{Model, Setup};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::PhaseKind;
@@ -30,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::workload;
-use crate::model::files::{self, DeviceCatalog};
+use crate::model::ModelRecord;
 
 /// What the join comes to. What is null has its reason in `not_computed`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -57,15 +54,11 @@ const STATIC_VS_MEASURED: &str = "static_vs_measured";
 /// Joins what a run left with what its model must cost.
 pub fn join(
     run: &RunDir,
-    work: Option<&StaticWork>,
-    places: &RunFolders,
+    model: Result<&ModelRecord, &String>,
     workload: &WorkloadRecords,
     findings: Option<&Findings>,
 ) -> ModelJoin {
-    let known = match work {
-        Some(work) => PlannedModel::read(work, places, workload),
-        None => Err("the stage static_analysis is off".to_owned()),
-    };
+    let known = model.map_err(Clone::clone).and_then(JoinedModel::new);
     let mut joined = ModelJoin::default();
     match known {
         Ok(known) => {
@@ -125,60 +118,26 @@ impl ModelJoin {
     }
 }
 
-/// The model, how it was run, and the device it ran on.
-struct PlannedModel {
-    blueprint: Blueprint,
-    name: String,
+/// The model and how devices share it.
+struct JoinedModel<'a> {
+    record: &'a ModelRecord,
     model: Model,
     setup: Setup,
-    device: Option<Device>,
-    no_device: String,
 }
 
-impl PlannedModel {
-    fn read(work: &StaticWork, places: &RunFolders, workload: &WorkloadRecords) -> Result<Self, String> {
-        let folder = PathBuf::from(work.model.resolve(places));
-        let mut blueprint = files::blueprint(&folder).map_err(|error| error.to_string())?;
-        if let Some(format) = &work.dtype {
-            blueprint.weights(format);
-        }
-        let mut model = blueprint.model().map_err(|error| error.to_string())?;
-        // A config may name no format: then the one that was run in counts.
-        let ran_in = workload.text("model", "dtype").and_then(format_of_torch);
-        if let Some(format) = ran_in.filter(|format| work.dtype.is_none() && *format != model.dtype.as_str())
-            && model.quantisation.is_none()
-            && blueprint.weights(format)
-        {
-            model = blueprint.model().map_err(|error| error.to_string())?;
-        }
-        let kv = work.kv_dtype.as_deref();
-        let setup = Setup {
-            parallel: Parallel { tp: work.tensor_parallel, ..Parallel::NONE },
-            kv: kv.and_then(|name| Dtype::ALL.iter().copied().find(|dtype| dtype.as_str() == name)),
-            ..Setup::default()
-        };
-        if let Some(reason) = setup.parallel.fault(model.depth) {
-            return Err(reason);
-        }
-        let devices =
-            DeviceCatalog::read(&places.project.join("hardware")).map_err(|error| error.to_string())?;
-        let name = work.hardware.as_deref().or_else(|| workload.text("model", "device_name"));
-        let device = name.and_then(|name| devices.find(name).ok()).cloned();
-        let no_device = match name {
-            Some(name) => format!(
-                "no peaks of {name:?} are known: `rooflens hardware measure` measures them on this machine"
-            ),
-            None => {
-                "no peaks of this machine are known: `rooflens hardware measure` measures them".to_owned()
-            }
-        };
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(PlannedModel { blueprint, name, model, setup, device, no_device })
+impl<'a> JoinedModel<'a> {
+    fn new(record: &'a ModelRecord) -> Result<Self, String> {
+        record.model().map(|(model, setup)| JoinedModel { record, model, setup })
+    }
+
+    /// The device, and why there is none.
+    fn device(&self) -> (Option<&Device>, &str) {
+        (self.record.device.as_ref(), self.record.no_device.as_deref().unwrap_or_default())
     }
 
     fn efficiency(&self, workload: &WorkloadRecords) -> Result<Efficiency, String> {
         let ran = shapes::of_kind(&workload.steps, "measured")?;
-        let (device, why) = (self.device.as_ref(), &self.no_device);
+        let (device, why) = self.device();
         Ok(measured::efficiency(&self.model, &self.setup, device, why, &ran))
     }
 
@@ -205,7 +164,7 @@ impl PlannedModel {
         if traced.is_empty() {
             return Err("the trace has no prefill or decode step".to_owned());
         }
-        let (model, setup, device) = (&self.model, &self.setup, self.device.as_ref());
+        let (model, setup, (device, _)) = (&self.model, &self.setup, self.device());
         Ok(measured::matches(model, setup, device, ran, &traced, timeline, all_logits(folder)))
     }
 
@@ -217,7 +176,7 @@ impl PlannedModel {
         if measured.is_empty() {
             return Err("the trace has no prefill or decode step".to_owned());
         }
-        let (device, why) = (self.device.as_ref(), &self.no_device);
+        let (device, why) = self.device();
         Ok(measured::static_vs_measured(&self.model, &self.setup, device, why, ran, &measured))
     }
 }
@@ -225,16 +184,6 @@ impl PlannedModel {
 /// Whether the head was run for every row of a prompt.
 fn all_logits(folder: &Path) -> bool {
     crate::saved::read_json(&folder.join("workload.json")).get("logits").and_then(Json::as_str) == Some("all")
-}
-
-/// What torch calls a format, as the cost model names it.
-fn format_of_torch(name: &str) -> Option<&'static str> {
-    match name {
-        "float32" => Some("fp32"),
-        "bfloat16" => Some("bf16"),
-        "float16" => Some("fp16"),
-        _ => None,
-    }
 }
 
 /// The passes of the profiled round.

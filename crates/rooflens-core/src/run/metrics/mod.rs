@@ -40,6 +40,7 @@ pub struct Measured {
     /// How long loading the model took, ns.
     pub load_ns: Option<u64>,
     /// Warm-up rounds before the measured ones.
+    #[serde(default)]
     pub warmup_rounds: usize,
     /// Time of the warm-up rounds together, ns.
     pub warmup_ns: Option<u64>,

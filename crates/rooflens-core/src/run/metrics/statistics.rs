@@ -1,6 +1,7 @@
 //! Statistics of a list of times.
 
-use rooflens_compare::percentile;
+use rooflens_analyze::percentile::linear;
+use rooflens_analyze::statistics::sample_deviation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,15 +37,14 @@ impl Spread {
         let (min, max) = (*values.first()?, *values.last()?);
         let count = values.len();
         let mean = values.iter().sum::<f64>() / count as f64;
-        let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
         Some(Spread {
             count,
             mean,
-            std: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
+            std: sample_deviation(values.iter().copied(), mean),
             min,
-            p50: percentile(&values, 0.5),
-            p90: percentile(&values, 0.9),
-            p99: percentile(&values, 0.99),
+            p50: linear(&values, 0.5),
+            p90: linear(&values, 0.9),
+            p99: linear(&values, 0.99),
             max,
         })
     }

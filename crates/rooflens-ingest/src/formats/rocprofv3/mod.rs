@@ -6,7 +6,6 @@
 //! * `set`: which files belong together.
 //! * `line`: a line to values.
 
-pub(super) mod line;
 mod set;
 #[cfg(test)]
 mod tests;
@@ -21,6 +20,7 @@ use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage};
 use super::rocm::{Call, Copy, Dispatch, RocmRows};
 use super::{finish, narrow};
 use crate::artefact::{Artefact, InputSource, Probe, ReadProgress};
+use crate::csv;
 use crate::error::IngestError;
 use crate::formats::Format;
 pub use set::{is_beside_a_set, keep_one_a_set};
@@ -142,7 +142,7 @@ const CALL: &[&str] =
 
 impl Header {
     fn of(line: &str) -> Option<Self> {
-        let names = line::values(line.trim_end_matches('\r'));
+        let names = csv::cells(line.trim_end_matches('\r'));
         let has = |name: &str| names.iter().any(|known| known == name);
         let places = |wanted: &[&str]| {
             wanted.iter().map(|name| names.iter().position(|known| known == name)).collect::<Vec<_>>()
@@ -186,7 +186,7 @@ fn lines(from: Artefact, rows: &mut RocmRows<'_>, notes: &Notes) {
         let line = text.trim_end_matches(['\n', '\r']);
         let Some(header) = &header else {
             header = Header::of(line);
-            columns = line::values(line).len();
+            columns = csv::cells(line).len();
             if header.is_none() {
                 return;
             }
@@ -198,7 +198,7 @@ fn lines(from: Artefact, rows: &mut RocmRows<'_>, notes: &Notes) {
         if matches!(text, std::borrow::Cow::Owned(_)) {
             lost("invalid_text", "names that are not valid UTF-8; bad bytes were replaced".to_owned());
         }
-        let values = line::values(line);
+        let values = csv::cells(line);
         if values.len() == columns {
             record(header, &values, rows);
         } else {
@@ -216,7 +216,7 @@ fn record(header: &Header, values: &[String], rows: &mut RocmRows<'_>) {
     let (Header::Kernels(places) | Header::Copies(places) | Header::Calls(places)) = header;
     let text = |column: usize| places.get(column).copied().flatten().and_then(|at| values.get(at));
     let word = |column: usize| text(column).map(String::as_str);
-    let number = |column: usize| text(column).and_then(|value| line::number(value));
+    let number = |column: usize| text(column).and_then(|value| trailing_number(value));
     let span = (number(0), number(1));
     match header {
         Header::Kernels(_) => rows.dispatch(&Dispatch {
@@ -255,13 +255,13 @@ fn devices(from: Artefact, tables: &mut RankTables) {
     if from.into_reader().take(LONGEST_LINE).read_to_string(&mut text).is_err() {
         return;
     }
-    let mut lines = text.lines().map(line::values);
+    let mut lines = text.lines().map(csv::cells);
     let Some(names) = lines.next() else { return };
     let places: Vec<Option<usize>> =
         COLUMNS.iter().map(|name| names.iter().position(|known| known == name)).collect();
     for values in lines.filter(|values| values.len() == names.len()) {
         let value = |column: usize| places[column].and_then(|at| values.get(at));
-        let number = |column: usize| value(column).and_then(|value| line::number(value)).map(narrow);
+        let number = |column: usize| value(column).and_then(|value| trailing_number(value)).map(narrow);
         let is_gpu = value(1).is_some_and(|kind| kind == "GPU");
         let Some(device) = number(0).filter(|device| is_gpu && tables.kernels.device.contains(device)) else {
             continue;
@@ -274,4 +274,9 @@ fn devices(from: Artefact, tables: &mut RankTables) {
             architecture: value(3).cloned(),
         });
     }
+}
+
+/// The number in a value: `4`, or the 4 of `Agent 4`.
+fn trailing_number(value: &str) -> Option<i64> {
+    value.rsplit(' ').next()?.parse().ok()
 }

@@ -119,3 +119,10 @@ fn damage_is_told() {
         }
     }
 }
+
+#[test]
+fn numbers_of_agents_and_of_large_identifiers() {
+    let found = ["4", "Agent 4", "", "x"].map(super::trailing_number);
+    assert_eq!(found, [Some(4), Some(4), None, None]);
+    assert_eq!(super::trailing_number("8819330200067564"), Some(8_819_330_200_067_564));
+}

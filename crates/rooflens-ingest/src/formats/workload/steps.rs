@@ -4,7 +4,7 @@ use rooflens_schema::Opt;
 use rooflens_schema::tables::{PhaseKind, StepRow};
 
 use super::Reader;
-use crate::formats::rocprofv3::line::values;
+use crate::csv;
 
 pub(super) const FILE: &str = "steps.csv";
 
@@ -14,7 +14,7 @@ impl Reader<'_> {
         let mut head: Option<Vec<String>> = None;
         let mut unknown_phases = 0;
         self.each_line(FILE, |workload, line, is_whole| {
-            let cells = values(line);
+            let cells = csv::cells(line);
             let Some(head) = &head else {
                 let has = |name: &str| cells.iter().any(|cell| cell == name);
                 let is_head = ["kind", "phase", "dur_ns"].into_iter().all(has);

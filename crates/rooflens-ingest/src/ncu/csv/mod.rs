@@ -4,10 +4,9 @@
 //! Values come out as in the `.ncu-rep` file: in base units, under the metric's own name. A printed value
 //! has only the digits that were printed.
 //!
-//! * `text`: cells; `unit`: numbers and units; `names`: what the details page calls a metric.
+//! * `unit`: numbers and units; `names`: what the details page calls a metric.
 
 mod names;
-pub(crate) mod text;
 pub(crate) mod unit;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +15,7 @@ use rooflens_schema::{Notes, Severity, Stage};
 
 use super::base_unit::base_unit;
 use super::{MetricValue, NcuLaunch, NcuMetric, NcuRule, RuleGrade, Speedup};
+use crate::csv;
 
 /// Which launch a row is of, among the files of one folder. For comparison only: it is shown nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +52,7 @@ pub fn is_csv(bytes: &[u8]) -> bool {
 /// The launches of a file, each with what tells it from others. Empty where there is no header.
 pub fn read(bytes: &[u8], source: &str, notes: &Notes) -> Vec<(LaunchKey, NcuLaunch)> {
     let text = String::from_utf8_lossy(bytes);
-    let mut rows = text::rows(text.trim_start_matches('\u{feff}')).into_iter();
+    let mut rows = csv::rows(text.trim_start_matches('\u{feff}')).into_iter();
     let Some(head) = rows.find(|row| row.first().is_some_and(|cell| cell == "ID")) else { return Vec::new() };
     let mut page = Page { head, launches: Vec::new(), places: BTreeMap::new(), unknown: BTreeSet::new() };
     if page.column("Metric Name").is_some() {

@@ -1,0 +1,151 @@
+//! The model that a run is compared with, decided once and saved in the run as `model.json`: every later report has the
+//! same lower bounds, wherever the run and the model's files are by then.
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::Ledger;
+use rooflens_cost::blueprint::Blueprint;
+use rooflens_cost::hardware::Device;
+use rooflens_cost::precision::Dtype;
+use rooflens_cost::{Model, Parallel, Setup};
+use rooflens_schema::RunDir;
+use rooflens_schema::parquet_io::edit_run_row;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+
+use super::steps::passes_of;
+use super::{ModelContext, ResolvedModel};
+use crate::document::SchemaTag;
+use crate::error::Error;
+use crate::saved;
+
+/// The file of a run that holds it.
+const MODEL: &str = "model.json";
+
+/// The model that ran: its config, its formats, how devices share it, and the device.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ModelRecord {
+    /// `rooflens.model`.
+    pub schema: SchemaTag,
+    /// Its name: that of its folder or config.
+    pub name: String,
+    /// Its `config.json`.
+    pub config: Map<String, Json>,
+    /// The `hf_quant_config.json` beside it; null where there is none.
+    pub quantization: Option<Map<String, Json>>,
+    /// Format of all weights, as `rooflens cost --dtype` takes it; null: as the config says.
+    pub dtype: Option<String>,
+    /// Format of cached keys and values; null: that of the activations.
+    pub kv_dtype: Option<Dtype>,
+    /// Devices that share each layer.
+    pub tensor_parallel: u64,
+    /// The device, with its peaks; null where none is known.
+    pub device: Option<Device>,
+    /// Why no device is known.
+    pub no_device: Option<String>,
+    /// Batch size of steps whose trace does not record it.
+    pub batch: Option<u64>,
+    /// Tokens in the KV cache per sequence, of steps whose trace does not record them.
+    pub context: Option<u64>,
+    /// Whether the model is taken even if the trace contradicts it.
+    pub is_forced: bool,
+}
+
+impl ModelRecord {
+    /// A model with the formats of its config, on one device that is not known yet.
+    pub fn new(name: String, blueprint: &Blueprint) -> Self {
+        ModelRecord {
+            schema: SchemaTag::new("model"),
+            name,
+            config: blueprint.config().clone(),
+            quantization: blueprint.side().cloned(),
+            dtype: None,
+            kv_dtype: None,
+            tensor_parallel: 1,
+            device: None,
+            no_device: None,
+            batch: None,
+            context: None,
+            is_forced: false,
+        }
+    }
+
+    /// The one that a run was compared with; nothing where there was none.
+    pub fn read(run: &RunDir) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(run.root().join(MODEL)).ok()?).ok()
+    }
+
+    /// Saves it in a run, and names the model in the run's row.
+    pub fn save(&self, run: &RunDir) -> Result<(), Error> {
+        saved::make(run.root())?;
+        saved::write_json(run.root().join(MODEL), self)?;
+        if !RunDir::has_trace(run.root()) {
+            return Ok(());
+        }
+        let dtype = self.model().ok().map(|(model, _)| model.dtype.as_str().to_owned());
+        let edited = edit_run_row(run, "trace", |row| {
+            row.model = row.model.take().or_else(|| Some(self.name.clone()));
+            row.dtype = row.dtype.take().or(dtype);
+            let degrees = || json!({"tp": self.tensor_parallel}).to_string();
+            row.parallelism = row.parallelism.take().or_else(|| Some(degrees()));
+            let device = || self.device.as_ref().map(|device| device.name.clone());
+            row.hardware = row.hardware.take().or_else(device);
+        });
+        edited.map_err(Error::UnwritableTables)
+    }
+
+    /// Removes what an older run of the same folder was compared with.
+    pub fn remove(run: &RunDir) -> Result<(), Error> {
+        let path = run.root().join(MODEL);
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::Unwritable { path, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn blueprint(&self) -> Result<Blueprint, String> {
+        let mut blueprint = Blueprint::of(self.config.clone(), self.quantization.clone());
+        match self.dtype.as_deref().filter(|format| !blueprint.weights(format)) {
+            Some(format) => Err(format!("weights in {format} are not known")),
+            None => Ok(blueprint),
+        }
+    }
+
+    /// The model and how devices share it, on whatever device.
+    pub fn model(&self) -> Result<(Model, Setup), String> {
+        let model = self.blueprint()?.model().map_err(|error| error.to_string())?;
+        let parallel = Parallel { tp: self.tensor_parallel, ..Parallel::NONE };
+        match parallel.fault(model.depth) {
+            Some(reason) => Err(reason),
+            None => Ok((model, Setup { parallel, kv: self.kv_dtype, ..Setup::default() })),
+        }
+    }
+
+    /// The model on its device; otherwise why that cannot be.
+    pub fn resolve(&self) -> Result<ResolvedModel, String> {
+        let ((model, setup), blueprint) = (self.model()?, self.blueprint()?);
+        let unknown = || self.no_device.clone().unwrap_or_else(|| "the device is not known".to_owned());
+        let device = self.device.clone().ok_or_else(unknown)?;
+        Ok(ResolvedModel { blueprint, model, name: self.name.clone(), setup, device })
+    }
+
+    /// Gives the ledger of a trace its lower bounds.
+    pub fn join(&self, findings: &mut Findings) -> Result<Option<ModelContext>, Error> {
+        let known = self.resolve().map_err(|reason| Error::NoFloor { reason })?;
+        let Some(ledger) = findings.get_mut::<Ledger>() else { return Ok(None) };
+        let sizes = passes_of(ledger, self.batch, self.context);
+        let joined = sizes.map(|(passes, told)| ModelContext { known, passes, told });
+        match joined.and_then(|joined| joined.join(ledger).map(|disagreements| (joined, disagreements))) {
+            Ok((joined, disagreements)) if disagreements.is_empty() || self.is_forced => Ok(Some(joined)),
+            Ok((joined, disagreements)) => {
+                Err(Error::ModelDoesNotFit { model: joined.known.name, disagreements })
+            }
+            Err(reason) => {
+                ledger.without_floor(reason);
+                Ok(None)
+            }
+        }
+    }
+}

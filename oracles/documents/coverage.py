@@ -1,0 +1,29 @@
+"""Which oracle validates documents of which schema. A schema that neither has is an error, and so is one that an
+oracle lists but has seen no document of."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from documents.validate import schema_names
+
+# Of real runs on PyTorch and vLLM.
+CHECK_RUN = {"cost", "env", "finding", "hardware", "manifest", "plan", "run", "sampler"}
+# Of every command that needs no engine.
+CHECK_DOCUMENTS = {
+    "advice", "analysis", "assets-link", "assets-plan", "assets-readme", "assets-status", "assets-subset",
+    "assets-variant", "assets-verify", "blocks", "comparison", "config", "config-groups", "config-migrated",
+    "config-sweep", "config-written", "cost", "cost-sweep", "doctor", "env", "explanation", "externals-add",
+    "externals-guard", "externals-staged", "externals-status", "externals-sync", "externals-update", "finding",
+    "init", "kernel_profile", "list", "manifest", "plan", "range_kernels", "run", "run-sweep", "sample", "sampler",
+    "samples", "samples-line", "top_kernels", "trend",
+}  # fmt: skip
+
+
+def uncovered(listed: set[str], seen: Counter[str], names: set[str] | None = None) -> list[str]:
+    """What is wrong with the list of an oracle, after it has seen documents of these schemas."""
+    names = schema_names() if names is None else names
+    found = [f"{name}: no document of this schema was validated" for name in sorted(listed - set(seen))]
+    found += [f"{name}: listed, but there is no such schema" for name in sorted((CHECK_RUN | CHECK_DOCUMENTS) - names)]
+    unlisted = sorted(names - CHECK_RUN - CHECK_DOCUMENTS)
+    return found + [f"{name}: no oracle lists this schema: see oracles/documents/coverage.py" for name in unlisted]

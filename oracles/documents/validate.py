@@ -1,0 +1,107 @@
+"""Validates JSON documents against docs/reference/schemas, and counts which schemas were needed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from documents.closed import closed
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs/reference/schemas"
+
+# Saved documents that do not name their schema: it follows from the name of the file.
+BY_FILE = {"manifest.json": "manifest", "plan.json": "plan", "sampler.json": "sampler"}
+
+
+@cache
+def validator(name: str) -> Any:
+    from jsonschema import Draft202012Validator
+
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(closed(schema))
+
+
+def schema_names() -> set[str]:
+    return {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
+
+
+def tag_of(document: Any) -> str | None:
+    """The schema that a document itself names, as `analysis`."""
+    tag = document.get("schema") if isinstance(document, dict) else None
+    name = tag.get("name") if isinstance(tag, dict) else None
+    return name.removeprefix("rooflens.") if isinstance(name, str) else None
+
+
+def is_of_workload(path: Path) -> bool:
+    """Whether a file of a run directory is what a workload is given or leaves, not a document of Rooflens."""
+    return "raw" in path.parts and path.name not in BY_FILE
+
+
+class Documents:
+    """Every document that was validated, and what is wrong with it."""
+
+    def __init__(self) -> None:
+        self.seen: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+    def check(self, document: Any, where: str, expected: str | None = None) -> None:
+        """One document: by the schema that it names, which must be the expected one, else by that."""
+        name = tag_of(document) or expected
+        if name is None:
+            self.wrong.append(f"{where}: nothing says which schema it follows")
+            return
+        if expected not in (None, name):
+            self.wrong.append(f"{where}: is a document `{name}`, not `{expected}`")
+        self.follows(name, document, where)
+
+    def follows(self, name: str, document: Any, where: str) -> None:
+        """One document of a known schema."""
+        if name not in schema_names():
+            self.wrong.append(f"{where}: there is no schema `{name}`")
+            return
+        self.seen[name] += 1
+        errors = list(validator(name).iter_errors(document))
+        for error in errors[:5]:
+            place = "/".join(map(str, error.absolute_path))
+            self.wrong.append(f"{where}: {name}: /{place}: {error.message[:300]}")
+
+    def text(self, text: str | bytes, where: str, expected: str | None = None) -> Any:
+        """One document, as it was printed."""
+        document = self.parse(text, where)
+        if document is not None:
+            self.check(document, where, expected)
+        return document
+
+    def parse(self, text: str | bytes, where: str) -> Any:
+        try:
+            return json.loads(text, parse_constant=refuse)
+        except ValueError as error:
+            self.wrong.append(f"{where}: {error}")
+            return None
+
+    def folder(self, folder: Path) -> int:
+        """Every JSON file of a saved run or analysis; how many were documents."""
+        before = self.seen.total()
+        for path in sorted(folder.rglob("*.json")):
+            if is_of_workload(path.relative_to(folder)):
+                continue
+            document = self.parse(path.read_bytes(), str(path))
+            if path.parent.name == "findings":
+                self.finding(document, path)
+            elif document is not None:
+                self.check(document, str(path), BY_FILE.get(path.name))
+        return self.seen.total() - before
+
+    def finding(self, document: Any, path: Path) -> None:
+        """The finding of one analysis, which names the analysis."""
+        if tag_of(document) != path.stem or set(document) != {"schema", path.stem}:
+            self.wrong.append(f"{path}: is not the finding of the analysis that the file is called after")
+        self.follows("finding", document, str(path))
+
+
+def refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")

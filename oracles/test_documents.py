@@ -1,0 +1,153 @@
+"""The check of documents itself, on schemas and documents that are wrong on purpose.
+
+    VENV/bin/python -m unittest discover -s oracles
+"""
+
+import tempfile
+import unittest
+from collections import Counter
+from pathlib import Path
+
+from documents import coverage
+from documents.asking import commands_with_json
+from documents.closed import closed
+from documents.validate import Documents, schema_names, tag_of
+from jsonschema import Draft202012Validator
+
+TEXT = {"type": "string"}
+POINT = {"type": "object", "properties": {"x": TEXT}, "required": ["x"]}
+# A point under each keyword that leads to a schema.
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "plain": POINT,
+        "list": {"type": "array", "items": POINT},
+        "pair": {"type": "array", "prefixItems": [POINT]},
+        "map": {"type": "object", "additionalProperties": POINT},
+        "reference": {"description": "A point.", "$ref": "#/$defs/Point"},
+        "either": {"anyOf": [{"$ref": "#/$defs/Point"}, {"type": "null"}]},
+        "tagged": {"$ref": "#/$defs/Tagged"},
+        "both": {"allOf": [{"$ref": "#/$defs/Point"}, {"$ref": "#/$defs/Named"}]},
+        "tree": {"$ref": "#/$defs/Tree"},
+        "anything": {"description": "Any JSON."},
+    },
+    "$defs": {
+        "Point": POINT,
+        "Named": {"type": "object", "properties": {"name": TEXT, "at": {"$ref": "#/$defs/Point"}}},
+        # As schemars writes a flattened enum whose variants have a type of their own.
+        "Tagged": {
+            "type": "object",
+            "properties": {"id": TEXT},
+            "oneOf": [
+                {"properties": {"kind": {"const": "point"}}, "required": ["kind"], "$ref": "#/$defs/Point"},
+                {"properties": {"kind": {"const": "named"}}, "required": ["kind"], "$ref": "#/$defs/Named"},
+            ],
+        },
+        "Tree": {
+            "type": "object",
+            "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}},
+            "anyOf": [{"$ref": "#/$defs/Point"}, {"$ref": "#/$defs/Named"}],
+        },
+    },
+}
+RIGHT = [
+    {},
+    {"plain": {"x": "1"}},
+    {"list": [{"x": "1"}, {"x": "2"}]},
+    {"pair": [{"x": "1"}, 3]},
+    {"map": {"any": {"x": "1"}}},
+    {"reference": {"x": "1"}},
+    {"either": {"x": "1"}},
+    {"either": None},
+    {"tagged": {"id": "a", "kind": "point", "x": "1"}},
+    {"tagged": {"id": "a", "kind": "named", "name": "1", "at": {"x": "1"}}},
+    {"both": {"x": "1", "name": "a"}},
+    {"tree": {"x": "1", "children": [{"name": "a", "children": []}]}},
+    {"anything": {"any": {"key": 1}}},
+]
+WRONG = [
+    {"other": 1},
+    {"plain": {"x": "1", "y": "2"}},
+    {"list": [{"x": "1"}, {"x": "2", "y": "2"}]},
+    {"pair": [{"x": "1", "y": "2"}]},
+    {"map": {"any": {"x": "1", "y": "2"}}},
+    {"reference": {"x": "1", "y": "2"}},
+    {"either": {"x": "1", "y": "2"}},
+    {"tagged": {"id": "a", "kind": "point", "x": "1", "y": "2"}},
+    {"tagged": {"id": "a", "kind": "point", "x": "1", "name": "of the other variant"}},
+    {"tagged": {"id": "a", "kind": "named", "name": "1", "at": {"x": "1", "y": "2"}}},
+    {"both": {"x": "1", "name": "a", "y": "2"}},
+    {"both": {"x": "1", "at": {"x": "1", "y": "2"}}},
+    {"tree": {"x": "1", "children": [{"name": "a", "y": "2"}]}},
+]
+
+
+class Closed(unittest.TestCase):
+    def test_what_is_named_is_allowed(self):
+        validator = Draft202012Validator(closed(SCHEMA))
+        for document in RIGHT:
+            self.assertEqual([error.message for error in validator.iter_errors(document)], [], document)
+
+    def test_what_is_not_named_is_refused_wherever_it_is(self):
+        opened, validator = Draft202012Validator(SCHEMA), Draft202012Validator(closed(SCHEMA))
+        for document in WRONG:
+            self.assertTrue(opened.is_valid(document), document)
+            self.assertFalse(validator.is_valid(document), document)
+
+    def test_other_mistakes_are_refused_as_before(self):
+        validator = Draft202012Validator(closed(SCHEMA))
+        for document in ({"plain": {}}, {"reference": {"x": 1}}, {"tagged": {"id": "a", "x": "1"}}, {"both": {}}):
+            self.assertFalse(validator.is_valid(document), document)
+
+
+class Naming(unittest.TestCase):
+    def test_a_document_names_its_schema(self):
+        self.assertEqual(tag_of({"schema": {"name": "rooflens.run", "version": "1.0"}}), "run")
+        for other in ([], {}, {"schema": 1}, {"schema_version": 1}):
+            self.assertIsNone(tag_of(other))
+
+    def test_another_document_than_was_asked_for_is_a_mistake(self):
+        documents = Documents()
+        listing = {"schema": {"name": "rooflens.list", "version": "1.0"}, "what": None, "items": []}
+        documents.check(listing, "here", "doctor")
+        self.assertIn("is a document `list`, not `doctor`", documents.wrong[0])
+        documents.check({"schema": {"name": "rooflens.none", "version": "1.0"}}, "here")
+        self.assertIn("there is no schema `none`", documents.wrong[-1])
+        documents.check({"steps": []}, "here")
+        self.assertIn("nothing says which schema", documents.wrong[-1])
+        documents.text("{", "here")
+        documents.text('{"a": NaN}', "here")
+        self.assertIn("NaN is not JSON", documents.wrong[-1])
+
+    def test_a_file_that_follows_no_schema_is_a_mistake(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("report/other.json", "findings/kernels.json", "raw/measure/spec.json"):
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True)
+                path.write_text('{"schema": {"name": "rooflens.gaps", "version": "1.0"}, "gaps": []}')
+            documents = Documents()
+            self.assertEqual(documents.folder(Path(folder)), 1)
+        places = [line.split(": ", 1) for line in documents.wrong]
+        self.assertTrue(any("findings" in path and "called after" in said for path, said in places), places)
+        self.assertTrue(any("other.json" in path and "no schema" in said for path, said in places), places)
+
+
+class Coverage(unittest.TestCase):
+    def test_every_schema_is_listed(self):
+        self.assertEqual(coverage.uncovered(set(), Counter()), [])
+
+    def test_a_schema_without_a_document_or_a_list_is_a_mistake(self):
+        seen = Counter(coverage.CHECK_DOCUMENTS - {"trend"})
+        self.assertEqual(len(coverage.uncovered(coverage.CHECK_DOCUMENTS, seen)), 1)
+        names = schema_names() | {"new"}
+        self.assertIn("no oracle lists", coverage.uncovered(set(), Counter(), names)[0])
+        self.assertIn("no such schema", coverage.uncovered(set(), Counter(), names - {"new", "trend"})[0])
+
+    def test_commands_are_found_in_the_reference(self):
+        commands = commands_with_json()
+        self.assertTrue({"analyze", "kernels top", "assets variant", "monitor"} <= commands, commands)
+        self.assertFalse({"man", "kernels profile", "report", "assets"} & commands, commands)
+
+
+if __name__ == "__main__":
+    unittest.main()
