@@ -56,7 +56,7 @@ pub fn rewrite(path: &Path, into: Option<&Path>, observer: &SharedObserver) -> R
     if let Some(page) = run::rewrite_sweep(path, into)? {
         return Ok(WrittenReport { page, stopped: false });
     }
-    // A run without a trace has no tables; what else is in its report follows from the rest.
+    // A run without a trace has no tables of one; its numbers and pages follow from the rest.
     let bare = RunDir::new(path);
     if !RunDir::has_trace(path) && into.is_none() && run::rewrite_untraced(&bare)? {
         return Ok(WrittenReport { page: bare.report(), stopped: false });
