@@ -9,9 +9,9 @@ use rooflens_schema::{Notes, RunDir};
 use crate::analysis::{AnalyzedInput, analyze};
 use crate::error::Error;
 use crate::input::Input;
-use crate::model::ModelRequest;
+use crate::model::{ModelRecord, ModelRequest};
 use crate::observer::SharedObserver;
-use crate::run::{self, RunDocument};
+use crate::run::{self, Renewed, RunDocument};
 use crate::saved;
 
 /// Where a report was written.
@@ -25,27 +25,36 @@ pub struct WrittenReport {
 /// Saves an analysis and its report into a run, with the model that it was compared with, so that a later report has
 /// the same lower bounds. What the run itself measured is added to the findings. Answers where the page is.
 pub fn save(run: &RunDir, analysis: &mut AnalyzedInput) -> Result<PathBuf, Error> {
-    if let Some(model) = &analysis.compared.record {
-        model.save(run)?;
-    }
-    let findings = &mut analysis.findings;
+    let record = analysis.compared.record.as_ref();
+    let changed = record.filter(|record| ModelRecord::read(run).as_ref() != Some(*record));
+    let renewed = changed.map(|record| Renewed::save(run, record)).transpose()?;
+    write(run, &mut analysis.findings, renewed.as_ref())
+}
+
+/// Writes findings and report of a run into its folder.
+fn write(run: &RunDir, findings: &mut Findings, renewed: Option<&Renewed<'_>>) -> Result<PathBuf, Error> {
     saved::write_findings(run, findings)?;
     saved::write_notes(run, &findings.notes)?;
-    let (page, document) = write(run, &run.report(), None, findings)?;
+    let (page, document) = write_into(run, &run.report(), findings, renewed)?;
     run::rewrite(run, document.as_ref(), findings)?;
+    run::rewrite_files(run)?;
     Ok(page)
 }
 
-fn write(
+/// Writes page, Markdown and numbers; those of a run that was made by `rooflens run` as its config wants them.
+fn write_into(
     run: &RunDir,
     folder: &Path,
-    top: Option<usize>,
     findings: &mut Findings,
+    renewed: Option<&Renewed<'_>>,
 ) -> Result<(PathBuf, Option<RunDocument>), Error> {
-    let document = run::describe(run, findings);
-    let more = document.as_ref().map_or_else(Vec::new, RunDocument::parts);
-    let page = saved::write_report(folder, findings, Extras { more: &more, top })?;
-    Ok((page, document))
+    let document = run::describe(run, findings, renewed);
+    let Some((document, settings)) = document.zip(run::settings(run)) else {
+        return Ok((saved::write_report(folder, findings, Extras::default())?, None));
+    };
+    let page = run::write_pages(folder, &settings.output, findings, &document.parts())?;
+    run::write_numbers(folder, &document, Some(findings))?;
+    Ok((page.unwrap_or_else(|| folder.to_owned()), Some(document)))
 }
 
 /// Writes the report of a run again, into its own folder or another one; of a sweep, too.
@@ -65,16 +74,15 @@ pub fn rewrite(path: &Path, into: Option<&Path>, observer: &SharedObserver) -> R
     let input = Input::Run(run.clone());
     let mut analysis = analyze(&input, &Notes::default(), &ModelRequest::default(), None, observer)?;
     let findings = &mut analysis.findings;
-    if into.is_none() {
-        saved::write_findings(&run, findings)?;
-        saved::write_notes(&run, &findings.notes)?;
-    }
-    let folder = into.map_or_else(|| run.report(), Path::to_owned);
-    let top = run::settings(&run).and_then(|settings| usize::try_from(settings.output.top).ok());
-    let (page, document) = write(&run, &folder, top, findings)?;
-    if into.is_none() {
-        run::rewrite(&run, document.as_ref(), findings)?;
-        run::rewrite_files(&run)?;
-    }
+    let page = match into {
+        Some(folder) => write_into(&run, folder, findings, None)?.0,
+        None => {
+            // Runs of earlier versions did not save their model.
+            if let Some(record) = analysis.compared.record.filter(|_| ModelRecord::read(&run).is_none()) {
+                record.save(&run)?;
+            }
+            write(&run, findings, None)?
+        }
+    };
     Ok(WrittenReport { page, stopped: analysis.stopped })
 }

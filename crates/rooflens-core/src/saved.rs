@@ -144,7 +144,8 @@ impl SavedTables {
             row = known.row(0).map_or_else(|| row.clone(), |known| of_copy(row.clone(), known));
             writer.carry_over(copied).map_err(Error::UnwritableTables)?;
         }
-        writer.finish(row, notes).map_err(Error::UnwritableTables)
+        writer.finish(row, notes).map_err(Error::UnwritableTables)?;
+        self.copied.map_or(Ok(()), |copied| crate::run::copy_files(&copied, &self.run))
     }
 }
 
@@ -239,6 +240,16 @@ pub fn write(path: PathBuf, bytes: &[u8]) -> Result<(), Error> {
 /// Reads a JSON document; null where there is none, or it is damaged.
 pub(crate) fn read_json(path: &Path) -> Json {
     std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+/// Removes a file, where there is one.
+pub fn remove(path: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::Unwritable { path: path.to_owned(), source })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes a JSON document.

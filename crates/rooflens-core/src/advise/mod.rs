@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use rooflens_analyze::Findings;
 use rooflens_analyze::advice::{AdviceList, RunContext, advise as judge};
 use rooflens_analyze::analyses::{Ledger, Verdict};
-use rooflens_cost::hardware::Device;
 use rooflens_report::Part;
 use rooflens_report::advice::{WhatIf, parts};
 use rooflens_schema::{Notes, RunDir};
@@ -22,10 +21,8 @@ use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::input::{Input, ReadOptions, open_input};
 use crate::kernels::is_table;
-use crate::model::files::DeviceCatalog;
 use crate::model::{ModelContext, ModelRecord, ModelRequest, links, peaks, trace_device};
 use crate::observer::{Event, SharedObserver};
-use crate::project;
 
 /// What is asked.
 #[derive(Debug, Clone, Default)]
@@ -124,9 +121,9 @@ pub(crate) fn complete(
     findings: &mut Findings,
 ) -> Result<Compared, Error> {
     let compared = join_floor(input, model, findings)?;
-    let chosen = chosen_device(input, model, compared.joined.as_ref())?;
-    links::join(findings, chosen.as_ref());
-    peaks::join(findings, chosen.as_ref());
+    let device = compared.record.as_ref().and_then(ModelRecord::named_device);
+    links::join(findings, device);
+    peaks::join(findings, device);
     refresh(findings, run_of(input), compared.joined.as_ref());
     Ok(compared)
 }
@@ -140,54 +137,33 @@ pub struct Compared {
     pub joined: Option<ModelContext>,
 }
 
-/// The device that was asked for, or that the run has chosen already: then the trace is not asked.
-fn chosen_device(
-    input: &Input,
-    model: &ModelRequest,
-    joined: Option<&ModelContext>,
-) -> Result<Option<Device>, Error> {
-    let is_chosen = model.hardware.is_some() || (model.model.is_none() && run_of(input).is_some());
-    match (joined, &model.hardware) {
-        (Some(joined), _) if is_chosen => Ok(Some(joined.known.device.clone())),
-        (None, Some(name)) => Ok(Some(DeviceCatalog::read(&project::hardware())?.find(name)?.clone())),
-        _ => Ok(None),
-    }
-}
-
 /// Gives findings their lower bounds: by the model that was named, else by the one that the run was compared with
 /// before.
 pub fn join_floor(input: &Input, model: &ModelRequest, findings: &mut Findings) -> Result<Compared, Error> {
     trace_device::recognise(findings);
-    if let Some(record) = model.record(findings)? {
-        return compared(record, findings);
-    }
-    let Some(run) = run_of(input) else { return Ok(Compared::default()) };
-    if crate::run::is_own(run) {
-        return compared_as_it_ran(run, model, findings);
-    }
-    match ModelRecord::read(run) {
-        Some(record) => compared(model.instead_of(record, findings)?, findings),
-        None => Ok(Compared::default()),
-    }
-}
-
-fn compared(record: ModelRecord, findings: &mut Findings) -> Result<Compared, Error> {
-    let joined = record.join(findings)?;
-    Ok(Compared { record: Some(record), joined })
-}
-
-/// With the steps that a run of `rooflens run` recorded.
-fn compared_as_it_ran(
-    run: &RunDir,
-    model: &ModelRequest,
-    findings: &mut Findings,
-) -> Result<Compared, Error> {
-    let record = match crate::run::model_of(run) {
-        Ok(record) => Ok(model.instead_of(record, findings)?),
-        Err(reason) => Err(reason),
+    let run = run_of(input);
+    let own = run.filter(|run| crate::run::is_own(run));
+    let record = match (model.record(findings)?, own, run.and_then(ModelRecord::read)) {
+        (Some(asked), _, _) => Ok(Some(asked)),
+        (None, _, Some(saved)) => model.instead_of(saved, findings).map(|record| Ok(Some(record)))?,
+        // Runs of earlier versions did not save it.
+        (None, Some(run), None) => match crate::run::model_of(run) {
+            Ok(record) => Ok(Some(model.instead_of(record, findings)?)),
+            Err(reason) => Err(reason),
+        },
+        (None, None, None) => Ok(model.named_device()?.map(ModelRecord::of_device)),
     };
-    let joined = crate::run::join_floor(run, record.as_ref().map_err(Clone::clone), findings);
-    Ok(Compared { record: record.ok(), joined })
+    let joined = match (own, &record) {
+        (Some(run), Ok(Some(record))) => {
+            // What the run itself ran needs no proof; another model does.
+            let is_trusted = model.model.is_none() || record.is_forced;
+            crate::run::join_floor(run, Ok(record), findings, is_trusted)?
+        }
+        (Some(run), Err(reason)) => crate::run::join_floor(run, Err(reason.clone()), findings, true)?,
+        (None, Ok(Some(record))) => record.join(findings)?,
+        _ => None,
+    };
+    Ok(Compared { record: record.ok().flatten(), joined })
 }
 
 fn run_of(input: &Input) -> Option<&RunDir> {

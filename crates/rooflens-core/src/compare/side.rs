@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflens_compare::RankTimeline;
-use rooflens_compare::headline::{self, HeadlineMetric, MetricSample};
+use rooflens_compare::headline::MetricSample;
 use rooflens_schema::{Notes, RunDir};
 use serde_json::Value as Json;
 
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::input::{ReadOptions, open_input};
 use crate::job;
 use crate::observer::{Event, SharedObserver};
-use crate::run::{kept_sample, workload};
+use crate::run::{Run, workload};
 use crate::saved;
 
 /// What is known of a side.
@@ -83,13 +83,10 @@ pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
     }
     facts::of_run(&run, &ran, &mut facts);
     let metrics = saved::read_json(&run.report().join(saved::METRICS));
-    let measured = headline::measured_requests(&ran.requests, &ran.tokens);
-    let sample = |metric: &'static HeadlineMetric| {
-        Some((metric.key, metric.of(&measured).or_else(|| kept_sample(&metrics, metric))?))
-    };
+    let samples = Run::of(run).samples().into_iter().map(|(metric, sample)| (metric.key, sample)).collect();
     Ok(Side {
         path: path.to_owned(),
-        samples: headline::ALL.iter().filter_map(sample).collect(),
+        samples,
         places,
         facts,
         devices: devices(&metrics),

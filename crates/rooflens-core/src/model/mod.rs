@@ -62,10 +62,7 @@ pub struct ResolvedModel {
 impl ModelRequest {
     /// Fails where a device was named that nobody knows, whether or not its peaks are asked for.
     pub fn check_device(&self) -> Result<(), Error> {
-        match &self.hardware {
-            Some(name) => Ok(files::DeviceCatalog::read(&project::hardware())?.find(name).map(drop)?),
-            None => Ok(()),
-        }
+        self.named_device().map(drop)
     }
 
     /// The model that was asked for, and how it ran by what the trace tells; nothing where no model was named.
@@ -77,7 +74,7 @@ impl ModelRequest {
             blueprint.weights(format);
         }
         blueprint.model().map_err(|source| Error::NoFloor { reason: source.to_string() })?;
-        let tensor_parallel = self.tensor_parallel(findings, &record.name)?;
+        let tensor_parallel = self.tensor_parallel(findings, &name_of(path))?;
         let device = trace_device::device_name(findings, self.hardware.as_deref())
             .map_err(|reason| Error::NoFloor { reason })?;
         let device = files::DeviceCatalog::read(&project::hardware())?.find(&device)?.clone();
@@ -85,6 +82,7 @@ impl ModelRequest {
             dtype: self.dtype.clone(),
             tensor_parallel,
             device: Some(device),
+            is_device_named: self.hardware.is_some(),
             batch: self.batch,
             context: self.context,
             is_forced: self.force,
@@ -95,22 +93,27 @@ impl ModelRequest {
     /// The model that a run was compared with before, but for what is asked for now.
     pub fn instead_of(&self, record: ModelRecord, findings: &Findings) -> Result<ModelRecord, Error> {
         let tensor_parallel = match self.tp {
-            Some(_) => self.tensor_parallel(findings, &record.name)?,
+            Some(_) => self.tensor_parallel(findings, record.name.as_deref().unwrap_or_default())?,
             None => record.tensor_parallel,
         };
-        let device = match &self.hardware {
-            Some(name) => Some(files::DeviceCatalog::read(&project::hardware())?.find(name)?.clone()),
-            None => record.device,
-        };
+        let device = self.named_device()?;
         Ok(ModelRecord {
             dtype: self.dtype.clone().or(record.dtype),
             tensor_parallel,
-            device,
+            is_device_named: device.is_some() || record.is_device_named,
+            no_device: record.no_device.filter(|_| device.is_none()),
+            device: device.or(record.device),
             batch: self.batch.or(record.batch),
             context: self.context.or(record.context),
             is_forced: self.force || record.is_forced,
             ..record
         })
+    }
+
+    /// The device that was named.
+    pub fn named_device(&self) -> Result<Option<Device>, Error> {
+        let Some(name) = &self.hardware else { return Ok(None) };
+        Ok(Some(files::DeviceCatalog::read(&project::hardware())?.find(name)?.clone()))
     }
 
     /// The tensor-parallel size: as asked for, where the trace does not contradict it; else that of the trace.

@@ -22,15 +22,16 @@ use crate::saved;
 /// The file of a run that holds it.
 const MODEL: &str = "model.json";
 
-/// The model that ran: its config, its formats, how devices share it, and the device.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+/// The model that ran: its config, its formats, how devices share it, and the device. Where only a device was named, the
+/// device alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelRecord {
     /// `rooflens.model`.
     pub schema: SchemaTag,
-    /// Its name: that of its folder or config.
-    pub name: String,
-    /// Its `config.json`.
-    pub config: Map<String, Json>,
+    /// Its name: that of its folder or config; null without a model.
+    pub name: Option<String>,
+    /// Its `config.json`; null without a model.
+    pub config: Option<Map<String, Json>>,
     /// The `hf_quant_config.json` beside it; null where there is none.
     pub quantization: Option<Map<String, Json>>,
     /// Format of all weights, as `rooflens cost --dtype` takes it; null: as the config says.
@@ -41,6 +42,8 @@ pub struct ModelRecord {
     pub tensor_parallel: u64,
     /// The device, with its peaks; null where none is known.
     pub device: Option<Device>,
+    /// Whether the device was named, or told by the workload; otherwise it is the one that the trace names.
+    pub is_device_named: bool,
     /// Why no device is known.
     pub no_device: Option<String>,
     /// Batch size of steps whose trace does not record it.
@@ -55,14 +58,29 @@ impl ModelRecord {
     /// A model with the formats of its config, on one device that is not known yet.
     pub fn new(name: String, blueprint: &Blueprint) -> Self {
         ModelRecord {
-            schema: SchemaTag::new("model"),
-            name,
-            config: blueprint.config().clone(),
+            name: Some(name),
+            config: Some(blueprint.config().clone()),
             quantization: blueprint.side().cloned(),
+            ..Self::without_model()
+        }
+    }
+
+    /// A device that was named without a model.
+    pub fn of_device(device: Device) -> Self {
+        ModelRecord { device: Some(device), is_device_named: true, ..Self::without_model() }
+    }
+
+    fn without_model() -> Self {
+        ModelRecord {
+            schema: SchemaTag::new("model"),
+            name: None,
+            config: None,
+            quantization: None,
             dtype: None,
             kv_dtype: None,
             tensor_parallel: 1,
             device: None,
+            is_device_named: false,
             no_device: None,
             batch: None,
             context: None,
@@ -83,11 +101,11 @@ impl ModelRecord {
             return Ok(());
         }
         let dtype = self.model().ok().map(|(model, _)| model.dtype.as_str().to_owned());
+        let degrees = self.config.as_ref().map(|_| json!({"tp": self.tensor_parallel}).to_string());
         let edited = edit_run_row(run, "trace", |row| {
-            row.model = row.model.take().or_else(|| Some(self.name.clone()));
+            row.model = row.model.take().or_else(|| self.name.clone());
             row.dtype = row.dtype.take().or(dtype);
-            let degrees = || json!({"tp": self.tensor_parallel}).to_string();
-            row.parallelism = row.parallelism.take().or_else(|| Some(degrees()));
+            row.parallelism = row.parallelism.take().or(degrees);
             let device = || self.device.as_ref().map(|device| device.name.clone());
             row.hardware = row.hardware.take().or_else(device);
         });
@@ -96,18 +114,13 @@ impl ModelRecord {
 
     /// Removes what an older run of the same folder was compared with.
     pub fn remove(run: &RunDir) -> Result<(), Error> {
-        let path = run.root().join(MODEL);
-        match std::fs::remove_file(&path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::Unwritable { path, source })
-            }
-            _ => Ok(()),
-        }
+        saved::remove(&run.root().join(MODEL))
     }
 
     /// Its config, with the formats that it ran in.
     pub fn blueprint(&self) -> Result<Blueprint, String> {
-        let mut blueprint = Blueprint::of(self.config.clone(), self.quantization.clone());
+        let config = self.config.clone().ok_or("no model was given")?;
+        let mut blueprint = Blueprint::of(config, self.quantization.clone());
         match self.dtype.as_deref().filter(|format| !blueprint.weights(format)) {
             Some(format) => Err(format!("weights in {format} are not known")),
             None => Ok(blueprint),
@@ -129,11 +142,19 @@ impl ModelRecord {
         let ((model, setup), blueprint) = (self.model()?, self.blueprint()?);
         let unknown = || self.no_device.clone().unwrap_or_else(|| "the device is not known".to_owned());
         let device = self.device.clone().ok_or_else(unknown)?;
-        Ok(ResolvedModel { blueprint, model, name: self.name.clone(), setup, device })
+        Ok(ResolvedModel { blueprint, model, name: self.name.clone().unwrap_or_default(), setup, device })
+    }
+
+    /// The device, where it was named: then the trace is not asked.
+    pub fn named_device(&self) -> Option<&Device> {
+        self.device.as_ref().filter(|_| self.is_device_named)
     }
 
     /// Gives the ledger of a trace its lower bounds.
     pub fn join(&self, findings: &mut Findings) -> Result<Option<ModelContext>, Error> {
+        if self.config.is_none() {
+            return Ok(None);
+        }
         let known = self.resolve().map_err(|reason| Error::NoFloor { reason })?;
         let Some(ledger) = findings.get_mut::<Ledger>() else { return Ok(None) };
         let sizes = passes_of(ledger, self.batch, self.context);

@@ -58,7 +58,8 @@ pub fn export(
 
 /// Lower bounds take a first pass: they are those of all ranks together.
 fn shares(input: &Input, model: &ModelRequest, observer: &SharedObserver) -> Result<FloorShares, Error> {
-    let has_model = |run| crate::run::is_own(run) || ModelRecord::read(run).is_some();
+    let has_model =
+        |run| crate::run::is_own(run) || ModelRecord::read(run).is_some_and(|record| record.config.is_some());
     let is_known = matches!(input, Input::Run(run) if has_model(run));
     if model.model.is_none() && !is_known {
         return Ok(FloorShares::new());

@@ -1,6 +1,6 @@
 //! The trace of a run, through the same line as `rooflens analyze`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
 use rooflens_collect::RunStage;
@@ -83,17 +83,17 @@ pub fn save_notes(run: &RunDir, notes: Notes, findings: Option<&mut Findings>) -
 
 /// Writes the report in the formats that are wanted, and answers where the page to open is.
 pub fn report(
-    run: &RunDir,
+    folder: &Path,
     output: &Output,
     findings: &Findings,
     more: &[Part],
 ) -> Result<Option<PathBuf>, Error> {
-    let (folder, has) = (run.report(), |format: &str| output.formats.iter().any(|known| known == format));
-    saved::make(&folder)?;
+    let has = |format: &str| output.formats.iter().any(|known| known == format);
+    saved::make(folder)?;
     let extras = Extras { more, top: usize::try_from(output.top).ok() };
-    let page = has("html").then(|| saved::write_page(&folder, findings, extras)).transpose()?;
+    let page = has("html").then(|| saved::write_page(folder, findings, extras)).transpose()?;
     if has("md") {
-        saved::write_markdown(&folder, findings, extras)?;
+        saved::write_markdown(folder, findings, extras)?;
     }
     Ok(page)
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::allocator::PassAllocator;
@@ -27,9 +28,11 @@ use super::metrics::{self, Measured};
 use super::page;
 use super::row;
 use super::sampling::{self, SamplerRecord};
+use super::static_cost;
 use super::workload;
 use crate::document::{AnalysisDocument, SchemaTag, read_both};
 use crate::error::Error;
+use crate::model::ModelRecord;
 use crate::saved;
 
 /// The numbers of a run.
@@ -291,26 +294,49 @@ impl JsonSchema for RunMetrics {
 }
 
 /// Writes the numbers of a run.
-pub fn write(run: &RunDir, document: &RunDocument, findings: Option<&Findings>) -> Result<(), Error> {
-    saved::make(&run.report())?;
+pub fn write(folder: &Path, document: &RunDocument, findings: Option<&Findings>) -> Result<(), Error> {
+    saved::make(folder)?;
     let metrics = WrittenMetrics { run: document, analysis: findings.map(AnalysisDocument) };
-    saved::write_json(run.report().join(saved::METRICS), &metrics)
+    saved::write_json(folder.join(saved::METRICS), &metrics)
+}
+
+/// A run that is compared with another model or device than when it was made.
+pub struct Renewed<'a> {
+    record: &'a ModelRecord,
+    no_static: Option<String>,
+}
+
+impl<'a> Renewed<'a> {
+    /// Saves the model in the run, and what it must cost.
+    pub fn save(run: &RunDir, record: &'a ModelRecord) -> Result<Self, Error> {
+        record.save(run)?;
+        let no_static = if super::is_own(run) { static_cost::renew(run, record)? } else { None };
+        Ok(Renewed { record, no_static })
+    }
 }
 
 /// The document of a run that was made by `rooflens run`, from what it left; nothing for any other. What only `raw/`
 /// tells is taken from the numbers that are there, where somebody has removed it.
-fn read(run: &RunDir, notes: &[Note]) -> Option<RunDocument> {
+fn read(
+    run: &RunDir,
+    notes: &[Note],
+    findings: Option<&Findings>,
+    renewed: Option<&Renewed<'_>>,
+) -> Option<RunDocument> {
     run.root().join(PLAN).is_file().then_some(())?;
     let kept = std::fs::read(run.report().join(saved::METRICS)).ok();
     let kept: Option<RunDocument> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let workload = workload::measured(run);
-    let no_static =
-        !["static_compute.json", "cost_sweep.json"].iter().any(|name| run.report().join(name).is_file());
+    let no_static = !static_cost::FILES.iter().any(|name| run.report().join(name).is_file());
     let why = kept.as_ref().and_then(|kept| kept.not_computed.get("static_compute")?.as_str());
+    let why = renewed.and_then(|renewed| renewed.no_static.as_deref()).or(why);
     let reason = no_static.then(|| why.unwrap_or("it was not computed when the run was made").to_owned());
     let ended = kept.as_ref().map_or(&[][..], |kept| &kept.steps);
-    let mut document =
-        RunDocument::new(run, manifests(run, ended), &workload, reason, join::kept(run), notes);
+    let joined = match renewed {
+        Some(renewed) => join::join(run, Ok(renewed.record), &workload, findings),
+        None => join::kept(run),
+    };
+    let mut document = RunDocument::new(run, manifests(run, ended), &workload, reason, joined, notes);
     if let Some(kept) = kept {
         document.take_over(run, kept);
     }
@@ -319,19 +345,18 @@ fn read(run: &RunDir, notes: &[Note]) -> Option<RunDocument> {
 
 /// Adds what the report of a run opens with to its findings, where it was made by `rooflens run`. Before
 /// anything is written: what was joined is kept in the numbers that are there.
-pub fn describe(run: &RunDir, findings: &mut Findings) -> Option<RunDocument> {
-    let document = read(run, &findings.notes)?;
+pub fn describe(run: &RunDir, findings: &mut Findings, renewed: Option<&Renewed<'_>>) -> Option<RunDocument> {
+    let document = read(run, &findings.notes, Some(findings), renewed)?;
     findings.insert("run", Box::new(page::facts(&document)));
     Some(document)
 }
 
-/// Writes the numbers once more after a new analysis, where the run was made by `rooflens run`.
+/// Renews tables and row after a new analysis, where the run was made by `rooflens run`.
 pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings) -> Result<(), Error> {
     let Some(document) = document else { return Ok(()) };
     if let Some(settings) = files::settings(run) {
         super::csv_tables::write(run, &settings.output, Some(findings))?;
     }
-    write(run, document, Some(findings))?;
     row::renew(run, document)
 }
 
@@ -342,13 +367,13 @@ pub fn rewrite_untraced(run: &RunDir) -> Result<bool, Error> {
     // Without its notes nobody knows whether something was lost: then its numbers stay as they are.
     let notes = run.table("notes").is_file().then(|| read_notes(run)).transpose();
     let notes = notes.map_err(Error::UnreadableRun)?;
-    if let Some(document) = notes.and_then(|notes| read(run, &notes)) {
-        write(run, &document, None)?;
+    if let Some(document) = notes.and_then(|notes| read(run, &notes, None, None)) {
+        write(&run.report(), &document, None)?;
         row::renew(run, &document)?;
         if document.measured.is_some() {
             let mut shown = Findings::default();
             shown.insert("run", Box::new(page::facts(&document)));
-            analysis::report(run, &settings.output, &shown, &document.parts())?;
+            analysis::report(&run.report(), &settings.output, &shown, &document.parts())?;
         }
     }
     files::rewrite(run)

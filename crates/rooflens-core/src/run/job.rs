@@ -97,13 +97,13 @@ pub fn take(
     let facts = outcomes.iter().map(StepFacts::of).collect();
     let joined = join::join(&run, decided.as_ref(), &measured, findings.as_ref());
     let document = RunDocument::new(&run, facts, &measured, reason, joined, &notes);
-    document::write(&run, &document, findings.as_ref())?;
+    document::write(&run.report(), &document, findings.as_ref())?;
     row::complete(&run, &job.settings, &document, &measured, recorded.as_ref())?;
     let has_trace = findings.is_some();
     let mut shown = findings.unwrap_or_default();
     shown.insert("run", Box::new(page::facts(&document)));
     let page = match has_trace || document.measured.is_some() {
-        true => analysis::report(&run, &job.settings.output, &shown, &document.parts())?,
+        true => analysis::report(&run.report(), &job.settings.output, &shown, &document.parts())?,
         false => None,
     };
     csv_tables::write(&run, &job.settings.output, has_trace.then_some(&shown))?;

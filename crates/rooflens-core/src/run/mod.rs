@@ -2,6 +2,7 @@
 
 mod analysis;
 mod chosen;
+mod copy;
 mod csv_tables;
 mod document;
 mod files;
@@ -30,7 +31,10 @@ use rooflens_collect::execute::Executor;
 use rooflens_collect::plan::RunFolders;
 use rooflens_collect::{RunSettings, package as python};
 
-pub use self::document::{RunDocument, RunMetrics, StepFacts, describe, rewrite, rewrite_untraced};
+pub use self::analysis::report as write_pages;
+pub(crate) use self::copy::copy_files;
+pub use self::document::write as write_numbers;
+pub use self::document::{Renewed, RunDocument, RunMetrics, StepFacts, describe, rewrite, rewrite_untraced};
 pub use self::files::predictions::PAGE as ANSWERS;
 pub use self::files::{RunEnvironment, rewrite as rewrite_files, settings};
 pub use self::job::RunOutcome;
@@ -41,7 +45,7 @@ pub use self::page::words;
 pub use self::reserve::reserve;
 pub use self::sampling::SamplerRecord;
 pub use self::saved::Run;
-pub(crate) use self::saved::{kept_sample, kept_value};
+pub(crate) use self::saved::kept_value;
 pub use self::sweep::{RunSweep, SweptJob, rewrite as rewrite_sweep};
 use crate::config::folders;
 use crate::error::Error;

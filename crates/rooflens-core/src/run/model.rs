@@ -36,12 +36,16 @@ pub fn model_of(run: &RunDir) -> Result<ModelRecord, String> {
 fn decide_again(run: &RunDir) -> Result<ModelRecord, String> {
     let config = files::config(run).ok_or("the run has no config")?;
     let (settings, plan) = rooflens_collect::planned(&config).map_err(|error| error.to_string())?;
-    let places = RunFolders {
+    decide(&plan, &settings, &folders_of(run), &workload::measured(run))
+}
+
+/// Where the files of a run that was made before are.
+pub fn folders_of(run: &RunDir) -> RunFolders {
+    RunFolders {
         run: run.root().to_owned(),
         project: project::around(run.root()).unwrap_or_else(|| run.root().to_owned()),
         package: package::folder(&package::cache_folder()),
-    };
-    decide(&plan, &settings, &places, &workload::measured(run))
+    }
 }
 
 /// Why the plan has no static analysis.
@@ -81,7 +85,7 @@ fn record(work: &StaticWork, places: &RunFolders, workload: &WorkloadRecords) ->
         Some(format) => Some(format.clone()),
         None => ran_in(&record, workload)?,
     };
-    Ok(ModelRecord { dtype, device, no_device, ..record })
+    Ok(ModelRecord { dtype, is_device_named: device.is_some(), device, no_device, ..record })
 }
 
 /// The format that the workload ran in, where the config names another or none. What is quantised stays so.

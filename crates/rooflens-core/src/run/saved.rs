@@ -29,6 +29,11 @@ impl Run {
         }
     }
 
+    /// The run of a folder that is known to be one, or that may have nothing to tell.
+    pub(crate) fn of(folder: RunDir) -> Run {
+        Run { folder }
+    }
+
     /// Where its files are.
     pub fn folder(&self) -> &RunDir {
         &self.folder
@@ -47,15 +52,34 @@ impl Run {
 
     /// What it tells of a headline metric: its measured rounds, else the value that `metrics.json` holds.
     pub fn sample(&self, metric: &HeadlineMetric) -> Option<MetricSample> {
+        self.samples().into_iter().find(|(known, _)| known.key == metric.key).map(|(_, sample)| sample)
+    }
+
+    /// The same of every headline metric that it has. Rounds of a pass that failed do not count: they are a part, and
+    /// mostly the beginning.
+    pub fn samples(&self) -> Vec<(&'static HeadlineMetric, MetricSample)> {
+        let metrics = self.metrics();
+        if !is_whole(&metrics) {
+            return Vec::new();
+        }
         let ran = workload::measured(&self.folder);
         let measured = headline::measured_requests(&ran.requests, &ran.tokens);
-        metric.of(&measured).or_else(|| kept_sample(&self.metrics(), metric))
+        let sample = |metric: &'static HeadlineMetric| {
+            Some((metric, metric.of(&measured).or_else(|| kept_sample(&metrics, metric))?))
+        };
+        headline::ALL.iter().filter_map(sample).collect()
     }
 
     /// A headline metric, round by round; empty where only its value is known.
     pub fn rounds(&self, metric: &HeadlineMetric) -> Vec<f64> {
         self.sample(metric).map_or_else(Vec::new, |sample| sample.rounds())
     }
+}
+
+/// Whether the pass without profilers ended well, by the numbers of a run; a run that does not tell is taken as it is.
+pub(crate) fn is_whole(metrics: &Json) -> bool {
+    let steps = metrics["steps"].as_array().map_or(&[][..], Vec::as_slice);
+    steps.iter().filter(|step| step["step"] == "measure").all(|step| step["end"] == "done")
 }
 
 /// The value of a metric in the numbers of a run.

@@ -1,4 +1,4 @@
-//! What the model must cost at the sizes that were run: `report/static_compute.json`, or a sweep.
+//! What the model must cost at the configured batch sizes and the measured prompt lengths: `report/static_compute.json`, or a sweep.
 
 use std::path::Path;
 
@@ -9,13 +9,18 @@ use rooflens_cost::setup::VisionSharding;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 
+use super::{files, workload};
 use crate::cost::cost_of;
 use crate::cost::question::CostQuestion;
 use crate::error::Error;
 use crate::model::ModelRecord;
+use crate::saved;
 
 /// Part of a device's memory that may be used, as `rooflens cost` has it.
 const USABLE: f64 = 0.9;
+
+/// The files of `report/` that it is in.
+pub const FILES: [&str; 2] = ["static_compute.json", "cost_sweep.json"];
 
 /// Writes what the model must cost. Answers why not, where it cannot be computed: a run is worth
 /// something without it.
@@ -48,7 +53,24 @@ pub fn write(
     }
 }
 
-/// At the sizes that were run; formats and device are the caller's.
+/// Writes it again, for another model or device than the run was made with. Answers why not, where it cannot be
+/// computed: then there is none any more.
+pub fn renew(run: &RunDir, model: &ModelRecord) -> Result<Option<String>, Error> {
+    for name in FILES {
+        saved::remove(&run.report().join(name))?;
+    }
+    let planned = files::config(run).and_then(|config| rooflens_collect::planned(&config).ok());
+    let Some((settings, plan)) = planned else { return Ok(Some("the run has no config".to_owned())) };
+    let Some(work) = plan.static_work() else {
+        return Ok(Some("the stage static_analysis is off".to_owned()));
+    };
+    let places = super::model::folders_of(run);
+    // A device that was named since is no fault of the config.
+    let work = StaticWork { hardware: None, ..work.clone() };
+    write(&work, model, &places, &workload::measured(run), run, settings.output.plots)
+}
+
+/// At these batch sizes; formats and device are the caller's.
 fn question(work: &StaticWork, model: &Path, workload: &WorkloadRecords) -> CostQuestion {
     let prompt = mean_prompt(workload);
     let (prefill, context) = match work.contexts.as_slice() {

@@ -32,24 +32,40 @@ const REQUESTS: &str = r#"{"round":0,"kind":"warmup","prompt_tokens":4,"output_t
 const STEPS: &str =
     "kind,phase,decode_tokens,start_ns,dur_ns\nmeasured,prefill,0,5000,400\nmeasured,decode,1,5410,90\n";
 
+/// Two decode steps of one sequence: those of the trace, once they are named so.
+const PROFILED: &str =
+    "kind,phase,batch,prefill_tokens,decode_tokens,kv_tokens,prompts,pictures,start_ns,dur_ns
+measured,decode,1,0,1,9,,none,5410,90
+profiled,decode,1,0,1,9,,none,5410,90
+profiled,decode,1,0,1,10,,none,5510,90
+";
+
 /// A run whose measured pass lost a line; with or without a profiled pass that left a trace.
 fn taken(folder: &Path, with_trace: bool) -> RunOutcome {
+    let own =
+        ["pipeline.static_analysis.enable=false", &format!("pipeline.torch_profiler.enable={with_trace}")];
+    taken_with(folder, &own, STEPS)
+}
+
+/// A run on an H100 that knows its model and the steps of its trace.
+fn taken_with_model(folder: &Path) -> RunDir {
+    let own = ["hardware=h100", "pipeline.torch_profiler.enable=true", "output.top=1"];
+    RunDir::new(taken_with(folder, &own, PROFILED).folder)
+}
+
+fn taken_with(folder: &Path, own: &[&str], steps: &str) -> RunOutcome {
     let observer = Unobserved::shared();
     let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-project/skeleton/conf");
-    let overrides = [
-        format!("hydra.run.dir={}/run", folder.display()),
-        "pipeline.static_analysis.enable=false".to_owned(),
-        format!("pipeline.torch_profiler.enable={with_trace}"),
-    ];
-    let request =
-        RunRequest { config_dir: Some(conf.into()), overrides: overrides.to_vec(), ..RunRequest::default() };
+    let mut overrides = vec![format!("hydra.run.dir={}/run", folder.display())];
+    overrides.extend(own.iter().map(|one| (*one).to_owned()));
+    let request = RunRequest { config_dir: Some(conf.into()), overrides, ..RunRequest::default() };
     let planned = launch::plan(&request, &observer).unwrap();
     folders::make(&planned.jobs[0].composed, false).unwrap();
     let file = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
     let workload = |requests: &str| {
         vec![
             file("events.jsonl", EVENTS.as_bytes()),
-            file("steps.csv", STEPS.as_bytes()),
+            file("steps.csv", steps.as_bytes()),
             file("requests.jsonl", requests.as_bytes()),
             file("tokens.jsonl", b""),
         ]
@@ -57,7 +73,13 @@ fn taken(folder: &Path, with_trace: bool) -> RunOutcome {
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kineto/decode.json");
     let whole = REQUESTS.rsplit_once('\n').unwrap().0;
     let mut profiled = workload(&whole.replace("measured", "profiled"));
-    profiled.push(file("trace.json.gz", &fs::read(trace).unwrap()));
+    let named = ["ProfilerStep#1", "ProfilerStep#2"]
+        .iter()
+        .filter(|_| steps == PROFILED)
+        .fold(fs::read_to_string(trace).unwrap(), |text, name| {
+            text.replace(name, "execute_context_0(0)_generation_1(1)")
+        });
+    profiled.push(file("trace.json.gz", named.as_bytes()));
     let files =
         BTreeMap::from([("measure".to_owned(), workload(REQUESTS)), ("torch_profiler".to_owned(), profiled)]);
     job::take(&planned.jobs[0], &Scripted { files, exit_codes: BTreeMap::new() }, &observer).unwrap()
@@ -188,4 +210,101 @@ fn a_copy_of_a_run_has_all_of_its_tables() {
         headline::ALL.iter().map(|metric| opened.rounds(metric)).collect()
     };
     assert_eq!(rounds(&copy), rounds(&run));
+}
+
+/// Every file of the folders that a report is made of.
+fn files_of(run: &RunDir) -> BTreeMap<String, Vec<u8>> {
+    let folders = [run.findings(), run.report()];
+    let paths =
+        folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let files = paths.filter(|path| path.is_file());
+    files
+        .map(|path| {
+            (
+                path.display().to_string().replace(&run.root().display().to_string(), ""),
+                fs::read(path).unwrap(),
+            )
+        })
+        .collect()
+}
+
+fn assert_same(after: &BTreeMap<String, Vec<u8>>, before: &BTreeMap<String, Vec<u8>>, what: &str) {
+    assert!(after.keys().eq(before.keys()), "{what}: {:?}\n{:?}", after.keys(), before.keys());
+    for (name, bytes) in before {
+        let (after, before) = (String::from_utf8_lossy(&after[name]), String::from_utf8_lossy(bytes));
+        let at = after.bytes().zip(before.bytes()).position(|(a, b)| a != b).unwrap_or(0).saturating_sub(60);
+        let around = |text: &str| text.chars().skip(at).take(160).collect::<String>();
+        assert!(after == before, "{what}: {name}\n{}\n{}", around(&after), around(&before));
+    }
+}
+
+fn floor(run: &RunDir) -> Json {
+    numbers(run)["analysis"]["ledger"]["phases"][0]["floors"].clone()
+}
+
+#[test]
+fn a_report_made_again_changes_no_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = taken_with_model(folder.path());
+    assert!(floor(&run)[0]["ns"].is_number(), "{}", numbers(&run)["analysis"]["ledger"]["not_computed"]);
+    let (made, observer) = (files_of(&run), Unobserved::shared());
+    report::rewrite(run.root(), None, &observer).unwrap();
+    assert_same(&files_of(&run), &made, "report");
+    let again = |into: &RunDir, request: &ModelRequest| {
+        let input = Input::Run(run.clone());
+        let tables = Some(into).filter(|into| into.root() != run.root());
+        let analyzed = analysis::analyze(&input, &Notes::default(), request, tables, &observer);
+        report::save(into, &mut analyzed.unwrap()).unwrap();
+    };
+    again(&run, &ModelRequest::default());
+    assert_same(&files_of(&run), &made, "analyze -o into itself");
+    // A copy is the same run: its pages, numbers and lower bounds, too.
+    let copy = RunDir::new(folder.path().join("copy/run"));
+    again(&copy, &ModelRequest::default());
+    for name in ["/report/metrics.json", "/report/index.html", "/findings/ledger.json"] {
+        let one = |run: &RunDir| BTreeMap::from([(name.to_owned(), files_of(run)[name].clone())]);
+        assert_same(&one(&copy), &one(&run), "copy");
+    }
+    let copied = files_of(&copy);
+    report::rewrite(copy.root(), None, &observer).unwrap();
+    for (name, bytes) in &copied {
+        assert!(files_of(&copy)[name] == *bytes, "report of a copy: {name}");
+    }
+    // Elsewhere the numbers are those of the run, too.
+    let elsewhere = folder.path().join("public");
+    report::rewrite(run.root(), Some(&elsewhere), &observer).unwrap();
+    assert!(fs::read(elsewhere.join(saved::METRICS)).unwrap() == made["/report/metrics.json"]);
+}
+
+#[test]
+fn another_device_counts_everywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = taken_with_model(folder.path());
+    let (before, observer) = (floor(&run), Unobserved::shared());
+    let input = Input::Run(run.clone());
+    let request = ModelRequest { hardware: Some("mi300x".to_owned()), ..ModelRequest::default() };
+    let analyzed = analysis::analyze(&input, &Notes::default(), &request, None, &observer);
+    report::save(&run, &mut analyzed.unwrap()).unwrap();
+    let found = numbers(&run);
+    let device = |place: &str| found.pointer(place).and_then(Json::as_str).unwrap_or_default().to_owned();
+    assert!(device("/analysis/ledger/floor_of/device").contains("MI300X"));
+    assert!(device("/efficiency/device").contains("MI300X"), "{}", found["efficiency"]);
+    let cost = fs::read_to_string(run.report().join("static_compute.json")).unwrap();
+    assert!(cost.contains("MI300X") && !cost.contains("H100"));
+    assert_ne!(floor(&run), before);
+    let made = files_of(&run);
+    report::rewrite(run.root(), None, &observer).unwrap();
+    assert_same(&files_of(&run), &made, "report after another device");
+}
+
+#[test]
+fn rounds_of_a_pass_that_failed_do_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDir::new(taken(folder.path(), false).folder);
+    let metric = headline::find("tpot_p50").unwrap();
+    assert!(Run::open(run.root()).unwrap().sample(metric).is_some());
+    let path = run.report().join(saved::METRICS);
+    let text = fs::read_to_string(&path).unwrap().replace(r#""end":"done""#, r#""end":"crashed""#);
+    fs::write(&path, text).unwrap();
+    assert!(Run::open(run.root()).unwrap().sample(metric).is_none());
 }

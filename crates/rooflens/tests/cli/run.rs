@@ -450,7 +450,8 @@ fn nightly_flops_are_those_of_torch() {
     for (number, rows) in [56, 84, 112].into_iter().enumerate() {
         picture(&folder.path(&format!("pictures/{number}.ppm")), rows, 84);
     }
-    let package = Answer::of(start(&folder, &["--package"]).output().unwrap()).fine().trim().to_owned();
+    let package =
+        Answer::of(start(&folder, &["--python-package"]).output().unwrap()).fine().trim().to_owned();
     let sees = [
         "dataset.kind=image".to_owned(),
         format!("dataset.root={}", folder.text("pictures")),

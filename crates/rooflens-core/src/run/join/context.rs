@@ -18,6 +18,7 @@ use super::super::metrics::Spread;
 use super::super::sampling;
 use super::super::workload::{self, steps_of};
 use super::profiled_round;
+use crate::error::Error;
 use crate::model::{ModelContext, ModelRecord, Passes, ToldShapes, kind_of};
 
 /// The phases that steps of a workload have.
@@ -28,12 +29,21 @@ pub fn join_floor(
     run: &RunDir,
     record: Result<&ModelRecord, String>,
     findings: &mut Findings,
-) -> Option<ModelContext> {
-    let ledger = findings.get_mut::<Ledger>()?;
-    // A run knows its own model: what its kernels are called proves nothing against it.
+    is_trusted: bool,
+) -> Result<Option<ModelContext>, Error> {
+    let Some(ledger) = findings.get_mut::<Ledger>() else { return Ok(None) };
     let joined = record.and_then(|record| joined(run, record, ledger));
-    let found = joined.and_then(|joined| joined.join(ledger).map(|_| joined));
-    found.map_err(|reason| ledger.without_floor(reason)).ok()
+    match joined.and_then(|joined| joined.join(ledger).map(|disagreements| (joined, disagreements))) {
+        // A run knows its own model: what its kernels are called proves nothing against it.
+        Ok((joined, disagreements)) if is_trusted || disagreements.is_empty() => Ok(Some(joined)),
+        Ok((joined, disagreements)) => {
+            Err(Error::ModelDoesNotFit { model: joined.known.name, disagreements })
+        }
+        Err(reason) => {
+            ledger.without_floor(reason);
+            Ok(None)
+        }
+    }
 }
 
 /// The model of a run, and what went through it while it was profiled.

@@ -62,7 +62,7 @@ pub fn join(
     let mut joined = ModelJoin::default();
     match known {
         Ok(known) => {
-            let was_run = run.raw(RunStage::Measure.name()).is_dir();
+            let was_run = !workload.steps.is_empty() || run.raw(RunStage::Measure.name()).is_dir();
             let efficiency =
                 if was_run { known.efficiency(workload) } else { Err("no workload was run".to_owned()) };
             let profiled = run.raw(RunStage::TorchProfiler.name());

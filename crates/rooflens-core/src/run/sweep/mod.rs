@@ -22,7 +22,7 @@ use self::compare::Better;
 use super::document::RunDocument;
 use super::job::RunOutcome;
 use super::launch::Planned;
-use super::saved::kept_value;
+use super::saved::{is_whole, kept_value};
 use crate::cost::figures;
 use crate::document::SchemaTag;
 use crate::error::Error;
@@ -278,7 +278,7 @@ fn end(metrics: &Json) -> (&'static str, Option<String>) {
 }
 
 fn value(job: &SweptJob, number: &Number) -> Option<f64> {
-    let counts = matches!(&*job.status, "complete" | "incomplete");
+    let counts = matches!(&*job.status, "complete" | "incomplete") && is_whole(&job.metrics);
     kept_value(&job.metrics, number.metric).filter(|value| counts && value.is_finite())
 }
 
