@@ -337,7 +337,12 @@ fn read(
         None => join::kept(run),
     };
     let mut document = RunDocument::new(run, manifests(run, ended), &workload, reason, joined, notes);
-    if let Some(kept) = kept {
+    if let Some(mut kept) = kept {
+        // An older run whose workload's files are gone has its rounds nowhere else.
+        if workload.requests.is_empty() && kept.measured.is_some() {
+            document.measured = kept.measured.take();
+            document.not_computed.remove("measured");
+        }
         document.take_over(run, kept);
     }
     Some(document)
