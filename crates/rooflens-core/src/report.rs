@@ -48,11 +48,14 @@ fn write_into(
     findings: &mut Findings,
     renewed: Option<&Renewed<'_>>,
 ) -> Result<(PathBuf, Option<RunDocument>), Error> {
-    let document = run::describe(run, findings, renewed);
-    let Some((document, settings)) = document.zip(run::settings(run)) else {
+    let Some(document) = run::describe(run, findings, renewed) else {
         return Ok((saved::write_report(folder, findings, Extras::default())?, None));
     };
-    let page = run::write_pages(folder, &settings.output, findings, &document.parts())?;
+    let more = document.parts();
+    let page = match run::settings(run) {
+        Some(settings) => run::write_pages(folder, &settings.output, findings, &more)?,
+        None => Some(saved::write_report(folder, findings, Extras { more: &more, top: None })?),
+    };
     run::write_numbers(folder, &document, Some(findings))?;
     Ok((page.unwrap_or_else(|| folder.to_owned()), Some(document)))
 }
