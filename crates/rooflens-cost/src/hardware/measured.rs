@@ -37,13 +37,13 @@ impl MeasuredHardware {
     /// The text of its file, which [`Catalog::with`](super::Catalog::with) reads.
     ///
     /// ```
-    /// use rooflens_cost::hardware::{Catalog, Kind, Measured};
+    /// use rooflens_cost::hardware::{Catalog, DeviceKind, MeasuredHardware};
     /// use rooflens_cost::precision::Dtype;
-    /// let measured = Measured {
+    /// let measured = MeasuredHardware {
     ///     name: "my laptop".into(),
     ///     aliases: Vec::new(),
     ///     vendor: "Acme".into(),
-    ///     kind: Kind::Cpu,
+    ///     kind: DeviceKind::Cpu,
     ///     arch: "x86_64".into(),
     ///     source: "measured".into(),
     ///     flops_per_s: [(Dtype::Bf16, 1.5e12)].into(),
