@@ -149,7 +149,8 @@ class Project:
             options = [] if re.match(r"^[A-Z…<]", value) else [word for word in value.split(",") if word]
             wrong = [option for option in options if option not in self.groups[name]]
             return f"{name} has no option {', '.join(wrong)}" if wrong else None
-        if name in self.keys or name.startswith("hydra."):
+        # `model.json` is a file of a run.
+        if name in self.keys or name.startswith("hydra.") or name.endswith(".json"):
             return None
         return f"there is no setting {name}"
 
