@@ -170,7 +170,7 @@ def differs(theirs, ours):
 def reason(parts, theirs, ours):
     """Why a difference is known; None where it is not."""
     error = ours.get("error", "")
-    if parts in (["refusal"], ["place"]) and re.search(r"code D[89A-F]\w\w is no character", error):
+    if parts in (["refusal"], ["place"]) and re.search(r"code D[89A-F]\w\w is not a character", error):
         return "an escape of half a surrogate pair: no text, and Hydra cannot write it"
     if parts == ["place"] and "is never closed" in error and re.search("<(stream|document)", theirs["error"]):
         return "a bracket that is never closed: we name the bracket, PyYAML the end"
