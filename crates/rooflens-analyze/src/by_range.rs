@@ -8,7 +8,7 @@ use rooflens_schema::{NameId, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::facts::by_correlation;
+use crate::facts::CallsById;
 use crate::kernel_catalog::{self, ActivityHint};
 use crate::short_names;
 use crate::top::{LaunchDurations, phase_of};
@@ -89,7 +89,7 @@ impl ByRange {
     /// Adds the kernels of a rank, its facts derived: those of a phase, where one is asked for.
     pub fn rank(&mut self, tables: &RankTables, phase: Option<PhaseKind>) {
         let kernels = &tables.kernels;
-        let calls = by_correlation(&tables.api);
+        let calls = CallsById::new(&tables.api);
         let mut groups: Map<Key<NameId>, Group> = Map::default();
         let mut launches = Vec::new();
         for kernel in (0..kernels.len()).filter(|&i| kernels.kind[i] == ActivityKind::Kernel) {
@@ -98,14 +98,14 @@ impl ByRange {
                 continue;
             }
             self.total_ns += i128::from(kernels.dur_ns[kernel]);
-            let call = kernels.corr_id[kernel].get().and_then(|id| calls.get(&id));
-            let Some(&call) = call else {
+            let call = kernels.corr_id[kernel].get().and_then(|id| calls.get(id));
+            let Some(call) = call else {
                 let kernel_id = kernels.kernel_id[kernel];
                 let key = Key { range: None, style: None, pid: None, tid: None, kernel: kernel_id };
                 groups.entry(key).or_default().durations.push(kernels.dur_ns[kernel]);
                 continue;
             };
-            let (api, call) = (&tables.api, call as usize);
+            let api = &tables.api;
             launches.push(LaunchedKernel {
                 tid: api.tid[call],
                 pid: api.pid[call].get(),

@@ -1,14 +1,16 @@
 //! What a host thread was in during an interval.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use rooflens_schema::tables::{ApiKind, PhaseKind, PhaseSource};
 use rooflens_schema::{NameId, RankTables};
 
 use crate::host_kind::{self, HostKind};
-use crate::interval::{Interval, length, span, union_length};
+use crate::interval::{Interval, length, partition_near, span, union_length};
 
 /// What covers an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +29,6 @@ pub(crate) struct HostThreads<'a> {
     layers: [Spans<'a>; 4],
     /// The profiler's work that has no thread.
     overhead: Spans<'a>,
-    /// By layer and name, once asked.
-    kinds: [Vec<Option<HostKind>>; 4],
 }
 
 /// What a layer of spans holds; of spans with the same times, the later is the inner one.
@@ -40,13 +40,17 @@ enum Layer {
     Calls,
 }
 
+impl Layer {
+    const ALL: [Layer; 4] = [Layer::Annotations, Layer::Frames, Layer::Operators, Layer::Calls];
+}
+
 /// A span at some moment.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     layer: Layer,
-    row: usize,
     interval: Interval,
     name: NameId,
+    kind: HostKind,
 }
 
 /// Threads that the profiler invents for its own work in Kineto's traces.
@@ -58,35 +62,41 @@ impl<'a> HostThreads<'a> {
     /// Links every span to the one around it: one sweep.
     pub(crate) fn new(tables: &'a RankTables) -> Self {
         let (frames, ops, api) = (&tables.frames, &tables.ops, &tables.api);
-        let (annotations, overhead) = (annotations(tables), overhead(tables));
+        let named =
+            |name: NameId, other: HostKind| host_kind::of_name(tables.names.get(name)).unwrap_or(other);
+        let call = |name: NameId, row: usize| host_kind::of_call(api.kind[row], tables.names.get(name));
+        let work = |name: NameId, _| host_kind::of_call(ApiKind::Overhead, tables.names.get(name));
+        let names = tables.names.len();
         HostThreads {
             tables,
             layers: [
-                annotations,
-                Spans::borrowed(&frames.tid, &frames.ts_ns, &frames.dur_ns, &frames.name_id),
-                Spans::borrowed(&ops.tid, &ops.ts_ns, &ops.dur_ns, &ops.name_id),
-                Spans::borrowed(&api.tid, &api.ts_ns, &api.dur_ns, &api.name_id),
+                annotations(tables).with_kinds(names, |name, _| named(name, HostKind::Annotation)),
+                Spans::borrowed(&frames.tid, &frames.ts_ns, &frames.dur_ns, &frames.name_id)
+                    .with_kinds(names, |name, _| host_kind::of_frame(tables.names.get(name))),
+                Spans::borrowed(&ops.tid, &ops.ts_ns, &ops.dur_ns, &ops.name_id)
+                    .with_kinds(names, |name, _| named(name, HostKind::Operator)),
+                Spans::borrowed(&api.tid, &api.ts_ns, &api.dur_ns, &api.name_id).with_kinds(names, call),
             ],
-            overhead,
-            kinds: std::array::from_fn(|_| vec![None; tables.names.len()]),
+            overhead: overhead(tables).with_kinds(names, work),
         }
     }
 
     /// The most specific thing that covers at least half of the interval on the thread: one span, or else calls of
     /// one name together. `many_calls` where only different calls do so together.
-    pub(crate) fn covering(&mut self, tid: i64, during: Interval) -> Cover {
+    pub(crate) fn covering(&self, tid: i64, during: Interval) -> Cover {
         let half = length(during).saturating_add(1) / 2;
-        let covers = |open: &Open| overlap(open.interval, during) >= half.max(1);
+        let covers = |span: Interval| overlap(span, during) >= half.max(1);
         // Whatever covers half of an interval covers its middle.
         let middle = during.0.saturating_add(length(during) / 2);
-        let open: Vec<Open> = self.open_at(tid, middle).into_iter().filter(covers).collect();
-        let innermost = open
-            .iter()
-            .map(|open| (open, self.kind(open)))
-            .max_by_key(|(open, kind)| (kind.is_specific(), inner_last(open)));
-        match innermost {
-            Some((open, kind)) => {
-                Cover { name: Some(open.name), kind, covered_ns: overlap(open.interval, during) }
+        let own = Layer::ALL.into_iter().filter_map(|layer| {
+            let spans = &self.layers[layer as usize];
+            spans.most_specific(tid, middle, covers).map(|row| spans.open(layer, row))
+        });
+        let overhead = self.overhead.most_specific(NO_THREAD, middle, covers);
+        let overhead = overhead.map(|row| self.overhead.open(Layer::Calls, row));
+        match own.chain(overhead).max_by_key(|open| (open.kind.is_specific(), inner_last(open))) {
+            Some(Open { name, kind, interval, .. }) => {
+                Cover { name: Some(name), kind, covered_ns: overlap(interval, during) }
             }
             None => self.calls_covering(tid, during, half),
         }
@@ -101,10 +111,11 @@ impl<'a> HostThreads<'a> {
     }
 
     /// Where no span covers half: what calls of one name cover together, those inside counted apart.
-    fn calls_covering(&mut self, tid: i64, during: Interval, half: i64) -> Cover {
+    fn calls_covering(&self, tid: i64, during: Interval, half: i64) -> Cover {
         let mut calls: Vec<Open> = self.open_at(tid, during.0);
-        for layer in [Layer::Annotations, Layer::Frames, Layer::Operators, Layer::Calls] {
-            calls.extend(self.layers[layer as usize].inside(tid, during).map(|row| self.span(layer, row)));
+        for layer in Layer::ALL {
+            let spans = &self.layers[layer as usize];
+            calls.extend(spans.inside(tid, during).map(|row| spans.open(layer, row)));
         }
         calls.sort_by_key(inner_last);
         let clipped = |open: &Open| (open.interval.0.max(during.0), open.interval.1.min(during.1));
@@ -115,7 +126,7 @@ impl<'a> HostThreads<'a> {
         match most {
             Some(((layer, name), ns)) if ns >= half.max(1) => {
                 let one = calls.iter().find(|open| (open.layer, open.name) == (layer, name));
-                let kind = one.map_or(HostKind::ManyCalls, |open| self.kind(open));
+                let kind = one.map_or(HostKind::ManyCalls, |open| open.kind);
                 Cover { name: Some(name), kind, covered_ns: ns }
             }
             Some(((_, name), _)) if recorded >= half.max(1) => {
@@ -127,42 +138,14 @@ impl<'a> HostThreads<'a> {
 
     /// Every span of the thread that is open at a moment.
     fn open_at(&self, tid: i64, moment: i64) -> Vec<Open> {
-        let layers = [Layer::Annotations, Layer::Frames, Layer::Operators, Layer::Calls];
-        let open = layers.into_iter().flat_map(|layer| {
-            let rows = self.layers[layer as usize].open_at(tid, moment);
-            rows.map(move |row| self.span(layer, row))
-        });
-        let overhead = self.overhead.open_at(NO_THREAD, moment).map(|row| Open {
-            layer: Layer::Calls,
-            row: usize::MAX,
-            interval: self.overhead.interval(row),
-            name: self.overhead.name[row],
-        });
-        open.chain(overhead).collect()
-    }
-
-    fn span(&self, layer: Layer, row: usize) -> Open {
-        let spans = &self.layers[layer as usize];
-        Open { layer, row, interval: spans.interval(row), name: spans.name[row] }
-    }
-
-    fn kind(&mut self, open: &Open) -> HostKind {
-        if let Some(kind) = self.kinds[open.layer as usize][open.name.index()] {
-            return kind;
+        let mut open = Vec::new();
+        for layer in Layer::ALL {
+            let spans = &self.layers[layer as usize];
+            open.extend(spans.open_at(tid, moment).map(|row| spans.open(layer, row)));
         }
-        let name = self.tables.names.get(open.name);
-        let kind = match open.layer {
-            Layer::Calls => {
-                // Work of the profiler without a thread has no row.
-                let kind = self.tables.api.kind.get(open.row).copied().unwrap_or(ApiKind::Overhead);
-                host_kind::of_call(kind, name)
-            }
-            Layer::Operators => host_kind::of_name(name).unwrap_or(HostKind::Operator),
-            Layer::Annotations => host_kind::of_name(name).unwrap_or(HostKind::Annotation),
-            Layer::Frames => host_kind::of_frame(name),
-        };
-        self.kinds[open.layer as usize][open.name.index()] = Some(kind);
-        kind
+        let overhead = self.overhead.open_at(NO_THREAD, moment);
+        open.extend(overhead.map(|row| self.overhead.open(Layer::Calls, row)));
+        open
     }
 }
 
@@ -195,24 +178,29 @@ fn overlap(a: Interval, b: Interval) -> i64 {
 
 /// Spans sorted by thread and start, each with the one that was open when it began.
 struct Spans<'a> {
-    tid: Cow<'a, [i64]>,
     ts: Cow<'a, [i64]>,
     dur: Cow<'a, [i64]>,
     name: Cow<'a, [NameId]>,
     around: Vec<u32>,
+    /// The first of each span and those around it that is specific.
+    specific: Vec<u32>,
+    /// The rows of each thread, by thread.
+    threads: Vec<(i64, Range<usize>)>,
+    /// By name, of the names that occur.
+    kinds: Vec<Option<HostKind>>,
+    /// Where the last answer was: questions come in order of time.
+    asked: Cell<usize>,
 }
 
 const NONE: u32 = u32::MAX;
 
+fn index(row: u32) -> Option<usize> {
+    (row != NONE).then_some(row as usize)
+}
+
 impl<'a> Spans<'a> {
-    fn borrowed(tid: &'a [i64], ts: &'a [i64], dur: &'a [i64], name: &'a [NameId]) -> Self {
-        Spans {
-            tid: tid.into(),
-            ts: ts.into(),
-            dur: dur.into(),
-            name: name.into(),
-            around: around(tid, ts, dur),
-        }
+    fn borrowed(tid: &[i64], ts: &'a [i64], dur: &'a [i64], name: &'a [NameId]) -> Self {
+        Spans::new(tid, ts.into(), dur.into(), name.into())
     }
 
     fn owned(rows: Vec<(i64, i64, i64, NameId)>) -> Self {
@@ -220,37 +208,87 @@ impl<'a> Spans<'a> {
         let ts: Vec<i64> = rows.iter().map(|row| row.1).collect();
         let dur: Vec<i64> = rows.iter().map(|row| row.2).collect();
         let name: Vec<NameId> = rows.iter().map(|row| row.3).collect();
-        let around = around(&tid, &ts, &dur);
-        Spans { tid: tid.into(), ts: ts.into(), dur: dur.into(), name: name.into(), around }
+        Spans::new(&tid, ts.into(), dur.into(), name.into())
+    }
+
+    fn new(tid: &[i64], ts: Cow<'a, [i64]>, dur: Cow<'a, [i64]>, name: Cow<'a, [NameId]>) -> Self {
+        let around = around(tid, &ts, &dur);
+        let (specific, kinds) = (Vec::new(), Vec::new());
+        Spans { ts, dur, name, around, specific, threads: threads(tid), kinds, asked: Cell::new(0) }
+    }
+
+    /// Asks once for each of so many names what spans of it do; the row is the first with the name.
+    fn with_kinds(mut self, names: usize, kind: impl Fn(NameId, usize) -> HostKind) -> Self {
+        self.kinds = vec![None; names];
+        self.specific = Vec::with_capacity(self.ts.len());
+        for (row, (&name, &around)) in self.name.iter().zip(&self.around).enumerate() {
+            let kind = *self.kinds[name.index()].get_or_insert_with(|| kind(name, row));
+            let outer = index(around).map_or(NONE, |around| self.specific[around]);
+            self.specific.push(if kind.is_specific() { row as u32 } else { outer });
+        }
+        self
     }
 
     fn interval(&self, row: usize) -> Interval {
         span(self.ts[row], self.dur[row])
     }
 
+    fn open(&self, layer: Layer, row: usize) -> Open {
+        let name = self.name[row];
+        let kind = self.kinds[name.index()].unwrap_or(HostKind::NothingRecorded);
+        Open { layer, interval: self.interval(row), name, kind }
+    }
+
     /// Rows of the thread that are open at a moment, the innermost first.
     fn open_at(&self, tid: i64, moment: i64) -> impl Iterator<Item = usize> {
-        let upto = self.begun(tid, moment.saturating_add(1)).1;
-        let last = upto.checked_sub(1).filter(|&row| self.tid[row] == tid);
-        let chain = std::iter::successors(last, |&row| {
-            let around = self.around[row];
-            (around != NONE).then_some(around as usize)
-        });
-        chain.take(DEPTH).filter(move |&row| self.interval(row).1 > moment)
+        let last = self.begun(tid, moment.saturating_add(1)).next_back();
+        self.outwards(last, Some).filter(move |&row| self.interval(row).1 > moment)
+    }
+
+    /// Of the rows of the thread that are open at a moment and cover enough, the innermost: a specific one if there
+    /// is any.
+    fn most_specific(&self, tid: i64, moment: i64, covers: impl Fn(Interval) -> bool) -> Option<usize> {
+        let last = self.begun(tid, moment.saturating_add(1)).next_back();
+        let does = |&row: &usize| self.interval(row).1 > moment && covers(self.interval(row));
+        let specific = self.outwards(last, |row| index(self.specific[row])).find(does);
+        specific.or_else(|| self.outwards(last, Some).find(does))
+    }
+
+    /// What `pick` makes of a row, then of the row around that, and so on.
+    fn outwards(
+        &self,
+        from: Option<usize>,
+        pick: impl Fn(usize) -> Option<usize>,
+    ) -> impl Iterator<Item = usize> {
+        let first = from.and_then(&pick);
+        std::iter::successors(first, move |&row| index(self.around[row]).and_then(&pick)).take(DEPTH)
     }
 
     /// Rows of the thread that begin inside of the interval.
-    fn inside(&self, tid: i64, during: Interval) -> std::ops::Range<usize> {
-        let (from, to) = (self.begun(tid, during.0.saturating_add(1)).1, self.begun(tid, during.1).1);
+    fn inside(&self, tid: i64, during: Interval) -> Range<usize> {
+        let (from, to) = (self.begun(tid, during.0.saturating_add(1)).end, self.begun(tid, during.1).end);
         from..to.max(from)
     }
 
     /// The rows of the thread that began before a moment.
-    fn begun(&self, tid: i64, moment: i64) -> (usize, usize) {
-        let from = self.tid.partition_point(|&other| other < tid);
-        let upto = from + self.tid[from..].partition_point(|&other| other == tid);
-        (from, from + self.ts[from..upto].partition_point(|&ts| ts < moment))
+    fn begun(&self, tid: i64, moment: i64) -> Range<usize> {
+        let Ok(thread) = self.threads.binary_search_by_key(&tid, |thread| thread.0) else { return 0..0 };
+        let rows = self.threads[thread].1.clone();
+        let near = self.asked.get().saturating_sub(rows.start);
+        let end = rows.start + partition_near(&self.ts[rows.clone()], near, |&ts| ts < moment);
+        self.asked.set(end);
+        rows.start..end
     }
+}
+
+/// The rows of each thread in a table that is sorted by thread.
+fn threads(tid: &[i64]) -> Vec<(i64, Range<usize>)> {
+    let mut from = 0;
+    let rows = tid.chunk_by(|a, b| a == b).map(|rows| {
+        from += rows.len();
+        (rows[0], from - rows.len()..from)
+    });
+    rows.collect()
 }
 
 /// For each row the one that was open when it began: the inner one where several were. Rows that overlap without

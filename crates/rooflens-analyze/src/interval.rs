@@ -17,6 +17,29 @@ pub fn length((start, end): Interval) -> i64 {
     end.saturating_sub(start).max(0)
 }
 
+/// How many of `sorted` are `before`, which those in front are and the others not: [`slice::partition_point`] for a
+/// question whose answer is not far from `near`.
+pub(crate) fn partition_near<T>(sorted: &[T], near: usize, before: impl Fn(&T) -> bool) -> usize {
+    let near = near.min(sorted.len());
+    let mut step = 1;
+    let (from, to) = if sorted.get(near).is_some_and(&before) {
+        let mut from = near;
+        while sorted.get(from + step).is_some_and(&before) {
+            from += step;
+            step *= 2;
+        }
+        (from, sorted.len().min(from + step))
+    } else {
+        let mut to = near;
+        while to > 0 && !before(&sorted[to.saturating_sub(step)]) {
+            to = to.saturating_sub(step);
+            step *= 2;
+        }
+        (to.saturating_sub(step), to)
+    };
+    from + sorted[from..to].partition_point(before)
+}
+
 /// Time covered by at least one of the intervals, which come sorted by start.
 pub fn union_length(sorted: impl Iterator<Item = (i64, i64)>) -> i64 {
     let mut total = 0i64;
@@ -148,6 +171,19 @@ mod tests {
     }
     fn count(bits: impl Iterator<Item = bool>) -> i64 {
         bits.filter(|bit| *bit).count() as i64
+    }
+
+    #[test]
+    fn a_search_nearby_finds_what_a_search_of_all_finds() {
+        for len in 0..20_i64 {
+            let sorted: Vec<i64> = (0..len).map(|i| i / 2).collect();
+            for near in 0..25 {
+                for limit in -1..12 {
+                    let all = sorted.partition_point(|&value| value < limit);
+                    assert_eq!(partition_near(&sorted, near, |&value| value < limit), all);
+                }
+            }
+        }
     }
 
     #[test]

@@ -77,14 +77,17 @@ fn take_within(
 ) -> Result<StepOutcome, ExecuteError> {
     let places =
         RunFolders { run: folder.join("run"), project: folder.to_owned(), package: folder.join("package") };
-    let work = StepWork::Process(Box::new(command.clone()));
-    let step = PlannedStep {
+    let step = step_of(&command);
+    Processes { grace }.run(&step, &command, &places, watch)
+}
+
+fn step_of(command: &ProcessCommand) -> PlannedStep {
+    PlannedStep {
         name: "measure".to_owned(),
         stage: RunStage::Measure,
         purpose: "a test".to_owned(),
-        work,
-    };
-    Processes { grace }.run(&step, &command, &places, watch)
+        work: StepWork::Process(Box::new(command.clone())),
+    }
 }
 
 fn run(script: &str) -> (tempfile::TempDir, StepOutcome) {
@@ -283,13 +286,7 @@ fn a_script_stands_for_processes() {
         package: folder.path().into(),
     };
     let command = command("exit 1", None);
-    let work = StepWork::Process(Box::new(command.clone()));
-    let step = PlannedStep {
-        name: "measure".to_owned(),
-        stage: RunStage::Measure,
-        purpose: "a test".to_owned(),
-        work,
-    };
+    let step = step_of(&command);
     let files = vec![
         ("left.txt".to_owned(), b"x".to_vec()),
         ("events.jsonl".to_owned(), b"{\"event\":\"done\",\"t_ns\":1}\n".to_vec()),

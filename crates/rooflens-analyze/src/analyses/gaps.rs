@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::analyses::frames::without_address;
 use crate::analyses::{Analysis, Fold};
 use crate::by_name::compact_if_many;
-use crate::facts::by_correlation;
+use crate::facts::CallsById;
 use crate::finding::{Finding, FindingType, Findings};
 use crate::host_kind::HostKind;
 use crate::host_thread::{Cover, HostThreads};
@@ -315,16 +315,16 @@ impl Cause {
 /// Threads of the rank at hand and what was launched on them, once asked.
 #[derive(Default)]
 struct Threads<'a> {
-    known: Option<(HostThreads<'a>, HashMap<i64, u32, foldhash::fast::RandomState>)>,
+    known: Option<(HostThreads<'a>, CallsById)>,
 }
 
 impl<'a> Threads<'a> {
     /// The threads, and the one that launched activity `i`.
-    fn of(&mut self, tables: &'a RankTables, i: usize) -> Option<(&mut HostThreads<'a>, i64)> {
+    fn of(&mut self, tables: &'a RankTables, i: usize) -> Option<(&HostThreads<'a>, i64)> {
         let (threads, launches) =
-            self.known.get_or_insert_with(|| (HostThreads::new(tables), by_correlation(&tables.api)));
-        let call = launches.get(&tables.kernels.corr_id[i].get()?)?;
-        Some((threads, tables.api.tid[*call as usize]))
+            self.known.get_or_insert_with(|| (HostThreads::new(tables), CallsById::new(&tables.api)));
+        let call = launches.get(tables.kernels.corr_id[i].get()?)?;
+        Some((threads, tables.api.tid[call]))
     }
 
     /// What the thread that launched activity `i` was in.

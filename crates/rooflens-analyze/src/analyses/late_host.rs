@@ -1,6 +1,7 @@
 //! What did the host do while devices waited for it?
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::RankTables;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyses::launches::launching;
 use crate::analyses::{Analysis, Fold, OUTSIDE};
-use crate::facts::SLOW_LAUNCH_NS;
+use crate::facts::{CallsById, SLOW_LAUNCH_NS};
 use crate::finding::{Finding, FindingType, Findings};
 use crate::interval::{self, Interval, merge, span};
 
@@ -103,13 +104,12 @@ impl Fold for State {
         if gaps.is_empty() {
             return;
         }
-        let threads: HashMap<i64, i64, foldhash::fast::RandomState> =
-            (0..api.len()).filter_map(|i| Some((api.corr_id[i].get()?, api.tid[i]))).collect();
+        let launches = CallsById::new(api);
         let mut busy: HashMap<i64, Thread, foldhash::fast::RandomState> = HashMap::default();
         for i in gaps {
             let idle = kernels.idle_before_ns[i];
             let gap = (kernels.ts_ns[i].saturating_sub(idle), kernels.ts_ns[i]);
-            let thread = kernels.corr_id[i].get().and_then(|corr| threads.get(&corr).copied());
+            let thread = kernels.corr_id[i].get().and_then(|id| launches.get(id)).map(|call| api.tid[call]);
             let thread = thread.map(|tid| &*busy.entry(tid).or_insert_with(|| Thread::of(tables, tid)));
             let (inside, slow) =
                 thread.map_or((0, 0), |thread| (thread.busy.within(gap), thread.slow_launches.within(gap)));
@@ -168,35 +168,21 @@ impl Thread {
 /// When a thread was in some calls.
 struct Busy {
     merged: Vec<Interval>,
-    /// Time covered before each of them.
-    before: Vec<i64>,
+    /// Where the last answer began: gaps come in order of time.
+    asked: Cell<usize>,
 }
 
 impl Busy {
     fn of(calls: Vec<Interval>) -> Busy {
-        let merged = merge(calls);
-        let before = merged
-            .iter()
-            .scan(0_i64, |sum, (start, end)| {
-                let before = *sum;
-                *sum = sum.saturating_add(end - start);
-                Some(before)
-            })
-            .collect();
-        Busy { merged, before }
+        Busy { merged: merge(calls), asked: Cell::new(0) }
     }
 
-    /// Time up to a moment.
-    fn up_to(&self, moment: i64) -> i64 {
-        let next = self.merged.partition_point(|(start, _)| *start < moment);
-        next.checked_sub(1).map_or(0, |last| {
-            let (start, end) = self.merged[last];
-            self.before[last].saturating_add(end.min(moment).saturating_sub(start))
-        })
-    }
-
+    /// Time in calls within an interval.
     fn within(&self, (start, end): Interval) -> i64 {
-        self.up_to(end).saturating_sub(self.up_to(start))
+        let first = interval::partition_near(&self.merged, self.asked.get(), |call| call.1 <= start);
+        self.asked.set(first);
+        let calls = self.merged[first..].iter().take_while(|call| call.0 < end);
+        calls.fold(0, |sum, call| sum.saturating_add(call.1.min(end).saturating_sub(call.0.max(start))))
     }
 }
 

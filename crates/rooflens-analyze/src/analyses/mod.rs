@@ -57,6 +57,9 @@ pub use stragglers::{Excess, Straggler, Stragglers};
 pub use trace::Trace;
 pub use verdict::{Claim, Verdict};
 
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
 use rooflens_schema::{Note, RankTables};
 
 pub use crate::collectives::Algorithm;
@@ -121,6 +124,9 @@ pub const ALL: &[&dyn Analysis] = &[
     &advice::AdviceAnalysis,
 ];
 
+/// Rows from which the analyses of a rank share the cores.
+const LARGE_RANK: usize = 100_000;
+
 /// All analyses over a job, rank by rank.
 pub struct JobAnalyses {
     folds: Vec<(&'static dyn Analysis, Box<dyn Fold>)>,
@@ -135,9 +141,25 @@ impl Default for JobAnalyses {
 impl JobAnalyses {
     /// Takes in one rank, whose facts have been derived.
     pub fn rank(&mut self, tables: &RankTables) {
-        for (_, fold) in &mut self.folds {
-            fold.rank(tables);
-        }
+        // Threads would only be in the way of a small one.
+        let rows = tables.kernels.len() + tables.ops.len() + tables.api.len() + tables.frames.len();
+        let threads = match rows {
+            ..LARGE_RANK => 1,
+            _ => thread::available_parallelism().map_or(1, usize::from),
+        };
+        let folds = Mutex::new(self.folds.iter_mut());
+        let next = || folds.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            while let Some((_, fold)) = next() {
+                fold.rank(tables);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(work);
+            }
+            work();
+        });
     }
 
     /// Every answer.

@@ -29,19 +29,54 @@ impl Launches {
     }
 }
 
-/// The row of the call that each correlation id stands for, in a table that is sorted and classified.
-pub(crate) fn by_correlation(api: &Api) -> HashMap<i64, u32, foldhash::fast::RandomState> {
-    let mut rows = HashMap::default();
-    for (row, correlation) in api.corr_id.iter().enumerate() {
-        let Some(correlation) = correlation.get() else { continue };
-        // A runtime call and the driver call inside it may share an id: the launching one counts, and of
-        // two the outer, which stands first.
-        let slot = rows.entry(correlation).or_insert(row as u32);
-        if api_kind::launches(api.kind[row]) && !api_kind::launches(api.kind[*slot as usize]) {
-            *slot = row as u32;
+/// The row of `api` that each correlation id stands for.
+pub(crate) struct CallsById {
+    /// Smallest id of `dense`.
+    first: i64,
+    /// Rows by id: tools count calls, so that nearly every id has one.
+    dense: Vec<u32>,
+    /// Rows by id where ids lie too far apart.
+    sparse: HashMap<i64, u32, foldhash::fast::RandomState>,
+}
+
+/// Ids for each call up to which most of a table by id is in use.
+const MOST_IDS_PER_CALL: usize = 8;
+
+impl CallsById {
+    /// Of a table that is sorted and classified.
+    pub fn new(api: &Api) -> Self {
+        let ids = || api.corr_id.iter().filter_map(|id| id.get());
+        let (first, last) =
+            ids().fold((i64::MAX, i64::MIN), |(first, last), id| (first.min(id), last.max(id)));
+        let dense = usize::try_from(i128::from(last) - i128::from(first) + 1).ok();
+        let dense = dense.filter(|ids| *ids <= api.len().saturating_mul(MOST_IDS_PER_CALL));
+        let mut calls =
+            CallsById { first, dense: vec![NONE; dense.unwrap_or(0)], sparse: HashMap::default() };
+        for (row, id) in api.corr_id.iter().enumerate() {
+            let Some(id) = id.get() else { continue };
+            let slot = match dense {
+                Some(_) => &mut calls.dense[id.abs_diff(first) as usize],
+                None => calls.sparse.entry(id).or_insert(NONE),
+            };
+            // A runtime call and the driver call inside it may share an id: the launching one counts, and of
+            // two the outer, which stands first.
+            let launches = |row: usize| api_kind::launches(api.kind[row]);
+            if *slot == NONE || (launches(row) && !launches(*slot as usize)) {
+                *slot = row as u32;
+            }
         }
+        calls
     }
-    rows
+
+    /// The row of the call with an id.
+    pub fn get(&self, id: i64) -> Option<usize> {
+        let row = if self.dense.is_empty() {
+            *self.sparse.get(&id)?
+        } else {
+            *self.dense.get(usize::try_from(id.checked_sub(self.first)?).ok()?)?
+        };
+        (row != NONE).then_some(row as usize)
+    }
 }
 
 /// Fills `kernels.op_id`, `kernels.launch_delay_ns` and `ops.device_ns`.
@@ -51,7 +86,7 @@ pub(crate) fn by_correlation(api: &Api) -> HashMap<i64, u32, foldhash::fast::Ran
 /// number.
 pub(super) fn link(tables: &mut RankTables) -> Launches {
     let (api, ops, kernels) = (&tables.api, &mut tables.ops, &mut tables.kernels);
-    let by_correlation = by_correlation(api);
+    let calls = CallsById::new(api);
     let mut previous = vec![NONE; api.len()];
     let mut last = NONE;
     for row in 0..api.len() {
@@ -66,11 +101,10 @@ pub(super) fn link(tables: &mut RankTables) -> Launches {
     let mut by_external: Option<HashMap<i64, u32, foldhash::fast::RandomState>> = None;
     let mut rows = vec![NONE; kernels.len()];
     for i in 0..kernels.len() {
-        let launch = kernels.corr_id[i].get().and_then(|id| by_correlation.get(&id).copied());
+        let launch = kernels.corr_id[i].get().and_then(|id| calls.get(id));
         let mut op = None;
         if let Some(row) = launch {
-            rows[i] = row;
-            let row = row as usize;
+            rows[i] = row as u32;
             kernels.launch_delay_ns[i] = Opt::some(kernels.ts_ns[i].saturating_sub(api.ts_ns[row]));
             op = api.op_id[row].get();
         } else if let Some(external) = kernels.ext_id[i].get() {
@@ -88,4 +122,32 @@ pub(super) fn link(tables: &mut RankTables) -> Launches {
         }
     }
     Launches { rows, previous }
+}
+
+#[cfg(test)]
+mod tests {
+    use rooflens_schema::tables::ApiKind;
+
+    use super::*;
+    use crate::sample::Sample;
+
+    /// The rows that ids stand for, of calls with these kinds and ids.
+    fn rows(calls: &[(ApiKind, i64)], ids: &[i64]) -> Vec<Option<usize>> {
+        let mut sample = Sample::new(0);
+        for (i, (kind, id)) in calls.iter().enumerate() {
+            sample.api(1, i as i64, 1, "call", *kind, Some(*id));
+        }
+        let calls = CallsById::new(&sample.tables.api);
+        ids.iter().map(|id| calls.get(*id)).collect()
+    }
+
+    #[test]
+    fn ids_far_apart_are_found_as_ids_that_count_up() {
+        use ApiKind::{Launch, Other};
+        let near = [(Other, 5), (Launch, 5), (Launch, 7), (Launch, 5)];
+        assert_eq!(rows(&near, &[4, 5, 6, 7, 8, -i64::MAX]), [None, Some(1), None, Some(2), None, None]);
+        let far = [(Other, -i64::MAX), (Launch, i64::MAX), (Launch, -i64::MAX), (Launch, 0)];
+        assert_eq!(rows(&far, &[-i64::MAX, i64::MAX, 0, 1]), [Some(2), Some(1), Some(3), None]);
+        assert_eq!(rows(&[], &[0]), [None]);
+    }
 }

@@ -22,7 +22,7 @@ mod steps;
 mod tests;
 
 pub(crate) use gaps::{LAUNCHING_PACE_NS, SLOW_LAUNCH_NS};
-pub(crate) use launches::by_correlation;
+pub(crate) use launches::CallsById;
 
 use rooflens_schema::RankTables;
 

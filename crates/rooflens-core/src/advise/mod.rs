@@ -147,7 +147,7 @@ pub fn join_floor(input: &Input, model: &ModelRequest, findings: &mut Findings) 
         (Some(asked), _, _) => Ok(Some(asked)),
         (None, _, Some(saved)) => model.instead_of(saved, findings).map(|record| Ok(Some(record)))?,
         // Runs of earlier versions did not save it.
-        (None, Some(run), None) => match crate::run::model_of(run) {
+        (None, Some(run), None) => match crate::run::decide_again(run) {
             Ok(record) => Ok(Some(model.instead_of(record, findings)?)),
             Err(reason) => Err(reason),
         },

@@ -187,13 +187,32 @@ pub struct ModelContext {
 
 impl ModelContext {
     /// Gives a ledger its floor; answers what of the trace contradicts the model.
-    pub fn join(&self, ledger: &mut Ledger) -> Result<Vec<String>, String> {
+    fn join(&self, ledger: &mut Ledger) -> Result<Vec<String>, String> {
         let (model, family) = (self.known.name.clone(), self.known.model.family);
         let device = self.known.device.name.clone();
         let assumed = Assume::default().on(&self.known.device);
         let reachable =
             Reachable { gemm: assumed.gemm, attention: assumed.attention, bandwidth: assumed.bandwidth };
         ledger.join(FloorSource { model, family: family.into(), device, reachable }, self)
+    }
+
+    /// Gives a ledger its lower bounds, or the reason why it has none. A model that the trace contradicts is an error,
+    /// unless it is trusted.
+    pub fn give(
+        joined: Result<Self, String>,
+        ledger: &mut Ledger,
+        is_trusted: bool,
+    ) -> Result<Option<Self>, Error> {
+        match joined.and_then(|joined| joined.join(ledger).map(|disagreements| (joined, disagreements))) {
+            Ok((joined, disagreements)) if is_trusted || disagreements.is_empty() => Ok(Some(joined)),
+            Ok((joined, disagreements)) => {
+                Err(Error::ModelDoesNotFit { model: joined.known.name, disagreements })
+            }
+            Err(reason) => {
+                ledger.without_floor(reason);
+                Ok(None)
+            }
+        }
     }
 
     /// What went through the model in a step.

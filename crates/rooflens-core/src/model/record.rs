@@ -129,7 +129,11 @@ impl ModelRecord {
 
     /// The model and how devices share it, on whatever device.
     pub fn model(&self) -> Result<(Model, Setup), String> {
-        let model = self.blueprint()?.model().map_err(|error| error.to_string())?;
+        self.model_of(&self.blueprint()?)
+    }
+
+    fn model_of(&self, blueprint: &Blueprint) -> Result<(Model, Setup), String> {
+        let model = blueprint.model().map_err(|error| error.to_string())?;
         let parallel = Parallel { tp: self.tensor_parallel, ..Parallel::NONE };
         match parallel.fault(model.depth) {
             Some(reason) => Err(reason),
@@ -139,7 +143,8 @@ impl ModelRecord {
 
     /// The model on its device; otherwise why that cannot be.
     pub fn resolve(&self) -> Result<ResolvedModel, String> {
-        let ((model, setup), blueprint) = (self.model()?, self.blueprint()?);
+        let blueprint = self.blueprint()?;
+        let (model, setup) = self.model_of(&blueprint)?;
         let unknown = || self.no_device.clone().unwrap_or_else(|| "the device is not known".to_owned());
         let device = self.device.clone().ok_or_else(unknown)?;
         Ok(ResolvedModel { blueprint, model, name: self.name.clone().unwrap_or_default(), setup, device })
@@ -159,15 +164,6 @@ impl ModelRecord {
         let Some(ledger) = findings.get_mut::<Ledger>() else { return Ok(None) };
         let sizes = passes_of(ledger, self.batch, self.context);
         let joined = sizes.map(|(passes, told)| ModelContext { known, passes, told });
-        match joined.and_then(|joined| joined.join(ledger).map(|disagreements| (joined, disagreements))) {
-            Ok((joined, disagreements)) if disagreements.is_empty() || self.is_forced => Ok(Some(joined)),
-            Ok((joined, disagreements)) => {
-                Err(Error::ModelDoesNotFit { model: joined.known.name, disagreements })
-            }
-            Err(reason) => {
-                ledger.without_floor(reason);
-                Ok(None)
-            }
-        }
+        ModelContext::give(joined, ledger, self.is_forced)
     }
 }

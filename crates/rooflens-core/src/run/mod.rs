@@ -40,7 +40,7 @@ pub use self::files::{RunEnvironment, rewrite as rewrite_files, settings};
 pub use self::job::RunOutcome;
 pub use self::join::{context, join_floor};
 pub use self::launch::{Planned, PlannedJob, plan};
-pub use self::model::model_of;
+pub use self::model::decide_again;
 pub use self::page::words;
 pub use self::reserve::reserve;
 pub use self::sampling::SamplerRecord;

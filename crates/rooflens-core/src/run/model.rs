@@ -24,16 +24,8 @@ pub fn decide(
     record(work, places, workload)
 }
 
-/// The model of a run that was made before.
-pub fn model_of(run: &RunDir) -> Result<ModelRecord, String> {
-    match ModelRecord::read(run) {
-        Some(record) => Ok(record),
-        None => decide_again(run),
-    }
-}
-
-/// Runs of earlier versions did not keep what was decided.
-fn decide_again(run: &RunDir) -> Result<ModelRecord, String> {
+/// Decides it for a run that was made before: those of earlier versions did not save what was decided.
+pub fn decide_again(run: &RunDir) -> Result<ModelRecord, String> {
     let config = files::config(run).ok_or("the run has no config")?;
     let (settings, plan) = rooflens_collect::planned(&config).map_err(|error| error.to_string())?;
     decide(&plan, &settings, &folders_of(run), &workload::measured(run))

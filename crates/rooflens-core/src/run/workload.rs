@@ -111,19 +111,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::run::metrics;
-    use crate::run::tables;
-
-    const EVENTS: &str = r#"{"event":"hello","runtime":"pytorch","clock":{"monotonic_ns":500,"unix_ns":2000000}}
-{"event":"model","name":"m","load_ns":7}
-{"event":"round_begin","t_ns":900,"round":0,"kind":"warmup","epoch":0}
-{"event":"round_end","t_ns":1500,"round":0,"kind":"warmup","dur_ns":600}"#;
-    const REQUESTS: &str = r#"{"round":0,"kind":"warmup","prompt_tokens":4,"output_tokens":1,"start_ns":1000,"token_ns":[1400]}
-{"round":1,"kind":"measured","prompt_tokens":4,"output_tokens":3,"start_ns":5000,"token_ns":[5400,5500,5600]}
-{"round":2,"kind":"measured","prompt_tokens":4,"output_tokens":2,"start_ns":6000,"token_ns":[6300,6450]}
-{"round":2,"kind":"meas"#;
-    const STEPS: &str =
-        "kind,phase,decode_tokens,start_ns,dur_ns\nmeasured,prefill,0,5000,400\nmeasured,decode,1,5410,90\n";
+    use crate::run::tests::{EVENTS, REQUESTS, STEPS};
+    use crate::run::{metrics, tables};
 
     #[test]
     fn tables_and_files_tell_the_same() {

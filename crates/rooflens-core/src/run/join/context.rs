@@ -33,17 +33,8 @@ pub fn join_floor(
 ) -> Result<Option<ModelContext>, Error> {
     let Some(ledger) = findings.get_mut::<Ledger>() else { return Ok(None) };
     let joined = record.and_then(|record| joined(run, record, ledger));
-    match joined.and_then(|joined| joined.join(ledger).map(|disagreements| (joined, disagreements))) {
-        // A run knows its own model: what its kernels are called proves nothing against it.
-        Ok((joined, disagreements)) if is_trusted || disagreements.is_empty() => Ok(Some(joined)),
-        Ok((joined, disagreements)) => {
-            Err(Error::ModelDoesNotFit { model: joined.known.name, disagreements })
-        }
-        Err(reason) => {
-            ledger.without_floor(reason);
-            Ok(None)
-        }
-    }
+    // A run knows its own model: what its kernels are called proves nothing against it.
+    ModelContext::give(joined, ledger, is_trusted)
 }
 
 /// The model of a run, and what went through it while it was profiled.

@@ -44,13 +44,13 @@ pub struct EventArgs<'a> {
 }
 
 impl<'a> EventArgs<'a> {
-    /// Reads the arguments at the cursor; `None` where nothing in them is wanted.
-    pub fn read(cursor: &mut Cursor<'a>, wanted: Wanted) -> Result<Option<Self>, ScanStop> {
+    /// Reads the arguments at the cursor into `args`, which stays as it is where nothing in them is wanted.
+    pub fn read(cursor: &mut Cursor<'a>, wanted: Wanted, args: &mut Option<Self>) -> Result<(), ScanStop> {
         if wanted == Wanted::Nothing || cursor.peek()? != b'{' {
-            return cursor.skip().map(|()| None);
+            return cursor.skip();
         }
         cursor.expect(b'{')?;
-        let mut args = EventArgs::default();
+        let args = args.insert(EventArgs::default());
         let mut more = !cursor.take(b'}')?;
         while more {
             let key = cursor.key()?;
@@ -63,7 +63,7 @@ impl<'a> EventArgs<'a> {
             }
             more = cursor.another_key()?;
         }
-        Ok(Some(args))
+        Ok(())
     }
 
     fn id(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Result<(), ScanStop> {

@@ -87,7 +87,7 @@ pub fn read_block(text: &[u8], at: usize, start: &EventStart, reader: &mut Event
             Ok(b']') => return BlockEnd::Closed(cursor.at() + 1),
             Ok(_) => cursor.at(),
         };
-        match reader.event(text, &mut cursor) {
+        match reader.event(&mut cursor) {
             Ok(()) => {}
             Err(ScanStop::End) => return BlockEnd::Incomplete(event),
             Err(ScanStop::Bad) => {

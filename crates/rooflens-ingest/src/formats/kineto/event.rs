@@ -157,7 +157,7 @@ impl<'n> EventReader<'n> {
     }
 
     /// Reads the event at the cursor. Rows change only if the whole event could be read.
-    pub fn event<'a>(&mut self, text: &'a [u8], cursor: &mut Cursor<'a>) -> Result<(), ScanStop> {
+    pub fn event(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ScanStop> {
         cursor.expect(b'{')?;
         let mut phase = 0u8;
         let mut category_name: &[u8] = b"";
@@ -165,7 +165,7 @@ impl<'n> EventReader<'n> {
         let mut name = Raw { bytes: b"", escaped: false };
         let (mut pid, mut tid) = (None, None);
         let (mut ts, mut dur) = (None, None);
-        let mut args_at = None;
+        let mut early_args = None;
         let mut args = None;
         let mut more = !cursor.take(b'}')?;
         while more {
@@ -184,27 +184,34 @@ impl<'n> EventReader<'n> {
                 b"ts" => ts = cursor.microseconds()?,
                 b"dur" => dur = cursor.microseconds()?,
                 b"args" => {
-                    cursor.peek()?;
-                    args_at = Some(cursor.at());
-                    args = EventArgs::read(cursor, category.wanted())?;
+                    if category == Category::Absent {
+                        early_args = Some(cursor.clone());
+                    }
+                    EventArgs::read(cursor, category.wanted(), &mut args)?;
                 }
                 _ => cursor.skip()?,
             }
             more = cursor.another_key()?;
         }
         // Arguments that came before the category had to be passed over the first time.
-        let args = match (args, args_at) {
-            (None, Some(at)) => EventArgs::read(&mut Cursor::new(text, at), category.wanted())?,
-            (args, _) => args,
+        if let Some(mut cursor) = early_args {
+            EventArgs::read(&mut cursor, category.wanted(), &mut args)?;
         }
-        .unwrap_or_default();
 
         self.rows.counts.events += i64::from(category != Category::Analysis);
+        let no_args;
+        let args = match &args {
+            Some(args) => args,
+            None => {
+                no_args = EventArgs::default();
+                &no_args
+            }
+        };
         let fact = Fact { name, pid, tid, ts, dur, args };
         match (phase, category) {
             (_, Category::Analysis) => {}
-            (b'X', _) => self.complete(category, category_name, fact),
-            (b'i' | b'I', Category::Instant) => self.instant(fact),
+            (b'X', _) => self.complete(category, category_name, &fact),
+            (b'i' | b'I', Category::Instant) => self.instant(&fact),
             (b'M' | b'i' | b'I', Category::Absent | Category::Span) | (b's' | b'f' | b't', _) => {}
             _ => {
                 let what = if category_name.is_empty() { &[phase][..] } else { category_name };
@@ -214,7 +221,7 @@ impl<'n> EventReader<'n> {
         Ok(())
     }
 
-    fn complete(&mut self, category: Category, category_name: &[u8], fact: Fact<'_>) {
+    fn complete(&mut self, category: Category, category_name: &[u8], fact: &Fact<'_>) {
         if matches!(category, Category::Unread | Category::Absent) {
             return self.unread(if category_name.is_empty() { b"(none)" } else { category_name });
         }
@@ -227,12 +234,12 @@ impl<'n> EventReader<'n> {
         self.rows.counts.saw(ts_ns, ts_ns.saturating_add(dur_ns));
         let tid = fact.tid.unwrap_or(0);
         match category {
-            Category::Activity(kind) => self.activity(kind, ts_ns, dur_ns, &fact),
+            Category::Activity(kind) => self.activity(kind, ts_ns, dur_ns, fact),
             Category::Mtia => match fact.name.bytes {
                 // A queue that waits for, or marks, an event does no work.
                 b"event_wait" | b"event_record" => self.unread(b"mtia queue mark"),
-                b"dma_request" => self.activity(ActivityKind::Memcpy, ts_ns, dur_ns, &fact),
-                _ => self.activity(ActivityKind::Kernel, ts_ns, dur_ns, &fact),
+                b"dma_request" => self.activity(ActivityKind::Memcpy, ts_ns, dur_ns, fact),
+                _ => self.activity(ActivityKind::Kernel, ts_ns, dur_ns, fact),
             },
             Category::Op => {
                 let name_id = self.name(fact.name);
@@ -285,7 +292,7 @@ impl<'n> EventReader<'n> {
     }
 
     fn activity(&mut self, kind: ActivityKind, ts_ns: i64, dur_ns: i64, fact: &Fact<'_>) {
-        let args = &fact.args;
+        let args = fact.args;
         // Older traces give device and stream only as process and thread.
         let device = narrow(args.device.or(fact.pid).unwrap_or(0));
         let stream = narrow(args.stream.or(fact.tid).unwrap_or(0));
@@ -325,7 +332,7 @@ impl<'n> EventReader<'n> {
         }
     }
 
-    fn instant(&mut self, fact: Fact<'_>) {
+    fn instant(&mut self, fact: &Fact<'_>) {
         if fact.name.bytes != b"[memory]" {
             return self.unread(b"cpu_instant_event");
         }
@@ -385,7 +392,7 @@ struct Fact<'a> {
     tid: Option<i64>,
     ts: Option<(i64, bool)>,
     dur: Option<(i64, bool)>,
-    args: EventArgs<'a>,
+    args: &'a EventArgs<'a>,
 }
 
 fn dimensions(size: Option<[i64; 3]>) -> [Opt<i32>; 3] {

@@ -47,17 +47,25 @@ pub fn without_blank(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start()
 }
 
+/// First quote or backslash of eight bytes.
+#[inline]
+fn quote_or_backslash_in(word: u64) -> Option<usize> {
+    let hits = zero_bytes(word ^ (ONES * u64::from(b'"'))) | zero_bytes(word ^ (ONES * u64::from(b'\\')));
+    (hits != 0).then_some((hits.trailing_zeros() / 8) as usize)
+}
+
 /// First quote or backslash at or after `at`.
+#[inline]
 fn quote_or_backslash(text: &[u8], mut at: usize) -> Option<usize> {
-    while let Some(word) = word_at(text, at) {
-        let hits = zero_bytes(word ^ (ONES * u64::from(b'"'))) | zero_bytes(word ^ (ONES * u64::from(b'\\')));
-        if hits != 0 {
-            return Some(at + (hits.trailing_zeros() / 8) as usize);
+    // Most strings are short; the others are long enough to be worth a call.
+    for _ in 0..2 {
+        let Some(word) = word_at(text, at) else { break };
+        if let Some(hit) = quote_or_backslash_in(word) {
+            return Some(at + hit);
         }
         at += 8;
     }
-    let rest = text.get(at..)?;
-    rest.iter().position(|&byte| byte == b'"' || byte == b'\\').map(|i| at + i)
+    memchr::memchr2(b'"', b'\\', text.get(at..)?).map(|hit| at + hit)
 }
 
 /// First quote, bracket or brace at or after `at`.
@@ -94,9 +102,28 @@ impl<'a> Cursor<'a> {
     /// Passes over white space and tells the byte there.
     #[inline]
     pub fn peek(&mut self) -> Result<u8, ScanStop> {
+        match self.text.get(self.at) {
+            Some(&byte) if byte > b' ' => Ok(byte),
+            _ => self.peek_after_blank(),
+        }
+    }
+
+    /// The same where white space stands here, or nothing.
+    fn peek_after_blank(&mut self) -> Result<u8, ScanStop> {
         loop {
             match self.text.get(self.at) {
-                Some(b' ' | b'\n' | b'\t' | b'\r') => self.at += 1,
+                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b'\n') => {
+                    self.at += 1;
+                    // What is printed over several lines is indented, by spaces.
+                    while let Some(word) = word_at(self.text, self.at) {
+                        let spaces = ((word ^ (ONES * u64::from(b' '))).trailing_zeros() / 8) as usize;
+                        self.at += spaces;
+                        if spaces < 8 {
+                            break;
+                        }
+                    }
+                }
                 Some(&byte) => return Ok(byte),
                 None => return Err(ScanStop::End),
             }
@@ -127,21 +154,37 @@ impl<'a> Cursor<'a> {
     pub fn string(&mut self) -> Result<Raw<'a>, ScanStop> {
         self.expect(b'"')?;
         let start = self.at;
-        let mut escaped = false;
-        loop {
-            let hit = quote_or_backslash(self.text, self.at).ok_or(ScanStop::End)?;
-            if self.text[hit] == b'"' {
-                self.at = hit + 1;
-                return Ok(Raw { bytes: &self.text[start..hit], escaped });
-            }
-            escaped = true;
-            self.at = hit + 2;
+        let hit = quote_or_backslash(self.text, start).ok_or(ScanStop::End)?;
+        if self.text[hit] == b'"' {
+            self.at = hit + 1;
+            return Ok(Raw { bytes: &self.text[start..hit], escaped: false });
         }
+        self.escaped_string(start, hit)
+    }
+
+    /// The same from the first backslash on.
+    fn escaped_string(&mut self, start: usize, backslash: usize) -> Result<Raw<'a>, ScanStop> {
+        let mut hit = backslash;
+        while self.text[hit] == b'\\' {
+            hit = quote_or_backslash(self.text, hit + 2).ok_or(ScanStop::End)?;
+        }
+        self.at = hit + 1;
+        Ok(Raw { bytes: &self.text[start..hit], escaped: true })
     }
 
     /// Reads a key and the colon behind it.
     #[inline]
     pub fn key(&mut self) -> Result<&'a [u8], ScanStop> {
+        // Most keys are short: one look finds their end.
+        let start = self.at + 1;
+        if self.text.get(self.at) == Some(&b'"')
+            && let Some(length) = word_at(self.text, start).and_then(quote_or_backslash_in)
+            && self.text[start + length] == b'"'
+            && self.text.get(start + length + 1) == Some(&b':')
+        {
+            self.at = start + length + 2;
+            return Ok(&self.text[start..start + length]);
+        }
         let key = self.string()?;
         self.expect(b':')?;
         Ok(key.bytes)
@@ -469,6 +512,27 @@ mod tests {
         assert_eq!(cursor.peek(), Ok(b','));
         assert_eq!(Cursor::new(b"[[[", 0).skip(), Err(ScanStop::End));
         assert_eq!(Cursor::new(b"12\x014,", 0).skip(), Err(ScanStop::Bad));
+    }
+
+    #[test]
+    fn strings_of_any_length_and_indentation_are_read() {
+        for length in 0..40 {
+            let text = "x".repeat(length);
+            for blanks in ["", " ", "\n", "\n    ", "\r\n\t ", "\n              \n "] {
+                let object = format!("{blanks}\"{text}\"{blanks}:{blanks}\"{text}\\\"{text}\"{blanks},");
+                let mut cursor = Cursor::new(object.as_bytes(), 0);
+                cursor.peek().unwrap();
+                assert_eq!(cursor.key(), Ok(text.as_bytes()), "{object:?}");
+                let value = cursor.string().unwrap();
+                assert_eq!((value.bytes.len(), value.escaped), (2 * length + 2, true), "{object:?}");
+                assert_eq!(cursor.peek(), Ok(b','));
+                // A text that ends earlier ends in the middle of something.
+                let cut = object.len() - blanks.len() - 2;
+                let mut cursor = Cursor::new(&object.as_bytes()[..cut], 0);
+                let value = cursor.key().and_then(|_| cursor.string());
+                assert_eq!(value, Err(ScanStop::End), "{object:?}");
+            }
+        }
     }
 
     #[test]
