@@ -126,7 +126,7 @@ pub struct Advice {
     pub gain_ns: Option<Range>,
     /// The same as a share of the phase's time, 0 to 1.
     pub gain_share: Option<Range>,
-    /// The same for one step, mean; null outside of steps.
+    /// The same for one step, mean; null outside of steps, and where the steps become fewer and not shorter.
     pub step_gain_ns: Option<Range>,
     /// Time that the change acts on, over all steps of the phase: no gain is larger.
     #[serde(default)]
@@ -211,6 +211,10 @@ pub trait AdviceRule: Sync {
     }
     /// Whether what it advises leaves work, model and devices as they are.
     fn same_work(&self) -> bool {
+        true
+    }
+    /// Whether what it advises makes steps shorter, not fewer.
+    fn shortens_steps(&self) -> bool {
         true
     }
     /// Advice for a phase; nothing where there is nothing to gain; what is lacking where it cannot tell.
@@ -327,7 +331,9 @@ fn advice(rule: &dyn AdviceRule, draft: Draft, case: &Case<'_>) -> Option<Advice
         phase: case.phase.phase.clone(),
         gain_ns,
         gain_share: told.map(|gain| gain.times(1.0 / wall)),
-        step_gain_ns: gain_ns.filter(|_| steps > 0).map(|gain| gain.times(1.0 / steps as f64)),
+        step_gain_ns: gain_ns
+            .filter(|_| steps > 0 && rule.shortens_steps())
+            .map(|gain| gain.times(1.0 / steps as f64)),
         acts_on_ns: acts_on * unprofiled,
         evidence: draft.evidence,
         computed: draft.computed,

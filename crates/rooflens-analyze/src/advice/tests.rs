@@ -128,6 +128,11 @@ fn a_smaller_floor_and_a_larger_batch() {
     assert_eq!(find(&list, "tile_fit").map(|advice| advice.acts_on_ns), Some(250_000.0));
     // Twice the batch: a step grows by 10 of 925 µs, or kernels by a tenth; half of the steps.
     assert_eq!(gain("larger_batch"), range(925_000.0 - 950_000.0 / 2.0, 925_000.0 - 935_000.0 / 2.0));
+    // That is per token: a step takes 93.5 to 95 µs and not 92.5, 1850 / 950 and 1850 / 935 tokens for each.
+    let batch = find(&list, "larger_batch").expect("a gain");
+    assert_eq!(batch.title, "Decode with a change (95% to 98% more tokens per second, in longer steps)");
+    assert!(batch.computed.contains("takes 93.5 µs to 95.0 µs instead of 92.5 µs"), "{}", batch.computed);
+    assert_eq!(batch.step_gain_ns, None);
     // Where the host is late, a faster device waits: nothing to 100 * 250 / (250 + 675), which is no number.
     let (found, around) = with_floor(GapCause::LaunchBound);
     let list = advise(&found, &around);
