@@ -26,7 +26,7 @@ pub struct DeviceMemory {
     pub allocations: usize,
     /// Releases.
     pub releases: usize,
-    /// Most bytes allocated at once; `None` where the trace has no totals.
+    /// Most bytes allocated at once, on the host since recording began; `None` where the trace has no totals.
     pub peak_allocated_bytes: Option<i64>,
     /// When that was.
     pub peak_ts_ns: Option<i64>,
@@ -85,7 +85,8 @@ The framework's allocator, one row for each rank and device (-1: the host).
 
 - `allocations`, `releases`: events with bytes above and below 0.
 - `peak_allocated_bytes`: the highest total that the allocator reports after an event; `peak_ts_ns` is
-  when. Allocations from before the trace are included.
+  when. On a device, allocations from before the trace are included. On the host, PyTorch counts since recording
+  began: weights that were loaded before are not in it.
 - `peak_reserved_bytes`: the highest total reserved from the device.
 - `timeline`: time and bytes of the highest total in each of at most 400 equal slices of the time with
   events; slices without events are left out.
