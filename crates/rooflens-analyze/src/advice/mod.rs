@@ -56,7 +56,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Launches, Ledger, PhaseLedger, Trace};
+use crate::analyses::{Launches, Ledger, OUTSIDE, PhaseLedger, Trace};
 use crate::finding::Findings;
 
 /// From this share of the time of all phases that are judged, a gain is worth a line.
@@ -286,7 +286,25 @@ pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     // A rule that spoke of one phase could judge.
     list.not_computed.retain(|rule, _| !list.items.iter().any(|advice| advice.rule == *rule));
     list.items.sort_by(in_order);
+    tell_phases_apart(&mut list.items);
     list
+}
+
+/// Adds the phase to titles that several phases share.
+fn tell_phases_apart(items: &mut [Advice]) {
+    let mut number: BTreeMap<String, usize> = BTreeMap::new();
+    for advice in items.iter() {
+        *number.entry(advice.title.clone()).or_default() += 1;
+    }
+    for advice in items.iter_mut().filter(|advice| number.get(&advice.title).is_some_and(|times| *times > 1))
+    {
+        let place = match &*advice.phase {
+            OUTSIDE => "outside steps".to_owned(),
+            "step" => "in steps".to_owned(),
+            phase => format!("in {phase} steps"),
+        };
+        advice.title = format!("{}, {place}", advice.title);
+    }
 }
 
 /// A stretch without any activity is what the recording left, not work that could be done faster.

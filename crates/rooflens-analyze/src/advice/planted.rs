@@ -150,6 +150,31 @@ fn expert_14_time_inside_eager_operators_is_for_graphs() {
 }
 
 #[test]
+fn titles_tell_phases_apart() {
+    // 100 µs of elementwise work in a step, and as much after it.
+    let mut sample = Sample::new(0);
+    sample.phase(0, 100_000, "ProfilerStep#0", PhaseKind::Step, PhaseSource::ProfilerStep);
+    sample.kernel(0, 7, 0, 100_000, "add", "elementwise").in_phase(0);
+    sample.kernel(0, 7, 100_000, 100_000, "add", "elementwise");
+    let list = advise(&findings(&[sample.tables]), &RunContext::default());
+    let fusion = list.items.iter().filter(|advice| advice.rule == "fusion");
+    let mut titles: Vec<&str> = fusion.map(|advice| advice.title.as_str()).collect();
+    titles.sort_unstable();
+    let both = ["in steps", "outside steps"]
+        .map(|place| format!("Fuse elementwise work into the kernels around it, {place}"));
+    assert_eq!(titles, both);
+}
+
+#[test]
+fn collectives_are_told_the_shorter_time_first() {
+    let mut sample = Sample::new(0);
+    sample.kernel(0, 7, 0, 25_000, "ncclDevKernel_AllReduce", "communication");
+    let list = advise(&findings(&[sample.tables]), &RunContext::default());
+    let small = find(&list, "small_collectives").expect("25 µs exposed");
+    assert_eq!(small.computed, "their exposed time minus 8.00 µs to 15.0 µs per call");
+}
+
+#[test]
 fn newcomer_09_gains_are_in_the_time_without_the_profiler() {
     let found = findings(&[eager_steps().tables]);
     // 92.5 µs a step in the trace, 9.25 µs without the profiler.
