@@ -175,6 +175,40 @@ fn collectives_are_told_the_shorter_time_first() {
 }
 
 #[test]
+fn vllm_captures_larger_batches_of_gpt_oss() {
+    let mut sample = eager_steps();
+    sample.frame(1, 0, 1_000, "vllm/model_executor/models/gpt_oss.py(179): forward");
+    let list = advise(&findings(&[sample.tables]), &RunContext::default());
+    let change = &find(&list, "cuda_graphs").expect("idle time").change;
+    // 888 tokens are within the 1,024 of gpt-oss.
+    assert!(change.contains("piecewise") && !change.contains("512") && !change.contains("888"), "{change}");
+}
+
+#[test]
+fn attention_stays_outside_of_graphs_in_pieces() {
+    let mut sample = eager_steps();
+    sample.tables.ops = Default::default();
+    for i in 0..10 {
+        let ts = i * 100_000 + 10_000;
+        sample.op((1, ts, 60_000), "aten::addmm", None, (60_000, 0), None);
+        sample.op((1, ts + 10_000, 10_000), "vllm::unified_attention_with_output", None, (10_000, 0), None);
+    }
+    let mut found = findings(&[sample.tables]);
+    let list = advise(&found, &RunContext::default());
+    let graphs = find(&list, "cuda_graphs").expect("idle time");
+    // 9 gaps with 10 µs in attention: 90 µs less than without.
+    assert_eq!(graphs.gain_ns, range(450_000.0 - 20_000.0, 585_000.0 - 5_000.0));
+    assert!(graphs.evidence[3].starts_with("idle inside attention operators"), "{:?}", graphs.evidence);
+    // PyTorch captures no pieces, and no synchronisation.
+    found.get_mut::<crate::analyses::LateHost>().expect("gaps").0[0].sync_calls = 20;
+    let around = RunContext { runtime: Some("pytorch".to_owned()), ..RunContext::default() };
+    let list = advise(&found, &around);
+    let graphs = find(&list, "cuda_graphs").expect("idle time");
+    assert_eq!(graphs.gain_ns, range(540_000.0 - 20_000.0, 675_000.0 - 5_000.0));
+    assert!(graphs.risk.starts_with("Needs the 2 synchronisations per step"), "{}", graphs.risk);
+}
+
+#[test]
 fn newcomer_09_gains_are_in_the_time_without_the_profiler() {
     let found = findings(&[eager_steps().tables]);
     // 92.5 µs a step in the trace, 9.25 µs without the profiler.
