@@ -156,7 +156,9 @@ def snapshot_truth(path: Path) -> list[dict]:
             sites[name][0] += size
             sites[name][1] += 1
         top = sorted(((name, *it) for name, it in sites.items() if it[0] > 0), key=lambda it: (-it[1], it[0]))
-        scattered = sum(free) - max(free, default=0)
+        # PyTorch gives segments that are free as a whole back before it fails: these are cached.
+        idle = [it["total_size"] - it["active_size"] for it in segments]
+        scattered = sum(size for size, it in zip(idle, segments) if it["active_size"] > 0)
         timed = [it["time_us"] for it in trace if it["action"] in change or it["action"].startswith("segment_")]
         devices.append(
             {
@@ -175,6 +177,7 @@ def snapshot_truth(path: Path) -> list[dict]:
                     "free_bytes": reserved - sum(it["active_size"] for it in segments),
                     "largest_free_bytes": max(free, default=0),
                     "scattered_free_bytes": scattered,
+                    "cached_bytes": sum(idle) - scattered,
                     "fragmentation": scattered / reserved if reserved else None,
                 },
             }

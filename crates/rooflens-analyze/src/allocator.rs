@@ -18,9 +18,9 @@ pub struct PassAllocator {
     pub peak_allocated_bytes: Option<u64>,
     /// Most bytes taken from the device at a time (`reserved_bytes.all.peak`).
     pub peak_reserved_bytes: Option<u64>,
-    /// (peak reserved − peak allocated) / peak reserved: memory that was taken from the device and held no
-    /// tensor. The two peaks need not be at the same moment, so it is the least that was unused at the peak
-    /// of what was reserved.
+    /// Inactive split bytes / reserved bytes, both at the end: the part of what was taken from the device that is
+    /// free, but cannot be given back because another part of its segment is in use. Segments that are free as a
+    /// whole are cached, not fragmented: the allocator gives them back where an allocation fails.
     pub fragmentation: Option<f64>,
     /// Bytes in tensors at the end (`allocated_bytes.all.current`).
     pub allocated_bytes: Option<u64>,
@@ -58,15 +58,16 @@ impl PassAllocator {
         };
         let reason = if stats.is_some() { NOT_TOLD.to_owned() } else { absent };
         let of = |key: &str| stats.as_ref()?.get(key)?.as_u64();
-        let (allocated, reserved) = (of("allocated_bytes.all.peak"), of("reserved_bytes.all.peak"));
-        (pass.peak_allocated_bytes, pass.peak_reserved_bytes) = (allocated, reserved);
-        pass.fragmentation =
-            allocated.zip(reserved.filter(|reserved| *reserved > 0)).and_then(|(allocated, reserved)| {
-                Some(reserved.checked_sub(allocated)? as f64 / reserved as f64)
-            });
+        pass.peak_allocated_bytes = of("allocated_bytes.all.peak");
+        pass.peak_reserved_bytes = of("reserved_bytes.all.peak");
         pass.allocated_bytes = of("allocated_bytes.all.current");
         pass.reserved_bytes = of("reserved_bytes.all.current");
         pass.inactive_split_bytes = of("inactive_split_bytes.all.current");
+        let reserved = pass.reserved_bytes.filter(|reserved| *reserved > 0);
+        pass.fragmentation = pass
+            .inactive_split_bytes
+            .zip(reserved)
+            .and_then(|(split, reserved)| (split <= reserved).then(|| split as f64 / reserved as f64));
         pass.peak_inactive_split_bytes = of("inactive_split_bytes.all.peak");
         pass.num_alloc_retries = of("num_alloc_retries");
         pass.num_ooms = of("num_ooms");
@@ -83,7 +84,7 @@ impl PassAllocator {
         ];
         let nulls = nulls.into_iter().filter(|(_, is_null)| *is_null);
         pass.not_computed = nulls.map(|(name, _)| (name.into(), reason.clone())).collect();
-        if pass.fragmentation.is_none() && reserved == Some(0) {
+        if pass.fragmentation.is_none() && pass.reserved_bytes == Some(0) {
             pass.not_computed.insert("fragmentation".into(), "nothing was reserved".to_owned());
         }
         pass
@@ -103,15 +104,15 @@ mod tests {
             "allocated_bytes.all.allocated": 9000, "allocated_bytes.all.current": 600,
             "allocated_bytes.all.freed": 8400, "allocated_bytes.all.peak": 1500,
             "allocated_bytes.large_pool.peak": 1400, "allocated_bytes.small_pool.peak": 100,
-            "inactive_split_bytes.all.current": 70, "inactive_split_bytes.all.peak": 90,
+            "inactive_split_bytes.all.current": 450, "inactive_split_bytes.all.peak": 500,
             "max_split_size": -1, "num_alloc_retries": 3, "num_ooms": 1,
             "reserved_bytes.all.current": 1800, "reserved_bytes.all.peak": 2000}}"#;
         let pass = PassAllocator::read("measure", planted);
         assert_eq!((pass.peak_allocated_bytes, pass.peak_reserved_bytes), (Some(1500), Some(2000)));
-        // (2000 - 1500) / 2000.
+        // 450 / 1800.
         assert_eq!(pass.fragmentation, Some(0.25));
         assert_eq!((pass.allocated_bytes, pass.reserved_bytes), (Some(600), Some(1800)));
-        assert_eq!((pass.inactive_split_bytes, pass.peak_inactive_split_bytes), (Some(70), Some(90)));
+        assert_eq!((pass.inactive_split_bytes, pass.peak_inactive_split_bytes), (Some(450), Some(500)));
         assert_eq!((pass.num_alloc_retries, pass.num_ooms), (Some(3), Some(1)));
         assert!(pass.not_computed.is_empty());
     }
@@ -130,11 +131,12 @@ mod tests {
         let cut = nulls(br#"{"memory_stats": {"num_ooms""#);
         assert!(cut.not_computed["fragmentation"].starts_with("memory_stats.json cannot be read"), "{cut:?}");
         let odd = nulls(
-            br#"{"memory_stats": {"num_ooms": -1, "allocated_bytes.all.peak": 9, "reserved_bytes.all.peak": 5}}"#,
+            br#"{"memory_stats": {"num_ooms": -1, "inactive_split_bytes.all.current": 9, "reserved_bytes.all.current": 5}}"#,
         );
-        assert_eq!((odd.num_ooms, odd.fragmentation, odd.peak_reserved_bytes), (None, None, Some(5)));
-        let empty =
-            nulls(br#"{"memory_stats": {"allocated_bytes.all.peak": 0, "reserved_bytes.all.peak": 0}}"#);
+        assert_eq!((odd.num_ooms, odd.fragmentation, odd.reserved_bytes), (None, None, Some(5)));
+        let empty = nulls(
+            br#"{"memory_stats": {"inactive_split_bytes.all.current": 0, "reserved_bytes.all.current": 0}}"#,
+        );
         assert_eq!(empty.not_computed["fragmentation"], "nothing was reserved");
         assert_eq!(nulls(b"[]").not_computed["num_ooms"], NOT_ON_CUDA);
     }

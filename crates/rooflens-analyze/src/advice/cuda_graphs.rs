@@ -2,8 +2,9 @@
 
 use crate::advice::engine::Engine;
 use crate::advice::{AdviceRule, Case, Draft, Range};
+use crate::analyses::{Frames, Modules, StepShape};
 use crate::ledger::Line;
-use crate::sentence::{count, percent, time};
+use crate::sentence::{count, percent, things, time};
 
 /// The rule.
 pub(super) struct CudaGraphs;
@@ -30,8 +31,9 @@ impl AdviceRule for CudaGraphs {
     fn about(&self) -> &'static str {
         "Idle time in which the host was launching or inside framework operators, minus 0.5 to 2 us per \
          activity, which a device needs between two kernels of a graph. If most CPU-bound idle time is \
-         inside operators, the Python between them counts at the high end too. Does not apply if half of the \
-         activities come from graphs."
+         inside operators, the Python between them counts at the high end too. Where an engine captures \
+         piecewise, as steps with prompts, idle time inside attention operators does not count. Does not apply \
+         if half of the activities come from graphs."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let (launching, busy_elsewhere) = (case.on(Line::LaunchBound), case.on(Line::CpuBound));
@@ -47,8 +49,11 @@ impl AdviceRule for CudaGraphs {
         let inside = (late.map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64) - once).max(0.0);
         let busy_elsewhere = (busy_elsewhere - once).max(0.0);
         let is_eager = inside > 0.0 && inside >= EAGER * busy_elsewhere;
-        let sure = launching + inside;
-        let most = if is_eager { launching + busy_elsewhere } else { sure };
+        let sizes = Sizes::of(case);
+        let attention =
+            late.filter(|_| sizes.is_piecewise(case)).map_or(0.0, |late| late.in_attention_ns as f64);
+        let sure = launching + inside - attention;
+        let most = if is_eager { launching + busy_elsewhere - attention } else { sure };
         if most <= 0.0 {
             return Ok(None);
         }
@@ -74,6 +79,10 @@ impl AdviceRule for CudaGraphs {
             time(wall / activities.max(1.0)),
             percent(busy / wall)
         ));
+        if attention > 0.0 {
+            evidence
+                .push(case.row("idle inside attention operators, which stay outside the graphs", attention));
+        }
         let graph = case.graph_word();
         let what = match phase.steps {
             0 => "the repeated code".to_owned(),
@@ -89,30 +98,84 @@ impl AdviceRule for CudaGraphs {
             acts_on_ns: most,
             evidence,
             computed: format!(
-                "idle time in launches and operators{} minus {} to {} for each of {} activities of a replay",
+                "idle time in launches and operators{}{} minus {} to {} for each of {} activities of a replay{}",
+                if attention > 0.0 { " other than attention" } else { "" },
                 if is_eager { ", up to that plus Python between them," } else { "" },
                 time(REPLAY_NS.0),
                 time(REPLAY_NS.1),
-                count(phase.activities as i64)
+                count(phase.activities as i64),
+                match sizes.is_piecewise(case) && attention <= 0.0 {
+                    true => "; attention stays outside the graphs, so the high end is not reached",
+                    false => "",
+                }
             ),
-            change: capture(case),
-            risk: "Shapes and addresses must not change between replays: batches are padded to captured \
-                   sizes, and each size costs memory and start-up time."
-                .to_owned(),
+            change: capture(case, sizes),
+            risk: format!(
+                "{}Shapes and addresses must not change between replays: batches are padded to captured sizes, and each \
+                 size costs memory and start-up time.",
+                synchronisations(case).unwrap_or_default()
+            ),
             comes_first: false,
         }))
     }
 }
 
+/// What must be removed before a step can be captured: a capture fails where the host waits for the device. Engines keep
+/// such calls outside of what they capture.
+fn synchronisations(case: &Case<'_>) -> Option<String> {
+    if matches!(case.engine(), Some(Engine::Vllm | Engine::Sglang)) {
+        return None;
+    }
+    let each = case.per_step(case.late_host()?.sync_calls as f64).round() as i64;
+    let calls = things(each, "synchronisation", "synchronisations");
+    (each > 0).then(|| {
+        format!(
+            "Needs the {calls}{} (.item(), .cpu(), torch.cuda.synchronize()) removed or moved out of the captured code \
+             first: no graph holds one. ",
+            case.per_step_word()
+        )
+    })
+}
+
+/// Tokens of steps, against the batches that engines capture.
+#[derive(Clone, Copy)]
+struct Sizes {
+    /// Tokens of the largest step.
+    largest: i64,
+    /// The largest batch that vLLM captures by default.
+    captured: i64,
+    /// Whether steps have prompts.
+    has_prompts: bool,
+}
+
+impl Sizes {
+    fn of(case: &Case<'_>) -> Self {
+        let tokens = |shape: &StepShape| {
+            shape.prefill_tokens.unwrap_or(0).saturating_add(shape.decode_tokens.unwrap_or(0))
+        };
+        let largest = case.phase.shapes.iter().map(tokens).max().unwrap_or(0);
+        let captured = if is_gpt_oss(case) { VLLM_LARGEST_GPT_OSS } else { VLLM_LARGEST };
+        let has_prompts = matches!(&*case.phase.phase, "prefill" | "mixed") || largest > captured;
+        Sizes { largest, captured, has_prompts }
+    }
+
+    /// Whether an engine captures the steps in pieces, with attention between them.
+    fn is_piecewise(self, case: &Case<'_>) -> bool {
+        self.has_prompts && matches!(case.engine(), Some(Engine::Vllm | Engine::Sglang))
+    }
+}
+
+/// Whether the model is gpt-oss, as it was given or as functions and modules in the trace tell.
+fn is_gpt_oss(case: &Case<'_>) -> bool {
+    let frames = case.findings.get::<Frames>().map_or(&[][..], |found| &found.0);
+    let modules = case.findings.get::<Modules>().map_or(&[][..], |found| &found.modules);
+    case.ledger.floor_of.as_ref().is_some_and(|floor| floor.family == "gpt_oss")
+        || frames.iter().any(|frame| frame.name.contains("models/gpt_oss"))
+        || modules.iter().any(|row| row.module.starts_with("GptOss"))
+}
+
 /// How engines capture: decode steps whole, steps with prompts in pieces and only up to a largest size.
-fn capture(case: &Case<'_>) -> String {
-    let tokens = |shape: &crate::analyses::StepShape| {
-        shape.prefill_tokens.unwrap_or(0).saturating_add(shape.decode_tokens.unwrap_or(0))
-    };
-    let largest = case.phase.shapes.iter().map(tokens).max().unwrap_or(0);
-    let is_gpt_oss = case.ledger.floor_of.as_ref().is_some_and(|floor| floor.family == "gpt_oss");
-    let captured = if is_gpt_oss { VLLM_LARGEST_GPT_OSS } else { VLLM_LARGEST };
-    let has_prompts = matches!(&*case.phase.phase, "prefill" | "mixed") || largest > captured;
+fn capture(case: &Case<'_>, Sizes { largest, captured, has_prompts }: Sizes) -> String {
     let vllm = match (has_prompts, largest > captured) {
         (_, true) => format!(
             "drop --enforce-eager; steps with prompts are captured piecewise, and only up to {} tokens by default, while \

@@ -18,8 +18,9 @@ const FEW_ROWS: (f64, f64) = (0.2, 0.6);
 /// widened on the way.
 const FEW_ROWS_ON_HOST: (f64, f64) = (0.0, 0.6);
 /// Where many rows are multiplied: matrix units have at least twice the rate in 16 bits, up to sixteen times
-/// that of 32 bits on the vector units (NVIDIA A100 datasheet: 19.5 and 312 TFLOP/s).
-const MANY_ROWS: (f64, f64) = (0.3, 0.94);
+/// that of 32 bits on the vector units (NVIDIA A100 datasheet: 19.5 and 312 TFLOP/s, so 93.75 %). Of a device that the
+/// catalog knows, its own peaks are the limit.
+const MANY_ROWS: (f64, f64) = (0.3, 0.93);
 /// The same where that is eight times (V100: 15.7 and 125 TFLOP/s; MI300X: 163.4 and 1,307).
 const MANY_ROWS_EIGHT: (f64, f64) = (0.3, 0.87);
 /// The same where the kernels are in TF32, on the matrix units already: twice the rate, half of the bytes.
@@ -31,8 +32,8 @@ impl AdviceRule for Dtype {
     }
     fn about(&self) -> &'static str {
         "GEMMs whose kernels or operands are in 32 bits. Of their time, 20 to 60 % in decode, where half of \
-         the bytes are moved (on a CPU up to 60 %), and 30 to 94 % otherwise, where tensor cores have 2 to \
-         16 times the rate; 20 to 50 % for TF32."
+         the bytes are moved (on a CPU up to 60 %); 20 to 50 % for TF32; and otherwise from 30 % up to \
+         1 - fp32 peak / 16-bit peak of the device by the hardware catalog, 93 % if it is not known."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let products = case.products_ns();
@@ -57,6 +58,13 @@ impl AdviceRule for Dtype {
         };
         let wide = products * share;
         let (short, name) = case.narrow_format();
+        let is_by_rate = case.is_device() && (is_tf32 || case.phase.phase != "decode");
+        let most = case.most_saved(if is_tf32 { "tf32" } else { "fp32" }, short).filter(|_| is_by_rate);
+        let high = match is_tf32 {
+            true => most.unwrap_or(high).min(high),
+            false => most.unwrap_or(high),
+        };
+        let low = low.min(high);
         evidence.insert(0, case.row("GEMMs in 32 bits", wide));
         Ok(Some(Draft {
             title: format!("Compute in {short} instead of {}", if is_tf32 { "tf32" } else { "fp32" }),

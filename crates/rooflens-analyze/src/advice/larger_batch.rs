@@ -1,7 +1,7 @@
 //! More sequences in a step.
 
 use crate::advice::{AdviceRule, Case, Draft, Range};
-use crate::sentence::time;
+use crate::sentence::{time, whole_percent};
 
 /// The rule.
 pub(super) struct LargerBatch;
@@ -11,9 +11,12 @@ impl AdviceRule for LargerBatch {
         "larger_batch"
     }
     fn about(&self) -> &'static str {
-        "The same tokens in half of the steps, each with twice the batch size. High: a step grows as much as \
-         its lower bound; low: the time of the model's kernels grows in proportion to their lower bound, and \
-         idle time stays the same."
+        "The same tokens in half of the steps, each with twice the batch size: each step takes longer, and the \
+         gain is per token. High: a step grows as much as its lower bound; low: the time of the model's kernels \
+         grows in proportion to their lower bound, and idle time stays the same."
+    }
+    fn shortens_steps(&self) -> bool {
+        false
     }
     fn same_work(&self) -> bool {
         false
@@ -34,8 +37,15 @@ impl AdviceRule for LargerBatch {
         let needed = case.kernels_ns();
         let slow = wall + needed * (grown - 1.0);
         let fast = wall + (new - old).max(0.0).min(needed * (ratio - 1.0));
+        // Tokens per second, in parts of what they were.
+        let [least, most] = [slow, fast].map(|grown| (wall * other.work / grown - 1.0).max(0.0));
         Ok(Some(Draft {
-            title: format!("Put {}", other.what),
+            title: format!(
+                "Decode with {} ({} to {} more tokens per second, in longer steps)",
+                other.what,
+                whole_percent(least),
+                whole_percent(most)
+            ),
             gain_ns: Some(Range::new(wall - slow / other.work, wall - fast / other.work)),
             acts_on_ns: wall,
             comes_first: false,
@@ -47,9 +57,13 @@ impl AdviceRule for LargerBatch {
                     time((wall - needed) / case.phase.steps.max(1) as f64)
                 ),
             ],
-            computed: "the same tokens in half of the steps; a step grows as its lower bound, or kernels \
-                       grow in proportion"
-                .to_owned(),
+            computed: format!(
+                "less time per token, not per step: the same tokens in half of the steps, each of which takes {} to {} \
+                 instead of {}, as its lower bound grows or kernels grow in proportion",
+                time(case.per_step(fast)),
+                time(case.per_step(slow)),
+                time(case.per_step(wall))
+            ),
             change: case.own_options(&other.change)
                 + &case.in_project(&["pytorch", "vllm"], "runtime.batch_size"),
             risk:

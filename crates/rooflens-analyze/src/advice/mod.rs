@@ -27,6 +27,7 @@ mod model_mismatch;
 mod moe_kernels;
 mod overlap_communication;
 mod padding;
+mod peaks;
 mod pinned_copies;
 #[cfg(test)]
 mod planted;
@@ -55,7 +56,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Launches, Ledger, PhaseLedger, Trace};
+use crate::analyses::{Launches, Ledger, OUTSIDE, PhaseLedger, Trace};
 use crate::finding::Findings;
 
 /// From this share of the time of all phases that are judged, a gain is worth a line.
@@ -125,7 +126,7 @@ pub struct Advice {
     pub gain_ns: Option<Range>,
     /// The same as a share of the phase's time, 0 to 1.
     pub gain_share: Option<Range>,
-    /// The same for one step, mean; null outside of steps.
+    /// The same for one step, mean; null outside of steps, and where the steps become fewer and not shorter.
     pub step_gain_ns: Option<Range>,
     /// Time that the change acts on, over all steps of the phase: no gain is larger.
     #[serde(default)]
@@ -212,6 +213,10 @@ pub trait AdviceRule: Sync {
     fn same_work(&self) -> bool {
         true
     }
+    /// Whether what it advises makes steps shorter, not fewer.
+    fn shortens_steps(&self) -> bool {
+        true
+    }
     /// Advice for a phase; nothing where there is nothing to gain; what is lacking where it cannot tell.
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String>;
 }
@@ -281,7 +286,25 @@ pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     // A rule that spoke of one phase could judge.
     list.not_computed.retain(|rule, _| !list.items.iter().any(|advice| advice.rule == *rule));
     list.items.sort_by(in_order);
+    tell_phases_apart(&mut list.items);
     list
+}
+
+/// Adds the phase to titles that several phases share.
+fn tell_phases_apart(items: &mut [Advice]) {
+    let mut number: BTreeMap<String, usize> = BTreeMap::new();
+    for advice in items.iter() {
+        *number.entry(advice.title.clone()).or_default() += 1;
+    }
+    for advice in items.iter_mut().filter(|advice| number.get(&advice.title).is_some_and(|times| *times > 1))
+    {
+        let place = match &*advice.phase {
+            OUTSIDE => "outside steps".to_owned(),
+            "step" => "in steps".to_owned(),
+            phase => format!("in {phase} steps"),
+        };
+        advice.title = format!("{}, {place}", advice.title);
+    }
 }
 
 /// A stretch without any activity is what the recording left, not work that could be done faster.
@@ -326,7 +349,9 @@ fn advice(rule: &dyn AdviceRule, draft: Draft, case: &Case<'_>) -> Option<Advice
         phase: case.phase.phase.clone(),
         gain_ns,
         gain_share: told.map(|gain| gain.times(1.0 / wall)),
-        step_gain_ns: gain_ns.filter(|_| steps > 0).map(|gain| gain.times(1.0 / steps as f64)),
+        step_gain_ns: gain_ns
+            .filter(|_| steps > 0 && rule.shortens_steps())
+            .map(|gain| gain.times(1.0 / steps as f64)),
         acts_on_ns: acts_on * unprofiled,
         evidence: draft.evidence,
         computed: draft.computed,

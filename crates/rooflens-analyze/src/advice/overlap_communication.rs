@@ -3,7 +3,7 @@
 use crate::advice::engine::{Device, Engine};
 use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{CollectiveStat, Communication};
-use crate::ledger::LATENCY_BOUND_NS;
+use crate::ledger::{LATENCY_BOUND_NS, Line};
 use crate::sentence::{amount, percent, time};
 
 /// Transfers of large messages reach more of the links' bandwidth than this, even over PCIe within a node.
@@ -19,7 +19,7 @@ impl AdviceRule for OverlapCommunication {
     fn about(&self) -> &'static str {
         "Exposed communication in collectives whose transfer takes at least 50 µs; waiting for other ranks \
          does not count. Low: nothing, if every step waits for the result; high: all of it, but no more than \
-         the compute to overlap it with. For shorter ones see small_collectives."
+         the time in which kernels run, avoidable ones included, and no collective does. For shorter ones see small_collectives."
     }
     fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
         let large = case.phase.transfers.bandwidth_bound;
@@ -27,9 +27,10 @@ impl AdviceRule for OverlapCommunication {
         if exposed <= 0.0 {
             return Ok(None);
         }
+        let cover = cover_ns(case);
         let mut evidence = vec![
             case.row("collectives of 50 µs and more with nothing else running", exposed),
-            case.row("kernels to hide them behind", case.kernels_ns()),
+            case.row("kernels to hide them behind, with no collective running yet", cover),
         ];
         evidence.extend(against_link(case, |row| moved_ns(row) >= LATENCY_BOUND_NS));
         if is_likely_waiting(case) {
@@ -41,18 +42,26 @@ impl AdviceRule for OverlapCommunication {
         }
         Ok(Some(Draft {
             title: "Hide large collectives behind compute".to_owned(),
-            gain_ns: Some(Range::new(0.0, exposed.min(case.kernels_ns()))),
+            gain_ns: Some(Range::new(0.0, exposed.min(cover))),
             acts_on_ns: exposed,
             comes_first: false,
             evidence,
-            computed: "up to all exposed transfer of these collectives, at most the time of the kernels"
-                .to_owned(),
+            computed:
+                "up to all exposed transfer of these collectives, at most the time in which kernels run \
+                       and no collective does"
+                    .to_owned(),
             change: change(case),
             risk: "Kernels that share the device with communication run slower; two micro-batches are each \
                    less efficient; quantised collectives change results."
                 .to_owned(),
         }))
     }
+}
+
+/// The time in which kernels run, avoidable ones included, and no collective does.
+fn cover_ns(case: &Case<'_>) -> f64 {
+    let compute = case.kernels_ns() + case.on(Line::Unneeded);
+    (compute - case.phase.beside_collectives_ns as f64).max(0.0)
 }
 
 fn change(case: &Case<'_>) -> String {
@@ -154,4 +163,32 @@ pub(super) fn against_link(case: &Case<'_>, is: impl Fn(&CollectiveStat) -> bool
         time(moved_ns(row) as f64),
         row.bus_gb_per_s?
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use rooflens_schema::tables::{PhaseKind, PhaseSource};
+
+    use crate::advice::{RunContext, advise};
+    use crate::sample::{Sample, findings};
+
+    /// A collective [0, 400) µs. Kernels [0, 100) and [350, 500), an elementwise one [500, 530): 280 µs, of which 150
+    /// are beside the collective already. Exposed are [100, 350).
+    #[test]
+    fn kernels_that_run_beside_a_collective_hide_no_other() {
+        let mut sample = Sample::new(0);
+        sample.phase(0, 530_000, "execute_context_0", PhaseKind::Decode, PhaseSource::Engine);
+        for (ts, dur, class) in [(0, 100, "gemm"), (350, 150, "gemm"), (500, 30, "elementwise")] {
+            sample.kernel(0, 7, ts * 1000, dur * 1000, class, class).in_phase(0);
+        }
+        sample.kernel(0, 8, 0, 400_000, "ncclDevKernel_AllReduce", "communication").in_phase(0);
+        let list = advise(&findings(&[sample.tables]), &RunContext::default());
+        let advice =
+            list.items.iter().find(|advice| advice.rule == "overlap_communication").expect("exposed");
+        assert_eq!((advice.acts_on_ns, advice.expected_ns), (250_000.0, 130_000.0 / 2.0));
+        assert_eq!(
+            advice.evidence[1],
+            "kernels to hide them behind, with no collective running yet: 130 µs of 530 µs (24.5%)"
+        );
+    }
 }

@@ -150,6 +150,65 @@ fn expert_14_time_inside_eager_operators_is_for_graphs() {
 }
 
 #[test]
+fn titles_tell_phases_apart() {
+    // 100 µs of elementwise work in a step, and as much after it.
+    let mut sample = Sample::new(0);
+    sample.phase(0, 100_000, "ProfilerStep#0", PhaseKind::Step, PhaseSource::ProfilerStep);
+    sample.kernel(0, 7, 0, 100_000, "add", "elementwise").in_phase(0);
+    sample.kernel(0, 7, 100_000, 100_000, "add", "elementwise");
+    let list = advise(&findings(&[sample.tables]), &RunContext::default());
+    let fusion = list.items.iter().filter(|advice| advice.rule == "fusion");
+    let mut titles: Vec<&str> = fusion.map(|advice| advice.title.as_str()).collect();
+    titles.sort_unstable();
+    let both = ["in steps", "outside steps"]
+        .map(|place| format!("Fuse elementwise work into the kernels around it, {place}"));
+    assert_eq!(titles, both);
+}
+
+#[test]
+fn collectives_are_told_the_shorter_time_first() {
+    let mut sample = Sample::new(0);
+    sample.kernel(0, 7, 0, 25_000, "ncclDevKernel_AllReduce", "communication");
+    let list = advise(&findings(&[sample.tables]), &RunContext::default());
+    let small = find(&list, "small_collectives").expect("25 µs exposed");
+    assert_eq!(small.computed, "their exposed time minus 8.00 µs to 15.0 µs per call");
+}
+
+#[test]
+fn vllm_captures_larger_batches_of_gpt_oss() {
+    let mut sample = eager_steps();
+    sample.frame(1, 0, 1_000, "vllm/model_executor/models/gpt_oss.py(179): forward");
+    let list = advise(&findings(&[sample.tables]), &RunContext::default());
+    let change = &find(&list, "cuda_graphs").expect("idle time").change;
+    // 888 tokens are within the 1,024 of gpt-oss.
+    assert!(change.contains("piecewise") && !change.contains("512") && !change.contains("888"), "{change}");
+}
+
+#[test]
+fn attention_stays_outside_of_graphs_in_pieces() {
+    let mut sample = eager_steps();
+    sample.tables.ops = Default::default();
+    for i in 0..10 {
+        let ts = i * 100_000 + 10_000;
+        sample.op((1, ts, 60_000), "aten::addmm", None, (60_000, 0), None);
+        sample.op((1, ts + 10_000, 10_000), "vllm::unified_attention_with_output", None, (10_000, 0), None);
+    }
+    let mut found = findings(&[sample.tables]);
+    let list = advise(&found, &RunContext::default());
+    let graphs = find(&list, "cuda_graphs").expect("idle time");
+    // 9 gaps with 10 µs in attention: 90 µs less than without.
+    assert_eq!(graphs.gain_ns, range(450_000.0 - 20_000.0, 585_000.0 - 5_000.0));
+    assert!(graphs.evidence[3].starts_with("idle inside attention operators"), "{:?}", graphs.evidence);
+    // PyTorch captures no pieces, and no synchronisation.
+    found.get_mut::<crate::analyses::LateHost>().expect("gaps").0[0].sync_calls = 20;
+    let around = RunContext { runtime: Some("pytorch".to_owned()), ..RunContext::default() };
+    let list = advise(&found, &around);
+    let graphs = find(&list, "cuda_graphs").expect("idle time");
+    assert_eq!(graphs.gain_ns, range(540_000.0 - 20_000.0, 675_000.0 - 5_000.0));
+    assert!(graphs.risk.starts_with("Needs the 2 synchronisations per step"), "{}", graphs.risk);
+}
+
+#[test]
 fn newcomer_09_gains_are_in_the_time_without_the_profiler() {
     let found = findings(&[eager_steps().tables]);
     // 92.5 µs a step in the trace, 9.25 µs without the profiler.

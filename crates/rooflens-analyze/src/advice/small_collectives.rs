@@ -67,8 +67,8 @@ impl AdviceRule for SmallCollectives {
                 true => "the trace does not record the message sizes".to_owned(),
                 false => format!(
                     "their exposed time minus {} to {} per call",
-                    time(REACHED_NS[1]),
-                    time(REACHED_NS[0])
+                    time(REACHED_NS[0]),
+                    time(REACHED_NS[1])
                 ),
             },
             change: change(case, is_custom),

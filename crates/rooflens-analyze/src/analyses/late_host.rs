@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use rooflens_schema::RankTables;
-use rooflens_schema::tables::{GapCause, PhaseKind};
+use rooflens_schema::tables::{ApiKind, GapCause, PhaseKind};
+use rooflens_schema::{NameId, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,15 @@ pub struct LatePhase {
     /// The part of it in which the launching thread was in one launching call of more than 1 ms: the first launch of a
     /// kernel loads it, or compiles it.
     pub cpu_bound_in_slow_launches_ns: i64,
+    /// The part of launch-bound and CPU-bound idle time in which the launching thread was in an attention operator of an
+    /// engine, as `vllm::unified_attention_with_output`: a piecewise capture leaves these out of its graphs.
+    #[serde(default)]
+    pub in_attention_ns: i64,
     /// Python functions that the profiler recorded on launching threads during the steps.
     pub python_calls: usize,
+    /// Calls on launching threads that waited for the device during the steps.
+    #[serde(default)]
+    pub sync_calls: usize,
 }
 
 const EXPLAIN: &str = "\
@@ -50,8 +57,12 @@ compiled model avoids it. The rest is Python and other code between operators.
   was in an operator or a launching call, ns.
 - `cpu_bound_in_slow_launches_ns`: the part of cpu_bound_ns in which it was in one launching call of more than 1 ms. The
   first launch of a kernel loads it; later ones do not.
+- `in_attention_ns`: the part of launch_bound_ns and cpu_bound_ns in which it was in an attention operator of vLLM or
+  SGLang (`unified_attention`), ns: a piecewise capture leaves these operators out of its graphs.
 - `python_calls`: Python functions recorded on launching threads while steps of the phase ran on the host: recording
   each costs time that a run without the profiler does not have.
+- `sync_calls`: calls on launching threads that waited for the device, as `cudaStreamSynchronize`, while steps of the
+  phase ran on the host. None can be captured in a graph.
 ";
 
 /// The question of this file.
@@ -92,7 +103,9 @@ struct Sum {
     launch_bound: [i64; 2],
     cpu_bound: [i64; 2],
     slow_launches: i64,
+    in_attention: i64,
     python_calls: usize,
+    sync_calls: usize,
 }
 
 impl Fold for State {
@@ -105,15 +118,19 @@ impl Fold for State {
             return;
         }
         let launches = CallsById::new(api);
+        let attention = attention_names(tables);
         let mut busy: HashMap<i64, Thread, foldhash::fast::RandomState> = HashMap::default();
         for i in gaps {
             let idle = kernels.idle_before_ns[i];
             let gap = (kernels.ts_ns[i].saturating_sub(idle), kernels.ts_ns[i]);
             let thread = kernels.corr_id[i].get().and_then(|id| launches.get(id)).map(|call| api.tid[call]);
-            let thread = thread.map(|tid| &*busy.entry(tid).or_insert_with(|| Thread::of(tables, tid)));
+            let thread =
+                thread.map(|tid| &*busy.entry(tid).or_insert_with(|| Thread::of(tables, tid, &attention)));
             let (inside, slow) =
                 thread.map_or((0, 0), |thread| (thread.busy.within(gap), thread.slow_launches.within(gap)));
             let sum = self.phases.entry(tables.phase_kind(kernels.phase_id[i].get())).or_default();
+            let in_attention = thread.map_or(0, |thread| thread.attention.within(gap));
+            sum.in_attention = sum.in_attention.saturating_add(in_attention);
             let [all, part] = match kernels.gap_cause[i] {
                 GapCause::LaunchBound => &mut sum.launch_bound,
                 _ => {
@@ -127,6 +144,7 @@ impl Fold for State {
         for (kind, sum) in &mut self.phases {
             let steps = steps(tables, *kind);
             sum.python_calls += busy.keys().map(|tid| calls(tables, *tid, &steps)).sum::<usize>();
+            sum.sync_calls += busy.keys().map(|tid| syncs(tables, *tid, &steps)).sum::<usize>();
         }
     }
 
@@ -138,7 +156,9 @@ impl Fold for State {
             cpu_bound_ns: sum.cpu_bound[0],
             cpu_bound_in_operators_ns: sum.cpu_bound[1],
             cpu_bound_in_slow_launches_ns: sum.slow_launches,
+            in_attention_ns: sum.in_attention,
             python_calls: sum.python_calls,
+            sync_calls: sum.sync_calls,
         };
         let mut rows: Vec<LatePhase> = self.phases.into_iter().map(row).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.launch_bound_ns.saturating_add(row.cpu_bound_ns)));
@@ -152,17 +172,31 @@ struct Thread {
     busy: Busy,
     /// In launching calls that do more than launch.
     slow_launches: Busy,
+    /// In attention operators of an engine.
+    attention: Busy,
 }
 
 impl Thread {
-    fn of(tables: &RankTables, tid: i64) -> Thread {
+    fn of(tables: &RankTables, tid: i64, attention: &HashSet<NameId>) -> Thread {
         let (ops, api) = (&tables.ops, &tables.api);
         let operators = of_thread(&ops.tid, tid).map(|i| span(ops.ts_ns[i], ops.dur_ns[i]));
         let calls = of_thread(&api.tid, tid).filter(|&i| launching(api.kind[i]));
         let calls: Vec<Interval> = calls.map(|i| span(api.ts_ns[i], api.dur_ns[i])).collect();
         let slow = calls.iter().copied().filter(|call| interval::length(*call) > SLOW_LAUNCH_NS).collect();
-        Thread { busy: Busy::of(operators.chain(calls).collect()), slow_launches: Busy::of(slow) }
+        let rows = of_thread(&ops.tid, tid).filter(|&i| attention.contains(&ops.name_id[i]));
+        let attention = rows.map(|i| span(ops.ts_ns[i], ops.dur_ns[i])).collect();
+        Thread {
+            busy: Busy::of(operators.chain(calls).collect()),
+            slow_launches: Busy::of(slow),
+            attention: Busy::of(attention),
+        }
     }
+}
+
+/// Operators at which engines split a model that they capture piecewise (vLLM: `CompilationConfig.splitting_ops`).
+fn attention_names(tables: &RankTables) -> HashSet<NameId> {
+    let is_one = |name: &str| name.contains("::unified_") && name.contains("attention");
+    tables.names.iter().filter(|(_, name)| is_one(name)).map(|(id, _)| id).collect()
 }
 
 /// When a thread was in some calls.
@@ -207,21 +241,37 @@ fn calls(tables: &RankTables, tid: i64, within: &[Interval]) -> usize {
     within.iter().map(|&(from, to)| before(to).saturating_sub(before(from))).sum()
 }
 
+/// Calls of a thread that waited for the device and began within intervals.
+fn syncs(tables: &RankTables, tid: i64, within: &[Interval]) -> usize {
+    let api = &tables.api;
+    let rows = of_thread(&api.tid, tid).filter(|&i| api.kind[i] == ApiKind::Sync);
+    let is_within = |moment: i64| {
+        let next = within.partition_point(|step| step.1 <= moment);
+        within.get(next).is_some_and(|step| step.0 <= moment)
+    };
+    rows.filter(|&i| is_within(api.ts_ns[i])).count()
+}
+
 #[cfg(test)]
 mod tests {
-    use rooflens_schema::tables::{ApiKind, PhaseSource};
+    use rooflens_schema::tables::PhaseSource;
 
     use super::*;
     use crate::sample::{Sample, findings};
 
     #[test]
     fn operators_are_told_from_code_between_them() {
-        // The device waits [10,110) µs; its thread is in mm [20,70), in a launch [100,110), in two functions.
+        // The device waits [10,110) µs; its thread is in mm [20,70), in attention [75,80), in a launch [100,110), in
+        // two functions. It waits for the device twice, once after the step; another thread does as well.
         let mut sample = Sample::new(0);
         sample.phase(0, 200_000, "step[EXTEND]", PhaseKind::Prefill, PhaseSource::Engine);
         sample.op((1, 20_000, 50_000), "aten::mm", None, (50_000, 0), None);
         sample.op((1, 30_000, 10_000), "aten::t", Some(0), (10_000, 0), None);
+        sample.op((1, 75_000, 5_000), "vllm::unified_attention_with_output", None, (5_000, 0), None);
         sample.api(1, 100_000, 10_000, "cudaLaunchKernel", ApiKind::Launch, Some(5));
+        sample.api(1, 150_000, 10_000, "cudaStreamSynchronize", ApiKind::Sync, None);
+        sample.api(1, 250_000, 10_000, "cudaStreamSynchronize", ApiKind::Sync, None);
+        sample.api(2, 50_000, 10_000, "cudaStreamSynchronize", ApiKind::Sync, None);
         sample.frame(1, 0, 90_000, "model.py(1): forward").frame(1, 15_000, 60_000, "model.py(9): mlp");
         sample.frame(1, 300_000, 10, "after.py(1): all").frame(2, 0, 90_000, "other.py(1): thread");
         sample.kernel(0, 7, 0, 10_000, "a", "gemm").in_phase(0);
@@ -236,9 +286,11 @@ mod tests {
                 launch_bound_ns: 0,
                 launch_bound_in_operators_ns: 0,
                 cpu_bound_ns: 100_000,
-                cpu_bound_in_operators_ns: 60_000,
+                cpu_bound_in_operators_ns: 65_000,
                 cpu_bound_in_slow_launches_ns: 0,
+                in_attention_ns: 5_000,
                 python_calls: 2,
+                sync_calls: 1,
             }]
         );
     }

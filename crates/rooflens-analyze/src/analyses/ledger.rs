@@ -115,6 +115,7 @@ struct Phase {
     waits: waits::Found,
     sequences: Sequences,
     exchange: Exchange,
+    beside_collectives_ns: i64,
 }
 
 /// A stretch of a timeline.
@@ -181,12 +182,21 @@ impl Timelines {
         for (_, rows) in collectives::devices(tables) {
             let device = self.spent.len() as u32;
             self.count += 1;
+            let collectives = rows.clone().filter(|&row| roles.at(row) == Role::Communication);
+            let span = |row| interval::span(kernels.ts_ns[row], kernels.dur_ns[row]);
+            let collectives = interval::merge(collectives.map(span).collect());
             let charged = ledger::charges(tables, &roles, rows.clone(), |row, stretch| {
-                if roles.at(row) == Role::Communication {
-                    let phase = kernels.phase_id[row].get();
-                    let kind = tables.phase_kind(phase);
-                    let exchange = &mut self.phases.entry(kind).or_default().exchange;
-                    exchange.add(device, row, phase, stretch, (kernels.ts_ns[row], kernels.dur_ns[row]));
+                if collectives.is_empty() || roles.at(row) == Role::Copy {
+                    return;
+                }
+                let phase = kernels.phase_id[row].get();
+                let found = self.phases.entry(tables.phase_kind(phase)).or_default();
+                match roles.at(row) {
+                    Role::Compute => found.beside_collectives_ns += overlap(&collectives, stretch),
+                    _ => {
+                        let kernel = (kernels.ts_ns[row], kernels.dur_ns[row]);
+                        found.exchange.add(device, row, phase, stretch, kernel);
+                    }
                 }
             });
             let mut spent = Spent::new(tables, &roles, rows.clone());
@@ -426,16 +436,22 @@ impl Phase {
             model_layers: Vec::new(),
             sequences: self.sequences,
             transfers: self.exchange.transfers,
+            beside_collectives_ns: self.beside_collectives_ns,
             waits: self.waits.finish(),
         }
     }
 }
 
+/// How much of a stretch is within merged intervals.
+fn overlap(merged: &[(i64, i64)], stretch: (i64, i64)) -> i64 {
+    let from = merged.partition_point(|other| other.1 <= stretch.0);
+    let to = merged.partition_point(|other| other.0 < stretch.1);
+    interval::intersect_length(&[stretch], merged.get(from..to).unwrap_or_default())
+}
+
 /// How much of a gap is a wait for work that was not recorded: none where that is not most of it.
 fn unrecorded_within(unrecorded: &[(i64, i64)], gap: (i64, i64)) -> i64 {
-    let from = unrecorded.partition_point(|wait| wait.1 <= gap.0);
-    let to = unrecorded.partition_point(|wait| wait.0 < gap.1);
-    let waited = interval::intersect_length(&[gap], unrecorded.get(from..to).unwrap_or_default());
+    let waited = overlap(unrecorded, gap);
     let is_most = interval::length(gap) >= recording::LONG_WAIT_NS && waited * 2 > interval::length(gap);
     if is_most { waited } else { 0 }
 }

@@ -26,7 +26,7 @@ pub struct DeviceMemory {
     pub allocations: usize,
     /// Releases.
     pub releases: usize,
-    /// Most bytes allocated at once; `None` where the trace has no totals.
+    /// Most bytes allocated at once, on the host since recording began; `None` where the trace has no totals.
     pub peak_allocated_bytes: Option<i64>,
     /// When that was.
     pub peak_ts_ns: Option<i64>,
@@ -70,9 +70,13 @@ pub struct MemoryAtEnd {
     pub free_bytes: i64,
     /// The largest of these blocks.
     pub largest_free_bytes: i64,
-    /// Free, but not in the largest block.
+    /// Free, in segments of which another part is in use: it cannot be given back to the device.
     pub scattered_free_bytes: i64,
-    /// That, as a part of what is reserved; `None` where nothing is.
+    /// Free, in segments that are free as a whole: cached. The allocator gives them back and tries again where an
+    /// allocation fails.
+    #[serde(default)]
+    pub cached_bytes: i64,
+    /// `scattered_free_bytes` as a part of what is reserved; `None` where nothing is.
     pub fragmentation: Option<f64>,
 }
 
@@ -81,7 +85,8 @@ The framework's allocator, one row for each rank and device (-1: the host).
 
 - `allocations`, `releases`: events with bytes above and below 0.
 - `peak_allocated_bytes`: the highest total that the allocator reports after an event; `peak_ts_ns` is
-  when. Allocations from before the trace are included.
+  when. On a device, allocations from before the trace are included. On the host, PyTorch counts since recording
+  began: weights that were loaded before are not in it.
 - `peak_reserved_bytes`: the highest total reserved from the device.
 - `timeline`: time and bytes of the highest total in each of at most 400 equal slices of the time with
   events; slices without events are left out.
@@ -94,8 +99,9 @@ Of an allocator snapshot, whose totals count what the program asked for, also:
 - `at_end`: the blocks when the snapshot was taken, null for other traces. `reserved_bytes` is the sum of all
   blocks, `allocated_bytes` of those in use, of which `requested_bytes` were requested; `pending_bytes` of those
   that other streams may still use; `free_bytes` the rest, and `largest_free_bytes` the largest of it.
-  `scattered_free_bytes` is free minus largest, and `fragmentation` is scattered / reserved: memory that is free,
-  but not for one large tensor.
+  `cached_bytes` is the part of free in segments that are free as a whole: the allocator releases them to the device
+  and retries if an allocation fails. `scattered_free_bytes` is the other part, inactive blocks of segments that are
+  partly in use, and `fragmentation` is scattered / reserved: memory that is free, but cannot be released.
 ";
 
 /// The question of this file.
@@ -229,11 +235,18 @@ fn at_end(tables: &RankTables, device: i32) -> Option<MemoryAtEnd> {
     let blocks = &tables.memory_blocks;
     let mut end = MemoryAtEnd { requested_bytes: Some(0), ..MemoryAtEnd::default() };
     let mut count = 0;
+    // Free bytes of each segment, and whether anything in it is in use.
+    let mut segments: HashMap<i32, (i64, bool)> = HashMap::new();
     for row in (0..blocks.len()).filter(|row| blocks.device[*row] == device) {
         count += 1;
         let bytes = blocks.bytes[row];
         let add = |sum: &mut i64| *sum = sum.saturating_add(bytes);
         add(&mut end.reserved_bytes);
+        let (free, is_used) = segments.entry(blocks.segment[row]).or_default();
+        match blocks.state[row] {
+            BlockState::Free => add(free),
+            BlockState::Allocated | BlockState::Pending => *is_used = true,
+        }
         match blocks.state[row] {
             BlockState::Allocated => {
                 add(&mut end.allocated_bytes);
@@ -247,7 +260,10 @@ fn at_end(tables: &RankTables, device: i32) -> Option<MemoryAtEnd> {
             }
         }
     }
-    end.scattered_free_bytes = end.free_bytes - end.largest_free_bytes;
+    for (free, is_used) in segments.into_values() {
+        let sum = if is_used { &mut end.scattered_free_bytes } else { &mut end.cached_bytes };
+        *sum = sum.saturating_add(free);
+    }
     end.fragmentation =
         (end.reserved_bytes > 0).then(|| end.scattered_free_bytes as f64 / end.reserved_bytes as f64);
     (count > 0).then_some(end)
@@ -278,7 +294,8 @@ mod tests {
     }
 
     /// A snapshot: 40 bytes from before, then 100 of `a` and 200 of `b`; `a` and 10 of the older are let
-    /// go before `b` asks for 150 more. The peak is 30 + 200 + 150.
+    /// go before `b` asks for 150 more. The peak is 30 + 200 + 150. Of three segments the first is partly free, in the
+    /// second a block waits for another stream, the third is free as a whole.
     #[test]
     fn who_holds_the_peak() {
         let interner = Interner::default();
@@ -289,16 +306,17 @@ mod tests {
         let sites = [Some(a), Some(b), Some(a), None, Some(b), Some(b)];
         let mut tables = sample.tables;
         tables.memory.site_id = sites.map(Into::into).to_vec();
-        for (bytes, asked, state) in [
-            (256, Some(230), BlockState::Allocated),
-            (300, None, BlockState::Free),
-            (44, Some(40), BlockState::Pending),
-            (200, None, BlockState::Free),
-            (100, None, BlockState::Free),
+        for (segment, bytes, asked, state) in [
+            (0, 256, Some(230), BlockState::Allocated),
+            (0, 60, None, BlockState::Free),
+            (1, 44, Some(40), BlockState::Pending),
+            (1, 30, None, BlockState::Free),
+            (2, 210, None, BlockState::Free),
+            (2, 300, None, BlockState::Free),
         ] {
             let requested_bytes = asked.into();
             let row =
-                MemoryBlockRow { device: 0, segment: 0, bytes, requested_bytes, state, site_id: Opt::NONE };
+                MemoryBlockRow { device: 0, segment, bytes, requested_bytes, state, site_id: Opt::NONE };
             tables.memory_blocks.push(row);
         }
         tables.names = interner.freeze();
@@ -309,7 +327,8 @@ mod tests {
         let end = gpu.at_end.expect("blocks");
         assert_eq!((end.reserved_bytes, end.allocated_bytes, end.pending_bytes), (900, 256, 44));
         assert_eq!((end.requested_bytes, end.free_bytes, end.largest_free_bytes), (Some(230), 600, 300));
-        assert_eq!((end.scattered_free_bytes, end.fragmentation), (300, Some(1.0 / 3.0)));
+        // 60 + 30 of 900; the third segment can be given back.
+        assert_eq!((end.scattered_free_bytes, end.cached_bytes, end.fragmentation), (90, 510, Some(0.1)));
     }
 
     #[test]

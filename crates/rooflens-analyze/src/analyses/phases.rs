@@ -167,7 +167,8 @@ recorded on the host and again on the device is one row.
   in the trace. `cut`: the recording ended in them. No statistic counts them, unless every step is flawed.
 - `host`: from begin to end on the host. A host runs ahead of its device, so this is not how long a step takes.
 - `device_span`: from the start of the first activity to the end of the last. `device_busy`: union of the
-  activities. Both are null for a range that waits for a backward pass, which autograd launches from another thread.
+  activities. Both are null for a range that waits for a backward pass: autograd launches more of it from another
+  thread than the range's own thread launches.
   All three have `total_ns`, `mean_ns`, `min_ns`, `max_ns`, and `p50_ns`, `p90_ns`, `p99_ns` by nearest rank, exact.
 - `timeline`: `device` where every range has a `device_span`, else `host`: the clock of `drift`, `slowest` and
   `durations_ns`.
@@ -392,12 +393,12 @@ fn pattern(name: &str) -> String {
 /// How operators of a backward pass begin.
 pub(crate) const BACKWARD: &str = "autograd::engine::evaluate_function";
 
-/// When launching calls of threads that run a backward pass began. Autograd has a thread of its own for each device, and
-/// the ranges around a backward pass are on the thread that waits for it.
+/// When launching calls began, by thread, of threads that run a backward pass. Autograd has a thread of its own for each
+/// device, and the ranges around a backward pass are on the thread that waits for it. That thread may run gradients of
+/// tensors on the host itself.
 #[derive(Default)]
 struct Backward {
-    threads: HashSet<i64>,
-    launches: Vec<i64>,
+    launches: HashMap<i64, Vec<i64>>,
 }
 
 impl Backward {
@@ -411,21 +412,29 @@ impl Backward {
             return Backward::default();
         }
         let rows = ops.name_id.iter().zip(&ops.tid).filter(|(id, _)| is_autograd[id.index()]);
-        let threads: HashSet<i64> = rows.map(|(_, tid)| *tid).collect();
-        let rows = (0..api.len()).filter(|&i| launching(api.kind[i]) && threads.contains(&api.tid[i]));
-        let mut launches: Vec<i64> = rows.map(|i| api.ts_ns[i]).collect();
-        launches.sort_unstable();
-        Backward { threads, launches }
+        let mut launches: HashMap<i64, Vec<i64>> = rows.map(|(_, tid)| (*tid, Vec::new())).collect();
+        for row in (0..api.len()).filter(|&i| launching(api.kind[i])) {
+            if let Some(of_thread) = launches.get_mut(&api.tid[row]) {
+                of_thread.push(api.ts_ns[row]);
+            }
+        }
+        launches.values_mut().for_each(|of_thread| of_thread.sort_unstable());
+        Backward { launches }
     }
 
-    /// Whether a range on another thread covers more launches of theirs than it has itself.
+    /// Whether a range covers more launches of backward passes on other threads than it has itself.
     fn is_behind(&self, phases: &Table, i: usize) -> bool {
-        let before = |moment: i64| self.launches.partition_point(|&start| start < moment);
+        let Some(own) = phases.tid[i].get().filter(|_| phases.kind[i] == PhaseKind::Range) else {
+            return false;
+        };
         let (start, end) = interval::span(phases.ts_ns[i], phases.dur_ns[i]);
-        let theirs = before(end).saturating_sub(before(start)) as i64;
-        phases.kind[i] == PhaseKind::Range
-            && phases.tid[i].get().is_some_and(|tid| !self.threads.contains(&tid))
-            && theirs > phases.launches[i].get().unwrap_or(0)
+        let within = |of_thread: &Vec<i64>| {
+            let before = |moment: i64| of_thread.partition_point(|&start| start < moment);
+            before(end).saturating_sub(before(start)) as i64
+        };
+        let others = self.launches.iter().filter(|(tid, _)| **tid != own);
+        let theirs: i64 = others.map(|(_, of_thread)| within(of_thread)).sum();
+        theirs > phases.launches[i].get().unwrap_or(0)
     }
 }
 

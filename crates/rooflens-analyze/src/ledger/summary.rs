@@ -156,6 +156,7 @@ fn ledger(kernels: &[TopKernel], known: &KernelTableContext) -> Ledger {
         model_layers: Vec::new(),
         sequences,
         transfers: transfers(kernels),
+        beside_collectives_ns: 0,
         waits: None,
     };
     let reason = "no model was given: --model CONFIG and --hardware NAME give the kernels their lower bound";

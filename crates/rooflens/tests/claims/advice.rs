@@ -92,9 +92,12 @@ fn expert_14_an_eager_step_is_to_be_captured_or_compiled() {
     let (low, high) = (&first["gain_share"]["low"], &first["gain_share"]["high"]);
     assert!(low.as_f64().unwrap() > 0.55 && high.as_f64().unwrap() < 0.863, "{first}");
     let change = words(first, "change");
-    for word in ["piecewise", "512", "888", "--max-cudagraph-capture-size"] {
+    for word in ["piecewise", "--max-cudagraph-capture-size"] {
         assert!(change.contains(word), "{word}: {change}");
     }
+    // 888 tokens are within the 1,024 that vLLM captures of gpt-oss by default.
+    assert!(!change.contains("512") && !change.contains("888"), "{change}");
+    assert!(first["evidence"].to_string().contains("attention operators, which stay outside"), "{first}");
     assert!(!all_words(&answer).contains("sleeps"), "{answer}");
 }
 

@@ -122,6 +122,9 @@ pub struct PhaseLedger {
     /// Exposed communication without waiting, by what limits it.
     #[serde(default)]
     pub transfers: Transfers,
+    /// Kernel time, avoidable included, in which a collective ran on the device too: what advice looks at.
+    #[serde(skip)]
+    pub(crate) beside_collectives_ns: i64,
     /// The operators of the model with the kernels that do them, in the order of execution; empty without a model.
     #[serde(default)]
     pub operators: Vec<OperatorTime>,

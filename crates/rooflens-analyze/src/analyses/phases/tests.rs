@@ -1,3 +1,5 @@
+use rooflens_schema::tables::ApiKind;
+
 use super::*;
 use crate::sample::{Sample, findings};
 
@@ -62,4 +64,32 @@ fn ranks_share_a_group_and_many_durations_are_thinned() {
     assert_eq!(rows[0].drift, Some(0.0));
     let slowest: Vec<_> = rows[0].slowest.iter().map(|range| (range.rank, range.ts_ns)).collect();
     assert_eq!(slowest, [(1, 0), (1, 100), (1, 200)]);
+}
+
+/// A range on thread 1, which runs one gradient itself and launches two kernels, while thread 2 launches five of its
+/// backward pass; then a range that launches three kernels with nothing on the other thread.
+#[test]
+fn a_range_that_waits_for_a_backward_pass_has_no_device_time() {
+    let mut sample = Sample::new(0);
+    sample.op((1, 10, 5), "autograd::engine::evaluate_function: AccumulateGrad", None, (5, 0), None);
+    sample.op((2, 10, 80), "autograd::engine::evaluate_function: MmBackward0", None, (80, 0), None);
+    for (tid, ts) in
+        [(1, 20), (1, 30), (2, 15), (2, 25), (2, 35), (2, 45), (2, 55), (1, 210), (1, 220), (1, 230)]
+    {
+        sample.api(tid, ts, 2, "cudaLaunchKernel", ApiKind::Launch, None);
+    }
+    for (start, name, launches) in [(0, "backward", 2), (200, "forward", 3)] {
+        sample.range(1, start, 100, name).work(8, launches, launches);
+        let last = sample.tables.phases.len() - 1;
+        sample.tables.phases.device_first_ns[last] = Opt::some(start + 40);
+        sample.tables.phases.device_last_ns[last] = Opt::some(start + 98);
+    }
+    let found = findings(&[sample.tables]);
+    let rows = &found.get::<Phases>().expect("phases").0;
+    let of = |name: &str| {
+        let row = rows.iter().find(|row| row.name == name).expect("a range");
+        (row.device_span.as_ref().map(|span| span.p50_ns), row.device_busy_ns(), &*row.timeline)
+    };
+    assert_eq!(of("backward"), (None, None, "host"));
+    assert_eq!(of("forward"), (Some(58), Some(8.0), "device"));
 }
