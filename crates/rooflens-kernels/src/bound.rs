@@ -26,10 +26,10 @@ const SAME_COUNTER: f64 = 1e-6;
 /// The rule in words.
 pub const RULE: &str = "compute is the higher of the profiler's value and FLOP/s relative to the peak at the \
                         launch's clock; latency: neither compute nor memory reaches 60 % of its peak; \
-                        launch: the same, and the grid has fewer than 3 blocks for every 4 \
-                        multiprocessors; else the busier of the two, or balanced where they are within 10 \
-                        points; memory where both are one value, as a pipe that counts as both (load/store) \
-                        leads both; a kernel that only moves data (copies, fills, casts without FLOPs) is never compute or balanced";
+                        launch: the same, with fewer than 3 blocks for 4 multiprocessors; else the busier of \
+                        the two, or balanced within 10 points; one value for both is one pipe, load/store: \
+                        memory; a kernel that only moves data is never compute or \
+                        balanced";
 
 /// What holds a launch back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
