@@ -3,7 +3,9 @@
 use rooflens_schema::tables::GapCause;
 
 use crate::advice::{Draft, Range, Slowdown, is_judged};
-use crate::analyses::{Gaps, KernelStat, Kernels, LateHost, LatePhase, Ledger, OUTSIDE, PhaseLedger};
+use crate::analyses::{
+    DevicePeaks, Gaps, KernelStat, Kernels, LateHost, LatePhase, Ledger, OUTSIDE, PhaseLedger,
+};
 use crate::finding::Findings;
 use crate::host_kind::HostKind;
 use crate::kernel_catalog::KernelClass;
@@ -39,6 +41,8 @@ pub struct RunContext {
     pub padding: Vec<Padding>,
     /// The model's lower bounds after changes to it.
     pub alternatives: Vec<Alternative>,
+    /// What the device can do.
+    pub peaks: Option<DevicePeaks>,
 }
 
 /// Steps of a phase in a pass without a profiler.
@@ -110,6 +114,14 @@ impl Alternative {
 }
 
 impl<'a> Case<'a> {
+    /// The largest part of a GEMM's time that another format can save on this device: 1 - old peak / new peak, rounded
+    /// down to a hundredth. None where the device or one of its peaks is not known.
+    pub(super) fn most_saved(&self, old: &str, new: &str) -> Option<f64> {
+        let peaks = &self.context.peaks.as_ref()?.flops_per_s;
+        let saved = 1.0 - peaks.get(old)? / peaks.get(new)?;
+        saved.is_finite().then(|| (saved.max(0.0) * 100.0).floor() / 100.0)
+    }
+
     /// Whether the timeline is that of a device.
     pub(super) fn is_device(&self) -> bool {
         self.ledger.timeline == "device"

@@ -27,7 +27,6 @@ mod model_mismatch;
 mod moe_kernels;
 mod overlap_communication;
 mod padding;
-mod peaks;
 mod pinned_copies;
 #[cfg(test)]
 mod planted;

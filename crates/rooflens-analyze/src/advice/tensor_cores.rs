@@ -91,34 +91,38 @@ fn is_simt(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::advice::{Advice, RunContext, advise};
-    use crate::analyses::Trace;
+    use crate::analyses::DevicePeaks;
     use crate::sample::{Sample, findings};
 
-    /// 100 µs of an fp32 GEMM on a device.
-    fn on(device: &str, rule: &str) -> Option<Advice> {
+    /// 100 µs of an fp32 GEMM on a device with these peaks of fp32, TF32 and 16 bits, TFLOP/s.
+    fn on([fp32, tf32, bf16]: [f64; 3], rule: &str) -> Option<Advice> {
         let mut sample = Sample::new(0);
         sample.kernel(0, 7, 0, 100_000, "ampere_sgemm_128x128_tn", "gemm");
         let row = sample.tables.kernel_dim.name.iter().position(|name| name.contains("sgemm"));
         sample.tables.kernel_dim.dtype[row.expect("the kernel")] = Some("fp32".to_owned());
-        let mut found = findings(&[sample.tables]);
-        found.get_mut::<Trace>().expect("a trace").hardware = vec![device.to_owned()];
-        advise(&found, &RunContext::default()).items.into_iter().find(|advice| advice.rule == rule)
+        let flops_per_s = [("fp32", fp32), ("tf32", tf32), ("bf16", bf16), ("fp16", bf16)].into();
+        let peaks = DevicePeaks { flops_per_s, ..DevicePeaks::default() };
+        let around = RunContext { peaks: Some(peaks), ..RunContext::default() };
+        let list = advise(&findings(&[sample.tables]), &around);
+        list.items.into_iter().find(|advice| advice.rule == rule)
     }
 
     #[test]
     fn gains_stay_below_the_ratio_of_peaks() {
-        let gain = |device: &str, rule: &str| {
-            on(device, rule)
-                .and_then(|advice| advice.gain_ns)
-                .map(|gain| (gain.low.round(), gain.high.round()))
+        let gain = |peaks: [f64; 3], rule: &str| {
+            let gain = on(peaks, rule).and_then(|advice| advice.gain_ns);
+            gain.map(|gain| (gain.low.round(), gain.high.round()))
         };
-        assert_eq!(gain("NVIDIA A100-SXM4-80GB", "tensor_cores"), Some((40_000.0, 87_000.0)));
-        assert_eq!(gain("NVIDIA A100-SXM4-80GB", "dtype"), Some((30_000.0, 93_000.0)));
-        assert_eq!(gain("NVIDIA H100 80GB HBM3", "tensor_cores"), Some((40_000.0, 86_000.0)));
+        let (a100, h100) = ([19.5, 156.0, 312.0], [66.9, 494.7, 989.4]);
+        // 87.5 and 93.75 %; 86.48 and 93.24 %.
+        assert_eq!(gain(a100, "tensor_cores"), Some((40_000.0, 87_000.0)));
+        assert_eq!(gain(a100, "dtype"), Some((30_000.0, 93_000.0)));
+        assert_eq!(gain(h100, "tensor_cores"), Some((40_000.0, 86_000.0)));
         // Twice the rate, and nothing at half of it: not a number. As fast in fp32: no advice.
-        assert_eq!(on("NVIDIA A10", "tensor_cores").map(|advice| advice.gain_ns), Some(None));
-        assert!(on("NVIDIA GeForce RTX 4090", "tensor_cores").is_none());
-        assert_eq!(gain("NVIDIA GeForce RTX 4090", "dtype"), Some((30_000.0, 50_000.0)));
+        let (a10, rtx_4090) = ([31.2, 62.5, 125.0], [82.6, 82.6, 165.2]);
+        assert_eq!(on(a10, "tensor_cores").map(|advice| advice.gain_ns), Some(None));
+        assert!(on(rtx_4090, "tensor_cores").is_none());
+        assert_eq!(gain(rtx_4090, "dtype"), Some((30_000.0, 50_000.0)));
     }
 
     #[test]

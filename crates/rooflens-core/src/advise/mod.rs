@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::advice::{AdviceList, RunContext, advise as judge};
-use rooflens_analyze::analyses::{Ledger, Verdict};
+use rooflens_analyze::analyses::{DevicePeaks, Ledger, Verdict};
 use rooflens_report::Part;
 use rooflens_report::advice::{WhatIf, parts};
 use rooflens_schema::{Notes, RunDir};
@@ -123,8 +123,8 @@ pub(crate) fn complete(
     let compared = join_floor(input, model, findings)?;
     let device = compared.record.as_ref().and_then(ModelRecord::named_device);
     links::join(findings, device);
-    peaks::join(findings, device);
-    refresh(findings, run_of(input), compared.joined.as_ref());
+    let peaks = peaks::join(findings, device);
+    refresh(findings, run_of(input), compared.joined.as_ref(), peaks);
     Ok(compared)
 }
 
@@ -174,11 +174,17 @@ fn run_of(input: &Input) -> Option<&RunDir> {
 }
 
 /// Judges once more, with what the model tells.
-fn refresh(findings: &mut Findings, run: Option<&RunDir>, joined: Option<&ModelContext>) {
+fn refresh(
+    findings: &mut Findings,
+    run: Option<&RunDir>,
+    joined: Option<&ModelContext>,
+    peaks: Option<DevicePeaks>,
+) {
     if findings.get::<Ledger>().is_none() {
         return;
     }
     let mut around = run.map_or_else(RunContext::default, crate::run::context);
+    around.peaks = peaks;
     around.alternatives = joined.map_or_else(Vec::new, alternatives::of);
     let list = judge(findings, &around);
     findings.replace("advice", Box::new(list));

@@ -8,6 +8,7 @@ use super::{AdviceRequest, Compared, refresh};
 use crate::analysis::AnalyzedInput;
 use crate::error::Error;
 use crate::kernels::read_timeline;
+use crate::model::{ModelRecord, peaks};
 use crate::observer::SharedObserver;
 
 /// What a table tells, and what that rests on.
@@ -30,6 +31,7 @@ pub fn analyze(
     let mut findings = of_summary(&read.kernels, &known).map_err(|reason| Error::WrongWallTime { reason })?;
     let record = request.model.record(&findings)?;
     let joined = record.as_ref().map_or(Ok(None), |record| record.join(&mut findings))?;
-    refresh(&mut findings, None, joined.as_ref());
+    let peaks = peaks::join(&mut findings, record.as_ref().and_then(ModelRecord::named_device));
+    refresh(&mut findings, None, joined.as_ref(), peaks);
     Ok(AnalyzedInput { findings, compared: Compared { record, joined }, stopped: false })
 }

@@ -1,4 +1,4 @@
-//! The peaks of the device that a trace ran on, for its matmuls with recorded shapes.
+//! The peaks of the device that a trace ran on, for its matmuls with recorded shapes and for advice.
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{DevicePeaks, Devices, ShapeRates};
@@ -8,20 +8,18 @@ use rooflens_cost::precision::Dtype;
 use super::trace_device;
 
 /// Compares matmuls with the peaks of the device: the one that was chosen, else the one of the trace. Where there is
-/// none, the findings say why.
-pub fn join(findings: &mut Findings, chosen: Option<&Device>) {
-    if findings.get::<ShapeRates>().is_none() {
-        return;
-    }
+/// none, the findings say why. Answers with the peaks.
+pub fn join(findings: &mut Findings, chosen: Option<&Device>) -> Option<DevicePeaks> {
     let peaks = match chosen {
         Some(device) => Ok(peaks_of(device)),
         None => peaks_of_trace(findings),
     };
-    let Some(rates) = findings.get_mut::<ShapeRates>() else { return };
-    match peaks {
-        Ok(peaks) => rates.compare_with(&peaks),
-        Err(reason) => rates.without_peaks(reason),
+    match (findings.get_mut::<ShapeRates>(), &peaks) {
+        (Some(rates), Ok(peaks)) => rates.compare_with(peaks),
+        (Some(rates), Err(reason)) => rates.without_peaks(reason.clone()),
+        (None, _) => {}
     }
+    peaks.ok()
 }
 
 /// Compute units that the trace gives its device.

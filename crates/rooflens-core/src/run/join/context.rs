@@ -66,6 +66,7 @@ pub fn context(run: &RunDir) -> RunContext {
         throttled: throttled(run),
         padding: padding(&workload::of_stage(run, RunStage::TorchProfiler).steps),
         alternatives: Vec::new(),
+        peaks: None,
     }
 }
 
