@@ -38,7 +38,7 @@ pub struct AccountRow {
     pub entry: Entry,
     /// Its name: a class, a cause of idle time, an operator.
     pub name: String,
-    /// Activities in A, gaps for idle time.
+    /// Activities in A; kernels alone, without memory copies and fills, for an operator; gaps for idle time.
     pub a_count: f64,
     /// The same in B.
     pub b_count: f64,
@@ -161,25 +161,27 @@ type Part = fn(&(f64, f64)) -> f64;
 fn sums(steps: &[Items<'_>], on_device: bool) -> Sums {
     let mut sums = Sums::new();
     for (at, step) in steps.iter().enumerate() {
-        let mut add = |entry: Entry, name: &str, ns: i64| {
+        let mut add_calls = |entry: Entry, name: &str, ns: i64, calls: f64| {
             let row = sums.entry((entry, name.to_owned())).or_insert_with(|| vec![(0.0, 0.0); steps.len()]);
             row[at].0 += ns as f64;
-            row[at].1 += 1.0;
+            row[at].1 += calls;
         };
         for item in step {
+            let mut add = |entry, name: &str, ns| add_calls(entry, name, ns, 1.0);
             add(Entry::Wall, "wall time", item.dur_ns.saturating_add(item.wait_ns));
             add(Entry::Busy, "busy", item.dur_ns);
             if item.dur_ns > 0 || item.wait_ns == 0 {
                 add(Entry::Class, item.class.as_str(), item.dur_ns);
             }
-            if on_device {
-                let operator =
-                    item.inside.first().filter(|place| !place.starts_with(MODULE) && &***place != LAYER);
-                add(Entry::Operator, operator.map_or(NO_OPERATOR, |name| name), item.dur_ns);
-            }
             if item.wait_ns > 0 {
                 add(Entry::Idle, "idle", item.wait_ns);
                 add(Entry::Cause, if on_device { item.cause.as_str() } else { "host_code" }, item.wait_ns);
+            }
+            if on_device {
+                let operator =
+                    item.inside.first().filter(|place| !place.starts_with(MODULE) && &***place != LAYER);
+                let kernels = if item.is_kernel() { 1.0 } else { 0.0 };
+                add_calls(Entry::Operator, operator.map_or(NO_OPERATOR, |name| name), item.dur_ns, kernels);
             }
         }
     }

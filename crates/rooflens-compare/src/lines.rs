@@ -1,7 +1,7 @@
 //! What changed in a phase, a line each, with the largest change first.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ pub struct ComparedLine {
     pub label: String,
     /// What it is made on in A and in B, where that differs.
     pub types: Option<(String, String)>,
-    /// Calls per step in A.
+    /// Calls per step in A; of kernels alone where there are any beside memory copies and fills.
     pub a_count: f64,
     /// Calls per step in B.
     pub b_count: f64,
@@ -271,6 +271,10 @@ struct Half {
     work: Vec<f64>,
     wait: Vec<f64>,
     calls: Vec<f64>,
+    /// Calls of kernels: without memory copies and fills.
+    kernels: Vec<f64>,
+    /// Names of kernels.
+    kernel_names: BTreeSet<String>,
     /// Time by name, by type and by class.
     names: BTreeMap<String, i64>,
     types: BTreeMap<String, i64>,
@@ -283,6 +287,7 @@ fn halves(steps: &[TimelineStep], count: usize, of: impl Fn(&WorkItem) -> Option
         half.work = vec![0.0; steps.len()];
         half.wait = vec![0.0; steps.len()];
         half.calls = vec![0.0; steps.len()];
+        half.kernels = vec![0.0; steps.len()];
     }
     for (at, step) in steps.iter().enumerate() {
         for item in &step.items {
@@ -290,6 +295,10 @@ fn halves(steps: &[TimelineStep], count: usize, of: impl Fn(&WorkItem) -> Option
             half.work[at] += item.dur_ns as f64;
             half.wait[at] += item.wait_ns as f64;
             half.calls[at] += 1.0;
+            if item.is_kernel() {
+                half.kernels[at] += 1.0;
+                half.kernel_names.insert(item.name.to_string());
+            }
             *half.names.entry(item.name.to_string()).or_default() += item.dur_ns.max(1);
             *half.classes.entry(item.class.as_str()).or_default() += item.dur_ns.max(1);
             if let Some(dtype) = &item.dtype {
@@ -329,7 +338,11 @@ fn line(
 ) -> ComparedLine {
     let is_work = what == "work";
     let (in_a, in_b) = if is_work { (&a.work, &b.work) } else { (&a.wait, &b.wait) };
-    let (a_count, b_count) = (mean(&a.calls, usual_a), mean(&b.calls, usual_b));
+    // What a side clears or copies first is no kernel: only lines of nothing else count it.
+    let has_kernels = !(a.kernel_names.is_empty() && b.kernel_names.is_empty());
+    let counted =
+        |half: &Half, usual: &[usize]| mean(if has_kernels { &half.kernels } else { &half.calls }, usual);
+    let (a_count, b_count) = (counted(a, usual_a), counted(b, usual_b));
     let (a_ns, b_ns) = (mean(in_a, usual_a), mean(in_b, usual_b));
     let how = how(a, b, a_count, b_count, proof.is_some());
     let too_few = in_a.len().min(in_b.len()) < FEWEST;
@@ -372,10 +385,19 @@ fn by_time(half: &Half) -> Vec<String> {
 }
 
 fn how(a: &Half, b: &Half, a_count: f64, b_count: f64, is_proven: bool) -> How {
-    match (a.names.len(), b.names.len()) {
-        (0, _) => How::OnlyInB,
-        (_, 0) => How::OnlyInA,
-        _ if a.names.keys().eq(b.names.keys()) => How::Same,
+    if a.names.is_empty() {
+        return How::OnlyInB;
+    }
+    if b.names.is_empty() {
+        return How::OnlyInA;
+    }
+    // A memory copy or fill that comes or goes beside kernels is neither a fusion nor a split of them.
+    let kernels_only = !(a.kernel_names.is_empty() || b.kernel_names.is_empty());
+    let names = |half: &Half| if kernels_only { half.kernel_names.len() } else { half.names.len() };
+    let is_same =
+        if kernels_only { a.kernel_names == b.kernel_names } else { a.names.keys().eq(b.names.keys()) };
+    match (names(a), names(b)) {
+        _ if is_same => How::Same,
         (1, 1) => How::Renamed,
         // Variants of one name: other tiles, types or versions.
         _ if !is_proven => How::Renamed,

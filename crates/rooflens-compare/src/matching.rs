@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::timeline::{TimelineStep, WorkItem};
+use super::timeline::{TimelineStep, WorkItem, is_kernel};
 use rooflens_analyze::kernel_catalog::{ActivityHint, KernelClass, describe};
 
 /// Work of one name in one place.
@@ -204,7 +204,16 @@ fn is_operator(place: &str) -> bool {
 }
 
 /// Whether one side has one name where the other has several, each as often or a whole number of times as often.
+/// Kernels decide where both sides have some: what else one clears or copies proves nothing.
 fn is_one_for_several(a: &[&Cell], b: &[&Cell]) -> bool {
+    let kernels = |cells: &[&Cell]| cells.iter().filter(|cell| is_kernel(cell.class)).count();
+    if kernels(a) > 0 && kernels(b) > 0 && kernels(a) + kernels(b) < a.len() + b.len() {
+        let only = |cells: &[&Cell]| -> Vec<Cell> {
+            cells.iter().filter(|cell| is_kernel(cell.class)).map(|cell| (*cell).clone()).collect()
+        };
+        let (a, b) = (only(a), only(b));
+        return is_one_for_several(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>());
+    }
     let calls = |cells: &[&Cell]| {
         let mut calls: BTreeMap<String, f64> = BTreeMap::new();
         cells.iter().for_each(|cell| *calls.entry(cell.token.clone()).or_default() += cell.count);

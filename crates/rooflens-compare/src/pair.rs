@@ -115,7 +115,7 @@ impl CheckVerdict {
         match self {
             CheckVerdict::Same => "same",
             CheckVerdict::Differs => "differs",
-            CheckVerdict::DiffersOnPurpose => "differs on purpose",
+            CheckVerdict::DiffersOnPurpose => "different setup",
             CheckVerdict::Invalid => "invalid",
             CheckVerdict::Unknown => "unknown",
         }

@@ -7,7 +7,11 @@ use rooflens_analyze::kernel_catalog;
 /// A name may begin with the module that holds it: `mlp/silu`.
 fn item(name: &str, dur_ns: i64, wait_ns: i64) -> WorkItem {
     let (module, name) = name.split_once('/').map_or((None, name), |(module, name)| (Some(module), name));
-    let class = kernel_catalog::describe(name, kernel_catalog::ActivityHint::Kernel).class;
+    let hint = match name.starts_with("Memset") {
+        true => kernel_catalog::ActivityHint::Memset,
+        false => kernel_catalog::ActivityHint::Kernel,
+    };
+    let class = kernel_catalog::describe(name, hint).class;
     let inside: Vec<std::sync::Arc<str>> = module.into_iter().map(Into::into).collect();
     let cause = rooflens_analyze::ledger::Line::Sync;
     WorkItem { name: name.into(), dtype: None, class, inside: inside.into(), dur_ns, wait_ns, cause }
@@ -230,4 +234,26 @@ fn expert_26_tables_add_up_to_the_row_above() {
     assert!((lines - change.phases[0].b_ns).abs() < 1e-3);
     let idle = change.accounts[1].row(Entry::Idle).unwrap();
     assert!(idle.is_change && (idle.b_ns / idle.a_ns - 3.0).abs() < 0.05, "{idle:?}");
+}
+
+/// A product that clears its output first, and one that does not: one kernel each, whatever else is done.
+#[test]
+fn memory_copies_and_fills_are_no_kernels() {
+    let of = |seed, work: &[(&str, i64, i64)]| timeline(seed, work);
+    let a = of(1, &[("aten::mm/Memset (Device)", 2_000, 0), ("aten::mm/xmma_x", 10_000, 0), ("k", 5_000, 0)]);
+    let b = of(2, &[("aten::mm/Cijk_z", 10_000, 0), ("k", 5_000, 0)]);
+    let found = timelines(&a, &b);
+    let line = found.lines.iter().find(|line| line.b_names == ["Cijk_z"]).unwrap();
+    assert_eq!((line.how, line.a_count, line.b_count), (How::Renamed, 1.0, 1.0), "{line:#?}");
+    let steps = found.accounts.iter().find(|account| account.per == "step").unwrap();
+    let row = steps.operators.iter().find(|row| row.name == "aten::mm").unwrap();
+    assert_eq!((row.a_count, row.b_count), (1.0, 1.0));
+    // Their time is the operator's all the same: 12 µs.
+    assert!((row.a_ns - 12_000.0).abs() < 200.0, "{row:?}");
+    // Two kernels that become one are a fusion, with or without a fill.
+    let a =
+        of(1, &[("aten::mm/Memset (Device)", 2_000, 0), ("aten::mm/x", 10_000, 0), ("aten::mm/y", 9_000, 0)]);
+    let found = timelines(&a, &b);
+    let line = found.lines.iter().find(|line| line.b_names == ["Cijk_z"]).unwrap();
+    assert_eq!((line.how, line.a_count, line.b_count), (How::Fused, 2.0, 1.0), "{line:#?}");
 }

@@ -62,6 +62,18 @@ pub struct WorkItem {
     pub cause: Line,
 }
 
+impl WorkItem {
+    /// Whether it is a kernel: copies and fills of the driver are not.
+    pub(super) fn is_kernel(&self) -> bool {
+        is_kernel(self.class)
+    }
+}
+
+/// Whether a class is that of kernels: copies and fills of the driver are not.
+pub(super) fn is_kernel(class: KernelClass) -> bool {
+    !matches!(class, KernelClass::Memcpy | KernelClass::Memset)
+}
+
 impl TimelineStep {
     /// Work and waits.
     pub fn dur_ns(&self) -> i64 {

@@ -231,6 +231,12 @@ impl ComposeError {
         self
     }
 
+    /// With a name that was not found by its letters, where none was.
+    pub(crate) fn or_suggest(mut self, name: Option<String>) -> Self {
+        self.suggestion = self.suggestion.or(name);
+        self
+    }
+
     /// What to do about it, where that is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {

@@ -68,6 +68,9 @@ fn errors_name_place_line_and_nearest_choice() {
     assert_eq!(message, "there is no key 'model.layer' to change");
     assert_eq!(hint.as_deref(), Some("did you mean 'layers'?"));
 
+    let (_, _, _, hint) = told(&compose(TREE, &["layers=3"]).unwrap_err());
+    assert_eq!(hint.as_deref(), Some("did you mean 'model.layers'?"));
+
     let (_, _, message, hint) = told(&compose(TREE, &["momentum=3"]).unwrap_err());
     assert_eq!(message, "there is no key 'momentum' to change");
     assert_eq!(hint.as_deref(), Some("to add it use +momentum=3"));

@@ -58,6 +58,10 @@ pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
     let (key, found) = match &request.csv {
         Some(path) => (request.key.clone(), column(path, &request.key)?),
         None => {
+            if let Some(path) = request.runs.iter().find(|path| !path.is_dir()) {
+                let why = if path.exists() { "it is not a run directory" } else { "it does not exist" };
+                return Err(CompareError::Values { path: path.clone(), why: why.to_owned() }.into());
+            }
             let metric = headline::find(&request.key).ok_or_else(|| CompareError::metric(&request.key))?;
             let value = |path: &PathBuf| Some(Run::open(path).ok()?.sample(metric)?.value());
             (metric.key.to_owned(), request.runs.iter().map(value).collect())

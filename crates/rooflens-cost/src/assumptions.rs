@@ -31,6 +31,13 @@ pub(crate) fn of(
         setup.kv(model).as_str(),
         cache_layout(model, setup)
     ));
+    let prompt = workload.prefill.map_or(0, |prefill| prefill.prefix.saturating_add(prefill.tokens));
+    let longest = workload.decode.map_or(prompt, |decode| decode.context.max(prompt));
+    if let Some(positions) = model.decoder_positions().filter(|positions| longest > *positions) {
+        lines.push(format!(
+            "{longest} tokens are beyond the {positions} positions of the model (max_position_embeddings)"
+        ));
+    }
     if crate::memory::cache(model, setup).bytes_per_sequence > 0 {
         lines.push(format!("recurrent states {} (--state-dtype sets it)", setup.state(model).as_str()));
     }

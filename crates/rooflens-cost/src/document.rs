@@ -1,6 +1,7 @@
 //! An estimate as a document: every number of it, for programs.
 
 mod flat;
+mod places;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +10,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::crossover::Crossovers;
-use crate::encoder::EncoderPart;
 use crate::estimate::{Estimate, PhaseCost, PhaseTime};
 use crate::hardware::Device;
 use crate::inverse::Needs;
@@ -21,8 +21,11 @@ use crate::practice::Assumed;
 use crate::roof::{Limit, Roof, Seconds};
 use crate::setup::Setup;
 use crate::step::Phase;
-use crate::tally::{OperatorPlace, Tally, TallyRow};
+use crate::tally::{HiddenSide, OperatorPlace, Tally, TallyRow};
 use crate::workload::Workload;
+
+pub use places::ranges;
+use places::{encoder_part, place_name};
 
 /// What a workload costs, and all it rests on. Work and times are those of the busiest device of each
 /// stage, all stages together; parameters and `kv` are the whole model's.
@@ -84,6 +87,9 @@ pub struct ModelFacts {
     pub dtype: Cow<'static, str>,
     /// What is quantised.
     pub quantisation: Option<String>,
+    /// Positions that the config gives it; null where it has no such key.
+    #[serde(default)]
+    pub positions: Option<u64>,
     /// What turns images into tokens.
     pub vision: Option<Cow<'static, str>>,
     /// What reads the input of an encoder-decoder model; null for a decoder alone.
@@ -198,9 +204,12 @@ pub struct ClassTotals {
     pub seconds: Option<f64>,
     /// Its time under the estimate's assumptions.
     pub estimate_s: Option<f64>,
-    /// Its lower bound as a part of the phase's. Communication is overlapped: shares add up to more than 1 where
-    /// there is any.
+    /// Its lower bound as a part of the phase's; null without a device, and where it is `hidden`.
     pub share: Option<f64>,
+    /// Whether it takes no time of its own in the bound, where communication and the rest overlap: the shorter of
+    /// the two is hidden behind the longer.
+    #[serde(default)]
+    pub hidden: bool,
     /// What it waits for.
     pub limit: Option<Limit>,
 }
@@ -290,7 +299,8 @@ pub struct OperatorFacts {
     pub seconds: Option<Seconds>,
     /// What it waits for.
     pub limit: Option<Limit>,
-    /// Its lower bound as a part of the phase's, all its layers together.
+    /// Its lower bound as a part of the phase's, all its layers together; null without a device, and where the
+    /// bound hides it.
     pub share: Option<f64>,
     /// Formula of its model FLOPs.
     pub formula: Cow<'static, str>,
@@ -374,6 +384,7 @@ fn model_facts(model: &Model) -> ModelFacts {
         vocab_size: model.vocab,
         dtype: model.dtype.as_str().into(),
         quantisation: model.quantisation.clone(),
+        positions: model.positions,
         vision: model.vision.as_ref().map(|tower| tower.name.into()),
         encoder: model.encoder.as_ref().map(|encoder| EncoderFacts {
             input: if encoder.reads_prompt() { "text".into() } else { "audio".into() },
@@ -402,6 +413,8 @@ fn totals<'a>(
         *estimates.entry(row.operator.class).or_default() += row.seconds.bound * row.layers as f64;
     }
     let mut sums: BTreeMap<&'static str, (Work, Seconds)> = BTreeMap::new();
+    let rows: Vec<&TallyRow> = rows.collect();
+    let hidden = HiddenSide::of(&rows);
     for row in rows {
         let (work, time) = sums.entry(row.operator.class).or_default();
         *work += row.operator.work * u128::from(row.layers);
@@ -415,7 +428,8 @@ fn totals<'a>(
         intensity: intensity(&work),
         seconds: seconds.map(|_| time.bound),
         estimate_s: estimate_s.and_then(|_| estimates.get(name).copied()),
-        share: seconds.filter(|all| *all > 0.0).map(|all| time.bound / all),
+        share: seconds.filter(|all| *all > 0.0 && !hidden.has(&time)).map(|all| time.bound / all),
+        hidden: seconds.is_some() && hidden.has(&time),
         limit: seconds.map(|_| time.limit()),
     };
     Totals {
@@ -433,6 +447,8 @@ fn totals<'a>(
 
 fn phase_facts(model: &Model, phase: &PhaseCost, roof: Option<&Roof>) -> PhaseFacts {
     let seconds = phase.time.map(|time| time.seconds);
+    let hidden = HiddenSide::of(&phase.tally.rows.iter().collect::<Vec<_>>());
+    let operator = |row: &TallyRow| operator_facts(model, row, roof, (seconds, hidden));
     PhaseFacts {
         phase: phase.phase,
         steps: phase.steps,
@@ -446,7 +462,7 @@ fn phase_facts(model: &Model, phase: &PhaseCost, roof: Option<&Roof>) -> PhaseFa
         time: phase.time,
         stages: stage_costs(model, &phase.tally, seconds.is_some()),
         layers: layer_costs(model, &phase.tally, seconds.is_some()),
-        operators: phase.tally.rows.iter().map(|row| operator_facts(model, row, roof, seconds)).collect(),
+        operators: phase.tally.rows.iter().map(operator).collect(),
     }
 }
 
@@ -503,7 +519,12 @@ fn layer_costs(model: &Model, tally: &Tally, timed: bool) -> Vec<LayerCost> {
     costs.into_iter().map(cost).collect()
 }
 
-fn operator_facts(model: &Model, row: &TallyRow, roof: Option<&Roof>, seconds: Option<f64>) -> OperatorFacts {
+fn operator_facts(
+    model: &Model,
+    row: &TallyRow,
+    roof: Option<&Roof>,
+    (seconds, hidden): (Option<f64>, HiddenSide),
+) -> OperatorFacts {
     let work = &row.operator.work;
     let storage = &row.operator.storage;
     OperatorFacts {
@@ -527,71 +548,9 @@ fn operator_facts(model: &Model, row: &TallyRow, roof: Option<&Roof>, seconds: O
         intensity: intensity(work),
         seconds: seconds.map(|_| row.seconds),
         limit: seconds.map(|_| row.seconds.limit()),
-        share: seconds.filter(|all| *all > 0.0).map(|all| row.seconds.bound * row.layers as f64 / all),
+        share: seconds
+            .filter(|all| *all > 0.0 && !hidden.has(&row.seconds))
+            .map(|all| row.seconds.bound * row.layers as f64 / all),
         formula: row.operator.formula.into(),
-    }
-}
-
-fn encoder_part(model: &Model, number: usize) -> Option<&EncoderPart> {
-    model.encoder.as_ref().and_then(|encoder| encoder.parts.get(number))
-}
-
-/// Where an operator stands, in words.
-fn place_name(model: &Model, place: OperatorPlace) -> String {
-    match place {
-        OperatorPlace::Vision(stage) => {
-            let stages = model.vision.as_ref().map(|tower| &tower.stages);
-            stages.and_then(|stages| stages.get(stage)).map_or("vision", |stage| stage.name).to_owned()
-        }
-        OperatorPlace::Encoder(number) => encoder_part(model, number).map_or_else(String::new, |part| {
-            if part.at.is_empty() {
-                part.name.to_owned()
-            } else {
-                format!("{} {}", part.name, ranges(&part.at))
-            }
-        }),
-        OperatorPlace::Before => "embedding".to_owned(),
-        OperatorPlace::Kind(kind) => model.kinds.get(kind).map_or_else(String::new, |kind| ranges(&kind.at)),
-        OperatorPlace::Draft(number) => format!("draft {number}"),
-        OperatorPlace::After => "head".to_owned(),
-    }
-}
-
-/// Numbers in order as ranges: `0-2, 5`, or every so many: `3-47 by 4`.
-#[must_use]
-pub fn ranges(numbers: &[u32]) -> String {
-    if let [first, second, .., last] = numbers {
-        let by = second - first;
-        if by > 1 && numbers.windows(2).all(|pair| pair[1] - pair[0] == by) {
-            return format!("{first}-{last} by {by}");
-        }
-    }
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for &number in numbers {
-        match parts.last_mut() {
-            Some((_, end)) if *end + 1 == number => *end = number,
-            _ => parts.push((number, number)),
-        }
-    }
-    let part = |(start, end): &(u32, u32)| match start == end {
-        true => start.to_string(),
-        false => format!("{start}-{end}"),
-    };
-    let shown: Vec<String> = parts.iter().take(12).map(part).collect();
-    let more =
-        if parts.len() > 12 { format!(", … to {}", parts[parts.len() - 1].1) } else { String::new() };
-    shown.join(", ") + &more
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ranges;
-
-    #[test]
-    fn numbers_as_ranges() {
-        assert_eq!(ranges(&[0, 1, 2, 5]), "0-2, 5");
-        assert_eq!(ranges(&[3, 7, 11]), "3-11 by 4");
-        assert_eq!(ranges(&[4]), "4");
-        assert_eq!(ranges(&[]), "");
     }
 }

@@ -213,6 +213,12 @@ pub struct ModelWorkload {
 }
 
 impl Model {
+    /// Positions that the config gives its sequences; none where an encoder reads the prompt.
+    #[must_use]
+    pub(crate) fn decoder_positions(&self) -> Option<u64> {
+        self.positions.filter(|_| self.encoder.is_none())
+    }
+
     /// What the decoder does in a workload, and how long the encoder is.
     pub fn asked(&self, workload: &Workload) -> Result<ModelWorkload, EstimateError> {
         workload.check()?;

@@ -65,7 +65,7 @@ pub fn refusals(model: &Model, setup: &Setup) -> Vec<Refusal> {
             layers.filter_map(|unit| if let Unit::Experts(experts) = unit { Some(experts) } else { None })
         {
             if !experts.count.is_multiple_of(ep) {
-                found.add("experts", format!("{} experts do not divide by ep {ep}", experts.count));
+                found.add("experts", format!("{} experts are not divisible by ep {ep}", experts.count));
             }
         }
     }
@@ -88,7 +88,7 @@ impl Found {
 
     fn divides(&mut self, what: &'static str, count: u64, tp: u64) {
         if !count.is_multiple_of(tp) {
-            self.add(what, format!("{count} {what} do not divide by tp {tp}"));
+            self.add(what, format!("{count} {what} are not divisible by tp {tp}"));
         }
     }
 
@@ -99,7 +99,10 @@ impl Found {
                 self.divides("attention heads", attention.heads, tp);
                 let kv = attention.kv_heads;
                 if !kv.is_multiple_of(tp) && !tp.is_multiple_of(kv.max(1)) {
-                    self.add("KV heads", format!("{kv} KV heads neither divide by tp {tp} nor divide it"));
+                    self.add(
+                        "KV heads",
+                        format!("{kv} KV heads are neither divisible by tp {tp} nor a divisor of it"),
+                    );
                 }
             }
             Unit::Latent(latent) => self.divides("attention heads", latent.heads, tp),
@@ -118,7 +121,7 @@ impl Found {
                     let inner = experts.inner;
                     self.add(
                         "expert width",
-                        format!("experts of width {inner} do not divide by {sharing} devices"),
+                        format!("experts of width {inner} are not divisible by {sharing} devices"),
                     );
                 } else {
                     self.blocks("experts", experts.inner / sharing, &experts.storage, sharing);
@@ -137,7 +140,7 @@ impl Found {
             let columns = dim.units;
             self.add(
                 "intermediate size",
-                format!("the {columns} columns of {name} do not divide by tp {tp}"),
+                format!("the {columns} columns of {name} are not divisible by tp {tp}"),
             );
         } else if dim.units.is_multiple_of(tp) {
             self.blocks(name, dim.units / tp * dim.width, storage, tp);

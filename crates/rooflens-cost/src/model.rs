@@ -75,6 +75,8 @@ pub struct Model {
     pub state: Option<Dtype>,
     /// What is quantised, in words; none where nothing is.
     pub quantisation: Option<String>,
+    /// Positions that the config gives it: `max_position_embeddings`, with what its RoPE scaling adds.
+    pub positions: Option<u64>,
     /// What reading the config had to assume.
     pub notes: Vec<String>,
 }

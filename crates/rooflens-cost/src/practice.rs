@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hardware::Device;
+use crate::near::nearest;
 use crate::precision::Dtype;
 
 /// How devices work together, as far as it changes what each of them computes and sends.
@@ -91,7 +92,7 @@ pub struct Assumed {
     pub dispatch: Option<Dtype>,
     /// Format of activations against 4-bit weights.
     pub activations: Activations,
-    /// Whether `gemm` was measured on this device.
+    /// Whether `gemm` is a measurement of this device that the hardware catalog holds.
     pub gemm_is_measured: bool,
 }
 
@@ -190,7 +191,12 @@ impl Assume {
             }
             _ => {
                 let known: Vec<&str> = Self::KEYS.iter().map(|(key, _)| *key).collect();
-                return Err(format!("there is no assumption {key:?}; expected one of {}", known.join(", ")));
+                let near = nearest(key, known.iter().copied());
+                let meant = match near.first() {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("expected one of {}", known.join(", ")),
+                };
+                return Err(format!("{key}={value}: there is no assumption {key:?}; {meant}"));
             }
         }
         Ok(())
@@ -242,7 +248,7 @@ impl Assumed {
             format!(
                 "GEMMs at {} of peak{}",
                 percent(self.gemm),
-                if self.gemm_is_measured { " (measured on this device)" } else { "" }
+                if self.gemm_is_measured { " (measurement in the hardware catalog)" } else { "" }
             ),
             format!("attention at {}", percent(self.attention)),
             format!("memory bandwidth at {}", percent(self.bandwidth)),

@@ -305,3 +305,28 @@ impl Tally {
         spent
     }
 }
+
+/// What the bound hides: it is the longer of communication and of all else.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum HiddenSide {
+    /// Communication.
+    Communication,
+    /// All that is not communication.
+    AllElse,
+}
+
+impl HiddenSide {
+    /// That of some rows.
+    pub fn of(rows: &[&TallyRow]) -> Self {
+        let sum = |is_link: bool| -> f64 {
+            let side = rows.iter().filter(|row| (row.seconds.link > 0.0) == is_link);
+            side.map(|row| row.seconds.bound * row.layers as f64).sum()
+        };
+        if sum(true) > sum(false) { HiddenSide::AllElse } else { HiddenSide::Communication }
+    }
+
+    /// Whether work of such times is on it.
+    pub fn has(self, time: &Seconds) -> bool {
+        time.bound > 0.0 && (time.link > 0.0) == (self == HiddenSide::Communication)
+    }
+}

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kernel, ProfiledPeaks};
+use super::{Kernel, ProfiledLaunch, ProfiledPeaks, ProfilerTool, peaks};
 use rooflens_analyze::kernel_catalog::KernelClass;
 
 /// A unit that is busy at least so much, in percent of its peak, can be what holds a launch back. The
@@ -14,13 +14,22 @@ pub const BUSY_FROM_PCT: f64 = 60.0;
 /// `balanced_threshold = 10`, from which on one leads. That rule calls nothing balanced from 80 % of either up, as
 /// there is no more to gain: here the class is told, not what could be gained, so it holds there too.
 pub const BALANCED_WITHIN_PCT: f64 = 10.0;
+/// A grid with fewer blocks for each multiprocessor than this is small: a quarter of the device and more has nothing
+/// to do. Above it, to fill the device would gain less than a third.
+pub const SMALL_GRID_BELOW: f64 = 0.75;
+/// Blocks that allow fewer warps than this, in percent of what a multiprocessor holds, are named as the cause of
+/// latency.
+const LOW_OCCUPANCY_BELOW_PCT: f64 = 25.0;
+/// Values of the profiler that differ by less, relative to each other, are those of one counter.
+const SAME_COUNTER: f64 = 1e-6;
 
 /// The rule in words.
 pub const RULE: &str = "compute is the higher of the profiler's value and FLOP/s relative to the peak at the \
                         launch's clock; latency: neither compute nor memory reaches 60 % of its peak; \
-                        launch: the same, and the grid fills less than one wave of the device; else the \
-                        busier of the two, or balanced where they are within 10 points; a kernel that only \
-                        moves data (copies, fills, casts without FLOPs) is never compute or balanced";
+                        launch: the same, with fewer than 3 blocks for 4 multiprocessors; else the busier of \
+                        the two, or balanced within 10 points; one value for both is one pipe, load/store: \
+                        memory; a kernel that only moves data is never compute or \
+                        balanced";
 
 /// What holds a launch back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +43,7 @@ pub enum Bound {
     Balanced,
     /// Neither: warps wait.
     Latency,
-    /// Neither: there are too few blocks to fill the device.
+    /// Neither: there are too few blocks to give each multiprocessor one.
     Launch,
 }
 
@@ -56,17 +65,21 @@ impl Bound {
 }
 
 /// Fills what holds a kernel back, its floor and the sentence.
-pub fn judge(kernel: &mut Kernel, device: &ProfiledPeaks, class: KernelClass, clock: Option<f64>) {
+pub fn judge(kernel: &mut Kernel, device: &ProfiledPeaks, class: KernelClass, launch: &ProfiledLaunch) {
+    let clock = peaks::clock(launch);
     let moves = only_moves(kernel, class);
     let leading = kernel.flops.leading.clone();
     // A device may do less with a type than the profiler's percentage has for its peak: bf16 on a GeForce.
     let peak = leading.as_deref().and_then(|precision| device.at_clock(precision, clock));
     let reached = || Some(100.0 * kernel.flops_per_s? / peak?);
-    let compute = match (kernel.compute_pct, reached()) {
+    let counted = kernel.compute_pct;
+    kernel.compute_pct = match (counted, reached()) {
         (Some(told), Some(reached)) => Some(told.max(reached.min(100.0))),
         (told, _) => told,
     };
-    kernel.bound = bound(compute, kernel.memory_pct, kernel.waves, moves);
+    let pipe = SharedPipe::of(kernel, launch);
+    let busy = Busy { compute: kernel.compute_pct, memory: kernel.memory_pct, is_one_pipe: pipe.is_some() };
+    kernel.bound = bound(busy, kernel.blocks_per_multiprocessor, moves);
     kernel.roofline_pct = leading.as_deref().and_then(|precision| {
         let attainable = device.attainable(precision, kernel.intensity.dram?)?;
         Some(100.0 * kernel.flops_per_s? / attainable)
@@ -74,19 +87,65 @@ pub fn judge(kernel: &mut Kernel, device: &ProfiledPeaks, class: KernelClass, cl
     let by_memory = || Some(kernel.bytes.dram? / device.dram.as_ref()?.per_s * 1e9);
     let by_compute = || Some(kernel.flops.leading_flops()? / peak? * 1e9);
     kernel.floor_ns = by_memory().map(|memory| memory.max(by_compute().unwrap_or(0.0)));
-    kernel.loss = loss(kernel, device, compute, peak);
+    kernel.loss = loss(kernel, device, (counted, pipe), peak);
+}
+
+/// A pipe that the profiler counts both as compute and as memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum SharedPipe {
+    /// Load/store, as its own counters show.
+    LoadStore,
+    /// Its counters were not collected, or are those of another.
+    Unknown,
+}
+
+impl SharedPipe {
+    /// `None` where two units lead, or where compute is not what the profiler counted. One unit leads where
+    /// `sm__throughput` and `gpu__compute_memory_throughput` are the same number: both are the maximum of their parts,
+    /// and some of these, as `sm__inst_executed_pipe_lsu` and `l1tex__lsuin_requests`, count the same.
+    fn of(kernel: &Kernel, launch: &ProfiledLaunch) -> Option<Self> {
+        let (compute, memory) = (kernel.compute_pct?, kernel.memory_pct?);
+        let same = |value: f64| (value - memory).abs() <= SAME_COUNTER * memory;
+        let is_one = memory > 0.0 && same(compute) && launch.profiler == ProfilerTool::NsightCompute;
+        let is_load_store = LOAD_STORE.iter().any(|metric| launch.number(metric).is_some_and(same));
+        is_one.then_some(if is_load_store { SharedPipe::LoadStore } else { SharedPipe::Unknown })
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            SharedPipe::LoadStore => "the load/store (LSU/L1) pipe",
+            SharedPipe::Unknown => {
+                "a pipe that counts as both compute and memory, as load/store (LSU/L1) does,"
+            }
+        }
+    }
+}
+
+/// Counters of the load/store pipe: parts of both throughputs.
+const LOAD_STORE: &[&str] = &[
+    "l1tex__lsuin_requests.avg.pct_of_peak_sustained_elapsed",
+    "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
+];
+
+/// What decides: percent of the peaks, and whether one pipe is both.
+#[derive(Debug, Clone, Copy)]
+struct Busy {
+    compute: Option<f64>,
+    memory: Option<f64>,
+    is_one_pipe: bool,
 }
 
 /// The rule; see [`RULE`].
-fn bound(compute: Option<f64>, memory: Option<f64>, waves: Option<f64>, moves: bool) -> Option<Bound> {
-    let (compute, memory) = (compute?, memory?);
+fn bound(busy: Busy, blocks_per_multiprocessor: Option<f64>, moves: bool) -> Option<Bound> {
+    let (compute, memory) = (busy.compute?, busy.memory?);
     let compute_counts = compute >= BUSY_FROM_PCT && !moves;
     if !compute_counts && memory < BUSY_FROM_PCT {
-        let too_small = waves.is_some_and(|waves| waves < 1.0);
+        let too_small = blocks_per_multiprocessor.is_some_and(|blocks| blocks < SMALL_GRID_BELOW);
         return Some(if too_small { Bound::Launch } else { Bound::Latency });
     }
     Some(match compute - memory {
-        _ if moves => Bound::Memory,
+        _ if moves || busy.is_one_pipe => Bound::Memory,
         ahead if ahead.abs() < BALANCED_WITHIN_PCT => Bound::Balanced,
         ahead if ahead > 0.0 => Bound::Compute,
         _ => Bound::Memory,
@@ -106,35 +165,55 @@ fn only_moves(kernel: &Kernel, class: KernelClass) -> bool {
 }
 
 /// What it loses and to what.
-fn loss(kernel: &Kernel, device: &ProfiledPeaks, compute: Option<f64>, peak: Option<f64>) -> String {
+fn loss(
+    kernel: &Kernel,
+    device: &ProfiledPeaks,
+    (counted, pipe): (Option<f64>, Option<SharedPipe>),
+    peak: Option<f64>,
+) -> String {
     let Some(time) = kernel.time_ns else { return "its time was not collected".to_owned() };
     let mut words = duration(time);
     if let Some(floor) = kernel.floor_ns {
         words += &format!(" where {}", needed(kernel, device, floor, peak));
     }
     let percent = |value: Option<f64>| value.map_or("?".to_owned(), |value| format!("{value:.0}"));
-    let (compute, memory) = (percent(compute), percent(kernel.memory_pct));
+    let (compute, memory) = (percent(kernel.compute_pct), percent(kernel.memory_pct));
+    // The profiler's counter and FLOP/s may tell two stories: whoever decides is named, and so is the other.
+    let by_flops = kernel.compute_pct.zip(counted).filter(|(compute, counted)| compute > counted);
+    let compute_is = match by_flops {
+        Some((compute, counted)) => {
+            format!(
+                "compute is at {compute:.0} % of its peak by FLOP/s (SM throughput counter: {counted:.0} %)"
+            )
+        }
+        None => format!("compute is {compute} % busy"),
+    };
     // What compute takes beyond its floor is no loss to anything that was measured.
     let lost =
         kernel.floor_ns.map(|floor| format!(": {:.0} % is lost", 100.0 * (1.0 - floor / time).max(0.0)));
     let lost = lost.unwrap_or_else(|| ": time is lost".to_owned());
     words += &match kernel.bound {
+        Some(Bound::Memory) if pipe.is_some() => {
+            format!("; {} is {memory} % busy", pipe.map_or("", SharedPipe::words))
+        }
         Some(Bound::Memory)
             if kernel.memory_pct.zip(kernel.dram_pct).is_some_and(|(all, dram)| dram < all / 2.0) =>
         {
             format!("{lost} to the caches (memory {memory} % busy, DRAM {} %)", percent(kernel.dram_pct))
         }
         Some(Bound::Memory) => format!("; memory is {memory} % busy"),
-        Some(Bound::Compute) => format!("; compute is {compute} % busy"),
-        Some(Bound::Balanced) => format!("; compute is {compute} % and memory {memory} % busy"),
-        Some(Bound::Latency) => format!("{lost} to latency (compute {compute} %, memory {memory} % busy)"),
+        Some(Bound::Compute) => format!("; {compute_is}"),
+        Some(Bound::Balanced) => match by_flops {
+            Some(_) => format!("; {compute_is}, memory is {memory} % busy"),
+            None => format!("; compute is {compute} % and memory {memory} % busy"),
+        },
+        Some(Bound::Latency) => {
+            let is_low = kernel.occupancy.theoretical_pct.is_some_and(|pct| pct < LOW_OCCUPANCY_BELOW_PCT);
+            let occupancy = if is_low { " at low occupancy" } else { "" };
+            format!("{lost} to latency{occupancy} (compute {compute} %, memory {memory} % busy)")
+        }
         Some(Bound::Launch) => {
-            let blocks =
-                kernel.grid.map_or("its".to_owned(), |grid| grid.iter().product::<u64>().to_string());
-            let waves = kernel.waves.unwrap_or(0.0);
-            format!(
-                "{lost} to latency, in a grid of less than a wave ({blocks} blocks, {waves:.2} of a wave)"
-            )
+            format!("{lost} to latency in a small grid ({})", kernel.blocks_and_multiprocessors())
         }
         None => String::new(),
     };
@@ -210,19 +289,27 @@ mod tests {
             ((20.0, 70.0, 5.0, false), Bound::Memory),
             ((70.0, 65.0, 5.0, false), Bound::Balanced),
             ((59.9, 59.9, 5.0, false), Bound::Latency),
-            ((38.8, 13.6, 0.9, true), Bound::Launch),
+            // 80 blocks on 170 multiprocessors leave more than half of them without one.
+            ((38.8, 13.6, 80.0 / 170.0, true), Bound::Launch),
+            // 96 blocks on 108 give a block to 89 % of them: a full wave would gain an eighth.
+            ((14.8, 22.0, 96.0 / 108.0, false), Bound::Latency),
+            // 1,600 blocks on 170 are 9.4 on each, whatever more it could hold.
+            ((12.0, 34.0, 1600.0 / 170.0, false), Bound::Latency),
             // A copy whose multiprocessors are busy is not bound by compute.
             ((95.0, 20.0, 5.0, true), Bound::Latency),
             ((95.0, 92.0, 5.0, true), Bound::Memory),
         ];
-        for ((compute, memory, waves, moves), expected) in cases {
+        let busy = |compute, memory| Busy { compute, memory, is_one_pipe: false };
+        for ((compute, memory, blocks, moves), expected) in cases {
             assert_eq!(
-                bound(Some(compute), Some(memory), Some(waves), moves),
+                bound(busy(Some(compute), Some(memory)), Some(blocks), moves),
                 Some(expected),
                 "{compute} {memory}"
             );
         }
-        assert_eq!(bound(Some(10.0), Some(10.0), None, false), Some(Bound::Latency));
-        assert_eq!(bound(None, Some(10.0), None, false), None);
+        assert_eq!(bound(busy(Some(10.0), Some(10.0)), None, false), Some(Bound::Latency));
+        assert_eq!(bound(busy(None, Some(10.0)), None, false), None);
+        let one = Busy { is_one_pipe: true, ..busy(Some(97.7), Some(97.7)) };
+        assert_eq!(bound(one, Some(5.0), false), Some(Bound::Memory), "load/store is no arithmetic");
     }
 }

@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use rooflens_analyze::kernel_catalog::{self, ActivityHint};
 
 pub use asked::{MOST_ASKED, RequestedMetric, expanded};
-pub use bound::{BALANCED_WITHIN_PCT, BUSY_FROM_PCT, Bound, RULE};
+pub use bound::{BALANCED_WITHIN_PCT, BUSY_FROM_PCT, Bound, RULE, SMALL_GRID_BELOW};
 pub use counters::Counters;
 pub use counts::{MeasuredBytes, MeasuredFlops};
 pub use name_key::{mended, name_key, name_pattern};
@@ -154,9 +154,13 @@ pub struct Kernel {
     pub flops_per_s: Option<f64>,
     /// B/s at each level.
     pub bytes_per_s: Levels,
-    /// Percent of the peak of the busiest compute unit, as the profiler gives it.
+    /// Percent of the peak of compute: the higher of the busiest unit's, as the profiler counts it, and of FLOP/s
+    /// relative to the peak at the launch's clock. What `bound` is decided by.
     pub compute_pct: Option<f64>,
-    /// The same of the busiest part of the memory system.
+    /// Percent of the peak of the busiest compute unit, as the profiler counts it.
+    #[serde(default)]
+    pub compute_counter_pct: Option<f64>,
+    /// Percent of the peak of the busiest part of the memory system.
     pub memory_pct: Option<f64>,
     /// The same of device memory.
     pub dram_pct: Option<f64>,
@@ -170,6 +174,9 @@ pub struct Kernel {
     pub occupancy: Occupancy,
     /// Grid in waves: how often it fills the device.
     pub waves: Option<f64>,
+    /// Blocks of the grid by multiprocessors of the device; below 1, some have no block.
+    #[serde(default)]
+    pub blocks_per_multiprocessor: Option<f64>,
     /// Warp stall reasons, the most first.
     pub stalls: Vec<Stall>,
     /// How well it uses schedulers, pipes and memory.
@@ -188,6 +195,21 @@ pub struct Kernel {
     pub advice: Vec<ProfilerAdvice>,
     /// Why a number is null.
     pub not_computed: BTreeMap<Cow<'static, str>, String>,
+}
+
+impl Kernel {
+    /// As `80 blocks for 170 multiprocessors`.
+    pub(crate) fn blocks_and_multiprocessors(&self) -> String {
+        let blocks = self.grid.map(|grid| grid.iter().product::<u64>());
+        match (blocks, self.blocks_per_multiprocessor.filter(|each| *each > 0.0)) {
+            (Some(blocks), Some(each)) => {
+                let are = if blocks == 1 { "block" } else { "blocks" };
+                format!("{blocks} {are} for {:.0} multiprocessors", blocks as f64 / each)
+            }
+            (None, Some(each)) => format!("{each:.2} blocks for each multiprocessor"),
+            _ => "blocks for a part of the multiprocessors".to_owned(),
+        }
+    }
 }
 
 /// A number for each level of memory.
@@ -326,6 +348,7 @@ struct Measured {
     l2_hit_pct: Option<f64>,
     occupancy: Occupancy,
     waves: Option<f64>,
+    blocks_per_multiprocessor: Option<f64>,
     stalls: Vec<Stall>,
     counters: Counters,
 }
@@ -368,12 +391,14 @@ fn kernel(
         flops,
         bytes,
         compute_pct: measured.compute_pct,
+        compute_counter_pct: measured.compute_pct,
         memory_pct: measured.memory_pct,
         dram_pct: measured.dram_pct,
         l1_hit_pct: measured.l1_hit_pct,
         l2_hit_pct: measured.l2_hit_pct,
         roofline_pct: None,
         waves: measured.waves,
+        blocks_per_multiprocessor: measured.blocks_per_multiprocessor,
         occupancy: measured.occupancy,
         stalls: measured.stalls,
         counters: measured.counters,
@@ -385,7 +410,7 @@ fn kernel(
         not_computed: BTreeMap::new(),
     };
     kernel.advice.sort_by(|a, b| b.speedup_pct.total_cmp(&a.speedup_pct));
-    bound::judge(&mut kernel, device, info.class, peaks::clock(launch));
+    bound::judge(&mut kernel, device, info.class, launch);
     note_missing(&mut kernel, missing, has_timeline);
     for counter in counters::ALL.iter().filter(|counter| (counter.value)(&kernel.counters).is_none()) {
         let why = match launch.profiler {
@@ -423,7 +448,9 @@ fn nsight(
         ("stalls", "section WarpStateStats was not collected"),
         ("occupancy", "section Occupancy was not collected"),
         ("waves", "neither section LaunchStats nor Occupancy was collected"),
+        ("blocks_per_multiprocessor", "the grid or the number of multiprocessors is not known"),
         ("compute_pct", "section SpeedOfLight was not collected"),
+        ("compute_counter_pct", "section SpeedOfLight was not collected"),
         ("memory_pct", "section SpeedOfLight was not collected"),
         ("dram_pct", "section SpeedOfLight was not collected"),
         ("l1_hit_pct", memory),
@@ -444,6 +471,7 @@ fn nsight(
         l2_hit_pct: launch.number("lts__t_sector_hit_rate.pct"),
         occupancy: occupancy::occupancy(launch),
         waves: occupancy::waves(launch, device.multiprocessors),
+        blocks_per_multiprocessor: occupancy::blocks_per_multiprocessor(launch, device.multiprocessors),
         stalls: occupancy::stalls(launch),
         counters: counters::counters(launch),
     }
@@ -458,7 +486,9 @@ fn note_missing(kernel: &mut Kernel, reasons: BTreeMap<&'static str, String>, ha
             "stalls" => !kernel.stalls.is_empty(),
             "occupancy" => kernel.occupancy.achieved_pct.is_some(),
             "waves" => kernel.waves.is_some(),
+            "blocks_per_multiprocessor" => kernel.blocks_per_multiprocessor.is_some(),
             "compute_pct" => kernel.compute_pct.is_some(),
+            "compute_counter_pct" => kernel.compute_counter_pct.is_some(),
             "memory_pct" => kernel.memory_pct.is_some(),
             "dram_pct" => kernel.dram_pct.is_some(),
             "l1_hit_pct" => kernel.l1_hit_pct.is_some(),

@@ -69,6 +69,14 @@ pub fn waves(launch: &ProfiledLaunch, multiprocessors: Option<f64>) -> Option<f6
     launch.number("launch__waves_per_multiprocessor").or_else(computed)
 }
 
+/// Blocks of the grid by multiprocessors. Where nobody tells how many there are, waves do.
+pub fn blocks_per_multiprocessor(launch: &ProfiledLaunch, multiprocessors: Option<f64>) -> Option<f64> {
+    let by_waves =
+        || Some(launch.number("launch__waves_per_multiprocessor")? * blocks_a_multiprocessor(launch)?);
+    let told = multiprocessors.filter(|count| *count > 0.0);
+    launch.blocks().zip(told).map(|(blocks, count)| blocks / count).or_else(by_waves)
+}
+
 /// Reasons with a share of the warps' time, the largest first. A warp that issues does not wait.
 pub fn stalls(launch: &ProfiledLaunch) -> Vec<Stall> {
     let of = |prefix: &str, suffix: &str| -> Vec<(String, f64)> {

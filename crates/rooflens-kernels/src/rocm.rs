@@ -84,6 +84,7 @@ pub fn measured(launch: &ProfiledLaunch, device: &ProfiledPeaks, missing: &mut M
         ("registers", "Arch_VGPR is missing"),
         ("stalls", "SQ_WAIT_ANY, SQ_WAIT_INST_ANY or SQ_ACTIVE_INST_ANY was not collected"),
         ("occupancy", "SQ_LEVEL_WAVES.csv, GRBM_GUI_ACTIVE in it, or the device's limits are missing"),
+        ("blocks_per_multiprocessor", "not counted under rocprof-compute"),
         ("waves", "rocprof-compute does not report how many workgroups fit on a compute unit"),
         (
             "l1_hit_pct",
@@ -105,6 +106,7 @@ pub fn measured(launch: &ProfiledLaunch, device: &ProfiledPeaks, missing: &mut M
         l2_hit_pct: l2_hit_pct(launch),
         occupancy: Occupancy { achieved_pct: occupancy_pct(launch), ..Occupancy::default() },
         waves: None,
+        blocks_per_multiprocessor: None,
         stalls: stalls(launch),
         counters: Counters::default(),
     }

@@ -52,13 +52,15 @@ fn counts_and_peaks_of_a_gemv() {
     assert_eq!(found.device.multiprocessors, Some(170.0));
     // 224 blocks of 2 × 170 at once.
     assert!((kernel.waves.unwrap() - 224.0 / 340.0).abs() < 1e-12);
-    assert_eq!(kernel.bound, Some(Bound::Launch));
+    // More blocks than multiprocessors: each has one, and warps wait.
+    assert!((kernel.blocks_per_multiprocessor.unwrap() - 224.0 / 170.0).abs() < 1e-12);
+    assert_eq!(kernel.bound, Some(Bound::Latency));
     assert_eq!(kernel.occupancy.limited_by, ["registers"]);
     // 2.33 MB at 1.756 TB/s.
     assert!((kernel.floor_ns.unwrap() - 1326.76).abs() < 0.01);
     assert!(
         kernel.loss.starts_with(
-            "6.75 µs where its traffic needs 1.33 µs (2.33 MB at 1.76 TB/s): 80 % is lost to latency, in a grid of less than a wave (224 blocks, 0.66 of a wave)"
+            "6.75 µs where its traffic needs 1.33 µs (2.33 MB at 1.76 TB/s): 80 % is lost to latency (compute 9 %, memory 20 % busy)"
         ),
         "{}",
         kernel.loss
@@ -144,7 +146,7 @@ fn classes_are_counted_and_weighed() {
         rows,
         [
             (Bound::Memory, 1, Some(0.75), Some(50.0 / 950.0)),
-            (Bound::Launch, 1, Some(0.25), Some(900.0 / 950.0)),
+            (Bound::Latency, 1, Some(0.25), Some(900.0 / 950.0)),
         ]
     );
     assert_eq!(found.timeline_share_profiled, Some(0.95));
@@ -302,8 +304,80 @@ fn what_a_launch_reaches_is_held_against_the_peak_at_its_clock() {
     let peak = 209.5e12 * 2e9 / (104.75e12 / (2.0 * 128.0 * 170.0));
     assert!((kernel.floor_ns.unwrap() - 45.9e9 / peak * 1e9).abs() < 1.0, "{:?}", kernel.floor_ns);
     assert!(
-        kernel.loss.contains("174.08 TFLOP/s") && kernel.loss.contains("compute is 65 % busy"),
+        kernel.loss.contains("174.08 TFLOP/s")
+            && kernel
+                .loss
+                .contains("; compute is at 65 % of its peak by FLOP/s (SM throughput counter: 32 %)"),
         "{}",
         kernel.loss
     );
+    // What decided is what the table shows: 45.9 GFLOP in 404.7 µs of 174.08 TFLOP/s.
+    let shown = kernel.compute_pct.unwrap();
+    assert!((shown - 100.0 * 45.9e9 / 404.7e-6 / peak).abs() < 1e-9, "{shown}");
+    assert_eq!(kernel.compute_counter_pct, Some(32.5));
+}
+
+/// Blocks that leave multiprocessors empty are one thing, blocks of few warps another.
+#[test]
+fn a_grid_is_small_where_multiprocessors_have_no_block() {
+    let of = |blocks: u64, more: &[(&str, f64)]| {
+        let mut one = gemv();
+        one.grid = Some([blocks, 1, 1]);
+        one.numbers.extend(more.iter().map(|(name, value)| ((*name).to_owned(), *value)));
+        profile(&[one], None, None)
+    };
+    // 80 of 170 multiprocessors have a block.
+    let small = of(80, &[]);
+    assert_eq!(small.kernels[0].bound, Some(Bound::Launch));
+    let loss = &small.kernels[0].loss;
+    assert!(
+        loss.contains("80 % is lost to latency in a small grid (80 blocks for 170 multiprocessors)"),
+        "{loss}"
+    );
+    assert_eq!(
+        small.suggestions[0].measured,
+        "80 blocks for 170 multiprocessors (below 0.75 for each); compute and memory are below 60 % of their peaks"
+    );
+    // 151 of 170, 0.89 for each: a block fills its multiprocessor's shared memory with 4 of 64 warps.
+    let full = of(
+        151,
+        &[
+            ("launch__occupancy_limit_shared_mem", 1.0),
+            ("sm__maximum_warps_per_active_cycle_pct", 6.25),
+            ("sm__warps_active.avg.pct_of_peak_sustained_active", 6.0),
+        ],
+    );
+    assert_eq!(full.kernels[0].bound, Some(Bound::Latency));
+    let loss = &full.kernels[0].loss;
+    assert!(
+        loss.contains(
+            "is lost to latency at low occupancy (compute 9 %, memory 20 % busy); occupancy 6 of 6 %, limited by shared memory"
+        ),
+        "{loss}"
+    );
+    assert!(full.suggestions.iter().all(|row| row.rule != "small_grid"));
+}
+
+/// The load/store pipe is a part of both throughputs: the same number twice is one unit.
+#[test]
+fn one_pipe_is_not_two_that_are_balanced() {
+    let both = 97.717_312_003_052_29;
+    let numbers = [
+        ("gpu__time_duration.sum", 1000.0),
+        ("sm__throughput.avg.pct_of_peak_sustained_elapsed", both),
+        ("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", both),
+    ];
+    let of = |more: &[(&str, f64)]| {
+        let kernel = profile(&[launch("k", &[&numbers[..], more].concat())], None, None).kernels.remove(0);
+        (kernel.bound, kernel.loss)
+    };
+    let pipe = "l1tex__lsuin_requests.avg.pct_of_peak_sustained_elapsed";
+    let told = of(&[(pipe, both)]);
+    assert_eq!(told, (Some(Bound::Memory), "1.00 µs; the load/store (LSU/L1) pipe is 98 % busy".to_owned()));
+    let (bound, loss) = of(&[(pipe, 12.0)]);
+    assert_eq!(bound, Some(Bound::Memory));
+    assert!(loss.contains("a pipe that counts as both compute and memory"), "{loss}");
+    // Two units that happen to be near each other are two.
+    let (bound, _) = of(&[("sm__throughput.avg.pct_of_peak_sustained_elapsed", 97.7)]);
+    assert_eq!(bound, Some(Bound::Balanced));
 }

@@ -152,7 +152,9 @@ const FIELDS: Fields = &[
     (Column::number("shared_bytes", "Shared bytes").at(Level::Raw), |k| amount(k.bytes.shared, "B")),
     (Column::number("intensity_l2", "FLOP/B of L2").at(Level::Raw), |k| amount(k.intensity.l2, "FLOP/B")),
     (Column::number("intensity_l1", "FLOP/B of L1").at(Level::Raw), |k| amount(k.intensity.l1, "FLOP/B")),
-    (Column::number("floor_ns", "Floor").at(Level::Page), |k| Cell::or(k.floor_ns, Cell::MeanTime, MISSING)),
+    (Column::number("floor_ns", "Lower bound").at(Level::Page), |k| {
+        Cell::or(k.floor_ns, Cell::MeanTime, MISSING)
+    }),
     (Column::text("top_stall", "Top stall").at(Level::Page), |k| match k.stalls.first() {
         Some(stall) => {
             Cell::text(format!("{} {}", stall.reason.replace('_', " "), format::share(stall.share)))

@@ -1,7 +1,7 @@
 //! What was read?
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::ApiKind;
@@ -27,7 +27,7 @@ pub struct Trace {
     pub world_size: Option<i32>,
     /// Devices with activity.
     pub devices: usize,
-    /// Devices that the files list, with activity or without.
+    /// Devices that the files list or allocate memory on, with activity or without.
     #[serde(default)]
     pub devices_listed: usize,
     /// Calls that launch kernels or graphs, in ranks without device activity.
@@ -60,7 +60,7 @@ const EXPLAIN: &str = "\
 - `events`: records in the files, read or not.
 - `ranks`: files read; `world_size` is how many the job claims to have.
 - `devices`: (rank, device) pairs with activity.
-- `devices_listed`: (rank, device) pairs that the files list. `launches_without_device`: calls that launch kernels or
+- `devices_listed`: (rank, device) pairs that the files list or allocate memory on. `launches_without_device`: calls that launch kernels or
   graphs, in ranks without device activity. One of them above 0 and no `devices`: the device events are missing.
 - `span_ns`: latest end - earliest start over all ranks, ns; on the wall clock if every rank has it.
 - `rows`: rows of each table, all ranks together.
@@ -117,7 +117,7 @@ impl Fold for State {
         found.ranks += 1;
         found.world_size = found.world_size.max(meta.world_size);
         found.devices += distinct(&tables.kernels.device);
-        found.devices_listed += tables.devices.len();
+        found.devices_listed += tables.devices.len().max(devices_with_tensors(tables));
         if tables.kernels.is_empty() {
             let launching = |kind: &&ApiKind| matches!(kind, ApiKind::Launch | ApiKind::GraphLaunch);
             found.launches_without_device += tables.api.kind.iter().filter(launching).count();
@@ -169,6 +169,15 @@ fn widen(bounds: &mut Option<(i64, i64)>, by: (i64, i64)) {
 }
 
 /// How many different values a sorted column has.
+/// Devices on which operators allocated memory. A snapshot of the allocator has no operators, and lacks nothing.
+fn devices_with_tensors(tables: &RankTables) -> usize {
+    if tables.ops.is_empty() {
+        return 0;
+    }
+    let devices: BTreeSet<i32> = tables.memory.device.iter().copied().filter(|device| *device >= 0).collect();
+    devices.len()
+}
+
 fn distinct(sorted: &[i32]) -> usize {
     sorted.chunk_by(|a, b| a == b).count()
 }

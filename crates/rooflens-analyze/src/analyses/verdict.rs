@@ -424,6 +424,12 @@ mod tests {
         let expected = "The trace has neither device activity nor operators.";
         assert_eq!(verdict(Sample::new(0).tables).sentence, expected);
 
+        // Operators that allocate on a device: its events are missing, whatever else was recorded.
+        let mut sample = Sample::new(0);
+        sample.op((1, 0, 41), "aten::addmm", None, (41, 0), None).memory(0, 0, 300, 300, 400);
+        let expected = "The device events are missing: record with device activities enabled. What is left shows the host only.";
+        assert_eq!(verdict(sample.tables).sentence, expected);
+
         let mut sample = Sample::new(0);
         sample.memory(0, 0, 300, 300, 400).memory(1, 0, -300, 0, 400);
         let expected = "Allocator snapshot: at the peak, 75% of the reserved memory was allocated.";

@@ -279,5 +279,17 @@ fn no_key(path: &[Key], incoming: &Node, parent: Option<&Node>) -> ComposeError 
         Key::Str(name) => Some(name.as_str()),
         _ => None,
     });
-    error.suggest(wanted, names.collect::<Vec<_>>())
+    error.suggest(wanted, names.collect::<Vec<_>>()).or_suggest(one_level_down(wanted, parent))
+}
+
+/// The only key of this name one level down: `runtime.batch_size` where `batch_size` was meant to be.
+fn one_level_down(wanted: &str, parent: Option<&Node>) -> Option<String> {
+    let children = parent.and_then(Node::as_map)?.iter();
+    let mut found = children.filter_map(|(key, child)| match key {
+        Key::Str(name) => {
+            child.as_map()?.contains_key(&Key::Str(wanted.into())).then(|| format!("{name}.{wanted}"))
+        }
+        _ => None,
+    });
+    found.next().filter(|_| found.next().is_none())
 }

@@ -125,12 +125,31 @@ fn headline_of<'a>(gate: &Gate, pair: &'a Pair) -> Option<&'a Headline> {
 fn judged(gate: &Gate, pair: &Pair) -> Result<bool, CompareError> {
     let found = headline_of(gate, pair);
     let refuse = |why: &str| Err(CompareError::NotJudged { gate: gate.text.clone(), why: why.to_owned() });
+    let is_on_both = |row: &Headline| row.a.is_some() && row.b.is_some();
     match found {
-        None => refuse("it was not measured on both sides"),
-        Some(found) if !gate.is_judged(found) => {
+        Some(found) if !gate.is_judged(found) && is_on_both(found) => {
             refuse(found.not_judged.as_deref().unwrap_or("it was not measured on both sides"))
         }
+        None => refuse(&not_on_both(pair)),
+        Some(found) if !gate.is_judged(found) => refuse(&not_on_both(pair)),
         Some(found) => Ok(!pair.is_valid || !pair.is_like_for_like || gate.fails(found)),
+    }
+}
+
+/// Why there is nothing to judge, and what there is.
+fn not_on_both(pair: &Pair) -> String {
+    let both = pair.headline.iter().filter(|row| row.a.is_some() && row.b.is_some());
+    let names: Vec<&str> = both
+        .map(|row| match headline::find(&row.metric) {
+            Some(metric) => metric.name(),
+            None => &*row.metric,
+        })
+        .collect();
+    match names.as_slice() {
+        [] => {
+            "no metric was measured on both sides; gates need runs of `rooflens run`, not traces".to_owned()
+        }
+        names => format!("it was not measured on both sides; these were: {}", names.join(", ")),
     }
 }
 
@@ -175,6 +194,27 @@ fn name(path: &Path, other: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gate_that_cannot_be_judged_says_what_could() {
+        let gate = Gate::parse("tpot_p50>+3%").unwrap();
+        let why = |headline: Vec<Headline>| {
+            let pair = Pair { headline, ..pair(&Side::default(), &Side::default()) };
+            judged(&gate, &pair).unwrap_err().to_string()
+        };
+        assert_eq!(
+            why(Vec::new()),
+            "tpot_p50>+3% cannot be evaluated: no metric was measured on both sides; gates need runs of \
+             `rooflens run`, not traces"
+        );
+        let sample = headline::MetricSample::median(&[1.0, 2.0, 3.0, 4.0]);
+        let row = |name: &str, in_b: bool| {
+            let key = headline::find(name).unwrap().key;
+            Headline::of(key, false, sample.as_ref(), sample.as_ref().filter(|_| in_b))
+        };
+        let told = why(vec![row("tpot_p50", false), row("ttft_p50", true)]);
+        assert!(told.ends_with("it was not measured on both sides; these were: ttft_p50"), "{told}");
+    }
 
     #[test]
     fn a_name_tells_one_path_from_the_other() {

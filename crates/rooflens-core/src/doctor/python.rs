@@ -106,7 +106,7 @@ fn parsed(answer: &str) -> Result<Json, String> {
 fn not_asked(name: &'static str, needed: &'static str) -> DoctorCheck {
     DoctorCheck::missing(
         name,
-        "not asked: python is missing",
+        "not checked: python is missing",
         "fix the problem above first, then run rooflens doctor again",
     )
     .needed(needed)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use rooflens_compare::headline::{self, HeadlineMetric};
 
 use super::{ErrorKind, Hint};
+use crate::shell::word;
 
 /// A failure.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +97,9 @@ impl CompareError {
                 "measure more rounds, at least 4 per side: rooflens run repeats=6".to_owned()
             }
             CompareError::Export { .. } => "available: github-action-benchmark, bencher".to_owned(),
+            CompareError::Values { path, .. } if path.is_file() => {
+                format!("for a column of a CSV file: rooflens trend --csv {} --key NAME", word(path))
+            }
             CompareError::Values { .. } => {
                 "give a CSV file with a header line and a column of numbers, or runs of rooflens \
                  run"

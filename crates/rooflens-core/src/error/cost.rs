@@ -176,6 +176,10 @@ impl CostError {
                 near.iter().map(|path| name_of(path)).collect::<Vec<String>>().join(", "),
                 word(&near[0])
             ),
+            CostError::NoConfig { path, .. } if is_hub_name(path) => format!(
+                "models of the Hugging Face hub are not downloaded: hf download {0} config.json --local-dir {0}",
+                word(path)
+            ),
             CostError::NoConfig { path, .. } => format!(
                 "a config.json of a Hugging Face model, or its folder; ls {}",
                 word(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
@@ -231,6 +235,17 @@ fn cannot_hold(source: &HoldError, held: Held, by: Option<&str>) -> String {
     }
 }
 
+/// Whether it may be a name on the hub, as `Qwen/Qwen3-8B`, and is no place here.
+fn is_hub_name(path: &Path) -> bool {
+    let words: Vec<_> = path.components().collect();
+    let are_names = words.iter().all(|word| matches!(word, std::path::Component::Normal(_)));
+    are_names
+        && words.len() == 2
+        && path.extension().is_none_or(|end| end != "json")
+        && !path.starts_with(".")
+        && path.parent().is_none_or(|owner| !owner.exists())
+}
+
 fn config(path: &Path, error: &ConfigError) -> String {
     match error {
         ConfigError::UnknownArchitecture { .. } | ConfigError::Unread { .. } => {
@@ -276,9 +291,9 @@ fn estimate(error: &EstimateError) -> String {
             "encoder-decoder models: --prefill 512 is the input, --context 64 --encoder-tokens 512 a decode step"
                 .to_owned()
         }
-        EstimateError::Images { .. } => {
-            "leave out --images, --image-size and --crops, or as in --images 1 --image-size 1024x768"
-                .to_owned()
+        EstimateError::Images { reason } if reason.ends_with("no vision tower") => {
+            "leave out --images, --image-size and --crops".to_owned()
         }
+        EstimateError::Images { .. } => "as in --images 1 --image-size 1024x768".to_owned(),
     }
 }

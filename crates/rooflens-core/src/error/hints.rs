@@ -5,6 +5,7 @@ use std::path::Path;
 use rooflens_collect::nsys_export::ExportError;
 use rooflens_compose::{ComposeError, Fault};
 use rooflens_ingest::IngestError;
+use rooflens_schema::SchemaError;
 
 use super::{Error, Hint, name_of};
 use crate::shell::word;
@@ -55,6 +56,10 @@ pub fn of(error: &Error) -> Option<Hint> {
         Error::Export(error) => Some(export(error)),
         Error::EmptyPhase { .. } => words("rooflens analyze shows the phases"),
         Error::TracesElsewhere { inside, .. } => analyze(inside),
+        Error::UnreadableRun(SchemaError::NotARun { path, .. }) if path.is_file() => Some(Hint::leading(
+            "of a trace, write the run directory first:",
+            format!("rooflens analyze {} -o RUN", word(path)),
+        )),
         Error::UnreadableRun(_) => {
             Some(Hint::leading("import the trace again:", "rooflens import TRACE -o RUN"))
         }
@@ -62,7 +67,7 @@ pub fn of(error: &Error) -> Option<Hint> {
             command("rooflens analyze decode.json.gz --capture capture.json.gz")
         }
         Error::NotOneJob { one, .. } => Some(Hint::leading(
-            "several traces are read as the ranks of one job; analyse each alone:",
+            "several traces are read as the ranks of one job; analyze each alone:",
             format!("rooflens analyze {}", word(Path::new(one))),
         )),
         Error::RunAmongOthers { path } => analyze(path),
@@ -82,7 +87,9 @@ pub fn of(error: &Error) -> Option<Hint> {
         Error::UnwritableTables(_) | Error::Unwritable { .. } => {
             words("rooflens doctor checks whether this folder is writable; df -h . shows the free space")
         }
-        Error::NoWallTime { .. } => words("give it: --wall 707ms --steps 64"),
+        Error::NoWallTime { .. } => {
+            words("give both, as you measured them: --wall TIME --steps N, such as --wall 700ms --steps 64")
+        }
         Error::WrongWallTime { .. } => {
             words("--wall is the total time of all steps, in the same run as the table")
         }
@@ -125,6 +132,10 @@ pub fn of(error: &Error) -> Option<Hint> {
 fn unreadable(error: &IngestError) -> Hint {
     match error {
         IngestError::Io { path, .. } => Hint::command(format!("ls -l {}", word(path))),
+        IngestError::Unknown { source_name, beginning } if is_model_config(beginning) => Hint::leading(
+            "of the config of a model:",
+            format!("rooflens cost {}", word(Path::new(source_name))),
+        ),
         IngestError::Empty { .. } | IngestError::Unknown { .. } | IngestError::EmptyFolder { .. } => {
             Hint::command("rooflens list formats")
         }
@@ -135,6 +146,11 @@ fn unreadable(error: &IngestError) -> Hint {
             "rooflens analyze DIR, the folder of the traces or the run directory that it was exported from",
         ),
     }
+}
+
+/// Whether a file begins as a config.json of Hugging Face does.
+fn is_model_config(beginning: &str) -> bool {
+    ["architectures", "_name_or_path", "model_type", "attention_"].iter().any(|key| beginning.contains(key))
 }
 
 fn compose(error: &ComposeError) -> Option<Hint> {

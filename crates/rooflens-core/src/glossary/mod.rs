@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 use rooflens_analyze::analyses;
 use rooflens_analyze::kernel_catalog::KernelClass;
+use rooflens_compare::headline;
 use rooflens_project::names;
 use rooflens_schema::Severity;
 use rooflens_schema::table::{ColumnSchema, TableSpec};
@@ -104,6 +105,12 @@ pub const ALL: &[Topic] = &[
         entries: cost::families,
     },
     Topic {
+        name: "metrics",
+        one: "metric",
+        about: "metrics of a run, for `compare --fail-on` and `trend --key`",
+        entries: metrics,
+    },
+    Topic {
         name: "cost-metrics",
         one: "cost metric",
         about: "metrics of the cost model",
@@ -138,6 +145,11 @@ fn rules() -> Vec<GlossaryEntry> {
         ..GlossaryEntry::default()
     };
     rooflens_analyze::advice::ALL.iter().map(rule).collect()
+}
+
+fn metrics() -> Vec<GlossaryEntry> {
+    let entry = |metric: &headline::HeadlineMetric| plain(metric.name(), metric.definition);
+    headline::ALL.iter().map(entry).collect()
 }
 
 fn health_checks() -> Vec<GlossaryEntry> {

@@ -110,7 +110,7 @@ const LEDGER: &[Term] = &[
     (
         "avoidable",
         "Avoidable work: copies, casts and unfused elementwise kernels that a better implementation does not \
-         run. Shown as `avoidable`.",
+         run.",
     ),
     (
         "communication",
@@ -133,7 +133,6 @@ const LEDGER: &[Term] = &[
     ("dispatch", "Idle: the gap that the device needs between two queued activities."),
     ("unknown", "Idle, and nothing in the trace shows why."),
     ("line", "A line of the time ledger: every nanosecond of the wall time is on exactly one."),
-    ("of which floor", "The fraction of the time that is the floor."),
     ("meaning", "What a line of the time ledger means."),
     ("what it means", "What the row means."),
     ("reason", "Why a device is throttled or something is not computed."),
@@ -150,6 +149,7 @@ const COUNTS: &[Term] = &[
     ("launches", "Runtime calls that launch work on the device."),
     ("steps", "Forward passes of the model."),
     ("per step", "Mean over the steps."),
+    ("launches per step", "Calls that launch kernels, graphs, copies or fills, per step: mean."),
     ("flops per call", "Per call: mean over the calls."),
     ("per run", "Per run of the engine: mean over the runs."),
     ("per second", "Events in one second, mean."),
@@ -370,7 +370,7 @@ const TIMELINES: &[Term] = &[
     ("arrived last", "Collectives in which the rank was the last to arrive."),
     ("others waited", "Total time that other ranks waited for this one."),
     ("of link rate", "Bus bandwidth divided by the bandwidth of the device's links."),
-    ("of the link", "Bus bandwidth divided by the bandwidth of the device's links."),
+    ("link utilisation", "Bus bandwidth divided by the bandwidth of the device's links."),
 ];
 
 const COMMUNICATION: &[Term] = &[

@@ -173,7 +173,7 @@ fn step(wish: &MeasureRequest) -> PlannedStep {
     PlannedStep {
         name: STEP.to_owned(),
         stage: RunStage::Measure,
-        purpose: format!("what {} can do, for about {seconds} s", wish.device),
+        purpose: format!("measures the peak rates of device {} for about {seconds} s", wish.device),
         work: StepWork::Process(Box::new(command)),
     }
 }

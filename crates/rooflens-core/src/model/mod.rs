@@ -34,9 +34,9 @@ pub struct ModelRequest {
     pub hardware: Option<String>,
     /// Tensor-parallel size; by default the number of ranks that the trace's collectives span
     pub tp: Option<u64>,
-    /// Tokens in the KV cache per sequence, if the trace does not say
+    /// Tokens in the KV cache per sequence; used only if the trace does not give it
     pub context: Option<u64>,
-    /// Batch size, if the trace does not say
+    /// Batch size; used only if the trace does not give it
     pub batch: Option<u64>,
     /// Weight dtype, if the config does not say
     pub dtype: Option<String>,

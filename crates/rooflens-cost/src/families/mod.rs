@@ -279,8 +279,31 @@ pub fn read(
     let architecture = architecture.unwrap_or(model_type).to_owned();
     let mut model = assemble(family, architecture, design, dtype, &quantisation)?;
     model.state = state_of(&source).or(model.state);
+    model.positions = positions_of(&source);
     model.check_work()?;
     Ok(ReadModel { model, keys })
+}
+
+/// The longest sequence that the config speaks of, as vLLM derives `max_model_len` (`_get_and_verify_max_len`): YaRN
+/// scales the length before it, linear and dynamic scaling the length that stands there, others are counted in it.
+fn positions_of(source: &FamilyConfig<'_>) -> Option<u64> {
+    let keys = &source.text;
+    let number = |key: &str| keys.get(key).and_then(Value::as_u64).filter(|positions| *positions > 0);
+    let told = number("max_position_embeddings").or_else(|| number("n_positions"))?;
+    let scaling = ["rope_scaling", "rope_parameters"].into_iter().find_map(|key| keys.inside(key));
+    let scaled = || {
+        let scaling = scaling.as_ref()?;
+        let kind = scaling.text("rope_type").or_else(|| scaling.text("type"))?;
+        let before = match kind {
+            "yarn" => scaling.get("original_max_position_embeddings").and_then(Value::as_u64).unwrap_or(told),
+            "linear" | "dynamic" => told,
+            _ => return None,
+        };
+        let factor =
+            scaling.get("factor").and_then(Value::as_f64).filter(|factor| (1.0..=1e6).contains(factor))?;
+        Some((before as f64 * factor) as u64)
+    };
+    Some(scaled().map_or(told, |scaled| scaled.max(told)))
 }
 
 /// The other name of `key`, where the config's family has two names for it.
@@ -367,6 +390,7 @@ fn assemble(
         Encoder::new((encoder.input, encoder.most_decoded), encoder.before, kinds, encoder.after)
     });
     Ok(Model {
+        positions: None,
         family: family.name(),
         architecture,
         hidden: design.hidden,

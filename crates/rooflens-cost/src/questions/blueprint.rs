@@ -124,10 +124,20 @@ impl Blueprint {
             let nested = matches!(first, "text_config" | "language_config" | "llm_config");
             let name = if nested { names.next().unwrap_or(first) } else { first };
             if name != "quantization_config" && !keys.iter().any(|known| known == name) {
-                let near = nearest(name, keys.iter().map(String::as_str));
+                let spelt = spelt_out(name);
+                let near = match keys.contains(&spelt) {
+                    true => vec![spelt],
+                    false => nearest(name, keys.iter().map(String::as_str)),
+                };
                 return Err(ConfigError::Unused { family: model.family, key: key.clone(), near });
             }
         }
         Ok(model)
     }
+}
+
+/// A key as Transformers spells it: `num_kv_heads` is `num_key_value_heads` there.
+fn spelt_out(name: &str) -> String {
+    let parts = name.split('_').map(|part| if part == "kv" { "key_value" } else { part });
+    parts.collect::<Vec<&str>>().join("_")
 }

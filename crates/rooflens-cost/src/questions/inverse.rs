@@ -45,9 +45,11 @@ pub struct Needs {
     /// The fewest devices in tensor parallelism, a power of two up to 1,024, with which the estimate meets it and
     /// the model fits.
     pub devices: Option<u64>,
-    /// The largest batch with which the estimate meets it and that fits.
+    /// The largest batch with which the estimate meets it and that fits; of a decoding step, beside the activations of
+    /// a prefill step, as `memory.largest_batch` counts.
     pub largest_batch: Option<u64>,
-    /// The most tokens with which the estimate meets it and that fit: of the prompt, or of the context.
+    /// The most tokens with which the estimate meets it and that fit: of the prompt, or of the context. At most the
+    /// positions that the config gives the model.
     pub largest_context: Option<u64>,
 }
 
@@ -111,11 +113,24 @@ pub fn needs(
         estimate_s(&estimate, target.phase).is_some_and(|seconds| seconds <= target.seconds)
             && estimate.memory.fits != Some(false)
     };
+    // Sequences that decode together were prefilled one after the other, beside the caches of the others.
+    let has_room = |workload: &Workload| {
+        let Some(device) = device.filter(|_| target.phase == Phase::Decode) else { return true };
+        let Ok(estimate) = Estimate::new(model, setup, workload, Some(device)) else { return false };
+        estimate.memory.largest_batch.is_none_or(|most| workload.batch <= most)
+    };
+    let meets_with_room = |workload: &Workload| meets(setup, workload) && has_room(workload);
     let last = |least: u64, most: u64, holds: &dyn Fn(u64) -> bool| match first(least, most, |n| !holds(n)) {
         Some(fails) if fails == least => None,
         Some(fails) => Some(fails - 1),
         None => Some(most),
     };
+    // Steps of the workload's own prefill may be longer or shorter than usual.
+    let most_beside_prefill = match (target.phase, workload.prefill.zip(workload.decode)) {
+        (Phase::Decode, Some(_)) => Estimate::new(model, setup, workload, device)?.memory.largest_batch,
+        _ => None,
+    };
+    let most_tokens = model.decoder_positions().map_or(MOST_TOKENS, |positions| positions.min(MOST_TOKENS));
     let with_batch = |batch| Workload { batch, ..only.clone() };
     let with_tokens = |tokens| with_tokens(&only, tokens);
     Ok(Needs {
@@ -133,9 +148,12 @@ pub fn needs(
                 meets(&Setup { parallel, ..setup.clone() }, &only)
             })
         }),
-        largest_batch: device.and_then(|_| last(1, MOST_BATCH, &|batch| meets(setup, &with_batch(batch)))),
+        largest_batch: device
+            .and_then(|_| last(1, MOST_BATCH, &|batch| meets_with_room(&with_batch(batch))))
+            .map(|batch| most_beside_prefill.map_or(batch, |most| batch.min(most)))
+            .filter(|batch| *batch > 0),
         largest_context: device
-            .and_then(|_| last(1, MOST_TOKENS, &|tokens| meets(setup, &with_tokens(tokens)))),
+            .and_then(|_| last(1, most_tokens, &|tokens| meets_with_room(&with_tokens(tokens)))),
     })
 }
 

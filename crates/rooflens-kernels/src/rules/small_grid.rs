@@ -1,7 +1,7 @@
 //! Grids that leave multiprocessors without a block.
 
 use super::{KernelRemark, KernelRule, is_product};
-use crate::{Bound, Kernel};
+use crate::{Bound, Kernel, SMALL_GRID_BELOW};
 
 /// The rule.
 pub(super) struct SmallGrid;
@@ -11,15 +11,13 @@ impl KernelRule for SmallGrid {
         "small_grid"
     }
     fn about(&self) -> &'static str {
-        "neither compute nor memory reaches 60 % of its peak, and the grid has fewer blocks than the device holds at once"
+        "neither compute nor memory reaches 60 % of its peak, and the grid has fewer than 3 blocks for every 4 multiprocessors"
     }
     fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
-        let waves = kernel.waves.filter(|waves| *waves < 1.0)?;
-        let blocks: u64 = kernel.grid?.iter().product();
         (kernel.bound == Some(Bound::Launch)).then(|| KernelRemark {
             measured: format!(
-                "{blocks} blocks are {} of what the device holds at once (below 1); compute and memory are below 60 % of their peaks",
-                if waves < 0.01 { "less than 0.01".to_owned() } else { format!("{waves:.2}") }
+                "{} (below {SMALL_GRID_BELOW} for each); compute and memory are below 60 % of their peaks",
+                kernel.blocks_and_multiprocessors()
             ),
             change: match is_product(kernel) {
                 true => "more, smaller blocks (split along K or the sequence), or a larger batch",

@@ -114,7 +114,8 @@ fn parity_117_occupancy_names_its_limiter() {
         "0.30 eligible warps per scheduler (below 1); occupancy 22 % of at most 25 % (below 80 %), limited by registers"
     );
     let mut small = waiting(&all);
-    small.numbers.insert(WAVES.to_owned(), 0.5);
+    // A quarter of a wave of two blocks for each multiprocessor is half a block for each.
+    small.numbers.insert(WAVES.to_owned(), 0.25);
     let found = said(&[small]);
     assert_eq!(
         found.iter().map(|row| &*row.0).collect::<Vec<_>>(),

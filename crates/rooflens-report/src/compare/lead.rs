@@ -218,7 +218,7 @@ fn unchanged(pair: &Pair) -> String {
             "The trace has no steps to compare one by one, so chance cannot be ruled out.".to_owned()
         }
         None => format!(
-            "With {} and {} steps, chance cannot be ruled out: that takes at least four per side.",
+            "With {} and {} steps per side, significance cannot be tested: that takes at least 4 per side.",
             phase.a_steps, phase.b_steps
         ),
     }

@@ -128,7 +128,7 @@ fn phase_blocks(document: &EstimateDocument, phase: &PhaseFacts, rows: usize) ->
                 (true, true) => (joules * 1e3, "mJ/position"),
                 (false, true) => (joules, "J/position"),
             };
-            facts.push(Fact::new("estimated at TDP", Cell::amount(energy.0, energy.1)));
+            facts.push(Fact::new("energy at TDP (estimate)", Cell::amount(energy.0, energy.1)));
         }
     }
     let totals = &phase.totals;

@@ -25,7 +25,7 @@ impl Section for AdviceSection {
                 let mut blocks = page(list, &deployment(list), "advice");
                 if !list.not_computed.is_empty() {
                     let title =
-                        format!("{} not judged", format::plural(list.not_computed.len() as i64, "rule"));
+                        format!("{} not evaluated", format::plural(list.not_computed.len() as i64, "rule"));
                     blocks.push(Block::Folded { title, blocks: vec![unjudged(list)] });
                 }
                 blocks

@@ -37,7 +37,7 @@ impl Section for CommunicationSection {
                 most.bytes.map_or(String::new(), |bytes| format!(" of {}", format::bytes(bytes as f64)));
             let label = format!("{}{size}, median", most.name);
             facts.push(Fact::new(label, Cell::or(most.bus_gb_per_s, Cell::Rate, NOT_TOLD)));
-            facts.extend(most.link_share.map(|share| Fact::new("of the link", Cell::Share(share))));
+            facts.extend(most.link_share.map(|share| Fact::new("link utilisation", Cell::Share(share))));
         }
         let late = findings.get::<Stragglers>().map_or(&[][..], |found| &found.rows);
         let late = late.iter().map(|row| Block::Text(row.sentence.clone()));

@@ -24,8 +24,8 @@ impl Section for LaunchesSection {
             Fact::new("kernels", Cell::count(launches.launches)).help("Calls that launch one kernel."),
             Fact::new("graphs", Cell::count(launches.graph_launches))
                 .help("Calls that launch a captured graph."),
-            Fact::new("per step", Cell::or(launches.per_step, Cell::Mean, "the trace has no steps"))
-                .help("Launching calls per step, mean."),
+            Fact::new("launches per step", Cell::or(launches.per_step, Cell::Mean, "the trace has no steps"))
+                .help("Calls that launch kernels, graphs, copies or fills, per step: mean."),
             Fact::new("under 10 µs", short).help("Kernels shorter than 10 µs, as a share of all kernels."),
             Fact::new("delay p50", Cell::or(launches.delay_p50_ns, Cell::Time, no_launches))
                 .help("From the launching call to the start on the device."),

@@ -36,10 +36,10 @@ impl Section for LedgerSection {
         }
         let mut blocks = vec![];
         if let Some(source) = &ledger.floor_of {
-            let text = format!("The floor is that of {} on {}.", source.model, source.device);
+            let text = format!("The lower bound is that of {} on {}.", source.model, source.device);
             blocks.push(Block::Text(text));
         } else if let Some(reason) = ledger.not_computed.get("floor") {
-            blocks.push(Block::Text(format!("No floor: {reason}.")));
+            blocks.push(Block::Text(format!("No lower bound: {reason}.")));
         }
         if let Some(reason) = ledger.not_computed.get(Line::CommWait.as_str()) {
             blocks.push(Block::Text(format!("Communication includes waiting: {reason}.")));
@@ -50,7 +50,7 @@ impl Section for LedgerSection {
             blocks.push(Block::Table(table(phase, usize::MAX)));
             if phase.unspent_floor_ns > 0.0 {
                 blocks.push(Block::Text(format!(
-                    "Kernels took {} less than the floor: the model, device or shapes given are not those of \
+                    "Kernels took {} less than the lower bound: the model, device or shapes given are not those of \
                      this trace.",
                     format::time(phase.unspent_floor_ns)
                 )));
@@ -91,7 +91,10 @@ fn head(phase: &PhaseLedger) -> String {
     if phase.steps == 0 {
         return format!("{name} of steps: {total}");
     }
-    let median = phase.step.as_ref().map(|step| format!(", median {}", format::time(step.p50_ns as f64)));
+    let median = phase.step.as_ref().map(|step| {
+        let longest = (phase.steps > 1).then(|| format!(", longest {}", format::time(step.max_ns as f64)));
+        format!(", median {}{}", format::time(step.p50_ns as f64), longest.unwrap_or_default())
+    });
     let flawed: usize = phase.flawed.iter().map(|flawed| flawed.steps).sum();
     let left_out = (flawed > 0 && flawed < phase.steps).then(|| format!(" without {flawed} flawed"));
     format!(
@@ -136,8 +139,8 @@ const CLASSES: &[Field<ClassLedger>] = &[
     (Column::number("ns", "time").help("Time attributed to it; overlaps count once."), |class| {
         Cell::Time(class.ns)
     }),
-    (Column::number("floor_ns", "of which floor"), |class| {
-        Cell::or(class.floor_ns, Cell::Time, "no model or no device is known")
+    (Column::number("floor_ns", "lower bound"), |class| {
+        Cell::or(class.floor_ns, Cell::Time, "no model or device was given")
     }),
 ];
 

@@ -65,7 +65,7 @@ table! {
         energy_mj: Opt<i64> => "mJ" Delta,
         /// Temperature of the device.
         temperature_c: Opt<i32> => "°C" Dictionary,
-        /// Memory in use: of the device by anybody, or of the host without what it can take back.
+        /// Memory in use: on a device by all processes, on the host without reclaimable cache.
         mem_used_bytes: Opt<i64> => "bytes" Dictionary,
         /// Memory that there is.
         mem_total_bytes: Opt<i64> => "bytes" Dictionary,
@@ -79,7 +79,7 @@ table! {
         watched_mem_bytes: Opt<i64> => "bytes" Dictionary,
         /// Part of the time in which a multiprocessor had work, since the last value (GPM).
         sm_active_pct: Option<f64> => "percent" Dictionary,
-        /// Warps that were there, of those that could be, since the last value (GPM).
+        /// Resident warps / maximum resident warps, since the last value (GPM).
         sm_occupancy_pct: Option<f64> => "percent" Dictionary,
         /// Part of the time in which tensor cores had work, since the last value (GPM).
         tensor_active_pct: Option<f64> => "percent" Dictionary,

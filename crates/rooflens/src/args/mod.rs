@@ -44,7 +44,7 @@ struct Shared {
     /// When to use colours; NO_COLOR is respected
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
     color: ColorArg,
-    /// Only print errors
+    /// Print no progress, notes or hints: only the result, and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
     /// Print how long each step takes

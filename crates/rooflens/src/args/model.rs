@@ -18,13 +18,13 @@ pub struct ModelArgs {
     /// Tensor-parallel size; by default the number of ranks that the trace's collectives span
     #[arg(long, value_name = "N", help_heading = "Model that ran")]
     tp: Option<u64>,
-    /// Tokens in the KV cache per sequence, if the trace does not say
+    /// Tokens in the KV cache per sequence; used only if the trace does not give it
     #[arg(long, value_name = "N", value_parser = whole, help_heading = "Model that ran")]
     context: Option<u64>,
-    /// Batch size, if the trace does not say
+    /// Batch size; used only if the trace does not give it
     #[arg(long, value_name = "N", value_parser = whole, help_heading = "Model that ran")]
     batch: Option<u64>,
-    /// Weight dtype, if the config does not say
+    /// Weight dtype; used only if the config does not give it
     #[arg(long, value_name = "FORMAT", help_heading = "Model that ran")]
     dtype: Option<String>,
     /// Use this model even if the trace contradicts it

@@ -8,11 +8,11 @@ use rooflens_core::input::ReadOptions;
 #[derive(clap::Args)]
 #[group(id = "reading")]
 pub struct ReadingArgs {
-    /// Trace recorded while the replayed graphs were captured, to name their modules: one for all ranks, or
-    /// one per rank
+    /// Trace of the CUDA graph capture: gives the kernels of replayed graphs their module names. One for all
+    /// ranks, or one per rank
     #[arg(long, value_name = "TRACE")]
     capture: Vec<PathBuf>,
-    /// Keep paths, addresses and environment values found in names of the trace
+    /// Keep home directories, addresses and environment values in names; by default they are removed
     #[arg(long)]
     keep_private: bool,
 }

@@ -49,7 +49,7 @@ enum What {
     /// Create a variant of a dataset with data of its own: tokenized, converted, filtered
     #[command(after_help = VARIANT_EXAMPLES)]
     Variant(VariantArgs),
-    /// Write the first level of a dataset's source-data into its README.md
+    /// List the top-level entries of a dataset's source-data/ in its README.md
     #[command(after_help = README_EXAMPLES)]
     Readme(ReadmeArgs),
 }
@@ -80,7 +80,7 @@ Examples:
   DATASETS_ROOT=/data rooflens assets link coco       shows it, asks, does it
   rooflens assets link --yes --format json            in a script
 
-A real file or folder is never replaced. What git would track is not linked.";
+A real file or folder is never replaced. A link that git would track is not created.";
 
 #[derive(clap::Args)]
 struct LinkArgs {

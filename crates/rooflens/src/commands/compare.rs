@@ -22,12 +22,13 @@ Examples:
   rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits 1 if it is significantly slower
   rooflens compare main/ change/ --format md > comment.md  for a pull request
 
-A difference counts as a change where the 95 % interval of the ratio excludes 1, the ranks of rounds and the \
-medians of blocks of rounds differ (p < 0.05, corrected for the number of metrics or kernels), and it \
-exceeds the difference between the halves of either run. The smallest detectable change is shown; runs need \
-at least 4 measured rounds per side (`repeats`). A different device, batch or engine is compared too, and \
-named. A gate in percent fails only if a significant change exceeds its threshold, and always if the \
-comparison is invalid.";
+A difference counts as a change if it passes all of these: the 95 % confidence interval of the ratio excludes \
+1; a rank-sum test over the rounds and a test of the medians of blocks of rounds both give p < 0.05, corrected \
+for the number of metrics or kernels; and it is larger than the drift between the first and second half of \
+either run. The smallest detectable change is shown. Runs need at least 4 measured rounds per side (`repeats`). \
+Runs on different devices, batch sizes or engines are compared anyway, and the difference is reported. A gate \
+in percent fails only if a significant change exceeds its threshold, and always if the comparison is invalid. \
+Gates need metrics that both sides measured: see `rooflens list metrics`.";
 
 /// Compare runs or traces: what changed, whether it is significant, and where it comes from
 #[derive(clap::Args)]

@@ -26,7 +26,7 @@ Examples:
   rooflens cost config.json --hardware h100 --tpot 30ms --context 8k     can this target be met?
   rooflens cost config.json --hardware h100,mi300x --batch 1..256 --context 4k --figures plots/
 
-Each time is given twice: a lower bound (≥), every operator at the device's peaks and communication hidden behind them, and an estimate under stated assumptions, which --assume sets.
+Each time is given twice: a lower bound (≥), every operator at the device's peak rates and communication fully overlapped, and an estimate under stated assumptions, which --assume sets.
 
 Lists: 1,2,4 · 1..64 (doubling) · 1..1000:x10 · 0..100:+10 · k, M, G are powers of 1024
 Names: rooflens list hardware, rooflens list families; numbers: rooflens explain flops.useful";
@@ -42,7 +42,8 @@ pub struct Args {
     /// Batch size: sequences over all data-parallel replicas
     #[arg(long, value_name = "LIST", default_value = "1", help_heading = "Workload")]
     batch: Numbers,
-    /// Prefill length in tokens, without those of images; an encoder reads it, where the input is text
+    /// Prompt length in text tokens; image tokens are added. Encoder-decoder models: length of the encoder's input.
+    /// If neither --prefill nor --context is given, both are 2048
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     prefill: Option<Numbers>,
     /// Tokens already in the KV cache before the prefill
@@ -51,7 +52,7 @@ pub struct Args {
     /// Chunked prefill: tokens per step of each sequence
     #[arg(long, value_name = "N", value_parser = whole, requires = "prefill", help_heading = "Workload")]
     chunk: Option<u64>,
-    /// Decode with this many tokens already in the KV cache
+    /// Decode with this many tokens already in the KV cache per sequence
     #[arg(long, value_name = "LIST", help_heading = "Workload")]
     context: Option<Numbers>,
     /// Encoder-decoder models: encoder positions that the decoder attends to; by default the prefill, else as

@@ -15,7 +15,7 @@ use crate::progress;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens import trace.json.gz -o runs/first      tables only, to analyse later
+  rooflens import trace.json.gz -o runs/first      tables only, to analyze later
   rooflens analyze runs/first                      the same answer as from the trace, at once
   duckdb -c \"from 'runs/first/tables/kernels.parquet' limit 5\"";
 

@@ -83,7 +83,7 @@ Examples:
   rooflens kernels profile --from top.yaml -o kernels/ --timeline runs/first -- python generate.py
   rooflens kernels profile --kernel 'flash_fwd|gemm' --launches 3 -- python generate.py";
 
-/// Profile the kernels of a list with Nsight Compute, in one process, and analyse the report
+/// Profile the kernels of a list with Nsight Compute, in one process, and analyze the report
 #[derive(clap::Args)]
 #[command(after_help = PROFILE_EXAMPLES)]
 struct ProfileArgs {
@@ -92,7 +92,7 @@ struct ProfileArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "kernel")]
     from: Option<PathBuf>,
     /// Only kernels whose demangled name this matches anywhere, as Python's re.search; several: any of them.
-    /// With --from those of the list, by their name; without, all
+    /// With --from it filters that list; without --from it selects among all kernels
     #[arg(long, value_name = "REGEX")]
     kernel: Vec<String>,
     /// The workload: a program and its arguments

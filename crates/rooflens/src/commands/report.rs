@@ -14,9 +14,9 @@ const EXAMPLES: &str = "\
 Examples:
   rooflens report runs/first                 rewrites runs/first/report/ and findings/
   rooflens report runs/first -o public/      writes the report's files to another folder
-  rooflens report runs/first/sweeps/20260102-030405   that of a sweep, with its figures";
+  rooflens report runs/first/sweeps/20260102-030405   the report of a sweep, with its figures";
 
-/// Rewrite the report of a run directory
+/// Regenerate the report of a run directory
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

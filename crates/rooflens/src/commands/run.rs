@@ -32,7 +32,7 @@ Overrides: key=value, +key=value, ++key=value, ~key, group=option, as in Hydra 1
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Config folder; conf/ of the surrounding project by default. The `.rooflens` of a run repeats it
+    /// Config folder; by default conf/ of the surrounding project. To repeat a run, give its `.rooflens` folder
     #[arg(long, visible_alias = "config-path", value_name = "DIR", help_heading = "Config")]
     config_dir: Option<PathBuf>,
     /// Name of the primary config

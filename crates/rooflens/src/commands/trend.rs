@@ -19,7 +19,7 @@ Examples:
   rooflens trend runs/nightly/* --key ttft_p99 --min-change 2
   rooflens trend --csv history.csv --key tpot_ms --format json
 
-Change points are found as Apache Otava finds them: E-divisive in windows, a t-test, and the weakest removed.";
+Change points are found as Apache Otava finds them: E-divisive within windows;\nthen change points that fail a t-test are removed, the weakest first.";
 
 /// Find the runs at which a metric changed
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ pub struct Args {
     /// Read a column of this CSV file instead; its first line has the names
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     csv: Option<PathBuf>,
-    /// Metric of runs, or column
+    /// Metric of the runs, or column of the CSV file
     #[arg(long, value_name = "NAME", default_value = "tpot_p50")]
     key: String,
     /// Window length of the change-point search

@@ -154,7 +154,7 @@ fn expert_23_layouts_that_engines_refuse_are_said_so() {
         reasons.map(|refusal| refusal["reason"].as_str().unwrap().to_owned()).collect::<Vec<String>>()
     };
     assert!(refused(LLAMA_70B, &["--tp", "8"]).is_empty());
-    assert_eq!(refused(LLAMA_70B, &["--tp", "3"])[0], "64 attention heads do not divide by tp 3");
+    assert_eq!(refused(LLAMA_70B, &["--tp", "3"])[0], "64 attention heads are not divisible by tp 3");
     assert!(screen(LLAMA_70B, &["--tp", "3"]).contains("Engines refuse this layout: 64 attention heads"));
     // Experts of width 1,536, in blocks of 128.
     let fp8 = refused("Qwen--Qwen3-235B-A22B-FP8", &["--tp", "8"]);
@@ -162,7 +162,7 @@ fn expert_23_layouts_that_engines_refuse_are_said_so() {
     assert!(refused("Qwen--Qwen3-235B-A22B-FP8", &["--tp", "4"]).is_empty());
     // 28 heads.
     let heads = refused("Qwen--Qwen2.5-7B-Instruct", &["--tp", "8"]);
-    assert_eq!(heads[0], "28 attention heads do not divide by tp 8");
+    assert_eq!(heads[0], "28 attention heads are not divisible by tp 8");
 }
 
 /// 128 tokens per device, each to 2.70 other nodes of four, 7,168 elements of 1 byte there and 2 back, 58 layers,

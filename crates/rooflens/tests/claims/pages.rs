@@ -63,7 +63,7 @@ fn newcomer_15_the_page_has_the_screens_next_and_charts_before_prose() {
         let advice = &advice[..advice.find("</section>").unwrap()];
         let opens = |at: usize| advice[..at].matches("<details>").count();
         let closes = |at: usize| advice[..at].matches("</details>").count();
-        for prose in ["not judged</summary>", "Change: ", "Risk: "] {
+        for prose in ["not evaluated</summary>", "Change: ", "Risk: "] {
             let at = advice.find(prose).unwrap_or_else(|| panic!("{trace}: no {prose:?}"));
             assert_eq!(opens(at), closes(at) + 1, "{trace}: {prose:?} stands open");
         }

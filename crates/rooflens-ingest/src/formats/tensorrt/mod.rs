@@ -185,7 +185,7 @@ impl Found {
                 }
                 false => {
                     "the log has profiles of different engines: the layers of all are listed, and shares are \
-                     relative to all of them; analyse the log of each engine alone for its own shares"
+                     relative to all of them; analyze the log of each engine alone for its own shares"
                 }
             };
             tell(Severity::Info, "several_profiles", count, message.to_owned());
