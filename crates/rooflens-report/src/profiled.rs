@@ -70,7 +70,9 @@ fn lead(profile: &Profile) -> String {
         Bound::Launch => "too small a grid",
     };
     let (are, share) = (if most.launches == 1 { "is" } else { "are" }, format::share(weight(most)));
-    format!("{} of {launches} launches {are} bound by {by}: {share} of {of}.", most.launches)
+    let counted = profile.shares.iter().map(|row| row.launches).sum::<usize>();
+    let with = if counted < launches { " with counters" } else { "" };
+    format!("{} of {counted} launches{with} {are} bound by {by}: {share} of {of}.", most.launches)
 }
 
 type Fields = &'static [Field<Kernel>];
@@ -107,9 +109,11 @@ const FIELDS: Fields = &[
     (Column::number("time_ns", "Time"), |k| Cell::or(k.time_ns, Cell::MeanTime, MISSING)),
     (Column::number("timeline_ns", "In timeline"), |k| Cell::or(k.timeline_ns, Cell::MeanTime, MISSING)),
     (Column::text("bound", "Bound by"), |k| Cell::or(k.bound, |bound| Cell::word(bound.as_str()), MISSING)),
-    (Column::number("compute_share", "Compute").help("fraction of peak of the busiest compute unit"), |k| {
-        pct(k.compute_pct)
-    }),
+    (
+        Column::number("compute_share", "Compute")
+            .help("fraction of peak: the higher of the busiest unit and of FLOP/s"),
+        |k| pct(k.compute_pct),
+    ),
     (Column::number("memory_share", "Memory").help("fraction of peak of the busiest memory unit"), |k| {
         pct(k.memory_pct)
     }),

@@ -31,7 +31,13 @@ impl ExportFormat {
 
     /// Writes the numbers of a side.
     pub fn write(self, side: &Side, path: &Path) -> Result<(), Error> {
-        saved::write_json(path.to_owned(), &self.document(side))
+        let document = self.document(side);
+        let is_empty =
+            document.as_array().is_some_and(Vec::is_empty) || document.as_object().is_some_and(Map::is_empty);
+        if is_empty {
+            return Err(CompareError::NothingToExport { path: side.path.clone() }.into());
+        }
+        saved::write_json(path.to_owned(), &document)
     }
 
     fn document(self, side: &Side) -> Json {
@@ -64,5 +70,20 @@ impl ExportFormat {
                 Json::Object(metrics.map(one).collect::<Map<String, Json>>())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_not_exported() {
+        let path = std::env::temp_dir().join("rooflens-no-metric-to-export.json");
+        for format in [ExportFormat::Bencher, ExportFormat::GithubActionBenchmark] {
+            let told = format.write(&Side::default(), &path).unwrap_err().to_string();
+            assert!(told.ends_with("has no metric to export"), "{told}");
+        }
+        assert!(!path.exists());
     }
 }

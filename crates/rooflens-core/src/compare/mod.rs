@@ -124,14 +124,16 @@ fn headline_of<'a>(gate: &Gate, pair: &'a Pair) -> Option<&'a Headline> {
 /// Whether a gate fails. A comparison that is invalid, or not like for like, fails every gate.
 fn judged(gate: &Gate, pair: &Pair) -> Result<bool, CompareError> {
     let found = headline_of(gate, pair);
-    let refuse = |why: &str| Err(CompareError::NotJudged { gate: gate.text.clone(), why: why.to_owned() });
+    let refuse = |why: &str, too_few: bool| {
+        Err(CompareError::NotJudged { gate: gate.text.clone(), why: why.to_owned(), too_few })
+    };
     let is_on_both = |row: &Headline| row.a.is_some() && row.b.is_some();
     match found {
         Some(found) if !gate.is_judged(found) && is_on_both(found) => {
-            refuse(found.not_judged.as_deref().unwrap_or("it was not measured on both sides"))
+            refuse(found.not_judged.as_deref().unwrap_or("it was not measured on both sides"), true)
         }
-        None => refuse(&not_on_both(pair)),
-        Some(found) if !gate.is_judged(found) => refuse(&not_on_both(pair)),
+        None => refuse(&not_on_both(pair), false),
+        Some(found) if !gate.is_judged(found) => refuse(&not_on_both(pair), false),
         Some(found) => Ok(!pair.is_valid || !pair.is_like_for_like || gate.fails(found)),
     }
 }

@@ -34,6 +34,14 @@ pub enum CompareError {
         gate: String,
         /// Why.
         why: String,
+        /// Whether more rounds would help: both sides have it, with too few.
+        too_few: bool,
+    },
+    /// An export of nothing.
+    #[error("{path} has no metric to export")]
+    NothingToExport {
+        /// The run or trace.
+        path: PathBuf,
     },
     /// An export that there is not.
     #[error("there is no export {name:?}")]
@@ -77,7 +85,9 @@ impl CompareError {
             | CompareError::Metric { .. }
             | CompareError::Export { .. }
             | CompareError::Column { .. } => ErrorKind::Usage,
-            CompareError::NotJudged { .. } | CompareError::Values { .. } => ErrorKind::Data,
+            CompareError::NotJudged { .. }
+            | CompareError::NothingToExport { .. }
+            | CompareError::Values { .. } => ErrorKind::Data,
         }
     }
 
@@ -93,8 +103,11 @@ impl CompareError {
                 let names: Vec<&str> = headline::ALL.iter().map(HeadlineMetric::name).collect();
                 format!("there are {}", names.join(", "))
             }
-            CompareError::NotJudged { .. } => {
+            CompareError::NotJudged { too_few: true, .. } => {
                 "measure more rounds, at least 4 per side: rooflens run repeats=6".to_owned()
+            }
+            CompareError::NotJudged { .. } | CompareError::NothingToExport { .. } => {
+                "metrics such as tpot_p50 come from runs of rooflens run; a trace has none".to_owned()
             }
             CompareError::Export { .. } => "available: github-action-benchmark, bencher".to_owned(),
             CompareError::Values { path, .. } if path.is_file() => {

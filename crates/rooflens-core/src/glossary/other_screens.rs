@@ -51,7 +51,7 @@ pub(super) const COST: &[Term] = &[
     plus launch overhead.",
     ),
     ("estimated tokens/s", "Estimated tokens per second."),
-    ("estimated at tdp", "Energy per token if the devices draw their TDP for the estimated time."),
+    ("energy at tdp (estimate)", "Energy per token if the devices draw their TDP for the estimated time."),
     ("model flops", "Model FLOPs: matrix operations that the result requires; a multiply-add counts as two."),
     ("flop", "Arithmetic operations; a multiply-add counts as two."),
     (

@@ -24,8 +24,8 @@ pub(super) const RUNS: &[Term] = &[
     ),
     (
         "fragmentation",
-        "(peak reserved - peak allocated) / peak reserved: lower bound of the fraction of the reserved peak \
-         that held no tensor. The two peaks may be at different times.",
+        "Inactive split bytes / reserved bytes at the end: memory that is free, but cannot be returned to the device \
+         while another part of its segment is in use. Wholly free segments are cached, not fragmented.",
     ),
     (
         "inactive split",

@@ -308,8 +308,13 @@ const MEMORY: &[Term] = &[
     ended.",
     ),
     ("free", "Reserved memory that no tensor holds."),
-    ("scattered", "Free memory outside the largest free block."),
-    ("fragmentation", "Free memory outside the largest free block, as a fraction of all free memory."),
+    ("scattered", "Free memory in partly used segments."),
+    (
+        "fragmentation",
+        "Free bytes in partly used segments of the allocator (inactive split blocks) / reserved bytes. Wholly free \
+         segments are cached, not fragmented: the allocator releases them if an allocation fails.",
+    ),
+    ("cached", "Reserved memory in wholly free segments, which the allocator can release."),
     ("largest free block", "Largest contiguous free block of reserved memory."),
 ];
 

@@ -35,7 +35,7 @@ pub(super) fn lead(pair: &Pair) -> String {
         [first, rest @ ..] => format!("{before}: {first}, and {} more below. ", rest.len()),
     };
     let invalid = sentence("Not comparable", of(CheckVerdict::Invalid).collect());
-    let purpose = sentence("Differs on purpose", of(CheckVerdict::DiffersOnPurpose).collect());
+    let purpose = sentence("Different setup", of(CheckVerdict::DiffersOnPurpose).collect());
     let account = shown_account(pair).map_or(String::new(), |account| format!(" {}", made_of(account)));
     format!("{invalid}{purpose}{}{}{account}", settings(pair), largest(pair))
 }

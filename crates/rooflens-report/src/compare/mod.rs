@@ -69,16 +69,21 @@ fn part(pair: &Pair, at: Option<usize>, limit: usize) -> Part {
         let lines = |keep: &dyn Fn(&ComparedLine) -> bool| -> Vec<&ComparedLine> {
             first.change.lines.iter().filter(|line| keep(line)).collect()
         };
-        let changed = lines(&|line| line.is_change);
+        let mut changed = lines(&|line| line.is_change);
+        changed.sort_by(|a, b| b.delta_ns.abs().total_cmp(&a.delta_ns.abs()));
         section(&of("Kernels that changed"), Table::new("changes", LINES, &changed, limit));
         // Too few steps to judge a line by itself: the largest differences are still worth seeing.
         let mut unjudged = lines(&|line| line.not_judged.is_some() && line.delta_ns != 0.0);
         unjudged.sort_by(|a, b| b.delta_ns.abs().total_cmp(&a.delta_ns.abs()));
         section(&of("Kernels that differ"), Table::new("unjudged", LINES, &unjudged, limit));
-        let other = lines(&|line| {
+        let is_other = |line: &ComparedLine| {
             !line.is_change && line.not_judged.is_none() && line.how != How::Same && line.what == "work"
-        });
-        section(&of("Renamed kernels"), Table::new("renamed", LINES, &other, limit));
+        };
+        let is_alone = |line: &ComparedLine| matches!(line.how, How::OnlyInA | How::OnlyInB);
+        let renamed = lines(&|line| is_other(line) && !is_alone(line));
+        section(&of("Renamed kernels"), Table::new("renamed", LINES, &renamed, limit));
+        let alone = lines(&|line| is_other(line) && is_alone(line));
+        section(&of("Kernels on one side only"), Table::new("one_side", LINES, &alone, limit));
     }
     section("Checks", Table::new("checks", CHECKS, &pair.checks, usize::MAX));
     Part { name: "comparison", title: "Comparison", blocks }

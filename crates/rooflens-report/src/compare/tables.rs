@@ -46,9 +46,12 @@ pub(super) const ACCOUNT: &[Field<AccountRow>] = &[
 
 pub(super) const OPERATORS: &[Field<AccountRow>] = &[
     (Column::text("operator", "Operator"), |row| Cell::code(row.name.clone())),
-    (Column::number("a_count", "Kernels A").at(Level::Screen).help("Launched activities."), |row| {
-        Cell::Mean(row.a_count)
-    }),
+    (
+        Column::number("a_count", "Kernels A")
+            .at(Level::Screen)
+            .help("Kernels launched, without memory copies and fills."),
+        |row| Cell::Mean(row.a_count),
+    ),
     (Column::number("b_count", "Kernels B").at(Level::Screen), |row| Cell::Mean(row.b_count)),
     (Column::number("a_ns", "A"), |row| Cell::MeanTime(row.a_ns)),
     (Column::number("b_ns", "B"), |row| Cell::MeanTime(row.b_ns)),

@@ -161,11 +161,17 @@ const STAGES: &[Field<StageCost>] = &[
 
 type Class = (Cow<'static, str>, ClassTotals);
 
+/// Why a class has no share of the bound.
+const HIDDEN: &str = "hidden: communication and the rest overlap, and the longer of the two is the bound";
+
 const CLASSES: &[Field<Class>] = &[
     (Column::text("class", "class"), |class| Cell::code(&*class.0)),
     (Column::number("seconds", "lower bound ≥"), |class| Cell::or(class.1.seconds, seconds, NO_DEVICE)),
     (Column::number("estimate_s", "estimate"), |class| Cell::or(class.1.estimate_s, seconds, NO_DEVICE)),
-    (Column::bar("share", "share"), |class| Cell::or(class.1.share, Cell::Share, NO_DEVICE)),
+    (Column::bar("share", "share"), |class| {
+        let why = if class.1.hidden { HIDDEN } else { NO_DEVICE };
+        Cell::or(class.1.share, Cell::Share, why)
+    }),
     (Column::text("limit", "bound by"), |class| {
         Cell::or(class.1.limit, |limit| Cell::word(limit.as_str()), NO_DEVICE)
     }),

@@ -19,15 +19,18 @@ pub(super) fn crossover_lines(crossovers: &Crossovers, document: &EstimateDocume
     let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
     let context = count(document.workload.decode.map_or(0, |decode| decode.context));
     let from =
-        |batch: Option<u64>| batch.map_or("at none".to_owned(), |batch| format!("from {}", count(batch)));
+        |batch: Option<u64>| batch.map_or("never".to_owned(), |batch| format!("from batch {}", count(batch)));
+    let stays = crossovers.compute_bound_batch.is_none();
     let whole = match crossovers.compute_bound_batch {
-        Some(batch) => format!("from batch {}", count(batch)),
-        None => "at no batch up to 131,072".to_owned(),
+        Some(batch) => format!("decode is compute-bound from batch {}", count(batch)),
+        None => "decode stays memory-bound up to batch 131,072".to_owned(),
     };
     // The products with weights turn; attention, which each sequence does for itself, seldom does.
     let turns = ["mlp", "moe.routed", "attn.core"].into_iter().filter_map(|class| {
         let batch = crossovers.classes.get(class)?;
-        Some(format!("`{class}` {}", from(*batch)))
+        // The first that turns is said to turn alone, where the whole does not.
+        let alone = if stays && batch.is_some() { "alone is compute-bound " } else { "" };
+        Some(format!("`{class}` {alone}{}", from(*batch)))
     });
     let turns: Vec<String> = turns.collect();
     let turns = if turns.is_empty() { String::new() } else { format!(" ({})", turns.join(", ")) };
@@ -39,7 +42,7 @@ pub(super) fn crossover_lines(crossovers: &Crossovers, document: &EstimateDocume
         None => "reading the weights outweighs reading the KV cache at any context".to_owned(),
     };
     vec![
-        format!("at context {context}, decode is compute-bound {whole}{turns}"),
+        format!("at context {context}, {whole}{turns}"),
         format!("at batch {}, {kv}", count(document.workload.batch)),
     ]
 }
@@ -70,7 +73,14 @@ pub(super) fn facts(needs: &Needs, document: &EstimateDocument) -> Vec<Fact> {
         let devices = needs.devices.map_or("over 1,024".to_owned(), |devices| format::count(devices as i64));
         facts.push(Fact::new("smallest tp (estimate)", Cell::text(devices)));
         facts.push(Fact::new("largest batch", most(needs.largest_batch, MOST_BATCH)));
-        facts.push(Fact::new(context, most(needs.largest_context, MOST_TOKENS)));
+        let positions = document.model.positions.filter(|_| document.model.encoder.is_none());
+        let tokens = match needs.largest_context {
+            Some(tokens) if positions == Some(tokens) => {
+                Cell::text(format!("{} (all of the model's positions)", format::count(tokens as i64)))
+            }
+            tokens => most(tokens, MOST_TOKENS),
+        };
+        facts.push(Fact::new(context, tokens));
     }
     facts
 }

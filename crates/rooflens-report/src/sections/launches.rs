@@ -31,6 +31,8 @@ impl Section for LaunchesSection {
                 .help("From the launching call to the start on the device."),
         ];
         if detail.is_screen() {
+            // A screen has no room for what did not happen.
+            facts.retain(|fact| fact.label != "graphs" || launches.graph_launches > 0);
             return vec![Block::Facts(facts)];
         }
         facts.extend([

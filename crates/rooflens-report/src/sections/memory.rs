@@ -105,6 +105,7 @@ fn facts_at_end(end: &MemoryAtEnd) -> Vec<Fact> {
         Fact::new("reserved at the end", Cell::Bytes(end.reserved_bytes)),
         Fact::new("allocated", Cell::Bytes(end.allocated_bytes)),
         Fact::new("largest free block", Cell::Bytes(end.largest_free_bytes)),
+        Fact::new("cached", Cell::Bytes(end.cached_bytes)),
         Fact::new("scattered", Cell::Bytes(end.scattered_free_bytes)),
         Fact::new("fragmentation", Cell::or(end.fragmentation, Cell::Share, NOTHING_RESERVED)),
     ]
@@ -171,7 +172,7 @@ const ENDS: &[Field<End>] = &[
     (Column::number("free_bytes", "free"), |end| Cell::Bytes(end.2.free_bytes)),
     (Column::number("largest_free_bytes", "largest free block"), |end| Cell::Bytes(end.2.largest_free_bytes)),
     (
-        Column::number("scattered_free_bytes", "scattered").help("Free, but not in the largest block."),
+        Column::number("scattered_free_bytes", "scattered").help("Free, in segments that are partly in use."),
         |end| Cell::Bytes(end.2.scattered_free_bytes),
     ),
     (Column::number("fragmentation", "fragmentation").help("Scattered / reserved."), |end| {

@@ -115,8 +115,7 @@ const ALLOCATOR: &[Field<PassAllocator>] = &[
     (Column::number("peak_allocated_bytes", "peak allocated"), |pass| bytes(pass.peak_allocated_bytes)),
     (Column::number("peak_reserved_bytes", "peak reserved"), |pass| bytes(pass.peak_reserved_bytes)),
     (
-        Column::number("fragmentation", "fragmentation")
-            .help("(peak reserved - peak allocated) / peak reserved."),
+        Column::number("fragmentation", "fragmentation").help("Inactive split / reserved bytes at the end."),
         |pass| Cell::or(pass.fragmentation, Cell::Share, NOT_TOLD),
     ),
     (Column::number("inactive_split_bytes", "inactive split"), |pass| bytes(pass.inactive_split_bytes)),

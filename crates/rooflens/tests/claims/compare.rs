@@ -119,7 +119,7 @@ fn expert_26_classes_and_operators_are_compared_across_devices() {
     assert_eq!((pair["is_valid"].as_bool(), pair["is_like_for_like"].as_bool()), (Some(true), Some(false)));
     let told = text(&["compare", &corpus(H100), &corpus(MI300)]);
     assert!(
-        told.starts_with("Differs on purpose: device NVIDIA H100 80GB HBM3 → AMD Instinct MI300X VF."),
+        told.starts_with("Different setup: device NVIDIA H100 80GB HBM3 → AMD Instinct MI300X VF."),
         "{told}"
     );
     assert!(told.contains("differs on purpose") && !told.contains("Not comparable"), "{told}");

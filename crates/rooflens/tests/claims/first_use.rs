@@ -248,7 +248,9 @@ fn newcomer_20_explain_knows_every_word_on_the_screen() {
 #[test]
 fn help_is_written_in_the_words_of_the_field() {
     let help = text(&["cost", "--help"]);
-    for words in ["Logging:", "Prefill length in tokens", "Expert-parallel size", "Pipeline-parallel size"] {
+    for words in
+        ["Logging:", "Prompt length in text tokens", "Expert-parallel size", "Pipeline-parallel size"]
+    {
         assert!(help.contains(words), "{words}: {help}");
     }
     let odd = ["Talk:", "where it is not said", "dealt out", "so many", "least time", "Tell ", " tells "];

@@ -66,7 +66,7 @@ fn what_is_not_like_for_like_passes_no_gate() {
     let pair = &answer["pairs"][0];
     assert_eq!((pair["is_valid"].as_bool(), pair["is_like_for_like"].as_bool()), (Some(true), Some(false)));
     let told = run(&["compare", &a, &other]).fine();
-    assert!(told.starts_with("Differs on purpose: device X → Y."), "{told}");
+    assert!(told.starts_with("Different setup: device X → Y."), "{told}");
     assert_eq!(run(&["compare", &a, &other, "--fail-on", "tpot_p50>+3%"]).code, 1);
     let few = rounds(&folder, "few", &BEFORE[..3], "X");
     let refused = run(&["compare", &a, &few, "--fail-on", "tpot_p50>+3%"]);
