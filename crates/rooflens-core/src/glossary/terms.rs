@@ -424,7 +424,7 @@ const SECTIONS: &[Term] = &[
         "The difference exceeds the variation between steps, but there are too few steps to be sure.",
     ),
     ("may be chance", "Not significant: noise of the steps or rounds could cause such a difference."),
-    ("differs on purpose", "A different device, engine, model or batch: compared anyway, and reported."),
+    ("different setup", "A different device, engine, model or batch: compared anyway, and reported."),
     ("replaced", "Another kernel does the same work, matched by the operator, module or layer around it."),
     ("fits", "Weights, KV cache and activations stay below the usable part of the device's memory."),
     (

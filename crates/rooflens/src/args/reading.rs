@@ -12,7 +12,7 @@ pub struct ReadingArgs {
     /// ranks, or one per rank
     #[arg(long, value_name = "TRACE")]
     capture: Vec<PathBuf>,
-    /// Keep home directories, addresses and environment values in names; by default they are removed
+    /// Keep paths, addresses, environment values and keys found in names; by default they are removed
     #[arg(long)]
     keep_private: bool,
 }
