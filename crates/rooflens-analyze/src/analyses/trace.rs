@@ -168,7 +168,6 @@ fn widen(bounds: &mut Option<(i64, i64)>, by: (i64, i64)) {
     *bounds = Some(bounds.map_or(by, |(first, last)| (first.min(by.0), last.max(by.1))));
 }
 
-/// How many different values a sorted column has.
 /// Devices on which operators allocated memory. A snapshot of the allocator has no operators, and lacks nothing.
 fn devices_with_tensors(tables: &RankTables) -> usize {
     if tables.ops.is_empty() {
@@ -178,6 +177,7 @@ fn devices_with_tensors(tables: &RankTables) -> usize {
     devices.len()
 }
 
+/// How many different values a sorted column has.
 fn distinct(sorted: &[i32]) -> usize {
     sorted.chunk_by(|a, b| a == b).count()
 }
