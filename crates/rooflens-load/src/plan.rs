@@ -1,0 +1,251 @@
+//! What is sent, where, and when.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+/// The endpoint of an OpenAI-compatible server that requests go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// `/v1/completions`.
+    Completions,
+    /// `/v1/chat/completions`.
+    Chat,
+    /// `/v1/responses`.
+    Responses,
+    /// `/v1/embeddings`: no stream, no output tokens.
+    Embeddings,
+    /// `/v1/rerank`: no stream, no output tokens.
+    Rerank,
+}
+
+impl Api {
+    /// All of them.
+    pub const ALL: [Api; 5] = [Api::Completions, Api::Chat, Api::Responses, Api::Embeddings, Api::Rerank];
+
+    /// Its name on a command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Api::Completions => "completions",
+            Api::Chat => "chat",
+            Api::Responses => "responses",
+            Api::Embeddings => "embeddings",
+            Api::Rerank => "rerank",
+        }
+    }
+
+    /// Its path below the server's address.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            Api::Completions => "/v1/completions",
+            Api::Chat => "/v1/chat/completions",
+            Api::Responses => "/v1/responses",
+            Api::Embeddings => "/v1/embeddings",
+            Api::Rerank => "/v1/rerank",
+        }
+    }
+
+    /// Whether answers are streams of tokens.
+    #[must_use]
+    pub fn is_streamed(self) -> bool {
+        matches!(self, Api::Completions | Api::Chat | Api::Responses)
+    }
+}
+
+/// The server, and how to talk to it.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Scheme, host and port, and a path before that of the API if there is one; no slash at the end.
+    pub url: String,
+    /// The endpoint.
+    pub api: Api,
+    /// Headers of every request besides those that the API needs, as `authorization`.
+    pub headers: Vec<(String, String)>,
+    /// Speak HTTP/2, by prior knowledge where there is no TLS.
+    pub http2: bool,
+    /// Accept any certificate.
+    pub insecure: bool,
+    /// Certificates (PEM) to trust besides those of the system.
+    pub ca_file: Option<std::path::PathBuf>,
+    /// Ask for gzip.
+    pub gzip: bool,
+    /// How long connecting may take, with the TLS handshake.
+    pub connect_timeout: Duration,
+    /// How long a request may take, from being sent to its last byte.
+    pub timeout: Duration,
+}
+
+/// When requests are sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pace {
+    /// At times that do not depend on the server's answers.
+    Open {
+        /// How far apart.
+        arrivals: Arrivals,
+        /// At most so many in progress: those that are due wait in the client, and their latency counts from the
+        /// scheduled time.
+        max_concurrency: Option<usize>,
+    },
+    /// A fixed number of users, each sending its next session when the last one ended.
+    Closed {
+        /// Users.
+        concurrency: usize,
+        /// Users begin one by one over this time.
+        ramp: Duration,
+    },
+    /// At the arrival time of each session, times this factor.
+    Replay {
+        /// 0.5 is twice as quick.
+        stretch: f64,
+        /// As for [`Pace::Open`].
+        max_concurrency: Option<usize>,
+    },
+}
+
+/// The gaps between arrivals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arrivals {
+    /// Mean rate in sessions per second, by stages: seconds and the rate at their end, which grows linearly from that
+    /// of the stage before. One stage with infinite seconds is a constant mean rate.
+    pub stages: Vec<Stage>,
+    /// How gaps vary.
+    pub gaps: Gaps,
+}
+
+/// A stage of an arrival process.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stage {
+    /// How long; may be infinite in the last one.
+    pub seconds: f64,
+    /// Rate at its begin, sessions per second.
+    pub from_rate: f64,
+    /// Rate at its end.
+    pub to_rate: f64,
+}
+
+impl Arrivals {
+    /// A mean rate that does not change.
+    #[must_use]
+    pub fn steady(rate: f64, gaps: Gaps) -> Self {
+        Arrivals { stages: vec![Stage { seconds: f64::INFINITY, from_rate: rate, to_rate: rate }], gaps }
+    }
+}
+
+/// How the gaps between arrivals vary.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Gaps {
+    /// Exponential: independent users.
+    Poisson,
+    /// All the same.
+    Constant,
+    /// Gamma with this shape: below 1 burstier than Poisson, above 1 more even.
+    Gamma(f64),
+}
+
+/// When a load test ends. Whatever comes first; at least one must be given.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Limits {
+    /// Requests sent.
+    pub requests: Option<u64>,
+    /// Time in which requests are sent.
+    pub duration: Option<Duration>,
+    /// How long requests in progress may take after the last was sent; then they are cancelled. `None` waits for all,
+    /// each up to its own timeout.
+    pub drain: Option<Duration>,
+}
+
+/// A whole load test.
+#[derive(Debug, Clone)]
+pub struct LoadPlan {
+    /// The server.
+    pub target: Target,
+    /// When requests are sent.
+    pub pace: Pace,
+    /// When it ends.
+    pub limits: Limits,
+    /// Threads, each with a runtime of its own; 0 chooses.
+    pub threads: usize,
+    /// Seed of the arrivals.
+    pub seed: u64,
+    /// This process sends every n-th session: its number and how many share the schedule. (0, 1) sends all.
+    pub share: (u64, u64),
+    /// Keep the text of this many answers, to count their tokens afterwards; texts of answers without `usage` are
+    /// kept besides.
+    pub keep_texts: u64,
+}
+
+/// One request, or several that follow each other: a conversation, an agent.
+pub struct Session {
+    /// Its name in the tables; `None` for a single request.
+    pub id: Option<Arc<str>>,
+    /// The LoRA adapter it asks for.
+    pub lora: Option<Arc<str>>,
+    /// When it arrives, since the begin, if a trace says so.
+    pub arrival: Option<Duration>,
+    /// Its requests, in order. A failed one ends the session.
+    pub turns: Vec<Turn>,
+}
+
+/// One request of a session.
+#[derive(Debug)]
+pub struct Turn {
+    /// The JSON that is sent.
+    pub body: Body,
+    /// Tokens of the prompt by the model's own tokenizer, where that is known.
+    pub prompt_tokens: Option<u32>,
+    /// Most output tokens, as requested.
+    pub max_output_tokens: Option<u32>,
+    /// Time after the end of the turn before it: thinking, or running a tool.
+    pub delay: Duration,
+    /// Sample of the dataset.
+    pub sample: Option<Arc<str>>,
+}
+
+/// The body of a request.
+pub enum Body {
+    /// It is there.
+    Ready(Bytes),
+    /// It holds the answers to the turns before, which are given in order.
+    FromReplies(Box<dyn FnOnce(&[String]) -> Bytes + Send>),
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Body::Ready(bytes) => write!(formatter, "Ready({} bytes)", bytes.len()),
+            Body::FromReplies(_) => formatter.write_str("FromReplies"),
+        }
+    }
+}
+
+impl Session {
+    /// A single request.
+    #[must_use]
+    pub fn single(body: Bytes, prompt_tokens: Option<u32>, max_output_tokens: Option<u32>) -> Self {
+        let turn = Turn {
+            body: Body::Ready(body),
+            prompt_tokens,
+            max_output_tokens,
+            delay: Duration::ZERO,
+            sample: None,
+        };
+        Session { id: None, lora: None, arrival: None, turns: vec![turn] }
+    }
+}
+
+/// Where sessions come from. Called on a thread of its own, some sessions ahead of their time; the n-th call gives the
+/// n-th session of the whole load test, whichever process sends it.
+pub trait SessionSource: Send {
+    /// The next session; `None` at the end.
+    fn next(&mut self) -> Option<Session>;
+}
+
+impl<F: FnMut() -> Option<Session> + Send> SessionSource for F {
+    fn next(&mut self) -> Option<Session> {
+        self()
+    }
+}
