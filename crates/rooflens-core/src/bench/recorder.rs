@@ -1,0 +1,151 @@
+//! Takes the records of a load test: rows of requests in memory, tokens to disk as they come, so that memory does not
+//! grow with the tokens.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rooflens_load::record::{RecordSink, RequestRecord};
+use rooflens_load::rows;
+use rooflens_schema::SchemaError;
+use rooflens_schema::parquet_io::PartWriter;
+use rooflens_schema::tables::{RequestStatus, Requests, Tokens};
+
+use super::document::{ErrorCount, RequestCounts, TokenCounts};
+use super::watch::BreachWatch;
+
+/// Rows of a row group of `tokens`.
+const GROUP: usize = 200_000;
+/// Tokens up to which all gaps are kept for exact percentiles.
+pub const EXACT_TOKENS: u64 = 5_000_000;
+
+/// What was recorded.
+pub struct Recorder<'a> {
+    /// Requests, in the order of their ends.
+    pub requests: Requests,
+    /// Whether they were scheduled: users of a closed loop have no schedule.
+    is_scheduled: bool,
+    writer: Option<PartWriter<Tokens>>,
+    pending: Tokens,
+    /// What became of them.
+    pub counts: RequestCounts,
+    errors: BTreeMap<&'static str, (u64, String)>,
+    /// Their tokens.
+    pub tokens: TokenCounts,
+    /// Rows of `tokens`.
+    pub chunks: u64,
+    /// Texts to count tokens of: request, what the server counted, the text.
+    pub texts: Vec<(usize, Option<u64>, String)>,
+    /// Prompt tokens by the tokenizer and by the server.
+    pub prompts: Vec<(u64, u64)>,
+    breach: Option<&'a BreachWatch>,
+    problem: Option<SchemaError>,
+}
+
+impl<'a> Recorder<'a> {
+    /// Writes tokens to a file.
+    pub fn new(tokens: &Path, is_scheduled: bool, breach: Option<&'a BreachWatch>) -> Result<Self, SchemaError> {
+        Ok(Recorder {
+            requests: Requests::default(),
+            is_scheduled,
+            writer: Some(PartWriter::create(tokens)?),
+            pending: Tokens::default(),
+            counts: RequestCounts::default(),
+            errors: BTreeMap::new(),
+            tokens: TokenCounts::default(),
+            chunks: 0,
+            texts: Vec::new(),
+            prompts: Vec::new(),
+            breach,
+            problem: None,
+        })
+    }
+
+    /// Ends the file of tokens.
+    pub fn finish(&mut self) -> Result<(), SchemaError> {
+        self.flush();
+        if let Some(problem) = self.problem.take() {
+            return Err(problem);
+        }
+        self.writer.take().map_or(Ok(()), PartWriter::close)
+    }
+
+    /// Failed requests by kind, the most frequent first.
+    pub fn errors(&self) -> Vec<ErrorCount> {
+        let count = |(kind, (requests, example)): (&&str, &(u64, String))| ErrorCount {
+            kind: (*kind).to_owned(),
+            requests: *requests,
+            example: example.clone(),
+        };
+        let mut all: Vec<ErrorCount> = self.errors.iter().map(count).collect();
+        all.sort_by(|a, b| b.requests.cmp(&a.requests).then_with(|| a.kind.cmp(&b.kind)));
+        all
+    }
+
+    fn flush(&mut self) {
+        if let (Some(writer), false) = (&mut self.writer, self.pending.is_empty())
+            && let Err(problem) = writer.write(&self.pending)
+        {
+            // What is lost is lost once: the load test goes on, and its end tells.
+            self.problem.get_or_insert(problem);
+        }
+        self.pending = Tokens::default();
+    }
+
+    fn count(&mut self, record: &RequestRecord) {
+        self.counts.sent += 1;
+        match record.status {
+            RequestStatus::Completed => self.counts.completed += 1,
+            RequestStatus::Failed => self.counts.failed += 1,
+            RequestStatus::TimedOut => self.counts.timed_out += 1,
+            RequestStatus::Cancelled | RequestStatus::Unfinished => self.counts.cancelled += 1,
+        }
+        if let Some(error) = &record.error {
+            let entry = self.errors.entry(error.kind).or_insert_with(|| (0, error.message.clone()));
+            entry.0 += 1;
+        }
+        if record.status != RequestStatus::Completed {
+            return;
+        }
+        let usage = record.usage.unwrap_or_default();
+        let prompt = usage.prompt.or(record.prompt_tokens.map(u64::from));
+        self.tokens.prompt += prompt.unwrap_or(0);
+        if let Some(cached) = usage.cached {
+            *self.tokens.cached.get_or_insert(0) += cached;
+        }
+        if let (Some(own), Some(served)) = (record.prompt_tokens, usage.prompt) {
+            self.prompts.push((u64::from(own), served));
+        }
+        match usage.output {
+            Some(output) => {
+                self.tokens.output += output;
+                self.tokens.counted_by_server += 1;
+            }
+            None if !record.chunks.is_empty() => self.tokens.counted_by_chunks += 1,
+            None => {}
+        }
+    }
+}
+
+impl RecordSink for Recorder<'_> {
+    fn record(&mut self, mut record: RequestRecord) {
+        self.count(&record);
+        if let Some(breach) = self.breach {
+            breach.observe(&record, self.is_scheduled);
+        }
+        let id = self.requests.len();
+        let (mut row, tokens) = rows::rows(&record, id as i64);
+        if !self.is_scheduled {
+            row.scheduled_ts_ns = rooflens_schema::Opt::NONE;
+        }
+        if let Some(text) = record.text.take() {
+            self.texts.push((id, record.usage.and_then(|usage| usage.output), text));
+        }
+        self.chunks += tokens.len() as u64;
+        self.requests.push(row);
+        tokens.into_iter().for_each(|token| self.pending.push(token));
+        if self.pending.len() >= GROUP {
+            self.flush();
+        }
+    }
+}
+
