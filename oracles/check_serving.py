@@ -22,7 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from documents import Documents
+from documents.validate import Documents
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 DOCUMENTS = Documents()
@@ -64,9 +64,7 @@ class Bench:
         environment = {**os.environ, **(env or {}), "ROOFLENS_PROGRESS": "never"}
         done = subprocess.run(argv, capture_output=True, text=True, timeout=900, env=environment)
         assert done.returncode == expect, f"{argv}: exit {done.returncode}\n{done.stderr[-3000:]}\n{done.stdout[-500:]}"
-        document = json.loads(done.stdout)
-        DOCUMENTS.check(document)
-        return document
+        return DOCUMENTS.text(done.stdout, " ".join(argv[1:4]), "bench")
 
 
 def executable(path: Path, text: str) -> Path:
@@ -162,7 +160,7 @@ def check_vllm(bench: Bench, model: Path, folder: Path) -> None:
         [bench.binary, "compare", folder / "slow-run", folder / "slow-run", "--format", "json"],
         capture_output=True, text=True, check=True,
     )
-    DOCUMENTS.check(json.loads(compared.stdout))
+    DOCUMENTS.text(compared.stdout, "compare", "comparison")
 
 
 def main() -> int:
@@ -184,7 +182,9 @@ def main() -> int:
             subprocess.run(argv, check=True, capture_output=True, env=environment)
             check_vllm(bench, model, folder)
             print("vLLM: ok")
-    return 0
+    for problem in DOCUMENTS.wrong:
+        print(problem)
+    return 1 if DOCUMENTS.wrong else 0
 
 
 if __name__ == "__main__":
