@@ -170,7 +170,9 @@ fn read_quoted(text: &str) -> Option<(Cow<'_, str>, &str)> {
 mod tests {
     use super::*;
 
-    fn one(line: &str) -> Option<(String, Vec<(String, String)>, f64, Option<i64>)> {
+    type Parts = (String, Vec<(String, String)>, f64, Option<i64>);
+
+    fn one(line: &str) -> Option<Parts> {
         let mut found = None;
         let report = read_exposition(line, |sample| {
             let labels =
