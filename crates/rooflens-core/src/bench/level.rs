@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use hdrhistogram::Histogram;
 use rooflens_load::engine;
 use rooflens_load::plan::{Limits, LoadPlan, Target};
 use rooflens_load::record::LoadOutcome;
 use rooflens_load::scrape::{PlainClient, ScrapeSettings, Scraper, ServerSeries};
 use rooflens_load::workload::{self, TokenCounter, TokenCounts as Counted, TokenReconciliation, WorkloadSpec, reconcile};
-use rooflens_schema::tables::Requests;
+use rooflens_schema::tables::{Requests, Tokens};
 use rooflens_schema::{Opt, RunDir};
 
 use super::document::{ErrorCount, ProfileFacts, RequestCounts, TokenCounts, WorkerFacts};
@@ -58,6 +59,10 @@ pub struct LevelRun {
     pub tokens: TokenCounts,
     /// Rows of `tokens`.
     pub chunks: u64,
+    /// A few chunks of each request.
+    pub brief: Tokens,
+    /// Gaps between tokens.
+    pub gaps: Histogram<u64>,
     /// The engine's account.
     pub outcome: LoadOutcome,
     /// The server's metrics.
@@ -101,6 +106,8 @@ impl Session<'_> {
             counts: RequestCounts { not_sent: outcome.not_sent, ..recorder.counts.clone() },
             tokens: TokenCounts { reconciliation, ..recorder.tokens.clone() },
             chunks: recorder.chunks,
+            brief: std::mem::take(&mut recorder.brief),
+            gaps: recorder.gaps.clone(),
             series: series.map(|series| series.on_clock(outcome.base_unix_ns)),
             outcome,
             profile,

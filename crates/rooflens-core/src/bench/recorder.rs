@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rooflens_load::record::{RecordSink, RequestRecord};
+use hdrhistogram::Histogram;
+use rooflens_load::health::lag_histogram;
+use rooflens_load::record::{ChunkKind, RecordSink, RequestRecord};
 use rooflens_load::rows;
 use rooflens_schema::SchemaError;
 use rooflens_schema::parquet_io::PartWriter;
-use rooflens_schema::tables::{RequestStatus, Requests, Tokens};
+use rooflens_schema::tables::{RequestStatus, Requests, TokenRow, Tokens};
 
 use super::document::{ErrorCount, RequestCounts, TokenCounts};
 use super::watch::BreachWatch;
@@ -33,6 +35,10 @@ pub struct Recorder<'a> {
     pub tokens: TokenCounts,
     /// Rows of `tokens`.
     pub chunks: u64,
+    /// First, first that is not reasoning, and last chunk of each request: all that most metrics need.
+    pub brief: Tokens,
+    /// Gaps between chunks / tokens of the later one, once per token, for load tests too long to keep them all.
+    pub gaps: Histogram<u64>,
     /// Texts to count tokens of: request, what the server counted, the text.
     pub texts: Vec<(usize, Option<u64>, String)>,
     /// Prompt tokens by the tokenizer and by the server.
@@ -53,6 +59,8 @@ impl<'a> Recorder<'a> {
             errors: BTreeMap::new(),
             tokens: TokenCounts::default(),
             chunks: 0,
+            brief: Tokens::default(),
+            gaps: lag_histogram(),
             texts: Vec::new(),
             prompts: Vec::new(),
             breach,
@@ -89,6 +97,25 @@ impl<'a> Recorder<'a> {
             self.problem.get_or_insert(problem);
         }
         self.pending = Tokens::default();
+    }
+
+    fn keep_brief(&mut self, record: &RequestRecord, request_id: i64) {
+        let rows: Vec<TokenRow> = rows::token_rows(record).collect();
+        let output = record.chunks.iter().position(|chunk| chunk.kind != ChunkKind::Reasoning);
+        let mut kept: Vec<usize> = [Some(0), output, rows.len().checked_sub(1)].into_iter().flatten().collect();
+        kept.dedup();
+        kept.retain(|at| *at < rows.len());
+        kept.into_iter().for_each(|at| self.brief.push(TokenRow { request_id, ..rows[at].clone() }));
+        if record.status != RequestStatus::Completed {
+            return;
+        }
+        let counted = rows::output_tokens(record).unwrap_or(rows.len() as u64) as f64;
+        let mean = (counted / rows.len().max(1) as f64).max(1.0);
+        for pair in rows.windows(2) {
+            let tokens = pair[1].tokens.get().map_or(mean, |tokens| tokens.max(1) as f64);
+            let gap = (pair[1].ts_ns - pair[0].ts_ns).max(0) as f64 / tokens;
+            self.gaps.saturating_record_n(gap as u64, tokens.round() as u64);
+        }
     }
 
     fn count(&mut self, record: &RequestRecord) {
@@ -133,16 +160,21 @@ impl RecordSink for Recorder<'_> {
             breach.observe(&record, self.is_scheduled);
         }
         let id = self.requests.len();
-        let (mut row, tokens) = rows::rows(&record, id as i64);
+        // In the order of their ends, as tokens are written.
+        let mut row = rows::request_row(&record);
+        row.request_id = id as i64;
         if !self.is_scheduled {
             row.scheduled_ts_ns = rooflens_schema::Opt::NONE;
         }
         if let Some(text) = record.text.take() {
             self.texts.push((id, record.usage.and_then(|usage| usage.output), text));
         }
-        self.chunks += tokens.len() as u64;
+        self.chunks += record.chunks.len() as u64;
         self.requests.push(row);
-        tokens.into_iter().for_each(|token| self.pending.push(token));
+        self.keep_brief(&record, id as i64);
+        for token in rows::token_rows(&record) {
+            self.pending.push(TokenRow { request_id: id as i64, ..token });
+        }
         if self.pending.len() >= GROUP {
             self.flush();
         }
