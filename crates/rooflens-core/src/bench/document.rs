@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use rooflens_compare::load::account::SlowRequests;
+use rooflens_compare::load::slo::{Goodput, ObjectiveResult};
+use rooflens_compare::load::steady::Steadiness;
 use rooflens_load::record::ClientHealth;
 use rooflens_load::scrape::ServerSummary;
 use rooflens_load::workload::TokenReconciliation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::efficiency::DecodeEfficiency;
 use crate::document::SchemaTag;
 use crate::run::StepFacts;
 use crate::run::metrics::{Measured, Spread};
@@ -38,23 +42,23 @@ pub struct BenchDocument {
     /// Failed requests by kind, the most frequent first.
     pub errors: Vec<ErrorCount>,
     /// Tokens of completed requests.
-    pub tokens: TokenCounts,
+    pub tokens: TokenTotals,
     /// Objectives of `--slo`.
     pub objectives: Vec<ObjectiveResult>,
     /// Whether all are met; null without any, or where one could not be decided.
     pub slo_met: Option<bool>,
-    /// Requests that meet the objectives that apply to a single request, per second; null without any.
-    pub goodput_requests_per_s: Option<f64>,
-    /// Share of all measured requests that meet them.
-    pub goodput_share: Option<f64>,
+    /// Requests that meet the objectives that apply to a single request; null without any.
+    pub goodput: Option<Goodput>,
     /// Where latency goes, and why, in a sentence; null where nothing stands out.
     pub why: Option<Why>,
     /// Mean time of a measured request, by part; they add up to the mean latency.
-    pub latency_parts: Vec<LatencyPart>,
+    pub latency_parts: Vec<PartMean>,
+    /// Which part makes the slowest hundredth of the requests slow; null where they are like the others.
+    pub slowest: Option<SlowRequests>,
     /// Requests at the beginning that do not count.
     pub warmup: WarmupFacts,
     /// Whether load and latency were steady.
-    pub steady: SteadyFacts,
+    pub steady: Steadiness,
     /// From the schedule to being sent; null in a closed loop.
     pub client_wait_ns: Option<Spread>,
     /// TTFT that arrivals at the closed loop's own median pace would have seen (coordinated omission corrected); null
@@ -62,8 +66,10 @@ pub struct BenchDocument {
     pub ttft_at_pace_ns: Option<Spread>,
     /// What the server's own metrics say; null where it gives none.
     pub server_metrics: Option<ServerSummary>,
-    /// Device energy per output token; null where nothing was sampled.
-    pub energy_per_token_mj: Option<f64>,
+    /// Decoding against the lower bound of the model; null without `--model-config`.
+    pub efficiency: Option<DecodeEfficiency>,
+    /// Device energy per output token, in joules; null where no device was sampled.
+    pub energy_per_token_j: Option<f64>,
     /// A profile that was taken meanwhile.
     pub profile: Option<ProfileFacts>,
     /// Levels of a sweep or search, in the order in which they were run; empty for one level.
@@ -146,7 +152,7 @@ pub struct ErrorCount {
 
 /// Tokens of all completed requests, with the warm-up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TokenCounts {
+pub struct TokenTotals {
     /// Of the prompts.
     pub prompt: u64,
     /// Of the prompts, from the prefix cache; null where the server does not say.
@@ -163,21 +169,6 @@ pub struct TokenCounts {
     pub reconciliation: Option<TokenReconciliation>,
 }
 
-/// An objective.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ObjectiveResult {
-    /// As typed.
-    pub objective: String,
-    /// Key of the metric.
-    pub key: String,
-    /// Its limit, in the unit of the key.
-    pub limit: f64,
-    /// What was measured; null where nothing was.
-    pub measured: Option<f64>,
-    /// Whether it is met; null where nothing was measured.
-    pub met: Option<bool>,
-}
-
 /// Why latency is what it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
@@ -189,7 +180,7 @@ pub struct Why {
 
 /// A part of latency.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LatencyPart {
+pub struct PartMean {
     /// Which.
     pub part: String,
     /// Mean over measured requests.
@@ -207,15 +198,6 @@ pub struct WarmupFacts {
     pub requests: u64,
     /// How they were chosen.
     pub rule: String,
-}
-
-/// Whether load and latency were steady.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SteadyFacts {
-    /// Null where there were too few requests to tell.
-    pub is_steady: Option<bool>,
-    /// What was found.
-    pub finding: String,
 }
 
 /// A profile of the server.

@@ -1,5 +1,6 @@
 //! Runs one level: sends, records, reads the server's metrics.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -7,11 +8,11 @@ use rooflens_load::engine;
 use rooflens_load::plan::{Limits, LoadPlan, Target};
 use rooflens_load::record::LoadOutcome;
 use rooflens_load::scrape::{PlainClient, ScrapeSettings, Scraper, ServerSeries};
-use rooflens_load::workload::{self, TokenCounter, TokenCounts as Counted, TokenReconciliation, WorkloadSpec, reconcile};
+use rooflens_load::workload::{self, TokenCounter, TokenCounts, TokenReconciliation, WorkloadSpec, reconcile};
 use rooflens_schema::tables::{Requests, Tokens};
 use rooflens_schema::{Opt, RunDir};
 
-use super::document::{ErrorCount, ProfileFacts, RequestCounts, TokenCounts, WorkerFacts};
+use super::document::{ErrorCount, ProfileFacts, RequestCounts, TokenTotals, WorkerFacts};
 use super::levels::BenchLevel;
 use super::profile::Profiling;
 use super::recorder::Recorder;
@@ -36,7 +37,7 @@ pub struct Session<'a> {
     /// For everything but the load itself.
     pub client: PlainClient,
     /// Limits of single requests, for a profile at the first breach.
-    pub breach: &'a dyn Fn() -> BreachWatch,
+    pub breach: &'a (dyn Fn() -> BreachWatch + Sync),
     /// The most requests that the server runs at once, where whoever started it knows.
     pub running_limit: Option<f64>,
     /// Where a server that we started writes traces.
@@ -47,6 +48,8 @@ pub struct Session<'a> {
 pub struct LevelRun {
     /// The level.
     pub level: BenchLevel,
+    /// The server's address.
+    pub url: String,
     /// Where its tables are.
     pub folder: RunDir,
     /// Its requests.
@@ -56,7 +59,7 @@ pub struct LevelRun {
     /// Failed ones by kind.
     pub errors: Vec<ErrorCount>,
     /// Tokens.
-    pub tokens: TokenCounts,
+    pub tokens: TokenTotals,
     /// Rows of `tokens`.
     pub chunks: u64,
     /// A few chunks of each request.
@@ -81,7 +84,7 @@ impl Session<'_> {
         let load = |error: &dyn std::fmt::Display| Error::from(BenchError::Load(error.to_string()));
         folder.create().map_err(Error::UnwritableTables)?;
         let opened = workload::open(&self.spec).map_err(|error| BenchError::Workload(error.to_string()))?;
-        let breach = (self.breach)();
+        let breach = Arc::new((self.breach)());
         let mut recorder = Recorder::new(&folder.table("tokens"), level.is_scheduled(), Some(&breach))
             .map_err(Error::UnwritableTables)?;
         let plan = self.plan(&level, opened.tokens.is_some());
@@ -104,7 +107,7 @@ impl Session<'_> {
             errors: recorder.errors(),
             requests: std::mem::take(&mut recorder.requests),
             counts: RequestCounts { not_sent: outcome.not_sent, ..recorder.counts.clone() },
-            tokens: TokenCounts { reconciliation, ..recorder.tokens.clone() },
+            tokens: TokenTotals { reconciliation, ..recorder.tokens.clone() },
             chunks: recorder.chunks,
             brief: std::mem::take(&mut recorder.brief),
             gaps: recorder.gaps.clone(),
@@ -113,6 +116,7 @@ impl Session<'_> {
             profile,
             workload: opened.description,
             workers,
+            url: self.url.clone(),
             level,
             folder,
         };
@@ -171,7 +175,7 @@ impl Session<'_> {
 /// Counts the tokens of kept texts: where the server does not say, they are what counts; where it does, both are
 /// compared.
 fn count_texts(recorder: &mut Recorder<'_>, tokens: &TokenCounter) -> TokenReconciliation {
-    let mut counted: Vec<Counted> = Vec::new();
+    let mut counted: Vec<TokenCounts> = Vec::new();
     for (request, server, text) in std::mem::take(&mut recorder.texts) {
         let own = tokens.count(&text).map(u64::from);
         match (server, own) {
@@ -181,13 +185,13 @@ fn count_texts(recorder: &mut Recorder<'_>, tokens: &TokenCounter) -> TokenRecon
                 recorder.tokens.counted_by_tokenizer += 1;
                 recorder.tokens.counted_by_chunks = recorder.tokens.counted_by_chunks.saturating_sub(1);
             }
-            _ => counted.push(Counted { server_output: server, own_output: own, ..Counted::default() }),
+            _ => counted.push(TokenCounts { server_output: server, own_output: own, ..TokenCounts::default() }),
         }
     }
-    counted.extend(recorder.prompts.drain(..).map(|(own, server)| Counted {
+    counted.extend(recorder.prompts.drain(..).map(|(own, server)| TokenCounts {
         server_prompt: Some(server),
         own_prompt: Some(own),
-        ..Counted::default()
+        ..TokenCounts::default()
     }));
     reconcile(counted)
 }

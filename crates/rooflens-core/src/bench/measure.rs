@@ -6,13 +6,13 @@ use rooflens_compare::headline::{self, MEASURED, MeasuredRequest, RequestTimes};
 use rooflens_compare::load::blocks::assign_blocks;
 use rooflens_compare::load::interval::{mean_interval, quantile_interval};
 use rooflens_compare::load::omission::{UserRequest, corrected};
-use rooflens_compare::load::steady::{Arrival, SteadyVerdict, steadiness};
+use rooflens_compare::load::steady::{Arrival, Steadiness, steadiness};
 use rooflens_compare::load::warmup::warm_up;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::{read_table, write_table};
 use rooflens_schema::tables::{RequestStatus, Requests, Tokens};
 
-use super::document::{SteadyFacts, WarmupFacts};
+use super::document::WarmupFacts;
 use super::level::LevelRun;
 use super::recorder::EXACT_TOKENS;
 use super::request::Warmup;
@@ -32,7 +32,7 @@ pub struct LevelNumbers {
     /// What was left out.
     pub warmup: WarmupFacts,
     /// Whether it was steady.
-    pub steady: SteadyFacts,
+    pub steady: Steadiness,
     /// TTFT at the closed loop's own pace.
     pub ttft_at_pace_ns: Option<Spread>,
     /// From the schedule to being sent.
@@ -68,14 +68,6 @@ pub fn measure(run: &mut LevelRun, warmup: Warmup) -> Result<LevelNumbers, Error
     let intervals = intervals(&requests, &run.requests);
     let arrivals = arrivals(&run.requests);
     let steady = steadiness(&arrivals, is_scheduled);
-    let steady = SteadyFacts {
-        is_steady: match steady.verdict {
-            SteadyVerdict::Steady => Some(true),
-            SteadyVerdict::TooFew => None,
-            _ => Some(false),
-        },
-        finding: steady.words,
-    };
     let wait = |row: usize| Some((run.requests.sent_ts_ns[row].get()? - run.requests.scheduled_ts_ns[row].get()?) as f64);
     let client_wait_ns = Spread::of(measured_rows(&run.requests).filter_map(wait).collect());
     Ok(LevelNumbers {

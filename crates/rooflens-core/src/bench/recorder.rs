@@ -12,7 +12,7 @@ use rooflens_schema::SchemaError;
 use rooflens_schema::parquet_io::PartWriter;
 use rooflens_schema::tables::{RequestStatus, Requests, TokenRow, Tokens};
 
-use super::document::{ErrorCount, RequestCounts, TokenCounts};
+use super::document::{ErrorCount, RequestCounts, TokenTotals};
 use super::watch::BreachWatch;
 
 /// Rows of a row group of `tokens`.
@@ -32,7 +32,7 @@ pub struct Recorder<'a> {
     pub counts: RequestCounts,
     errors: BTreeMap<&'static str, (u64, String)>,
     /// Their tokens.
-    pub tokens: TokenCounts,
+    pub tokens: TokenTotals,
     /// Rows of `tokens`.
     pub chunks: u64,
     /// First, first that is not reasoning, and last chunk of each request: all that most metrics need.
@@ -57,7 +57,7 @@ impl<'a> Recorder<'a> {
             pending: Tokens::default(),
             counts: RequestCounts::default(),
             errors: BTreeMap::new(),
-            tokens: TokenCounts::default(),
+            tokens: TokenTotals::default(),
             chunks: 0,
             brief: Tokens::default(),
             gaps: lag_histogram(),

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use rooflens_load::plan::{Api, Gaps};
 
+use super::efficiency::ModelOnDevice;
+
 /// A load test, or several one after the other.
 #[derive(Debug, Clone)]
 pub struct BenchRequest {
@@ -31,6 +33,8 @@ pub struct BenchRequest {
     pub scrape: ScrapeOptions,
     /// When the server's profiler is started.
     pub profile: Option<ProfileRequest>,
+    /// The model and device that decoding is compared with.
+    pub efficiency: Option<ModelOnDevice>,
     /// Other machines that send the load.
     pub workers: Option<WorkerOptions>,
     /// Where the run is kept; nowhere if it is not said.
@@ -94,6 +98,8 @@ pub enum LoadLevels {
         gaps: Gaps,
         /// Relative resolution.
         resolution: f64,
+        /// Highest rate to try.
+        most: Option<f64>,
     },
     /// The arrival times of a trace, times a factor.
     Replay {

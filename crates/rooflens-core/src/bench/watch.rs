@@ -2,25 +2,26 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rooflens_compare::headline::MeasuredRequest;
+use rooflens_compare::load::slo::Slo;
 use rooflens_load::engine::{LoadProgress, LoadWatch};
 use rooflens_load::record::RequestRecord;
+use rooflens_schema::Opt;
+use rooflens_schema::tables::RequestStatus;
 
 use crate::observer::{Event, SharedObserver};
 
 /// Notices the first request that breaks an objective.
 #[derive(Debug, Default)]
 pub struct BreachWatch {
-    /// Largest TTFT and largest mean time per token.
-    ttft_ns: Option<f64>,
-    tpot_ns: Option<f64>,
-    latency_ns: Option<f64>,
+    slo: Option<Slo>,
     is_breached: AtomicBool,
 }
 
 impl BreachWatch {
     /// For the limits of single requests.
-    pub fn new(ttft_ns: Option<f64>, tpot_ns: Option<f64>, latency_ns: Option<f64>) -> Self {
-        BreachWatch { ttft_ns, tpot_ns, latency_ns, is_breached: AtomicBool::new(false) }
+    pub fn new(slo: Option<Slo>) -> Self {
+        BreachWatch { slo, is_breached: AtomicBool::new(false) }
     }
 
     /// Whether one was broken.
@@ -30,17 +31,24 @@ impl BreachWatch {
 
     /// Takes note of a request.
     pub fn observe(&self, record: &RequestRecord, is_scheduled: bool) {
-        let begin = if is_scheduled { Some(record.scheduled_ns) } else { record.sent_ns };
-        let (Some(begin), Some(first), Some(last)) = (begin, record.chunks.first(), record.chunks.last()) else {
-            return;
+        let (Some(slo), false) = (&self.slo, self.is_breached()) else { return };
+        let token_ns: Vec<i64> = record.chunks.iter().map(|chunk| chunk.ts_ns).collect();
+        let tokens = record.usage.and_then(|usage| usage.output).unwrap_or(token_ns.len() as u64);
+        let request = MeasuredRequest {
+            round: 0,
+            prompt_tokens: 0,
+            output_tokens: i64::try_from(tokens).unwrap_or(i64::MAX),
+            scheduled_ns: is_scheduled.then_some(record.scheduled_ns),
+            start_ns: record.sent_ns.unwrap_or(record.scheduled_ns),
+            chunk_tokens: &vec![Opt::NONE; token_ns.len()],
+            chunk_kinds: &vec![None; token_ns.len()],
+            token_ns: &token_ns,
+            end_ns: Some(record.end_ns),
+            queued_ns: None,
+            is_load_test: true,
+            is_failed: record.status != RequestStatus::Completed,
         };
-        let tokens = record.usage.and_then(|usage| usage.output).unwrap_or(record.chunks.len() as u64);
-        let tpot = (tokens > 1).then(|| (last.ts_ns - first.ts_ns) as f64 / (tokens - 1) as f64);
-        let exceeds = |value: Option<f64>, limit: Option<f64>| matches!((value, limit), (Some(v), Some(l)) if v > l);
-        if exceeds(Some((first.ts_ns - begin) as f64), self.ttft_ns)
-            || exceeds(tpot, self.tpot_ns)
-            || exceeds(Some((last.ts_ns - begin) as f64), self.latency_ns)
-        {
+        if slo.goodput(&[request]).is_some_and(|goodput| goodput.met == 0) {
             self.is_breached.store(true, Ordering::Relaxed);
         }
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::ValueHint;
 use clap::builder::PossibleValuesParser;
 use rooflens_core::bench::{
-    Api, BenchRequest, BenchServer, Extent, Gaps, HttpOptions, LoadLevels, ProfileRequest, RateLevel,
-    ScrapeOptions, Warmup, WorkerOptions, WorkloadOptions,
+    Api, BenchRequest, BenchServer, Extent, Gaps, HttpOptions, LoadLevels, ModelOnDevice, ProfileRequest,
+    RateLevel, ScrapeOptions, Warmup, WorkerOptions, WorkloadOptions,
 };
 use rooflens_core::error::{BenchError, Error};
 
@@ -31,6 +31,9 @@ pub struct LoadArgs {
     /// First rate that --find-rate tries
     #[arg(long, value_name = "RATE", requires = "find_rate")]
     first_rate: Option<f64>,
+    /// Highest rate that --find-rate tries
+    #[arg(long, value_name = "RATE", requires = "find_rate")]
+    max_rate: Option<f64>,
     /// Relative resolution of --find-rate
     #[arg(long, value_name = "PART", default_value_t = 0.05, requires = "find_rate")]
     resolution: f64,
@@ -185,6 +188,21 @@ pub struct ServerArgs {
     token_file: Option<PathBuf>,
 }
 
+/// What decoding is compared with.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Lower bound")]
+pub struct LowerBoundArgs {
+    /// config.json of the model, or its folder: shows MFU and MBU of decoding over time
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    model_config: Option<PathBuf>,
+    /// Device that the server runs on
+    #[arg(long, value_name = "NAME", requires = "model_config")]
+    hardware: Option<String>,
+    /// Tensor-parallel size of the server
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "model_config")]
+    tp: u64,
+}
+
 /// Everything but the target and the output.
 pub struct BenchArgs {
     /// How hard.
@@ -195,6 +213,8 @@ pub struct BenchArgs {
     pub connection: ConnectionArgs,
     /// What the server says.
     pub server: ServerArgs,
+    /// What it is compared with.
+    pub model: LowerBoundArgs,
 }
 
 /// Requests where neither a number nor a time is given, per user or per request and second.
@@ -225,6 +245,7 @@ impl BenchArgs {
                 from: load.first_rate,
                 gaps: load.arrivals,
                 resolution: load.resolution,
+                most: load.max_rate,
             },
             () if !load.rate.is_empty() => LoadLevels::Rate {
                 rates: load.rate.clone(),
@@ -274,6 +295,11 @@ impl BenchArgs {
                 at: self.server.profile_at,
                 seconds: time.as_secs_f64(),
                 folder: self.server.profile_dir,
+            }),
+            efficiency: self.model.model_config.map(|config| ModelOnDevice {
+                config,
+                hardware: self.model.hardware,
+                tensor_parallel: self.model.tp,
             }),
             workers: self
                 .server

@@ -7,7 +7,7 @@ use rooflens_core::bench::{self, BenchOutcome};
 use rooflens_core::exit::Exit;
 use rooflens_core::project::from_here;
 
-use crate::args::bench::{BenchArgs, ConnectionArgs, LoadArgs, ServerArgs, WorkloadArgs};
+use crate::args::bench::{BenchArgs, ConnectionArgs, LoadArgs, LowerBoundArgs, ServerArgs, WorkloadArgs};
 use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
@@ -53,6 +53,8 @@ pub struct Args {
     connection: ConnectionArgs,
     #[command(flatten)]
     server_side: ServerArgs,
+    #[command(flatten)]
+    lower_bound: LowerBoundArgs,
     /// Save the run: tables of every request and token, numbers and an HTML report
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
     output: Option<PathBuf>,
@@ -68,6 +70,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         workload: args.workload,
         connection: args.connection,
         server: args.server_side,
+        model: args.lower_bound,
     };
     let request = resolved.request(&args.server, args.model, args.slo, args.fail_on, args.output)?;
     let observer = progress::observer(console, progress::MEASURING);
