@@ -1,4 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+pub mod clock;
+pub mod delta;
+pub mod engine;
+pub mod errors;
+pub mod health;
 pub mod plan;
 pub mod record;
+pub mod rows;
+pub mod schedule;
+pub mod sse;
+pub mod transport;
