@@ -76,7 +76,7 @@ fn llamacpp() {
     assert_eq!(
         params,
         json!({
-            "model.path": "/models/tiny", "hostname": "127.0.0.1", "port": 8000, "endpoint_metrics": true,
+            "model.path": "/models/tiny", "port": 8000, "endpoint_metrics": true,
             "model_alias": ["tiny"], "n_parallel": 4, "cpuparams.n_threads": 2
         })
     );

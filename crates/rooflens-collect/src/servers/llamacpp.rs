@@ -24,6 +24,10 @@ const SPELLING: Spelling = Spelling {
 const SERVE: &str = "\
 import json, sys, threading, xllamacpp
 params = xllamacpp.CommonParams()
+if hasattr(params, 'hostnames'):
+    params.hostnames = ['127.0.0.1']
+else:
+    params.hostname = '127.0.0.1'
 for name, value in json.loads(sys.argv[1]).items():
     *path, last = name.split('.')
     place = params
@@ -39,6 +43,7 @@ threading.Event().wait()
 /// What the plan sets of them.
 const OWN: &[(&str, &str)] = &[
     ("hostname", "the plan"),
+    ("hostnames", "the plan"),
     ("port", "port"),
     ("model.path", "model"),
     ("model_alias", "served_name"),
@@ -76,7 +81,6 @@ fn program(spec: &ServerSpec) -> Result<Vec<String>, ServerPlanError> {
 fn params(spec: &ServerSpec) -> Result<Map<String, Value>, ServerPlanError> {
     let mut params = Map::new();
     params.insert("model.path".to_owned(), json!(spec.model));
-    params.insert("hostname".to_owned(), json!(HOST));
     params.insert("port".to_owned(), json!(spec.port));
     params.insert("endpoint_metrics".to_owned(), json!(true));
     if let Some(name) = &spec.served_name {
