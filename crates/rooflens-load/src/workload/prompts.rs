@@ -93,6 +93,9 @@ impl PromptMaker {
 
     /// The shortest prompt that is not empty, with special tokens.
     pub(super) fn shortest_prompt(&self) -> u32 {
+        if !self.is_additive {
+            return self.special_tokens + 1;
+        }
         let heads = self.heads.iter().map(|head| self.words[*head].head_tokens);
         self.special_tokens + heads.max().unwrap_or(1)
     }
