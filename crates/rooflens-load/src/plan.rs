@@ -257,10 +257,20 @@ pub trait SessionSource: Send {
     /// The next session; `None` at the end.
     fn next(&mut self) -> Option<Session>;
 
-    /// Passes a session that another process sends, without making it where that can be avoided; whether there was one.
-    fn skip(&mut self) -> bool {
-        self.next().is_some()
+    /// Passes a session that another process sends, without making its bodies where that can be avoided; `None` at
+    /// the end.
+    fn skip(&mut self) -> Option<SessionShape> {
+        self.next().map(|session| SessionShape { turns: session.turns.len(), arrival: session.arrival })
     }
+}
+
+/// What the schedule needs of a session that is not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionShape {
+    /// Its requests.
+    pub turns: usize,
+    /// When it arrives, if a trace says so.
+    pub arrival: Option<Duration>,
 }
 
 impl<F: FnMut() -> Option<Session> + Send> SessionSource for F {

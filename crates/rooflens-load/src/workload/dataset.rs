@@ -14,7 +14,7 @@ use super::samples::{Exchange, Sample, SampleKind, read};
 use super::script::{Script, ScriptTurn, TurnContent, session};
 use super::spec::PromptSource;
 use super::synthetic::Opened;
-use crate::plan::{Api, Session, SessionSource};
+use crate::plan::{Api, Session, SessionShape, SessionSource};
 
 struct FileSessions {
     kit: Kit,
@@ -64,20 +64,40 @@ fn fits(kind: &SampleKind, api: Api) -> bool {
 
 impl SessionSource for FileSessions {
     fn next(&mut self) -> Option<Session> {
-        let number = self.next;
-        self.skip().then(|| self.session(number)).flatten()
+        let number = self.advance()?;
+        self.session(number)
     }
 
-    fn skip(&mut self) -> bool {
-        let is_there = self.repeat || self.next < self.samples.len() as u64;
-        self.next += u64::from(is_there);
-        is_there
+    fn skip(&mut self) -> Option<SessionShape> {
+        let number = self.advance()?;
+        let sample = self.sample(number)?;
+        let mut rng = self.kit.rng(number);
+        if sample.lora.is_none() {
+            self.kit.model_of(number, &mut rng);
+        }
+        let most = self.kit.turns_of(&mut rng) as usize;
+        let turns = match &sample.kind {
+            SampleKind::ShareGpt(exchanges) => exchanges.len().min(most),
+            SampleKind::Chat(exchanges) if self.kit.spec.conversation.is_some() => exchanges.len().min(most),
+            SampleKind::Chat(_) | SampleKind::Single(_) => 1,
+        };
+        Some(SessionShape { turns, arrival: None })
     }
 }
 
 impl FileSessions {
+    fn advance(&mut self) -> Option<u64> {
+        let number = self.next;
+        self.next += 1;
+        (self.repeat || number < self.samples.len() as u64).then_some(number)
+    }
+
+    fn sample(&self, number: u64) -> Option<&Sample> {
+        self.samples.get(number.checked_rem(self.samples.len() as u64)? as usize)
+    }
+
     fn session(&self, number: u64) -> Option<Session> {
-        let sample = self.samples.get(number.checked_rem(self.samples.len() as u64)? as usize)?;
+        let sample = self.sample(number)?;
         let mut rng = self.kit.rng(number);
         let (lora, model) = match &sample.lora {
             Some(lora) => (Some(Arc::clone(lora)), Arc::clone(lora)),

@@ -38,6 +38,8 @@ pub(super) struct PromptMaker {
     special_tokens: u32,
     /// Whether tokens of a text are the sum of its words', as far as trials say.
     is_additive: bool,
+    /// Whether lengths are exact, as far as trials say.
+    is_exact: bool,
 }
 
 /// A text and its length, where that is known.
@@ -73,14 +75,16 @@ impl PromptMaker {
         if heads.len() < FEW_HEADS {
             heads = (0..words.len()).collect();
         }
-        let mut maker = PromptMaker { seed, words, heads, counter, special_tokens, is_additive: true };
+        let mut maker =
+            PromptMaker { seed, words, heads, counter, special_tokens, is_additive: true, is_exact: false };
         maker.is_additive = maker.trials_add_up();
+        maker.is_exact = maker.counter.is_some() && (maker.is_additive || maker.trials_are_exact());
         Ok(maker)
     }
 
     /// Whether lengths are exact.
     pub(super) fn is_exact(&self) -> bool {
-        self.counter.is_some() && self.is_additive
+        self.is_exact
     }
 
     pub(super) fn counter(&self) -> Option<&TokenCounter> {
@@ -89,6 +93,9 @@ impl PromptMaker {
 
     /// The shortest prompt that is not empty, with special tokens.
     pub(super) fn shortest_prompt(&self) -> u32 {
+        if !self.is_additive {
+            return self.special_tokens + 1;
+        }
         let heads = self.heads.iter().map(|head| self.words[*head].head_tokens);
         self.special_tokens + heads.max().unwrap_or(1)
     }
@@ -101,6 +108,14 @@ impl PromptMaker {
             let text = self.joined(&words);
             counter.count(&text) == Some(self.sum_of(&words))
                 && counter.count_prompt(&text) == Some(self.sum_of(&words) + self.special_tokens)
+        })
+    }
+
+    fn trials_are_exact(&self) -> bool {
+        (0..TRIAL_SEQUENCES).all(|session| {
+            let tokens = self.shortest_prompt() + 31 * session as u32;
+            let words = self.sequence(Purpose::Own { session, turn: 0 });
+            self.text(words, tokens, true).tokens == Some(tokens)
         })
     }
 
@@ -187,25 +202,55 @@ impl PromptMaker {
         text
     }
 
-    /// For tokenizers to which words are not one token each: encodes a few times and comes as close as it can.
-    fn corrected(&self, mut words: Vec<usize>, tokens: u32, with_special: bool) -> SizedText {
-        let mut best = SizedText { text: String::new(), tokens: None };
+    /// For tokenizers to which words are not one token each, as those of bytes: encodes a few times, first with more
+    /// or fewer words, then with letters added to or taken from the end.
+    fn corrected(&self, words: Vec<usize>, tokens: u32, with_special: bool) -> SizedText {
+        let close = self.with_other_words(words, tokens, with_special);
+        self.with_other_letters(close, tokens, with_special)
+    }
+
+    fn with_other_words(&self, mut words: Vec<usize>, tokens: u32, with_special: bool) -> SizedText {
+        let mut sized = self.counted(self.joined(&words), with_special);
         for _ in 0..MOST_CORRECTIONS {
-            let text = self.joined(&words);
-            let counted = self.counter.as_ref().and_then(|counter| {
-                if with_special { counter.count_prompt(&text) } else { counter.count(&text) }
-            });
-            let error = |counted: Option<u32>| counted.map_or(u32::MAX, |counted| counted.abs_diff(tokens));
-            if best.tokens.is_none() || error(counted) < error(best.tokens) {
-                best = SizedText { text, tokens: counted };
+            let Some(counted) = sized.tokens.filter(|counted| *counted > 0) else { break };
+            let wanted = (words.len() as u64 * u64::from(tokens) / u64::from(counted)).max(1) as usize;
+            if wanted == words.len() || words.is_empty() {
+                break;
             }
-            let Some(counted) = counted.filter(|counted| *counted != tokens && *counted > 0) else { break };
-            let scaled = words.len() as u64 * u64::from(tokens) / u64::from(counted);
-            let wanted = if scaled == words.len() as u64 && counted < tokens { scaled + 1 } else { scaled };
-            let known = words.len().max(1);
-            words = (0..wanted.max(1) as usize).filter_map(|at| words.get(at % known).copied()).collect();
+            words = (0..wanted).map(|at| words[at % words.len()]).collect();
+            sized = self.counted(self.joined(&words), with_special);
+        }
+        sized
+    }
+
+    fn with_other_letters(&self, mut best: SizedText, tokens: u32, with_special: bool) -> SizedText {
+        let error = |counted: Option<u32>| counted.map_or(u32::MAX, |counted| counted.abs_diff(tokens));
+        for _ in 0..MOST_CORRECTIONS {
+            let Some(counted) = best.tokens.filter(|counted| *counted != tokens) else { break };
+            let mut text = best.text.clone();
+            if counted < tokens {
+                let letters = best.text.chars().filter(char::is_ascii_lowercase).cycle();
+                text.extend(letters.take((tokens - counted) as usize));
+            } else {
+                // All letters are ASCII.
+                text.truncate(text.len().saturating_sub((counted - tokens) as usize));
+            }
+            let sized = self.counted(text, with_special);
+            if error(sized.tokens) >= error(best.tokens) {
+                break;
+            }
+            best = sized;
         }
         best
+    }
+
+    fn counted(&self, text: String, with_special: bool) -> SizedText {
+        let counter = self.counter.as_ref();
+        let tokens =
+            counter.and_then(
+                |counter| if with_special { counter.count_prompt(&text) } else { counter.count(&text) },
+            );
+        SizedText { text, tokens }
     }
 }
 

@@ -12,7 +12,7 @@ use super::length::LengthSpec;
 use super::prompts::{PromptMaker, Purpose};
 use super::script::{Script, ScriptTurn, TurnContent, session};
 use super::spec::{PromptSource, SharedPrefixSpec};
-use crate::plan::{Api, Session, SessionSource};
+use crate::plan::{Api, Session, SessionShape, SessionSource};
 
 struct Synthetic {
     kit: Kit,
@@ -69,18 +69,25 @@ fn check_prefix(prefix: Option<SharedPrefixSpec>) -> Result<(), String> {
 
 impl SessionSource for Synthetic {
     fn next(&mut self) -> Option<Session> {
-        let number = self.next;
-        self.skip().then(|| self.session(number))
+        let number = self.advance()?;
+        Some(self.session(number))
     }
 
-    fn skip(&mut self) -> bool {
-        let is_there = self.sessions.is_none_or(|sessions| self.next < sessions);
-        self.next += u64::from(is_there);
-        is_there
+    fn skip(&mut self) -> Option<SessionShape> {
+        let number = self.advance()?;
+        let mut rng = self.kit.rng(number);
+        self.kit.model_of(number, &mut rng);
+        Some(SessionShape { turns: self.kit.turns_of(&mut rng) as usize, arrival: None })
     }
 }
 
 impl Synthetic {
+    fn advance(&mut self) -> Option<u64> {
+        let number = self.next;
+        self.next += 1;
+        self.sessions.is_none_or(|sessions| number < sessions).then_some(number)
+    }
+
     fn session(&self, number: u64) -> Session {
         let mut rng = self.kit.rng(number);
         let (lora, model) = self.kit.model_of(number, &mut rng);

@@ -14,7 +14,7 @@ use super::samples::LineReader;
 use super::script::{Script, ScriptTurn, TurnContent, session};
 use super::spec::{PromptSource, TraceFormat};
 use super::synthetic::Opened;
-use crate::plan::{Api, Session, SessionSource};
+use crate::plan::{Api, Session, SessionShape, SessionSource};
 
 /// Tokens of a block of Mooncake's traces.
 const BLOCK_TOKENS: usize = 512;
@@ -71,13 +71,14 @@ pub(super) fn open(kit: Kit) -> Result<Opened, OpenWorkloadError> {
 impl SessionSource for Replay {
     fn next(&mut self) -> Option<Session> {
         let number = self.next;
-        self.skip().then(|| self.session(number)).flatten()
+        self.next += 1;
+        self.session(number)
     }
 
-    fn skip(&mut self) -> bool {
-        let is_there = self.next < self.requests.len();
-        self.next += usize::from(is_there);
-        is_there
+    fn skip(&mut self) -> Option<SessionShape> {
+        let request = self.requests.get(self.next)?;
+        self.next += 1;
+        Some(SessionShape { turns: 1, arrival: Some(request.arrival) })
     }
 }
 

@@ -89,6 +89,9 @@ fn the_number_of_turns_is_drawn() {
         sessions(&conversation(Api::Chat, "2-4"), 60).iter().map(|session| session.turns.len()).collect();
     assert!([2, 3, 4].iter().all(|count| counts.contains(count)));
     assert!(counts.iter().all(|count| (2..=4).contains(count)));
+    check_skipping(&conversation(Api::Chat, "2-4"), 60);
+    let loras = ["a", "b"].map(|name| LoraShare { name: name.to_owned(), weight: Some(1.0) });
+    check_skipping(&WorkloadSpec { loras: loras.to_vec(), ..conversation(Api::Chat, "1-4") }, 60);
 }
 
 #[test]

@@ -66,7 +66,9 @@ fn share_gpt_gives_conversations() {
             {"role": "user", "content": "zeta"},
         ])
     );
+    check_skipping(&spec, 9);
     spec.conversation.as_mut().unwrap().turns = length("1");
+    check_skipping(&spec, 9);
     assert_eq!(sessions(&spec, 1)[0].turns.len(), 1);
 }
 

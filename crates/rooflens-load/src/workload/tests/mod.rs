@@ -48,3 +48,12 @@ fn error(spec: &WorkloadSpec) -> String {
         Err(error) => error.to_string(),
     }
 }
+
+/// Checks that skipping sessions tells what making them would.
+fn check_skipping(spec: &WorkloadSpec, count: usize) {
+    let mut opened = open(spec).unwrap();
+    for session in sessions(spec, count) {
+        let shape = opened.source.skip().unwrap();
+        assert_eq!((shape.turns, shape.arrival), (session.turns.len(), session.arrival));
+    }
+}

@@ -1,11 +1,13 @@
 //! Small tokenizers of the kinds that models have.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use tokenizers::models::TrainerWrapper;
 use tokenizers::models::bpe::{BPE, BpeTrainer};
 use tokenizers::models::wordlevel::WordLevel;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
+use tokenizers::pre_tokenizers::metaspace::{Metaspace, PrependScheme};
 use tokenizers::pre_tokenizers::whitespace::Whitespace;
 use tokenizers::processors::template::TemplateProcessing;
 use tokenizers::{AddedToken, Tokenizer};
@@ -41,27 +43,45 @@ pub(super) fn word_level_with_bos() -> Made {
     saved(tokenizer)
 }
 
-/// Byte-level BPE as of GPT-2, Llama 3 and Qwen, trained on words of syllables. Truncates to 8 tokens, as files of
-/// embedding models ask for.
-pub(super) fn byte_level_bpe() -> Made {
+fn trained(mut tokenizer: Tokenizer) -> Tokenizer {
     let syllables = ["ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "zu"];
     let words = syllables.iter().flat_map(|a| syllables.iter().map(move |b| format!("{a}{b}")));
     let text: Vec<String> = words.map(|word| format!("{word} {word} in {word}")).collect();
-    let mut tokenizer = Tokenizer::new(BPE::default());
-    tokenizer.with_pre_tokenizer(Some(ByteLevel::default().add_prefix_space(false)));
-    tokenizer.with_decoder(Some(ByteLevel::default()));
-    let mut trainer: tokenizers::models::TrainerWrapper = BpeTrainer::builder()
+    let mut trainer: TrainerWrapper = BpeTrainer::builder()
         .show_progress(false)
         .vocab_size(420)
         .initial_alphabet(ByteLevel::alphabet().into_iter().collect())
         .build()
         .into();
     tokenizer.train(&mut trainer, text.into_iter()).unwrap();
+    tokenizer
+}
+
+/// Byte-level BPE as of GPT-2, Llama 3 and Qwen. Truncates to 8 tokens, as files of embedding models ask for.
+pub(super) fn byte_level_bpe() -> Made {
+    let mut tokenizer = Tokenizer::new(BPE::default());
+    tokenizer.with_pre_tokenizer(Some(ByteLevel::default().add_prefix_space(false)));
+    tokenizer.with_decoder(Some(ByteLevel::default()));
+    let mut tokenizer = trained(tokenizer);
     let truncation = tokenizers::TruncationParams { max_length: 8, ..Default::default() };
     tokenizer.with_truncation(Some(truncation)).unwrap();
     let mut made = saved(tokenizer);
     made.tokenizer.with_truncation(None).unwrap();
     made
+}
+
+/// Spaces become `▁`, as in Llama 2 and T5.
+pub(super) fn metaspace_bpe() -> Made {
+    let mut tokenizer = Tokenizer::new(BPE::default());
+    tokenizer.with_pre_tokenizer(Some(Metaspace::new('▁', PrependScheme::Always, true)));
+    tokenizer.with_decoder(Some(Metaspace::new('▁', PrependScheme::Always, true)));
+    saved(trained(tokenizer))
+}
+
+/// That of the model which comes with a new project: one token per byte.
+pub(super) fn tiny_random() -> Made {
+    let path = "../rooflens-project/skeleton/models/tiny-random/tokenizer.json";
+    saved(Tokenizer::from_file(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap())
 }
 
 /// One token per letter: no word is one token.

@@ -50,6 +50,7 @@ fn equal_blocks_of_mooncake_are_equal_tokens() {
     assert_ne!(prompts[0][..3], prompts[3][..3]);
     assert_eq!(prompts[0][513..700], prompts[3][1..188]);
     assert_eq!(ready(&all[0])["ignore_eos"], true);
+    check_skipping(&trace.spec, 9);
     let facts = open(&trace.spec).unwrap().facts;
     assert_eq!(facts.arrival_span_s, Some(3.053));
     assert_eq!(facts.input_tokens.map(|lengths| (lengths.min, lengths.max)), Some((600, 1_500)));
