@@ -1,13 +1,17 @@
 //! Connections as hyper wants them, and connections that know when they wrote.
 
 use std::cell::{Cell, RefCell};
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use nix::sys::socket::sockopt::ReceiveTimestampns;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, cmsg_space, recvmsg, setsockopt};
+use nix::sys::time::TimeSpec;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::journal::Written;
@@ -75,6 +79,7 @@ impl<T: AsyncWrite + Unpin> hyper::rt::Write for HyperIo<T> {
 pub struct ConnectionState {
     /// Handed to hyper, not yet written.
     waiting: RefCell<Vec<Written>>,
+    received: Cell<Option<SystemTime>>,
     resets: Cell<bool>,
     goaway: Cell<Option<Farewell>>,
     driver: RefCell<Option<Waker>>,
@@ -93,6 +98,12 @@ impl ConnectionState {
     /// A part of an answer was handed over and goes out with the next write.
     pub fn handed_over(&self, written: Written) {
         self.waiting.borrow_mut().push(written);
+    }
+
+    /// When the last bytes that were read came to this machine.
+    #[must_use]
+    pub fn received(&self) -> SystemTime {
+        self.received.get().unwrap_or_else(SystemTime::now)
     }
 
     /// From now on nothing is read or written, and the end of the connection is a reset.
@@ -131,7 +142,7 @@ impl ConnectionState {
     }
 }
 
-/// A connection of the server: takes the time of writes and can end with a reset.
+/// A connection of the server: knows when it received and wrote, and can end with a reset.
 pub struct StampedStream {
     inner: TcpStream,
     state: Rc<ConnectionState>,
@@ -160,13 +171,47 @@ impl StampedStream {
 
 impl AsyncRead for StampedStream {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.state.check()?;
-        Pin::new(&mut self.inner).poll_read(context, buffer)
+        loop {
+            ready!(self.inner.poll_read_ready(context))?;
+            let descriptor = self.inner.as_raw_fd();
+            let target = buffer.initialize_unfilled();
+            match self.inner.try_io(Interest::READABLE, || receive(descriptor, target)) {
+                Ok((count, time)) => {
+                    self.state.received.set(Some(time));
+                    buffer.advance(count);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
     }
+}
+
+/// Reads, with the time at which the kernel received the last of it; now, where it does not say.
+fn receive(descriptor: RawFd, target: &mut [u8]) -> io::Result<(usize, SystemTime)> {
+    let mut control = [0; cmsg_space::<TimeSpec>()];
+    let mut slices = [IoSliceMut::new(target)];
+    let message = recvmsg::<()>(descriptor, &mut slices, Some(&mut control), MsgFlags::empty())?;
+    let stamp = message.cmsgs()?.find_map(|part| match part {
+        ControlMessageOwned::ScmTimestampns(time) => Some(SystemTime::UNIX_EPOCH + Duration::from(time)),
+        _ => None,
+    });
+    Ok((message.bytes, stamp.unwrap_or_else(SystemTime::now)))
+}
+
+/// Asks for the receive times of a socket, or of all that a listening one accepts.
+///
+/// # Errors
+///
+/// The kernel refuses.
+pub fn ask_for_receive_times(socket: &impl AsFd) -> io::Result<()> {
+    Ok(setsockopt(socket, ReceiveTimestampns, &true)?)
 }
 
 impl AsyncWrite for StampedStream {

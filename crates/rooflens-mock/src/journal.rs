@@ -24,11 +24,11 @@ pub struct ServedRequest {
     pub path: String,
     /// Whether it asked for a stream.
     pub stream: bool,
-    /// When its head was read.
+    /// When its head arrived, by the kernel.
     pub arrival_ns: i64,
-    /// When its body was complete.
+    /// When its body was complete, by the kernel.
     pub received_ns: Option<i64>,
-    /// When it got a slot: tokens are due from here on.
+    /// When work on it began: when it was complete, or when it got a slot. Tokens are due from here on.
     pub started_ns: Option<i64>,
     /// Tokens of its prompt.
     pub prompt_tokens: u64,

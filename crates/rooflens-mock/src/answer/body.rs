@@ -153,6 +153,10 @@ impl AnswerBody {
             let half = (self.setup.plan.output_tokens / 2).max(1);
             if let Some(fault) = self.setup.fault.filter(|fault| fault.is_midway() && self.next_token >= half)
             {
+                if self.is_unflushed {
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
                 match fault {
                     Fault::Stall => return Poll::Pending,
                     fault => self.fail(fault)?,

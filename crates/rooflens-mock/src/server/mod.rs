@@ -15,6 +15,7 @@ use tokio::task::LocalSet;
 
 use self::connection::Acceptor;
 pub use self::shared::Shared;
+use crate::io::ask_for_receive_times;
 use crate::journal::ServerLog;
 use crate::options::MockOptions;
 use crate::timer::PreciseTimer;
@@ -103,6 +104,8 @@ impl Listener {
     fn bind(&self) -> io::Result<TcpListener> {
         let socket = if self.address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         socket.set_reuseaddr(true)?;
+        // From the first byte on: what is received before a connection is accepted has its time too.
+        ask_for_receive_times(&socket)?;
         socket.bind(self.address)?;
         socket.listen(BACKLOG)
     }

@@ -109,6 +109,7 @@ impl Drop for Alive<'_> {
 struct Received {
     number: u64,
     arrival: Instant,
+    complete: SystemTime,
     body: AskedBody,
     accepts_gzip: bool,
     fault: Option<Fault>,
@@ -121,7 +122,8 @@ async fn serve(
     task: Task,
 ) -> Result<Reply, AnyError> {
     let shared = context.shared.clone();
-    let arrival = Instant::now();
+    let arrival_time = context.state.received();
+    let arrival = instant_of(arrival_time);
     shared.first_request.get_or_init(|| arrival);
     let number = shared.next_number();
     let mut draws = draws_of(shared.options.seed, number);
@@ -129,7 +131,7 @@ async fn serve(
     let entry = ServedRequest {
         number,
         path: request.uri().path().to_owned(),
-        arrival_ns: unix_ns(SystemTime::now()),
+        arrival_ns: unix_ns(arrival_time),
         fault: fault.map(Fault::name),
         ..ServedRequest::default()
     };
@@ -144,13 +146,14 @@ async fn serve(
             return Ok(error(StatusCode::BAD_REQUEST, &problem.to_string()));
         }
     };
+    let complete = context.state.received();
     open.update(|entry| {
-        entry.received_ns = Some(unix_ns(SystemTime::now()));
+        entry.received_ns = Some(unix_ns(complete));
         entry.stream = body.stream.unwrap_or(false);
         entry.prompt_tokens = body.prompt_tokens();
         entry.max_tokens = body.max_tokens();
     });
-    let received = Received { number, arrival, body, accepts_gzip, fault, open };
+    let received = Received { number, arrival, complete, body, accepts_gzip, fault, open };
     if let Some(reply) = refusal(&received).await? {
         received.open.update(|entry| entry.status = Some(reply.status().as_u16()));
         return Ok(reply);
@@ -189,19 +192,33 @@ async fn refusal(received: &Received) -> Result<Option<Reply>, AnyError> {
     })
 }
 
-/// Waits for a slot.
-async fn slot(received: &Received, context: &ConnectionContext) -> Result<Slot, AnyError> {
+/// The same time on the other clock.
+fn instant_of(time: SystemTime) -> Instant {
+    let now = Instant::now();
+    let ago = SystemTime::now().duration_since(time).unwrap_or_default();
+    now.checked_sub(ago).unwrap_or(now)
+}
+
+/// Waits for a slot; with the time when work begins: when the request was complete, if a slot was free.
+async fn slot(received: &Received, context: &ConnectionContext) -> Result<(Slot, Instant), AnyError> {
     let shared = &context.shared;
+    let mut begin = received.complete;
     let permit = match shared.slots.clone() {
         None => None,
-        Some(slots) => {
-            let _waiting = Alive::new(&shared.metrics.waiting);
-            Some(slots.acquire_owned().await?)
-        }
+        Some(slots) => Some(match slots.clone().try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                let _waiting = Alive::new(&shared.metrics.waiting);
+                let permit = slots.acquire_owned().await?;
+                begin = SystemTime::now();
+                permit
+            }
+        }),
     };
-    shared.metrics.queue_time.observe(received.arrival.elapsed());
-    received.open.update(|entry| entry.started_ns = Some(unix_ns(SystemTime::now())));
-    Ok(Slot::new(shared.metrics.clone(), permit, received.body.prompt_tokens()))
+    let started = instant_of(begin);
+    shared.metrics.queue_time.observe(started.saturating_duration_since(received.arrival));
+    received.open.update(|entry| entry.started_ns = Some(unix_ns(begin)));
+    Ok((Slot::new(shared.metrics.clone(), permit, received.body.prompt_tokens()), started))
 }
 
 async fn answer(
@@ -210,8 +227,7 @@ async fn answer(
     api: AnswerApi,
     draws: rand_chacha::ChaCha8Rng,
 ) -> Result<Reply, AnyError> {
-    let slot = slot(&received, &context).await?;
-    let started = Instant::now();
+    let (slot, started) = slot(&received, &context).await?;
     let options = &context.shared.options;
     let streams = received.body.stream.unwrap_or(false);
     let gzip = options.gzip && received.accepts_gzip;
@@ -284,8 +300,7 @@ async fn vectors(
     task: Task,
     draws: rand_chacha::ChaCha8Rng,
 ) -> Result<Reply, AnyError> {
-    let _slot = slot(&received, &context).await?;
-    let started = Instant::now();
+    let (_slot, started) = slot(&received, &context).await?;
     let shared = &context.shared;
     let first_request = *shared.first_request.get().unwrap_or(&started);
     let tokens = received.body.prompt_tokens();
