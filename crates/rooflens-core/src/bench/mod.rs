@@ -21,6 +21,7 @@ mod server;
 mod store;
 mod target;
 mod watch;
+mod why;
 mod workers;
 mod workload;
 
