@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rooflens_cost::hardware::Device;
 use rooflens_cost::measured::{self, Ran, RunPhase, Shape};
-use rooflens_cost::{Model, Setup};
+use rooflens_cost::{Model, Parallel, Setup};
 use rooflens_schema::tables::{Requests, Tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ impl ModelOnDevice {
     pub fn open(&self) -> Result<KnownModel, Error> {
         let blueprint = files::blueprint(&self.config)?;
         let model = blueprint.model().map_err(|error| Error::NoFloor { reason: error.to_string() })?;
-        let parallel = rooflens_cost::setup::Parallel { tp: self.tensor_parallel, ..rooflens_cost::setup::Parallel::NONE };
+        let parallel = Parallel { tp: self.tensor_parallel, ..Parallel::NONE };
         let request = ModelRequest { hardware: self.hardware.clone(), ..ModelRequest::default() };
         let device = request.named_device()?;
         // Read here so that a wrong catalog is told before the load test.

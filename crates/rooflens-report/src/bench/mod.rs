@@ -157,7 +157,7 @@ pub fn html(title: &str, facts: &BenchFacts) -> String {
 
 fn levels_part(facts: &BenchFacts) -> Option<Part> {
     let table = levels::table(&facts.levels)?;
-    let drawing = levels::curve(&facts.levels).map(Block::Drawing);
+    let drawing = curve(&facts.levels).map(Block::Drawing);
     let blocks = std::iter::once(Block::Table(table)).chain(drawing).collect();
     Some(Part { name: "levels", title: "Levels", blocks })
 }
