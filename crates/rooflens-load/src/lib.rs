@@ -4,3 +4,4 @@ pub mod plan;
 pub mod profile;
 pub mod record;
 pub mod scrape;
+pub mod why;
