@@ -24,5 +24,5 @@ pub use coordinator::{ClusterOptions, ClusterProgress, ClusterWatch, run_on_work
 pub use error::ClusterError;
 pub use job::LoadJob;
 pub use merge::{ClusterOutcome, WorkerFate, WorkerReport};
-pub use serve::{JobWatch, RunLoad, WorkerOptions, serve_jobs};
+pub use serve::{JobWatch, RunLoad, ClusterWorkerOptions, serve_jobs};
 pub use token::SharedToken;

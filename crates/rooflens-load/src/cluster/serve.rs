@@ -38,7 +38,7 @@ pub type RunLoad<'a> = dyn Fn(&LoadPlan, Box<dyn SessionSource>, &mut dyn Record
 
 /// How a worker serves.
 #[derive(Debug, Clone)]
-pub struct WorkerOptions {
+pub struct ClusterWorkerOptions {
     /// The secret that coordinators must know.
     pub token: SharedToken,
 }
@@ -71,7 +71,7 @@ impl JobWatch {
 /// The listener broke.
 pub fn serve_jobs(
     listener: &TcpListener,
-    options: &WorkerOptions,
+    options: &ClusterWorkerOptions,
     run: &RunLoad<'_>,
     stop: &AtomicBool,
 ) -> Result<(), ClusterError> {
@@ -99,7 +99,7 @@ pub fn serve_jobs(
 }
 
 struct Worker<'a> {
-    options: &'a WorkerOptions,
+    options: &'a ClusterWorkerOptions,
     run: &'a RunLoad<'a>,
     stop: &'a AtomicBool,
     is_busy: AtomicBool,

@@ -164,7 +164,7 @@ fn failing(
 /// Runs `test` with the addresses of workers that run these.
 fn with_workers(runs: &[&RunLoad<'_>], test: impl FnOnce(&[String])) {
     let stop = AtomicBool::new(false);
-    let options = WorkerOptions { token: token() };
+    let options = ClusterWorkerOptions { token: token() };
     std::thread::scope(|scope| {
         let mut addresses = Vec::new();
         for run in runs {
