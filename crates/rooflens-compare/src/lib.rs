@@ -11,6 +11,7 @@ mod calibration;
 mod false_discovery;
 pub mod headline;
 mod lines;
+pub mod load;
 mod matching;
 mod pair;
 mod random;

@@ -38,7 +38,7 @@ pub fn rank_sum(a: &[f64], b: &[f64]) -> Option<f64> {
         return Some(1.0); // all values are equal
     }
     let z = ((product / 2.0 - lower - 0.5) / variance.sqrt()).max(0.0);
-    Some(erfc(z / std::f64::consts::SQRT_2).min(1.0))
+    Some(normal_tails(z))
 }
 
 /// The probability that U is at most `limit`: of all orders of n and m values, how many have it. The number
@@ -60,6 +60,11 @@ fn tail(n: usize, m: usize, limit: usize) -> f64 {
     }
     let all: f64 = ways[m].iter().sum();
     ways[m][..=limit.min(width - 1)].iter().sum::<f64>() / all
+}
+
+/// The probability that a normal deviate is so far from 0, on either side.
+pub(crate) fn normal_tails(z: f64) -> f64 {
+    erfc(z.abs() / std::f64::consts::SQRT_2).min(1.0)
 }
 
 /// 1 − erf, for x ≥ 0, with a relative error under 1.2e-7 (Numerical Recipes, 6.2, Chebyshev fit).

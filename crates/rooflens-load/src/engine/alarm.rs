@@ -1,0 +1,126 @@
+//! Waking up on time. Timers of the runtime are a millisecond coarse; a timer of the kernel in the same event loop is
+//! as exact as the scheduler.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::AsFd;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::unix::pipe;
+
+use crate::clock::RunClock;
+
+/// Wakes tasks of one thread at times of the run's clock.
+pub(super) struct Alarm {
+    clock: RunClock,
+    timer: TimerFd,
+    /// The same timer as the event loop sees it: a file that becomes readable.
+    firings: Cell<Option<pipe::Receiver>>,
+    /// Times and the sleepers that wait for them.
+    times: RefCell<BinaryHeap<Reverse<(i64, u64)>>>,
+    sleepers: RefCell<HashMap<u64, Waker>>,
+    next_sleeper: Cell<u64>,
+    /// What the timer is set to.
+    set_to: Cell<i64>,
+}
+
+/// Takes a sleeper off the list, however it ends.
+struct Sleeping<'a> {
+    alarm: &'a Alarm,
+    id: u64,
+}
+
+impl Drop for Sleeping<'_> {
+    fn drop(&mut self) {
+        self.alarm.sleepers.borrow_mut().remove(&self.id);
+    }
+}
+
+impl Alarm {
+    /// Within a runtime. [`Alarm::ring`] must run beside the sleepers.
+    pub fn new(clock: RunClock) -> io::Result<Rc<Self>> {
+        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+        let firings = pipe::Receiver::from_owned_fd_unchecked(timer.as_fd().try_clone_to_owned()?)?;
+        Ok(Rc::new(Alarm {
+            clock,
+            timer,
+            firings: Cell::new(Some(firings)),
+            times: RefCell::default(),
+            sleepers: RefCell::default(),
+            next_sleeper: Cell::new(0),
+            set_to: Cell::new(i64::MAX),
+        }))
+    }
+
+    /// Returns at this time, or at once if it is past.
+    pub async fn sleep_until(&self, time_ns: i64) {
+        if self.clock.now_ns() >= time_ns {
+            return;
+        }
+        let id = self.next_sleeper.get();
+        self.next_sleeper.set(id + 1);
+        self.times.borrow_mut().push(Reverse((time_ns, id)));
+        let sleeping = Sleeping { alarm: self, id };
+        poll_fn(|context| {
+            if self.clock.now_ns() >= time_ns {
+                return Poll::Ready(());
+            }
+            self.sleepers.borrow_mut().insert(id, context.waker().clone());
+            if time_ns < self.set_to.get() {
+                self.set(time_ns);
+            }
+            Poll::Pending
+        })
+        .await;
+        drop(sleeping);
+    }
+
+    /// Wakes sleepers, for ever.
+    pub async fn ring(&self) {
+        let Some(mut firings) = self.firings.take() else { return };
+        loop {
+            // How often it fired: 8 bytes. With more room than that, the event loop knows that there is nothing left.
+            let mut bytes = [0; 16];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            if poll_fn(|context| Pin::new(&mut firings).poll_read(context, &mut buffer)).await.is_err() {
+                return;
+            }
+            self.set_to.set(i64::MAX);
+            self.wake_due();
+        }
+    }
+
+    fn wake_due(&self) {
+        let now = self.clock.now_ns();
+        loop {
+            let Some(Reverse((time, id))) = self.times.borrow().peek().copied() else { return };
+            let is_gone = !self.sleepers.borrow().contains_key(&id);
+            if time > now && !is_gone {
+                self.set(time);
+                return;
+            }
+            self.times.borrow_mut().pop();
+            if let Some(waker) = self.sleepers.borrow_mut().remove(&id) {
+                waker.wake();
+            }
+        }
+    }
+
+    fn set(&self, time_ns: i64) {
+        self.set_to.set(time_ns);
+        // 0 would turn the timer off.
+        let wait = u64::try_from(time_ns - self.clock.now_ns()).unwrap_or(0).max(1);
+        let wait = TimeSpec::from(Duration::from_nanos(wait));
+        let _ = self.timer.set(Expiration::OneShot(wait), TimerSetTimeFlags::empty());
+    }
+}

@@ -1,0 +1,101 @@
+//! A server of literal bytes: a thread per connection.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// What was asked.
+pub struct Asked {
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+/// What is answered.
+#[derive(Clone)]
+pub enum Reply {
+    /// These bytes; the connection stays open.
+    Keep(Vec<u8>),
+    /// These bytes, then the connection is closed.
+    Close(Vec<u8>),
+    /// As if it stayed open, but it is closed.
+    CloseSilently(Vec<u8>),
+    /// Nothing, ever.
+    Silence,
+    /// A stream that never ends and never says anything.
+    Drip,
+}
+
+pub struct Server {
+    address: SocketAddr,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Server {
+    pub fn start(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (handler, count) = (Arc::new(handler), Arc::clone(&connections));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                count.fetch_add(1, Ordering::SeqCst);
+                let handler = Arc::clone(&handler);
+                std::thread::spawn(move || serve(stream.unwrap(), handler.as_ref()));
+            }
+        });
+        Server { address, connections }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+fn serve(mut stream: TcpStream, handler: &dyn Fn(&Asked) -> Reply) {
+    while let Some(asked) = read_request(&mut stream) {
+        match handler(&asked) {
+            Reply::Keep(bytes) => {
+                if stream.write_all(&bytes).is_err() {
+                    return;
+                }
+            }
+            Reply::Close(bytes) | Reply::CloseSilently(bytes) => {
+                let _ = stream.write_all(&bytes);
+                return;
+            }
+            Reply::Silence => {
+                let _ = stream.read(&mut [0]);
+                return;
+            }
+            Reply::Drip => {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n");
+                while stream.write_all(b": still here\n\n").is_ok() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                return;
+            }
+        }
+    }
+}
+
+fn read_request(stream: &mut TcpStream) -> Option<Asked> {
+    let mut bytes = Vec::new();
+    let mut byte = [0];
+    while !bytes.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut byte).ok()? == 0 {
+            return None;
+        }
+        bytes.push(byte[0]);
+    }
+    let head = String::from_utf8(bytes).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).ok()?;
+    Some(Asked { head, body })
+}
