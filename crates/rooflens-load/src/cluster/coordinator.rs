@@ -2,8 +2,10 @@
 
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+
+use rustls::ClientConfig;
 
 use super::clock::{ClockCheck, RoundTrip, unix_ns};
 use super::error::{ClusterError, LinkError};
@@ -11,6 +13,7 @@ use super::job::LoadJob;
 use super::link::{Link, unexpected};
 use super::merge::{ClusterOutcome, WorkerFate, WorkerReport, merged_health};
 use super::records::WireRecord;
+use super::tls::{ClusterTls, to_worker};
 use super::token::SharedToken;
 use super::wire::Message;
 use crate::record::{LoadOutcome, RecordSink, RequestRecord};
@@ -27,6 +30,8 @@ const MAX_WAITING: usize = 64;
 pub struct ClusterOptions {
     /// The secret that workers must know.
     pub token: SharedToken,
+    /// Encrypt, and accept only workers with a certificate for their address.
+    pub tls: Option<ClusterTls>,
     /// How long connecting, and each answer before the start, may take.
     pub connect_timeout: Duration,
     /// How long a worker may take to read its files and tokenizer.
@@ -41,6 +46,7 @@ impl ClusterOptions {
     pub fn new(token: SharedToken) -> Self {
         ClusterOptions {
             token,
+            tls: None,
             connect_timeout: Duration::from_secs(10),
             prepare_timeout: Duration::from_secs(300),
             silence: Duration::from_secs(10),
@@ -125,13 +131,15 @@ fn prepare(
     jobs: Vec<LoadJob>,
     options: &ClusterOptions,
 ) -> Result<Vec<Member>, ClusterError> {
+    let tls = options.tls.as_ref().map(ClusterTls::client).transpose()?;
+    let tls = tls.as_ref();
     std::thread::scope(|scope| {
         let preparing: Vec<_> = workers
             .iter()
             .zip(jobs)
             .enumerate()
             .map(|(share, (worker, job))| {
-                scope.spawn(move || Member::prepare(worker, share as u64, job, options))
+                scope.spawn(move || Member::prepare(worker, share as u64, job, options, tls))
             })
             .collect();
         let prepared = workers.iter().zip(preparing).map(|(worker, preparing)| {
@@ -146,9 +154,15 @@ fn prepare(
 }
 
 impl Member {
-    fn prepare(worker: &str, share: u64, job: LoadJob, options: &ClusterOptions) -> Result<Self, LinkError> {
+    fn prepare(
+        worker: &str,
+        share: u64,
+        job: LoadJob,
+        options: &ClusterOptions,
+        tls: Option<&Arc<ClientConfig>>,
+    ) -> Result<Self, LinkError> {
         let socket = connect(worker, options.connect_timeout)?;
-        let mut link = Link::new(Box::new(socket.try_clone()?), socket)?;
+        let mut link = Link::new(to_worker(socket.try_clone()?, worker, tls)?, socket)?;
         link.join_worker(&options.token, options.connect_timeout)?;
         link.send(&Message::Job { job: Box::new(job) })?;
         match link.expect(options.prepare_timeout)? {

@@ -13,6 +13,14 @@ pub enum ClusterError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A certificate or its key cannot be used.
+    #[error("cannot use {}: {problem}", path.display())]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A worker is not there, refuses, or failed before the load test began.
     #[error("worker {worker}: {problem}")]
     Worker {

@@ -13,6 +13,7 @@ mod merge;
 mod records;
 mod serve;
 mod share;
+mod tls;
 mod token;
 mod wire;
 
@@ -24,5 +25,6 @@ pub use coordinator::{ClusterOptions, ClusterProgress, ClusterWatch, run_on_work
 pub use error::ClusterError;
 pub use job::LoadJob;
 pub use merge::{ClusterOutcome, WorkerFate, WorkerReport};
-pub use serve::{JobWatch, RunLoad, ClusterWorkerOptions, serve_jobs};
+pub use serve::{ClusterWorkerOptions, JobWatch, RunLoad, serve_jobs};
+pub use tls::ClusterTls;
 pub use token::SharedToken;

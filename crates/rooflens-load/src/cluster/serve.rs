@@ -2,8 +2,10 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+
+use rustls::ServerConfig;
 
 use super::clock::unix_ns;
 use super::error::{ClusterError, LinkError};
@@ -11,6 +13,7 @@ use super::job::LoadJob;
 use super::link::{Link, unexpected};
 use super::records::WireRecord;
 use super::share::ShareOfSessions;
+use super::tls::{ClusterTls, to_coordinator};
 use super::token::SharedToken;
 use super::wire::Message;
 use crate::plan::{LoadPlan, SessionSource};
@@ -41,6 +44,8 @@ pub type RunLoad<'a> = dyn Fn(&LoadPlan, Box<dyn SessionSource>, &mut dyn Record
 pub struct ClusterWorkerOptions {
     /// The secret that coordinators must know.
     pub token: SharedToken,
+    /// Encrypt, and let in only coordinators with a certificate.
+    pub tls: Option<ClusterTls>,
 }
 
 /// The coordinator's view of a load test that runs here.
@@ -68,7 +73,7 @@ impl JobWatch {
 /// greeting.
 ///
 /// # Errors
-/// The listener broke.
+/// The listener broke, or a certificate cannot be used.
 pub fn serve_jobs(
     listener: &TcpListener,
     options: &ClusterWorkerOptions,
@@ -76,8 +81,9 @@ pub fn serve_jobs(
     stop: &AtomicBool,
 ) -> Result<(), ClusterError> {
     listener.set_nonblocking(true).map_err(ClusterError::Listen)?;
+    let tls = options.tls.as_ref().map(ClusterTls::server).transpose()?;
     let worker =
-        Worker { options, run, stop, is_busy: AtomicBool::new(false), connections: AtomicUsize::new(0) };
+        Worker { options, tls, run, stop, is_busy: AtomicBool::new(false), connections: AtomicUsize::new(0) };
     std::thread::scope(|scope| {
         while !stop.load(Ordering::Relaxed) {
             match listener.accept() {
@@ -100,6 +106,7 @@ pub fn serve_jobs(
 
 struct Worker<'a> {
     options: &'a ClusterWorkerOptions,
+    tls: Option<Arc<ServerConfig>>,
     run: &'a RunLoad<'a>,
     stop: &'a AtomicBool,
     is_busy: AtomicBool,
@@ -109,7 +116,7 @@ struct Worker<'a> {
 impl Worker<'_> {
     fn serve(&self, socket: TcpStream) -> Result<(), LinkError> {
         socket.set_nonblocking(false)?;
-        let mut link = Link::new(Box::new(socket.try_clone()?), socket)?;
+        let mut link = Link::new(to_coordinator(socket.try_clone()?, self.tls.as_ref())?, socket)?;
         if let Err(error) = link.join_coordinator(&self.options.token, HANDSHAKE_TIMEOUT) {
             link.refuse(&error.to_string())?;
             return Err(error);

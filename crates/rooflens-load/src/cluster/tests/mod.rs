@@ -3,6 +3,7 @@
 mod intruders;
 mod parts;
 mod processes;
+mod secrecy;
 mod workers;
 
 use std::net::TcpListener;
@@ -163,14 +164,17 @@ fn failing(
 
 /// Runs `test` with the addresses of workers that run these.
 fn with_workers(runs: &[&RunLoad<'_>], test: impl FnOnce(&[String])) {
+    with_workers_of(&ClusterWorkerOptions { token: token(), tls: None }, runs, test);
+}
+
+fn with_workers_of(options: &ClusterWorkerOptions, runs: &[&RunLoad<'_>], test: impl FnOnce(&[String])) {
     let stop = AtomicBool::new(false);
-    let options = ClusterWorkerOptions { token: token() };
     std::thread::scope(|scope| {
         let mut addresses = Vec::new();
         for run in runs {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             addresses.push(listener.local_addr().unwrap().to_string());
-            let (options, stop) = (&options, &stop);
+            let stop = &stop;
             scope.spawn(move || serve_jobs(&listener, options, run, stop).unwrap());
         }
         // Workers end whatever becomes of the test.

@@ -20,7 +20,7 @@ fn worker_process() {
     pipe.flush().unwrap();
     drop(pipe);
     let run: &RunLoad<'_> = if role == "for ever" { &pretend_for_ever } else { &pretend };
-    let (options, stop) = (ClusterWorkerOptions { token: token() }, AtomicBool::new(false));
+    let (options, stop) = (ClusterWorkerOptions { token: token(), tls: None }, AtomicBool::new(false));
     serve_jobs(&listener, &options, run, &stop).unwrap();
 }
 
