@@ -167,7 +167,7 @@ impl Member {
         link.send(&Message::Job { job: Box::new(job) })?;
         match link.expect(options.prepare_timeout)? {
             Message::Ready => {}
-            Message::Failed { reason } => return Err(LinkError::Refused(reason)),
+            Message::Failed { reason } => return Err(LinkError::Failed(reason)),
             other => return Err(unexpected(&other)),
         }
         let clock = check_clock(&mut link, options.connect_timeout)?;
@@ -296,7 +296,7 @@ impl Following<'_> {
                     }
                 }
                 Message::Done { outcome } => return Ok(outcome.into()),
-                Message::Failed { reason } => return Err(LinkError::Refused(reason)),
+                Message::Failed { reason } => return Err(LinkError::Failed(reason)),
                 other => return Err(unexpected(&other)),
             }
             // Not before the sink had time for it.

@@ -53,6 +53,8 @@ pub(super) enum LinkError {
     WrongCode,
     #[error("not the protocol of Rooflens workers: {0}")]
     Protocol(String),
+    #[error("{0}")]
+    Failed(String),
     #[error("refused: {0}")]
     Refused(String),
 }

@@ -25,6 +25,6 @@ pub use coordinator::{ClusterOptions, ClusterProgress, ClusterWatch, run_on_work
 pub use error::ClusterError;
 pub use job::LoadJob;
 pub use merge::{ClusterOutcome, WorkerFate, WorkerReport};
-pub use serve::{ClusterWorkerOptions, JobWatch, RunLoad, serve_jobs};
+pub use serve::{ClusterWorkerOptions, JobWatch, RunLoad, run_engine, serve_jobs};
 pub use tls::ClusterTls;
 pub use token::SharedToken;

@@ -16,6 +16,7 @@ use super::share::ShareOfSessions;
 use super::tls::{ClusterTls, to_coordinator};
 use super::token::SharedToken;
 use super::wire::Message;
+use crate::engine::{self, LoadWatch};
 use crate::plan::{LoadPlan, SessionSource};
 use crate::record::{LoadOutcome, RecordSink, RequestRecord};
 use crate::workload;
@@ -67,6 +68,25 @@ impl JobWatch {
     pub fn begun(&self, base_unix_ns: i64) {
         self.base_unix_ns.store(base_unix_ns, Ordering::Relaxed);
     }
+}
+
+impl LoadWatch for JobWatch {
+    fn stop(&self) -> bool {
+        JobWatch::stop(self)
+    }
+}
+
+/// The engine, as workers run it.
+///
+/// # Errors
+/// Why the load test cannot begin, or ended early.
+pub fn run_engine(
+    plan: &LoadPlan,
+    source: Box<dyn SessionSource>,
+    sink: &mut dyn RecordSink,
+    watch: &JobWatch,
+) -> Result<LoadOutcome, String> {
+    engine::run(plan, source, sink, watch).map_err(|error| error.to_string())
 }
 
 /// Serves coordinators, one job at a time, until `stop` is set. Nobody without the token gets farther than the

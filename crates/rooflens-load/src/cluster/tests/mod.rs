@@ -1,5 +1,6 @@
 //! Coordinators and workers over loopback, with an engine that only pretends to send.
 
+mod engine;
 mod intruders;
 mod parts;
 mod processes;
