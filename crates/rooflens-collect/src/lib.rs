@@ -5,7 +5,8 @@
 //! * [`mod@plan`]: settings → steps. No clock, no files: the same config gives the same bytes.
 //! * [`runtimes`], [`profilers`]: what can run a model, and what can look at it while it runs; a file each.
 //! * [`execute`]: takes the steps. [`ask()`] asks a program for its version, [`nsys_export`] has a report
-//!   exported. The only places that start processes.
+//!   exported, [`servers`] starts servers. The only places that start processes.
+//! * [`servers`]: servers as runtimes: plans of how they are started, and their processes.
 //! * [`environment`]: the Python environment that a workload runs in.
 //! * [`kernel_regex`]: expressions that select kernels by name.
 //! * [`package`]: the Python part, which comes with the program and is unpacked where it is needed.
@@ -24,6 +25,7 @@ pub mod package;
 pub mod plan;
 pub mod profilers;
 pub mod runtimes;
+pub mod servers;
 pub mod settings;
 
 use rooflens_schema::DocumentSchema;

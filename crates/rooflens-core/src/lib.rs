@@ -2,6 +2,7 @@
 
 pub mod advise;
 pub mod analysis;
+pub mod bench;
 pub mod compare;
 pub mod config;
 pub mod cost;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rooflens_collect::execute::{StepObserver, StepOutcome, StopRequest, WorkloadEvent};
 use rooflens_collect::plan::PlannedStep;
+use rooflens_load::engine::LoadProgress;
 use rooflens_schema::Note;
 
 use crate::error::Hint;
@@ -83,6 +84,17 @@ pub enum Event<'a> {
         /// Passes of this launch, where that is known.
         passes: Option<u64>,
     },
+    /// A level of a load test goes on; told some times a second.
+    Loading {
+        /// What is offered, in words.
+        what: &'a str,
+        /// Requests that will be sent, where that is known.
+        of: Option<u64>,
+        /// How far it is.
+        progress: &'a LoadProgress,
+    },
+    /// A level of a load test has ended.
+    Loaded,
     /// Worth a line.
     Info(&'a str),
     /// Worth a line only to who wants every detail.

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The endpoint of an OpenAI-compatible server that requests go to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Api {
     /// `/v1/completions`.
     Completions,
@@ -57,7 +60,7 @@ impl Api {
 }
 
 /// The server, and how to talk to it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Target {
     /// Scheme, host and port, and a path before that of the API if there is one; no slash at the end.
     pub url: String,
@@ -80,7 +83,8 @@ pub struct Target {
 }
 
 /// When requests are sent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Pace {
     /// At times that do not depend on the server's answers.
     Open {
@@ -107,7 +111,7 @@ pub enum Pace {
 }
 
 /// The gaps between arrivals.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arrivals {
     /// Mean rate in sessions per second, by stages: seconds and the rate at their end, which grows linearly from that
     /// of the stage before. One stage with infinite seconds is a constant mean rate.
@@ -117,14 +121,20 @@ pub struct Arrivals {
 }
 
 /// A stage of an arrival process.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// How long; may be infinite in the last one.
+    /// How long; may be infinite in the last one (null in JSON).
+    #[serde(deserialize_with = "null_is_infinite")]
     pub seconds: f64,
     /// Rate at its begin, sessions per second.
     pub from_rate: f64,
     /// Rate at its end.
     pub to_rate: f64,
+}
+
+/// JSON has no infinity: it is written as null.
+fn null_is_infinite<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 impl Arrivals {
@@ -136,7 +146,8 @@ impl Arrivals {
 }
 
 /// How the gaps between arrivals vary.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Gaps {
     /// Exponential: independent users.
     Poisson,
@@ -147,7 +158,7 @@ pub enum Gaps {
 }
 
 /// When a load test ends. Whatever comes first; at least one must be given.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Limits {
     /// Requests sent.
     pub requests: Option<u64>,
@@ -159,7 +170,7 @@ pub struct Limits {
 }
 
 /// A whole load test.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// The server.
     pub target: Target,
@@ -205,12 +216,15 @@ pub struct Turn {
     pub sample: Option<Arc<str>>,
 }
 
+/// Writes a body from the answers to the turns before.
+pub type WriteBody = Box<dyn FnOnce(&[String]) -> Bytes + Send>;
+
 /// The body of a request.
 pub enum Body {
     /// It is there.
     Ready(Bytes),
     /// It holds the answers to the turns before, which are given in order.
-    FromReplies(Box<dyn FnOnce(&[String]) -> Bytes + Send>),
+    FromReplies(WriteBody),
 }
 
 impl fmt::Debug for Body {
@@ -242,6 +256,21 @@ impl Session {
 pub trait SessionSource: Send {
     /// The next session; `None` at the end.
     fn next(&mut self) -> Option<Session>;
+
+    /// Passes a session that another process sends, without making its bodies where that can be avoided; `None` at
+    /// the end.
+    fn skip(&mut self) -> Option<SessionShape> {
+        self.next().map(|session| SessionShape { turns: session.turns.len(), arrival: session.arrival })
+    }
+}
+
+/// What the schedule needs of a session that is not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionShape {
+    /// Its requests.
+    pub turns: usize,
+    /// When it arrives, if a trace says so.
+    pub arrival: Option<Duration>,
 }
 
 impl<F: FnMut() -> Option<Session> + Send> SessionSource for F {

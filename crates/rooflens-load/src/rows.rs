@@ -1,9 +1,9 @@
 //! Records as rows of the tables `requests` and `tokens`.
 
 use rooflens_schema::cell::Opt;
-use rooflens_schema::tables::{RequestRow, TokenRow};
+use rooflens_schema::tables::{OutputKind, RequestRow, TokenRow};
 
-use crate::record::{Chunk, RequestRecord, Usage};
+use crate::record::{Chunk, ChunkKind, RequestRecord, Usage};
 
 /// The row of a request, without its run: stage, round and model are the caller's.
 #[must_use]
@@ -61,5 +61,10 @@ pub fn token_rows(record: &RequestRecord) -> impl Iterator<Item = TokenRow> + '_
         index: index as i64,
         ts_ns: chunk.ts_ns,
         tokens: tokens(chunk),
+        kind: Some(match chunk.kind {
+            ChunkKind::Text => OutputKind::Text,
+            ChunkKind::Reasoning => OutputKind::Reasoning,
+            ChunkKind::ToolCall => OutputKind::ToolCall,
+        }),
     })
 }

@@ -300,6 +300,25 @@ impl ColumnType for Option<String> {
     }
 }
 
+impl<W: Word + ColumnType> ColumnType for Option<W> {
+    const NULLABLE: bool = true;
+    fn words() -> Vec<(&'static str, &'static str)> {
+        W::words()
+    }
+    fn missing() -> Option<Self> {
+        Some(None)
+    }
+    fn data_type() -> DataType {
+        W::data_type()
+    }
+    fn encode(column: &[Self], _: &Names) -> ArrayRef {
+        encode_optional_words(column)
+    }
+    fn decode(array: &dyn Array, _: &mut NameLookup) -> Option<Vec<Self>> {
+        decode_optional_words(array)
+    }
+}
+
 /// A closed set of words: one byte a row in memory, a dictionary of strings on disk.
 pub trait Word: Copy + 'static {
     /// Every word, in declaration order.
@@ -312,22 +331,40 @@ pub trait Word: Copy + 'static {
 
 /// Encodes a column of words; used by `column_enum!`.
 pub fn encode_words<W: Word>(column: &[W]) -> ArrayRef {
-    let keys: Int8Array = column.iter().map(|word| Some(word.position() as i8)).collect();
+    encode_optional_words(&column.iter().map(|word| Some(*word)).collect::<Vec<_>>())
+}
+
+fn encode_optional_words<W: Word>(column: &[Option<W>]) -> ArrayRef {
+    let keys: Int8Array = column.iter().map(|word| word.map(|word| word.position() as i8)).collect();
     let values = Arc::new(StringArray::from_iter_values(W::WORDS));
     match DictionaryArray::<Int8Type>::try_new(keys, values) {
         Ok(array) => Arc::new(array),
         // Positions index WORDS by construction, so this arm is never taken.
-        Err(_) => Arc::new(StringArray::from_iter_values(column.iter().map(|w| W::WORDS[w.position()]))),
+        Err(_) => {
+            let word = |word: &Option<W>| word.map(|word| W::WORDS[word.position()]);
+            Arc::new(column.iter().map(word).collect::<StringArray>())
+        }
     }
 }
 
 /// Decodes a column of words; `None` where a word is unknown.
 pub fn decode_words<W: Word>(array: &dyn Array) -> Option<Vec<W>> {
+    decode_optional_words(array)?.into_iter().collect()
+}
+
+/// A null is no word; a word that is not known makes the whole column unreadable.
+fn decode_optional_words<W: Word>(array: &dyn Array) -> Option<Vec<Option<W>>> {
     let find = |text: &str| W::WORDS.iter().position(|word| *word == text).and_then(W::at);
     if let Some(dictionary) = array.as_any().downcast_ref::<DictionaryArray<Int8Type>>() {
         let values = dictionary.values().as_any().downcast_ref::<StringArray>()?;
         let words: Vec<Option<W>> = values.iter().map(|text| find(text?)).collect();
-        return dictionary.keys().iter().map(|key| *words.get(usize::try_from(key?).ok()?)?).collect();
+        let word = |key: i8| *words.get(usize::try_from(key).ok()?)?;
+        return dictionary
+            .keys()
+            .iter()
+            .map(|key| key.map_or(Some(None), |key| word(key).map(Some)))
+            .collect();
     }
-    array.as_any().downcast_ref::<StringArray>()?.iter().map(|text| find(text?)).collect()
+    let texts = array.as_any().downcast_ref::<StringArray>()?;
+    texts.iter().map(|text| text.map_or(Some(None), |text| find(text).map(Some))).collect()
 }

@@ -24,6 +24,7 @@ const LAYERS: &[(&str, Uses)] = &[
     ("rooflens-compare", These(&["rooflens-schema", "rooflens-analyze"])),
     ("rooflens-kernels", These(&["rooflens-analyze"])),
     ("rooflens-sample", These(&["rooflens-schema"])),
+    ("rooflens-load", These(&["rooflens-schema"])),
     (
         "rooflens-report",
         These(&[
@@ -36,6 +37,8 @@ const LAYERS: &[(&str, Uses)] = &[
     ),
     ("rooflens-core", AllAbove),
     ("rooflens", AllAbove),
+    // Shares no code with what it measures.
+    ("rooflens-mock", These(&[])),
     // Reads the registries that it documents.
     (
         "xtask",

@@ -86,7 +86,7 @@ pub(super) fn is_there(path: &Path) -> bool {
 const TAIL_BYTES: u64 = 1 << 14;
 
 /// The last lines of a log, made safe for a terminal.
-pub(super) fn tail(path: &Path, lines: usize) -> Vec<String> {
+pub(crate) fn tail(path: &Path, lines: usize) -> Vec<String> {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();

@@ -26,6 +26,16 @@ impl Group {
         let _ = kill_process_group(self.0, Signal::INT);
     }
 
+    /// Asks everybody in it to end.
+    pub fn terminate(self) {
+        let _ = kill_process_group(self.0, Signal::TERM);
+    }
+
+    /// Whether anybody in it lives.
+    pub fn is_alive(self) -> bool {
+        test_kill_process_group(self.0).is_ok() && !self.living().is_empty()
+    }
+
     /// Kills everybody in it.
     pub fn kill(self) {
         let _ = kill_process_group(self.0, Signal::KILL);

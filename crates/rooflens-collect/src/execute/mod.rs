@@ -14,6 +14,7 @@ mod transform;
 
 pub use self::event::{EventSummary, WorkloadEvent};
 pub use self::files::digest;
+pub(crate) use self::files::tail as log_lines;
 pub(crate) use self::group::Group;
 pub use self::manifest::{MANIFEST, Manifest};
 pub use self::mock::Scripted;

@@ -4,136 +4,32 @@
 //! A value is computed over all measured requests together. Rounds are what repeats, so [`MetricSample`] keeps them apart:
 //! how sure a difference between two runs is follows from the rounds, its size from the values.
 
+mod rates;
+mod request;
 mod sample;
+#[cfg(test)]
+mod tests;
+mod times;
 
-use rooflens_schema::tables::{Requests, Tokens};
+use self::rates::{Amount, COMPLETED, INPUT_TOKENS, OUTPUT_TOKENS, TOTAL_TOKENS};
 
+pub use request::{MEASURED, MeasuredRequest, measured_requests};
 pub use sample::MetricSample;
-
-/// The kind of rounds that count.
-pub const MEASURED: &str = "measured";
-
-/// A request that was measured.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MeasuredRequest<'a> {
-    /// Its round.
-    pub round: i64,
-    /// Tokens of its prompt.
-    pub prompt_tokens: i64,
-    /// Output tokens.
-    pub output_tokens: i64,
-    /// When its prompt was given to the runtime.
-    pub start_ns: i64,
-    /// When each token was there.
-    pub token_ns: &'a [i64],
-    /// From the prompt given to its first step; none where the runtime has no queue.
-    pub queued_ns: Option<i64>,
-}
-
-/// The requests of measured rounds. Tokens are by request, as the table has them.
-#[must_use]
-pub fn measured_requests<'a>(requests: &Requests, tokens: &'a Tokens) -> Vec<MeasuredRequest<'a>> {
-    let request = |row: usize| {
-        let id = requests.request_id[row];
-        let from = tokens.request_id.partition_point(|of| *of < id);
-        let to = tokens.request_id.partition_point(|of| *of <= id);
-        Some(MeasuredRequest {
-            round: requests.round[row].get()?,
-            prompt_tokens: requests.prompt_tokens[row].get()?,
-            output_tokens: requests.output_tokens[row].get()?,
-            start_ns: requests.sent_ts_ns[row].get()?,
-            token_ns: &tokens.ts_ns[from..to],
-            queued_ns: requests.queued_ns[row].get(),
-        })
-    };
-    let rows = (0..requests.len()).filter(|row| requests.round_kind[*row].as_deref() == Some(MEASURED));
-    rows.filter_map(request).collect()
-}
-
-/// Times of requests, of which percentiles are headline metrics.
-pub struct RequestTimes {
-    /// Its key in `metrics.json`.
-    pub key: &'static str,
-    /// What people call it.
-    pub title: &'static str,
-    /// The same in full, for those who do not know the abbreviation.
-    pub words: &'static str,
-    /// What it is.
-    pub definition: &'static str,
-    /// The times of a request; none where it has too few tokens.
-    pub of: fn(&MeasuredRequest<'_>) -> Vec<f64>,
-}
-
-/// Time to first token.
-pub const TTFT: RequestTimes = RequestTimes {
-    key: "ttft_ns",
-    title: "TTFT",
-    words: "time to first token",
-    definition: "time from submitting a prompt to its first token",
-    of: |request| since_start(request, request.token_ns.first()),
+pub use times::{
+    ITL, LATENCY, LOAD_TIMES, QUEUE, RequestTimes, SERVICE_TIME, SERVICE_TTFT, TIMES, TPOT, TTFO, TTFT,
 };
-/// Time per output token.
-pub const TPOT: RequestTimes = RequestTimes {
-    key: "tpot_ns",
-    title: "TPOT",
-    words: "time per output token",
-    definition: "per request, time from the first to the last token / number of tokens after the first",
-    of: |request| tpot(request).into_iter().collect(),
-};
-/// Inter-token latency.
-pub const ITL: RequestTimes = RequestTimes {
-    key: "itl_ns",
-    title: "ITL",
-    words: "inter-token latency",
-    definition: "time from one token to the next of the same request",
-    of: |request| request.token_ns.windows(2).map(|pair| between(pair[0], pair[1])).collect(),
-};
-/// End-to-end latency.
-pub const LATENCY: RequestTimes = RequestTimes {
-    key: "latency_ns",
-    title: "latency",
-    words: "end-to-end latency",
-    definition: "time from submitting a prompt to its last token",
-    of: |request| since_start(request, request.token_ns.last()),
-};
-
-/// Time in the scheduler's queue.
-pub const QUEUE: RequestTimes = RequestTimes {
-    key: "queued_ns",
-    title: "queue",
-    words: "time in the queue",
-    definition: "time from submitting a prompt to the first step that processes it; part of TTFT",
-    of: |request| request.queued_ns.map(|ns| ns as f64).into_iter().collect(),
-};
-
-/// The times that `metrics.json` has.
-pub const TIMES: &[&RequestTimes] = &[&TTFT, &TPOT, &ITL, &LATENCY, &QUEUE];
-
-/// A token before its own prompt has no such time.
-fn since_start(request: &MeasuredRequest<'_>, token: Option<&i64>) -> Vec<f64> {
-    let since = token.and_then(|token| token.checked_sub(request.start_ns)).filter(|ns| *ns >= 0);
-    since.map(|ns| ns as f64).into_iter().collect()
-}
-
-/// A clock that went backwards is taken as one that stood still.
-fn between(first_ns: i64, last_ns: i64) -> f64 {
-    last_ns.saturating_sub(first_ns).max(0) as f64
-}
-
-/// One token has no time per token after it.
-fn tpot(request: &MeasuredRequest<'_>) -> Option<f64> {
-    let (first, last) = (request.token_ns.first()?, request.token_ns.last()?);
-    let after = request.token_ns.len() - 1;
-    (after > 0).then(|| between(*first, *last) / after as f64)
-}
 
 /// How a metric is computed.
 #[derive(Clone, Copy)]
 enum Formula {
     /// A percentile of times, over all measured requests.
     Percentile(&'static RequestTimes, f64),
-    /// Output tokens / time from the first prompt given to the last token, both summed over rounds.
-    OutputTokensPerSecond,
+    /// A percentile of 1 / TPOT, over all measured requests of a load test.
+    Interactivity(f64),
+    /// An amount / time from the first prompt given to the last token, both summed over rounds.
+    Rate(&'static Amount),
+    /// Requests that failed / all requests of a load test.
+    ErrorRate,
 }
 
 /// A headline metric.
@@ -160,6 +56,10 @@ const fn percentile(
     HeadlineMetric { key, title, definition, more_is_better: false, path, formula }
 }
 
+const fn rate(amount: &'static Amount, [key, title, path, definition]: [&'static str; 4]) -> HeadlineMetric {
+    HeadlineMetric { key, title, definition, more_is_better: true, path, formula: Formula::Rate(amount) }
+}
+
 /// All of them, the most telling first.
 #[rustfmt::skip] // One metric per line.
 pub const ALL: &[HeadlineMetric] = &[
@@ -177,7 +77,27 @@ pub const ALL: &[HeadlineMetric] = &[
         key: "output_tokens_per_s", title: "tokens/s", more_is_better: true, path: "/measured/output_tokens_per_s",
         definition: "Output tokens per second: tokens of all requests / time from submitting the first \
                      prompt to the last token, summed over rounds.",
-        formula: Formula::OutputTokensPerSecond,
+        formula: Formula::Rate(&OUTPUT_TOKENS),
+    },
+    percentile(&TTFO, 0.5, ["ttfo_p50_ns", "TTFO p50", "/measured/ttfo_ns/p50", "Time from submitting a prompt to its first token that is not reasoning, in a load test: median over requests."]),
+    percentile(&TTFO, 0.99, ["ttfo_p99_ns", "TTFO p99", "/measured/ttfo_ns/p99", "Time from submitting a prompt to its first token that is not reasoning, in a load test: 99th percentile over requests."]),
+    percentile(&SERVICE_TTFT, 0.5, ["service_ttft_p50_ns", "service TTFT p50", "/measured/service_ttft_ns/p50", "Time from sending a scheduled request to its first token, without its wait in the client: median over requests."]),
+    percentile(&SERVICE_TTFT, 0.99, ["service_ttft_p99_ns", "service TTFT p99", "/measured/service_ttft_ns/p99", "Time from sending a scheduled request to its first token, without its wait in the client: 99th percentile over requests."]),
+    percentile(&SERVICE_TIME, 0.5, ["service_time_p50_ns", "service time p50", "/measured/service_time_ns/p50", "Time from sending a scheduled request to its last token, without its wait in the client: median over requests."]),
+    percentile(&SERVICE_TIME, 0.99, ["service_time_p99_ns", "service time p99", "/measured/service_time_ns/p99", "Time from sending a scheduled request to its last token, without its wait in the client: 99th percentile over requests."]),
+    HeadlineMetric {
+        key: "output_tokens_per_s_per_user", title: "tokens/s per user", more_is_better: true, path: "/measured/output_tokens_per_s_per_user",
+        definition: "Output tokens per second that a user sees once the answer has begun (interactivity), in a load \
+                     test: 1 / TPOT, median over requests.",
+        formula: Formula::Interactivity(0.5),
+    },
+    rate(&INPUT_TOKENS, ["input_tokens_per_s", "input tokens/s", "/measured/input_tokens_per_s", "Prompt tokens of completed requests per second of a load test."]),
+    rate(&TOTAL_TOKENS, ["total_tokens_per_s", "total tokens/s", "/measured/total_tokens_per_s", "Prompt and output tokens of completed requests per second of a load test."]),
+    rate(&COMPLETED, ["requests_per_s", "requests/s", "/measured/requests_per_s", "Completed requests per second of a load test."]),
+    HeadlineMetric {
+        key: "error_rate", title: "error rate", more_is_better: false, path: "/measured/error_rate",
+        definition: "Fraction of the requests of a load test that failed or timed out.",
+        formula: Formula::ErrorRate,
     },
 ];
 
@@ -197,104 +117,38 @@ impl HeadlineMetric {
     /// What measured requests tell of it; `None` where they tell nothing.
     #[must_use]
     pub fn of(&self, requests: &[MeasuredRequest<'_>]) -> Option<MetricSample> {
-        let mut rounds: Vec<i64> = requests.iter().map(|request| request.round).collect();
-        rounds.sort_unstable();
-        rounds.dedup();
-        let of_round = |round: i64| requests.iter().filter(move |request| request.round == round);
+        let rounds = by_round(requests);
         match self.formula {
             Formula::Percentile(times, share) => {
-                let values =
-                    rounds.into_iter().map(|round| of_round(round).flat_map(|one| (times.of)(one)).collect());
-                MetricSample::percentile(share, values.collect())
+                let of_round = |round: &Vec<&MeasuredRequest<'_>>| {
+                    round.iter().flat_map(|one| (times.of)(one)).collect()
+                };
+                MetricSample::percentile(share, rounds.iter().map(of_round).collect())
             }
-            Formula::OutputTokensPerSecond => {
-                let parts = rounds.into_iter().filter_map(|round| {
-                    // A request without a token has neither tokens nor an end.
-                    let done = || of_round(round).filter(|request| !request.token_ns.is_empty());
-                    let first = done().map(|request| request.start_ns).min()?;
-                    let last = done().filter_map(|request| request.token_ns.last()).max()?;
-                    let tokens: i64 = done().map(|request| request.output_tokens).sum();
-                    Some((tokens as f64, between(first, *last) / 1e9))
-                });
-                MetricSample::rate(parts.collect())
+            Formula::Interactivity(share) => {
+                let of_request = |request: &&MeasuredRequest<'_>| {
+                    let tpot = (TPOT.of)(request).first().copied().filter(|tpot| *tpot > 0.0);
+                    tpot.filter(|_| request.is_load_test).map(|tpot| 1e9 / tpot)
+                };
+                let of_round =
+                    |round: &Vec<&MeasuredRequest<'_>>| round.iter().filter_map(of_request).collect();
+                MetricSample::percentile(share, rounds.iter().map(of_round).collect())
             }
+            Formula::Rate(amount) => rates::rate(&rounds, amount),
+            Formula::ErrorRate => rates::error_rate(&rounds),
         }
     }
+}
+
+/// Requests of each round, in the order of rounds.
+fn by_round<'r, 'a>(requests: &'r [MeasuredRequest<'a>]) -> Vec<Vec<&'r MeasuredRequest<'a>>> {
+    let mut rounds: std::collections::BTreeMap<i64, Vec<&MeasuredRequest<'a>>> = Default::default();
+    requests.iter().for_each(|request| rounds.entry(request.round).or_default().push(request));
+    rounds.into_values().collect()
 }
 
 /// The metric of a name, with or without its unit.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static HeadlineMetric> {
     ALL.iter().find(|metric| metric.key == name || metric.name() == name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_unique_and_found_without_their_unit() {
-        let keys: std::collections::BTreeSet<&str> = ALL.iter().map(|metric| metric.key).collect();
-        assert_eq!(keys.len(), ALL.len());
-        assert!(ALL.iter().all(|metric| metric.is_time() == metric.key.ends_with("_ns")));
-        assert!(find("tpot_p50").is_some() && find("tpot").is_none());
-    }
-
-    #[test]
-    fn by_hand() {
-        let request = |round, start_ns, token_ns: &'static [i64]| MeasuredRequest {
-            round,
-            prompt_tokens: 5,
-            output_tokens: token_ns.len() as i64,
-            start_ns,
-            token_ns,
-            queued_ns: token_ns.first().filter(|_| round == 1).map(|first| first - start_ns - 10),
-        };
-        let requests = [
-            request(1, 100, &[150, 170, 200]),
-            request(1, 100, &[160]),
-            request(2, 300, &[310, 330]),
-            request(2, 300, &[]),
-        ];
-        let of = |name: &str| find(name).unwrap().of(&requests).unwrap();
-        // (20 + 30) / 2 and 20: one token has none.
-        assert_eq!((of("tpot_p50").value(), of("tpot_p50").rounds()), (22.5, vec![25.0, 20.0]));
-        // 10, 50 and 60 together; 55 and 10 by round.
-        assert_eq!((of("ttft_p50").value(), of("ttft_p50").rounds()), (50.0, vec![55.0, 10.0]));
-        assert_eq!(of("itl_p50").value(), 20.0);
-        // 6 tokens in 100 + 30 ns.
-        let rate = of("output_tokens_per_s");
-        assert!((rate.value() / (6e9 / 130.0) - 1.0).abs() < 1e-12);
-        assert!((rate.rounds()[0] / (4e9 / 100.0) - 1.0).abs() < 1e-12);
-        assert!(find("tpot_p50").unwrap().of(&requests[1..2]).is_none());
-        // 40 and 50 in the first round; the second tells none.
-        assert_eq!((of("queued_p50").value(), of("queued_p50").rounds()), (45.0, vec![45.0]));
-        assert!(find("queued_p99").unwrap().of(&requests[2..]).is_none());
-    }
-
-    #[test]
-    fn requests_of_the_tables() {
-        use rooflens_schema::Opt;
-        use rooflens_schema::tables::{RequestRow, RequestStatus, TokenRow};
-
-        let (mut requests, mut tokens) = (Requests::default(), Tokens::default());
-        for (request_id, kind) in [(0, "warmup"), (1, "measured"), (2, "measured")] {
-            requests.push(RequestRow {
-                round: Opt::some(request_id),
-                round_kind: Some(kind.to_owned()),
-                sent_ts_ns: Opt::some(-5),
-                prompt_tokens: Opt::some(7),
-                output_tokens: Opt::some(2),
-                ..RequestRow::new(request_id, RequestStatus::Completed)
-            });
-        }
-        for (request_id, index, ts_ns) in [(0, 0, 1), (1, 0, 3), (1, 1, 9)] {
-            tokens.push(TokenRow { request_id, index, ts_ns, tokens: Opt::some(1) });
-        }
-        let found = measured_requests(&requests, &tokens);
-        let told: Vec<_> = found.iter().map(|one| (one.round, one.token_ns.to_vec())).collect();
-        assert_eq!(told, [(1, vec![3, 9]), (2, vec![])]);
-        // From −5 to 3, on a clock whose zero lies between.
-        assert_eq!(find("ttft_p50").unwrap().of(&found).unwrap().value(), 8.0);
-    }
 }

@@ -45,6 +45,11 @@ impl MetricSample {
         (amount > 0.0 && seconds > 0.0).then_some(MetricSample { parts: Parts::Rate(rounds) })
     }
 
+    /// A fraction: how many of each round, of how many. It may be 0.
+    pub(super) fn share(rounds: Vec<(f64, f64)>) -> Option<Self> {
+        (!rounds.is_empty()).then_some(MetricSample { parts: Parts::Rate(rounds) })
+    }
+
     /// A value whose rounds were not kept.
     #[must_use]
     pub fn value_alone(value: f64) -> Self {

@@ -46,6 +46,10 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "assets-verify",
         "`rooflens assets verify --format json`",
     ),
+    DocumentSchema::of::<crate::bench::BenchDocument>(
+        "bench",
+        "`rooflens bench --format json`, `report/metrics.json` of a load test",
+    ),
     DocumentSchema::of::<crate::compare::ComparisonDocument<'_>>(
         "comparison",
         "`rooflens compare --format json`",

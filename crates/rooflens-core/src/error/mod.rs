@@ -1,6 +1,7 @@
 //! What can go wrong. The message states the fact and its cause, the kind says whose turn it is, and the hint is
 //! what helps, as data: whoever talks to people puts it in words.
 
+mod bench;
 mod compare;
 mod cost;
 mod hint;
@@ -20,6 +21,7 @@ use rooflens_ingest::IngestError;
 use rooflens_project::assets::{AssetError, AssetFaultClass};
 use rooflens_schema::SchemaError;
 
+pub use self::bench::BenchError;
 pub use self::compare::CompareError;
 pub use self::cost::CostError;
 pub use self::hint::Hint;
@@ -271,6 +273,9 @@ pub enum Error {
     /// A comparison or a trend cannot be made.
     #[error(transparent)]
     Compare(#[from] CompareError),
+    /// A load test cannot be made.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
     /// Traces that cannot be ranks of one job.
     #[error("{one} and {other} are not ranks of the same job: {why}")]
     NotOneJob {
@@ -317,6 +322,7 @@ impl Error {
             Error::Cost(error) => error.kind(),
             Error::Measure(error) => error.kind(),
             Error::Compare(error) => error.kind(),
+            Error::Bench(error) => error.kind(),
             Error::Assets(error) => kind_of_assets(error.class()),
             Error::NoConfigFolder { .. }
             | Error::NoProject { .. }

@@ -8,7 +8,7 @@ use crate::commands::list::columns;
 /// Each group and its commands, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Analyze traces and runs", &["analyze", "advise", "report", "import", "export"]),
-    ("Run and profile", &["run", "kernels", "monitor", "hardware"]),
+    ("Run and profile", &["run", "bench", "kernels", "monitor", "hardware", "bench-worker"]),
     ("Compare", &["compare", "trend"]),
     ("Model cost", &["cost"]),
     ("Projects and configs", &["init", "config", "assets", "externals"]),

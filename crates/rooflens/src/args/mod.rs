@@ -1,6 +1,7 @@
 //! What may be typed, resolved into a command and a console. No clap type goes further than this file
 //! and the head of each command.
 
+pub mod bench;
 pub mod format;
 mod groups;
 pub mod model;

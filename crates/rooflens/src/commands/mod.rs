@@ -4,6 +4,7 @@
 mod advise;
 mod analyze;
 mod assets;
+mod bench;
 mod compare;
 mod completions;
 mod config;
@@ -43,6 +44,7 @@ pub enum Command {
     Export(export::Args),
     Report(report::Args),
     Kernels(kernels::Args),
+    Bench(Box<bench::Args>),
     Compare(compare::Args),
     Trend(trend::Args),
     Cost(Box<cost::Args>),
@@ -70,6 +72,7 @@ impl Command {
             Command::Export(args) => export::run(args, console),
             Command::Report(args) => report::run(&args, console),
             Command::Kernels(args) => kernels::run(args, console),
+            Command::Bench(args) => bench::run(*args, console),
             Command::Compare(args) => compare::run(args, console),
             Command::Trend(args) => trend::run(args, console),
             Command::Cost(args) => cost::run(*args, console),

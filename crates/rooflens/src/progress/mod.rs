@@ -4,6 +4,7 @@
 
 mod assets;
 mod launches;
+mod load;
 mod reading;
 mod spinner;
 mod steps;
@@ -18,6 +19,7 @@ use rooflens_core::observer::{Event, Observer, SharedObserver, Stop};
 
 pub use self::assets::follow_assets;
 use self::launches::LaunchProgress;
+use self::load::LoadBar;
 use self::reading::Reading;
 use self::spinner::Spinner;
 pub use self::spinner::wait;
@@ -51,7 +53,7 @@ pub fn observer(console: &Console, then: &'static str) -> SharedObserver {
         console: *console,
         presses,
         reading: Reading::new(console),
-        state: Mutex::new(State { steps: Steps::new(console), launches: None, working: None }),
+        state: Mutex::new(State { steps: Steps::new(console), launches: None, load: None, working: None }),
     })
 }
 
@@ -65,6 +67,7 @@ struct Follower {
 struct State {
     steps: Steps,
     launches: Option<LaunchProgress>,
+    load: Option<LoadBar>,
     working: Option<Spinner>,
 }
 
@@ -77,6 +80,7 @@ impl Follower {
     fn say(&self, say: impl FnOnce()) {
         let state = self.lock();
         let bar = state.launches.as_ref().map_or(state.steps.bar(), LaunchProgress::bar);
+        let bar = state.load.as_ref().map_or(bar, LoadBar::bar);
         self.reading.bar().suspend(|| bar.suspend(say));
     }
 }
@@ -97,6 +101,11 @@ impl Observer for Follower {
                 let job = number.map_or_else(String::new, |number| format!(" (job {number})"));
                 self.console.say(&format!("running {position} of {of}{job}: {}", overrides.join(" ")));
             }
+            Event::Loading { what, of, progress } => {
+                let load = &mut self.lock().load;
+                load.get_or_insert_with(|| LoadBar::new(&self.console, what, *of)).show(progress);
+            }
+            Event::Loaded => self.lock().load = None,
             Event::StepBegan(step) => {
                 self.presses.guard(true);
                 self.lock().steps.begin(step);

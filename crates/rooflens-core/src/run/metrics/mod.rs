@@ -48,6 +48,30 @@ pub struct Measured {
     pub output_tokens_per_s: Option<f64>,
     /// Tokens made in decode steps / time of these steps.
     pub decode_tokens_per_s: Option<f64>,
+    /// From a prompt given to its first token that is not reasoning, ns. Load tests only, as the following.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttfo_ns: Option<Spread>,
+    /// From being sent to the first token, where requests have a schedule, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_ttft_ns: Option<Spread>,
+    /// From being sent to the last token, where requests have a schedule, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_time_ns: Option<Spread>,
+    /// Output tokens per second that a user sees: 1 / TPOT, median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens_per_s_per_user: Option<f64>,
+    /// Prompt tokens of completed requests per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens_per_s: Option<f64>,
+    /// Prompt and output tokens of completed requests per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_tokens_per_s: Option<f64>,
+    /// Completed requests per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_s: Option<f64>,
+    /// Fraction of the requests that failed or timed out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_rate: Option<f64>,
     /// Time of forward passes, by phase, ns.
     pub phases_ns: BTreeMap<String, u64>,
     /// Rows that could not be read.
@@ -75,7 +99,8 @@ pub fn measured(workload: &WorkloadRecords) -> Measured {
     let warmups_ns: Vec<u64> = warmups.filter_map(|round| u64::try_from(round.dur_ns?).ok()).collect();
     let spread =
         |times: &RequestTimes| Spread::of(requests.iter().flat_map(|request| (times.of)(request)).collect());
-    let of_rate = headline::find("output_tokens_per_s").and_then(|metric| metric.of(&requests));
+    let value = |key: &str| Some(headline::find(key)?.of(&requests)?.value());
+    let of_load = |times: &RequestTimes| spread(times).filter(|_| requests.iter().any(|one| one.is_load_test));
     let rounds = requests.iter().filter(|request| !request.token_ns.is_empty()).map(|request| request.round);
     let mut measured = Measured {
         rounds: rounds.collect::<std::collections::BTreeSet<i64>>().len(),
@@ -92,8 +117,16 @@ pub fn measured(workload: &WorkloadRecords) -> Measured {
         warmup_rounds: warmups_ns.len(),
         warmup_ns: (!warmups_ns.is_empty())
             .then(|| warmups_ns.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns))),
-        output_tokens_per_s: of_rate.map(|sample| sample.value()),
+        output_tokens_per_s: value("output_tokens_per_s"),
         decode_tokens_per_s: rate(&decode),
+        ttfo_ns: of_load(&headline::TTFO),
+        service_ttft_ns: of_load(&headline::SERVICE_TTFT),
+        service_time_ns: of_load(&headline::SERVICE_TIME),
+        output_tokens_per_s_per_user: value("output_tokens_per_s_per_user"),
+        input_tokens_per_s: value("input_tokens_per_s"),
+        total_tokens_per_s: value("total_tokens_per_s"),
+        requests_per_s: value("requests_per_s"),
+        error_rate: value("error_rate"),
         phases_ns: by_phase(&steps),
         lost_rows: usize::try_from(workload.lost_rows).unwrap_or(usize::MAX),
         rule: RULE.into(),

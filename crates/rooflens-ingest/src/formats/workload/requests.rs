@@ -80,6 +80,6 @@ fn push(workload: &mut WorkloadRecords, stage: &str, line: Line, is_counted: boo
     });
     for (index, ts_ns) in (0..).zip(line.token_ns) {
         let tokens = if is_counted { Opt::some(1) } else { Opt::NONE };
-        workload.tokens.push(TokenRow { request_id, index, ts_ns, tokens });
+        workload.tokens.push(TokenRow { request_id, index, ts_ns, tokens, kind: None });
     }
 }

@@ -1,0 +1,267 @@
+//! `report/metrics.json` of a load test, and what `rooflens bench --format json` prints.
+
+use std::collections::BTreeMap;
+
+use rooflens_compare::load::account::SlowRequests;
+use rooflens_compare::load::slo::{Goodput, ObjectiveResult};
+use rooflens_compare::load::steady::Steadiness;
+use rooflens_load::record::ClientHealth;
+use rooflens_load::scrape::ServerSummary;
+use rooflens_load::workload::TokenReconciliation;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::efficiency::DecodeEfficiency;
+use crate::document::SchemaTag;
+use crate::run::StepFacts;
+use crate::run::metrics::{Measured, Spread};
+
+/// The numbers of a load test. Of several levels, those of the level that the headline is of, and a line for each.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct BenchDocument {
+    /// `rooflens.bench`.
+    pub schema: SchemaTag,
+    /// `complete`, or `incomplete` if it was stopped or a worker was lost.
+    pub status: String,
+    /// The folder's name; empty if nothing was saved.
+    pub run: String,
+    /// The server.
+    pub server: ServerFacts,
+    /// What was offered.
+    pub load: LoadFacts,
+    /// What was sent, in words.
+    pub workload: String,
+    /// Headline metrics by key, over measured requests; null where one was not measured.
+    pub headline: BTreeMap<String, Option<f64>>,
+    /// 95 % confidence intervals of headline metrics, where there are enough requests.
+    pub intervals: BTreeMap<String, [f64; 2]>,
+    /// Whether the client kept up.
+    pub client: ClientHealth,
+    /// What became of the requests.
+    pub requests: RequestCounts,
+    /// Failed requests by kind, the most frequent first.
+    pub errors: Vec<ErrorCount>,
+    /// Tokens of completed requests.
+    pub tokens: TokenTotals,
+    /// Objectives of `--slo`.
+    pub objectives: Vec<ObjectiveResult>,
+    /// Whether all are met; null without any, or where one could not be decided.
+    pub slo_met: Option<bool>,
+    /// Requests that meet the objectives that apply to a single request; null without any.
+    pub goodput: Option<Goodput>,
+    /// Where latency goes, and why, in a sentence; null where nothing stands out.
+    pub why: Option<Why>,
+    /// Mean time of a measured request, by part; they add up to the mean latency.
+    pub latency_parts: Vec<PartMean>,
+    /// Which part makes the slowest hundredth of the requests slow; null where they are like the others.
+    pub slowest: Option<SlowRequests>,
+    /// Requests at the beginning that do not count.
+    pub warmup: WarmupFacts,
+    /// Whether load and latency were steady.
+    pub steady: Steadiness,
+    /// From the schedule to being sent; null in a closed loop.
+    pub client_wait_ns: Option<Spread>,
+    /// TTFT that arrivals at the closed loop's own median pace would have seen (coordinated omission corrected); null
+    /// in an open loop.
+    pub ttft_at_pace_ns: Option<Spread>,
+    /// What the server's own metrics say; null where it gives none.
+    pub server_metrics: Option<ServerSummary>,
+    /// Decoding against the lower bound of the model; null without `--model-config`.
+    pub efficiency: Option<DecodeEfficiency>,
+    /// Device energy per output token, in joules; null where no device was sampled.
+    pub energy_per_token_j: Option<f64>,
+    /// A profile that was taken meanwhile.
+    pub profile: Option<ProfileFacts>,
+    /// Levels of a sweep or search, in the order in which they were run; empty for one level.
+    pub levels: Vec<LevelDocument>,
+    /// What a search for the highest rate found.
+    pub search: Option<SearchFacts>,
+    /// Workers, if others sent the load.
+    pub workers: Vec<WorkerFacts>,
+    /// How the load test ended, as the steps of a run.
+    pub steps: Vec<StepFacts>,
+    /// The measured numbers in the form that every run has.
+    pub measured: Option<Measured>,
+    /// What is null, and why.
+    pub not_computed: BTreeMap<String, String>,
+}
+
+/// The server.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ServerFacts {
+    /// Its address.
+    pub url: String,
+    /// The endpoint, as `completions`.
+    pub api: String,
+    /// Model name in the requests.
+    pub model: String,
+    /// What it is, by its metrics or as it was started: `vllm`, `sglang` …; null where that is not known.
+    pub kind: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// Flags that it was started with.
+    pub flags: BTreeMap<String, String>,
+}
+
+/// What was offered.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct LoadFacts {
+    /// In words: `16 users`, `4 requests/s`.
+    pub offered: String,
+    /// `closed`, `open` or `replay`.
+    pub mode: String,
+    /// Users of a closed loop.
+    pub concurrency: Option<usize>,
+    /// Requests per second of an open loop, at its end.
+    pub rate: Option<f64>,
+    /// Limit of requests in progress.
+    pub max_concurrency: Option<usize>,
+    /// Arrivals: `poisson`, `constant`, `gamma:0.5`.
+    pub arrivals: Option<String>,
+    /// Seed of prompts and arrivals.
+    pub seed: u64,
+}
+
+/// What became of the requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestCounts {
+    /// Sent, or tried to.
+    pub sent: u64,
+    /// With a whole answer.
+    pub completed: u64,
+    /// Refused, broken or answered with an error.
+    pub failed: u64,
+    /// Longer than `--timeout`.
+    pub timed_out: u64,
+    /// Ended by the client, at the end of the test.
+    pub cancelled: u64,
+    /// Due but not sent, as the test ended before.
+    pub not_sent: u64,
+}
+
+/// Failed requests of a kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorCount {
+    /// The kind, as `http_429`.
+    pub kind: String,
+    /// How many.
+    pub requests: u64,
+    /// The message of the first.
+    pub example: String,
+}
+
+/// Tokens of all completed requests, with the warm-up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenTotals {
+    /// Of the prompts.
+    pub prompt: u64,
+    /// Of the prompts, from the prefix cache; null where the server does not say.
+    pub cached: Option<u64>,
+    /// Of the outputs.
+    pub output: u64,
+    /// Requests whose output tokens the server counted (`usage`).
+    pub counted_by_server: u64,
+    /// Requests whose output tokens were counted with the tokenizer.
+    pub counted_by_tokenizer: u64,
+    /// Requests whose output tokens are taken to be their chunks, as nobody counted them.
+    pub counted_by_chunks: u64,
+    /// The server's counts beside those of the tokenizer; null without a tokenizer.
+    pub reconciliation: Option<TokenReconciliation>,
+}
+
+/// Why latency is what it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Why {
+    /// A stable word.
+    pub cause: String,
+    /// A sentence.
+    pub sentence: String,
+}
+
+/// A part of latency.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartMean {
+    /// Which.
+    pub part: String,
+    /// Mean over measured requests.
+    pub mean_ns: f64,
+    /// Mean over the slowest hundredth.
+    pub slowest_ns: f64,
+    /// Share of the mean latency.
+    pub share: f64,
+}
+
+/// Requests at the beginning that do not count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WarmupFacts {
+    /// How many.
+    pub requests: u64,
+    /// How they were chosen.
+    pub rule: String,
+}
+
+/// A profile of the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileFacts {
+    /// What started it.
+    pub trigger: String,
+    /// When it began, since the begin of the load test.
+    pub from_ns: i64,
+    /// When it ended.
+    pub to_ns: i64,
+    /// Traces that it left, in the run directory or where the server wrote them.
+    pub traces: Vec<String>,
+    /// What the analysis of the traces says first.
+    pub verdict: Option<String>,
+    /// What went wrong.
+    pub problem: Option<String>,
+}
+
+/// A level of a sweep or a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LevelDocument {
+    /// What was offered, in words.
+    pub offered: String,
+    /// Its folder, from that of the run; null if nothing was saved.
+    pub folder: Option<String>,
+    /// Headline metrics.
+    pub headline: BTreeMap<String, Option<f64>>,
+    /// Share of requests that did not complete.
+    pub error_rate: Option<f64>,
+    /// Whether the client kept up.
+    pub valid: bool,
+    /// Whether the objectives are met.
+    pub slo_met: Option<bool>,
+    /// Requests that meet the objectives, per second.
+    pub goodput_requests_per_s: Option<f64>,
+    /// Whether no other level has both more output tokens per second and more per user.
+    pub pareto: bool,
+    /// Whether the headline of the document is of this level.
+    pub is_headline: bool,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchFacts {
+    /// The highest rate that met the objectives; null where none did.
+    pub highest_met: Option<f64>,
+    /// The lowest rate that did not; null where all did.
+    pub lowest_missed: Option<f64>,
+    /// How it ended.
+    pub finding: String,
+}
+
+/// A worker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerFacts {
+    /// Its address.
+    pub address: String,
+    /// Requests that it reported.
+    pub requests: u64,
+    /// How its clock differs from ours.
+    pub clock_offset_ns: Option<i64>,
+    /// Uncertainty of that.
+    pub clock_error_ns: Option<i64>,
+    /// Why it was lost; null if it was not.
+    pub lost: Option<String>,
+}

@@ -1,0 +1,367 @@
+//! The document of a load test, laid out for people.
+
+use rooflens_compare::headline::{self, MeasuredRequest, RequestTimes};
+use rooflens_compare::load::account::LatencyParts;
+use rooflens_compare::load::steady::SteadyVerdict;
+use rooflens_load::scrape::{ServerGauge, ServerSample};
+use rooflens_report::bench::{BenchFacts, LatencyRow, LevelRow, ObjectiveRow, Timeline, TimelineSeries};
+use rooflens_report::block::{Cell, ChartUnit, Grade, Mark, Tone};
+use rooflens_report::format;
+
+use super::describe::{self, Described};
+use super::document::{BenchDocument, LevelDocument};
+use super::level::LevelRun;
+use crate::run::metrics::Spread;
+use crate::text::counted;
+
+/// Slow requests that are shown.
+const SLOWEST: usize = 8;
+
+/// The rows behind a document.
+pub struct LevelRows<'a> {
+    /// Measured requests.
+    pub requests: &'a [MeasuredRequest<'a>],
+    /// Where their latency went: place among the requests, and the parts.
+    pub parts: &'a [(usize, LatencyParts)],
+    /// What the level left.
+    pub run: &'a LevelRun,
+}
+
+/// A level for people.
+pub fn of_level(document: &BenchDocument, rows: &LevelRows<'_>, notes: &[String]) -> BenchFacts {
+    BenchFacts {
+        lead: lead(document),
+        what: what(document),
+        latencies: latencies(document),
+        numbers: numbers(document),
+        objectives: objectives(document),
+        errors: document.errors.iter().map(|e| (e.kind.clone(), e.requests, e.example.clone())).collect(),
+        remarks: remarks(document, notes),
+        client: client(document),
+        server: server(document),
+        parts: vec![
+            (Tone::Idle, "waiting in the client".to_owned()),
+            (Tone::RankWait, "queue and prefill".to_owned()),
+            (Tone::Compute, "decode".to_owned()),
+            (Tone::Sync, "stalls".to_owned()),
+        ],
+        waterfall: waterfall(rows),
+        timelines: timelines(document, rows),
+        levels: Vec::new(),
+    }
+}
+
+fn headline(document: &BenchDocument, key: &str) -> Option<f64> {
+    document.headline.get(key).copied().flatten()
+}
+
+fn lead(document: &BenchDocument) -> Vec<String> {
+    let mut lead: Vec<String> = document.why.iter().map(|why| why.sentence.clone()).collect();
+    let counts = &document.requests;
+    let of = |key: &str| headline(document, key);
+    let pair = |name: &str, key: &str| {
+        let (p50, p99) = (of(&format!("{key}_p50_ns"))?, of(&format!("{key}_p99_ns"))?);
+        Some(format!("{name} p50 {}, p99 {}", format::time(p50), format::time(p99)))
+    };
+    let mut parts: Vec<String> = [pair("TTFT", "ttft"), pair("TPOT", "tpot")].into_iter().flatten().collect();
+    if parts.is_empty() {
+        parts.extend(pair("latency", "latency"));
+    }
+    parts.extend(of("output_tokens_per_s").filter(|rate| *rate > 0.0).map(|rate| format!("{rate:.0} output tokens/s")));
+    parts.push(format!("{} of {} requests completed", counts.completed, counts.sent));
+    lead.push(format!("{}: {}.", document.load.offered, parts.join("; ")));
+    if let Some(met) = document.slo_met {
+        let missed: Vec<&str> =
+            document.objectives.iter().filter(|one| !one.is_met).map(|one| one.objective.as_str()).collect();
+        lead.push(match met {
+            true => "The SLO is met.".to_owned(),
+            false => format!("The SLO is missed: {}.", missed.join(", ")),
+        });
+    }
+    if !document.client.valid {
+        lead.push(format!(
+            "Do not trust these numbers: the client was the bottleneck ({}).",
+            document.client.reasons.join("; ")
+        ));
+    }
+    lead
+}
+
+fn what(document: &BenchDocument) -> String {
+    let server = &document.server;
+    let kind = match (&server.kind, &server.version) {
+        (Some(kind), Some(version)) => format!("{kind} {version}"),
+        (Some(kind), None) => kind.clone(),
+        _ => "server".to_owned(),
+    };
+    format!("{} · {kind} at {} · {} · {}", server.model, server.url, server.api, document.workload)
+}
+
+fn latencies(document: &BenchDocument) -> Vec<LatencyRow> {
+    let Some(measured) = &document.measured else { return Vec::new() };
+    let interval = |key: &str| document.intervals.get(key).map(|ends| (ends[0], ends[1]));
+    let row = |times: &RequestTimes, spread: &Option<Spread>| {
+        let name = times.key.trim_end_matches("_ns");
+        LatencyRow {
+            title: times.title.to_owned(),
+            definition: times.definition,
+            values: spread.as_ref().map(|of| [of.p50, of.p90, of.p99, of.max, of.mean]),
+            p50_interval: interval(&format!("{name}_p50_ns")),
+            p99_interval: interval(&format!("{name}_p99_ns")),
+            reason: document.not_computed.get(&format!("{name}_p50_ns")).cloned().unwrap_or_default(),
+        }
+    };
+    let mut rows = vec![row(&headline::TTFT, &measured.ttft_ns)];
+    // The same numbers once more would only be noise.
+    if measured.ttfo_ns.as_ref().map(|of| of.mean) != measured.ttft_ns.as_ref().map(|of| of.mean) && measured.ttfo_ns.is_some() {
+        rows.push(row(&headline::TTFO, &measured.ttfo_ns));
+    }
+    rows.push(row(&headline::TPOT, &measured.tpot_ns));
+    rows.push(row(&headline::ITL, &measured.itl_ns));
+    rows.push(row(&headline::LATENCY, &measured.latency_ns));
+    if measured.service_ttft_ns.is_some() {
+        rows.push(row(&headline::SERVICE_TTFT, &measured.service_ttft_ns));
+    }
+    rows.retain(|row| row.values.is_some() || row.title == "latency");
+    rows
+}
+
+fn numbers(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> {
+    let of = |key: &str| headline(document, key);
+    let definition = |key: &str| headline::find(key).map_or("", |metric| metric.definition);
+    let mut all = Vec::new();
+    let rates = [
+        ("output tokens/s", "output_tokens_per_s"),
+        ("per user", "output_tokens_per_s_per_user"),
+        ("input tokens/s", "input_tokens_per_s"),
+        ("requests/s", "requests_per_s"),
+    ];
+    for (title, key) in rates {
+        all.extend(of(key).map(|value| (title, Cell::Mean(value), definition(key))));
+    }
+    if let Some(goodput) = &document.goodput {
+        let help = "Requests that meet the limits of the SLO on times, each on its own.";
+        all.push(("goodput", Cell::text(format!(
+            "{}{}",
+            goodput.per_s.map_or_else(String::new, |rate| format!("{} requests/s, ", format::mean(rate))),
+            format::share(goodput.share)
+        )), help));
+    }
+    if let Some(pace) = &document.ttft_at_pace_ns {
+        let help = "TTFT p99 that users would see who arrive at the median pace of this closed loop, whether or not the \
+                    last answer is there (coordinated omission corrected).";
+        all.push(("TTFT p99 at pace", Cell::MeanTime(pace.p99), help));
+    }
+    all.extend(document.energy_per_token_j.map(|joules| ("energy/token", Cell::amount(joules, "J"), "Energy of all devices / output tokens.")));
+    if let Some(efficiency) = &document.efficiency {
+        let help = "Decode, median over seconds: bytes that had to move / (peak bandwidth · time).";
+        all.push(("decode MBU", Cell::or(efficiency.mbu, Cell::Share, "no --hardware"), help));
+        let help = "Decode, median over seconds: useful operations / (peak · time).";
+        all.push(("decode MFU", Cell::or(efficiency.mfu, Cell::Share, "no --hardware"), help));
+    }
+    all
+}
+
+fn objectives(document: &BenchDocument) -> Vec<ObjectiveRow> {
+    let row = |one: &rooflens_compare::load::slo::ObjectiveResult| {
+        let is_time = one.objective.contains("_p");
+        let cell = |value: f64| match () {
+            () if is_time => Cell::MeanTime(value),
+            () if one.objective.starts_with("error_rate") => Cell::Share(value),
+            () => Cell::Mean(value),
+        };
+        ObjectiveRow {
+            text: one.objective.clone(),
+            measured: Cell::or(one.value, cell, "not measured"),
+            is_met: one.value.map(|_| one.is_met),
+        }
+    };
+    document.objectives.iter().map(row).collect()
+}
+
+fn remarks(document: &BenchDocument, notes: &[String]) -> Vec<(Grade, &'static str, String)> {
+    let mut all = Vec::new();
+    for reason in &document.client.reasons {
+        all.push((Grade::Warning, "client_bottleneck", reason.clone()));
+    }
+    for worker in describe::lost(&document.workers) {
+        all.push((Grade::DataLoss, "worker_lost", worker));
+    }
+    if matches!(document.steady.verdict, SteadyVerdict::Drifting | SteadyVerdict::Overloaded) {
+        all.push((Grade::Warning, "not_steady", document.steady.words.clone()));
+    }
+    if document.warmup.requests > 0 {
+        let left_out = counted(usize::try_from(document.warmup.requests).unwrap_or(usize::MAX), "request");
+        all.push((Grade::Info, "warmup", format!("{left_out} of the warm-up left out: {}", document.warmup.rule)));
+    }
+    let by_chunks = document.tokens.counted_by_chunks;
+    if by_chunks > 0 {
+        let message = format!(
+            "the server did not say how many tokens {by_chunks} answers have: their metrics per token are unknown; \
+             --tokenizer counts them"
+        );
+        all.push((Grade::Warning, "tokens_not_counted", message));
+    }
+    if let Some(tokens) = &document.tokens.reconciliation {
+        for (what, agreement) in [("prompts", &tokens.prompt), ("outputs", &tokens.output)] {
+            let Some(agreement) = agreement.as_ref().filter(|one| one.disagreeing > 0) else { continue };
+            let message = format!(
+                "tokens of {what}: server and tokenizer disagree in {} of {} requests, by up to {}",
+                agreement.disagreeing, agreement.compared, agreement.largest_difference
+            );
+            all.push((Grade::Warning, "tokens_disagree", message));
+        }
+    }
+    if let Some(problem) = document.profile.as_ref().and_then(|profile| profile.problem.as_ref()) {
+        all.push((Grade::Warning, "profile", format!("profile: {problem}")));
+    }
+    if let Some(verdict) = document.profile.as_ref().and_then(|profile| profile.verdict.as_ref()) {
+        all.push((Grade::Info, "profile", format!("profile: {verdict}")));
+    }
+    all.extend(notes.iter().map(|note| (Grade::Info, "resolution", note.clone())));
+    all
+}
+
+fn client(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> {
+    let client = &document.client;
+    let mut all = vec![(
+        "client",
+        Cell::word(if client.valid { "kept up" } else { "bottleneck" }),
+        "Whether the client was fast enough for the numbers to be the server's.",
+    )];
+    let times = [
+        ("send lag p99", client.send_lag_p99_ns, "From the scheduled time to the first byte sent, without waiting for a slot."),
+        ("receive delay p99", client.receive_delay_p99_ns, "From the kernel's receive time to being read."),
+        ("loop lag p99", client.loop_lag_p99_ns, "How late timers fired."),
+    ];
+    for (title, value, help) in times {
+        all.extend(value.map(|ns| (title, Cell::Time(ns), help)));
+    }
+    all.extend(client.cpu_per_chunk_ns.map(|ns| ("CPU per chunk", Cell::MeanTime(ns), "Processor time of the client / received chunks.")));
+    all
+}
+
+fn server(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> {
+    let Some(server) = &document.server_metrics else { return Vec::new() };
+    let mut all = Vec::new();
+    let mut add = |title: &'static str, cell: Option<Cell>, help: &'static str| all.extend(cell.map(|cell| (title, cell, help)));
+    let mean_max = |mean: Option<f64>, max: Option<f64>| {
+        Some(Cell::text(format!("{} (max {})", format::mean(mean?), format::mean(max?))))
+    };
+    add("running", mean_max(server.running_mean, server.running_max), "Requests in the running batch, by the server's metrics.");
+    add("waiting", mean_max(server.waiting_mean, server.waiting_max), "Requests in the server's queue.");
+    add("KV cache", server.kv_cache_usage_max.map(Cell::Share), "Highest used share of the KV cache.");
+    add("queue time", server.queue_time_mean_ns.map(Cell::MeanTime), "Mean time of a request in the server's queue.");
+    add("prefill time", server.prefill_time_mean_ns.map(Cell::MeanTime), "Mean time from being scheduled to the first token.");
+    add("preemptions", server.preemptions.map(|count| Cell::Count(count as i64)), "Requests taken out of the batch for want of KV cache.");
+    add("prefix hits", server.prefix_hit_rate.map(Cell::Share), "Share of prompt tokens from the prefix cache.");
+    add("acceptance", server.acceptance_rate.map(Cell::Share), "Share of draft tokens that were accepted.");
+    all
+}
+
+/// A typical request, then the slowest.
+fn waterfall(rows: &LevelRows<'_>) -> Vec<(String, Vec<i64>)> {
+    let mut order: Vec<&(usize, LatencyParts)> = rows.parts.iter().collect();
+    order.sort_by_key(|(_, parts)| parts.latency_ns());
+    let Some(typical) = order.get(order.len() / 2) else { return Vec::new() };
+    let bar = |name: &str, (place, parts): &(usize, LatencyParts)| {
+        let at = rows.requests[*place].origin_ns();
+        let to_first = parts.queue_ns.unwrap_or(0) + parts.prefill_ns;
+        let label = format!("{name}, at {}", format::moment(at));
+        (label, vec![parts.client_wait_ns, to_first, parts.decode_ns, parts.stalls_ns])
+    };
+    let slowest = order.iter().rev().take(SLOWEST.min(order.len() - 1));
+    std::iter::once(bar("typical", typical)).chain(slowest.map(|one| bar("slow", one))).collect()
+}
+
+fn timelines(document: &BenchDocument, rows: &LevelRows<'_>) -> Vec<Timeline> {
+    let mut all = Vec::new();
+    let mut order: Vec<&MeasuredRequest<'_>> = rows.requests.iter().collect();
+    order.sort_by_key(|request| request.origin_ns());
+    let per_request = |times: &RequestTimes| -> Vec<(i64, f64)> {
+        order.iter().filter_map(|request| Some((request.origin_ns(), *(times.of)(request).first()?))).collect()
+    };
+    let plain = |label: &str, points: Vec<(i64, f64)>| TimelineSeries { label: label.to_owned(), tone: Tone::Plain, points };
+    for times in [&headline::TTFT, &headline::TPOT, &headline::LATENCY] {
+        let points = per_request(times);
+        if !points.is_empty() {
+            all.push(Timeline {
+                title: format!("{} by arrival", times.title),
+                what: times.title,
+                unit: ChartUnit::Time,
+                mark: Mark::Points,
+                series: vec![plain(times.title, points)],
+                rules: Vec::new(),
+            });
+        }
+    }
+    let samples = rows.run.series.as_ref().map_or(&[][..], |series| series.samples.as_slice());
+    let gauge = |gauge: ServerGauge| -> Vec<(i64, f64)> {
+        samples.iter().filter_map(|sample: &ServerSample| Some((sample.ts_ns, sample.gauge(gauge)?))).collect()
+    };
+    let gauges = [
+        ("Running and waiting requests", "requests", vec![("running", ServerGauge::Running), ("waiting", ServerGauge::Waiting)], ChartUnit::Amount("".into())),
+        ("KV cache in use", "share", vec![("KV cache", ServerGauge::KvCacheUsage)], ChartUnit::Share),
+    ];
+    for (title, what, wanted, unit) in gauges {
+        let tones = [Tone::Compute, Tone::RankWait];
+        let series: Vec<TimelineSeries> = wanted
+            .into_iter()
+            .zip(tones)
+            .map(|((label, kind), tone)| TimelineSeries { label: label.to_owned(), tone, points: gauge(kind) })
+            .filter(|series| series.points.len() > 1)
+            .collect();
+        if !series.is_empty() {
+            all.push(Timeline { title: title.to_owned(), what, unit, mark: Mark::Steps, series, rules: Vec::new() });
+        }
+    }
+    if let Some(efficiency) = &document.efficiency {
+        let points: Vec<(i64, f64)> =
+            efficiency.windows.iter().filter_map(|window| Some((window.from_ns, window.mbu?))).collect();
+        if points.len() > 1 {
+            all.push(Timeline {
+                title: "MBU of decoding".to_owned(),
+                what: "MBU",
+                unit: ChartUnit::Share,
+                mark: Mark::Levels,
+                series: vec![plain("MBU", points)],
+                rules: Vec::new(),
+            });
+        }
+    }
+    all
+}
+
+/// Levels as rows.
+pub fn level_rows(levels: &[LevelDocument]) -> Vec<LevelRow> {
+    let row = |level: &LevelDocument| {
+        let of = |key: &str| level.headline.get(key).copied().flatten();
+        LevelRow {
+            offered: level.offered.clone(),
+            requests_per_s: of("requests_per_s"),
+            output_tokens_per_s: of("output_tokens_per_s"),
+            per_user: of("output_tokens_per_s_per_user"),
+            ttft_ns: of("ttft_p50_ns").zip(of("ttft_p99_ns")),
+            tpot_ns: of("tpot_p50_ns").zip(of("tpot_p99_ns")),
+            failed: level.error_rate,
+            is_met: level.slo_met,
+            is_valid: level.valid,
+            is_front: level.pareto,
+            is_headline: level.is_headline,
+            report: level.folder.as_ref().map(|folder| format!("../{folder}/report/index.html")),
+        }
+    };
+    levels.iter().map(row).collect()
+}
+
+/// Says first what a search found, or which level the numbers are of.
+pub fn lead_of_levels(described: &mut Described) {
+    let document = &described.document;
+    let first = match &document.search {
+        Some(search) => format!("Highest rate within the SLO: {}.", search.finding),
+        None => format!("{} levels; the numbers below are of {}.", document.levels.len(), document.load.offered),
+    };
+    // Where latency goes stays the first sentence.
+    let place = usize::from(document.why.is_some());
+    described.facts.lead.insert(place.min(described.facts.lead.len()), first);
+}

@@ -1,0 +1,197 @@
+//! Runs one level: sends, records, reads the server's metrics.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use rooflens_load::engine;
+use rooflens_load::plan::{Limits, LoadPlan, Target};
+use rooflens_load::record::LoadOutcome;
+use rooflens_load::scrape::{PlainClient, ScrapeSettings, Scraper, ServerSeries};
+use rooflens_load::workload::{self, TokenCounter, TokenCounts, TokenReconciliation, WorkloadSpec, reconcile};
+use rooflens_schema::tables::{Requests, Tokens};
+use rooflens_schema::{Opt, RunDir};
+
+use super::document::{ErrorCount, ProfileFacts, RequestCounts, TokenTotals, WorkerFacts};
+use super::levels::BenchLevel;
+use super::profile::Profiling;
+use super::recorder::Recorder;
+use super::request::BenchRequest;
+use super::watch::{BreachWatch, Watching};
+use crate::error::{BenchError, Error};
+use crate::observer::{Event, SharedObserver};
+
+/// Answers whose text is kept to count their tokens with the tokenizer.
+const COUNTED_TEXTS: u64 = 64;
+/// How long connecting may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What all levels at one server share.
+pub struct Session<'a> {
+    /// What is asked.
+    pub request: &'a BenchRequest,
+    /// The server's address.
+    pub url: String,
+    /// What is sent.
+    pub spec: WorkloadSpec,
+    /// For everything but the load itself.
+    pub client: PlainClient,
+    /// Limits of single requests, for a profile at the first breach.
+    pub breach: &'a (dyn Fn() -> BreachWatch + Sync),
+    /// The most requests that the server runs at once, where whoever started it knows.
+    pub running_limit: Option<f64>,
+    /// Where a server that we started writes traces.
+    pub traces: Option<std::path::PathBuf>,
+}
+
+/// What a level left.
+pub struct LevelRun {
+    /// The level.
+    pub level: BenchLevel,
+    /// The server's address.
+    pub url: String,
+    /// Where its tables are.
+    pub folder: RunDir,
+    /// Its requests.
+    pub requests: Requests,
+    /// What became of them.
+    pub counts: RequestCounts,
+    /// Failed ones by kind.
+    pub errors: Vec<ErrorCount>,
+    /// Tokens.
+    pub tokens: TokenTotals,
+    /// Rows of `tokens`.
+    pub chunks: u64,
+    /// A few chunks of each request.
+    pub brief: Tokens,
+    /// Gaps between tokens.
+    pub gaps: Histogram<u64>,
+    /// The engine's account.
+    pub outcome: LoadOutcome,
+    /// The server's metrics.
+    pub series: Option<ServerSeries>,
+    /// A profile that was taken.
+    pub profile: Option<ProfileFacts>,
+    /// What was sent, in words.
+    pub workload: String,
+    /// Who sent it, if not this process.
+    pub workers: Vec<WorkerFacts>,
+}
+
+impl Session<'_> {
+    /// Runs a level; its tables go to a folder.
+    pub fn run(&self, level: BenchLevel, folder: RunDir, observer: &SharedObserver) -> Result<LevelRun, Error> {
+        let load = |error: &dyn std::fmt::Display| Error::from(BenchError::Load(error.to_string()));
+        folder.create().map_err(Error::UnwritableTables)?;
+        let opened = workload::open(&self.spec).map_err(|error| BenchError::Workload(error.to_string()))?;
+        let breach = Arc::new((self.breach)());
+        let mut recorder = Recorder::new(&folder.table("tokens"), level.is_scheduled(), Some(&breach))
+            .map_err(Error::UnwritableTables)?;
+        let plan = self.plan(&level, opened.tokens.is_some());
+        let scraper = self.scraper(observer);
+        let profiling = Profiling::start(self, &breach);
+        let watching = Watching { observer, what: &level.facts.offered, of: plan.limits.requests };
+        let sent = match &self.request.workers {
+            None => engine::run(&plan, opened.source, &mut recorder, &watching)
+                .map(|outcome| (outcome, Vec::new()))
+                .map_err(|error| load(&error)),
+            Some(workers) => super::workers::run(workers, &plan, &self.spec, &mut recorder, &watching),
+        };
+        observer.event(&Event::Loaded);
+        let profile = profiling.map(Profiling::finish);
+        let series = scraper.map(Scraper::stop);
+        let (outcome, workers) = sent?;
+        recorder.finish().map_err(Error::UnwritableTables)?;
+        let reconciliation = opened.tokens.as_ref().map(|tokens| count_texts(&mut recorder, tokens));
+        let mut run = LevelRun {
+            errors: recorder.errors(),
+            requests: std::mem::take(&mut recorder.requests),
+            counts: RequestCounts { not_sent: outcome.not_sent, ..recorder.counts.clone() },
+            tokens: TokenTotals { reconciliation, ..recorder.tokens.clone() },
+            chunks: recorder.chunks,
+            brief: std::mem::take(&mut recorder.brief),
+            gaps: recorder.gaps.clone(),
+            series: series.map(|series| series.on_clock(outcome.base_unix_ns)),
+            outcome,
+            profile,
+            workload: opened.description,
+            workers,
+            url: self.url.clone(),
+            level,
+            folder,
+        };
+        if let (Some(series), Some(limit)) = (&mut run.series, self.running_limit) {
+            series.running_limit = Some(limit);
+        }
+        Ok(run)
+    }
+
+    fn plan(&self, level: &BenchLevel, has_tokenizer: bool) -> LoadPlan {
+        let (http, extent) = (&self.request.http, &self.request.extent);
+        LoadPlan {
+            target: Target {
+                url: self.url.clone(),
+                api: self.request.api,
+                headers: http.headers.clone(),
+                http2: http.http2,
+                insecure: http.insecure,
+                ca_file: http.ca_file.clone(),
+                gzip: http.gzip,
+                connect_timeout: CONNECT_TIMEOUT.min(http.timeout),
+                timeout: http.timeout,
+            },
+            pace: level.pace.clone(),
+            limits: Limits { requests: extent.requests, duration: extent.duration, drain: extent.drain },
+            threads: extent.threads,
+            seed: self.request.workload.seed,
+            share: (0, 1),
+            keep_texts: if has_tokenizer { COUNTED_TEXTS } else { 0 },
+        }
+    }
+
+    /// Reads the server's metrics, if it has any.
+    fn scraper(&self, observer: &SharedObserver) -> Option<Scraper> {
+        let wanted = &self.request.scrape;
+        if !wanted.is_on {
+            return None;
+        }
+        let urls = wanted.url.clone().map_or_else(|| ScrapeSettings::candidates(&self.url).to_vec(), |url| vec![url]);
+        for url in urls {
+            let settings =
+                ScrapeSettings { client: self.client.clone(), interval: wanted.interval, ..ScrapeSettings::new(&url) };
+            match Scraper::start(settings) {
+                Ok(scraper) if scraper.latest().is_some() => return Some(scraper),
+                Ok(_) => {}
+                Err(error) => observer.detail(&format!("{url}: {error}")),
+            }
+        }
+        if let Some(url) = &wanted.url {
+            observer.warn(&format!("{url} gives no metrics that are known"));
+        }
+        None
+    }
+}
+
+/// Counts the tokens of kept texts: where the server does not say, they are what counts; where it does, both are
+/// compared.
+fn count_texts(recorder: &mut Recorder<'_>, tokens: &TokenCounter) -> TokenReconciliation {
+    let mut counted: Vec<TokenCounts> = Vec::new();
+    for (request, server, text) in std::mem::take(&mut recorder.texts) {
+        let own = tokens.count(&text).map(u64::from);
+        match (server, own) {
+            (None, Some(own)) => {
+                recorder.requests.output_tokens[request] = Opt::some(i64::try_from(own).unwrap_or(i64::MAX));
+                recorder.tokens.output += own;
+                recorder.tokens.counted_by_tokenizer += 1;
+                recorder.tokens.counted_by_chunks = recorder.tokens.counted_by_chunks.saturating_sub(1);
+            }
+            _ => counted.push(TokenCounts { server_output: server, own_output: own, ..TokenCounts::default() }),
+        }
+    }
+    counted.extend(recorder.prompts.drain(..).map(|(own, server)| TokenCounts {
+        server_prompt: Some(server),
+        own_prompt: Some(own),
+        ..TokenCounts::default()
+    }));
+    reconcile(counted)
+}

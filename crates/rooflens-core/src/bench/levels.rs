@@ -1,0 +1,178 @@
+//! The levels of a load test: how hard, one after the other.
+
+use rooflens_load::plan::{Arrivals, Gaps, Pace, Stage};
+
+use super::document::LoadFacts;
+use super::request::{Extent, LoadLevels, RateLevel};
+
+/// A level.
+#[derive(Debug, Clone)]
+pub struct BenchLevel {
+    /// When requests are sent.
+    pub pace: Pace,
+    /// The same for documents.
+    pub facts: LoadFacts,
+}
+
+/// The levels that are known before anything is measured; a search begins with none.
+pub fn known(load: &LoadLevels, extent: &Extent, seed: u64) -> Vec<BenchLevel> {
+    match load {
+        LoadLevels::Concurrency(users) => {
+            users.iter().map(|users| closed((*users).max(1), extent, seed)).collect()
+        }
+        LoadLevels::Rate { rates, gaps, max_concurrency } => {
+            rates.iter().map(|rate| open(*rate, *gaps, *max_concurrency, extent, seed)).collect()
+        }
+        LoadLevels::Replay { stretch, max_concurrency } => vec![replay(*stretch, *max_concurrency, seed)],
+        LoadLevels::Search { .. } => Vec::new(),
+    }
+}
+
+fn closed(users: usize, extent: &Extent, seed: u64) -> BenchLevel {
+    let offered = if users == 1 { "1 user".to_owned() } else { format!("{users} users") };
+    BenchLevel {
+        pace: Pace::Closed { concurrency: users, ramp: extent.ramp },
+        facts: LoadFacts {
+            offered,
+            mode: "closed".to_owned(),
+            concurrency: Some(users),
+            rate: None,
+            max_concurrency: None,
+            arrivals: None,
+            seed,
+        },
+    }
+}
+
+/// A level of an open loop.
+pub fn open(
+    rate: RateLevel,
+    gaps: Gaps,
+    max_concurrency: Option<usize>,
+    extent: &Extent,
+    seed: u64,
+) -> BenchLevel {
+    // A ramp takes the whole time of the level; without one, as long as its requests need at its mean rate.
+    let mean = (rate.from + rate.to) / 2.0;
+    let requests = extent.requests.unwrap_or(0) as f64;
+    let seconds = extent.duration.map_or(requests / mean, |duration| duration.as_secs_f64());
+    let is_ramp = rate.from != rate.to;
+    let arrivals = match is_ramp {
+        true => Arrivals {
+            stages: vec![
+                Stage { seconds, from_rate: rate.from, to_rate: rate.to },
+                Stage { seconds: f64::INFINITY, from_rate: rate.to, to_rate: rate.to },
+            ],
+            gaps,
+        },
+        false => Arrivals::steady(rate.to, gaps),
+    };
+    let offered = match is_ramp {
+        true => format!("{} to {} requests/s", rate.from, rate.to),
+        false => format!("{} requests/s", shown(rate.to)),
+    };
+    BenchLevel {
+        pace: Pace::Open { arrivals, max_concurrency },
+        facts: LoadFacts {
+            offered: with_limit(offered, max_concurrency),
+            mode: "open".to_owned(),
+            concurrency: None,
+            rate: Some(rate.to),
+            max_concurrency,
+            arrivals: Some(gaps_word(gaps)),
+            seed,
+        },
+    }
+}
+
+fn replay(stretch: f64, max_concurrency: Option<usize>, seed: u64) -> BenchLevel {
+    let offered = match stretch {
+        1.0 => "the arrivals of the trace".to_owned(),
+        stretch => format!("the arrivals of the trace, times {stretch}"),
+    };
+    BenchLevel {
+        pace: Pace::Replay { stretch, max_concurrency },
+        facts: LoadFacts {
+            offered: with_limit(offered, max_concurrency),
+            mode: "replay".to_owned(),
+            concurrency: None,
+            rate: None,
+            max_concurrency,
+            arrivals: None,
+            seed,
+        },
+    }
+}
+
+fn with_limit(offered: String, max_concurrency: Option<usize>) -> String {
+    match max_concurrency {
+        Some(limit) => format!("{offered}, at most {limit} in progress"),
+        None => offered,
+    }
+}
+
+/// Rates of a search have many digits.
+fn shown(rate: f64) -> String {
+    let text = format!("{rate:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn gaps_word(gaps: Gaps) -> String {
+    match gaps {
+        Gaps::Poisson => "poisson".to_owned(),
+        Gaps::Constant => "constant".to_owned(),
+        Gaps::Gamma(shape) => format!("gamma:{shape}"),
+    }
+}
+
+impl BenchLevel {
+    /// Whether requests have a scheduled time that does not depend on answers.
+    pub fn is_scheduled(&self) -> bool {
+        !matches!(self.pace, Pace::Closed { .. })
+    }
+
+    /// A name for its folder.
+    pub fn folder_name(&self, number: usize) -> String {
+        let word: String = self.facts.offered.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+        let word: Vec<&str> = word.split('-').filter(|part| !part.is_empty()).collect();
+        format!("{number:02}-{}", word.join("-"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::request::Warmup;
+    use super::*;
+
+    fn extent() -> Extent {
+        Extent {
+            requests: Some(100),
+            duration: None,
+            ramp: Duration::ZERO,
+            drain: None,
+            warmup: Warmup::Auto,
+            threads: 0,
+        }
+    }
+
+    #[test]
+    fn a_ramp_takes_as_long_as_its_requests_need() {
+        let level = open(RateLevel { from: 0.0, to: 20.0 }, Gaps::Poisson, Some(8), &extent(), 0);
+        let Pace::Open { arrivals, .. } = &level.pace else { panic!("an open loop") };
+        assert_eq!(arrivals.stages[0].seconds, 10.0);
+        assert_eq!(level.facts.offered, "0 to 20 requests/s, at most 8 in progress");
+        assert_eq!(level.folder_name(2), "02-0-to-20-requests-s-at-most-8-in-progress");
+    }
+
+    #[test]
+    fn levels_in_their_order() {
+        let levels = known(&LoadLevels::Concurrency(vec![1, 16]), &extent(), 7);
+        let offered: Vec<&str> = levels.iter().map(|level| level.facts.offered.as_str()).collect();
+        assert_eq!(offered, ["1 user", "16 users"]);
+        assert!(!levels[0].is_scheduled());
+        assert_eq!(shown(2.5), "2.5");
+        assert_eq!(shown(40.0), "40");
+    }
+}

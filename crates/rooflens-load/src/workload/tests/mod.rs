@@ -1,0 +1,59 @@
+//! Workloads from the description to the bytes that are sent.
+
+mod conversations;
+mod files;
+mod synthetic;
+mod tokenizers_made;
+mod traces;
+
+use serde_json::Value;
+
+use super::*;
+use crate::plan::{Body, Session};
+
+/// The body of a request, where it does not depend on replies.
+fn ready(session: &Session) -> Value {
+    serde_json::from_str(&ready_text(session)).unwrap()
+}
+
+fn ready_text(session: &Session) -> String {
+    match &session.turns[0].body {
+        Body::Ready(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+        Body::FromReplies(_) => panic!("the first request depends on replies"),
+    }
+}
+
+/// The bodies of a session to whose requests these replies came.
+fn bodies(session: Session, replies: &[&str]) -> Vec<Value> {
+    let replies: Vec<String> = replies.iter().map(|reply| (*reply).to_owned()).collect();
+    let body = |(index, body)| match body {
+        Body::Ready(bytes) => serde_json::from_slice(&bytes).unwrap(),
+        Body::FromReplies(write) => serde_json::from_slice(&write(&replies[..index])).unwrap(),
+    };
+    session.turns.into_iter().map(|turn| turn.body).enumerate().map(body).collect()
+}
+
+fn sessions(spec: &WorkloadSpec, count: usize) -> Vec<Session> {
+    let mut opened = open(spec).unwrap();
+    std::iter::from_fn(|| opened.source.next()).take(count).collect()
+}
+
+fn length(text: &str) -> LengthSpec {
+    text.parse().unwrap()
+}
+
+fn error(spec: &WorkloadSpec) -> String {
+    match open(spec) {
+        Ok(_) => panic!("it should not open"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Checks that skipping sessions tells what making them would.
+fn check_skipping(spec: &WorkloadSpec, count: usize) {
+    let mut opened = open(spec).unwrap();
+    for session in sessions(spec, count) {
+        let shape = opened.source.skip().unwrap();
+        assert_eq!((shape.turns, shape.arrival), (session.turns.len(), session.arrival));
+    }
+}

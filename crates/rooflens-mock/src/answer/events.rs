@@ -1,0 +1,320 @@
+//! The events of an answer as text: OpenAI's words, with vLLM's additions.
+
+use std::fmt::Write as _;
+
+use super::words::{token_id, word};
+
+/// The API an answer follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerApi {
+    /// `/v1/completions`.
+    Completions,
+    /// `/v1/chat/completions`.
+    Chat,
+    /// `/v1/responses`.
+    Responses,
+}
+
+/// Where a stream has `usage`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UsageWish {
+    /// At its end.
+    pub at_end: bool,
+    /// In every chunk.
+    pub in_each: bool,
+}
+
+/// All that decides the text of an answer.
+#[derive(Debug, Clone)]
+pub struct AnswerPlan {
+    /// Which API.
+    pub api: AnswerApi,
+    /// Number of the request, which makes its id.
+    pub number: u64,
+    /// Name of the model, as it stands in JSON.
+    pub model: String,
+    /// Seconds since 1970.
+    pub created: i64,
+    /// Tokens of the prompt.
+    pub prompt_tokens: u64,
+    /// Tokens of the answer.
+    pub output_tokens: u64,
+    /// Tokens of reasoning, at the begin.
+    pub reasoning: u64,
+    /// Tokens of a tool call, at the end.
+    pub tool_call: u64,
+    /// Where `usage` is.
+    pub usage: UsageWish,
+    /// Whether chunks have the ids of their tokens.
+    pub token_ids: bool,
+    /// Whether lines end with CR LF.
+    pub crlf: bool,
+    /// Whether there are comments between events.
+    pub comments: bool,
+    /// Whether there are chunks without text.
+    pub empty_deltas: bool,
+    /// Whether a stream ends with `[DONE]`.
+    pub done: bool,
+    /// Whether the text has characters of several bytes.
+    pub wide: bool,
+}
+
+/// What a token is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TokenRole {
+    Reasoning,
+    Text,
+    ToolCall,
+}
+
+impl AnswerPlan {
+    /// What token `number` is part of. Completions have text alone.
+    pub(super) fn role(&self, number: u64) -> TokenRole {
+        if self.api == AnswerApi::Completions {
+            TokenRole::Text
+        } else if number < self.reasoning {
+            TokenRole::Reasoning
+        } else if number + self.tool_call >= self.output_tokens {
+            TokenRole::ToolCall
+        } else {
+            TokenRole::Text
+        }
+    }
+
+    /// Reasoning among the first `count` tokens.
+    #[must_use]
+    pub fn reasoning_upto(&self, count: u64) -> u64 {
+        if self.api == AnswerApi::Completions { 0 } else { count.min(self.reasoning).min(self.output_tokens) }
+    }
+
+    pub(super) fn text(&self, from: u64, upto: u64) -> String {
+        (from..upto).map(|number| word(number, self.wide)).collect()
+    }
+
+    /// Runs of tokens with one role within `from..upto`.
+    pub(super) fn runs(&self, from: u64, upto: u64) -> Vec<(TokenRole, u64, u64)> {
+        let mut runs: Vec<(TokenRole, u64, u64)> = Vec::new();
+        for number in from..upto {
+            let role = self.role(number);
+            match runs.last_mut() {
+                Some(last) if last.0 == role => last.2 = number + 1,
+                _ => runs.push((role, number, number + 1)),
+            }
+        }
+        runs
+    }
+
+    /// An event of a stream.
+    pub(super) fn event(&self, out: &mut String, name: Option<&str>, data: &str) {
+        let end = if self.crlf { "\r\n" } else { "\n" };
+        if self.comments {
+            let _ = write!(out, ": ping{end}{end}");
+        }
+        if let Some(name) = name {
+            let _ = write!(out, "event: {name}{end}");
+        }
+        let _ = write!(out, "data: {data}{end}{end}");
+    }
+
+    /// What comes before the first token.
+    #[must_use]
+    pub fn prologue(&self) -> String {
+        let mut out = String::new();
+        match self.api {
+            AnswerApi::Completions => {}
+            AnswerApi::Chat => {
+                let choice = r#"{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}"#;
+                self.event(&mut out, None, &self.chunk_json(choice, 0));
+            }
+            AnswerApi::Responses => self.responses_prologue(&mut out),
+        }
+        out
+    }
+
+    /// The events with tokens `from..upto`.
+    #[must_use]
+    pub fn chunk(&self, from: u64, upto: u64) -> String {
+        let mut out = String::with_capacity(320);
+        if self.api == AnswerApi::Responses {
+            self.responses_chunk(&mut out, from, upto);
+            return out;
+        }
+        if self.empty_deltas {
+            let delta = if self.api == AnswerApi::Chat { r#""delta":{}"# } else { r#""text":"""# };
+            let choice = format!(r#"{{"index":0,{delta},"logprobs":null,"finish_reason":null}}"#);
+            self.event(&mut out, None, &self.chunk_json(&choice, from));
+        }
+        for (role, from, upto) in self.runs(from, upto) {
+            self.event(&mut out, None, &self.chunk_json(&self.choice(role, from, upto), upto));
+        }
+        out
+    }
+
+    fn choice(&self, role: TokenRole, from: u64, upto: u64) -> String {
+        let mut choice = String::with_capacity(160);
+        let text = self.text(from, upto);
+        let _ = match (self.api, role) {
+            (AnswerApi::Completions, _) => write!(choice, r#"{{"index":0,"text":"{text}""#),
+            (_, TokenRole::Reasoning) => {
+                write!(choice, r#"{{"index":0,"delta":{{"reasoning_content":"{text}"}}"#)
+            }
+            (_, TokenRole::Text) => write!(choice, r#"{{"index":0,"delta":{{"content":"{text}"}}"#),
+            (_, TokenRole::ToolCall) => write!(
+                choice,
+                r#"{{"index":0,"delta":{{"tool_calls":[{{"index":0,"id":"call-{}","type":"function","function":{{"name":"find","arguments":"{text}"}}}}]}}"#,
+                self.number
+            ),
+        };
+        let is_last = upto == self.output_tokens;
+        let _ = match is_last {
+            true => write!(choice, r#","logprobs":null,"finish_reason":"{}""#, self.finish_reason()),
+            false => write!(choice, r#","logprobs":null,"finish_reason":null"#),
+        };
+        if self.token_ids {
+            let _ = write!(choice, r#","token_ids":{}"#, self.ids(from, upto));
+        }
+        choice.push('}');
+        choice
+    }
+
+    fn ids(&self, from: u64, upto: u64) -> String {
+        let ids: Vec<String> = (from..upto).map(|number| token_id(number, self.wide).to_string()).collect();
+        format!("[{}]", ids.join(","))
+    }
+
+    fn finish_reason(&self) -> &'static str {
+        let has_tools = self.tool_call > 0 && self.api != AnswerApi::Completions;
+        if has_tools { "tool_calls" } else { "length" }
+    }
+
+    /// A chunk after which `upto` tokens are sent.
+    fn chunk_json(&self, choice: &str, upto: u64) -> String {
+        let mut json = String::with_capacity(160 + choice.len());
+        self.head(&mut json, true);
+        let _ = write!(json, r#""choices":[{choice}]"#);
+        if self.usage.in_each {
+            let _ = write!(json, r#","usage":{}"#, self.usage_json(upto));
+        }
+        json.push('}');
+        json
+    }
+
+    fn head(&self, json: &mut String, streams: bool) {
+        let (prefix, object) = match (self.api, streams) {
+            (AnswerApi::Completions, _) => ("cmpl", "text_completion"),
+            (_, true) => ("chatcmpl", "chat.completion.chunk"),
+            (_, false) => ("chatcmpl", "chat.completion"),
+        };
+        let _ = write!(
+            json,
+            r#"{{"id":"{prefix}-{}","object":"{object}","created":{},"model":"{}","#,
+            self.number, self.created, self.model
+        );
+    }
+
+    pub(super) fn usage_json(&self, upto: u64) -> String {
+        let (prompt, reasoning) = (self.prompt_tokens, self.reasoning_upto(upto));
+        let total = prompt + upto;
+        if self.api == AnswerApi::Responses {
+            return format!(
+                r#"{{"input_tokens":{prompt},"input_tokens_details":{{"cached_tokens":0}},"output_tokens":{upto},"output_tokens_details":{{"reasoning_tokens":{reasoning}}},"total_tokens":{total}}}"#
+            );
+        }
+        format!(
+            r#"{{"prompt_tokens":{prompt},"total_tokens":{total},"completion_tokens":{upto},"completion_tokens_details":{{"reasoning_tokens":{reasoning}}},"prompt_tokens_details":{{"cached_tokens":0}}}}"#
+        )
+    }
+
+    /// What comes after the last token.
+    #[must_use]
+    pub fn epilogue(&self) -> String {
+        let mut out = String::new();
+        if self.api == AnswerApi::Responses {
+            self.responses_epilogue(&mut out);
+            return out;
+        }
+        if self.usage.at_end {
+            let mut json = String::new();
+            self.head(&mut json, true);
+            let _ = write!(json, r#""choices":[],"usage":{}}}"#, self.usage_json(self.output_tokens));
+            self.event(&mut out, None, &json);
+        }
+        if self.done {
+            self.event(&mut out, None, "[DONE]");
+        }
+        out
+    }
+
+    /// An error in the middle of a stream.
+    #[must_use]
+    pub fn error_event(&self) -> String {
+        let mut out = String::new();
+        if self.api == AnswerApi::Responses {
+            let json = r#"{"type":"error","code":"server_error","message":"planted error","param":null,"sequence_number":99}"#;
+            self.event(&mut out, Some("error"), json);
+            return out;
+        }
+        let json =
+            r#"{"error":{"message":"planted error","type":"InternalServerError","param":null,"code":500}}"#;
+        self.event(&mut out, None, json);
+        if self.done {
+            self.event(&mut out, None, "[DONE]");
+        }
+        out
+    }
+
+    /// The answer as one document, not a stream.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        if self.api == AnswerApi::Responses {
+            return self.responses_whole(true);
+        }
+        let mut json = String::new();
+        self.head(&mut json, false);
+        let finish = self.finish_reason();
+        let _ = match self.api {
+            AnswerApi::Completions => {
+                let text = self.text(0, self.output_tokens);
+                write!(
+                    json,
+                    r#""choices":[{{"index":0,"text":"{text}","logprobs":null,"finish_reason":"{finish}"}}]"#
+                )
+            }
+            _ => {
+                let message = self.message();
+                write!(
+                    json,
+                    r#""choices":[{{"index":0,"message":{message},"logprobs":null,"finish_reason":"{finish}"}}]"#
+                )
+            }
+        };
+        let _ = write!(json, r#","usage":{}}}"#, self.usage_json(self.output_tokens));
+        json
+    }
+
+    fn message(&self) -> String {
+        let mut message = String::from(r#"{"role":"assistant""#);
+        let mut has_content = false;
+        for (role, from, upto) in self.runs(0, self.output_tokens) {
+            let text = self.text(from, upto);
+            let _ = match role {
+                TokenRole::Reasoning => write!(message, r#","reasoning_content":"{text}""#),
+                TokenRole::Text => {
+                    has_content = true;
+                    write!(message, r#","content":"{text}""#)
+                }
+                TokenRole::ToolCall => write!(
+                    message,
+                    r#","tool_calls":[{{"id":"call-{}","type":"function","function":{{"name":"find","arguments":"{text}"}}}}]"#,
+                    self.number
+                ),
+            };
+        }
+        message.push_str(if has_content { "}" } else { r#","content":null}"# });
+        message
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

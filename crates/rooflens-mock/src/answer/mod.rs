@@ -1,0 +1,9 @@
+//! Answers: their text, event by event, and the body that sends it on time.
+
+mod body;
+mod events;
+mod responses;
+mod words;
+
+pub use body::{AnswerBody, AnswerSetup, Slot};
+pub use events::{AnswerApi, AnswerPlan, UsageWish};

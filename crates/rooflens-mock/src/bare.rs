@@ -1,0 +1,227 @@
+//! A client that takes the time of every frame and does nothing else.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use clap::Parser;
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{CONTENT_TYPE, HOST};
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+use tokio::net::TcpStream;
+use tokio::task::LocalSet;
+
+use crate::io::HyperIo;
+
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A client that takes the time of every frame and does nothing else: the lower bound of what a client costs.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "rooflens-bare-client")]
+pub struct BareOptions {
+    /// Host and port of the server.
+    pub address: String,
+    /// Requests at once.
+    #[arg(long, default_value_t = 1)]
+    pub concurrency: usize,
+    /// Requests in total.
+    #[arg(long, default_value_t = 1)]
+    pub requests: u64,
+    /// Words of each prompt.
+    #[arg(long, default_value_t = 100)]
+    pub input_tokens: usize,
+    /// Tokens of each answer.
+    #[arg(long, default_value_t = 64)]
+    pub output_tokens: usize,
+    /// Name of the model.
+    #[arg(long, default_value = "mock")]
+    pub model: String,
+    /// The API asked.
+    #[arg(long, default_value = "/v1/completions")]
+    pub path: String,
+}
+
+/// What it saw.
+#[derive(Debug, Serialize)]
+pub struct BareResult {
+    /// Requests that ended well.
+    pub requests: u64,
+    /// Requests that did not.
+    pub failed: u64,
+    /// Frames of bodies.
+    pub frames: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Processor time of the process, with starting it.
+    pub cpu_ns: i64,
+    /// Per frame.
+    pub cpu_per_frame_ns: f64,
+    /// From the first request to the end of the last.
+    pub wall_ns: i64,
+    /// From sending a request to the first frame of its body.
+    pub ttft: Option<Spread>,
+    /// From a frame with a token to the next.
+    pub itl: Option<Spread>,
+}
+
+/// Quantiles of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Spread {
+    /// How many.
+    pub count: usize,
+    /// Median.
+    pub p50_ns: i64,
+    /// 90th percentile.
+    pub p90_ns: i64,
+    /// 99th percentile.
+    pub p99_ns: i64,
+    /// Longest.
+    pub max_ns: i64,
+}
+
+impl Spread {
+    /// Of these: the smallest value that so many are not above. Nothing of nothing.
+    #[must_use]
+    pub fn of(mut times: Vec<i64>) -> Option<Self> {
+        times.sort_unstable();
+        let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).saturating_sub(1)).copied();
+        Some(Spread {
+            count: times.len(),
+            p50_ns: at(50)?,
+            p90_ns: at(90)?,
+            p99_ns: at(99)?,
+            max_ns: at(100)?,
+        })
+    }
+}
+
+struct Clients {
+    options: BareOptions,
+    body: Bytes,
+    sent: Cell<u64>,
+    frames: RefCell<Vec<(Instant, Vec<Instant>)>>,
+    bytes: Cell<u64>,
+    failed: Cell<u64>,
+}
+
+/// Sends all requests and waits for their ends.
+///
+/// # Errors
+///
+/// No runtime, or an address that is none. A request that fails is counted.
+pub fn run(options: BareOptions) -> Result<BareResult, AnyError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let body = serde_json::json!({
+        "model": options.model,
+        "prompt": vec!["word"; options.input_tokens].join(" "),
+        "max_tokens": options.output_tokens,
+        "stream": true,
+    });
+    let clients = Rc::new(Clients {
+        body: body.to_string().into(),
+        sent: Cell::new(0),
+        frames: RefCell::default(),
+        bytes: Cell::new(0),
+        failed: Cell::new(0),
+        options,
+    });
+    let begin = Instant::now();
+    LocalSet::new().block_on(&runtime, async {
+        let users = 0..clients.options.concurrency.max(1);
+        let users: Vec<_> = users.map(|_| tokio::task::spawn_local(user(clients.clone()))).collect();
+        for user in users {
+            user.await?;
+        }
+        Ok::<(), AnyError>(())
+    })?;
+    let wall_ns = nanos(begin.elapsed());
+    Ok(clients.result(wall_ns))
+}
+
+fn nanos(time: std::time::Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+async fn user(clients: Rc<Clients>) {
+    let mut sender = None;
+    while clients.sent.get() < clients.options.requests {
+        clients.sent.set(clients.sent.get() + 1);
+        if request(&clients, &mut sender).await.is_err() {
+            clients.failed.set(clients.failed.get() + 1);
+            sender = None;
+        }
+    }
+}
+
+async fn connect(address: &str) -> Result<SendRequest<Full<Bytes>>, AnyError> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let (sender, connection) = handshake(HyperIo::new(stream)).await?;
+    tokio::task::spawn_local(connection);
+    Ok(sender)
+}
+
+async fn request(clients: &Clients, sender: &mut Option<SendRequest<Full<Bytes>>>) -> Result<(), AnyError> {
+    let options = &clients.options;
+    let connection = match sender {
+        Some(connection) => connection,
+        None => sender.insert(connect(&options.address).await?),
+    };
+    connection.ready().await?;
+    let request = Request::post(options.path.as_str())
+        .header(HOST, &options.address)
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(clients.body.clone()))?;
+    let sent = Instant::now();
+    let mut body = connection.send_request(request).await?.into_body();
+    let mut times = Vec::with_capacity(options.output_tokens + 2);
+    while let Some(frame) = body.frame().await {
+        times.push(Instant::now());
+        let length = frame?.data_ref().map_or(0, Bytes::len);
+        clients.bytes.set(clients.bytes.get() + length as u64);
+    }
+    clients.frames.borrow_mut().push((sent, times));
+    Ok(())
+}
+
+impl Clients {
+    fn result(&self, wall_ns: i64) -> BareResult {
+        let cpu = clock_gettime(ClockId::ProcessCPUTime);
+        let cpu_ns = cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec;
+        let all = self.frames.borrow();
+        let frames: usize = all.iter().map(|(_, times)| times.len()).sum();
+        let ttft = all.iter().filter_map(|(sent, times)| Some(nanos(*times.first()? - *sent))).collect();
+        // The frame after the last token has `[DONE]`.
+        let tokens = all.iter().map(|(_, times)| &times[..times.len().min(self.options.output_tokens)]);
+        let itl = tokens.flat_map(|times| times.windows(2).map(|pair| nanos(pair[1] - pair[0]))).collect();
+        BareResult {
+            requests: all.len() as u64,
+            failed: self.failed.get(),
+            frames: frames as u64,
+            bytes: self.bytes.get(),
+            cpu_ns,
+            cpu_per_frame_ns: cpu_ns as f64 / frames.max(1) as f64,
+            wall_ns,
+            ttft: Spread::of(ttft),
+            itl: Spread::of(itl),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_were_seen() {
+        let spread = Spread::of((1..=200).rev().collect()).unwrap();
+        assert_eq!(spread, Spread { count: 200, p50_ns: 100, p90_ns: 180, p99_ns: 198, max_ns: 200 });
+        let one = Spread { count: 1, p50_ns: 7, p90_ns: 7, p99_ns: 7, max_ns: 7 };
+        assert_eq!(Spread::of(vec![7]), Some(one));
+        assert_eq!(Spread::of(Vec::new()), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! A load test: what it measured, where latency goes, whether it can be trusted.
+
+mod charts;
+mod levels;
+
+use crate::block::{Block, Cell, Column, Fact, Field, Grade, Level, Remark, Stack, StackBar, Table, Tone};
+use crate::render::Part;
+
+pub use self::charts::{Timeline, TimelineSeries};
+pub use self::levels::{LevelRow, curve};
+
+/// A load test, for people.
+#[derive(Debug, Clone, Default)]
+pub struct BenchFacts {
+    /// The sentences everything begins with: where latency goes, what was reached, whether it is within the objectives.
+    pub lead: Vec<String>,
+    /// What was sent where, in a few words.
+    pub what: String,
+    /// Latencies.
+    pub latencies: Vec<LatencyRow>,
+    /// Rates, shares and counts.
+    pub numbers: Vec<(&'static str, Cell, &'static str)>,
+    /// Objectives.
+    pub objectives: Vec<ObjectiveRow>,
+    /// Failed requests, by kind: how many, and an example.
+    pub errors: Vec<(String, u64, String)>,
+    /// What may mislead.
+    pub remarks: Vec<(Grade, &'static str, String)>,
+    /// Client health.
+    pub client: Vec<(&'static str, Cell, &'static str)>,
+    /// The server's own numbers.
+    pub server: Vec<(&'static str, Cell, &'static str)>,
+    /// The parts of a request's time, in order.
+    pub parts: Vec<(Tone, String)>,
+    /// Where the time of a typical and of the slowest requests went: a label, nanoseconds of each part.
+    pub waterfall: Vec<(String, Vec<i64>)>,
+    /// Things over time.
+    pub timelines: Vec<Timeline>,
+    /// Levels of a sweep or a search; empty for one.
+    pub levels: Vec<LevelRow>,
+}
+
+/// A latency, over all measured requests.
+#[derive(Debug, Clone)]
+pub struct LatencyRow {
+    /// What it is.
+    pub title: String,
+    /// Its definition.
+    pub definition: &'static str,
+    /// Median, 90th and 99th percentile, greatest, mean; nothing where it was not measured.
+    pub values: Option<[f64; 5]>,
+    /// 95 % confidence interval of the median.
+    pub p50_interval: Option<(f64, f64)>,
+    /// 95 % confidence interval of the 99th percentile.
+    pub p99_interval: Option<(f64, f64)>,
+    /// Why it is missing.
+    pub reason: String,
+}
+
+/// An objective.
+#[derive(Debug, Clone)]
+pub struct ObjectiveRow {
+    /// As it was typed.
+    pub text: String,
+    /// What was measured, in the objective's unit.
+    pub measured: Cell,
+    /// Whether it is met; nothing where it could not be decided.
+    pub is_met: Option<bool>,
+}
+
+const LATENCIES: &[Field<LatencyRow>] = &[
+    (Column::text("metric", "Latency"), |row| Cell::text(&row.title)),
+    (Column::number("p50_ns", "p50"), |row| time(row, 0)),
+    (Column::number("p90_ns", "p90"), |row| time(row, 1)),
+    (Column::number("p99_ns", "p99"), |row| time(row, 2)),
+    (Column::number("max_ns", "max"), |row| time(row, 3)),
+    (Column::number("mean_ns", "mean").at(Level::Screen), |row| time(row, 4)),
+    (
+        Column::number("p50_interval_ns", "p50, 95 % CI")
+            .at(Level::Screen)
+            .help("95 % confidence interval of the median; requests near in time may be alike, which is taken into account."),
+        |row| interval(row.p50_interval),
+    ),
+    (
+        Column::number("p99_interval_ns", "p99, 95 % CI").at(Level::Screen).help("The same of the 99th percentile."),
+        |row| interval(row.p99_interval),
+    ),
+    (Column::text("definition", "Definition").at(Level::Page), |row| Cell::text(row.definition)),
+];
+
+fn time(row: &LatencyRow, place: usize) -> Cell {
+    Cell::or(row.values.map(|values| values[place]), Cell::MeanTime, row.reason.clone())
+}
+
+fn interval(of: Option<(f64, f64)>) -> Cell {
+    let words = |(low, high): (f64, f64)| {
+        Cell::text(format!("{} – {}", crate::format::time(low), crate::format::time(high)))
+    };
+    Cell::or(of, words, "too few independent requests")
+}
+
+const OBJECTIVES: &[Field<ObjectiveRow>] = &[
+    (Column::text("objective", "Objective"), |row| Cell::code(&row.text)),
+    (Column::number("measured", "Measured"), |row| row.measured.clone()),
+    (Column::text("met", "Met"), |row| {
+        Cell::or(row.is_met, |met| Cell::word(if met { "yes" } else { "no" }), "not measured")
+    }),
+];
+
+const ERRORS: &[Field<(String, u64, String)>] = &[
+    (Column::text("kind", "Failure"), |row| Cell::code(&row.0)),
+    (Column::number("requests", "Requests"), |row| Cell::Count(i64::try_from(row.1).unwrap_or(i64::MAX))),
+    (Column::text("example", "Example"), |row| Cell::text(&row.2)),
+];
+
+/// What fits a screen.
+#[must_use]
+pub fn screen(facts: &BenchFacts) -> Vec<Part> {
+    let mut blocks: Vec<Block> = Vec::new();
+    blocks.push(Block::Lead(facts.lead.join(" ")));
+    blocks.push(Block::Text(facts.what.clone()));
+    let mut parts = vec![Part { name: "verdict", title: "Load test", blocks }];
+    parts.extend(levels_part(facts));
+    parts.extend(measured_parts(facts));
+    parts
+}
+
+/// All of it, for a page.
+#[must_use]
+pub fn page(facts: &BenchFacts) -> Vec<Part> {
+    let mut parts = screen(facts);
+    if !facts.waterfall.is_empty() {
+        let bar = |(label, parts_ns): &(String, Vec<i64>)| StackBar {
+            label: label.clone(),
+            parts_ns: parts_ns.clone(),
+            whole_ns: parts_ns.iter().sum(),
+        };
+        let stack = Stack { parts: facts.parts.clone(), bars: facts.waterfall.iter().map(bar).collect() };
+        let text = "Each bar is one request, from its arrival to its last token; the first is a typical one.";
+        let blocks = vec![Block::Text(text.to_owned()), Block::Stack(stack)];
+        parts.push(Part { name: "slowest", title: "Slowest requests", blocks });
+    }
+    let charts: Vec<Block> = facts.timelines.iter().map(|line| Block::Chart(line.chart())).collect();
+    if !charts.is_empty() {
+        parts.push(Part { name: "timelines", title: "Over time", blocks: charts });
+    }
+    parts
+}
+
+/// The page as HTML.
+#[must_use]
+pub fn html(title: &str, facts: &BenchFacts) -> String {
+    let footer = "A dash is a number that was not measured. Latency of an open loop counts from the scheduled \
+                  arrival; percentiles are interpolated between ranks (type 7).";
+    crate::render::html::parts(title, &page(facts), footer)
+}
+
+fn levels_part(facts: &BenchFacts) -> Option<Part> {
+    let table = levels::table(&facts.levels)?;
+    let drawing = levels::curve(&facts.levels).map(Block::Drawing);
+    let blocks = std::iter::once(Block::Table(table)).chain(drawing).collect();
+    Some(Part { name: "levels", title: "Levels", blocks })
+}
+
+fn measured_parts(facts: &BenchFacts) -> Vec<Part> {
+    let named = |list: &[(&'static str, Cell, &'static str)]| {
+        let fact = |(label, value, help): &(&'static str, Cell, &'static str)| {
+            Fact::new(*label, value.clone()).help(help)
+        };
+        Block::Facts(list.iter().map(fact).collect())
+    };
+    let mut parts = Vec::new();
+    let mut blocks = Vec::new();
+    if !facts.latencies.is_empty() {
+        blocks.push(Block::Table(Table::new("latencies", LATENCIES, &facts.latencies, usize::MAX)));
+    }
+    if !facts.numbers.is_empty() {
+        blocks.push(named(&facts.numbers));
+    }
+    if !facts.objectives.is_empty() {
+        blocks.push(Block::Table(Table::new("objectives", OBJECTIVES, &facts.objectives, usize::MAX)));
+    }
+    if !facts.errors.is_empty() {
+        blocks.push(Block::Table(Table::new("errors", ERRORS, &facts.errors, usize::MAX)));
+    }
+    if !blocks.is_empty() {
+        parts.push(Part { name: "measured", title: "Measured", blocks });
+    }
+    if !facts.server.is_empty() {
+        parts.push(Part { name: "server", title: "Server", blocks: vec![named(&facts.server)] });
+    }
+    let mut client = Vec::new();
+    if !facts.client.is_empty() {
+        client.push(named(&facts.client));
+    }
+    if !facts.remarks.is_empty() {
+        let remark = |(grade, code, message): &(Grade, &'static str, String)| Remark {
+            grade: *grade,
+            code: (*code).to_owned(),
+            count: None,
+            source: String::new(),
+            message: message.clone(),
+        };
+        client.push(Block::Remarks(facts.remarks.iter().map(remark).collect()));
+    }
+    if !client.is_empty() {
+        parts.push(Part { name: "client", title: "Client", blocks: client });
+    }
+    parts
+}

@@ -1,0 +1,455 @@
+//! The arguments of `rooflens bench`, resolved into a plain request.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueHint;
+use clap::builder::PossibleValuesParser;
+use rooflens_core::bench::{
+    Api, BenchRequest, BenchServer, Extent, Gaps, HttpOptions, LoadLevels, ModelOnDevice, ProfileRequest,
+    RateLevel, ScrapeOptions, Warmup, WorkerOptions, WorkloadOptions,
+};
+use rooflens_core::error::{BenchError, Error};
+
+use crate::error::CliError;
+
+/// How hard the server is loaded.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Load")]
+pub struct LoadArgs {
+    /// Concurrent users (closed loop): each sends its next request when the last one has ended; a list is run
+    /// one after the other, as in 1,4,16
+    #[arg(long, short = 'c', value_name = "N", value_delimiter = ',', conflicts_with_all = ["rate", "find_rate"])]
+    concurrency: Vec<usize>,
+    /// Requests per second (open loop), whatever the server does; a list, as in 1,2,4, or a ramp, as in 1..20
+    #[arg(long, short = 'r', value_name = "RATE", value_delimiter = ',', value_parser = rate)]
+    rate: Vec<RateLevel>,
+    /// Find the highest rate within --slo
+    #[arg(long, conflicts_with = "rate", requires = "slo")]
+    find_rate: bool,
+    /// First rate that --find-rate tries
+    #[arg(long, value_name = "RATE", requires = "find_rate")]
+    first_rate: Option<f64>,
+    /// Highest rate that --find-rate tries
+    #[arg(long, value_name = "RATE", requires = "find_rate")]
+    max_rate: Option<f64>,
+    /// Relative resolution of --find-rate
+    #[arg(long, value_name = "PART", default_value_t = 0.05, requires = "find_rate")]
+    resolution: f64,
+    /// Arrivals of an open loop: poisson, constant, or gamma:SHAPE (burstier below 1)
+    #[arg(long, value_name = "PROCESS", default_value = "poisson", value_parser = gaps)]
+    arrivals: Gaps,
+    /// With a rate or a trace: at most this many requests in progress; latency still counts from the arrival
+    #[arg(long, value_name = "N")]
+    max_concurrency: Option<usize>,
+    /// Replay the arrival times of --dataset, times this factor: 0.5 is twice as fast
+    #[arg(long, value_name = "FACTOR", num_args = 0..=1, default_missing_value = "1", requires = "dataset", conflicts_with_all = ["rate", "concurrency", "find_rate"])]
+    replay: Option<f64>,
+    /// Requests per level
+    #[arg(long, short = 'n', value_name = "N")]
+    requests: Option<u64>,
+    /// Time per level in which requests are sent, as in 60s or 5m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    duration: Option<Duration>,
+    /// Start the users of a closed loop one by one over this time
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
+    ramp: Duration,
+    /// Cancel requests still in progress this long after the last one was sent; by default all are awaited
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    drain: Option<Duration>,
+    /// Requests to leave out at the start of each level: a number, or auto to find them in the data
+    #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = warmup)]
+    warmup: Warmup,
+    /// Threads that send and receive; chosen by default
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+}
+
+/// What is sent.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Workload")]
+pub struct WorkloadArgs {
+    /// Prompt length in tokens: 100, 100-200, normal:512,100, lognormal:512,0.8 or hist:128=3,1024=1
+    #[arg(long, value_name = "LENGTH")]
+    input_tokens: Option<String>,
+    /// Output length in tokens, in the same forms
+    #[arg(long, value_name = "LENGTH")]
+    output_tokens: Option<String>,
+    /// Prompts from a file: ShareGPT, JSONL (`prompt` or `messages`), text lines, Mooncake or BurstGPT trace
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    dataset: Option<PathBuf>,
+    /// Format of the file, if it is not recognised: json (ShareGPT, `messages`, `prompt`), text, mooncake, burstgpt
+    #[arg(long, value_name = "NAME", requires = "dataset")]
+    dataset_format: Option<String>,
+    /// Folder or tokenizer.json of the model: prompts then have exactly the stated length, and token counts are
+    /// checked
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    tokenizer: Option<PathBuf>,
+    /// Send prompts as token ids (completions only)
+    #[arg(long, requires = "tokenizer")]
+    token_ids: bool,
+    /// Prefix that requests share: TOKENS[:GROUPS[:SHARE]], as in 512:4:0.8; by default every prompt is unique
+    #[arg(long, value_name = "PREFIX")]
+    shared_prefix: Option<String>,
+    /// Conversations of this many turns; the history is sent again with each
+    #[arg(long, value_name = "N")]
+    turns: Option<u32>,
+    /// Time between the turns of a conversation
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
+    think_time: Duration,
+    /// An agent: each turn but the first brings a tool result of this length
+    #[arg(long, value_name = "LENGTH", requires = "turns")]
+    tool_tokens: Option<String>,
+    /// LoRA adapters, taken in turns
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    lora: Vec<String>,
+    /// Put an image of this size into every request (chat only)
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    image: Option<(u32, u32)>,
+    /// JSON merged into every request, as in '{"temperature": 0.7, "top_p": 0.9}'; may be repeated
+    #[arg(long, value_name = "JSON")]
+    extra_body: Vec<String>,
+    /// Whether outputs go on to the requested length; true by default for synthetic prompts
+    #[arg(long, value_name = "BOOL")]
+    ignore_eos: Option<bool>,
+    /// Ask for the token count of every chunk (vLLM's continuous_usage_stats)
+    #[arg(long)]
+    continuous_usage: bool,
+    /// Seed of prompts and arrivals
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+/// How the server is reached.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Connection")]
+pub struct ConnectionArgs {
+    /// Endpoint to call
+    #[arg(long, value_name = "API", default_value = "completions",
+          value_parser = PossibleValuesParser::new(Api::ALL.map(Api::name)))]
+    api: String,
+    /// Environment variable that holds the API key
+    #[arg(long, value_name = "NAME", default_value = "OPENAI_API_KEY")]
+    api_key_env: String,
+    /// Header of every request, as in 'x-team: perf'; may be repeated
+    #[arg(long, short = 'H', value_name = "HEADER", value_parser = header)]
+    header: Vec<(String, String)>,
+    /// Maximum time per request
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+    timeout: Duration,
+    /// Speak HTTP/2
+    #[arg(long)]
+    http2: bool,
+    /// Ask for compressed answers
+    #[arg(long)]
+    gzip: bool,
+    /// Accept any TLS certificate
+    #[arg(long)]
+    insecure: bool,
+    /// Certificates (PEM) to trust besides the system's
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    ca_file: Option<PathBuf>,
+}
+
+/// What the server says of itself.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Server side")]
+pub struct ServerArgs {
+    /// Address of the server's Prometheus metrics; /metrics of the server by default
+    #[arg(long, value_name = "URL")]
+    metrics_url: Option<String>,
+    /// Do not read the server's metrics
+    #[arg(long, conflicts_with = "metrics_url")]
+    no_metrics: bool,
+    /// How often they are read
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = duration)]
+    metrics_interval: Duration,
+    /// Sample devices and the host of this machine meanwhile
+    #[arg(long)]
+    sample: bool,
+    /// Profile the server for this long (POST /start_profile), at --profile-at or at the first breach of --slo
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    profile: Option<Duration>,
+    /// Start the profile this long after the start
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "profile")]
+    profile_at: Option<Duration>,
+    /// Folder in which the server writes its traces, to analyze them into the same run
+    #[arg(long, value_name = "DIR", requires = "profile", value_hint = ValueHint::DirPath)]
+    profile_dir: Option<PathBuf>,
+    /// Interpreter or program that starts a server of `runtime=…`
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    server_python: Option<PathBuf>,
+    /// Machines that send the load, running `rooflens bench-worker`
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', requires = "token_file")]
+    workers: Vec<String>,
+    /// File with the token that workers and this process share
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+}
+
+/// What decoding is compared with.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Lower bound")]
+pub struct LowerBoundArgs {
+    /// config.json of the model, or its folder: shows MFU and MBU of decoding over time
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    model_config: Option<PathBuf>,
+    /// Device that the server runs on
+    #[arg(long, value_name = "NAME", requires = "model_config")]
+    hardware: Option<String>,
+    /// Tensor-parallel size of the server
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "model_config")]
+    tp: u64,
+}
+
+/// Everything but the target and the output.
+pub struct BenchArgs {
+    /// How hard.
+    pub load: LoadArgs,
+    /// With what.
+    pub workload: WorkloadArgs,
+    /// How it is reached.
+    pub connection: ConnectionArgs,
+    /// What the server says.
+    pub server: ServerArgs,
+    /// What it is compared with.
+    pub model: LowerBoundArgs,
+}
+
+/// Requests where neither a number nor a time is given, per user or per request and second.
+const REQUESTS: u64 = 200;
+
+impl BenchArgs {
+    /// The request.
+    pub fn request(
+        self,
+        targets: &[String],
+        model: Option<String>,
+        slo: Option<String>,
+        fail_on: Vec<String>,
+        output: Option<PathBuf>,
+    ) -> Result<BenchRequest, CliError> {
+        let server = target(targets, model.as_deref(), self.server.server_python)?;
+        let api = Api::ALL.into_iter().find(|api| api.name() == self.connection.api).unwrap_or(Api::Completions);
+        let mut headers = self.connection.header;
+        let is_given = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if let (Ok(key), false) = (std::env::var(&self.connection.api_key_env), is_given)
+            && !key.is_empty()
+        {
+            headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+        }
+        let load = &self.load;
+        let levels = match () {
+            () if load.find_rate => LoadLevels::Search {
+                from: load.first_rate,
+                gaps: load.arrivals,
+                resolution: load.resolution,
+                most: load.max_rate,
+            },
+            () if !load.rate.is_empty() => LoadLevels::Rate {
+                rates: load.rate.clone(),
+                gaps: load.arrivals,
+                max_concurrency: load.max_concurrency,
+            },
+            () if load.replay.is_some() => LoadLevels::Replay {
+                stretch: load.replay.unwrap_or(1.0),
+                max_concurrency: load.max_concurrency,
+            },
+            () if load.concurrency.is_empty() => LoadLevels::Concurrency(vec![1]),
+            () => LoadLevels::Concurrency(load.concurrency.clone()),
+        };
+        let is_endless = load.requests.is_none() && load.duration.is_none() && load.replay.is_none();
+        let requests = if is_endless { Some(REQUESTS) } else { load.requests };
+        Ok(BenchRequest {
+            server,
+            model,
+            api,
+            http: HttpOptions {
+                headers,
+                http2: self.connection.http2,
+                insecure: self.connection.insecure,
+                ca_file: self.connection.ca_file,
+                gzip: self.connection.gzip,
+                timeout: self.connection.timeout,
+            },
+            extent: Extent {
+                requests,
+                duration: load.duration,
+                ramp: load.ramp,
+                drain: load.drain,
+                warmup: load.warmup,
+                threads: load.threads,
+            },
+            load: levels,
+            workload: self.workload.options(),
+            slo,
+            fail_on,
+            scrape: ScrapeOptions {
+                is_on: !self.server.no_metrics,
+                url: self.server.metrics_url,
+                interval: self.server.metrics_interval,
+                sample: self.server.sample,
+            },
+            profile: self.server.profile.map(|time| ProfileRequest {
+                at: self.server.profile_at,
+                seconds: time.as_secs_f64(),
+                folder: self.server.profile_dir,
+            }),
+            efficiency: self.model.model_config.map(|config| ModelOnDevice {
+                config,
+                hardware: self.model.hardware,
+                tensor_parallel: self.model.tp,
+            }),
+            workers: self
+                .server
+                .token_file
+                .filter(|_| !self.server.workers.is_empty())
+                .map(|token_file| WorkerOptions { addresses: self.server.workers, token_file }),
+            output,
+        })
+    }
+}
+
+impl WorkloadArgs {
+    fn options(self) -> WorkloadOptions {
+        WorkloadOptions {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            dataset: self.dataset,
+            dataset_format: self.dataset_format,
+            tokenizer: self.tokenizer,
+            token_ids: self.token_ids,
+            shared_prefix: self.shared_prefix,
+            turns: self.turns,
+            think_time: self.think_time,
+            tool_tokens: self.tool_tokens,
+            lora: self.lora,
+            image: self.image,
+            extra_body: self.extra_body,
+            ignore_eos: self.ignore_eos,
+            continuous_usage: self.continuous_usage,
+            seed: self.seed,
+        }
+    }
+}
+
+/// The server of the positional arguments: a URL, or `runtime=KIND` with flags as `server.FLAG=VALUE`.
+fn target(texts: &[String], model: Option<&str>, python: Option<PathBuf>) -> Result<BenchServer, CliError> {
+    let usage = |fact: String| CliError::from(Error::from(BenchError::Target(fact)));
+    let mut url = None;
+    let mut kind = None;
+    let mut flags: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for text in texts {
+        if text.starts_with("http://") || text.starts_with("https://") {
+            url = Some(text.trim_end_matches('/').to_owned());
+        } else if let Some(named) = text.strip_prefix("runtime=") {
+            kind = Some(named.to_owned());
+        } else if let Some((flag, values)) = text.strip_prefix("server.").and_then(|rest| rest.split_once('=')) {
+            flags.insert(flag.to_owned(), values.split(',').map(str::to_owned).collect());
+        } else {
+            return Err(usage(format!("{text:?} is neither a URL, runtime=NAME nor server.FLAG=VALUE")));
+        }
+    }
+    match (url, kind) {
+        (Some(_), Some(_)) => Err(usage("a URL and runtime=… are both given".to_owned())),
+        (Some(url), None) if flags.is_empty() => Ok(BenchServer::Url(url)),
+        (Some(_), None) => Err(usage("server.FLAG=VALUE needs runtime=…: a running server keeps its flags".to_owned())),
+        (None, Some(kind)) => {
+            let model = model.ok_or_else(|| usage("runtime=… needs --model: a folder or a name".to_owned()))?;
+            Ok(BenchServer::Start { kind, model: model.to_owned(), python, flags })
+        }
+        (None, None) => Err(usage("the server is missing".to_owned())),
+    }
+}
+
+fn rate(text: &str) -> Result<RateLevel, String> {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate >= 0.0);
+    let found = match text.split_once("..") {
+        Some((from, to)) => number(from).zip(number(to)),
+        None => number(text).map(|rate| (rate, rate)),
+    };
+    let found = found.filter(|(from, to)| from + to > 0.0);
+    found.map(|(from, to)| RateLevel { from, to }).ok_or_else(|| "a rate above 0, or two as in 1..20".to_owned())
+}
+
+fn gaps(text: &str) -> Result<Gaps, String> {
+    let shape = |text: &str| text.parse::<f64>().ok().filter(|shape| shape.is_finite() && *shape > 0.0);
+    match text {
+        "poisson" => Ok(Gaps::Poisson),
+        "constant" => Ok(Gaps::Constant),
+        _ => text
+            .strip_prefix("gamma:")
+            .and_then(shape)
+            .map(Gaps::Gamma)
+            .ok_or_else(|| "poisson, constant or gamma:SHAPE with a shape above 0".to_owned()),
+    }
+}
+
+fn warmup(text: &str) -> Result<Warmup, String> {
+    match text {
+        "auto" => Ok(Warmup::Auto),
+        number => number.parse().map(Warmup::Requests).map_err(|_| "auto or a number of requests".to_owned()),
+    }
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("NAME: VALUE")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let sides = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    sides.filter(|(w, h)| (1..=8192).contains(w) && (1..=8192).contains(h)).ok_or_else(|| "WIDTHxHEIGHT, up to 8192".to_owned())
+}
+
+/// `250ms`, `60s`, `5m`, `1h`; a bare number is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let scale = match &text[end..] {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("a time as in 250ms, 60s, 5m".to_owned()),
+    };
+    let seconds = text[..end].parse::<f64>().ok().map(|number| number * scale);
+    // A year is longer than any load test.
+    let seconds = seconds.filter(|seconds| (0.0..=3.2e7).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "a time as in 250ms, 60s, 5m".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_rates() {
+        assert_eq!(duration("250ms").unwrap(), Duration::from_millis(250));
+        assert_eq!(duration("1.5m").unwrap(), Duration::from_secs(90));
+        assert_eq!(duration("7").unwrap(), Duration::from_secs(7));
+        assert!(duration("-1s").is_err() && duration("5 years").is_err() && duration("nan").is_err());
+        assert_eq!(rate("2").unwrap(), RateLevel { from: 2.0, to: 2.0 });
+        assert_eq!(rate("1..20").unwrap(), RateLevel { from: 1.0, to: 20.0 });
+        assert!(rate("0").is_err() && rate("inf").is_err() && rate("-3").is_err());
+        assert_eq!(gaps("gamma:0.5").unwrap(), Gaps::Gamma(0.5));
+        assert!(gaps("gamma:0").is_err() && gaps("often").is_err());
+    }
+
+    #[test]
+    fn targets() {
+        let of = |texts: &[&str], model| {
+            target(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), model, None)
+        };
+        assert!(matches!(of(&["http://h:1/"], None), Ok(BenchServer::Url(url)) if url == "http://h:1"));
+        let Ok(BenchServer::Start { kind, flags, .. }) =
+            of(&["runtime=vllm_server", "server.max_num_seqs=16,64"], Some("m"))
+        else {
+            panic!("a server to start")
+        };
+        assert_eq!((kind.as_str(), flags["max_num_seqs"].len()), ("vllm_server", 2));
+        assert!(of(&["runtime=vllm_server"], None).is_err());
+        assert!(of(&["127.0.0.1:8000"], None).is_err());
+        assert!(of(&["http://h", "server.a=1"], None).is_err());
+    }
+}

@@ -1,0 +1,191 @@
+"""Holds `rooflens bench` to real servers: vLLM on the CPU and llama.cpp, each with a tiny random model.
+
+    VENV/bin/python oracles/check_serving.py --rooflens PATH --llamacpp PYTHON
+
+VENV has torch and vLLM (python/requirements-test.txt), PYTHON has llama.cpp (oracles/requirements-llamacpp.txt).
+
+Checked: servers are started, become ready and are gone afterwards; every request completes; the sum of tokens equals
+the growth of the server's own counters; prompts have the length that was asked for; a sweep over rates and a sweep over
+a flag of the server have a curve; a search ends with a bracket; a profile taken at a breach is analysed into the run;
+a delay that is put into vLLM's scheduler is found by the first sentence of the report; saved runs can be compared and
+are documents that follow their schemas. Nothing here depends on how fast the machine is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from documents.validate import Documents
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+DOCUMENTS = Documents()
+# A module that Python imports at its start: every so many steps of vLLM's scheduler take a second longer.
+SLOW_SCHEDULER = """
+import importlib.abc, importlib.machinery, sys, time
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name != "vllm.v1.core.sched.scheduler":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        load = spec.loader.exec_module
+        def exec_module(module):
+            load(module)
+            schedule = module.Scheduler.schedule
+            steps = [0]
+            def slow(self, *args, **kwargs):
+                steps[0] += 1
+                if steps[0] % 60 == 0:
+                    time.sleep(1.0)
+                return schedule(self, *args, **kwargs)
+            module.Scheduler.schedule = slow
+        spec.loader.exec_module = exec_module
+        return spec
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+class Bench:
+    def __init__(self, binary: Path, folder: Path):
+        self.binary, self.folder = binary, folder
+
+    def __call__(self, *args: str, expect: int = 0, env: dict | None = None) -> dict:
+        """Runs a load test and gives its document."""
+        argv = [str(self.binary), "bench", *args, "--format", "json"]
+        environment = {**os.environ, **(env or {}), "ROOFLENS_PROGRESS": "never"}
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=900, env=environment)
+        assert done.returncode == expect, f"{argv}: exit {done.returncode}\n{done.stderr[-3000:]}\n{done.stdout[-500:]}"
+        return DOCUMENTS.text(done.stdout, " ".join(argv[1:4]), "bench")
+
+
+def executable(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def vllm_environment() -> dict:
+    return {
+        "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_TARGET_DEVICE": "cpu",
+    }
+
+
+def processes(word: str) -> list[str]:
+    """Command lines of running processes with a word in them, this one and its parents left out."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if word in line and "check_serving" not in line:
+            found.append(line)
+    return found
+
+
+def agrees_with_server(document: dict, prompt_slack: int = 0) -> None:
+    server, tokens, requests = document["server_metrics"], document["tokens"], document["requests"]
+    assert requests["completed"] == requests["sent"] > 0, requests
+    assert server["generated_tokens"] == tokens["output"], (server["generated_tokens"], tokens)
+    assert abs(server["prompt_tokens"] - tokens["prompt"]) <= prompt_slack, (server["prompt_tokens"], tokens)
+    assert document["headline"]["output_tokens_per_s"] > 0
+    assert document["measured"]["output_tokens_per_s"] == document["headline"]["output_tokens_per_s"]
+
+
+def check_llamacpp(bench: Bench, python: str, folder: Path) -> None:
+    model = folder / "tiny.gguf"
+    subprocess.run([python, REPOSITORY / "oracles/serving/make_gguf.py", model], check=True, capture_output=True)
+    script = REPOSITORY / "oracles/serving/llama_server.py"
+    program = executable(folder / "llama-server", f'#!/bin/sh\nexec "{python}" "{script}" "$@"\n')
+    common = ["runtime=llamacpp_server", "--model", str(model), "--server-python", str(program)]
+    sizes = ["--input-tokens", "40", "--output-tokens", "24", "--requests", "24"]
+    swept = bench(*common, "server.parallel=1,4", *sizes, "--concurrency", "4", "-o", str(folder / "llama"))
+    assert [level["offered"] for level in swept["levels"]] == ["4 users · parallel=1", "4 users · parallel=4"], swept["levels"]
+    assert swept["server"]["kind"] == "llama_cpp"
+    assert swept["tokens"]["output"] == 24 * 24
+    agrees_with_server(swept)
+    chat = bench(*common, *sizes, "--concurrency", "2", "--api", "chat", "--turns", "2")
+    assert chat["requests"]["completed"] == 24 and chat["tokens"]["output"] == 24 * 24, chat["requests"]
+    assert not processes(str(model)), "a server is left over"
+
+
+def check_vllm(bench: Bench, model: Path, folder: Path) -> None:
+    common = [
+        "runtime=vllm_server", "--model", str(model), "--server-python", sys.executable,
+        "server.enforce_eager=true", "server.dtype=float32", "server.max_model_len=1024", "server.max_num_seqs=8",
+    ]
+    sizes = ["--input-tokens", "48", "--output-tokens", "16", "--tokenizer", str(model)]
+    environment = vllm_environment()
+    swept = bench(
+        *common, *sizes, "--rate", "2,8", "--requests", "24", "-o", str(folder / "rates"),
+        "--slo", "ttft_p99<1ms", "--profile", "2s", env=environment,
+    )
+    assert len(swept["levels"]) == 2 and swept["slo_met"] is False, swept["levels"]
+    assert swept["server"]["kind"] == "vllm" and swept["server"]["version"], swept["server"]
+    agrees_with_server(swept)
+    assert swept["tokens"]["prompt"] == 24 * 48 and swept["tokens"]["output"] == 24 * 16, swept["tokens"]
+    assert swept["tokens"]["reconciliation"]["prompt"]["disagreeing"] == 0, swept["tokens"]
+    profiles = [json.loads(path.read_text())["profile"] for path in (folder / "rates").glob("levels/*/report/metrics.json")]
+    taken = [profile for profile in profiles if profile and profile["traces"]]
+    assert taken and taken[0]["verdict"], profiles
+    page = (folder / "rates/report/index.html").read_text()
+    assert "Latency over throughput" in page
+    found = bench(
+        *common, *sizes, "--find-rate", "--first-rate", "2", "--resolution", "0.5", "--requests", "12",
+        "--slo", "ttft_p50<10s,error_rate<1%", "--duration", "6s", "--max-rate", "8", env=environment,
+    )
+    assert found["search"]["highest_met"] is not None, found["search"]
+    sitecustomize = folder / "slow"
+    sitecustomize.mkdir()
+    (sitecustomize / "sitecustomize.py").write_text(SLOW_SCHEDULER)
+    slow = bench(
+        *common, *sizes, "--concurrency", "4", "--requests", "48", "-o", str(folder / "slow-run"),
+        env={**environment, "PYTHONPATH": str(sitecustomize)},
+    )
+    assert slow["why"] and slow["why"]["cause"] == "stalls", slow["why"]
+    assert "stood still" in slow["why"]["sentence"], slow["why"]
+    agrees_with_server(slow)
+    assert not processes(str(model)), "a server is left over"
+    compared = subprocess.run(
+        [bench.binary, "compare", folder / "slow-run", folder / "slow-run", "--format", "json"],
+        capture_output=True, text=True, check=True,
+    )
+    DOCUMENTS.text(compared.stdout, "compare", "comparison")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rooflens", type=Path, required=True)
+    parser.add_argument("--llamacpp", required=True)
+    parser.add_argument("--only", choices=["vllm", "llamacpp"])
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        bench = Bench(args.rooflens.resolve(), folder)
+        if args.only != "vllm":
+            check_llamacpp(bench, args.llamacpp, folder)
+            print("llama.cpp: ok")
+        if args.only != "llamacpp":
+            model = folder / "tiny"
+            environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python")}
+            argv = [sys.executable, "-m", "rooflens.tiny", "llama", model]
+            subprocess.run(argv, check=True, capture_output=True, env=environment)
+            check_vllm(bench, model, folder)
+            print("vLLM: ok")
+    for problem in DOCUMENTS.wrong:
+        print(problem)
+    return 1 if DOCUMENTS.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
