@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod clock;
+pub mod cluster;
 pub mod delta;
 pub mod engine;
 pub mod errors;

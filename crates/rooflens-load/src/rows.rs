@@ -68,3 +68,83 @@ pub fn token_rows(record: &RequestRecord) -> impl Iterator<Item = TokenRow> + '_
         }),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use rooflens_schema::tables::RequestStatus;
+
+    use super::*;
+    use crate::record::{ChunkKind, RequestError};
+
+    fn record(tokens: &[u32], output: Option<u64>) -> RequestRecord {
+        let chunk = |(at, tokens): (usize, &u32)| Chunk {
+            ts_ns: 100 + 10 * at as i64,
+            tokens: *tokens,
+            kind: ChunkKind::Text,
+        };
+        RequestRecord {
+            number: 5,
+            session: Some("s".into()),
+            turn: 2,
+            lora: None,
+            sample: Some("q1".into()),
+            scheduled_ns: 10,
+            sent_ns: Some(12),
+            first_byte_ns: Some(90),
+            end_ns: 200,
+            chunks: tokens.iter().enumerate().map(chunk).collect(),
+            usage: output.map(|output| Usage { output: Some(output), cached: Some(3), ..Usage::default() }),
+            prompt_tokens: Some(40),
+            max_output_tokens: Some(16),
+            finish: Some("stop".into()),
+            status: RequestStatus::Completed,
+            http_status: Some(200),
+            error: None,
+            external_id: Some("c".into()),
+            text: None,
+            is_new_connection: true,
+        }
+    }
+
+    fn tokens(record: &RequestRecord) -> Vec<Option<i64>> {
+        token_rows(record).map(|row| row.tokens.get()).collect()
+    }
+
+    #[test]
+    fn a_request_keeps_its_times_and_counts() {
+        let row = request_row(&record(&[0, 0, 0], Some(9)));
+        assert_eq!((row.request_id, row.turn.get(), row.session.as_deref()), (5, Some(2), Some("s")));
+        assert_eq!((row.scheduled_ts_ns.get(), row.sent_ts_ns.get()), (Some(10), Some(12)));
+        assert_eq!((row.first_byte_ts_ns.get(), row.end_ts_ns.get()), (Some(90), Some(200)));
+        assert_eq!((row.first_token_ts_ns.get(), row.last_token_ts_ns.get()), (Some(100), Some(120)));
+        assert_eq!((row.prompt_tokens.get(), row.cached_tokens.get()), (Some(40), Some(3)));
+        assert_eq!((row.output_tokens.get(), row.max_output_tokens.get()), (Some(9), Some(16)));
+        assert_eq!((row.http_status.get(), row.error_kind), (Some(200), None));
+    }
+
+    #[test]
+    fn output_tokens_are_the_servers_or_all_chunks_or_unknown() {
+        assert_eq!(output_tokens(&record(&[1, 2], Some(7))), Some(7));
+        assert_eq!(output_tokens(&record(&[1, 2], None)), Some(3));
+        assert_eq!(output_tokens(&record(&[1, 0], None)), None);
+        assert_eq!(output_tokens(&record(&[], None)), None);
+    }
+
+    #[test]
+    fn chunks_have_one_token_each_only_where_the_counts_agree() {
+        assert_eq!(tokens(&record(&[0, 0], Some(2))), [Some(1), Some(1)]);
+        assert_eq!(tokens(&record(&[0, 0], Some(3))), [None, None]);
+        assert_eq!(tokens(&record(&[0, 0], None)), [None, None]);
+        assert_eq!(tokens(&record(&[3, 1], None)), [Some(3), Some(1)]);
+        let times: Vec<i64> = token_rows(&record(&[0, 0], None)).map(|row| row.ts_ns).collect();
+        assert_eq!(times, [100, 110]);
+    }
+
+    #[test]
+    fn errors_are_in_their_columns() {
+        let error = Some(RequestError { kind: "timeout", message: "late".into() });
+        let row = request_row(&RequestRecord { error, status: RequestStatus::TimedOut, ..record(&[], None) });
+        assert_eq!((row.error_kind.as_deref(), row.error.as_deref()), (Some("timeout"), Some("late")));
+        assert_eq!((row.status, row.first_token_ts_ns.get()), (RequestStatus::TimedOut, None));
+    }
+}

@@ -296,7 +296,7 @@ mod tests {
         }
         assert_eq!(result, Err(EventTooLong));
         let mut splitter = SseSplitter::with_limit(100);
-        let lines = (0..50).map(|_| splitter.feed(b"data: 0123456789\n", |_| {})).collect::<Result<(), _>>();
+        let lines = (0..50).try_for_each(|_| splitter.feed(b"data: 0123456789\n", |_| {}));
         assert_eq!(lines, Err(EventTooLong));
     }
 }

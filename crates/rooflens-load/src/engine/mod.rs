@@ -233,7 +233,7 @@ impl Supervision<'_> {
     fn wait(&self, now: i64, cancel_at: i64) -> Duration {
         let limit = self.plan.limits.duration.map_or(i64::MAX, nanoseconds);
         let next = [limit, cancel_at].into_iter().filter(|time| *time > now).min().unwrap_or(i64::MAX);
-        WATCH_INTERVAL.min(Duration::from_nanos(u64::try_from(next - now).unwrap_or(0)))
+        WATCH_INTERVAL.min(Duration::from_nanos(u64::try_from(next.saturating_sub(now)).unwrap_or(0)))
     }
 
     fn progress(&self, now: i64) -> LoadProgress {

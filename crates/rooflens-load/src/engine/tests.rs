@@ -141,7 +141,7 @@ fn an_open_loop_keeps_the_schedule_of_its_seed() {
         ArrivalTimes::new(&Arrivals::steady(400.0, Gaps::Poisson), 1).unwrap().take(40).collect();
     assert_eq!(records.iter().map(|record| record.scheduled_ns).collect::<Vec<_>>(), expected);
     assert!(records.iter().all(|record| record.sent_ns.unwrap() >= record.scheduled_ns));
-    assert_eq!(outcome.client.send_lag_p50_ns.is_some(), true);
+    assert!(outcome.client.send_lag_p50_ns.is_some());
 }
 
 #[test]

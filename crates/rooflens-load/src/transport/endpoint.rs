@@ -41,12 +41,16 @@ impl Endpoint {
     /// It is no address of HTTP.
     pub fn new(target: &Target) -> Result<Self, BadUrl> {
         let bad = |message: &str| BadUrl { url: target.url.clone(), message: message.to_owned() };
+        let other_scheme = || bad("the address must begin with http:// or https://");
+        if !target.url.contains("://") {
+            return Err(other_scheme());
+        }
         let whole = format!("{}{}", target.url.trim_end_matches('/'), target.api.path());
         let uri: Uri = whole.parse().map_err(|error| bad(&format!("{error}")))?;
         let is_tls = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
-            _ => return Err(bad("the address must begin with http:// or https://")),
+            _ => return Err(other_scheme()),
         };
         let authority = uri.authority().ok_or_else(|| bad("there is no host"))?.clone();
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
