@@ -87,7 +87,8 @@ def wait(process, watch, deadline):
 
 class Rooflens(Client):
     name = "rooflens"
-    options = ()
+    # The truth is of all requests.
+    options = ("--warmup", "0")
 
     def argv(self, load, server, folder):
         words = [self.binary, "bench", server.url, "--model", "mock", "--requests", load.requests]
@@ -120,11 +121,12 @@ class Bare(Client):
 
 
 def made_tokenizer(folder):
-    """A tokenizer of one token per word, as the mock counts them; the peers want one."""
+    """A tokenizer of one token per word, as the mock counts them; with the mock's own words."""
     folder = Path(folder) / "tokenizer"
     folder.mkdir(exist_ok=True)
     special = ["[UNK]", "<s>", "</s>"]
-    vocabulary = {word: number for number, word in enumerate(special + [f"w{i}" for i in range(1000)])}
+    words = "ba ko ri tu se no mi la vo pe du fi ga hu je za".split() + [f"w{i}" for i in range(1000)]
+    vocabulary = {word: number for number, word in enumerate(special + words)}
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     added = [{"id": number, "content": word, **flags} for number, word in enumerate(special)]
     model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}

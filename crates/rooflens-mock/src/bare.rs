@@ -67,14 +67,14 @@ pub struct BareResult {
     /// From the first request to the end of the last.
     pub wall_ns: i64,
     /// From sending a request to the first frame of its body.
-    pub ttft: Option<Spread>,
+    pub ttft: Option<LatencySpread>,
     /// From a frame with a token to the next.
-    pub itl: Option<Spread>,
+    pub itl: Option<LatencySpread>,
 }
 
 /// Quantiles of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Spread {
+pub struct LatencySpread {
     /// How many.
     pub count: usize,
     /// Median.
@@ -87,13 +87,13 @@ pub struct Spread {
     pub max_ns: i64,
 }
 
-impl Spread {
+impl LatencySpread {
     /// Of these: the smallest value that so many are not above. Nothing of nothing.
     #[must_use]
     pub fn of(mut times: Vec<i64>) -> Option<Self> {
         times.sort_unstable();
         let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).saturating_sub(1)).copied();
-        Some(Spread {
+        Some(LatencySpread {
             count: times.len(),
             p50_ns: at(50)?,
             p90_ns: at(90)?,
@@ -246,8 +246,8 @@ impl Clients {
             cpu_ns,
             cpu_per_frame_ns: cpu_ns as f64 / frames.max(1) as f64,
             wall_ns,
-            ttft: Spread::of(ttft),
-            itl: Spread::of(itl),
+            ttft: LatencySpread::of(ttft),
+            itl: LatencySpread::of(itl),
         }
     }
 }
@@ -258,10 +258,10 @@ mod tests {
 
     #[test]
     fn quantiles_are_values_that_were_seen() {
-        let spread = Spread::of((1..=200).rev().collect()).unwrap();
-        assert_eq!(spread, Spread { count: 200, p50_ns: 100, p90_ns: 180, p99_ns: 198, max_ns: 200 });
-        let one = Spread { count: 1, p50_ns: 7, p90_ns: 7, p99_ns: 7, max_ns: 7 };
-        assert_eq!(Spread::of(vec![7]), Some(one));
-        assert_eq!(Spread::of(Vec::new()), None);
+        let spread = LatencySpread::of((1..=200).rev().collect()).unwrap();
+        assert_eq!(spread, LatencySpread { count: 200, p50_ns: 100, p90_ns: 180, p99_ns: 198, max_ns: 200 });
+        let one = LatencySpread { count: 1, p50_ns: 7, p90_ns: 7, p99_ns: 7, max_ns: 7 };
+        assert_eq!(LatencySpread::of(vec![7]), Some(one));
+        assert_eq!(LatencySpread::of(Vec::new()), None);
     }
 }
