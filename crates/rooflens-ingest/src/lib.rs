@@ -17,6 +17,7 @@
 //! ```
 
 pub mod artefact;
+pub mod bench_results;
 pub mod csv;
 pub mod error;
 pub mod folder;

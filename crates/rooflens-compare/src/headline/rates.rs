@@ -6,7 +6,7 @@ use super::sample::MetricSample;
 /// What is counted of a completed request.
 pub(super) struct Amount {
     /// Of a request; `None` where nobody counted it.
-    of: fn(&MeasuredRequest<'_>) -> Option<i64>,
+    of: fn(&MeasuredRequest<'_>) -> Option<f64>,
     /// Only load tests have such a rate.
     is_of_load_tests: bool,
 }
@@ -19,15 +19,15 @@ pub(super) const INPUT_TOKENS: Amount = Amount { of: input, is_of_load_tests: tr
 pub(super) const TOTAL_TOKENS: Amount =
     Amount { of: |request| Some(output(request)? + input(request)?), is_of_load_tests: true };
 /// The request itself.
-pub(super) const COMPLETED: Amount = Amount { of: |_| Some(1), is_of_load_tests: true };
+pub(super) const COMPLETED: Amount = Amount { of: |_| Some(1.0), is_of_load_tests: true };
 
-fn output(request: &MeasuredRequest<'_>) -> Option<i64> {
-    (!request.is_uncounted()).then(|| request.output())
+fn output(request: &MeasuredRequest<'_>) -> Option<f64> {
+    (!request.is_uncounted()).then(|| request.output() as f64)
 }
 
 /// No prompt is empty: 0 is one that nobody counted.
-fn input(request: &MeasuredRequest<'_>) -> Option<i64> {
-    Some(request.prompt_tokens).filter(|tokens| *tokens > 0)
+fn input(request: &MeasuredRequest<'_>) -> Option<f64> {
+    (request.prompt_tokens > 0).then_some(request.prompt_tokens as f64)
 }
 
 /// Requests that are due within so many mean gaps after a round continue it.
@@ -45,8 +45,8 @@ pub(super) fn rate(rounds: &[Vec<&MeasuredRequest<'_>>], amount: &Amount) -> Opt
         return None;
     }
     let part = |(at, round): (usize, &Vec<&MeasuredRequest<'_>>)| {
-        let sum = round.iter().map(|request| (amount.of)(request)).sum::<Option<i64>>()?;
-        Some((sum as f64, seconds(round, rounds.get(at + 1).map(Vec::as_slice))?))
+        let sum = round.iter().map(|request| (amount.of)(request)).sum::<Option<f64>>()?;
+        Some((sum, seconds(round, rounds.get(at + 1).map(Vec::as_slice))?))
     };
     MetricSample::rate(rounds.iter().enumerate().map(part).collect::<Option<Vec<_>>>()?)
 }

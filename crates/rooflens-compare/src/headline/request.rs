@@ -95,7 +95,12 @@ impl MeasuredRequest<'_> {
 
     /// Tokens that were streamed; `None` where nobody counted them.
     fn streamed_tokens(&self) -> Option<i64> {
-        let counted = || self.chunk_tokens.iter().map(|tokens| tokens.get()).sum::<Option<i64>>();
+        let counted = || {
+            let known = self.chunk_tokens.iter().map(|tokens| tokens.get());
+            known
+                .collect::<Option<Vec<i64>>>()
+                .map(|all| all.iter().fold(0, |sum: i64, one| sum.saturating_add(*one)))
+        };
         if self.output_tokens > 0 { Some(self.output_tokens) } else { counted().filter(|tokens| *tokens > 0) }
     }
 

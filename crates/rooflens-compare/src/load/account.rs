@@ -32,13 +32,13 @@ impl LatencyParts {
     /// End-to-end latency.
     #[must_use]
     pub fn latency_ns(&self) -> i64 {
-        self.ttft_ns() + self.decode_ns + self.stalls_ns
+        self.ttft_ns().saturating_add(self.decode_ns).saturating_add(self.stalls_ns)
     }
 
     /// Time to first token.
     #[must_use]
     pub fn ttft_ns(&self) -> i64 {
-        self.client_wait_ns + self.queue_ns.unwrap_or(0) + self.prefill_ns
+        self.client_wait_ns.saturating_add(self.queue_ns.unwrap_or(0)).saturating_add(self.prefill_ns)
     }
 
     /// Of a completed request; `typical_gap_ns` is [`typical_gap`] of all. `None` where it failed or nothing was
@@ -50,17 +50,19 @@ impl LatencyParts {
         let sent = request.start_ns.max(origin);
         let first = first.max(sent);
         let last = request.finish_ns()?.max(first);
-        let to_first = first - sent;
+        let to_first = first.saturating_sub(sent);
         let queue_ns = request.queued_ns.map(|ns| ns.clamp(0, to_first));
         let gaps = request.token_ns.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
         let is_stall = |gap: &i64| typical_gap_ns > 0.0 && *gap as f64 > STALL * typical_gap_ns;
-        let stalls: i64 = gaps.filter(is_stall).map(|gap| gap - typical_gap_ns as i64).sum();
-        let stalls_ns = stalls.min(last - first);
+        let stalls: i64 =
+            gaps.filter(is_stall).fold(0, |sum: i64, gap| sum.saturating_add(gap - typical_gap_ns as i64));
+        let after_first = last.saturating_sub(first);
+        let stalls_ns = stalls.min(after_first);
         Some(LatencyParts {
-            client_wait_ns: sent - origin,
+            client_wait_ns: sent.saturating_sub(origin),
             queue_ns,
             prefill_ns: to_first - queue_ns.unwrap_or(0),
-            decode_ns: last - first - stalls_ns,
+            decode_ns: after_first - stalls_ns,
             stalls_ns,
             output_tokens: request.output_tokens,
         })
@@ -219,7 +221,7 @@ impl MeanParts {
             prefill: mean(|parts| parts.prefill_ns),
             decode: after_first(|parts| parts.decode_ns),
             stalls: after_first(|parts| parts.stalls_ns),
-            tokens: mean(|parts| (parts.output_tokens - 1).max(0)),
+            tokens: mean(|parts| parts.output_tokens.saturating_sub(1).max(0)),
         }
     }
 

@@ -103,7 +103,8 @@ fn held(process: Process, of: Estimate, count: usize, seed: u64) -> (usize, usiz
     (told, held)
 }
 
-const RUNS: usize = 1_000;
+/// Enough that chance moves the share by less than half a percent.
+const RUNS: usize = 3_000;
 
 #[derive(Debug, Clone, Copy)]
 enum Estimate {
@@ -138,7 +139,7 @@ fn check_silent(cases: &[(Process, usize, u64)], estimates: &[Estimate]) {
 
 #[test]
 fn intervals_of_means_hold_the_truth() {
-    check_held(&[(Process::Normal(0.0), 500, 1), (Process::Queue(0.5), 1_000, 6)], &[Estimate::Mean]);
+    check_held(&[(Process::Normal(0.0), 500, 1), (Process::Queue(0.5), 1_000, 5)], &[Estimate::Mean]);
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn nightly_intervals_hold_the_truth() {
         (Process::Normal(0.4), 1_000, 2),
         (Process::Normal(0.8), 1_000, 3),
         (Process::LogNormal(0.6), 1_000, 4),
-        (Process::Queue(0.5), 1_000, 6),
+        (Process::Queue(0.5), 1_000, 5),
         (Process::Queue(0.5), 5_000, 16),
         (Process::Queue(0.7), 5_000, 17),
     ];

@@ -194,8 +194,8 @@ impl RateSearch {
     /// The highest rate that met the SLO below one that did not.
     fn below(&self, limit: Option<f64>) -> Option<f64> {
         let met = self.tests.iter().filter(|(_, tests)| tests.verdict() == Some(true));
-        let rates = met.map(|(bits, _)| f64::from_bits(*bits));
-        rates.filter(|rate| limit.is_none_or(|limit| *rate < limit)).next_back()
+        let mut rates = met.map(|(bits, _)| f64::from_bits(*bits));
+        rates.rfind(|rate| limit.is_none_or(|limit| *rate < limit))
     }
 
     /// The rate to repeat, where it must be.
