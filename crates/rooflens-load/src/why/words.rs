@@ -139,5 +139,6 @@ fn time(ns: f64) -> String {
 }
 
 fn share(value: f64) -> String {
-    format!("{:.0} %", value * 100.0)
+    let percent = value * 100.0;
+    if percent > 0.0 && percent < 1.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
