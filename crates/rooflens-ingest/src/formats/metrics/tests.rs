@@ -90,3 +90,19 @@ fn pages_of_engines_are_read_without_buckets() {
         assert_eq!(notes.rows().iter().map(|note| note.count).collect::<Vec<_>>(), [2], "{line}");
     }
 }
+
+#[test]
+fn the_samples_of_each_server_are_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/metrics");
+    for (file, rows, pages) in [
+        ("vllm.txt", 22, 2),
+        ("sglang.txt", 10, 1),
+        ("tensorrt_llm.txt", 8, 1),
+        ("tgi.txt", 9, 1),
+        ("llamacpp.txt", 7, 1),
+    ] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let samples = read(&text, &Notes::default()).unwrap().metric_samples;
+        assert_eq!((samples.len(), samples.snapshot.iter().max()), (rows, Some(&(pages - 1))), "{file}");
+    }
+}
