@@ -19,7 +19,7 @@ mod tests;
 pub use exposition::{ExpositionReport, ExpositionSample, read_exposition};
 pub use http::{HttpError, PlainClient, PlainResponse, PlainUrl};
 pub use kind::ServerKind;
-pub use page::{Buckets, ServerPage, ServerSample, Totals, read_server_page, recognise};
+pub use page::{Buckets, DistributionTotals, ServerPage, ServerSample, read_server_page, recognise};
 pub use quantities::{ServerCounter, ServerDistribution, ServerGauge};
 pub use scraper::{ScrapeSettings, Scraper, find_metrics_page};
 pub use series::{NoDifference, ServerSeries};
