@@ -130,7 +130,8 @@ impl Sample {
 
     /// A value of a metric of model `m` or of device 0.
     pub(crate) fn metric(&mut self, snapshot: i32, unix_ns: Option<i64>, metric: &str, value: f64) {
-        let of_model = metric.starts_with("nv_inference_");
+        let of_model = metric.starts_with("nv_inference_") || metric.starts_with("vllm:");
+        let of_device = metric.starts_with("nv_") || metric.starts_with("DCGM_");
         let metric_id = self.name(metric);
         let model = self.name("m");
         self.tables.metric_samples.push(MetricSampleRow {
@@ -139,7 +140,7 @@ impl Sample {
             metric_id,
             model_id: of_model.then_some(model).into(),
             version_id: Opt::NONE,
-            device: (!of_model).then_some(0).into(),
+            device: (of_device && !of_model).then_some(0).into(),
             instance: Opt::NONE,
             value: Some(value),
         });

@@ -1,5 +1,6 @@
 //! What do the metrics of a server and its devices show?
 
+mod engines;
 mod fields;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyses::{Analysis, Fold};
 use crate::finding::{Finding, FindingType, Findings};
+use engines::EngineNames;
 use fields::{MetricField, field};
 
 /// Metrics of servers and devices.
@@ -22,7 +24,7 @@ pub struct ServerMetrics {
     pub snapshots: usize,
     /// From the first page to the last, in the file where that is longest; null where no two pages have a time.
     pub span_ns: Option<i64>,
-    /// Models of Triton servers, most requests first.
+    /// Models of servers, most requests first.
     pub models: Vec<ModelMetrics>,
     /// Devices, in order.
     pub devices: Vec<DeviceMetrics>,
@@ -114,7 +116,8 @@ pub struct Gauge {
 }
 
 const EXPLAIN: &str = "\
-Metrics of a Triton server and of the DCGM exporter, from the text of `/metrics`: one page, or several concatenated.
+Metrics of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp, Triton and the DCGM exporter, from the text of `/metrics`: one
+page, or several concatenated.
 To record when each was taken:
 
     while sleep 5; do echo \"# time $(date +%s.%N)\"; curl -s localhost:8002/metrics; done > metrics.txt
@@ -124,6 +127,8 @@ To record when each was taken:
   after a restart.
 - `request_ns`, `queue_ns`, `compute_*_ns`: the counter of microseconds x 1000 / answered requests. Answers
   from the cache are among these; their compute time is 0. `queue_share`: queue / request time.
+- Engines that serve language models give requests, and the sums of their times in the queue and in all; what only
+  Triton gives is null for them.
 - `batch`: inferences / executions. `requests_per_s`, `inferences_per_s`: only of pages with times.
 - `values` of a device: last, mean and highest of the pages. DCGM's memory is in MiB and becomes bytes, its
   energy in mJ becomes J, percents become shares from 0 to 1.
@@ -145,7 +150,7 @@ impl Analysis for ServerMetricsAnalysis {
         EXPLAIN
     }
     fn needs(&self) -> &'static str {
-        "metrics of a Triton server or of DCGM"
+        "metrics of a server or of DCGM"
     }
     fn is_special(&self) -> bool {
         true
@@ -195,7 +200,10 @@ impl Fold for State {
                     models.entry((tables.names.get(model).to_owned(), version)).or_default()
                 }
                 (None, Some(device)) => devices.entry((device, rows.instance[i].get())).or_default(),
-                (None, None) => continue,
+                (None, None) => match EngineNames::of_metric(metric) {
+                    Some(engine) => models.entry((engine.title.to_owned(), None)).or_default(),
+                    None => continue,
+                },
             };
             *series.entry(metric.to_owned()).or_default().entry(rows.snapshot[i]).or_default() += value;
         }
@@ -243,7 +251,14 @@ impl Pages {
         Some(count? * 1e9 / self.span_ns? as f64)
     }
 
-    fn model(&self, (model, version): Model, series: &Series) -> ModelMetrics {
+    fn model(&self, model: Model, series: &Series) -> ModelMetrics {
+        match series.keys().find_map(|metric| EngineNames::of_metric(metric)) {
+            Some(engine) => self.model_of_engine(model, engine, series),
+            None => self.model_of_triton(model, series),
+        }
+    }
+
+    fn model_of_triton(&self, (model, version): Model, series: &Series) -> ModelMetrics {
         let count = |name: &str| self.count(series, &format!("nv_inference_{name}"));
         let over = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
         let requests = count("request_success");

@@ -19,12 +19,12 @@ pub struct ServerSample {
     pub took_ns: i64,
     gauges: [Option<f64>; ServerGauge::ALL.len()],
     counters: [Option<f64>; ServerCounter::ALL.len()],
-    distributions: [Totals; ServerDistribution::ALL.len()],
+    distributions: [DistributionTotals; ServerDistribution::ALL.len()],
 }
 
 /// Sum and count of a distribution since the server was started.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Totals {
+pub struct DistributionTotals {
     /// Sum of all values: seconds, or tokens.
     pub sum: Option<f64>,
     /// How many.
@@ -46,7 +46,7 @@ impl ServerSample {
 
     /// Sum and count of a distribution.
     #[must_use]
-    pub fn totals(&self, distribution: ServerDistribution) -> Totals {
+    pub fn totals(&self, distribution: ServerDistribution) -> DistributionTotals {
         self.distributions[distribution as usize]
     }
 
@@ -73,7 +73,7 @@ impl ServerSample {
     /// The same with sum and count of a distribution set.
     #[must_use]
     pub fn with_totals(mut self, distribution: ServerDistribution, sum: f64, count: f64) -> Self {
-        self.distributions[distribution as usize] = Totals { sum: Some(sum), count: Some(count) };
+        self.distributions[distribution as usize] = DistributionTotals { sum: Some(sum), count: Some(count) };
         self
     }
 
@@ -216,7 +216,7 @@ impl ServerPage {
                 if totals.sum.is_some() || totals.count.is_some() {
                     return;
                 }
-                *totals = Totals { sum: found.sum.get(name), count: found.count.get(name) };
+                *totals = DistributionTotals { sum: found.sum.get(name), count: found.count.get(name) };
                 found.buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
                 if !found.buckets.is_empty() {
                     self.buckets.push((one, std::mem::take(&mut found.buckets)));

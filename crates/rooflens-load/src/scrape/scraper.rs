@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::http::{HttpError, PlainClient, PlainUrl};
 use super::kind::ServerKind;
-use super::page::{ServerPage, ServerSample, read_server_page};
+use super::page::{ServerPage, ServerSample, read_server_page, recognise};
 use super::series::ServerSeries;
 
 /// What is asked, and how often.
@@ -42,6 +42,16 @@ impl ScrapeSettings {
         let base = base.strip_suffix("/v1").unwrap_or(base);
         [ServerKind::Vllm, ServerKind::TensorrtLlm].map(|kind| format!("{base}{}", kind.metrics_path()))
     }
+}
+
+/// Looks for the metrics of a server, and answers their address; `None` if it has none that are known.
+#[must_use]
+pub fn find_metrics_page(base_url: &str, client: &PlainClient) -> Option<(String, ServerKind)> {
+    ScrapeSettings::candidates(base_url).into_iter().find_map(|url| {
+        let answer = client.get(&PlainUrl::parse(&url).ok()?).ok().filter(|answer| answer.status == 200)?;
+        let kind = recognise(&answer.text())?;
+        Some((url, kind))
+    })
 }
 
 /// Reads a server's metrics on a thread of its own until it is stopped.

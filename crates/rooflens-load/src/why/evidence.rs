@@ -6,8 +6,8 @@ use crate::record::RequestRecord;
 const BIN_NS: i64 = 1_000_000;
 /// The most bins: a day and a half.
 const MAX_BINS: usize = 1 << 27;
-/// The shortest stall.
-const MIN_STALL_NS: i64 = 50_000_000;
+/// The shortest stall: a busy machine hesitates for a tenth of a second now and then.
+const MIN_STALL_NS: i64 = 200_000_000;
 /// A stall is so many times the usual time between chunks of a stream.
 const STALL_FACTOR: i64 = 8;
 

@@ -8,7 +8,7 @@ use crate::scrape::ServerSummary;
 
 /// Means over all requests with output.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct LatencyDivision {
+pub struct MeanLatency {
     /// Requests.
     pub requests: usize,
     /// From the schedule to being sent.
@@ -34,16 +34,16 @@ pub struct LatencyDivision {
 /// The server's own counts must be of this many of the client's requests: others may use it too.
 const SAME_REQUESTS: std::ops::RangeInclusive<f64> = 0.8..=1.25;
 
-impl LatencyDivision {
+impl MeanLatency {
     /// Of a load test; `None` without requests.
     pub(super) fn of(evidence: &LoadEvidence, server: Option<&ServerSummary>) -> Option<Self> {
         let count = evidence.requests().len();
-        let mut parts = LatencyDivision {
+        let mut parts = MeanLatency {
             requests: count,
             client_wait_ns: evidence.mean(|times| (times.sent_ns - times.scheduled_ns).max(0) as f64)?,
             ttft_ns: evidence.mean(|times| (times.first_ns - times.sent_ns).max(0) as f64)?,
             e2e_ns: evidence.mean(|times| (times.last_ns - times.sent_ns).max(0) as f64)?,
-            ..LatencyDivision::default()
+            ..MeanLatency::default()
         };
         parts.decode_ns = (parts.e2e_ns - parts.ttft_ns).max(0.0);
         let seconds = evidence.span().map(|(from, to)| (to - from) as f64 * 1e-9).filter(|span| *span > 0.0);

@@ -1,7 +1,7 @@
 //! Which cause it is. Each rule needs a clear majority of the time in question; otherwise it does not speak.
 
 use super::evidence::{DecodeStall, LoadEvidence};
-use super::parts::LatencyDivision;
+use super::parts::MeanLatency;
 use super::{LatencyCause, LatencyFinding, words};
 use crate::record::ClientHealth;
 use crate::scrape::{ServerGauge, ServerKind, ServerSample, ServerSeries, ServerSummary};
@@ -39,7 +39,7 @@ pub struct LoadContext<'a> {
 #[must_use]
 pub fn find_latency_cause(evidence: &LoadEvidence, context: &LoadContext<'_>) -> Option<LatencyFinding> {
     let summary = context.server.map(ServerSummary::of);
-    let parts = LatencyDivision::of(evidence, summary.as_ref())?;
+    let parts = MeanLatency::of(evidence, summary.as_ref())?;
     let cause = find(evidence, context, summary.as_ref(), &parts)?;
     let kind = context.server.and_then(|series| series.kind);
     let sentence = words::sentence(&cause, &parts, kind, context.offered_per_s);
@@ -50,7 +50,7 @@ fn find(
     evidence: &LoadEvidence,
     context: &LoadContext<'_>,
     server: Option<&ServerSummary>,
-    parts: &LatencyDivision,
+    parts: &MeanLatency,
 ) -> Option<LatencyCause> {
     if !context.client.valid {
         return Some(LatencyCause::Client { reasons: context.client.reasons.clone() });
@@ -66,7 +66,7 @@ fn find(
 }
 
 /// Stalls also fill the queue: they come first where they explain at least half of what the queue costs.
-fn stalls(evidence: &LoadEvidence, context: &LoadContext<'_>, parts: &LatencyDivision) -> Option<LatencyCause> {
+fn stalls(evidence: &LoadEvidence, context: &LoadContext<'_>, parts: &MeanLatency) -> Option<LatencyCause> {
     let mut stalls = evidence.stalls();
     stalls.retain(|stall| {
         !context.excluded.iter().any(|(from, to)| stall.from_ns < *to && *from < stall.to_ns)
@@ -88,7 +88,7 @@ fn queue(
     evidence: &LoadEvidence,
     context: &LoadContext<'_>,
     server: Option<&ServerSummary>,
-    parts: &LatencyDivision,
+    parts: &MeanLatency,
 ) -> Option<LatencyCause> {
     let (queue_ns, server) = (parts.queue_ns?, server?);
     if queue_ns < MOST * parts.ttft_ns || queue_ns < WORTH * parts.e2e_ns {
@@ -139,7 +139,7 @@ fn limit_flag(kind: ServerKind) -> Option<&'static str> {
 }
 
 /// Preempted requests are computed again, also where the queue is short.
-fn preempted(server: Option<&ServerSummary>, parts: &LatencyDivision) -> Option<LatencyCause> {
+fn preempted(server: Option<&ServerSummary>, parts: &MeanLatency) -> Option<LatencyCause> {
     let server = server?;
     let many = server.preemptions? / parts.requests as f64 >= MANY_PREEMPTIONS;
     many.then_some(LatencyCause::KvCacheFull {
@@ -149,7 +149,7 @@ fn preempted(server: Option<&ServerSummary>, parts: &LatencyDivision) -> Option<
 }
 
 /// The time to the first token is most of all, and one part is most of it.
-fn first_token(server: Option<&ServerSummary>, parts: &LatencyDivision) -> Option<LatencyCause> {
+fn first_token(server: Option<&ServerSummary>, parts: &MeanLatency) -> Option<LatencyCause> {
     if parts.ttft_ns < MOST * parts.e2e_ns {
         return None;
     }
@@ -163,7 +163,7 @@ fn first_token(server: Option<&ServerSummary>, parts: &LatencyDivision) -> Optio
     (parts.front_end_ns? >= MOST * parts.ttft_ns).then_some(LatencyCause::FrontEnd)
 }
 
-fn decode(evidence: &LoadEvidence, context: &LoadContext<'_>, parts: &LatencyDivision) -> Option<LatencyCause> {
+fn decode(evidence: &LoadEvidence, context: &LoadContext<'_>, parts: &MeanLatency) -> Option<LatencyCause> {
     (parts.decode_ns > 0.0 && parts.decode_ns >= MOST_OF_ALL * parts.e2e_ns)
         .then(|| LatencyCause::Decode { running_mean: running(evidence, context) })
 }

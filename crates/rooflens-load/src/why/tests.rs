@@ -241,9 +241,9 @@ fn without_pauses_there_is_no_stall() {
 
 #[test]
 fn stalls_that_cost_little_beside_the_queue_are_not_the_cause() {
-    // 40 requests wait 5 s each; three stalls of 0.1 s.
+    // 40 requests wait 5 s each; three stalls of 0.3 s.
     let mut evidence = LoadEvidence::default();
-    let pauses = [(6000, 6100), (7000, 7100), (8000, 8100)];
+    let pauses = [(6000, 6300), (7000, 7300), (8000, 8300)];
     for number in 0..40 {
         let sent = number * 250;
         let is_paused = |at: &i64| !pauses.iter().any(|(from, to)| from < at && at < to);

@@ -1,6 +1,6 @@
 //! A cause as a sentence.
 
-use super::{LatencyCause, LatencyDivision};
+use super::{LatencyCause, MeanLatency};
 use crate::scrape::ServerKind;
 
 /// Served below this share of what was offered: overload.
@@ -8,7 +8,7 @@ const KEEPS_UP: f64 = 0.95;
 
 pub(super) fn sentence(
     cause: &LatencyCause,
-    parts: &LatencyDivision,
+    parts: &MeanLatency,
     kind: Option<ServerKind>,
     offered_per_s: Option<f64>,
 ) -> String {
@@ -75,7 +75,7 @@ pub(super) fn sentence(
     text
 }
 
-fn queued(parts: &LatencyDivision) -> String {
+fn queued(parts: &MeanLatency) -> String {
     let about = if parts.queue_is_estimated { "about " } else { "" };
     let (queue, ttft) = (time(parts.queue_ns.unwrap_or_default()), time(parts.ttft_ns));
     format!("Requests wait {about}{queue} of {ttft} TTFT in the server's queue")
@@ -86,7 +86,7 @@ fn stalls(
     longest_ns: f64,
     per_request_ns: f64,
     with_prefill: usize,
-    parts: &LatencyDivision,
+    parts: &MeanLatency,
 ) -> String {
     let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
     let up_to = if count == 1 { "for" } else { "for up to" };
@@ -100,14 +100,14 @@ fn stalls(
     }
 }
 
-fn kv_cache(preemptions: Option<f64>, usage_max: Option<f64>, parts: &LatencyDivision) -> String {
+fn kv_cache(preemptions: Option<f64>, usage_max: Option<f64>, parts: &MeanLatency) -> String {
     let mut facts = Vec::new();
     facts.extend(usage_max.map(|usage| format!("{} used at most", share(usage))));
     facts.extend(preemptions.map(|count| format!("{count:.0} preemptions")));
     format!("The KV cache is full ({}): {}", facts.join(", "), lower(&queued(parts)))
 }
 
-fn running_limit(limit: f64, flag: Option<&str>, usage: Option<f64>, parts: &LatencyDivision) -> String {
+fn running_limit(limit: f64, flag: Option<&str>, usage: Option<f64>, parts: &MeanLatency) -> String {
     let name = flag.map_or(String::new(), |flag| format!("{flag} "));
     let usage = usage.map(|usage| format!(" while the KV cache is at most {} full", share(usage)));
     let advice = flag.map(|flag| format!(": raise {flag}"));
@@ -139,5 +139,6 @@ fn time(ns: f64) -> String {
 }
 
 fn share(value: f64) -> String {
-    format!("{:.0} %", value * 100.0)
+    let percent = value * 100.0;
+    if percent > 0.0 && percent < 1.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }

@@ -70,3 +70,40 @@ fn without_times_there_is_no_rate_and_after_a_restart_no_difference() {
     assert_eq!((model.requests, model.request_ns, model.requests_per_s), (None, None, None));
     assert!(model.not_computed["requests"].contains("restarted"));
 }
+
+#[test]
+fn an_engine_gives_requests_and_the_sums_of_their_times() {
+    let pages = [
+        (0, "vllm:request_success_total", 10.0),
+        (0, "vllm:request_queue_time_seconds_sum", 1.0),
+        (0, "vllm:request_queue_time_seconds_count", 10.0),
+        (0, "vllm:e2e_request_latency_seconds_sum", 5.0),
+        (0, "vllm:e2e_request_latency_seconds_count", 10.0),
+        // Reasons are series of their own, which are added.
+        (1, "vllm:request_success_total", 16.0),
+        (1, "vllm:request_success_total", 34.0),
+        (1, "vllm:request_queue_time_seconds_sum", 21.0),
+        (1, "vllm:request_queue_time_seconds_count", 50.0),
+        (1, "vllm:e2e_request_latency_seconds_sum", 45.0),
+        (1, "vllm:e2e_request_latency_seconds_count", 50.0),
+    ];
+    let metrics = found(&pages, Some([0, 10_000_000_000]));
+    let model = &metrics.models[0];
+    // 40 requests in 10 s; 20 s and 40 s of 40 requests.
+    assert_eq!((model.requests, model.requests_per_s), (Some(40.0), Some(4.0)));
+    assert_eq!((model.queue_ns, model.request_ns, model.queue_share), (Some(0.5e9), Some(1e9), Some(0.5)));
+    assert_eq!((model.batch, model.not_computed["batch"].as_ref()), (None, "vLLM does not give it"));
+    assert!(metrics.devices.is_empty());
+}
+
+#[test]
+fn an_engine_without_a_name_of_its_model_is_named_itself() {
+    let metrics = found(&[(0, "llamacpp:prompt_tokens_total", 8.0)], None);
+    let model = &metrics.models[0];
+    assert_eq!((model.model.as_str(), model.requests), ("llama.cpp", None));
+    assert_eq!(model.not_computed["requests"], "llama.cpp does not give it");
+    let metrics = found(&[(0, "tgi_request_success", 0.0), (0, "tgi_request_duration_count", 0.0)], None);
+    let model = &metrics.models[0];
+    assert_eq!((model.model.as_str(), model.requests, model.request_ns), ("TGI", Some(0.0), None));
+    assert_eq!(model.not_computed["request_ns"], "no request ended");
+}

@@ -1,7 +1,8 @@
-//! `/metrics` of a Triton server and of the DCGM exporter: Prometheus' text, one page or several behind each
-//! other. `# time SECONDS` before a page, or Prometheus' own timestamps behind the values, tell when it was taken.
+//! `/metrics` of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp, Triton and the DCGM exporter: Prometheus' text, one page or
+//! several behind each other. `# time SECONDS` before a page, or Prometheus' own timestamps behind the values, tell when it was taken.
 //!
-//! Labels name machines, pods and devices by serial number. Only model, version and the device's index are kept.
+//! Labels name machines, pods and devices by serial number. Only model, version and the device's index are kept. Of
+//! histograms, sum and count are.
 //!
 //! * `line`: one line of the text.
 
@@ -12,7 +13,7 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 
 use rooflens_schema::tables::{MetricSampleRow, MetricSamples};
-use rooflens_schema::{Interner, NameId, Notes, Opt, RankTables, Severity, Stage};
+use rooflens_schema::{Interner, Notes, Opt, RankTables, Severity, Stage};
 
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
@@ -24,11 +25,28 @@ use line::{MetricsLine, PrometheusSample};
 pub struct Metrics;
 
 /// What our metrics begin with.
-const OURS: &[&str] =
-    &["nv_inference_", "nv_gpu_", "nv_energy_", "nv_cache_", "nv_pinned_memory_", "nv_cpu_", "DCGM_FI_"];
+const OURS: &[&str] = &[
+    "vllm:",
+    "sglang:",
+    "trtllm_",
+    "tgi_",
+    "llamacpp:",
+    "nv_inference_",
+    "nv_gpu_",
+    "nv_energy_",
+    "nv_cache_",
+    "nv_pinned_memory_",
+    "nv_cpu_",
+    "DCGM_FI_",
+];
 
 fn is_ours(metric: &str) -> bool {
     OURS.iter().any(|begin| metric.starts_with(begin))
+}
+
+/// Buckets say nothing without their bounds.
+fn is_bucket(sample: &PrometheusSample) -> bool {
+    sample.metric.ends_with("_bucket") && sample.labels.iter().any(|(label, _)| label == "le")
 }
 
 impl Format for Metrics {
@@ -37,7 +55,7 @@ impl Format for Metrics {
     }
 
     fn about(&self) -> &'static str {
-        "Prometheus text of a Triton server or the DCGM exporter: /metrics, once or several times"
+        "Prometheus text of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp, Triton or the DCGM exporter: /metrics, once or several times"
     }
 
     fn sniff(&self, probe: &Probe) -> bool {
@@ -66,10 +84,10 @@ impl Format for Metrics {
             "lines that are neither a metric nor a \
         comment",
         );
-        let message = "metrics of neither Triton nor DCGM, which were not read";
+        let message = "metrics of no known server, and buckets of histograms, which were not read";
         tell(Severity::Info, "unread_metric", pages.others, message);
         if pages.rows.is_empty() {
-            let why = "it has no metric of Triton or DCGM".to_owned();
+            let why = "it has no metric of a known server".to_owned();
             return Err(IngestError::NoRecords { source_name: source, format: self.name(), why });
         }
         pages.date();
@@ -103,7 +121,7 @@ impl Pages {
             MetricsLine::Nothing => {}
             MetricsLine::Time(unix_ns) => self.announced = Some(unix_ns),
             MetricsLine::Damaged => self.lost += 1,
-            MetricsLine::Sample(sample) if !is_ours(&sample.metric) => self.others += 1,
+            MetricsLine::Sample(sample) if !is_ours(&sample.metric) || is_bucket(&sample) => self.others += 1,
             MetricsLine::Sample(sample) => self.sample(sample),
         }
     }
@@ -131,14 +149,14 @@ impl Pages {
             let next = self.devices.len() as i32;
             *self.devices.entry(serial.clone()).or_insert(next)
         });
-        let name =
-            |name: &str| -> Opt<NameId> { label(name).map(|value| self.interner.intern(value)).into() };
+        let model = label("model").or(label("model_name")).map(|value| self.interner.intern(value));
+        let version = label("version").map(|value| self.interner.intern(value));
         self.rows.push(MetricSampleRow {
             snapshot: self.snapshot,
             unix_ns: Opt::NONE,
             metric_id: self.interner.intern(&sample.metric),
-            model_id: name("model"),
-            version_id: name("version"),
+            model_id: model.into(),
+            version_id: version.into(),
             device: whole("gpu").or(serial).into(),
             instance: whole("GPU_I_ID").into(),
             value: sample.value,

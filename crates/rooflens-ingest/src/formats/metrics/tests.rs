@@ -66,7 +66,43 @@ fn labels_are_text_with_escapes() {
 
 #[test]
 fn other_text_is_not_ours() {
-    for text in ["nv_inference_count", "I read DCGM_FI_DEV_GPU_TEMP today", "vllm:num_requests 3\n"] {
+    for text in ["nv_inference_count", "I read DCGM_FI_DEV_GPU_TEMP today", "my_vllm:num_requests 3\n"] {
         assert!(read(text, &Notes::default()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn pages_of_engines_are_read_without_buckets() {
+    let pages = [
+        ("vllm:num_requests_running{engine=\"0\",model_name=\"m\"} 3.0", Some("m")),
+        ("sglang:num_running_reqs{model_name=\"m\",tp_rank=\"0\"} 3.0", Some("m")),
+        ("trtllm_num_requests_running{engine_type=\"trtllm\",model_name=\"m\"} 3.0", Some("m")),
+        ("tgi_batch_current_size 3", None),
+        ("llamacpp:requests_processing 3", None),
+    ];
+    for (line, model) in pages {
+        let text = format!("# HELP a b\n{line}\nvllm:x_seconds_bucket{{le=\"0.1\"}} 1\npython_info 1\n");
+        let notes = Notes::default();
+        let tables = read(&text, &notes).unwrap();
+        assert_eq!(tables.metric_samples.value, [Some(3.0)], "{line}");
+        let found = tables.metric_samples.model_id[0].get().map(|id| tables.names.get(id));
+        assert_eq!(found, model, "{line}");
+        assert_eq!(notes.rows().iter().map(|note| note.count).collect::<Vec<_>>(), [2], "{line}");
+    }
+}
+
+#[test]
+fn the_samples_of_each_server_are_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/metrics");
+    for (file, rows, pages) in [
+        ("vllm.txt", 22, 2),
+        ("sglang.txt", 10, 1),
+        ("tensorrt_llm.txt", 8, 1),
+        ("tgi.txt", 9, 1),
+        ("llamacpp.txt", 7, 1),
+    ] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let samples = read(&text, &Notes::default()).unwrap().metric_samples;
+        assert_eq!((samples.len(), samples.snapshot.iter().max()), (rows, Some(&(pages - 1))), "{file}");
     }
 }

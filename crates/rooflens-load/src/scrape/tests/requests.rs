@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::scrape::{
     HttpError, PlainClient, PlainUrl, ScrapeSettings, Scraper, ServerCounter, ServerKind, ServerSummary,
+    find_metrics_page,
 };
 
 /// Answers each connection by what is given for its number, path and body, until it gives nothing.
@@ -190,6 +191,19 @@ fn pages_are_read_in_the_background() {
     let series = scraper.stop();
     assert!(series.pages >= 4, "{}", series.pages);
     assert_eq!(series.version, None);
+}
+
+#[test]
+fn the_page_of_trtllm_serve_is_found_behind_one_of_json() {
+    let address = serve(|_, path, _| {
+        let page = if path == "/metrics" { "[{\"iter\": 1}]" } else { "trtllm_num_requests_running 1\n" };
+        Some(format!("HTTP/1.1 200 OK\r\n\r\n{page}").into_bytes())
+    });
+    let found = find_metrics_page(&format!("http://{address}"), &PlainClient::default());
+    let page = format!("http://{address}/prometheus/metrics");
+    assert_eq!(found, Some((page, ServerKind::TensorrtLlm)));
+    let nothing = serve(|_, _, _| Some(b"HTTP/1.1 404 x\r\n\r\n".to_vec()));
+    assert_eq!(find_metrics_page(&format!("http://{nothing}"), &PlainClient::default()), None);
 }
 
 #[test]
