@@ -14,4 +14,5 @@ pub mod schedule;
 pub mod scrape;
 pub mod sse;
 pub mod transport;
+pub mod why;
 pub mod workload;

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use clap::Parser;
@@ -16,6 +16,7 @@ use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
 use crate::io::HyperIo;
+use crate::timer::PreciseTimer;
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -28,6 +29,9 @@ pub struct BareOptions {
     /// Requests at once.
     #[arg(long, default_value_t = 1)]
     pub concurrency: usize,
+    /// Requests per second at even gaps, whatever the answers; replaces the concurrency.
+    #[arg(long)]
+    pub rate: Option<f64>,
     /// Requests in total.
     #[arg(long, default_value_t = 1)]
     pub requests: u64,
@@ -63,14 +67,14 @@ pub struct BareResult {
     /// From the first request to the end of the last.
     pub wall_ns: i64,
     /// From sending a request to the first frame of its body.
-    pub ttft: Option<Spread>,
+    pub ttft: Option<LatencySpread>,
     /// From a frame with a token to the next.
-    pub itl: Option<Spread>,
+    pub itl: Option<LatencySpread>,
 }
 
 /// Quantiles of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Spread {
+pub struct LatencySpread {
     /// How many.
     pub count: usize,
     /// Median.
@@ -83,13 +87,13 @@ pub struct Spread {
     pub max_ns: i64,
 }
 
-impl Spread {
+impl LatencySpread {
     /// Of these: the smallest value that so many are not above. Nothing of nothing.
     #[must_use]
     pub fn of(mut times: Vec<i64>) -> Option<Self> {
         times.sort_unstable();
         let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).saturating_sub(1)).copied();
-        Some(Spread {
+        Some(LatencySpread {
             count: times.len(),
             p50_ns: at(50)?,
             p90_ns: at(90)?,
@@ -99,8 +103,11 @@ impl Spread {
     }
 }
 
+type Connection = SendRequest<Full<Bytes>>;
+
 struct Clients {
     options: BareOptions,
+    idle: RefCell<Vec<Connection>>,
     body: Bytes,
     sent: Cell<u64>,
     frames: RefCell<Vec<(Instant, Vec<Instant>)>>,
@@ -123,6 +130,7 @@ pub fn run(options: BareOptions) -> Result<BareResult, AnyError> {
     });
     let clients = Rc::new(Clients {
         body: body.to_string().into(),
+        idle: RefCell::default(),
         sent: Cell::new(0),
         frames: RefCell::default(),
         bytes: Cell::new(0),
@@ -131,33 +139,69 @@ pub fn run(options: BareOptions) -> Result<BareResult, AnyError> {
     });
     let begin = Instant::now();
     LocalSet::new().block_on(&runtime, async {
-        let users = 0..clients.options.concurrency.max(1);
-        let users: Vec<_> = users.map(|_| tokio::task::spawn_local(user(clients.clone()))).collect();
-        for user in users {
-            user.await?;
+        match clients.options.rate {
+            Some(rate) if rate > 0.0 => open_loop(&clients, begin, rate).await,
+            _ => closed_loop(&clients).await,
         }
-        Ok::<(), AnyError>(())
     })?;
     let wall_ns = nanos(begin.elapsed());
     Ok(clients.result(wall_ns))
 }
 
-fn nanos(time: std::time::Duration) -> i64 {
+fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
+async fn closed_loop(clients: &Rc<Clients>) -> Result<(), AnyError> {
+    let users = 0..clients.options.concurrency.max(1);
+    let users: Vec<_> = users.map(|_| tokio::task::spawn_local(user(clients.clone()))).collect();
+    for user in users {
+        user.await?;
+    }
+    Ok(())
+}
+
+async fn open_loop(clients: &Rc<Clients>, begin: Instant, rate: f64) -> Result<(), AnyError> {
+    let timer = PreciseTimer::new()?;
+    let driver = timer.clone();
+    tokio::task::spawn_local(async move { driver.drive().await });
+    let mut requests = Vec::new();
+    for number in 0..clients.options.requests {
+        timer.sleep_until(begin + Duration::from_secs_f64(number as f64 / rate)).await?;
+        let clients = clients.clone();
+        requests.push(tokio::task::spawn_local(async move { one(&clients).await }));
+    }
+    for request in requests {
+        request.await?;
+    }
+    Ok(())
+}
+
 async fn user(clients: Rc<Clients>) {
-    let mut sender = None;
     while clients.sent.get() < clients.options.requests {
         clients.sent.set(clients.sent.get() + 1);
-        if request(&clients, &mut sender).await.is_err() {
-            clients.failed.set(clients.failed.get() + 1);
-            sender = None;
-        }
+        one(&clients).await;
     }
 }
 
-async fn connect(address: &str) -> Result<SendRequest<Full<Bytes>>, AnyError> {
+/// One request over an idle connection, or a new one.
+async fn one(clients: &Clients) {
+    let idle = clients.idle.borrow_mut().pop();
+    let done = async {
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => connect(&clients.options.address).await?,
+        };
+        request(clients, &mut connection).await?;
+        clients.idle.borrow_mut().push(connection);
+        Ok::<(), AnyError>(())
+    };
+    if done.await.is_err() {
+        clients.failed.set(clients.failed.get() + 1);
+    }
+}
+
+async fn connect(address: &str) -> Result<Connection, AnyError> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     let (sender, connection) = handshake(HyperIo::new(stream)).await?;
@@ -165,12 +209,8 @@ async fn connect(address: &str) -> Result<SendRequest<Full<Bytes>>, AnyError> {
     Ok(sender)
 }
 
-async fn request(clients: &Clients, sender: &mut Option<SendRequest<Full<Bytes>>>) -> Result<(), AnyError> {
+async fn request(clients: &Clients, connection: &mut Connection) -> Result<(), AnyError> {
     let options = &clients.options;
-    let connection = match sender {
-        Some(connection) => connection,
-        None => sender.insert(connect(&options.address).await?),
-    };
     connection.ready().await?;
     let request = Request::post(options.path.as_str())
         .header(HOST, &options.address)
@@ -206,8 +246,8 @@ impl Clients {
             cpu_ns,
             cpu_per_frame_ns: cpu_ns as f64 / frames.max(1) as f64,
             wall_ns,
-            ttft: Spread::of(ttft),
-            itl: Spread::of(itl),
+            ttft: LatencySpread::of(ttft),
+            itl: LatencySpread::of(itl),
         }
     }
 }
@@ -218,10 +258,10 @@ mod tests {
 
     #[test]
     fn quantiles_are_values_that_were_seen() {
-        let spread = Spread::of((1..=200).rev().collect()).unwrap();
-        assert_eq!(spread, Spread { count: 200, p50_ns: 100, p90_ns: 180, p99_ns: 198, max_ns: 200 });
-        let one = Spread { count: 1, p50_ns: 7, p90_ns: 7, p99_ns: 7, max_ns: 7 };
-        assert_eq!(Spread::of(vec![7]), Some(one));
-        assert_eq!(Spread::of(Vec::new()), None);
+        let spread = LatencySpread::of((1..=200).rev().collect()).unwrap();
+        assert_eq!(spread, LatencySpread { count: 200, p50_ns: 100, p90_ns: 180, p99_ns: 198, max_ns: 200 });
+        let one = LatencySpread { count: 1, p50_ns: 7, p90_ns: 7, p99_ns: 7, max_ns: 7 };
+        assert_eq!(LatencySpread::of(vec![7]), Some(one));
+        assert_eq!(LatencySpread::of(Vec::new()), None);
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// What goes wrong with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum PlantedFault {
     /// The connection is reset in the middle of the answer.
     Reset,
     /// The connection ends before any byte of the answer.
@@ -31,46 +31,46 @@ pub enum Fault {
     GoawayClose,
 }
 
-impl Fault {
+impl PlantedFault {
     /// All of them.
-    pub const ALL: [Fault; 12] = [
-        Fault::Reset,
-        Fault::Close,
-        Fault::Refuse429,
-        Fault::Error500,
-        Fault::Hang,
-        Fault::Stall,
-        Fault::Drip,
-        Fault::WrongType,
-        Fault::Cut,
-        Fault::ErrorEvent,
-        Fault::Goaway,
-        Fault::GoawayClose,
+    pub const ALL: [PlantedFault; 12] = [
+        PlantedFault::Reset,
+        PlantedFault::Close,
+        PlantedFault::Refuse429,
+        PlantedFault::Error500,
+        PlantedFault::Hang,
+        PlantedFault::Stall,
+        PlantedFault::Drip,
+        PlantedFault::WrongType,
+        PlantedFault::Cut,
+        PlantedFault::ErrorEvent,
+        PlantedFault::Goaway,
+        PlantedFault::GoawayClose,
     ];
 
     /// Its name on the command line and in the log.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Fault::Reset => "reset",
-            Fault::Close => "close",
-            Fault::Refuse429 => "refuse429",
-            Fault::Error500 => "error500",
-            Fault::Hang => "hang",
-            Fault::Stall => "stall",
-            Fault::Drip => "drip",
-            Fault::WrongType => "wrong_type",
-            Fault::Cut => "cut",
-            Fault::ErrorEvent => "error_event",
-            Fault::Goaway => "goaway",
-            Fault::GoawayClose => "goaway_close",
+            PlantedFault::Reset => "reset",
+            PlantedFault::Close => "close",
+            PlantedFault::Refuse429 => "refuse429",
+            PlantedFault::Error500 => "error500",
+            PlantedFault::Hang => "hang",
+            PlantedFault::Stall => "stall",
+            PlantedFault::Drip => "drip",
+            PlantedFault::WrongType => "wrong_type",
+            PlantedFault::Cut => "cut",
+            PlantedFault::ErrorEvent => "error_event",
+            PlantedFault::Goaway => "goaway",
+            PlantedFault::GoawayClose => "goaway_close",
         }
     }
 
     /// Whether the answer begins as any other and goes wrong halfway.
     #[must_use]
     pub fn is_midway(self) -> bool {
-        use Fault::{Cut, ErrorEvent, GoawayClose, Reset, Stall};
+        use PlantedFault::{Cut, ErrorEvent, GoawayClose, Reset, Stall};
         matches!(self, Reset | Cut | ErrorEvent | Stall | GoawayClose)
     }
 }
@@ -79,7 +79,7 @@ impl Fault {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaultShare {
     /// What.
-    pub fault: Fault,
+    pub fault: PlantedFault,
     /// How many of all requests, 0 to 1.
     pub share: f64,
 }
@@ -89,8 +89,8 @@ impl FromStr for FaultShare {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, share) = text.split_once(':').ok_or("expected KIND:SHARE, as reset:0.1")?;
-        let fault = Fault::ALL.into_iter().find(|fault| fault.name() == kind).ok_or_else(|| {
-            let known: Vec<_> = Fault::ALL.iter().map(|fault| fault.name()).collect();
+        let fault = PlantedFault::ALL.into_iter().find(|fault| fault.name() == kind).ok_or_else(|| {
+            let known: Vec<_> = PlantedFault::ALL.iter().map(|fault| fault.name()).collect();
             format!("unknown kind {kind:?}; known: {}", known.join(", "))
         })?;
         match share.parse() {
@@ -102,7 +102,7 @@ impl FromStr for FaultShare {
 
 /// Which fault befalls a request that drew this number of [0, 1).
 #[must_use]
-pub fn drawn(faults: &[FaultShare], number: f64) -> Option<Fault> {
+pub fn drawn(faults: &[FaultShare], number: f64) -> Option<PlantedFault> {
     let mut upto = 0.0;
     for fault in faults {
         upto += fault.share;
@@ -121,10 +121,10 @@ mod tests {
     fn shares_divide_the_unit_interval() {
         let faults: Vec<FaultShare> = ["reset:0.25", "hang:0.5"].map(|text| text.parse().unwrap()).into();
         let of = |number| drawn(&faults, number);
-        assert_eq!([of(0.0), of(0.24)], [Some(Fault::Reset); 2]);
-        assert_eq!([of(0.25), of(0.7499)], [Some(Fault::Hang); 2]);
+        assert_eq!([of(0.0), of(0.24)], [Some(PlantedFault::Reset); 2]);
+        assert_eq!([of(0.25), of(0.7499)], [Some(PlantedFault::Hang); 2]);
         assert_eq!([of(0.75), of(0.99)], [None; 2]);
-        assert_eq!(drawn(&["cut:1".parse().unwrap()], 0.999_999), Some(Fault::Cut));
+        assert_eq!(drawn(&["cut:1".parse().unwrap()], 0.999_999), Some(PlantedFault::Cut));
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
         for text in ["reset", "reset:", "reset:2", "reset:-0.1", "reset:NaN", "melt:0.5", ":", ""] {
             assert!(text.parse::<FaultShare>().is_err(), "{text}");
         }
-        for fault in Fault::ALL {
+        for fault in PlantedFault::ALL {
             let text = format!("{}:0.5", fault.name());
             assert_eq!(text.parse(), Ok(FaultShare { fault, share: 0.5 }));
         }

@@ -14,7 +14,7 @@ use nix::sys::time::TimeSpec;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::journal::Written;
+use crate::journal::PartWritten;
 
 /// Reads and writes of tokio as those of hyper.
 pub struct HyperIo<T> {
@@ -78,7 +78,7 @@ impl<T: AsyncWrite + Unpin> hyper::rt::Write for HyperIo<T> {
 #[derive(Default)]
 pub struct ConnectionState {
     /// Handed to hyper, not yet written.
-    waiting: RefCell<Vec<Written>>,
+    waiting: RefCell<Vec<PartWritten>>,
     received: Cell<Option<SystemTime>>,
     resets: Cell<bool>,
     goaway: Cell<Option<Farewell>>,
@@ -96,7 +96,7 @@ pub enum Farewell {
 
 impl ConnectionState {
     /// A part of an answer was handed over and goes out with the next write.
-    pub fn handed_over(&self, written: Written) {
+    pub fn handed_over(&self, written: PartWritten) {
         self.waiting.borrow_mut().push(written);
     }
 

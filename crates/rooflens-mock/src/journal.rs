@@ -143,7 +143,7 @@ impl Drop for OpenRequest {
 }
 
 /// A part of an answer with tokens, on its way to the socket.
-pub struct Written {
+pub struct PartWritten {
     /// Its request.
     pub request: Rc<OpenRequest>,
     /// Tokens in it.
@@ -152,7 +152,7 @@ pub struct Written {
     pub reasoning: u32,
 }
 
-impl Written {
+impl PartWritten {
     /// It was written then.
     pub fn at(&self, time: SystemTime) {
         let keeps = self.request.journal.keeps_writes;
@@ -187,7 +187,7 @@ mod tests {
         let first = OpenRequest::new(journal.clone(), entry(0, None, Some("hang")));
         let in_progress = OpenRequest::new(journal.clone(), entry(2, Some(9), None));
         let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(17);
-        Written { request: second.clone(), tokens: 4, reasoning: 1 }.at(at);
+        PartWritten { request: second.clone(), tokens: 4, reasoning: 1 }.at(at);
         drop((second, first));
         let log = journal.log();
         assert_eq!(log.requests.iter().map(|request| request.number).collect::<Vec<_>>(), [0, 1]);

@@ -56,7 +56,7 @@ impl BucketCounts {
 }
 
 /// Counters and gauges of a server.
-pub struct ServerMetrics {
+pub struct MockMetrics {
     /// Requests with a slot.
     pub running: AtomicI64,
     /// Requests without.
@@ -91,9 +91,9 @@ pub struct ServerMetrics {
     pub profiles_stopped: AtomicU64,
 }
 
-impl Default for ServerMetrics {
+impl Default for MockMetrics {
     fn default() -> Self {
-        ServerMetrics {
+        MockMetrics {
             running: AtomicI64::new(0),
             waiting: AtomicI64::new(0),
             kv_tokens: AtomicI64::new(0),
@@ -114,7 +114,7 @@ impl Default for ServerMetrics {
     }
 }
 
-impl ServerMetrics {
+impl MockMetrics {
     /// The text of `/metrics`. `kv_capacity` is how many tokens fill the KV cache.
     #[must_use]
     pub fn text(&self, model: &str, kv_capacity: u64) -> String {
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn buckets_are_cumulative_and_hold_their_bound() {
-        let metrics = ServerMetrics::default();
+        let metrics = MockMetrics::default();
         for millis in [1, 5, 6, 3_000_000] {
             metrics.ttft.observe(Duration::from_millis(millis));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 
 use crate::fault::FaultShare;
-use crate::schedule::{Stalls, Timing};
+use crate::schedule::{StallTimes, Timing};
 
 /// A server of known timing that speaks the OpenAI API.
 #[derive(Debug, Clone, Parser)]
@@ -139,7 +139,7 @@ impl MockOptions {
     #[must_use]
     pub fn timing(&self) -> Timing {
         let of = |ms: f64| Duration::from_secs_f64(ms / 1e3);
-        let stalls = Stalls { length: of(self.stall_ms), every: of(self.stall_every_ms) };
+        let stalls = StallTimes { length: of(self.stall_ms), every: of(self.stall_every_ms) };
         Timing {
             ttft: of(self.ttft_ms),
             itl: of(self.itl_ms),
@@ -164,7 +164,7 @@ mod tests {
             MockOptions::try_parse_from(["mock", "--stall-ms", "2000", "--itl-ms", "0.25"]).unwrap();
         let timing = options.timing();
         assert_eq!(timing.itl, Duration::from_micros(250));
-        let stalls = Stalls { length: Duration::from_secs(2), every: Duration::from_secs(10) };
+        let stalls = StallTimes { length: Duration::from_secs(2), every: Duration::from_secs(10) };
         assert_eq!(timing.stalls, Some(stalls));
         assert!(MockOptions::try_parse_from(["mock", "--itl-ms", "-1"]).is_err());
         assert!(MockOptions::try_parse_from(["mock", "--fail", "melt:1"]).is_err());

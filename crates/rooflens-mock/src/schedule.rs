@@ -19,19 +19,19 @@ pub struct Timing {
     /// Nothing waits.
     pub flat_out: bool,
     /// Times in which nothing is sent.
-    pub stalls: Option<Stalls>,
+    pub stalls: Option<StallTimes>,
 }
 
 /// Regular times in which a server stands still: the j-th (from 1) begins j times `every` after the first request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stalls {
+pub struct StallTimes {
     /// Length of each.
     pub length: Duration,
     /// From the begin of one to the begin of the next.
     pub every: Duration,
 }
 
-impl Stalls {
+impl StallTimes {
     /// The time after `first_request` when what is due at `due` can be sent.
     #[must_use]
     pub fn deferred(&self, due: Duration) -> Duration {
@@ -135,12 +135,12 @@ mod tests {
 
     #[test]
     fn what_is_due_in_a_stall_comes_at_its_end() {
-        let stalls = Stalls { length: 2000 * MS, every: 10_000 * MS };
+        let stalls = StallTimes { length: 2000 * MS, every: 10_000 * MS };
         let of = |ms: u32| stalls.deferred(ms * MS).as_millis();
         assert_eq!([of(0), of(1500), of(9_999)], [0, 1500, 9_999]);
         assert_eq!([of(10_000), of(11_999), of(12_000)], [12_000, 12_000, 12_000]);
         assert_eq!([of(19_999), of(20_001)], [19_999, 22_000]);
-        let stalls = Stalls { length: 7 * MS, every: 60 * MS };
+        let stalls = StallTimes { length: 7 * MS, every: 60 * MS };
         assert_eq!(
             dues(Timing { stalls: Some(stalls), ..timing() }, 0, 5),
             [50 * MS, 55 * MS, 67 * MS, 67 * MS, 70 * MS]

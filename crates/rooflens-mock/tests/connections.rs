@@ -11,7 +11,7 @@ use hyper::Request;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use rooflens_mock::io::HyperIo;
 use rooflens_mock::options::MockOptions;
-use rooflens_mock::server::RunningServer;
+use rooflens_mock::server::MockServer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -20,12 +20,12 @@ use tokio::task::LocalSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-fn start(options: &[&str]) -> RunningServer {
+fn start(options: &[&str]) -> MockServer {
     let words = ["mock", "--flat-out", "--log", "unused"].iter().chain(options);
-    RunningServer::start(MockOptions::try_parse_from(words).unwrap()).unwrap()
+    MockServer::start(MockOptions::try_parse_from(words).unwrap()).unwrap()
 }
 
-async fn tls(server: &RunningServer, trusts: bool, protocol: &[u8]) -> std::io::Result<TlsStream<TcpStream>> {
+async fn tls(server: &MockServer, trusts: bool, protocol: &[u8]) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     if trusts {
         let pem = server.authority_pem.as_ref().unwrap();
@@ -44,13 +44,13 @@ fn run<T>(work: impl Future<Output = T>) -> T {
     LocalSet::new().block_on(&runtime, work)
 }
 
-fn request(server: &RunningServer) -> Request<Full<Bytes>> {
+fn request(server: &MockServer) -> Request<Full<Bytes>> {
     let body = r#"{"prompt": "a b", "max_tokens": 10, "stream": true}"#;
     Request::post(format!("http://{}/v1/completions", server.address)).body(Full::from(body)).unwrap()
 }
 
 /// Tokens of an answer, and whether it came to its end.
-async fn tokens(sender: &mut SendRequest<Full<Bytes>>, server: &RunningServer) -> (usize, bool) {
+async fn tokens(sender: &mut SendRequest<Full<Bytes>>, server: &MockServer) -> (usize, bool) {
     let Ok(reply) = sender.send_request(request(server)).await else { return (0, false) };
     let mut body = reply.into_body();
     let mut text = Vec::new();
@@ -63,7 +63,7 @@ async fn tokens(sender: &mut SendRequest<Full<Bytes>>, server: &RunningServer) -
     (String::from_utf8_lossy(&text).matches("\"text\"").count(), true)
 }
 
-async fn http2(server: &RunningServer) -> SendRequest<Full<Bytes>> {
+async fn http2(server: &MockServer) -> SendRequest<Full<Bytes>> {
     let stream = TcpStream::connect(server.address).await.unwrap();
     let (sender, connection) = handshake(Local, HyperIo::new(stream)).await.unwrap();
     tokio::task::spawn_local(connection);

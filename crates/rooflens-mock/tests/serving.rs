@@ -9,12 +9,12 @@ use std::time::Duration;
 use clap::Parser as _;
 use rooflens_mock::journal::ServerLog;
 use rooflens_mock::options::MockOptions;
-use rooflens_mock::server::RunningServer;
+use rooflens_mock::server::MockServer;
 use serde_json::{Value, json};
 
-fn start(options: &[&str]) -> RunningServer {
+fn start(options: &[&str]) -> MockServer {
     let words = ["mock", "--flat-out", "--log", "unused"].iter().chain(options);
-    RunningServer::start(MockOptions::try_parse_from(words).unwrap()).unwrap()
+    MockServer::start(MockOptions::try_parse_from(words).unwrap()).unwrap()
 }
 
 fn connect(address: SocketAddr) -> TcpStream {

@@ -173,7 +173,7 @@ impl RateSearch {
         match (self.below(lowest_not_met), lowest_not_met) {
             (None, None) => Ok(self.options.start),
             (Some(met), None) if met >= self.options.most => {
-                self.confirmed(met).map_or(Err(end(SearchEnd::HighestMet)), Ok)
+                self.confirmed(met).ok_or(end(SearchEnd::HighestMet))
             }
             (Some(met), None) => Ok((met * self.options.growth).min(self.options.most)),
             (None, Some(failed)) if failed <= self.options.start / 2.0_f64.powi(MOST_HALVINGS) => {
@@ -186,7 +186,7 @@ impl RateSearch {
             (Some(met), Some(failed)) => {
                 let is_client = self.tests.get(&failed.to_bits()).is_some_and(|tests| tests.is_invalid);
                 let why = if is_client { SearchEnd::ClientLimit } else { SearchEnd::Found };
-                self.confirmed(met).map_or(Err(end(why)), Ok)
+                self.confirmed(met).ok_or(end(why))
             }
         }
     }
@@ -195,7 +195,7 @@ impl RateSearch {
     fn below(&self, limit: Option<f64>) -> Option<f64> {
         let met = self.tests.iter().filter(|(_, tests)| tests.verdict() == Some(true));
         let rates = met.map(|(bits, _)| f64::from_bits(*bits));
-        rates.filter(|rate| limit.is_none_or(|limit| *rate < limit)).last()
+        rates.filter(|rate| limit.is_none_or(|limit| *rate < limit)).next_back()
     }
 
     /// The rate to repeat, where it must be.

@@ -42,13 +42,14 @@ pub(super) fn unbiased_lag_one(values: &[f64]) -> f64 {
     lag_one(values) + 1.0 / values.len() as f64
 }
 
-/// Ranks from 0; equal values in their order.
+/// Ranks from 0; equal values share the mean of theirs.
 pub(super) fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let mut ranks = vec![0.0; values.len()];
-    order.iter().enumerate().for_each(|(rank, &at)| ranks[at] = rank as f64);
-    ranks
+    let sorted = sorted(values);
+    let rank = |value: &f64| {
+        let below = sorted.partition_point(|other| other < value);
+        (below + sorted.partition_point(|other| other <= value) - 1) as f64 / 2.0
+    };
+    values.iter().map(rank).collect()
 }
 
 /// How many values tell as much as one that is independent: 1 + 2 × the sum of correlations, up to where pairs of them
@@ -98,7 +99,7 @@ mod tests {
         // About their mean: −1.5, −0.5, 0.5, 1.5: (0.75 − 0.25 + 0.75) / 5.
         assert_eq!(lag_one(&[1.0, 2.0, 3.0, 4.0]), 0.25);
         assert_eq!((lag_one(&[2.0; 5]), memory(&[2.0; 9])), (0.0, 1.0));
-        assert_eq!(ranks(&[5.0, 1.0, 5.0]), [1.0, 0.0, 2.0]);
+        assert_eq!(ranks(&[5.0, 1.0, 5.0]), [1.5, 0.0, 1.5]);
         // Alternating values are no longer alike than independent ones.
         let saw: Vec<f64> = (0..30).map(|at| f64::from(at % 2)).collect();
         assert_eq!(memory(&saw), 1.0);

@@ -8,6 +8,7 @@ use rooflens_compare::load::pareto::{OperatingPoint, pareto_front};
 use rooflens_compare::load::search::RateSearch;
 use rooflens_compare::load::slo::Slo;
 use rooflens_load::scrape::ServerSummary;
+use rooflens_load::why::{LoadContext, find_latency_cause};
 use rooflens_report::bench::BenchFacts;
 
 use super::document::{
@@ -19,7 +20,6 @@ use super::level::LevelRun;
 use super::measure::LevelNumbers;
 use super::request::BenchRequest;
 use super::store::Store;
-use super::why;
 use crate::document::SchemaTag;
 use crate::run::StepFacts;
 
@@ -108,10 +108,21 @@ pub fn describe(level: Level<'_>) -> Described {
         not_computed: BTreeMap::new(),
     };
     document.not_computed = reasons(&document, request);
-    document.why = why::why(&document, run, &requests);
+    document.why = find_latency_cause(&run.evidence, &context(run, run.level.facts.rate));
     let rows = LevelRows { requests: &requests, parts: &parts, run };
     let facts = facts::of_level(&document, &rows, &numbers.notes);
     Described { document, facts, folder: run.folder.root().to_owned() }
+}
+
+/// What the cause of latency is looked for with. While a profile is written, the server does nothing else.
+fn context<'a>(run: &'a LevelRun, offered_per_s: Option<f64>) -> LoadContext<'a> {
+    LoadContext {
+        server: run.series.as_ref().filter(|series| series.kind.is_some()),
+        client: &run.outcome.client,
+        offered_per_s,
+        running_limit: run.series.as_ref().and_then(|series| series.running_limit),
+        excluded: &run.profiled,
+    }
 }
 
 fn run_url(request: &BenchRequest, run: &LevelRun) -> String {

@@ -7,6 +7,7 @@ use rooflens_compare::load::slo::{Goodput, ObjectiveResult};
 use rooflens_compare::load::steady::Steadiness;
 use rooflens_load::record::ClientHealth;
 use rooflens_load::scrape::ServerSummary;
+use rooflens_load::why::LatencyFinding;
 use rooflens_load::workload::TokenReconciliation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,7 @@ pub struct BenchDocument {
     /// Requests that meet the objectives that apply to a single request; null without any.
     pub goodput: Option<Goodput>,
     /// Where latency goes, and why, in a sentence; null where nothing stands out.
-    pub why: Option<Why>,
+    pub why: Option<LatencyFinding>,
     /// Mean time of a measured request, by part; they add up to the mean latency.
     pub latency_parts: Vec<PartMean>,
     /// Which part makes the slowest hundredth of the requests slow; null where they are like the others.
@@ -167,15 +168,6 @@ pub struct TokenTotals {
     pub counted_by_chunks: u64,
     /// The server's counts beside those of the tokenizer; null without a tokenizer.
     pub reconciliation: Option<TokenReconciliation>,
-}
-
-/// Why latency is what it is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Why {
-    /// A stable word.
-    pub cause: String,
-    /// A sentence.
-    pub sentence: String,
 }
 
 /// A part of latency.

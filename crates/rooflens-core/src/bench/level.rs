@@ -8,6 +8,7 @@ use rooflens_load::engine;
 use rooflens_load::plan::{Limits, LoadPlan, Target};
 use rooflens_load::record::LoadOutcome;
 use rooflens_load::scrape::{PlainClient, ScrapeSettings, Scraper, ServerSeries};
+use rooflens_load::why::LoadEvidence;
 use rooflens_load::workload::{self, TokenCounter, TokenCounts, TokenReconciliation, WorkloadSpec, reconcile};
 use rooflens_schema::tables::{Requests, Tokens};
 use rooflens_schema::{Opt, RunDir};
@@ -64,6 +65,10 @@ pub struct LevelRun {
     pub chunks: u64,
     /// A few chunks of each request.
     pub brief: Tokens,
+    /// What tells why latency is what it is.
+    pub evidence: LoadEvidence,
+    /// When a profile kept the server from its work.
+    pub profiled: Vec<(i64, i64)>,
     /// Gaps between tokens.
     pub gaps: Histogram<u64>,
     /// The engine's account.
@@ -111,6 +116,8 @@ impl Session<'_> {
             chunks: recorder.chunks,
             brief: std::mem::take(&mut recorder.brief),
             gaps: recorder.gaps.clone(),
+            evidence: std::mem::take(&mut recorder.evidence),
+            profiled: profile.iter().map(|profile: &ProfileFacts| (profile.from_ns, i64::MAX)).collect(),
             series: series.map(|series| series.on_clock(outcome.base_unix_ns)),
             outcome,
             profile,

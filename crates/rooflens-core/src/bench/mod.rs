@@ -21,7 +21,6 @@ mod server;
 mod store;
 mod target;
 mod watch;
-mod why;
 mod workers;
 mod workload;
 
@@ -49,7 +48,7 @@ pub use self::request::{
 use self::server::RunningServer;
 use self::store::Store;
 use self::watch::BreachWatch;
-pub use self::workers::{WorkerRequest, serve as serve_worker};
+pub use self::workers::{WorkerRequest, WorkerTls, serve as serve_worker};
 use crate::error::{BenchError, Error};
 use crate::observer::SharedObserver;
 

@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use rooflens_load::health::lag_histogram;
 use rooflens_load::record::{ChunkKind, RecordSink, RequestRecord};
 use rooflens_load::rows;
+use rooflens_load::why::LoadEvidence;
 use rooflens_schema::SchemaError;
 use rooflens_schema::parquet_io::PartWriter;
 use rooflens_schema::tables::{RequestStatus, Requests, TokenRow, Tokens};
@@ -39,6 +40,8 @@ pub struct Recorder<'a> {
     pub brief: Tokens,
     /// Gaps between chunks / tokens of the later one, once per token, for load tests too long to keep them all.
     pub gaps: Histogram<u64>,
+    /// What tells why latency is what it is.
+    pub evidence: LoadEvidence,
     /// Texts to count tokens of: request, what the server counted, the text.
     pub texts: Vec<(usize, Option<u64>, String)>,
     /// Prompt tokens by the tokenizer and by the server.
@@ -61,6 +64,7 @@ impl<'a> Recorder<'a> {
             chunks: 0,
             brief: Tokens::default(),
             gaps: lag_histogram(),
+            evidence: LoadEvidence::default(),
             texts: Vec::new(),
             prompts: Vec::new(),
             breach,
@@ -156,6 +160,7 @@ impl<'a> Recorder<'a> {
 impl RecordSink for Recorder<'_> {
     fn record(&mut self, mut record: RequestRecord) {
         self.count(&record);
+        self.evidence.add_record(&record);
         if let Some(breach) = self.breach {
             breach.observe(&record, self.is_scheduled);
         }

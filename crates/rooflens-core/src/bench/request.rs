@@ -7,6 +7,7 @@ use std::time::Duration;
 use rooflens_load::plan::{Api, Gaps};
 
 use super::efficiency::ModelOnDevice;
+use super::workers::WorkerTls;
 
 /// A load test, or several one after the other.
 #[derive(Debug, Clone)]
@@ -213,4 +214,6 @@ pub struct WorkerOptions {
     pub addresses: Vec<String>,
     /// File with the shared token.
     pub token_file: PathBuf,
+    /// Certificates, if connections are to be encrypted.
+    pub tls: Option<WorkerTls>,
 }

@@ -16,31 +16,27 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::events::AnswerPlan;
-use crate::fault::Fault;
+use crate::fault::PlantedFault;
 use crate::io::ConnectionState;
-use crate::journal::{OpenRequest, Written};
-use crate::metrics::ServerMetrics;
+use crate::journal::{OpenRequest, PartWritten};
+use crate::metrics::MockMetrics;
 use crate::schedule::TokenSchedule;
 use crate::timer::{PreciseSleep, PreciseTimer};
 
 /// A place among the requests that are served at once; given back when dropped.
-pub struct Slot {
-    metrics: Arc<ServerMetrics>,
+pub struct ServingSlot {
+    metrics: Arc<MockMetrics>,
     kv_tokens: i64,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Slot {
+impl ServingSlot {
     /// Takes it.
     #[must_use]
-    pub fn new(
-        metrics: Arc<ServerMetrics>,
-        permit: Option<OwnedSemaphorePermit>,
-        prompt_tokens: u64,
-    ) -> Self {
+    pub fn new(metrics: Arc<MockMetrics>, permit: Option<OwnedSemaphorePermit>, prompt_tokens: u64) -> Self {
         metrics.running.fetch_add(1, Relaxed);
         metrics.prompt_tokens.fetch_add(prompt_tokens, Relaxed);
-        let mut slot = Slot { metrics, kv_tokens: 0, _permit: permit };
+        let mut slot = ServingSlot { metrics, kv_tokens: 0, _permit: permit };
         slot.grow(prompt_tokens as i64);
         slot
     }
@@ -51,7 +47,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for ServingSlot {
     fn drop(&mut self) {
         self.metrics.running.fetch_sub(1, Relaxed);
         self.metrics.kv_tokens.fetch_sub(self.kv_tokens, Relaxed);
@@ -71,11 +67,11 @@ pub struct AnswerSetup {
     /// Its connection.
     pub connection: Rc<ConnectionState>,
     /// Counters of the server.
-    pub metrics: Arc<ServerMetrics>,
+    pub metrics: Arc<MockMetrics>,
     /// Its slot.
-    pub slot: Slot,
+    pub slot: ServingSlot,
     /// What goes wrong.
-    pub fault: Option<Fault>,
+    pub fault: Option<PlantedFault>,
     /// Whether it is a stream.
     pub streams: bool,
     /// Whether other streams share the connection.
@@ -158,7 +154,7 @@ impl AnswerBody {
                     return Poll::Pending;
                 }
                 match fault {
-                    Fault::Stall => return Poll::Pending,
+                    PlantedFault::Stall => return Poll::Pending,
                     fault => self.fail(fault)?,
                 }
                 continue;
@@ -175,15 +171,15 @@ impl AnswerBody {
         Poll::Ready(Ok(()))
     }
 
-    fn fail(&mut self, fault: Fault) -> io::Result<()> {
+    fn fail(&mut self, fault: PlantedFault) -> io::Result<()> {
         match fault {
-            Fault::ErrorEvent => {
+            PlantedFault::ErrorEvent => {
                 let event = self.setup.plan.error_event();
                 self.push(&event, self.next_token)?;
                 self.end()
             }
-            Fault::Cut => self.end(),
-            Fault::GoawayClose => {
+            PlantedFault::Cut => self.end(),
+            PlantedFault::GoawayClose => {
                 self.setup.connection.go_away(true);
                 Err(io::ErrorKind::ConnectionAborted.into())
             }
@@ -272,7 +268,7 @@ impl AnswerBody {
 
     fn push_bytes(&mut self, bytes: Vec<u8>, upto: u64) {
         let bytes = Bytes::from(bytes);
-        let cuts: Vec<usize> = if self.setup.byte_frames || self.setup.fault == Some(Fault::Drip) {
+        let cuts: Vec<usize> = if self.setup.byte_frames || self.setup.fault == Some(PlantedFault::Drip) {
             (1..bytes.len()).collect()
         } else if self.setup.split_utf8 {
             split_within_characters(&bytes)
@@ -288,7 +284,7 @@ impl AnswerBody {
     }
 
     fn poll_drip(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.setup.fault != Some(Fault::Drip) {
+        if self.setup.fault != Some(PlantedFault::Drip) {
             return Poll::Ready(Ok(()));
         }
         let timer = &self.setup.timer;
@@ -302,7 +298,7 @@ impl AnswerBody {
     fn hand_over(&mut self, piece: Piece) -> Bytes {
         if piece.upto > self.handed_over {
             let reasoning = |upto| self.setup.plan.reasoning_upto(upto);
-            self.setup.connection.handed_over(Written {
+            self.setup.connection.handed_over(PartWritten {
                 request: self.setup.request.clone(),
                 tokens: (piece.upto - self.handed_over) as u32,
                 reasoning: (reasoning(piece.upto) - reasoning(self.handed_over)) as u32,

@@ -5,5 +5,5 @@ mod events;
 mod responses;
 mod words;
 
-pub use body::{AnswerBody, AnswerSetup, Slot};
+pub use body::{AnswerBody, AnswerSetup, ServingSlot};
 pub use events::{AnswerApi, AnswerPlan, UsageWish};

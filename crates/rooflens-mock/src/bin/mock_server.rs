@@ -5,13 +5,13 @@ use std::io::Write as _;
 
 use clap::Parser;
 use rooflens_mock::options::MockOptions;
-use rooflens_mock::server::RunningServer;
+use rooflens_mock::server::MockServer;
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let options = MockOptions::parse();
     let scheme = if options.tls || options.tls_expired { "https" } else { "http" };
     let (log, ca_out) = (options.log.clone(), options.ca_out.clone());
-    let server = RunningServer::start(options)?;
+    let server = MockServer::start(options)?;
     let quitter = server.quitter();
     ctrlc::set_handler(move || {
         // The server may be on its way out already.

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::routes::{Reply, respond};
-use super::{AnyError, Shared};
+use super::{AnyError, MockState};
 use crate::io::{ConnectionState, Farewell, HyperIo, StampedStream};
 use crate::options::MockOptions;
 use crate::timer::PreciseTimer;
@@ -22,7 +22,7 @@ use crate::tls::make_identity;
 /// What requests of one connection need.
 #[derive(Clone)]
 pub(super) struct ConnectionContext {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<MockState>,
     pub(super) timer: PreciseTimer,
     pub(super) state: Rc<ConnectionState>,
 }
@@ -44,7 +44,7 @@ impl Acceptor {
     }
 
     /// Serves it to its end. What goes wrong with a connection is the client's to notice.
-    pub(super) async fn serve(self, stream: TcpStream, shared: Arc<Shared>, timer: PreciseTimer) {
+    pub(super) async fn serve(self, stream: TcpStream, shared: Arc<MockState>, timer: PreciseTimer) {
         let _ = stream.set_nodelay(true);
         let state = Rc::new(ConnectionState::default());
         let stream = StampedStream::new(stream, state.clone());

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc as channel, oneshot};
 use tokio::task::LocalSet;
 
 use self::connection::Acceptor;
-pub use self::shared::Shared;
+pub use self::shared::MockState;
 use crate::io::ask_for_receive_times;
 use crate::journal::ServerLog;
 use crate::options::MockOptions;
@@ -27,17 +27,17 @@ type Connections = channel::UnboundedSender<std::net::TcpStream>;
 const BACKLOG: u32 = 4096;
 
 /// A server that listens.
-pub struct RunningServer {
+pub struct MockServer {
     /// Where.
     pub address: SocketAddr,
     /// Certificate of its authority, PEM, if it speaks TLS.
     pub authority_pem: Option<String>,
-    shared: Arc<Shared>,
+    shared: Arc<MockState>,
     quit: mpsc::Receiver<()>,
     workers: Vec<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
-impl RunningServer {
+impl MockServer {
     /// Starts it.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl RunningServer {
         let (acceptor, authority_pem) = Acceptor::new(&options)?;
         let address: SocketAddr = format!("{}:{}", options.host, options.port).parse()?;
         let threads = options.threads.max(1);
-        let shared = Arc::new(Shared::new(options, quit_sender));
+        let shared = Arc::new(MockState::new(options, quit_sender));
         let mut workers = Vec::new();
         let mut inboxes = Vec::new();
         for _ in 0..threads {
@@ -67,7 +67,7 @@ impl RunningServer {
         });
         let workers = workers.collect::<io::Result<Vec<_>>>()?;
         let address = listening.recv()??;
-        Ok(RunningServer { address, authority_pem, shared, quit, workers })
+        Ok(MockServer { address, authority_pem, shared, quit, workers })
     }
 
     /// Waits for `POST /quit`, or for a message of this sender.
@@ -76,7 +76,7 @@ impl RunningServer {
         let _ = self.quit.recv();
     }
 
-    /// Makes [`RunningServer::wait`] return.
+    /// Makes [`MockServer::wait`] return.
     #[must_use]
     pub fn quitter(&self) -> mpsc::Sender<()> {
         self.shared.quit.clone()
@@ -127,7 +127,7 @@ impl Listener {
 }
 
 struct Worker {
-    shared: Arc<Shared>,
+    shared: Arc<MockState>,
     acceptor: Acceptor,
     inbox: channel::UnboundedReceiver<std::net::TcpStream>,
     stopped: oneshot::Receiver<()>,

@@ -14,8 +14,8 @@ use serde_json::json;
 
 use super::AnyError;
 use super::connection::ConnectionContext;
-use crate::answer::{AnswerApi, AnswerBody, AnswerPlan, AnswerSetup, Slot, UsageWish};
-use crate::fault::{Fault, drawn};
+use crate::answer::{AnswerApi, AnswerBody, AnswerPlan, AnswerSetup, ServingSlot, UsageWish};
+use crate::fault::{PlantedFault, drawn};
 use crate::journal::{OpenRequest, ServedRequest, unix_ns};
 use crate::options::UsagePolicy;
 use crate::prompt::AskedBody;
@@ -112,7 +112,7 @@ struct Received {
     complete: SystemTime,
     body: AskedBody,
     accepts_gzip: bool,
-    fault: Option<Fault>,
+    fault: Option<PlantedFault>,
     open: Rc<OpenRequest>,
 }
 
@@ -132,7 +132,7 @@ async fn serve(
         number,
         path: request.uri().path().to_owned(),
         arrival_ns: unix_ns(arrival_time),
-        fault: fault.map(Fault::name),
+        fault: fault.map(PlantedFault::name),
         ..ServedRequest::default()
     };
     let open = OpenRequest::new(shared.journal.clone(), entry);
@@ -158,7 +158,7 @@ async fn serve(
         received.open.update(|entry| entry.status = Some(reply.status().as_u16()));
         return Ok(reply);
     }
-    if received.fault == Some(Fault::Goaway) {
+    if received.fault == Some(PlantedFault::Goaway) {
         context.state.go_away(false);
     }
     let status = received.open.clone();
@@ -174,20 +174,20 @@ async fn serve(
 async fn refusal(received: &Received) -> Result<Option<Reply>, AnyError> {
     let streams = received.body.stream.unwrap_or(false);
     Ok(match received.fault {
-        Some(Fault::Refuse429) => {
+        Some(PlantedFault::Refuse429) => {
             let mut reply = error(StatusCode::TOO_MANY_REQUESTS, "planted refusal");
             reply.headers_mut().insert(RETRY_AFTER, hyper::header::HeaderValue::from_static("1"));
             Some(reply)
         }
-        Some(Fault::Error500) => Some(error(StatusCode::INTERNAL_SERVER_ERROR, "planted error")),
-        Some(Fault::ErrorEvent) if !streams => {
+        Some(PlantedFault::Error500) => Some(error(StatusCode::INTERNAL_SERVER_ERROR, "planted error")),
+        Some(PlantedFault::ErrorEvent) if !streams => {
             Some(error(StatusCode::INTERNAL_SERVER_ERROR, "planted error"))
         }
-        Some(Fault::WrongType) => {
+        Some(PlantedFault::WrongType) => {
             Some(full(StatusCode::OK, "text/html", "<!doctype html><title>welcome</title><p>It works!"))
         }
-        Some(Fault::Close) => return Err("planted end".into()),
-        Some(Fault::Hang) => std::future::pending().await,
+        Some(PlantedFault::Close) => return Err("planted end".into()),
+        Some(PlantedFault::Hang) => std::future::pending().await,
         _ => None,
     })
 }
@@ -200,7 +200,7 @@ fn instant_of(time: SystemTime) -> Instant {
 }
 
 /// Waits for a slot; with the time when work begins: when the request was complete, if a slot was free.
-async fn slot(received: &Received, context: &ConnectionContext) -> Result<(Slot, Instant), AnyError> {
+async fn slot(received: &Received, context: &ConnectionContext) -> Result<(ServingSlot, Instant), AnyError> {
     let shared = &context.shared;
     let mut begin = received.complete;
     let permit = match shared.slots.clone() {
@@ -218,7 +218,7 @@ async fn slot(received: &Received, context: &ConnectionContext) -> Result<(Slot,
     let started = instant_of(begin);
     shared.metrics.queue_time.observe(started.saturating_duration_since(received.arrival));
     received.open.update(|entry| entry.started_ns = Some(unix_ns(begin)));
-    Ok((Slot::new(shared.metrics.clone(), permit, received.body.prompt_tokens()), started))
+    Ok((ServingSlot::new(shared.metrics.clone(), permit, received.body.prompt_tokens()), started))
 }
 
 async fn answer(
@@ -306,7 +306,7 @@ async fn vectors(
     let tokens = received.body.prompt_tokens();
     let mut schedule = TokenSchedule::new(shared.options.timing(), started, first_request, tokens, draws);
     context.timer.sleep_until(schedule.due(0)).await?;
-    if received.fault == Some(Fault::Reset) && !shared.options.http2 {
+    if received.fault == Some(PlantedFault::Reset) && !shared.options.http2 {
         context.state.reset();
         return Err("planted reset".into());
     }

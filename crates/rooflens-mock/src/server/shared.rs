@@ -7,15 +7,15 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 
 use crate::journal::{Journal, ServerLog};
-use crate::metrics::ServerMetrics;
+use crate::metrics::MockMetrics;
 use crate::options::MockOptions;
 
 /// What all threads of a server share.
-pub struct Shared {
+pub struct MockState {
     /// How it was started.
     pub options: MockOptions,
     /// Counters.
-    pub metrics: Arc<ServerMetrics>,
+    pub metrics: Arc<MockMetrics>,
     /// Ended requests.
     pub journal: Arc<Journal>,
     /// Places for requests, if they are limited.
@@ -27,12 +27,12 @@ pub struct Shared {
     requests: AtomicU64,
 }
 
-impl Shared {
+impl MockState {
     /// Nothing has happened yet.
     #[must_use]
     pub fn new(options: MockOptions, quit: mpsc::Sender<()>) -> Self {
         let keeps_writes = options.log.is_some() && !options.totals_only;
-        Shared {
+        MockState {
             metrics: Arc::default(),
             journal: Arc::new(Journal::new(keeps_writes)),
             slots: options.slots.map(|slots| Arc::new(Semaphore::new(slots.max(1)))),

@@ -12,6 +12,7 @@ use rooflens_core::bench::{
 };
 use rooflens_core::error::{BenchError, Error};
 
+use crate::commands::bench_worker::WorkerTlsArgs;
 use crate::error::CliError;
 
 /// How hard the server is loaded.
@@ -186,6 +187,8 @@ pub struct ServerArgs {
     /// File with the token that workers and this process share
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     token_file: Option<PathBuf>,
+    #[command(flatten)]
+    tls: WorkerTlsArgs,
 }
 
 /// What decoding is compared with.
@@ -305,7 +308,7 @@ impl BenchArgs {
                 .server
                 .token_file
                 .filter(|_| !self.server.workers.is_empty())
-                .map(|token_file| WorkerOptions { addresses: self.server.workers, token_file }),
+                .map(|token_file| WorkerOptions { addresses: self.server.workers, token_file, tls: self.server.tls.tls() }),
             output,
         })
     }

@@ -5,6 +5,7 @@ mod advise;
 mod analyze;
 mod assets;
 mod bench;
+pub mod bench_worker;
 mod compare;
 mod completions;
 mod config;
@@ -59,6 +60,7 @@ pub enum Command {
     Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
+    BenchWorker(bench_worker::Args),
 }
 
 impl Command {
@@ -87,6 +89,7 @@ impl Command {
             Command::Doctor(args) => doctor::run(&args, console),
             Command::Completions(args) => completions::run(&args),
             Command::Man(args) => man::run(&args, console),
+            Command::BenchWorker(args) => bench_worker::run(args, console),
         }
     }
 }

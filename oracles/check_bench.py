@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""`rooflens bench` against the mock server, whose log is the truth: tokens in every form of answer, every kind of
+misbehaviour counted by kind, no hang, exit codes, documents. Nothing here depends on time or load."""
+
+import argparse
+import socket
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import rooflens_cli
+from bench_clients import made_tokenizer
+from mock_server import MockServer
+
+# Far beyond what any case needs: a client that has not ended by then hangs.
+LIMIT_S = 600
+WORKLOAD_FAILED = 4
+
+# What the client calls each fault of the mock.
+KINDS = {
+    "reset": {"connection_reset"},
+    "close": {"connection_reset"},
+    "refuse429": {"http_429"},
+    "error500": {"http_500"},
+    "hang": {"timeout"},
+    "stall": {"timeout"},
+    "drip": {"timeout"},
+    "wrong_type": {"wrong_content_type"},
+    "cut": {"incomplete_stream"},
+    "error_event": {"server_error"},
+}
+# A stream of HTTP/2 that is reset, or whose connection ends, has no single name.
+BROKEN = {"connection_reset", "protocol", "incomplete_stream"}
+
+
+@dataclass
+class Case:
+    name: str
+    mock: tuple = ()
+    bench: tuple = ()
+    requests: int = 40
+    counted_by: str = "counted_by_server"
+
+
+MODES = [
+    Case("one token per chunk"),
+    Case("open loop", bench=("--rate", "200")),
+    Case("chat", bench=("--api", "chat")),
+    Case("responses", bench=("--api", "responses")),
+    Case("4 tokens per chunk", ("--tokens-per-chunk", 4)),
+    Case("chat, 3 tokens per chunk", ("--tokens-per-chunk", 3), ("--api", "chat")),
+    Case("responses, 3 tokens per chunk", ("--tokens-per-chunk", 3), ("--api", "responses")),
+    Case("usage in every chunk", ("--usage", "continuous", "--tokens-per-chunk", 4)),
+    Case("continuous usage, asked for", ("--tokens-per-chunk", 4), ("--continuous-usage",)),
+    Case("split characters", ("--split-utf8",)),
+    Case("chat, split characters", ("--split-utf8",), ("--api", "chat")),
+    Case("empty deltas", ("--empty-deltas",)),
+    Case("chat, empty deltas", ("--empty-deltas",), ("--api", "chat")),
+    Case("chat, reasoning", ("--reasoning", 7), ("--api", "chat")),
+    Case("responses, reasoning", ("--reasoning", 7), ("--api", "responses")),
+    Case("chat, tool call", ("--tool-call", 5), ("--api", "chat")),
+    Case("responses, tool call", ("--tool-call", 5), ("--api", "responses")),
+    Case("chat, tool call alone", ("--tool-call", 24), ("--api", "chat")),
+    Case("no usage", ("--usage", "never"), counted_by="counted_by_chunks"),
+    Case("chat, no usage", ("--usage", "never"), ("--api", "chat"), counted_by="counted_by_chunks"),
+    Case("no usage, empty deltas", ("--usage", "never", "--empty-deltas"), counted_by="counted_by_chunks"),
+    Case("no [DONE]", ("--no-done",)),
+    Case("no [DONE], no usage", ("--no-done", "--usage", "never"), counted_by="counted_by_chunks"),
+    Case("CR LF", ("--crlf",)),
+    Case("comments", ("--comments",)),
+    Case("frames of one byte", ("--byte-frames",), requests=8),
+    Case("gzip", ("--gzip",), ("--gzip",)),
+    Case("gzip, split", ("--gzip", "--byte-frames"), ("--gzip",), requests=8),
+    Case("all at once", ("--crlf", "--comments", "--split-utf8", "--empty-deltas", "--gzip", "--no-done", "--reasoning", 5,
+                         "--tool-call", 5, "--tokens-per-chunk", 3), ("--api", "chat", "--gzip")),
+    Case("HTTP/2", ("--http2",), ("--http2",)),
+    Case("HTTP/2, 3 tokens per chunk", ("--http2", "--tokens-per-chunk", 3), ("--http2", "--api", "chat")),
+    Case("TLS", ("--tls",), ("--ca-file", "CA")),
+    Case("TLS, HTTP/2", ("--tls", "--http2"), ("--http2", "--ca-file", "CA")),
+    Case("TLS, not verified", ("--tls",), ("--insecure",)),
+    Case("a queue", ("--slots", 2, "--threads", 2)),
+    Case("embeddings", bench=("--api", "embeddings"), counted_by=""),
+    Case("rerank", bench=("--api", "rerank"), counted_by=""),
+    Case("goaway", ("--http2", "--fail", "goaway:0.2"), ("--http2",)),
+]
+
+
+class Checker:
+    def __init__(self, options, folder):
+        self.options = options
+        self.folder = Path(folder)
+        self.checked = 0
+        self.wrong = []
+
+    def expect(self, case, what, found, expected):
+        self.checked += 1
+        if found != expected:
+            self.wrong.append(f"{case.name}: {what}: {found!r}, expected {expected!r}")
+
+    def bench(self, case, url, words):
+        load = [] if "--rate" in words else ["--concurrency", "8"]
+        lengths = [] if "--input-tokens" in words else ["--input-tokens", "30", "--output-tokens", "24"]
+        words = ["bench", url, "--model", "mock", "--requests", case.requests, "--format", "json", *load, *lengths, *words]
+        return rooflens_cli.run(self.options.rooflens, *words, timeout_s=LIMIT_S)
+
+    def run(self, case):
+        """The document of a case, the mock's log and counters; all that holds for any case is checked."""
+        authority = self.folder / f"{abs(hash(case.name))}.pem"
+        with MockServer(self.options.mock, "--flat-out", "--totals-only", "--ca-out", authority, *case.mock) as server:
+            words = [str(authority) if word == "CA" else word for word in case.bench]
+            outcome = self.bench(case, server.url, words)
+            counters = {} if {"--tls", "--tls-expired", "--http2"} & set(case.mock) else server.metrics()
+        try:
+            document = outcome.report()
+        except ValueError as problem:
+            self.wrong.append(f"{case.name}: exit {outcome.code}, no document: {problem}: {outcome.stderr[-600:]}")
+            return None, server.log, counters
+        requests = document["requests"]
+        is_usable = requests["completed"] > 0 and document["client"]["valid"]
+        self.expect(case, "exit code", outcome.code, 0 if is_usable else WORKLOAD_FAILED)
+        self.expect(case, "requests sent", requests["sent"], case.requests)
+        ended = requests["completed"] + requests["failed"] + requests["timed_out"] + requests["cancelled"]
+        self.expect(case, "requests ended", ended, case.requests)
+        failed = sum(error["requests"] for error in document["errors"])
+        self.expect(case, "errors", failed, requests["failed"] + requests["timed_out"])
+        return document, server.log, counters
+
+    def mode(self, case):
+        document, log, counters = self.run(case)
+        if document is None:
+            return
+        totals, tokens = log["totals"], document["tokens"]
+        self.expect(case, "requests seen by the server", totals["requests"], case.requests)
+        self.expect(case, "completed", document["requests"]["completed"], totals["complete"])
+        self.expect(case, "errors", document["errors"], [])
+        self.expect(case, "output tokens", tokens["output"], totals["output_tokens"])
+        if case.counted_by:
+            self.expect(case, case.counted_by, tokens[case.counted_by], case.requests)
+            self.expect(case, "output tokens per request", totals["output_tokens"], 24 * case.requests)
+        # Without usage nobody but the server knows how many words it took the prompt for.
+        if case.counted_by != "counted_by_chunks":
+            self.expect(case, "prompt tokens", tokens["prompt"], totals["prompt_tokens"])
+        if counters:
+            self.expect(case, "output tokens of /metrics", counters["vllm:generation_tokens_total"], totals["output_tokens"])
+            self.expect(case, "prompt tokens of /metrics", counters["vllm:prompt_tokens_total"], totals["prompt_tokens"])
+
+    def fault(self, case, kinds):
+        """`kinds`: what each fault of the mock may be called."""
+        document, log, _ = self.run(case)
+        if document is None:
+            return
+        totals = log["totals"]
+        self.expect(case, "requests seen by the server", totals["requests"], case.requests)
+        self.checked += 1
+        if not totals["faults"]:
+            self.wrong.append(f"{case.name}: the mock did nothing wrong")
+        found = Counter({error["kind"]: error["requests"] for error in document["errors"]})
+        for names in {frozenset(names) for names in kinds.values()}:
+            faults = [fault for fault in totals["faults"] if kinds.get(fault) == names]
+            expected = sum(totals["faults"][fault] for fault in faults)
+            self.expect(case, "/".join(sorted(names)), sum(found.pop(name, 0) for name in names), expected)
+        self.expect(case, "other errors", dict(found), {})
+        good = [r for r in log["requests"] if r["fault"] is None]
+        self.expect(case, "completed", document["requests"]["completed"], len(good))
+        self.expect(case, "output tokens", document["tokens"]["output"], sum(r["output_tokens"] for r in good))
+        timed_out = sum(totals["faults"].get(fault, 0) for fault in KINDS if KINDS[fault] == {"timeout"})
+        self.expect(case, "timed out", document["requests"]["timed_out"], timed_out)
+
+    def lost_connections(self):
+        """The end of a connection takes all its streams with it: how many is chance, that each is told is not."""
+        case = Case("goaway and the end", ("--http2", "--fail", "goaway_close:0.1"), ("--http2",), requests=60)
+        document, log, _ = self.run(case)
+        if document is None:
+            return
+        kinds = {error["kind"] for error in document["errors"]}
+        self.expect(case, "kinds", kinds - BROKEN, set())
+        least = log["totals"]["faults"].get("goaway_close", 0)
+        self.expect(case, "at least the planted failures", document["requests"]["failed"] >= least > 0, True)
+        self.expect(case, "completed are those the server completed", document["requests"]["completed"] <= log["totals"]["complete"], True)
+
+    def unreachable(self):
+        case = Case("certificate expired", ("--tls-expired",), ("--ca-file", "CA"), requests=8)
+        document, log, _ = self.run(case)
+        if document:
+            self.expect(case, "kinds", [error["kind"] for error in document["errors"]], ["tls"])
+            self.expect(case, "requests seen by the server", log["totals"]["requests"], 0)
+        case = Case("nobody listens", requests=8)
+        with socket.socket() as taken:
+            # Bound, not listening: nobody else gets the port, and connections are refused.
+            taken.bind(("127.0.0.1", 0))
+            outcome = self.bench(case, f"http://127.0.0.1:{taken.getsockname()[1]}", [])
+        self.expect(case, "exit code", outcome.code, WORKLOAD_FAILED)
+        try:
+            kinds = [error["kind"] for error in outcome.report()["errors"]]
+        except ValueError:
+            self.expect(case, "a word on standard error", bool(outcome.stderr.strip()), True)
+        else:
+            self.expect(case, "kinds", kinds, ["connection_refused"])
+
+    def tokenizer(self):
+        """Several tokens per chunk and no usage: the model's tokenizer knows the number."""
+        words = ("--tokenizer", made_tokenizer(self.folder))
+        case = Case("no usage, 4 tokens per chunk, tokenizer", ("--usage", "never", "--tokens-per-chunk", 4), words,
+                    counted_by="counted_by_tokenizer")
+        self.mode(case)
+        case = Case("usage and tokenizer", (), words)
+        document, log, _ = self.run(case)
+        if document:
+            self.expect(case, "prompt tokens of the server", log["totals"]["prompt_tokens"], 30 * case.requests)
+            self.expect(case, "reconciled", document["tokens"]["reconciliation"] is not None, True)
+
+    def gates(self):
+        case = Case("gates", ("--fail", "error500:0.3"))
+        for words, code in ((["--fail-on", "errors"], 1), (["--slo", "error_rate<1%", "--fail-on", "slo"], 1), (["--slo", "x<<1"], 2)):
+            with MockServer(self.options.mock, "--flat-out", *case.mock) as server:
+                self.expect(case, f"exit code with {words}", self.bench(case, server.url, words).code, code)
+
+
+def faults():
+    """Each fault alone, then all in one run."""
+    slow = {"hang", "stall", "drip"}
+    for fault in KINDS:
+        requests = 16 if fault in slow else 40
+        yield Case(fault, ("--fail", f"{fault}:0.3"), ("--timeout", "4s" if fault in slow else "300s"), requests)
+    shares = [word for fault in KINDS for word in ("--fail", f"{fault}:0.06")]
+    yield Case("all faults", tuple(shares), ("--timeout", "4s"), 150)
+    yield Case("all faults, chat, open loop", tuple(shares), ("--timeout", "4s", "--api", "chat", "--rate", "100"), 150)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rooflens", type=rooflens_cli.existing, required=True, metavar="BIN")
+    parser.add_argument("--mock", type=rooflens_cli.existing, required=True, metavar="BIN")
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name holds TEXT")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        checker = Checker(options, folder)
+        work = [(case.name, lambda case=case: checker.mode(case)) for case in MODES]
+        work += [(case.name, lambda case=case: checker.fault(case, KINDS)) for case in faults()]
+        reset = Case("reset, HTTP/2", ("--http2", "--fail", "reset:0.3"), ("--http2",))
+        work += [(reset.name, lambda: checker.fault(reset, {"reset": BROKEN}))]
+        work += [("goaway and the end", checker.lost_connections), ("unreachable", checker.unreachable)]
+        work += [("tokenizer", checker.tokenizer), ("gates", checker.gates)]
+        chosen = [task for name, task in work if options.only in name]
+        for done in [pool.submit(task) for task in chosen]:
+            done.result()
+    for words in checker.wrong:
+        print(words)
+    print(f"{len(chosen)} cases, {checker.checked} comparisons, {len(checker.wrong)} wrong")
+    return 1 if checker.wrong or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
