@@ -23,7 +23,7 @@ pub(super) struct BodyWriter {
 
 /// What a request is about.
 pub(super) enum Content {
-    /// `prompt` of completions (a text or token ids), `input` of embeddings.
+    /// `prompt` of completions (a string or token ids), `input` of embeddings.
     Prompt(Value),
     /// `messages` of a chat, `input` of responses.
     Messages(Vec<Value>),

@@ -232,7 +232,7 @@ fn sample(value: Value, number: u64, path: &Path) -> Result<Option<Sample>, Stri
             Some(SampleKind::Single(prompt(&value, path)?))
         }
         Value::Object(_) => return Err("none of conversations, messages, prompt or documents".to_owned()),
-        _ => return Err("neither an object nor a text".to_owned()),
+        _ => return Err("neither an object nor a string".to_owned()),
     };
     let output_tokens = length(&value, &["output_tokens", "max_tokens", "max_completion_tokens"])?;
     let lora = string(&value, &["lora", "model"])?.map(Arc::from);
@@ -246,17 +246,17 @@ fn prompt(value: &Value, path: &Path) -> Result<TurnContent, String> {
             let id = |id: &Value| id.as_u64().and_then(|id| u32::try_from(id).ok());
             let ids: Option<Vec<u32>> = ids.iter().map(id).collect();
             ids.map(TurnContent::Ids)
-                .ok_or_else(|| "prompt should be a text or a list of token ids".to_owned())
+                .ok_or_else(|| "prompt should be a string or a list of token ids".to_owned())
         }
-        _ => Err("prompt should be a text or a list of token ids".to_owned()),
+        _ => Err("prompt should be a string or a list of token ids".to_owned()),
     }
 }
 
 fn documents(value: &Value) -> Result<TurnContent, String> {
-    let query = value["query"].as_str().ok_or("query should be a text")?.to_owned();
+    let query = value["query"].as_str().ok_or("query should be a string")?.to_owned();
     let texts = |list: &Vec<Value>| list.iter().map(|text| text.as_str().map(str::to_owned)).collect();
     let documents: Option<Vec<String>> = value["documents"].as_array().and_then(texts);
-    Ok(TurnContent::Documents { query, documents: documents.ok_or("documents should be a list of texts")? })
+    Ok(TurnContent::Documents { query, documents: documents.ok_or("documents should be a list of strings")? })
 }
 
 fn images(value: &Value, path: &Path) -> Result<Vec<Arc<str>>, String> {
@@ -282,8 +282,8 @@ fn images(value: &Value, path: &Path) -> Result<Vec<Arc<str>>, String> {
 fn share_gpt(conversations: &Value) -> Result<Option<Vec<Exchange>>, String> {
     let list = conversations.as_array().ok_or("conversations should be a list")?;
     let message = |entry: &Value| {
-        let from = entry["from"].as_str().ok_or("from should be a text")?;
-        let text = entry["value"].as_str().ok_or("value should be a text")?;
+        let from = entry["from"].as_str().ok_or("from should be a string")?;
+        let text = entry["value"].as_str().ok_or("value should be a string")?;
         let role = match from {
             "human" | "user" => "user",
             "system" => "system",
@@ -300,11 +300,11 @@ fn chat(messages: &Value) -> Result<Option<Vec<Exchange>>, String> {
     let list = messages.as_array().ok_or("messages should be a list")?;
     for message in list {
         if !message["role"].is_string() {
-            return Err("role should be a text".to_owned());
+            return Err("role should be a string".to_owned());
         }
         let content = &message["content"];
         if !(content.is_string() || content.is_array() || content.is_null()) {
-            return Err("content should be a text or a list of parts".to_owned());
+            return Err("content should be a string or a list of parts".to_owned());
         }
     }
     Ok(exchanges(list.clone()))
@@ -344,7 +344,7 @@ fn length(value: &Value, names: &[&str]) -> Result<Option<u32>, String> {
 
 fn string<'a>(value: &'a Value, names: &[&str]) -> Result<Option<&'a str>, String> {
     let Some((name, field)) = present(value, names) else { return Ok(None) };
-    field.as_str().map(Some).ok_or_else(|| format!("{name} should be a text"))
+    field.as_str().map(Some).ok_or_else(|| format!("{name} should be a string"))
 }
 
 fn present<'a, 'n>(value: &'a Value, names: &[&'n str]) -> Option<(&'n str, &'a Value)> {

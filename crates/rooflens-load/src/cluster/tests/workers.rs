@@ -140,7 +140,7 @@ fn a_silent_worker_is_lost_with_what_it_had_reported() {
     };
     scripted(mute, |mute| {
         with_workers(&[&pretend], |good| {
-            let options = ClusterOptions { silence: Duration::from_millis(300), ..options() };
+            let options = ClusterOptions { silence: Duration::from_secs(4), ..options() };
             let mut count = 0;
             let mut sink = |_: RequestRecord| count += 1;
             let addresses = [mute, good].concat();
