@@ -40,8 +40,9 @@ fn split(stream: &[u8], mut length: impl FnMut(usize) -> usize) -> Vec<Event> {
 
 /// With the shortcut and without.
 fn read(events: &[Event]) {
-    let mut quick = StreamedAnswer { reply: Some(String::new()), ..StreamedAnswer::default() };
-    let mut slow = StreamedAnswer { reply: Some(String::new()), ..StreamedAnswer::without_shortcut() };
+    let (mut quick, mut slow) = (StreamedAnswer::default(), StreamedAnswer::without_shortcut());
+    quick.reply = Some(String::new());
+    slow.reply = Some(String::new());
     for (ts, (name, data)) in (0..).zip(events) {
         let event = SseEvent { name, data };
         assert_eq!(quick.event(event, ts), slow.event(event, ts), "{}", String::from_utf8_lossy(data));
