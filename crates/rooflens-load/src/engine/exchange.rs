@@ -13,6 +13,7 @@ use hyper::header::{ACCEPT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue
 use hyper::{HeaderMap, Method, Request, Response, Version};
 
 use super::answer::AnswerReader;
+use super::gate::Gate;
 use super::signals::{Phase, Signals};
 use crate::errors::http_failure;
 use crate::plan::Target;
@@ -164,12 +165,15 @@ impl Line<'_> {
                 read(response, answer, &stamps, self.chunks).await
             };
             let mut talk = pin!(talk);
+            let gate = Gate::new();
             // The connection is polled in this task, before the answer: no task hop per chunk.
-            let both = poll_fn(|context| {
-                if is_open && driver.as_mut().poll(context).is_ready() {
-                    is_open = false;
-                }
-                talk.as_mut().poll(context)
+            let both = poll_fn(|task| {
+                gate.poll(task, |context| {
+                    if is_open && driver.as_mut().poll(context).is_ready() {
+                        is_open = false;
+                    }
+                    talk.as_mut().poll(context)
+                })
             });
             self.limited(both).await
         };

@@ -4,6 +4,7 @@ mod alarm;
 mod answer;
 mod exchange;
 mod feed;
+mod gate;
 mod producer;
 mod session;
 mod signals;

@@ -33,7 +33,7 @@ pub struct Receiving {
 }
 
 impl Receiving {
-    /// For this clock; the histogram must be able to grow.
+    /// For this clock, with an empty histogram of delays.
     #[must_use]
     pub fn new(clock: RunClock, delay: Histogram<u64>) -> Self {
         Receiving {
