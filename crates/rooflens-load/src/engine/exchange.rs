@@ -223,6 +223,7 @@ impl Line<'_> {
         let mut future = pin!(future);
         let mut deadline = pin!(tokio::time::sleep(self.timeout));
         let listener = self.signals.listen();
+        let mut is_armed = false;
         poll_fn(|context| {
             if self.signals.phase() == Phase::Cancelled {
                 return Poll::Ready(Err(Broken::Cancelled));
@@ -230,9 +231,11 @@ impl Line<'_> {
             if let Poll::Ready(outcome) = future.as_mut().poll(context) {
                 return Poll::Ready(outcome.map_err(Broken::Failed));
             }
-            if deadline.as_mut().poll(context).is_ready() {
+            // Polled once, so that it wakes the task; then asking is enough.
+            if deadline.is_elapsed() || (!is_armed && deadline.as_mut().poll(context).is_ready()) {
                 return Poll::Ready(Err(Broken::TimedOut));
             }
+            is_armed = true;
             listener.register(context);
             Poll::Pending
         })

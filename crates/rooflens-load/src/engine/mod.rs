@@ -6,6 +6,7 @@ mod exchange;
 mod feed;
 mod gate;
 mod producer;
+mod rest;
 mod session;
 mod signals;
 mod worker;
