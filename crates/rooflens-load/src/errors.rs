@@ -39,9 +39,14 @@ pub(crate) fn http_failure(error: &hyper::Error) -> RequestError {
         }
         source = inner.source();
     }
-    let is_closed = error.is_incomplete_message() || error.is_closed() || error.is_canceled();
+    let message = chain(error);
+    // HTTP/2 gives the error of its socket only in words.
+    let is_closed = error.is_incomplete_message()
+        || error.is_closed()
+        || error.is_canceled()
+        || ["broken pipe", "onnection reset"].iter().any(|words| message.contains(words));
     let kind = kind.unwrap_or(if is_closed { "connection_reset" } else { "protocol" });
-    failed(kind, chain(error))
+    failed(kind, message)
 }
 
 fn io_kind(error: &io::Error) -> Option<&'static str> {

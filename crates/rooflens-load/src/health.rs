@@ -21,12 +21,14 @@ pub const MIN_LATE_SAMPLES: u64 = 3;
 /// Threads that lived shorter than this have no meaningful share of processor time.
 const MIN_SPAN_NS: i64 = 200_000_000;
 
+/// What is longer counts as this long.
+const LONGEST_LAG_NS: u64 = 3_600_000_000_000;
+
 /// A histogram of nanoseconds with three significant digits.
 #[must_use]
 pub fn lag_histogram() -> Histogram<u64> {
-    #[expect(clippy::expect_used, reason = "only other digits than 0 to 5 are refused")]
-    let mut histogram = Histogram::new(3).expect("three digits are allowed");
-    histogram.auto(true);
+    #[expect(clippy::expect_used, reason = "only bounds that contradict each other are refused")]
+    let histogram = Histogram::new_with_max(LONGEST_LAG_NS, 3).expect("bounds and digits are allowed");
     histogram
 }
 
@@ -74,7 +76,7 @@ pub fn client_health(threads: &[ThreadHealth], cpu_ns: i64, chunks: u64) -> Clie
     let sum = |pick: fn(&ThreadHealth) -> &Histogram<u64>| {
         let mut all = lag_histogram();
         for thread in threads {
-            // Both grow: there is no value that does not fit.
+            // Both have the same bounds: there is no value that does not fit.
             let _ = all.add(pick(thread));
         }
         all
@@ -148,6 +150,16 @@ mod tests {
     fn fill(histogram: &mut Histogram<u64>, good: u64, bad: u64) {
         histogram.record_n(100_000, good).unwrap();
         histogram.record_n(20_000_000, bad).unwrap();
+    }
+
+    #[test]
+    fn lags_of_any_length_are_kept() {
+        let mut histogram = lag_histogram();
+        for lag in [0, 20_000_000, u64::MAX] {
+            histogram.saturating_record(lag);
+        }
+        assert!((19_900_000..20_100_000).contains(&histogram.value_at_quantile(0.5)));
+        assert!(histogram.max() >= LONGEST_LAG_NS);
     }
 
     #[test]

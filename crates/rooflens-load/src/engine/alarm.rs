@@ -17,6 +17,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::unix::pipe;
 
+use super::rest;
 use crate::clock::RunClock;
 
 /// Wakes tasks of one thread at times of the run's clock.
@@ -96,6 +97,7 @@ impl Alarm {
                 return;
             }
             self.set_to.set(i64::MAX);
+            rest::note_alarm(i64::MAX);
             self.wake_due();
         }
     }
@@ -118,6 +120,7 @@ impl Alarm {
 
     fn set(&self, time_ns: i64) {
         self.set_to.set(time_ns);
+        rest::note_alarm(time_ns);
         // 0 would turn the timer off.
         let wait = u64::try_from(time_ns - self.clock.now_ns()).unwrap_or(0).max(1);
         let wait = TimeSpec::from(Duration::from_nanos(wait));

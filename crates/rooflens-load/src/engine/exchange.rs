@@ -13,6 +13,7 @@ use hyper::header::{ACCEPT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue
 use hyper::{HeaderMap, Method, Request, Response, Version};
 
 use super::answer::AnswerReader;
+use super::gate::Gate;
 use super::signals::{Phase, Signals};
 use crate::errors::http_failure;
 use crate::plan::Target;
@@ -164,12 +165,15 @@ impl Line<'_> {
                 read(response, answer, &stamps, self.chunks).await
             };
             let mut talk = pin!(talk);
+            let gate = Gate::new();
             // The connection is polled in this task, before the answer: no task hop per chunk.
-            let both = poll_fn(|context| {
-                if is_open && driver.as_mut().poll(context).is_ready() {
-                    is_open = false;
-                }
-                talk.as_mut().poll(context)
+            let both = poll_fn(|task| {
+                gate.poll(task, |context| {
+                    if is_open && driver.as_mut().poll(context).is_ready() {
+                        is_open = false;
+                    }
+                    talk.as_mut().poll(context)
+                })
             });
             self.limited(both).await
         };
@@ -219,6 +223,7 @@ impl Line<'_> {
         let mut future = pin!(future);
         let mut deadline = pin!(tokio::time::sleep(self.timeout));
         let listener = self.signals.listen();
+        let mut is_armed = false;
         poll_fn(|context| {
             if self.signals.phase() == Phase::Cancelled {
                 return Poll::Ready(Err(Broken::Cancelled));
@@ -226,9 +231,11 @@ impl Line<'_> {
             if let Poll::Ready(outcome) = future.as_mut().poll(context) {
                 return Poll::Ready(outcome.map_err(Broken::Failed));
             }
-            if deadline.as_mut().poll(context).is_ready() {
+            // Polled once, so that it wakes the task; then asking is enough.
+            if deadline.is_elapsed() || (!is_armed && deadline.as_mut().poll(context).is_ready()) {
                 return Poll::Ready(Err(Broken::TimedOut));
             }
+            is_armed = true;
             listener.register(context);
             Poll::Pending
         })

@@ -129,7 +129,9 @@ async fn request(
         now: &now,
         chunks: &worker.chunks,
     };
+    worker.note_streams(1);
     let outcome = line.exchange(body, &mut answer, &mut times).await;
+    worker.note_streams(-1);
     drop(start.slot);
     if let (Some(sent), false) = (times.sent_ns, times.is_repeated) {
         record(&worker.send_lag, sent - start.scheduled_ns.max(start.ready_ns) - times.connecting_ns);

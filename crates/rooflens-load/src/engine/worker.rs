@@ -12,6 +12,7 @@ use tokio::task::{LocalSet, spawn_local};
 use super::alarm::Alarm;
 use super::exchange::RequestHead;
 use super::feed::Feed;
+use super::rest;
 use super::session::{Start, run_session};
 use super::signals::{Phase, Signals};
 use crate::clock::RunClock;
@@ -74,6 +75,7 @@ pub(super) struct Worker {
     loop_lag: RefCell<Histogram<u64>>,
     /// Chunks that the shared counter does not know of yet.
     pub chunks: Cell<u64>,
+    streams: Cell<usize>,
     active: Cell<usize>,
     all_ended: Notify,
 }
@@ -83,8 +85,10 @@ pub(super) fn run(setup: WorkerSetup) -> Result<ThreadHealth, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
+        .on_thread_park(rest::rest)
         .build()
         .map_err(|error| error.to_string())?;
+    rest::allow(setup.clock);
     let local = LocalSet::new();
     let health = local.block_on(&runtime, work(setup));
     drop(local);
@@ -222,6 +226,7 @@ impl Worker {
             send_lag: RefCell::new(lag_histogram()),
             loop_lag: RefCell::new(lag_histogram()),
             chunks: Cell::new(0),
+            streams: Cell::new(0),
             active: Cell::new(0),
             all_ended: Notify::new(),
         })
@@ -256,6 +261,12 @@ impl Worker {
     /// So many requests will not be sent after all.
     pub fn abandon(&self, requests: usize) {
         self.shared.to_send.fetch_sub(i64::try_from(requests).unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// So many more requests are in progress.
+    pub fn note_streams(&self, more: isize) {
+        self.streams.set(self.streams.get().saturating_add_signed(more));
+        rest::note_streams(self.streams.get());
     }
 
     fn flush_chunks(&self) {

@@ -15,8 +15,21 @@ use tokio::net::TcpStream;
 
 use crate::clock::{RunClock, WallClock};
 
+/// Of so many reads the delay of one is noted.
+const READS_PER_SAMPLE: u32 = 4;
+
 /// Room for one `SCM_TIMESTAMPNS`.
 const CONTROL_BYTES: usize = nix::sys::socket::cmsg_space::<TimeSpec>();
+
+thread_local! {
+    /// The kernel gave the time of bytes that this thread read.
+    static KERNEL_TIME_TAKEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread read bytes with a receive time of the kernel since the last call.
+pub(crate) fn took_kernel_time() -> bool {
+    KERNEL_TIME_TAKEN.replace(false)
+}
 
 /// What all streams of a thread share.
 #[derive(Debug)]
@@ -26,6 +39,7 @@ pub struct Receiving {
     wall: WallClock,
     /// From the kernel's receive time to the read, in nanoseconds.
     pub delay: RefCell<Histogram<u64>>,
+    reads: Cell<u32>,
     /// Whether the kernel gave a receive time at least once.
     pub has_kernel_times: Cell<bool>,
     /// Where hyper's buffers are filled from: they cannot be handed to the kernel without unsafe code.
@@ -33,15 +47,26 @@ pub struct Receiving {
 }
 
 impl Receiving {
-    /// For this clock; the histogram must be able to grow.
+    /// For this clock, with an empty histogram of delays.
     #[must_use]
     pub fn new(clock: RunClock, delay: Histogram<u64>) -> Self {
         Receiving {
             clock,
             wall: WallClock::new(clock),
             delay: RefCell::new(delay),
+            reads: Cell::new(0),
             has_kernel_times: Cell::new(false),
             scratch: RefCell::new(vec![0; 64 << 10].into_boxed_slice()),
+        }
+    }
+}
+
+impl Receiving {
+    fn sample_delay(&self, delay_ns: i64) {
+        let reads = self.reads.get();
+        self.reads.set(reads.wrapping_add(1));
+        if reads.is_multiple_of(READS_PER_SAMPLE) {
+            self.delay.borrow_mut().saturating_record(u64::try_from(delay_ns).unwrap_or(0));
         }
     }
 }
@@ -151,8 +176,8 @@ impl TimedStream {
             // Neither after the read nor before what came earlier: the wall clock may have been set meanwhile.
             arrival = self.receiving.wall.to_run(unix, now).max(self.stamps.last_arrival.get()).min(now);
             self.receiving.has_kernel_times.set(true);
-            let delay = u64::try_from(now - arrival).unwrap_or(0);
-            self.receiving.delay.borrow_mut().saturating_record(delay);
+            KERNEL_TIME_TAKEN.set(true);
+            self.receiving.sample_delay(now - arrival);
         }
         self.stamps.last_arrival.set(arrival);
         if self.stamps.first_arrival.get().is_none() {
