@@ -74,6 +74,10 @@ impl LoadWatch for JobWatch {
     fn stop(&self) -> bool {
         JobWatch::stop(self)
     }
+
+    fn begun(&self, base_unix_ns: i64) {
+        JobWatch::begun(self, base_unix_ns);
+    }
 }
 
 /// The engine, as workers run it.

@@ -46,6 +46,9 @@ pub trait LoadWatch: Sync {
         false
     }
 
+    /// It begins: 0 of its records on the wall clock.
+    fn begun(&self, _base_unix_ns: i64) {}
+
     /// How far it is.
     fn progress(&self, _progress: &LoadProgress) {}
 }
@@ -114,6 +117,7 @@ pub fn run(
             std::thread::sleep(Duration::from_millis(2));
         }
         let clock = RunClock::start_in(HEAD_START);
+        watch.begun(clock.base_unix_ns());
         let cpu = process_cpu_ns();
         let (records, received) = mpsc::channel();
         let recorder = scope.spawn(move || collect(&received, sink));
