@@ -5,7 +5,7 @@ use crate::names::NameId;
 use crate::table::table;
 
 table! {
-    /// A value of a metric of a Triton server or of the DCGM exporter, as their `/metrics` page gives it, in the metric's own unit. In the order of the file.
+    /// A value of a metric of a server or of the DCGM exporter, as their `/metrics` page gives it, in the metric's own unit. In the order of the file.
     MetricSamples(MetricSampleRow) = "metric_samples", per_rank: true {
         /// Number of the page in the file, from 0: a repeated series begins the next.
         snapshot: i32 => "index" Dictionary,
@@ -13,7 +13,7 @@ table! {
         unix_ns: Opt<i64> => "ns" Delta,
         /// Metric, as `nv_inference_count`: joins `name_dim.name_id`.
         metric_id: NameId => "id" Dictionary,
-        /// Model of a Triton server: joins `name_dim.name_id`.
+        /// Model of a server: joins `name_dim.name_id`.
         model_id: Opt<NameId> => "id" Dictionary,
         /// Version of the model: joins `name_dim.name_id`.
         version_id: Opt<NameId> => "id" Dictionary,
