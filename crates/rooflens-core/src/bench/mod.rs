@@ -5,12 +5,14 @@
 //!   [`workers`]: what happens meanwhile.
 //! * [`measure`]: rows → numbers; [`efficiency`]: against the static model; [`describe`]: numbers → document;
 //!   [`facts`]: document → report; [`gates`]: whether it fails; [`store`]: where it is kept.
+//! * [`import`]: results of other clients.
 
 mod describe;
 mod document;
 mod efficiency;
 mod facts;
 mod gates;
+mod import;
 mod level;
 mod levels;
 mod measure;
@@ -39,6 +41,7 @@ pub use self::document::BenchDocument;
 pub use self::efficiency::ModelOnDevice;
 use self::efficiency::KnownModel;
 use self::gates::BenchGate;
+pub use self::import::{ImportedBench, import_results, is_result};
 use self::level::Session;
 use self::levels::BenchLevel;
 pub use self::request::{

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::config;
 use super::facts::{self, Facts};
+use crate::bench::{import_results, is_result};
 use crate::error::Error;
 use crate::input::{ReadOptions, open_input};
 use crate::job;
@@ -49,6 +50,18 @@ pub struct DeviceSamples {
 
 /// Reads a side.
 pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
+    // A result of another client is read as the run that it would be imported to.
+    if is_result(path) {
+        let folder = tempfile::tempdir().map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })?;
+        let imported = import_results(path, folder.path())?;
+        let run = imported.first().map_or(path, |(run, _)| run);
+        let side = read_run(run, observer)?;
+        return Ok(Side { path: path.to_owned(), ..side });
+    }
+    read_run(path, observer)
+}
+
+fn read_run(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
     let notes = Notes::default();
     let run = RunDir::new(path);
     let ran = workload::measured(&run);

@@ -50,6 +50,10 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "bench",
         "`rooflens bench --format json`, `report/metrics.json` of a load test",
     ),
+    DocumentSchema::of::<crate::bench::ImportedBench>(
+        "bench-import",
+        "`report/metrics.json` of a result of another client, by `rooflens import`",
+    ),
     DocumentSchema::of::<crate::compare::ComparisonDocument<'_>>(
         "comparison",
         "`rooflens compare --format json`",

@@ -1,7 +1,8 @@
 //! `rooflens import`: traces to tables.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rooflens_core::bench::{import_results, is_result};
 use rooflens_core::error::Error;
 use rooflens_core::exit::Exit;
 use rooflens_core::input::{Input, ReadOptions, open_input};
@@ -17,13 +18,15 @@ const EXAMPLES: &str = "\
 Examples:
   rooflens import trace.json.gz -o runs/first      tables only, to analyze later
   rooflens analyze runs/first                      the same answer as from the trace, at once
+  rooflens import vllm-bench.json -o runs/old      a result of `vllm bench serve --save-detailed`
   duckdb -c \"from 'runs/first/tables/kernels.parquet' limit 5\"";
 
-/// Convert traces to Parquet tables, with derived columns
+/// Convert traces, or results of other serving benchmarks, to Parquet tables
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Trace, folder with the traces of one job, or `-`; several traces are the ranks of one job
+    /// Trace, folder with the traces of one job, or `-`; several traces are the ranks of one job. Or a result file of
+    /// `vllm bench serve`, SGLang, AIPerf or guidellm
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
     /// Keep paths, addresses and environment values found in names of the trace
@@ -36,6 +39,11 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    if let [only] = args.inputs.as_slice()
+        && is_result(only)
+    {
+        return import_bench(only, &args.output, console);
+    }
     let observer = progress::observer(console, progress::READING);
     let notes = Notes::default();
     let options = ReadOptions { keep_private: args.keep_private, ..ReadOptions::default() };
@@ -51,4 +59,16 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     console.say(&format!("tables: {}", run.root().join("tables").display()));
     console.say(&format!("next: rooflens analyze {}", shell::word(run.root())));
     Ok(exit_of(stopped))
+}
+
+/// The result of another serving benchmark.
+fn import_bench(path: &Path, folder: &Path, console: &Console) -> Result<Exit, CliError> {
+    for (run, document) in import_results(path, folder)? {
+        console.say(&format!("{}: {} requests of {}", run.display(), document.requests, document.client));
+        for caveat in &document.caveats {
+            console.warn(&caveat.message);
+        }
+        console.say(&format!("next: rooflens compare OTHER {}", shell::word(&run)));
+    }
+    Ok(Exit::Fine)
 }
