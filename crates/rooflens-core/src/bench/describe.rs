@@ -97,8 +97,7 @@ pub fn describe(level: Level<'_>) -> Described {
         ttft_at_pace_ns: numbers.ttft_at_pace_ns.clone(),
         energy_per_token_j: energy_per_token(summary.as_ref(), run),
         server_metrics: summary,
-        efficiency: model
-            .and_then(|model| model.decode(&run.requests, &numbers.tokens, run.outcome.span_ns)),
+        efficiency: model.and_then(|model| model.decode(&run.requests, &numbers.tokens, run.outcome.span_ns)),
         profile: run.profile.clone(),
         levels: Vec::new(),
         search: None,
@@ -184,7 +183,11 @@ fn reasons(document: &BenchDocument, request: &BenchRequest) -> BTreeMap<String,
     };
     because("server_metrics", document.server_metrics.is_none(), metrics);
     because("efficiency", document.efficiency.is_none(), "no --model-config, or too few streamed tokens");
-    because("energy_per_token_j", document.energy_per_token_j.is_none(), "no energy counter in the metrics (DCGM)");
+    because(
+        "energy_per_token_j",
+        document.energy_per_token_j.is_none(),
+        "no energy counter in the metrics (DCGM)",
+    );
     because("profile", document.profile.is_none(), "no --profile");
     because("slo_met", document.slo_met.is_none(), "no --slo");
     because("ttft_at_pace_ns", document.ttft_at_pace_ns.is_none(), "an open loop, or too few requests");
@@ -261,7 +264,8 @@ fn chosen(points: &[Described], search: Option<&RateSearch>) -> usize {
     {
         return place;
     }
-    let throughput = |point: &Described| value(point, "output_tokens_per_s").or(value(point, "requests_per_s"));
+    let throughput =
+        |point: &Described| value(point, "output_tokens_per_s").or(value(point, "requests_per_s"));
     let rank = |point: &Described| {
         let document = &point.document;
         (document.slo_met == Some(true), document.client.valid, throughput(point).unwrap_or(-1.0))
@@ -304,4 +308,3 @@ pub fn lost(workers: &[WorkerFacts]) -> Vec<String> {
     };
     workers.iter().filter_map(word).collect()
 }
-

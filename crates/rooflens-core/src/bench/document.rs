@@ -201,6 +201,8 @@ pub struct ProfileFacts {
     pub from_ns: i64,
     /// When it ended.
     pub to_ns: i64,
+    /// When the server had written its traces.
+    pub written_ns: i64,
     /// Traces that it left, in the run directory or where the server wrote them.
     pub traces: Vec<String>,
     /// What the analysis of the traces says first.

@@ -99,7 +99,8 @@ impl KnownModel {
             (!values.is_empty()).then(|| rooflens_analyze::percentile::linear(&values, 0.5))
         };
         let share = |window: &DecodeWindow| Some(window.floor_ns? / window.step_ns);
-        let (mfu, mbu, floor_share) = (median(|window| window.mfu), median(|window| window.mbu), median(share));
+        let (mfu, mbu, floor_share) =
+            (median(|window| window.mfu), median(|window| window.mbu), median(share));
         let device = self.device.as_ref().map(|device| device.name.clone());
         (!windows.is_empty()).then_some(DecodeEfficiency { device, windows, mfu, mbu, floor_share })
     }
@@ -111,8 +112,13 @@ impl KnownModel {
         let shape =
             Shape { phase: RunPhase::Decode, padded: needed.clone(), needed, pictures: Some(Vec::new()) };
         let ran = Ran { shape, dur_ns: window.step_ns.round() as u64 };
-        let reached =
-            measured::efficiency(&self.model, &self.setup, self.device.as_ref(), "no device was named", &[ran]);
+        let reached = measured::efficiency(
+            &self.model,
+            &self.setup,
+            self.device.as_ref(),
+            "no device was named",
+            &[ran],
+        );
         let decode = reached.phases.get(&RunPhase::Decode)?;
         Some(DecodeWindow { mfu: decode.mfu, mbu: decode.mbu, floor_ns: decode.floor_ns, ..window })
     }
@@ -181,7 +187,13 @@ mod tests {
             });
             for index in 0..=100 {
                 let ts_ns = index * 10_000_000 - 1;
-                tokens.push(TokenRow { request_id, index, ts_ns: ts_ns.max(0), tokens: Opt::some(1), kind: None });
+                tokens.push(TokenRow {
+                    request_id,
+                    index,
+                    ts_ns: ts_ns.max(0),
+                    tokens: Opt::some(1),
+                    kind: None,
+                });
             }
         }
         let found = windows(&requests, &tokens, 1_500_000_000);

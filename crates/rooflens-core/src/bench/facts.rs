@@ -67,7 +67,9 @@ fn lead(document: &BenchDocument) -> Vec<String> {
     if parts.is_empty() {
         parts.extend(pair("latency", "latency"));
     }
-    parts.extend(of("output_tokens_per_s").filter(|rate| *rate > 0.0).map(|rate| format!("{rate:.0} output tokens/s")));
+    parts.extend(
+        of("output_tokens_per_s").filter(|rate| *rate > 0.0).map(|rate| format!("{rate:.0} output tokens/s")),
+    );
     parts.push(format!("{} of {} requests completed", counts.completed, counts.sent));
     lead.push(format!("{}: {}.", document.load.offered, parts.join("; ")));
     if let Some(met) = document.slo_met {
@@ -113,7 +115,9 @@ fn latencies(document: &BenchDocument) -> Vec<LatencyRow> {
     };
     let mut rows = vec![row(&headline::TTFT, &measured.ttft_ns)];
     // The same numbers once more would only be noise.
-    if measured.ttfo_ns.as_ref().map(|of| of.mean) != measured.ttft_ns.as_ref().map(|of| of.mean) && measured.ttfo_ns.is_some() {
+    if measured.ttfo_ns.as_ref().map(|of| of.mean) != measured.ttft_ns.as_ref().map(|of| of.mean)
+        && measured.ttfo_ns.is_some()
+    {
         rows.push(row(&headline::TTFO, &measured.ttfo_ns));
     }
     rows.push(row(&headline::TPOT, &measured.tpot_ns));
@@ -141,18 +145,26 @@ fn numbers(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> 
     }
     if let Some(goodput) = &document.goodput {
         let help = "Requests that meet the limits of the SLO on times, each on its own.";
-        all.push(("goodput", Cell::text(format!(
-            "{}{}",
-            goodput.per_s.map_or_else(String::new, |rate| format!("{} requests/s, ", format::mean(rate))),
-            format::share(goodput.share)
-        )), help));
+        all.push((
+            "goodput",
+            Cell::text(format!(
+                "{}{}",
+                goodput.per_s.map_or_else(String::new, |rate| format!("{} requests/s, ", format::mean(rate))),
+                format::share(goodput.share)
+            )),
+            help,
+        ));
     }
     if let Some(pace) = &document.ttft_at_pace_ns {
         let help = "TTFT p99 that users would see who arrive at the median pace of this closed loop, whether or not the \
                     last answer is there (coordinated omission corrected).";
         all.push(("TTFT p99 at pace", Cell::MeanTime(pace.p99), help));
     }
-    all.extend(document.energy_per_token_j.map(|joules| ("energy/token", Cell::amount(joules, "J"), "Energy of all devices / output tokens.")));
+    all.extend(
+        document.energy_per_token_j.map(|joules| {
+            ("energy/token", Cell::amount(joules, "J"), "Energy of all devices / output tokens.")
+        }),
+    );
     if let Some(efficiency) = &document.efficiency {
         let help = "Decode, median over seconds: bytes that had to move / (peak bandwidth · time).";
         all.push(("decode MBU", Cell::or(efficiency.mbu, Cell::Share, "no --hardware"), help));
@@ -192,7 +204,11 @@ fn remarks(document: &BenchDocument, notes: &[String]) -> Vec<(Grade, &'static s
     }
     if document.warmup.requests > 0 {
         let left_out = counted(usize::try_from(document.warmup.requests).unwrap_or(usize::MAX), "request");
-        all.push((Grade::Info, "warmup", format!("{left_out} of the warm-up left out: {}", document.warmup.rule)));
+        all.push((
+            Grade::Info,
+            "warmup",
+            format!("{left_out} of the warm-up left out: {}", document.warmup.rule),
+        ));
     }
     let by_chunks = document.tokens.counted_by_chunks;
     if by_chunks > 0 {
@@ -230,31 +246,61 @@ fn client(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> {
         "Whether the client was fast enough for the numbers to be the server's.",
     )];
     let times = [
-        ("send lag p99", client.send_lag_p99_ns, "From the scheduled time to the first byte sent, without waiting for a slot."),
+        (
+            "send lag p99",
+            client.send_lag_p99_ns,
+            "From the scheduled time to the first byte sent, without waiting for a slot.",
+        ),
         ("receive delay p99", client.receive_delay_p99_ns, "From the kernel's receive time to being read."),
         ("loop lag p99", client.loop_lag_p99_ns, "How late timers fired."),
     ];
     for (title, value, help) in times {
         all.extend(value.map(|ns| (title, Cell::Time(ns), help)));
     }
-    all.extend(client.cpu_per_chunk_ns.map(|ns| ("CPU per chunk", Cell::MeanTime(ns), "Processor time of the client / received chunks.")));
+    all.extend(
+        client.cpu_per_chunk_ns.map(|ns| {
+            ("CPU per chunk", Cell::MeanTime(ns), "Processor time of the client / received chunks.")
+        }),
+    );
     all
 }
 
 fn server(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> {
     let Some(server) = &document.server_metrics else { return Vec::new() };
     let mut all = Vec::new();
-    let mut add = |title: &'static str, cell: Option<Cell>, help: &'static str| all.extend(cell.map(|cell| (title, cell, help)));
+    let mut add = |title: &'static str, cell: Option<Cell>, help: &'static str| {
+        all.extend(cell.map(|cell| (title, cell, help)))
+    };
     let mean_max = |mean: Option<f64>, max: Option<f64>| {
         Some(Cell::text(format!("{} (max {})", format::mean(mean?), format::mean(max?))))
     };
-    add("running", mean_max(server.running_mean, server.running_max), "Requests in the running batch, by the server's metrics.");
+    add(
+        "running",
+        mean_max(server.running_mean, server.running_max),
+        "Requests in the running batch, by the server's metrics.",
+    );
     add("waiting", mean_max(server.waiting_mean, server.waiting_max), "Requests in the server's queue.");
     add("KV cache", server.kv_cache_usage_max.map(Cell::Share), "Highest used share of the KV cache.");
-    add("queue time", server.queue_time_mean_ns.map(Cell::MeanTime), "Mean time of a request in the server's queue.");
-    add("prefill time", server.prefill_time_mean_ns.map(Cell::MeanTime), "Mean time from being scheduled to the first token.");
-    add("preemptions", server.preemptions.map(|count| Cell::Count(count as i64)), "Requests taken out of the batch for want of KV cache.");
-    add("prefix hits", server.prefix_hit_rate.map(Cell::Share), "Share of prompt tokens from the prefix cache.");
+    add(
+        "queue time",
+        server.queue_time_mean_ns.map(Cell::MeanTime),
+        "Mean time of a request in the server's queue.",
+    );
+    add(
+        "prefill time",
+        server.prefill_time_mean_ns.map(Cell::MeanTime),
+        "Mean time from being scheduled to the first token.",
+    );
+    add(
+        "preemptions",
+        server.preemptions.map(|count| Cell::Count(count as i64)),
+        "Requests taken out of the batch for want of KV cache.",
+    );
+    add(
+        "prefix hits",
+        server.prefix_hit_rate.map(Cell::Share),
+        "Share of prompt tokens from the prefix cache.",
+    );
     add("acceptance", server.acceptance_rate.map(Cell::Share), "Share of draft tokens that were accepted.");
     all
 }
@@ -279,9 +325,16 @@ fn timelines(document: &BenchDocument, rows: &LevelRows<'_>) -> Vec<Timeline> {
     let mut order: Vec<&MeasuredRequest<'_>> = rows.requests.iter().collect();
     order.sort_by_key(|request| request.origin_ns());
     let per_request = |times: &RequestTimes| -> Vec<(i64, f64)> {
-        order.iter().filter_map(|request| Some((request.origin_ns(), *(times.of)(request).first()?))).collect()
+        order
+            .iter()
+            .filter_map(|request| Some((request.origin_ns(), *(times.of)(request).first()?)))
+            .collect()
     };
-    let plain = |label: &str, points: Vec<(i64, f64)>| TimelineSeries { label: label.to_owned(), tone: Tone::Plain, points };
+    let plain = |label: &str, points: Vec<(i64, f64)>| TimelineSeries {
+        label: label.to_owned(),
+        tone: Tone::Plain,
+        points,
+    };
     for times in [&headline::TTFT, &headline::TPOT, &headline::LATENCY] {
         let points = per_request(times);
         if !points.is_empty() {
@@ -297,10 +350,18 @@ fn timelines(document: &BenchDocument, rows: &LevelRows<'_>) -> Vec<Timeline> {
     }
     let samples = rows.run.series.as_ref().map_or(&[][..], |series| series.samples.as_slice());
     let gauge = |gauge: ServerGauge| -> Vec<(i64, f64)> {
-        samples.iter().filter_map(|sample: &ServerSample| Some((sample.ts_ns, sample.gauge(gauge)?))).collect()
+        samples
+            .iter()
+            .filter_map(|sample: &ServerSample| Some((sample.ts_ns, sample.gauge(gauge)?)))
+            .collect()
     };
     let gauges = [
-        ("Running and waiting requests", "requests", vec![("running", ServerGauge::Running), ("waiting", ServerGauge::Waiting)], ChartUnit::Amount("".into())),
+        (
+            "Running and waiting requests",
+            "requests",
+            vec![("running", ServerGauge::Running), ("waiting", ServerGauge::Waiting)],
+            ChartUnit::Amount("".into()),
+        ),
         ("KV cache in use", "share", vec![("KV cache", ServerGauge::KvCacheUsage)], ChartUnit::Share),
     ];
     for (title, what, wanted, unit) in gauges {
@@ -308,11 +369,22 @@ fn timelines(document: &BenchDocument, rows: &LevelRows<'_>) -> Vec<Timeline> {
         let series: Vec<TimelineSeries> = wanted
             .into_iter()
             .zip(tones)
-            .map(|((label, kind), tone)| TimelineSeries { label: label.to_owned(), tone, points: gauge(kind) })
+            .map(|((label, kind), tone)| TimelineSeries {
+                label: label.to_owned(),
+                tone,
+                points: gauge(kind),
+            })
             .filter(|series| series.points.len() > 1)
             .collect();
         if !series.is_empty() {
-            all.push(Timeline { title: title.to_owned(), what, unit, mark: Mark::Steps, series, rules: Vec::new() });
+            all.push(Timeline {
+                title: title.to_owned(),
+                what,
+                unit,
+                mark: Mark::Steps,
+                series,
+                rules: Vec::new(),
+            });
         }
     }
     if let Some(efficiency) = &document.efficiency {
@@ -359,7 +431,9 @@ pub fn lead_of_levels(described: &mut Described) {
     let document = &described.document;
     let first = match &document.search {
         Some(search) => format!("Highest rate within the SLO: {}.", search.finding),
-        None => format!("{} levels; the numbers below are of {}.", document.levels.len(), document.load.offered),
+        None => {
+            format!("{} levels; the numbers below are of {}.", document.levels.len(), document.load.offered)
+        }
     };
     // Where latency goes stays the first sentence.
     let place = usize::from(document.why.is_some());

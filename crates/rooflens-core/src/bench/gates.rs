@@ -47,7 +47,8 @@ impl BenchGate {
     pub fn failure(&self, document: &BenchDocument) -> Option<String> {
         match self.condition {
             Condition::Slo => (document.slo_met != Some(true)).then(|| {
-                let missed = document.objectives.iter().filter(|one| !one.is_met).map(|one| one.objective.as_str());
+                let missed =
+                    document.objectives.iter().filter(|one| !one.is_met).map(|one| one.objective.as_str());
                 format!("slo: {}", missed.collect::<Vec<_>>().join(", "))
             }),
             Condition::Errors => {
@@ -57,7 +58,8 @@ impl BenchGate {
             Condition::Client => {
                 (!document.client.valid).then(|| format!("client: {}", document.client.reasons.join("; ")))
             }
-            Condition::Beyond { key, is_above, limit } => match document.headline.get(key).copied().flatten() {
+            Condition::Beyond { key, is_above, limit } => match document.headline.get(key).copied().flatten()
+            {
                 None => Some(format!("{}: it was not measured", self.text)),
                 Some(value) if (is_above && value > limit) || (!is_above && value < limit) => {
                     Some(format!("{}: {}", self.text, shown(key, value)))
@@ -82,7 +84,8 @@ fn number(metric: &HeadlineMetric, text: &str) -> Option<f64> {
         true => &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)],
         false => &[("%", 0.01), ("", 1.0)],
     };
-    let (digits, factor) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    let (digits, factor) =
+        units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     digits.trim().parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number * factor)
 }
 

@@ -128,7 +128,9 @@ fn import(mut result: BenchResult, folder: &Path, source: &Path) -> Result<Impor
 
 /// Puts a stated number where a run has it, unless it was computed.
 fn state(measured: &mut Map<String, Json>, key: &str, value: f64) {
-    let Some(path) = headline::find(key).and_then(|metric| metric.path.strip_prefix("/measured/")) else { return };
+    let Some(path) = headline::find(key).and_then(|metric| metric.path.strip_prefix("/measured/")) else {
+        return;
+    };
     match path.split_once('/') {
         None => {
             let place = measured.entry(path).or_insert(Json::Null);
@@ -180,6 +182,9 @@ mod tests {
         state(&mut measured, "output_tokens_per_s", 4.0);
         state(&mut measured, "no_such_metric", 5.0);
         // What was computed from the requests counts.
-        assert_eq!(Json::Object(measured), json!({"ttft_ns": {"p50": 1.0, "p99": 3.0}, "output_tokens_per_s": 4.0}));
+        assert_eq!(
+            Json::Object(measured),
+            json!({"ttft_ns": {"p50": 1.0, "p99": 3.0}, "output_tokens_per_s": 4.0})
+        );
     }
 }

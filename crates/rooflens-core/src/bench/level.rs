@@ -9,7 +9,9 @@ use rooflens_load::plan::{Limits, LoadPlan, Target};
 use rooflens_load::record::LoadOutcome;
 use rooflens_load::scrape::{PlainClient, ScrapeSettings, Scraper, ServerSeries};
 use rooflens_load::why::LoadEvidence;
-use rooflens_load::workload::{self, TokenCounter, TokenCounts, TokenReconciliation, WorkloadSpec, reconcile};
+use rooflens_load::workload::{
+    self, TokenCounter, TokenCounts, TokenReconciliation, WorkloadSpec, reconcile,
+};
 use rooflens_schema::tables::{Requests, Tokens};
 use rooflens_schema::{Opt, RunDir};
 
@@ -85,7 +87,12 @@ pub struct LevelRun {
 
 impl Session<'_> {
     /// Runs a level; its tables go to a folder.
-    pub fn run(&self, level: BenchLevel, folder: RunDir, observer: &SharedObserver) -> Result<LevelRun, Error> {
+    pub fn run(
+        &self,
+        level: BenchLevel,
+        folder: RunDir,
+        observer: &SharedObserver,
+    ) -> Result<LevelRun, Error> {
         let load = |error: &dyn std::fmt::Display| Error::from(BenchError::Load(error.to_string()));
         folder.create().map_err(Error::UnwritableTables)?;
         let opened = workload::open(&self.spec).map_err(|error| BenchError::Workload(error.to_string()))?;
@@ -117,7 +124,10 @@ impl Session<'_> {
             brief: std::mem::take(&mut recorder.brief),
             gaps: recorder.gaps.clone(),
             evidence: std::mem::take(&mut recorder.evidence),
-            profiled: profile.iter().map(|profile: &ProfileFacts| (profile.from_ns, i64::MAX)).collect(),
+            profiled: profile
+                .iter()
+                .map(|profile: &ProfileFacts| (profile.from_ns, profile.written_ns))
+                .collect(),
             series: series.map(|series| series.on_clock(outcome.base_unix_ns)),
             outcome,
             profile,
@@ -162,10 +172,16 @@ impl Session<'_> {
         if !wanted.is_on {
             return None;
         }
-        let urls = wanted.url.clone().map_or_else(|| ScrapeSettings::candidates(&self.url).to_vec(), |url| vec![url]);
+        let urls = wanted
+            .url
+            .clone()
+            .map_or_else(|| ScrapeSettings::candidates(&self.url).to_vec(), |url| vec![url]);
         for url in urls {
-            let settings =
-                ScrapeSettings { client: self.client.clone(), interval: wanted.interval, ..ScrapeSettings::new(&url) };
+            let settings = ScrapeSettings {
+                client: self.client.clone(),
+                interval: wanted.interval,
+                ..ScrapeSettings::new(&url)
+            };
             match Scraper::start(settings) {
                 Ok(scraper) if scraper.latest().is_some() => return Some(scraper),
                 Ok(_) => {}
@@ -192,7 +208,9 @@ fn count_texts(recorder: &mut Recorder<'_>, tokens: &TokenCounter) -> TokenRecon
                 recorder.tokens.counted_by_tokenizer += 1;
                 recorder.tokens.counted_by_chunks = recorder.tokens.counted_by_chunks.saturating_sub(1);
             }
-            _ => counted.push(TokenCounts { server_output: server, own_output: own, ..TokenCounts::default() }),
+            _ => {
+                counted.push(TokenCounts { server_output: server, own_output: own, ..TokenCounts::default() })
+            }
         }
     }
     counted.extend(recorder.prompts.drain(..).map(|(own, server)| TokenCounts {

@@ -133,7 +133,12 @@ impl BenchLevel {
 
     /// A name for its folder.
     pub fn folder_name(&self, number: usize) -> String {
-        let word: String = self.facts.offered.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+        let word: String = self
+            .facts
+            .offered
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
+            .collect();
         let word: Vec<&str> = word.split('-').filter(|part| !part.is_empty()).collect();
         format!("{number:02}-{}", word.join("-"))
     }

@@ -68,7 +68,9 @@ pub fn measure(run: &mut LevelRun, warmup: Warmup) -> Result<LevelNumbers, Error
     let intervals = intervals(&requests, &run.requests);
     let arrivals = arrivals(&run.requests);
     let steady = steadiness(&arrivals, is_scheduled);
-    let wait = |row: usize| Some((run.requests.sent_ts_ns[row].get()? - run.requests.scheduled_ts_ns[row].get()?) as f64);
+    let wait = |row: usize| {
+        Some((run.requests.sent_ts_ns[row].get()? - run.requests.scheduled_ts_ns[row].get()?) as f64)
+    };
     let client_wait_ns = Spread::of(measured_rows(&run.requests).filter_map(wait).collect());
     Ok(LevelNumbers {
         ttft_at_pace_ns: (!is_scheduled).then(|| at_pace(&run.requests)).flatten(),

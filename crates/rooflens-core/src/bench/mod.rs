@@ -38,15 +38,15 @@ pub use rooflens_load::plan::{Api, Gaps};
 
 use self::describe::Described;
 pub use self::document::BenchDocument;
-pub use self::efficiency::ModelOnDevice;
 use self::efficiency::KnownModel;
+pub use self::efficiency::ModelOnDevice;
 use self::gates::BenchGate;
 pub use self::import::{ImportedBench, import_results, is_result};
 use self::level::Session;
 use self::levels::BenchLevel;
 pub use self::request::{
-    BenchRequest, BenchServer, Extent, HttpOptions, LoadLevels, ProfileRequest, RateLevel, ScrapeOptions, Warmup,
-    WorkerOptions, WorkloadOptions,
+    BenchRequest, BenchServer, Extent, HttpOptions, LoadLevels, ProfileRequest, RateLevel, ScrapeOptions,
+    Warmup, WorkerOptions, WorkloadOptions,
 };
 use self::server::RunningServer;
 use self::store::Store;
@@ -80,8 +80,13 @@ impl BenchOutcome {
         let document = self.document();
         if document.requests.sent > 0 && document.requests.completed == 0 {
             let most = document.errors.first();
-            let what = most.map_or_else(String::new, |most| format!(": {} × {} ({})", most.requests, most.kind, most.example));
-            return Some((format!("no request was completed{what}"), most.and_then(|most| describe::help(&most.kind))));
+            let what = most.map_or_else(String::new, |most| {
+                format!(": {} × {} ({})", most.requests, most.kind, most.example)
+            });
+            return Some((
+                format!("no request was completed{what}"),
+                most.and_then(|most| describe::help(&most.kind)),
+            ));
         }
         let reasons = document.client.reasons.join("; ");
         let hint = "use a machine of its own for the client, or several: --workers".to_owned();
@@ -218,8 +223,9 @@ impl Asked<'_> {
 
     /// Chooses what the headline is of, and writes what is about all levels.
     fn finish(self, points: Vec<Described>, search: Option<RateSearch>) -> Result<BenchOutcome, Error> {
-        let described = describe::all(points, search.as_ref(), &self.store)
-            .ok_or_else(|| BenchError::Load("the load test was stopped before its first request".to_owned()))?;
+        let described = describe::all(points, search.as_ref(), &self.store).ok_or_else(|| {
+            BenchError::Load("the load test was stopped before its first request".to_owned())
+        })?;
         let failed_gates = self.gates.iter().filter_map(|gate| gate.failure(&described.document)).collect();
         let page = self.store.save(&described)?;
         Ok(BenchOutcome { described, failed_gates, page })

@@ -57,6 +57,7 @@ impl Profiling {
             trigger: self.trigger.to_owned(),
             from_ns: 0,
             to_ns: 0,
+            written_ns: 0,
             traces: Vec::new(),
             verdict: None,
             problem: None,
@@ -71,10 +72,13 @@ impl Profiling {
             return facts;
         };
         (facts.from_ns, facts.to_ns) = (from_ns, outcome.stopped_ns.unwrap_or(from_ns));
+        facts.written_ns = facts.to_ns.saturating_add(outcome.write_ns.unwrap_or(0));
         match &self.folder {
             Some(folder) => facts.traces = written_since(folder, self.since),
             None => {
-                facts.problem.get_or_insert_with(|| "--profile-dir does not say where the traces are".to_owned());
+                facts
+                    .problem
+                    .get_or_insert_with(|| "--profile-dir does not say where the traces are".to_owned());
             }
         }
         facts

@@ -52,7 +52,11 @@ pub struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     /// Writes tokens to a file.
-    pub fn new(tokens: &Path, is_scheduled: bool, breach: Option<&'a BreachWatch>) -> Result<Self, SchemaError> {
+    pub fn new(
+        tokens: &Path,
+        is_scheduled: bool,
+        breach: Option<&'a BreachWatch>,
+    ) -> Result<Self, SchemaError> {
         Ok(Recorder {
             requests: Requests::default(),
             is_scheduled,
@@ -106,7 +110,8 @@ impl<'a> Recorder<'a> {
     fn keep_brief(&mut self, record: &RequestRecord, request_id: i64) {
         let rows: Vec<TokenRow> = rows::token_rows(record).collect();
         let output = record.chunks.iter().position(|chunk| chunk.kind != ChunkKind::Reasoning);
-        let mut kept: Vec<usize> = [Some(0), output, rows.len().checked_sub(1)].into_iter().flatten().collect();
+        let mut kept: Vec<usize> =
+            [Some(0), output, rows.len().checked_sub(1)].into_iter().flatten().collect();
         kept.dedup();
         kept.retain(|at| *at < rows.len());
         kept.into_iter().for_each(|at| self.brief.push(TokenRow { request_id, ..rows[at].clone() }));
@@ -185,4 +190,3 @@ impl RecordSink for Recorder<'_> {
         }
     }
 }
-

@@ -77,10 +77,15 @@ impl RunningServer {
         };
         let program = ServerProgram::find(kind).filter(|program| *program != ServerProgram::Url);
         let program = program.ok_or_else(|| {
-            let known: Vec<&str> = ServerProgram::ALL.iter().map(|program| program.name()).filter(|name| *name != "url").collect();
+            let known: Vec<&str> = ServerProgram::ALL
+                .iter()
+                .map(|program| program.name())
+                .filter(|name| *name != "url")
+                .collect();
             BenchError::Target(format!("runtime={kind} is not known: {}", known.join(", ")))
         })?;
-        let folder = std::path::absolute(folder).map_err(|source| Error::Unwritable { path: folder.to_owned(), source })?;
+        let folder = std::path::absolute(folder)
+            .map_err(|source| Error::Unwritable { path: folder.to_owned(), source })?;
         let spec = ServerSpec {
             program,
             model: model.clone(),
@@ -149,7 +154,11 @@ fn failure(error: &ServerError, folder: &Path) -> Error {
         }
         _ if !tail.is_empty() => {
             let last: Vec<&str> = tail.iter().rev().take(3).rev().map(String::as_str).collect();
-            Some(format!("its last lines: {} (all of them: {})", last.join(" | "), folder.join("server.log").display()))
+            Some(format!(
+                "its last lines: {} (all of them: {})",
+                last.join(" | "),
+                folder.join("server.log").display()
+            ))
         }
         _ => None,
     };
@@ -169,10 +178,13 @@ mod tests {
             ("a".to_owned(), vec!["1".to_owned(), "2".to_owned()]),
             ("b".to_owned(), vec!["x".to_owned()]),
         ]);
-        let server = BenchServer::Start { kind: "vllm_server".into(), model: "m".into(), python: None, flags };
+        let server =
+            BenchServer::Start { kind: "vllm_server".into(), model: "m".into(), python: None, flags };
         let words: Vec<String> = combinations(&server)
             .iter()
-            .map(|one| one.iter().map(|(flag, value)| format!("{flag}={value}")).collect::<Vec<_>>().join(" "))
+            .map(|one| {
+                one.iter().map(|(flag, value)| format!("{flag}={value}")).collect::<Vec<_>>().join(" ")
+            })
             .collect();
         assert_eq!(words, ["a=1 b=x", "a=2 b=x"]);
         assert_eq!(combinations(&BenchServer::Url("http://h".into())).len(), 1);

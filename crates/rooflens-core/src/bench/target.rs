@@ -16,6 +16,7 @@ pub fn first_model(url: &str, client: &PlainClient) -> Result<String, BenchError
     }
     let list: serde_json::Value =
         serde_json::from_str(&answer.text()).map_err(|_| none("the answer is not JSON"))?;
-    let first = list["data"].as_array().and_then(|models| models.first()).and_then(|model| model["id"].as_str());
+    let first =
+        list["data"].as_array().and_then(|models| models.first()).and_then(|model| model["id"].as_str());
     first.map(str::to_owned).ok_or_else(|| none("the list is empty"))
 }

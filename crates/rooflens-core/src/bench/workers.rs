@@ -59,9 +59,10 @@ fn failed(error: &dyn std::fmt::Display) -> Error {
 /// Serves coordinators until the observer ends it. Tells where it listens.
 pub fn serve(request: &WorkerRequest, observer: &SharedObserver) -> Result<(), Error> {
     let token = SharedToken::read(&request.token_file).map_err(|error| failed(&error))?;
-    let listener =
-        TcpListener::bind(request.listen).map_err(|error| failed(&format!("cannot listen at {}: {error}", request.listen)))?;
-    let address = listener.local_addr().map_or_else(|_| request.listen.to_string(), |address| address.to_string());
+    let listener = TcpListener::bind(request.listen)
+        .map_err(|error| failed(&format!("cannot listen at {}: {error}", request.listen)))?;
+    let address =
+        listener.local_addr().map_or_else(|_| request.listen.to_string(), |address| address.to_string());
     observer.info(&format!("listening at {address}"));
     let options = ClusterWorkerOptions { token, tls: request.tls.as_ref().map(Into::into) };
     let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -89,7 +90,8 @@ pub fn run(
     let token = SharedToken::read(&workers.token_file).map_err(|error| failed(&error))?;
     let options = ClusterOptions { tls: workers.tls.as_ref().map(Into::into), ..ClusterOptions::new(token) };
     let job = LoadJob { plan: plan.clone(), workload: spec.clone() };
-    let done = run_on_workers(&workers.addresses, &job, &options, sink, watch).map_err(|error| failed(&error))?;
+    let done =
+        run_on_workers(&workers.addresses, &job, &options, sink, watch).map_err(|error| failed(&error))?;
     Ok((done.load, done.workers.iter().map(facts).collect()))
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use rooflens_load::plan::Api;
 use rooflens_load::workload::{
-    ConversationSpec, DelaySpec, FileFormat, ImageSpec, LengthSpec, LoraShare, PromptSource, SharedPrefixSpec,
-    ToolSpec, TraceFormat, WorkloadSpec,
+    ConversationSpec, DelaySpec, FileFormat, ImageSpec, LengthSpec, LoraShare, PromptSource,
+    SharedPrefixSpec, ToolSpec, TraceFormat, WorkloadSpec,
 };
 
 use super::request::WorkloadOptions;
@@ -98,7 +98,9 @@ fn shared_prefix(text: &str) -> Result<SharedPrefixSpec, BenchError> {
     })();
     let is_right = |spec: &SharedPrefixSpec| spec.groups > 0 && (0.0..=1.0).contains(&spec.hit_rate);
     parsed.filter(is_right).ok_or_else(|| {
-        BenchError::Workload(format!("--shared-prefix {text} is not TOKENS[:GROUPS[:SHARE]], as in 512:4:0.8"))
+        BenchError::Workload(format!(
+            "--shared-prefix {text} is not TOKENS[:GROUPS[:SHARE]], as in 512:4:0.8"
+        ))
     })
 }
 

@@ -52,7 +52,8 @@ pub struct DeviceSamples {
 pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
     // A result of another client is read as the run that it would be imported to.
     if is_result(path) {
-        let folder = tempfile::tempdir().map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })?;
+        let folder =
+            tempfile::tempdir().map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })?;
         let imported = import_results(path, folder.path())?;
         let run = imported.first().map_or(path, |(run, _)| run);
         let side = read_run(run, observer)?;

@@ -63,7 +63,9 @@ impl BenchError {
         match self {
             BenchError::Unreachable { url, .. } => Some(Hint::command(format!("curl -i {url}/v1/models"))),
             BenchError::NoModel { .. } => Some(Hint::words("give the model's name: --model NAME")),
-            BenchError::Target(_) => Some(Hint::command("rooflens bench http://127.0.0.1:8000 --concurrency 8")),
+            BenchError::Target(_) => {
+                Some(Hint::command("rooflens bench http://127.0.0.1:8000 --concurrency 8"))
+            }
             BenchError::Objective(_) => Some(Hint::command("rooflens list metrics")),
             BenchError::Workload(_) | BenchError::Load(_) | BenchError::Import(_) => {
                 Some(Hint::command("rooflens bench --help"))

@@ -97,7 +97,10 @@ const CODES: &[(&str, &str)] = &[
         "BLAS calls whose log does not record the shape: they are in no table. cuBLASLt logs shapes with \
          CUBLASLT_LOG_LEVEL=2.",
     ),
-    ("unread_metric", "A metrics page has metrics of no known server, or buckets of histograms: they are in no table."),
+    (
+        "unread_metric",
+        "A metrics page has metrics of no known server, or buckets of histograms: they are in no table.",
+    ),
     (
         "nested_calls",
         "The log has calls of cuBLAS and of cuBLASLt. cuBLAS calls cuBLASLt, so a GEMM may be counted twice.",

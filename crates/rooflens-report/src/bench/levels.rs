@@ -38,7 +38,8 @@ const FIELDS: &[Field<LevelRow>] = &[
     (Column::text("offered", "Offered"), offered),
     (Column::number("output_tokens_per_s", "tokens/s"), |row| mean(row.output_tokens_per_s)),
     (
-        Column::number("per_user", "per user").help("Output tokens per second that one request gets: 1 / TPOT p50."),
+        Column::number("per_user", "per user")
+            .help("Output tokens per second that one request gets: 1 / TPOT p50."),
         |row| mean(row.per_user),
     ),
     (Column::number("requests_per_s", "requests/s").at(Level::Screen), |row| mean(row.requests_per_s)),

@@ -234,7 +234,8 @@ impl BenchArgs {
         output: Option<PathBuf>,
     ) -> Result<BenchRequest, CliError> {
         let server = target(targets, model.as_deref(), self.server.server_python)?;
-        let api = Api::ALL.into_iter().find(|api| api.name() == self.connection.api).unwrap_or(Api::Completions);
+        let api =
+            Api::ALL.into_iter().find(|api| api.name() == self.connection.api).unwrap_or(Api::Completions);
         let mut headers = self.connection.header;
         let is_given = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         if let (Ok(key), false) = (std::env::var(&self.connection.api_key_env), is_given)
@@ -304,11 +305,9 @@ impl BenchArgs {
                 hardware: self.model.hardware,
                 tensor_parallel: self.model.tp,
             }),
-            workers: self
-                .server
-                .token_file
-                .filter(|_| !self.server.workers.is_empty())
-                .map(|token_file| WorkerOptions { addresses: self.server.workers, token_file, tls: self.server.tls.tls() }),
+            workers: self.server.token_file.filter(|_| !self.server.workers.is_empty()).map(|token_file| {
+                WorkerOptions { addresses: self.server.workers, token_file, tls: self.server.tls.tls() }
+            }),
             output,
         })
     }
@@ -348,7 +347,9 @@ fn target(texts: &[String], model: Option<&str>, python: Option<PathBuf>) -> Res
             url = Some(text.trim_end_matches('/').to_owned());
         } else if let Some(named) = text.strip_prefix("runtime=") {
             kind = Some(named.to_owned());
-        } else if let Some((flag, values)) = text.strip_prefix("server.").and_then(|rest| rest.split_once('=')) {
+        } else if let Some((flag, values)) =
+            text.strip_prefix("server.").and_then(|rest| rest.split_once('='))
+        {
             flags.insert(flag.to_owned(), values.split(',').map(str::to_owned).collect());
         } else {
             return Err(usage(format!("{text:?} is neither a URL, runtime=NAME nor server.FLAG=VALUE")));
@@ -357,9 +358,12 @@ fn target(texts: &[String], model: Option<&str>, python: Option<PathBuf>) -> Res
     match (url, kind) {
         (Some(_), Some(_)) => Err(usage("a URL and runtime=… are both given".to_owned())),
         (Some(url), None) if flags.is_empty() => Ok(BenchServer::Url(url)),
-        (Some(_), None) => Err(usage("server.FLAG=VALUE needs runtime=…: a running server keeps its flags".to_owned())),
+        (Some(_), None) => {
+            Err(usage("server.FLAG=VALUE needs runtime=…: a running server keeps its flags".to_owned()))
+        }
         (None, Some(kind)) => {
-            let model = model.ok_or_else(|| usage("runtime=… needs --model: a folder or a name".to_owned()))?;
+            let model =
+                model.ok_or_else(|| usage("runtime=… needs --model: a folder or a name".to_owned()))?;
             Ok(BenchServer::Start { kind, model: model.to_owned(), python, flags })
         }
         (None, None) => Err(usage("the server is missing".to_owned())),
@@ -373,7 +377,9 @@ fn rate(text: &str) -> Result<RateLevel, String> {
         None => number(text).map(|rate| (rate, rate)),
     };
     let found = found.filter(|(from, to)| from + to > 0.0);
-    found.map(|(from, to)| RateLevel { from, to }).ok_or_else(|| "a rate above 0, or two as in 1..20".to_owned())
+    found
+        .map(|(from, to)| RateLevel { from, to })
+        .ok_or_else(|| "a rate above 0, or two as in 1..20".to_owned())
 }
 
 fn gaps(text: &str) -> Result<Gaps, String> {
@@ -403,7 +409,9 @@ fn header(text: &str) -> Result<(String, String), String> {
 
 fn size(text: &str) -> Result<(u32, u32), String> {
     let sides = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
-    sides.filter(|(w, h)| (1..=8192).contains(w) && (1..=8192).contains(h)).ok_or_else(|| "WIDTHxHEIGHT, up to 8192".to_owned())
+    sides
+        .filter(|(w, h)| (1..=8192).contains(w) && (1..=8192).contains(h))
+        .ok_or_else(|| "WIDTHxHEIGHT, up to 8192".to_owned())
 }
 
 /// `250ms`, `60s`, `5m`, `1h`; a bare number is seconds.

@@ -100,7 +100,8 @@ pub fn measured(workload: &WorkloadRecords) -> Measured {
     let spread =
         |times: &RequestTimes| Spread::of(requests.iter().flat_map(|request| (times.of)(request)).collect());
     let value = |key: &str| Some(headline::find(key)?.of(&requests)?.value());
-    let of_load = |times: &RequestTimes| spread(times).filter(|_| requests.iter().any(|one| one.is_load_test));
+    let of_load =
+        |times: &RequestTimes| spread(times).filter(|_| requests.iter().any(|one| one.is_load_test));
     let rounds = requests.iter().filter(|request| !request.token_ns.is_empty()).map(|request| request.round);
     let mut measured = Measured {
         rounds: rounds.collect::<std::collections::BTreeSet<i64>>().len(),
