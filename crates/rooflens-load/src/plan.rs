@@ -61,7 +61,7 @@ impl Api {
 
 /// The server, and how to talk to it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Target {
+pub struct LoadTarget {
     /// Scheme, host and port, and a path before that of the API if there is one; no slash at the end.
     pub url: String,
     /// The endpoint.
@@ -117,7 +117,7 @@ pub struct Arrivals {
     /// of the stage before. One stage with infinite seconds is a constant mean rate.
     pub stages: Vec<Stage>,
     /// How gaps vary.
-    pub gaps: Gaps,
+    pub gaps: ArrivalGaps,
 }
 
 /// A stage of an arrival process.
@@ -140,7 +140,7 @@ fn null_is_infinite<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result
 impl Arrivals {
     /// A mean rate that does not change.
     #[must_use]
-    pub fn steady(rate: f64, gaps: Gaps) -> Self {
+    pub fn steady(rate: f64, gaps: ArrivalGaps) -> Self {
         Arrivals { stages: vec![Stage { seconds: f64::INFINITY, from_rate: rate, to_rate: rate }], gaps }
     }
 }
@@ -148,7 +148,7 @@ impl Arrivals {
 /// How the gaps between arrivals vary.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gaps {
+pub enum ArrivalGaps {
     /// Exponential: independent users.
     Poisson,
     /// All the same.
@@ -159,7 +159,7 @@ pub enum Gaps {
 
 /// When a load test ends. Whatever comes first; at least one must be given.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Limits {
+pub struct LoadLimits {
     /// Requests sent.
     pub requests: Option<u64>,
     /// Time in which requests are sent.
@@ -173,11 +173,11 @@ pub struct Limits {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// The server.
-    pub target: Target,
+    pub target: LoadTarget,
     /// When requests are sent.
     pub pace: Pace,
     /// When it ends.
-    pub limits: Limits,
+    pub limits: LoadLimits,
     /// Threads, each with a runtime of its own; 0 chooses.
     pub threads: usize,
     /// Seed of the arrivals.
@@ -190,7 +190,7 @@ pub struct LoadPlan {
 }
 
 /// One request, or several that follow each other: a conversation, an agent.
-pub struct Session {
+pub struct LoadSession {
     /// Its name in the tables; `None` for a single request.
     pub id: Option<Arc<str>>,
     /// The LoRA adapter it asks for.
@@ -236,7 +236,7 @@ impl fmt::Debug for Body {
     }
 }
 
-impl Session {
+impl LoadSession {
     /// A single request.
     #[must_use]
     pub fn single(body: Bytes, prompt_tokens: Option<u32>, max_output_tokens: Option<u32>) -> Self {
@@ -247,7 +247,7 @@ impl Session {
             delay: Duration::ZERO,
             sample: None,
         };
-        Session { id: None, lora: None, arrival: None, turns: vec![turn] }
+        LoadSession { id: None, lora: None, arrival: None, turns: vec![turn] }
     }
 }
 
@@ -255,7 +255,7 @@ impl Session {
 /// n-th session of the whole load test, whichever process sends it.
 pub trait SessionSource: Send {
     /// The next session; `None` at the end.
-    fn next(&mut self) -> Option<Session>;
+    fn next(&mut self) -> Option<LoadSession>;
 
     /// Passes a session that another process sends, without making its bodies where that can be avoided; `None` at
     /// the end.
@@ -273,8 +273,8 @@ pub struct SessionShape {
     pub arrival: Option<Duration>,
 }
 
-impl<F: FnMut() -> Option<Session> + Send> SessionSource for F {
-    fn next(&mut self) -> Option<Session> {
+impl<F: FnMut() -> Option<LoadSession> + Send> SessionSource for F {
+    fn next(&mut self) -> Option<LoadSession> {
         self()
     }
 }

@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1, Gamma};
 
-use crate::plan::{Arrivals, Gaps, Stage};
+use crate::plan::{ArrivalGaps, Arrivals, Stage};
 
 /// The arrival times of an open loop, in nanoseconds since the begin. Gaps are drawn at a mean rate of 1 and stretched
 /// by the inverse of the cumulative rate, so that ramps keep the statistics of the gaps.
@@ -53,9 +53,9 @@ impl ArrivalTimes {
     pub fn new(arrivals: &Arrivals, seed: u64) -> Result<Self, ScheduleError> {
         check(&arrivals.stages)?;
         let unit = match arrivals.gaps {
-            Gaps::Constant => UnitGaps::Constant,
-            Gaps::Poisson => UnitGaps::Exponential,
-            Gaps::Gamma(shape) => {
+            ArrivalGaps::Constant => UnitGaps::Constant,
+            ArrivalGaps::Poisson => UnitGaps::Exponential,
+            ArrivalGaps::Gamma(shape) => {
                 let gamma = (shape > 0.0).then(|| Gamma::new(shape, 1.0 / shape).ok()).flatten();
                 UnitGaps::Gamma(gamma.ok_or(ScheduleError::Burstiness(shape))?)
             }
@@ -150,7 +150,7 @@ fn seconds_until(stage: &Stage, expected: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn times(stages: &[(f64, f64, f64)], gaps: Gaps, seed: u64, count: usize) -> Vec<i64> {
+    fn times(stages: &[(f64, f64, f64)], gaps: ArrivalGaps, seed: u64, count: usize) -> Vec<i64> {
         let stages = stages
             .iter()
             .map(|&(seconds, from_rate, to_rate)| Stage { seconds, from_rate, to_rate })
@@ -160,30 +160,34 @@ mod tests {
 
     #[test]
     fn constant_gaps_are_all_the_same() {
-        let times = times(&[(f64::INFINITY, 4.0, 4.0)], Gaps::Constant, 0, 4);
+        let times = times(&[(f64::INFINITY, 4.0, 4.0)], ArrivalGaps::Constant, 0, 4);
         assert_eq!(times, [0, 250_000_000, 500_000_000, 750_000_000]);
     }
 
     #[test]
     fn a_ramp_follows_the_integral_of_its_rate() {
         // Rate 2t: the k-th of constant gaps (from 0) is due at the square root of k.
-        let times = times(&[(3.0, 0.0, 6.0)], Gaps::Constant, 0, 100);
+        let times = times(&[(3.0, 0.0, 6.0)], ArrivalGaps::Constant, 0, 100);
         let expected: Vec<i64> = (0..=9).map(|k| ((k as f64).sqrt() * 1e9).round() as i64).collect();
         assert_eq!(times, expected);
     }
 
     #[test]
     fn stages_follow_each_other_and_the_last_ends_it() {
-        let times = times(&[(1.0, 2.0, 2.0), (2.0, 0.0, 0.0), (1.0, 4.0, 4.0)], Gaps::Constant, 0, 100);
+        let times =
+            times(&[(1.0, 2.0, 2.0), (2.0, 0.0, 0.0), (1.0, 4.0, 4.0)], ArrivalGaps::Constant, 0, 100);
         let expected = [0.0, 0.5, 1.0, 3.25, 3.5, 3.75, 4.0].map(|seconds: f64| (seconds * 1e9) as i64);
         assert_eq!(times, expected);
     }
 
     #[test]
     fn mean_and_variation_of_random_gaps_are_as_asked() {
-        for (gaps, variation) in
-            [(Gaps::Poisson, 1.0), (Gaps::Gamma(0.25), 2.0), (Gaps::Gamma(4.0), 0.5), (Gaps::Gamma(1.0), 1.0)]
-        {
+        for (gaps, variation) in [
+            (ArrivalGaps::Poisson, 1.0),
+            (ArrivalGaps::Gamma(0.25), 2.0),
+            (ArrivalGaps::Gamma(4.0), 0.5),
+            (ArrivalGaps::Gamma(1.0), 1.0),
+        ] {
             let count = 200_000;
             let times = times(&[(f64::INFINITY, 1000.0, 1000.0)], gaps, 7, count);
             let gaps_of: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e6).collect();
@@ -196,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_times_and_another_seed_others() {
-        let draw = |seed| times(&[(f64::INFINITY, 10.0, 10.0)], Gaps::Poisson, seed, 50);
+        let draw = |seed| times(&[(f64::INFINITY, 10.0, 10.0)], ArrivalGaps::Poisson, seed, 50);
         assert_eq!(draw(3), draw(3));
         assert_ne!(draw(3), draw(4));
         assert!(draw(3).windows(2).all(|pair| pair[0] <= pair[1]));
@@ -208,13 +212,13 @@ mod tests {
             let stages = vec![Stage { seconds: stage.0, from_rate: stage.1, to_rate: stage.2 }];
             ArrivalTimes::new(&Arrivals { stages, gaps }, 0).unwrap_err()
         };
-        assert_eq!(refused((1.0, 0.0, 0.0), Gaps::Poisson), ScheduleError::Rate);
-        assert_eq!(refused((1.0, -1.0, 1.0), Gaps::Poisson), ScheduleError::Rate);
-        assert_eq!(refused((1.0, f64::NAN, 1.0), Gaps::Poisson), ScheduleError::Rate);
-        assert_eq!(refused((0.0, 1.0, 1.0), Gaps::Poisson), ScheduleError::Stage);
-        assert_eq!(refused((f64::INFINITY, 0.0, 1.0), Gaps::Poisson), ScheduleError::EndlessRamp);
-        assert_eq!(refused((1.0, 1.0, 1.0), Gaps::Gamma(0.0)), ScheduleError::Burstiness(0.0));
-        let none = Arrivals { stages: vec![], gaps: Gaps::Poisson };
+        assert_eq!(refused((1.0, 0.0, 0.0), ArrivalGaps::Poisson), ScheduleError::Rate);
+        assert_eq!(refused((1.0, -1.0, 1.0), ArrivalGaps::Poisson), ScheduleError::Rate);
+        assert_eq!(refused((1.0, f64::NAN, 1.0), ArrivalGaps::Poisson), ScheduleError::Rate);
+        assert_eq!(refused((0.0, 1.0, 1.0), ArrivalGaps::Poisson), ScheduleError::Stage);
+        assert_eq!(refused((f64::INFINITY, 0.0, 1.0), ArrivalGaps::Poisson), ScheduleError::EndlessRamp);
+        assert_eq!(refused((1.0, 1.0, 1.0), ArrivalGaps::Gamma(0.0)), ScheduleError::Burstiness(0.0));
+        let none = Arrivals { stages: vec![], gaps: ArrivalGaps::Poisson };
         assert_eq!(ArrivalTimes::new(&none, 0).unwrap_err(), ScheduleError::Rate);
     }
 }

@@ -11,6 +11,9 @@ const BATCH: usize = 5;
 /// Fewest requests: below, there is nothing to tell a beginning from.
 const FEWEST: usize = 20;
 
+/// A warm-up whose mean differs from that of the rest by less than this share changes nothing.
+const LEAST_CHANGE: f64 = 0.02;
+
 /// The beginning of a load test that is left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUp {
@@ -38,6 +41,12 @@ pub fn warm_up(latencies: &[f64]) -> WarmUp {
         return WarmUp { excluded: 0, is_found: false, words };
     }
     let excluded = best * BATCH;
+    // A beginning that is like the rest is none: the least error of noise lies anywhere.
+    let is_like_the_rest = excluded > 0 && {
+        let (before, after) = (mean(&latencies[..excluded]), mean(&latencies[excluded..]));
+        (before - after).abs() <= LEAST_CHANGE * after.abs()
+    };
+    let excluded = if is_like_the_rest { 0 } else { excluded };
     let words = match excluded {
         0 => "no warm-up was found".to_owned(),
         excluded => format!("the first {excluded} of {count} requests are warm-up"),

@@ -34,7 +34,7 @@ pub struct Described {
 }
 
 /// A level with all that is known of it.
-pub struct Level<'a> {
+pub struct DescribedLevel<'a> {
     /// What was asked.
     pub request: &'a BenchRequest,
     /// What it left.
@@ -52,8 +52,8 @@ pub struct Level<'a> {
 }
 
 /// Describes a level.
-pub fn describe(level: Level<'_>) -> Described {
-    let Level { request, run, numbers, slo, model, model_name, flags } = level;
+pub fn describe(level: DescribedLevel<'_>) -> Described {
+    let DescribedLevel { request, run, numbers, slo, model, model_name, flags } = level;
     let requests = measured_requests(&run.requests, &numbers.tokens);
     let gap = typical_gap(&requests);
     let parts: Vec<(usize, LatencyParts)> = requests

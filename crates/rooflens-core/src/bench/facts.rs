@@ -168,7 +168,7 @@ fn numbers(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> 
     if let Some(efficiency) = &document.efficiency {
         let help = "Decode, median over seconds: bytes that had to move / (peak bandwidth · time).";
         all.push(("decode MBU", Cell::or(efficiency.mbu, Cell::Share, "no --hardware"), help));
-        let help = "Decode, median over seconds: useful operations / (peak · time).";
+        let help = "Decode, median over seconds: model FLOPs / (peak · time).";
         all.push(("decode MFU", Cell::or(efficiency.mfu, Cell::Share, "no --hardware"), help));
     }
     all
@@ -294,7 +294,7 @@ fn server(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> {
     add(
         "preemptions",
         server.preemptions.map(|count| Cell::Count(count as i64)),
-        "Requests taken out of the batch for want of KV cache.",
+        "Requests preempted because the KV cache was full.",
     );
     add(
         "prefix hits",

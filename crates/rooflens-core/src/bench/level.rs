@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use rooflens_load::engine;
-use rooflens_load::plan::{Limits, LoadPlan, Target};
+use rooflens_load::plan::{LoadLimits, LoadPlan, LoadTarget};
 use rooflens_load::record::LoadOutcome;
 use rooflens_load::scrape::{PlainClient, ScrapeSettings, Scraper, ServerSeries};
 use rooflens_load::why::LoadEvidence;
@@ -17,7 +17,7 @@ use rooflens_schema::{Opt, RunDir};
 
 use super::document::{ErrorCount, ProfileFacts, RequestCounts, TokenTotals, WorkerFacts};
 use super::levels::BenchLevel;
-use super::profile::Profiling;
+use super::profile::ServerProfiling;
 use super::recorder::Recorder;
 use super::request::BenchRequest;
 use super::watch::{BreachWatch, Watching};
@@ -30,7 +30,7 @@ const COUNTED_TEXTS: u64 = 64;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What all levels at one server share.
-pub struct Session<'a> {
+pub struct LevelSession<'a> {
     /// What is asked.
     pub request: &'a BenchRequest,
     /// The server's address.
@@ -85,7 +85,7 @@ pub struct LevelRun {
     pub workers: Vec<WorkerFacts>,
 }
 
-impl Session<'_> {
+impl LevelSession<'_> {
     /// Runs a level; its tables go to a folder.
     pub fn run(
         &self,
@@ -101,7 +101,7 @@ impl Session<'_> {
             .map_err(Error::UnwritableTables)?;
         let plan = self.plan(&level, opened.tokens.is_some());
         let scraper = self.scraper(observer);
-        let profiling = Profiling::start(self, &breach);
+        let profiling = ServerProfiling::start(self, &breach);
         let watching = Watching { observer, what: &level.facts.offered, of: plan.limits.requests };
         let sent = match &self.request.workers {
             None => engine::run(&plan, opened.source, &mut recorder, &watching)
@@ -110,7 +110,7 @@ impl Session<'_> {
             Some(workers) => super::workers::run(workers, &plan, &self.spec, &mut recorder, &watching),
         };
         observer.event(&Event::Loaded);
-        let profile = profiling.map(Profiling::finish);
+        let profile = profiling.map(ServerProfiling::finish);
         let series = scraper.map(Scraper::stop);
         let (outcome, workers) = sent?;
         recorder.finish().map_err(Error::UnwritableTables)?;
@@ -146,7 +146,7 @@ impl Session<'_> {
     fn plan(&self, level: &BenchLevel, has_tokenizer: bool) -> LoadPlan {
         let (http, extent) = (&self.request.http, &self.request.extent);
         LoadPlan {
-            target: Target {
+            target: LoadTarget {
                 url: self.url.clone(),
                 api: self.request.api,
                 headers: http.headers.clone(),
@@ -158,7 +158,7 @@ impl Session<'_> {
                 timeout: http.timeout,
             },
             pace: level.pace.clone(),
-            limits: Limits { requests: extent.requests, duration: extent.duration, drain: extent.drain },
+            limits: LoadLimits { requests: extent.requests, duration: extent.duration, drain: extent.drain },
             threads: extent.threads,
             seed: self.request.workload.seed,
             share: (0, 1),

@@ -1,9 +1,9 @@
 //! The levels of a load test: how hard, one after the other.
 
-use rooflens_load::plan::{Arrivals, Gaps, Pace, Stage};
+use rooflens_load::plan::{ArrivalGaps, Arrivals, Pace, Stage};
 
 use super::document::LoadFacts;
-use super::request::{Extent, LoadLevels, RateLevel};
+use super::request::{LoadExtent, LoadLevels, RateLevel};
 
 /// A level.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct BenchLevel {
 }
 
 /// The levels that are known before anything is measured; a search begins with none.
-pub fn known(load: &LoadLevels, extent: &Extent, seed: u64) -> Vec<BenchLevel> {
+pub fn known(load: &LoadLevels, extent: &LoadExtent, seed: u64) -> Vec<BenchLevel> {
     match load {
         LoadLevels::Concurrency(users) => {
             users.iter().map(|users| closed((*users).max(1), extent, seed)).collect()
@@ -28,7 +28,7 @@ pub fn known(load: &LoadLevels, extent: &Extent, seed: u64) -> Vec<BenchLevel> {
     }
 }
 
-fn closed(users: usize, extent: &Extent, seed: u64) -> BenchLevel {
+fn closed(users: usize, extent: &LoadExtent, seed: u64) -> BenchLevel {
     let offered = if users == 1 { "1 user".to_owned() } else { format!("{users} users") };
     BenchLevel {
         pace: Pace::Closed { concurrency: users, ramp: extent.ramp },
@@ -47,9 +47,9 @@ fn closed(users: usize, extent: &Extent, seed: u64) -> BenchLevel {
 /// A level of an open loop.
 pub fn open(
     rate: RateLevel,
-    gaps: Gaps,
+    gaps: ArrivalGaps,
     max_concurrency: Option<usize>,
-    extent: &Extent,
+    extent: &LoadExtent,
     seed: u64,
 ) -> BenchLevel {
     // A ramp takes the whole time of the level; without one, as long as its requests need at its mean rate.
@@ -117,11 +117,11 @@ fn shown(rate: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn gaps_word(gaps: Gaps) -> String {
+fn gaps_word(gaps: ArrivalGaps) -> String {
     match gaps {
-        Gaps::Poisson => "poisson".to_owned(),
-        Gaps::Constant => "constant".to_owned(),
-        Gaps::Gamma(shape) => format!("gamma:{shape}"),
+        ArrivalGaps::Poisson => "poisson".to_owned(),
+        ArrivalGaps::Constant => "constant".to_owned(),
+        ArrivalGaps::Gamma(shape) => format!("gamma:{shape}"),
     }
 }
 
@@ -151,8 +151,8 @@ mod tests {
     use super::super::request::Warmup;
     use super::*;
 
-    fn extent() -> Extent {
-        Extent {
+    fn extent() -> LoadExtent {
+        LoadExtent {
             requests: Some(100),
             duration: None,
             ramp: Duration::ZERO,
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_ramp_takes_as_long_as_its_requests_need() {
-        let level = open(RateLevel { from: 0.0, to: 20.0 }, Gaps::Poisson, Some(8), &extent(), 0);
+        let level = open(RateLevel { from: 0.0, to: 20.0 }, ArrivalGaps::Poisson, Some(8), &extent(), 0);
         let Pace::Open { arrivals, .. } = &level.pace else { panic!("an open loop") };
         assert_eq!(arrivals.stages[0].seconds, 10.0);
         assert_eq!(level.facts.offered, "0 to 20 requests/s, at most 8 in progress");

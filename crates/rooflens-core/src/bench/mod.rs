@@ -34,7 +34,7 @@ use rooflens_load::scrape::PlainClient;
 use rooflens_report::bench::BenchFacts;
 
 pub use rooflens_load::engine::LoadProgress;
-pub use rooflens_load::plan::{Api, Gaps};
+pub use rooflens_load::plan::{Api, ArrivalGaps};
 
 use self::describe::Described;
 pub use self::document::BenchDocument;
@@ -42,11 +42,11 @@ use self::efficiency::KnownModel;
 pub use self::efficiency::ModelOnDevice;
 use self::gates::BenchGate;
 pub use self::import::{ImportedBench, import_results, is_result};
-use self::level::Session;
+use self::level::LevelSession;
 use self::levels::BenchLevel;
 pub use self::request::{
-    BenchRequest, BenchServer, Extent, HttpOptions, LoadLevels, ProfileRequest, RateLevel, ScrapeOptions,
-    Warmup, WorkerOptions, WorkloadOptions,
+    BenchRequest, BenchServer, HttpOptions, LoadExtent, LoadLevels, RateLevel, ScrapeOptions,
+    ServerProfileRequest, Warmup, WorkerOptions, WorkloadOptions,
 };
 use self::server::RunningServer;
 use self::store::Store;
@@ -151,7 +151,7 @@ impl Asked<'_> {
         let model = named.map_or_else(|| target::first_model(&running.url, &client), Ok)?;
         let slo = self.slo.clone();
         let breach = move || BreachWatch::new(slo.clone());
-        let session = Session {
+        let session = LevelSession {
             request: self.request,
             url: running.url.clone(),
             spec: workload::spec(&self.request.workload, self.request.api, &model)?,
@@ -192,7 +192,7 @@ impl Asked<'_> {
     /// Runs one level and says what it comes to.
     fn point(
         &mut self,
-        session: &Session<'_>,
+        session: &LevelSession<'_>,
         mut level: BenchLevel,
         running: &mut RunningServer,
         number: usize,
@@ -208,7 +208,7 @@ impl Asked<'_> {
         if let (Some(profile), true) = (&mut run.profile, self.request.output.is_some()) {
             profile::analyze_traces(profile, &run.folder, observer);
         }
-        let described = describe::describe(describe::Level {
+        let described = describe::describe(describe::DescribedLevel {
             request: self.request,
             run: &run,
             numbers: &numbers,

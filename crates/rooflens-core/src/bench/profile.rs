@@ -9,7 +9,7 @@ use rooflens_load::profile::{ProfileInProgress, ProfileTrigger, ProfileWindow};
 use rooflens_schema::{Notes, RunDir};
 
 use super::document::ProfileFacts;
-use super::level::Session;
+use super::level::LevelSession;
 use super::watch::BreachWatch;
 use crate::analysis::analyze;
 use crate::input::{ReadOptions, open_input};
@@ -21,16 +21,16 @@ use crate::{report, saved};
 const COARSE: Duration = Duration::from_secs(2);
 
 /// A profile that waits for its time, or is being taken.
-pub struct Profiling {
+pub struct ServerProfiling {
     window: Result<ProfileInProgress, String>,
     trigger: &'static str,
     folder: Option<PathBuf>,
     since: SystemTime,
 }
 
-impl Profiling {
+impl ServerProfiling {
     /// Begins to wait, where a profile is wanted.
-    pub fn start(session: &Session<'_>, breach: &Arc<BreachWatch>) -> Option<Self> {
+    pub fn start(session: &LevelSession<'_>, breach: &Arc<BreachWatch>) -> Option<Self> {
         let wanted = session.request.profile.as_ref()?;
         let length = Duration::from_secs_f64(wanted.seconds.max(0.0));
         let (trigger, word) = match wanted.at {
@@ -43,7 +43,7 @@ impl Profiling {
         };
         let mut window = ProfileWindow::new(&session.url, trigger, length);
         window.client.headers.clone_from(&session.client.headers);
-        Some(Profiling {
+        Some(ServerProfiling {
             window: window.start(Instant::now()).map_err(|error| error.to_string()),
             trigger: word,
             folder: wanted.folder.clone().or_else(|| session.traces.clone()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rooflens_load::plan::{Api, Gaps};
+use rooflens_load::plan::{Api, ArrivalGaps};
 
 use super::efficiency::ModelOnDevice;
 use super::workers::WorkerTls;
@@ -23,7 +23,7 @@ pub struct BenchRequest {
     /// How hard.
     pub load: LoadLevels,
     /// How much.
-    pub extent: Extent,
+    pub extent: LoadExtent,
     /// With what.
     pub workload: WorkloadOptions,
     /// Objectives, as typed: `ttft_p99<500ms,tpot_p99<50ms`.
@@ -33,7 +33,7 @@ pub struct BenchRequest {
     /// The server's own metrics.
     pub scrape: ScrapeOptions,
     /// When the server's profiler is started.
-    pub profile: Option<ProfileRequest>,
+    pub profile: Option<ServerProfileRequest>,
     /// The model and device that decoding is compared with.
     pub efficiency: Option<ModelOnDevice>,
     /// Other machines that send the load.
@@ -87,7 +87,7 @@ pub enum LoadLevels {
         /// One level after the other.
         rates: Vec<RateLevel>,
         /// How arrivals vary.
-        gaps: Gaps,
+        gaps: ArrivalGaps,
         /// At most so many in progress.
         max_concurrency: Option<usize>,
     },
@@ -96,7 +96,7 @@ pub enum LoadLevels {
         /// Where it begins.
         from: Option<f64>,
         /// How arrivals vary.
-        gaps: Gaps,
+        gaps: ArrivalGaps,
         /// Relative resolution.
         resolution: f64,
         /// Highest rate to try.
@@ -122,7 +122,7 @@ pub struct RateLevel {
 
 /// How much.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Extent {
+pub struct LoadExtent {
     /// Requests per level.
     pub requests: Option<u64>,
     /// Time per level.
@@ -198,7 +198,7 @@ pub struct ScrapeOptions {
 
 /// When the server's profiler is started.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ProfileRequest {
+pub struct ServerProfileRequest {
     /// After this time; at the first breach of the objectives where it is not said.
     pub at: Option<Duration>,
     /// For how long.

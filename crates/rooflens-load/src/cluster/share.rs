@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::plan::{Body, Session, SessionShape, SessionSource, Turn};
+use crate::plan::{Body, LoadSession, SessionShape, SessionSource, Turn};
 
 /// Own sessions that are made before the start, so that workers begin together.
 const SESSIONS_AHEAD: u64 = 64;
@@ -17,7 +17,7 @@ pub(super) struct ShareOfSessions {
     own: u64,
     of: u64,
     next: u64,
-    ahead: VecDeque<Session>,
+    ahead: VecDeque<LoadSession>,
 }
 
 impl ShareOfSessions {
@@ -31,7 +31,7 @@ impl ShareOfSessions {
         share
     }
 
-    fn make(&mut self) -> Option<Session> {
+    fn make(&mut self) -> Option<LoadSession> {
         let number = self.next;
         self.next += 1;
         if number % self.of == self.own { self.source.next() } else { self.source.skip().map(hollow) }
@@ -39,12 +39,12 @@ impl ShareOfSessions {
 }
 
 impl SessionSource for ShareOfSessions {
-    fn next(&mut self) -> Option<Session> {
+    fn next(&mut self) -> Option<LoadSession> {
         self.ahead.pop_front().or_else(|| self.make())
     }
 }
 
-fn hollow(shape: SessionShape) -> Session {
+fn hollow(shape: SessionShape) -> LoadSession {
     let turn = || Turn {
         body: Body::Ready(Bytes::new()),
         prompt_tokens: None,
@@ -53,5 +53,5 @@ fn hollow(shape: SessionShape) -> Session {
         sample: None,
     };
     let turns = std::iter::repeat_with(turn).take(shape.turns).collect();
-    Session { id: None, lora: None, arrival: shape.arrival, turns }
+    LoadSession { id: None, lora: None, arrival: shape.arrival, turns }
 }

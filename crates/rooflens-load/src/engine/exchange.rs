@@ -16,10 +16,10 @@ use super::answer::AnswerReader;
 use super::gate::Gate;
 use super::signals::{Phase, Signals};
 use crate::errors::http_failure;
-use crate::plan::Target;
+use crate::plan::LoadTarget;
 use crate::record::RequestError;
 use crate::transport::Endpoint;
-use crate::transport::connect::{Http1, Http2, Opened, RequestBody};
+use crate::transport::connect::{Http1, Http2, OpenedConnection, RequestBody};
 use crate::transport::pool::{Leased, Pool};
 use crate::transport::timed::Stamps;
 
@@ -30,7 +30,7 @@ pub(super) struct RequestHead {
 }
 
 impl RequestHead {
-    pub fn new(target: &Target, endpoint: std::sync::Arc<Endpoint>) -> Result<Self, String> {
+    pub fn new(target: &LoadTarget, endpoint: std::sync::Arc<Endpoint>) -> Result<Self, String> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if target.gzip {
@@ -141,8 +141,8 @@ impl Line<'_> {
         times: &mut ExchangeTimes,
     ) -> Result<(), Broken> {
         match leased.connection {
-            Opened::Http1(connection) => self.on_http1(connection, body, answer, times).await,
-            Opened::Http2(connection) => self.on_http2(connection, body, answer, times).await,
+            OpenedConnection::Http1(connection) => self.on_http1(connection, body, answer, times).await,
+            OpenedConnection::Http2(connection) => self.on_http2(connection, body, answer, times).await,
         }
     }
 

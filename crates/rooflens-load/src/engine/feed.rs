@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use crate::plan::{Body, Session};
+use crate::plan::{Body, LoadSession};
 
 /// Sessions that are ready at most.
 const MAX_SESSIONS: usize = 512;
@@ -18,7 +18,7 @@ pub(super) struct Job {
     pub first_number: u64,
     /// When it is due; `None` in a closed loop.
     pub due_ns: Option<i64>,
-    pub session: Session,
+    pub session: LoadSession,
 }
 
 /// A bounded queue from the thread that makes sessions to those that send them.
@@ -123,7 +123,7 @@ impl Feed {
 }
 
 /// Bytes of the bodies that are there.
-fn size(session: &Session) -> usize {
+fn size(session: &LoadSession) -> usize {
     let bodies = session.turns.iter().map(|turn| match &turn.body {
         Body::Ready(bytes) => bytes.len(),
         Body::FromReplies(_) => 0,

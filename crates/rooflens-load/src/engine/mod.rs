@@ -55,9 +55,9 @@ pub trait LoadWatch: Sync {
 
 /// Follows nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Unwatched;
+pub struct UnwatchedLoad;
 
-impl LoadWatch for Unwatched {}
+impl LoadWatch for UnwatchedLoad {}
 
 /// How far a load test is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

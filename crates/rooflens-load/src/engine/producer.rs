@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::feed::{Feed, Job};
 use super::worker::Shared;
 use crate::clock::nanoseconds;
-use crate::plan::{LoadPlan, Pace, Session, SessionSource};
+use crate::plan::{LoadPlan, LoadSession, Pace, SessionSource};
 use crate::schedule::ArrivalTimes;
 
 /// What the thread needs.
@@ -68,7 +68,7 @@ impl Production<'_> {
     }
 
     /// When a session is due: a trace that goes back in time does not.
-    fn due(&self, session: &Session, before_ns: i64) -> i64 {
+    fn due(&self, session: &LoadSession, before_ns: i64) -> i64 {
         match (&self.plan.pace, session.arrival) {
             (Pace::Replay { stretch, .. }, Some(arrival)) => {
                 let stretched = arrival.as_secs_f64() * stretch * 1e9;

@@ -15,7 +15,7 @@ use super::worker::{Slot, Worker, record};
 use crate::clock::nanoseconds;
 use crate::delta::StreamedAnswer;
 use crate::errors::failed;
-use crate::plan::{Body, Session, Turn};
+use crate::plan::{Body, LoadSession, Turn};
 use crate::record::{RequestError, RequestRecord};
 
 /// Room that is made for chunks ahead of time, at most.
@@ -50,7 +50,7 @@ struct Outgoing {
 
 /// Sends the requests of a session. A failed one ends it.
 pub(super) async fn run_session(worker: &Rc<Worker>, job: Job, start: Start) -> SessionEnd {
-    let Session { id, lora, turns, .. } = job.session;
+    let LoadSession { id, lora, turns, .. } = job.session;
     let mut left = turns.len();
     let last_with_replies = turns.iter().rposition(|turn| matches!(turn.body, Body::FromReplies(_)));
     let mut replies = Vec::new();

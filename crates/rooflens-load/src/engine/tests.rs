@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rooflens_schema::tables::RequestStatus;
-use server::{Reply, Server};
+use server::{ByteServer, Reply};
 
 use super::*;
-use crate::plan::{Api, Arrivals, Body, Gaps, Limits, Session, Target, Turn};
+use crate::plan::{Api, ArrivalGaps, Arrivals, Body, LoadLimits, LoadSession, LoadTarget, Turn};
 use crate::record::ChunkKind;
 
 const STREAM: &str =
@@ -36,9 +36,9 @@ fn usual() -> String {
     STREAM.to_owned() + &chunked(&[&a, &b, end, usage, "data: [DONE]\n\n"])
 }
 
-fn plan(server: &Server, pace: Pace, requests: u64) -> LoadPlan {
+fn plan(server: &ByteServer, pace: Pace, requests: u64) -> LoadPlan {
     LoadPlan {
-        target: Target {
+        target: LoadTarget {
             url: server.url(),
             api: Api::Chat,
             headers: vec![("authorization".into(), "Bearer x".into())],
@@ -50,7 +50,7 @@ fn plan(server: &Server, pace: Pace, requests: u64) -> LoadPlan {
             timeout: Duration::from_secs(20),
         },
         pace,
-        limits: Limits { requests: Some(requests), duration: None, drain: None },
+        limits: LoadLimits { requests: Some(requests), duration: None, drain: None },
         threads: 0,
         seed: 1,
         share: (0, 1),
@@ -63,13 +63,13 @@ fn closed(concurrency: usize) -> Pace {
 }
 
 fn singles() -> Box<dyn SessionSource> {
-    Box::new(|| Some(Session::single(Bytes::from_static(b"{\"messages\":[]}"), Some(3), Some(2))))
+    Box::new(|| Some(LoadSession::single(Bytes::from_static(b"{\"messages\":[]}"), Some(3), Some(2))))
 }
 
 fn go(plan: &LoadPlan, source: Box<dyn SessionSource>) -> (LoadOutcome, Vec<RequestRecord>) {
     let mut records = Vec::new();
     let mut sink = |record: RequestRecord| records.push(record);
-    let outcome = run(plan, source, &mut sink, &Unwatched).unwrap();
+    let outcome = run(plan, source, &mut sink, &UnwatchedLoad).unwrap();
     records.sort_by_key(|record| record.number);
     (outcome, records)
 }
@@ -77,7 +77,7 @@ fn go(plan: &LoadPlan, source: Box<dyn SessionSource>) -> (LoadOutcome, Vec<Requ
 /// One request against one answer.
 fn one(answer: impl Into<Vec<u8>>) -> RequestRecord {
     let answer = answer.into();
-    let server = Server::start(move |_| Reply::Close(answer.clone()));
+    let server = ByteServer::start(move |_| Reply::Close(answer.clone()));
     let (_, mut records) = go(&plan(&server, closed(1), 1), singles());
     assert_eq!(records.len(), 1);
     records.remove(0)
@@ -89,7 +89,7 @@ fn kind(record: &RequestRecord) -> &'static str {
 
 #[test]
 fn a_closed_loop_records_every_request_and_keeps_its_connections() {
-    let server = Server::start(|_| Reply::Keep(usual().into()));
+    let server = ByteServer::start(|_| Reply::Keep(usual().into()));
     let (outcome, records) = go(&plan(&server, closed(3), 30), singles());
     assert_eq!((outcome.requests, outcome.not_sent, outcome.stopped), (30, 0, false));
     assert_eq!(records.iter().map(|record| record.number).collect::<Vec<_>>(), (0..30).collect::<Vec<_>>());
@@ -115,7 +115,7 @@ fn a_closed_loop_records_every_request_and_keeps_its_connections() {
 
 #[test]
 fn headers_and_path_are_as_the_api_wants_them() {
-    let server = Server::start(|request| {
+    let server = ByteServer::start(|request| {
         let ok = request.head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n")
             && request.head.contains("content-type: application/json")
             && request.head.contains("authorization: Bearer x")
@@ -133,12 +133,12 @@ fn headers_and_path_are_as_the_api_wants_them() {
 
 #[test]
 fn an_open_loop_keeps_the_schedule_of_its_seed() {
-    let server = Server::start(|_| Reply::Keep(usual().into()));
-    let pace = Pace::Open { arrivals: Arrivals::steady(400.0, Gaps::Poisson), max_concurrency: None };
+    let server = ByteServer::start(|_| Reply::Keep(usual().into()));
+    let pace = Pace::Open { arrivals: Arrivals::steady(400.0, ArrivalGaps::Poisson), max_concurrency: None };
     let plan = plan(&server, pace, 40);
     let (outcome, records) = go(&plan, singles());
     let expected: Vec<i64> =
-        ArrivalTimes::new(&Arrivals::steady(400.0, Gaps::Poisson), 1).unwrap().take(40).collect();
+        ArrivalTimes::new(&Arrivals::steady(400.0, ArrivalGaps::Poisson), 1).unwrap().take(40).collect();
     assert_eq!(records.iter().map(|record| record.scheduled_ns).collect::<Vec<_>>(), expected);
     assert!(records.iter().all(|record| record.sent_ns.unwrap() >= record.scheduled_ns));
     assert!(outcome.client.send_lag_p50_ns.is_some());
@@ -146,8 +146,9 @@ fn an_open_loop_keeps_the_schedule_of_its_seed() {
 
 #[test]
 fn shares_of_a_schedule_are_disjoint_and_complete() {
-    let server = Server::start(|_| Reply::Keep(usual().into()));
-    let pace = Pace::Open { arrivals: Arrivals::steady(2000.0, Gaps::Gamma(0.5)), max_concurrency: Some(8) };
+    let server = ByteServer::start(|_| Reply::Keep(usual().into()));
+    let pace =
+        Pace::Open { arrivals: Arrivals::steady(2000.0, ArrivalGaps::Gamma(0.5)), max_concurrency: Some(8) };
     let whole = go(&plan(&server, pace.clone(), 20), singles()).1;
     let mut parts = Vec::new();
     for own in 0..3 {
@@ -189,7 +190,7 @@ fn kinds_of_errors() {
 
 #[test]
 fn a_refused_connection_and_a_host_without_an_address_are_counted() {
-    let server = Server::start(|_| Reply::Keep(usual().into()));
+    let server = ByteServer::start(|_| Reply::Keep(usual().into()));
     let mut plan = plan(&server, closed(2), 4);
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     plan.target.url = format!("http://{unused}");
@@ -231,14 +232,14 @@ fn answers_may_be_whole_or_compressed() {
 
 #[test]
 fn a_connection_that_the_server_closed_while_it_was_idle_costs_no_request() {
-    let server = Server::start(|_| Reply::CloseSilently(usual().into()));
+    let server = ByteServer::start(|_| Reply::CloseSilently(usual().into()));
     let (_, records) = go(&plan(&server, closed(1), 10), singles());
     assert!(records.iter().all(|record| record.status == RequestStatus::Completed), "{records:?}");
 }
 
 #[test]
 fn turns_get_the_replies_before_them_and_wait() {
-    let server = Server::start(|request| {
+    let server = ByteServer::start(|request| {
         let second = request.body.starts_with(b"after");
         Reply::Keep(if second && request.body != b"after Hello" { Vec::new() } else { usual().into() })
     });
@@ -251,7 +252,7 @@ fn turns_get_the_replies_before_them_and_wait() {
     };
     let source = move || {
         let later = Body::FromReplies(Box::new(|replies: &[String]| format!("after {}", replies[0]).into()));
-        Some(Session {
+        Some(LoadSession {
             id: Some("talk".into()),
             lora: None,
             arrival: None,
@@ -269,7 +270,7 @@ fn turns_get_the_replies_before_them_and_wait() {
 #[test]
 fn a_silent_server_times_out_and_one_that_drips_too() {
     for reply in [Reply::Silence, Reply::Drip] {
-        let server = Server::start(move |_| reply.clone());
+        let server = ByteServer::start(move |_| reply.clone());
         let mut plan = plan(&server, closed(2), 2);
         plan.target.timeout = Duration::from_millis(300);
         let (_, records) = go(&plan, singles());
@@ -284,8 +285,9 @@ fn a_silent_server_times_out_and_one_that_drips_too() {
 
 #[test]
 fn what_is_left_after_the_drain_is_cancelled_and_what_waited_is_told() {
-    let server = Server::start(|_| Reply::Silence);
-    let pace = Pace::Open { arrivals: Arrivals::steady(100.0, Gaps::Constant), max_concurrency: Some(2) };
+    let server = ByteServer::start(|_| Reply::Silence);
+    let pace =
+        Pace::Open { arrivals: Arrivals::steady(100.0, ArrivalGaps::Constant), max_concurrency: Some(2) };
     let mut plan = plan(&server, pace, 1000);
     plan.limits.duration = Some(Duration::from_millis(205));
     plan.limits.drain = Some(Duration::from_millis(50));
@@ -309,7 +311,7 @@ fn stopping_cancels_what_is_in_progress() {
             }
         }
     }
-    let server = Server::start(|_| Reply::Silence);
+    let server = ByteServer::start(|_| Reply::Silence);
     let plan = plan(&server, closed(3), 100);
     let mut records = Vec::new();
     let mut sink = |record: RequestRecord| records.push(record);
@@ -321,10 +323,10 @@ fn stopping_cancels_what_is_in_progress() {
 
 #[test]
 fn a_replay_follows_the_arrivals_of_the_trace() {
-    let server = Server::start(|_| Reply::Keep(usual().into()));
+    let server = ByteServer::start(|_| Reply::Keep(usual().into()));
     let mut arrivals = [0u64, 10, 10, 40].into_iter();
     let source = move || {
-        let mut session = Session::single(Bytes::from_static(b"{}"), None, None);
+        let mut session = LoadSession::single(Bytes::from_static(b"{}"), None, None);
         session.arrival = Some(Duration::from_millis(arrivals.next()?));
         Some(session)
     };
@@ -338,10 +340,10 @@ fn a_replay_follows_the_arrivals_of_the_trace() {
 
 #[test]
 fn plans_that_make_no_sense_are_refused() {
-    let server = Server::start(|_| Reply::Silence);
+    let server = ByteServer::start(|_| Reply::Silence);
     let refused = |plan: &LoadPlan| {
         let mut sink = |_: RequestRecord| {};
-        run(plan, singles(), &mut sink, &Unwatched).unwrap_err().to_string()
+        run(plan, singles(), &mut sink, &UnwatchedLoad).unwrap_err().to_string()
     };
     assert!(refused(&plan(&server, closed(0), 1)).contains("concurrency"));
     assert!(refused(&LoadPlan { share: (2, 2), ..plan(&server, closed(1), 1) }).contains("share"));

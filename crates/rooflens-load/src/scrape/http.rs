@@ -84,7 +84,7 @@ impl PlainUrl {
             },
         };
         let port = match port {
-            Some(port) => port.parse().map_err(|_| refuse("its port is no number from 0 to 65535"))?,
+            Some(port) => port.parse().map_err(|_| refuse("its port is not a number from 0 to 65535"))?,
             None if is_tls => 443,
             None => 80,
         };
@@ -380,7 +380,7 @@ impl<S: Read> ResponseReader<S> {
             if name.eq_ignore_ascii_case("transfer-encoding") && value.eq_ignore_ascii_case("chunked") {
                 length = BodyLength::Chunked;
             } else if name.eq_ignore_ascii_case("content-length") && !matches!(length, BodyLength::Chunked) {
-                let bytes = value.parse().map_err(|_| HttpError::Protocol("its length is no number"))?;
+                let bytes = value.parse().map_err(|_| HttpError::Protocol("its length is not a number"))?;
                 length = BodyLength::Known(bytes);
             }
         }

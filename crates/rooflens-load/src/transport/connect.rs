@@ -18,7 +18,7 @@ use super::stream::ServerStream;
 use super::timed::{Receiving, Stamps, TimedStream};
 use super::{Endpoint, tls};
 use crate::errors::{failed, http_failure, io_failure};
-use crate::plan::Target;
+use crate::plan::LoadTarget;
 use crate::record::RequestError;
 
 /// The body of a request.
@@ -40,7 +40,7 @@ impl Route {
     ///
     /// # Errors
     /// The address or a certificate file cannot be read. A host without an address is an error of each request.
-    pub fn new(target: &Target) -> Result<Self, String> {
+    pub fn new(target: &LoadTarget) -> Result<Self, String> {
         let endpoint = Endpoint::new(target).map_err(|error| error.to_string())?;
         let tls = endpoint.is_tls.then(|| tls::client_config(target)).transpose()?;
         Ok(Route {
@@ -76,7 +76,7 @@ pub struct Http2 {
 }
 
 /// A connection of either kind.
-pub enum Opened {
+pub enum OpenedConnection {
     /// HTTP/1.1.
     Http1(Http1),
     /// HTTP/2.
@@ -108,7 +108,7 @@ impl Connector {
     ///
     /// # Errors
     /// It cannot, or not in time.
-    pub async fn open(&self) -> Result<Opened, RequestError> {
+    pub async fn open(&self) -> Result<OpenedConnection, RequestError> {
         match tokio::time::timeout(self.route.timeout, self.open_untimed()).await {
             Ok(opened) => opened,
             Err(_) => {
@@ -117,7 +117,7 @@ impl Connector {
         }
     }
 
-    async fn open_untimed(&self) -> Result<Opened, RequestError> {
+    async fn open_untimed(&self) -> Result<OpenedConnection, RequestError> {
         let tcp = self.connect().await?;
         let timed = TimedStream::new(tcp, Rc::clone(&self.receiving))
             .map_err(|error| io_failure(&error, "protocol"))?;
@@ -157,19 +157,19 @@ impl Connector {
         Err(last)
     }
 
-    async fn http2(&self, stream: ServerStream, stamps: Rc<Stamps>) -> hyper::Result<Opened> {
+    async fn http2(&self, stream: ServerStream, stamps: Rc<Stamps>) -> hyper::Result<OpenedConnection> {
         let (sender, connection) = http2::Builder::new(LocalExecutor).handshake(stream).await?;
         tokio::task::spawn_local(async move {
             // Its requests are told.
             let _ = connection.await;
         });
-        Ok(Opened::Http2(Http2 { sender, stamps, active: Rc::default() }))
+        Ok(OpenedConnection::Http2(Http2 { sender, stamps, active: Rc::default() }))
     }
 }
 
-async fn http1(stream: ServerStream, stamps: Rc<Stamps>) -> hyper::Result<Opened> {
+async fn http1(stream: ServerStream, stamps: Rc<Stamps>) -> hyper::Result<OpenedConnection> {
     let (sender, connection) = http1::Builder::new().handshake(stream).await?;
-    Ok(Opened::Http1(Http1 { sender, connection: Box::pin(connection), stamps }))
+    Ok(OpenedConnection::Http1(Http1 { sender, connection: Box::pin(connection), stamps }))
 }
 
 /// Runs hyper's tasks on the thread that they began on.

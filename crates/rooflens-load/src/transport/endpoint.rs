@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyper::Uri;
 use hyper::http::uri::PathAndQuery;
 
-use crate::plan::Target;
+use crate::plan::LoadTarget;
 
 /// The address of a server, taken apart.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// It is no address of HTTP.
-    pub fn new(target: &Target) -> Result<Self, BadUrl> {
+    pub fn new(target: &LoadTarget) -> Result<Self, BadUrl> {
         let bad = |message: &str| BadUrl { url: target.url.clone(), message: message.to_owned() };
         let other_scheme = || bad("the address must begin with http:// or https://");
         if !target.url.contains("://") {
@@ -89,8 +89,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::plan::Api;
 
-    pub(crate) fn target(url: &str) -> Target {
-        Target {
+    pub(crate) fn target(url: &str) -> LoadTarget {
+        LoadTarget {
             url: url.to_owned(),
             api: Api::Chat,
             headers: vec![],

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-use super::connect::{Connector, Http1, Http2, Opened};
+use super::connect::{Connector, Http1, Http2, OpenedConnection};
 use super::timed::Stamps;
 use crate::record::RequestError;
 
@@ -24,7 +24,7 @@ pub struct Pool {
 /// A connection for one request.
 pub struct Leased {
     /// The connection.
-    pub connection: Opened,
+    pub connection: OpenedConnection,
     /// It was opened for this request.
     pub is_new: bool,
 }
@@ -48,7 +48,10 @@ impl Pool {
             shared.retain(|connection| !connection.sender.is_closed());
             let free = shared.iter().find(|connection| connection.active.get() < STREAMS_PER_CONNECTION);
             if let Some(connection) = free {
-                return Some(Leased { connection: Opened::Http2(connection.clone()), is_new: false });
+                return Some(Leased {
+                    connection: OpenedConnection::Http2(connection.clone()),
+                    is_new: false,
+                });
             }
         }
         loop {
@@ -56,7 +59,7 @@ impl Pool {
             let is_over =
                 poll_fn(|context| Poll::Ready(connection.connection.as_mut().poll(context).is_ready())).await;
             if !is_over && !connection.sender.is_closed() {
-                return Some(Leased { connection: Opened::Http1(connection), is_new: false });
+                return Some(Leased { connection: OpenedConnection::Http1(connection), is_new: false });
             }
         }
     }
@@ -75,7 +78,7 @@ impl Pool {
             return Ok(leased);
         }
         let connection = self.connector.open().await?;
-        if let Opened::Http2(connection) = &connection {
+        if let OpenedConnection::Http2(connection) = &connection {
             self.shared.borrow_mut().push(connection.clone());
         }
         Ok(Leased { connection, is_new: true })

@@ -8,10 +8,10 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use crate::plan::Target;
+use crate::plan::LoadTarget;
 
 /// The client's side of TLS for this target.
-pub(super) fn client_config(target: &Target) -> Result<ClientConfig, String> {
+pub(super) fn client_config(target: &LoadTarget) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -29,7 +29,7 @@ pub(super) fn client_config(target: &Target) -> Result<ClientConfig, String> {
     Ok(config)
 }
 
-fn roots(target: &Target) -> Result<RootCertStore, String> {
+fn roots(target: &LoadTarget) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(system.certs);

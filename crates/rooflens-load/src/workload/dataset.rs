@@ -14,7 +14,7 @@ use super::samples::{Exchange, Sample, SampleKind, read};
 use super::script::{Script, ScriptTurn, TurnContent, session};
 use super::spec::PromptSource;
 use super::synthetic::Opened;
-use crate::plan::{Api, Session, SessionShape, SessionSource};
+use crate::plan::{Api, LoadSession, SessionShape, SessionSource};
 
 struct FileSessions {
     kit: Kit,
@@ -63,7 +63,7 @@ fn fits(kind: &SampleKind, api: Api) -> bool {
 }
 
 impl SessionSource for FileSessions {
-    fn next(&mut self) -> Option<Session> {
+    fn next(&mut self) -> Option<LoadSession> {
         let number = self.advance()?;
         self.session(number)
     }
@@ -96,7 +96,7 @@ impl FileSessions {
         self.samples.get(number.checked_rem(self.samples.len() as u64)? as usize)
     }
 
-    fn session(&self, number: u64) -> Option<Session> {
+    fn session(&self, number: u64) -> Option<LoadSession> {
         let sample = self.sample(number)?;
         let mut rng = self.kit.rng(number);
         let (lora, model) = match &sample.lora {

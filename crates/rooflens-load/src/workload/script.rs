@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::body::{BodyWriter, Content, tool_name};
-use crate::plan::{Api, Body, Session, Turn};
+use crate::plan::{Api, Body, LoadSession, Turn};
 
 /// What happens in a session.
 pub(super) struct Script {
@@ -60,7 +60,7 @@ struct Dialogue {
 }
 
 /// The session of a script. The first request is written now, the others when the replies before them are there.
-pub(super) fn session(writer: &Arc<BodyWriter>, script: Script) -> Session {
+pub(super) fn session(writer: &Arc<BodyWriter>, script: Script) -> LoadSession {
     let Script { id, sample, arrival, model, lora, turns, tools } = script;
     let mut contents = Vec::with_capacity(turns.len());
     let mut rest = Vec::with_capacity(turns.len());
@@ -78,7 +78,7 @@ pub(super) fn session(writer: &Arc<BodyWriter>, script: Script) -> Session {
         sample: sample.clone(),
     };
     let turns = rest.into_iter().enumerate().map(turn).collect();
-    Session { id, lora, arrival, turns }
+    LoadSession { id, lora, arrival, turns }
 }
 
 fn body(writer: &Arc<BodyWriter>, dialogue: &Arc<Dialogue>, index: usize) -> Body {

@@ -12,7 +12,7 @@ use super::length::LengthSpec;
 use super::prompts::{PromptMaker, Purpose};
 use super::script::{Script, ScriptTurn, TurnContent, session};
 use super::spec::{PromptSource, SharedPrefixSpec};
-use crate::plan::{Api, Session, SessionShape, SessionSource};
+use crate::plan::{Api, LoadSession, SessionShape, SessionSource};
 
 struct Synthetic {
     kit: Kit,
@@ -68,7 +68,7 @@ fn check_prefix(prefix: Option<SharedPrefixSpec>) -> Result<(), String> {
 }
 
 impl SessionSource for Synthetic {
-    fn next(&mut self) -> Option<Session> {
+    fn next(&mut self) -> Option<LoadSession> {
         let number = self.advance()?;
         Some(self.session(number))
     }
@@ -88,7 +88,7 @@ impl Synthetic {
         self.sessions.is_none_or(|sessions| number < sessions).then_some(number)
     }
 
-    fn session(&self, number: u64) -> Session {
+    fn session(&self, number: u64) -> LoadSession {
         let mut rng = self.kit.rng(number);
         let (lora, model) = self.kit.model_of(number, &mut rng);
         let count = self.kit.turns_of(&mut rng);

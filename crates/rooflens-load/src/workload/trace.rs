@@ -14,7 +14,7 @@ use super::samples::LineReader;
 use super::script::{Script, ScriptTurn, TurnContent, session};
 use super::spec::{PromptSource, TraceFormat};
 use super::synthetic::Opened;
-use crate::plan::{Api, Session, SessionShape, SessionSource};
+use crate::plan::{Api, LoadSession, SessionShape, SessionSource};
 
 /// Tokens of a block of Mooncake's traces.
 const BLOCK_TOKENS: usize = 512;
@@ -69,7 +69,7 @@ pub(super) fn open(kit: Kit) -> Result<Opened, OpenWorkloadError> {
 }
 
 impl SessionSource for Replay {
-    fn next(&mut self) -> Option<Session> {
+    fn next(&mut self) -> Option<LoadSession> {
         let number = self.next;
         self.next += 1;
         self.session(number)
@@ -83,7 +83,7 @@ impl SessionSource for Replay {
 }
 
 impl Replay {
-    fn session(&self, number: usize) -> Option<Session> {
+    fn session(&self, number: usize) -> Option<LoadSession> {
         let request = self.requests.get(number)?;
         let number = number as u64;
         let mut rng = self.kit.rng(number);

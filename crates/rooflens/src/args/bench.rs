@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::ValueHint;
 use clap::builder::PossibleValuesParser;
 use rooflens_core::bench::{
-    Api, BenchRequest, BenchServer, Extent, Gaps, HttpOptions, LoadLevels, ModelOnDevice, ProfileRequest,
-    RateLevel, ScrapeOptions, Warmup, WorkerOptions, WorkloadOptions,
+    Api, ArrivalGaps, BenchRequest, BenchServer, HttpOptions, LoadExtent, LoadLevels, ModelOnDevice,
+    RateLevel, ScrapeOptions, ServerProfileRequest, Warmup, WorkerOptions, WorkloadOptions,
 };
 use rooflens_core::error::{BenchError, Error};
 
@@ -40,7 +40,7 @@ pub struct LoadArgs {
     resolution: f64,
     /// Arrivals of an open loop: poisson, constant, or gamma:SHAPE (burstier below 1)
     #[arg(long, value_name = "PROCESS", default_value = "poisson", value_parser = gaps)]
-    arrivals: Gaps,
+    arrivals: ArrivalGaps,
     /// With a rate or a trace: at most this many requests in progress; latency still counts from the arrival
     #[arg(long, value_name = "N")]
     max_concurrency: Option<usize>,
@@ -277,7 +277,7 @@ impl BenchArgs {
                 gzip: self.connection.gzip,
                 timeout: self.connection.timeout,
             },
-            extent: Extent {
+            extent: LoadExtent {
                 requests,
                 duration: load.duration,
                 ramp: load.ramp,
@@ -295,7 +295,7 @@ impl BenchArgs {
                 interval: self.server.metrics_interval,
                 sample: self.server.sample,
             },
-            profile: self.server.profile.map(|time| ProfileRequest {
+            profile: self.server.profile.map(|time| ServerProfileRequest {
                 at: self.server.profile_at,
                 seconds: time.as_secs_f64(),
                 folder: self.server.profile_dir,
@@ -382,15 +382,15 @@ fn rate(text: &str) -> Result<RateLevel, String> {
         .ok_or_else(|| "a rate above 0, or two as in 1..20".to_owned())
 }
 
-fn gaps(text: &str) -> Result<Gaps, String> {
+fn gaps(text: &str) -> Result<ArrivalGaps, String> {
     let shape = |text: &str| text.parse::<f64>().ok().filter(|shape| shape.is_finite() && *shape > 0.0);
     match text {
-        "poisson" => Ok(Gaps::Poisson),
-        "constant" => Ok(Gaps::Constant),
+        "poisson" => Ok(ArrivalGaps::Poisson),
+        "constant" => Ok(ArrivalGaps::Constant),
         _ => text
             .strip_prefix("gamma:")
             .and_then(shape)
-            .map(Gaps::Gamma)
+            .map(ArrivalGaps::Gamma)
             .ok_or_else(|| "poisson, constant or gamma:SHAPE with a shape above 0".to_owned()),
     }
 }
@@ -443,7 +443,7 @@ mod tests {
         assert_eq!(rate("2").unwrap(), RateLevel { from: 2.0, to: 2.0 });
         assert_eq!(rate("1..20").unwrap(), RateLevel { from: 1.0, to: 20.0 });
         assert!(rate("0").is_err() && rate("inf").is_err() && rate("-3").is_err());
-        assert_eq!(gaps("gamma:0.5").unwrap(), Gaps::Gamma(0.5));
+        assert_eq!(gaps("gamma:0.5").unwrap(), ArrivalGaps::Gamma(0.5));
         assert!(gaps("gamma:0").is_err() && gaps("often").is_err());
     }
 

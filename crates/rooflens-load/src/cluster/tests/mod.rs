@@ -15,7 +15,7 @@ use rooflens_schema::tables::RequestStatus;
 
 use super::clock::unix_ns;
 use super::*;
-use crate::plan::{Api, Arrivals, Gaps, Limits, LoadPlan, Pace, SessionSource, Target};
+use crate::plan::{Api, ArrivalGaps, Arrivals, LoadLimits, LoadPlan, LoadTarget, Pace, SessionSource};
 use crate::record::{ClientHealth, LoadOutcome, RecordSink, RequestRecord};
 use crate::workload::{ConversationSpec, DelaySpec, WorkloadSpec};
 
@@ -31,7 +31,7 @@ fn options() -> ClusterOptions {
 
 /// An open load test of so many requests.
 fn job(requests: u64) -> LoadJob {
-    let target = Target {
+    let target = LoadTarget {
         url: "http://127.0.0.1:9".to_owned(),
         api: Api::Completions,
         headers: vec![("authorization".to_owned(), "Bearer x".to_owned())],
@@ -44,8 +44,8 @@ fn job(requests: u64) -> LoadJob {
     };
     let plan = LoadPlan {
         target,
-        pace: Pace::Open { arrivals: Arrivals::steady(1_000.0, Gaps::Poisson), max_concurrency: None },
-        limits: Limits { requests: Some(requests), duration: None, drain: None },
+        pace: Pace::Open { arrivals: Arrivals::steady(1_000.0, ArrivalGaps::Poisson), max_concurrency: None },
+        limits: LoadLimits { requests: Some(requests), duration: None, drain: None },
         threads: 1,
         seed: 5,
         share: (0, 1),

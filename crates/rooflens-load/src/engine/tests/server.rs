@@ -27,13 +27,13 @@ pub enum Reply {
     Drip,
 }
 
-pub struct Server {
+pub struct ByteServer {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
 }
 
-impl Server {
-    pub fn start(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Server {
+impl ByteServer {
+    pub fn start(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> ByteServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(AtomicUsize::new(0));
@@ -45,7 +45,7 @@ impl Server {
                 std::thread::spawn(move || serve(stream.unwrap(), handler.as_ref()));
             }
         });
-        Server { address, connections }
+        ByteServer { address, connections }
     }
 
     pub fn url(&self) -> String {

@@ -9,14 +9,14 @@ mod traces;
 use serde_json::Value;
 
 use super::*;
-use crate::plan::{Body, Session};
+use crate::plan::{Body, LoadSession};
 
 /// The body of a request, where it does not depend on replies.
-fn ready(session: &Session) -> Value {
+fn ready(session: &LoadSession) -> Value {
     serde_json::from_str(&ready_text(session)).unwrap()
 }
 
-fn ready_text(session: &Session) -> String {
+fn ready_text(session: &LoadSession) -> String {
     match &session.turns[0].body {
         Body::Ready(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
         Body::FromReplies(_) => panic!("the first request depends on replies"),
@@ -24,7 +24,7 @@ fn ready_text(session: &Session) -> String {
 }
 
 /// The bodies of a session to whose requests these replies came.
-fn bodies(session: Session, replies: &[&str]) -> Vec<Value> {
+fn bodies(session: LoadSession, replies: &[&str]) -> Vec<Value> {
     let replies: Vec<String> = replies.iter().map(|reply| (*reply).to_owned()).collect();
     let body = |(index, body)| match body {
         Body::Ready(bytes) => serde_json::from_slice(&bytes).unwrap(),
@@ -33,7 +33,7 @@ fn bodies(session: Session, replies: &[&str]) -> Vec<Value> {
     session.turns.into_iter().map(|turn| turn.body).enumerate().map(body).collect()
 }
 
-fn sessions(spec: &WorkloadSpec, count: usize) -> Vec<Session> {
+fn sessions(spec: &WorkloadSpec, count: usize) -> Vec<LoadSession> {
     let mut opened = open(spec).unwrap();
     std::iter::from_fn(|| opened.source.next()).take(count).collect()
 }

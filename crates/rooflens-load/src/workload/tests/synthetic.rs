@@ -14,7 +14,7 @@ fn completions(input: &str, made: Option<&Made>) -> WorkloadSpec {
     spec
 }
 
-fn prompt(session: &Session) -> String {
+fn prompt(session: &LoadSession) -> String {
     ready(session)["prompt"].as_str().unwrap().to_owned()
 }
 

@@ -20,7 +20,7 @@ fn trace(format: TraceFormat, text: &str) -> Trace {
     Trace { spec: WorkloadSpec::of(Api::Completions, "m", prompts), _folder: folder }
 }
 
-fn ids(session: &Session, made: &Made) -> Vec<u32> {
+fn ids(session: &LoadSession, made: &Made) -> Vec<u32> {
     let body = ready(session);
     made.tokenizer.encode(body["prompt"].as_str().unwrap(), true).unwrap().get_ids().to_vec()
 }
