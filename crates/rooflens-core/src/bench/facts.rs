@@ -213,8 +213,8 @@ fn remarks(document: &BenchDocument, notes: &[String]) -> Vec<(Grade, &'static s
     let by_chunks = document.tokens.counted_by_chunks;
     if by_chunks > 0 {
         let message = format!(
-            "the server did not say how many tokens {by_chunks} answers have: their metrics per token are unknown; \
-             --tokenizer counts them"
+            "the server did not count the tokens of {by_chunks} answers: each chunk is taken for one token, which is wrong \
+             if chunks have several; --tokenizer counts them"
         );
         all.push((Grade::Warning, "tokens_not_counted", message));
     }

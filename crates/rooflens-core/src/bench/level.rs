@@ -203,6 +203,9 @@ fn count_texts(recorder: &mut Recorder<'_>, tokens: &TokenCounter) -> TokenRecon
         let own = tokens.count(&text).map(u64::from);
         match (server, own) {
             (None, Some(own)) => {
+                // Its chunks were taken for tokens until now.
+                let chunks = recorder.requests.output_tokens[request].get().unwrap_or(0);
+                recorder.tokens.output = recorder.tokens.output.saturating_sub(chunks.unsigned_abs());
                 recorder.requests.output_tokens[request] = Opt::some(i64::try_from(own).unwrap_or(i64::MAX));
                 recorder.tokens.output += own;
                 recorder.tokens.counted_by_tokenizer += 1;

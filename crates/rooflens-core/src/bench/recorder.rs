@@ -9,9 +9,9 @@ use rooflens_load::health::lag_histogram;
 use rooflens_load::record::{ChunkKind, RecordSink, RequestRecord};
 use rooflens_load::rows;
 use rooflens_load::why::LoadEvidence;
-use rooflens_schema::SchemaError;
 use rooflens_schema::parquet_io::PartWriter;
 use rooflens_schema::tables::{RequestStatus, Requests, TokenRow, Tokens};
+use rooflens_schema::{Opt, SchemaError};
 
 use super::document::{ErrorCount, RequestCounts, TokenTotals};
 use super::watch::BreachWatch;
@@ -156,7 +156,10 @@ impl<'a> Recorder<'a> {
                 self.tokens.output += output;
                 self.tokens.counted_by_server += 1;
             }
-            None if !record.chunks.is_empty() => self.tokens.counted_by_chunks += 1,
+            None if !record.chunks.is_empty() => {
+                self.tokens.output += counted(record);
+                self.tokens.counted_by_chunks += 1;
+            }
             None => {}
         }
     }
@@ -173,8 +176,11 @@ impl RecordSink for Recorder<'_> {
         // In the order of their ends, as tokens are written.
         let mut row = rows::request_row(&record);
         row.request_id = id as i64;
+        if row.output_tokens.get().is_none() && !record.chunks.is_empty() {
+            row.output_tokens = Opt::some(i64::try_from(counted(&record)).unwrap_or(i64::MAX));
+        }
         if !self.is_scheduled {
-            row.scheduled_ts_ns = rooflens_schema::Opt::NONE;
+            row.scheduled_ts_ns = Opt::NONE;
         }
         if let Some(text) = record.text.take() {
             self.texts.push((id, record.usage.and_then(|usage| usage.output), text));
@@ -189,4 +195,9 @@ impl RecordSink for Recorder<'_> {
             self.flush();
         }
     }
+}
+
+/// Output tokens of a request whose server does not count them: those of its chunks, one for each that does not say.
+fn counted(record: &RequestRecord) -> u64 {
+    record.chunks.iter().map(|chunk| u64::from(chunk.tokens.max(1))).sum()
 }

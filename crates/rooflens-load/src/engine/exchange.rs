@@ -272,11 +272,12 @@ fn settle(outcome: Result<bool, Broken>, answer: &mut AnswerReader, end_ns: i64)
     }
 }
 
-/// Whether a request met an idle connection that the server had closed meanwhile: it may be sent again.
+/// Whether a request met an idle connection that the server had closed meanwhile: nothing of it was sent, so it may be
+/// sent again. One that was sent and got no answer has failed.
 fn is_lost(outcome: &Result<(), Broken>, times: &ExchangeTimes, answer: &AnswerReader) -> bool {
     let Err(Broken::Failed(error)) = outcome else { return false };
-    let is_silent = answer.http_status.is_none() && times.first_byte_ns.is_none();
-    is_silent && error.kind == "connection_reset" || is_refused(outcome, times, answer)
+    let is_unsent = answer.http_status.is_none() && times.sent_ns.is_none();
+    is_unsent && error.kind == "connection_reset" || is_refused(outcome, times, answer)
 }
 
 /// Whether the server says that it did not look at a request: a refused stream of HTTP/2, or one after those that a

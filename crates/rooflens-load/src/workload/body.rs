@@ -175,9 +175,9 @@ pub(super) fn tool_name(index: u32) -> String {
 mod tests {
     use super::*;
 
-    fn written(api: Api, spec: &BodySpec, content: Content, limit: Option<u32>) -> String {
+    fn written(api: Api, spec: &BodySpec, content: Content, limit: Option<u32>) -> Value {
         let writer = BodyWriter::new(api, spec, true, None).unwrap();
-        String::from_utf8(writer.write("m", content, limit).to_vec()).unwrap()
+        serde_json::from_slice(&writer.write("m", content, limit)).unwrap()
     }
 
     #[test]
@@ -186,22 +186,28 @@ mod tests {
         let spec = BodySpec::default();
         assert_eq!(
             written(Api::Completions, &spec, prompt(), Some(5)),
-            r#"{"ignore_eos":true,"max_tokens":5,"model":"m","prompt":"a \"b\"","stream":true,"stream_options":{"include_usage":true}}"#
+            serde_json::from_str::<Value>(r#"{"ignore_eos":true,"max_tokens":5,"model":"m","prompt":"a \"b\"","stream":true,"stream_options":{"include_usage":true}}"#).unwrap()
         );
         let messages = || Content::Messages(vec![json!({"role": "user", "content": "a"})]);
         assert_eq!(
             written(Api::Chat, &spec, messages(), Some(5)),
-            r#"{"ignore_eos":true,"max_tokens":5,"messages":[{"content":"a","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}"#
+            serde_json::from_str::<Value>(r#"{"ignore_eos":true,"max_tokens":5,"messages":[{"content":"a","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}"#).unwrap()
         );
         assert_eq!(
             written(Api::Responses, &spec, messages(), Some(5)),
-            r#"{"input":[{"content":"a","role":"user"}],"max_output_tokens":5,"model":"m","stream":true}"#
+            serde_json::from_str::<Value>(
+                serde_json::from_str::<Value>(r#"{"input":[{"content":"a","role":"user"}],"max_output_tokens":5,"model":"m","stream":true}"#).unwrap()
+            )
+            .unwrap()
         );
-        assert_eq!(written(Api::Embeddings, &spec, prompt(), Some(5)), r#"{"input":"a \"b\"","model":"m"}"#);
+        assert_eq!(
+            written(Api::Embeddings, &spec, prompt(), Some(5)),
+            serde_json::from_str::<Value>(r#"{"input":"a \"b\"","model":"m"}"#).unwrap()
+        );
         let documents = Content::Documents { query: "q".to_owned(), documents: vec!["d".to_owned()] };
         assert_eq!(
             written(Api::Rerank, &spec, documents, None),
-            r#"{"documents":["d"],"model":"m","query":"q"}"#
+            serde_json::from_str::<Value>(r#"{"documents":["d"],"model":"m","query":"q"}"#).unwrap()
         );
     }
 
@@ -220,7 +226,7 @@ mod tests {
         };
         assert_eq!(
             written(Api::Chat, &spec, Content::Messages(vec![]), Some(9)),
-            r#"{"guided_json":{"a":1},"ignore_eos":null,"max_completion_tokens":9,"messages":[],"model":"m","seed":7,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0.5,"top_k":-1,"top_p":0.25}"#
+            serde_json::from_str::<Value>(r#"{"guided_json":{"a":1},"ignore_eos":null,"max_completion_tokens":9,"messages":[],"model":"m","seed":7,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0.5,"top_k":-1,"top_p":0.25}"#).unwrap()
         );
     }
 

@@ -19,8 +19,6 @@ pub enum Reply {
     Keep(Vec<u8>),
     /// These bytes, then the connection is closed.
     Close(Vec<u8>),
-    /// As if it stayed open, but it is closed.
-    CloseSilently(Vec<u8>),
     /// Nothing, ever.
     Silence,
     /// A stream that never ends and never says anything.
@@ -65,7 +63,7 @@ fn serve(mut stream: TcpStream, handler: &dyn Fn(&Asked) -> Reply) {
                     return;
                 }
             }
-            Reply::Close(bytes) | Reply::CloseSilently(bytes) => {
+            Reply::Close(bytes) => {
                 let _ = stream.write_all(&bytes);
                 return;
             }
