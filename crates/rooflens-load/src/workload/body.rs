@@ -180,34 +180,42 @@ mod tests {
         serde_json::from_slice(&writer.write("m", content, limit)).unwrap()
     }
 
+    /// The order of keys is not part of a body.
+    fn parsed(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
     #[test]
     fn each_api_has_its_own_fields() {
         let prompt = || Content::Prompt(json!("a \"b\""));
         let spec = BodySpec::default();
         assert_eq!(
             written(Api::Completions, &spec, prompt(), Some(5)),
-            serde_json::from_str::<Value>(r#"{"ignore_eos":true,"max_tokens":5,"model":"m","prompt":"a \"b\"","stream":true,"stream_options":{"include_usage":true}}"#).unwrap()
+            parsed(
+                r#"{"ignore_eos":true,"max_tokens":5,"model":"m","prompt":"a \"b\"","stream":true,"stream_options":{"include_usage":true}}"#
+            )
         );
         let messages = || Content::Messages(vec![json!({"role": "user", "content": "a"})]);
         assert_eq!(
             written(Api::Chat, &spec, messages(), Some(5)),
-            serde_json::from_str::<Value>(r#"{"ignore_eos":true,"max_tokens":5,"messages":[{"content":"a","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}"#).unwrap()
+            parsed(
+                r#"{"ignore_eos":true,"max_tokens":5,"messages":[{"content":"a","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}"#
+            )
         );
         assert_eq!(
             written(Api::Responses, &spec, messages(), Some(5)),
-            serde_json::from_str::<Value>(
-                serde_json::from_str::<Value>(r#"{"input":[{"content":"a","role":"user"}],"max_output_tokens":5,"model":"m","stream":true}"#).unwrap()
+            parsed(
+                r#"{"input":[{"content":"a","role":"user"}],"max_output_tokens":5,"model":"m","stream":true}"#
             )
-            .unwrap()
         );
         assert_eq!(
             written(Api::Embeddings, &spec, prompt(), Some(5)),
-            serde_json::from_str::<Value>(r#"{"input":"a \"b\"","model":"m"}"#).unwrap()
+            parsed(r#"{"input":"a \"b\"","model":"m"}"#)
         );
         let documents = Content::Documents { query: "q".to_owned(), documents: vec!["d".to_owned()] };
         assert_eq!(
             written(Api::Rerank, &spec, documents, None),
-            serde_json::from_str::<Value>(r#"{"documents":["d"],"model":"m","query":"q"}"#).unwrap()
+            parsed(r#"{"documents":["d"],"model":"m","query":"q"}"#)
         );
     }
 
@@ -226,7 +234,9 @@ mod tests {
         };
         assert_eq!(
             written(Api::Chat, &spec, Content::Messages(vec![]), Some(9)),
-            serde_json::from_str::<Value>(r#"{"guided_json":{"a":1},"ignore_eos":null,"max_completion_tokens":9,"messages":[],"model":"m","seed":7,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0.5,"top_k":-1,"top_p":0.25}"#).unwrap()
+            parsed(
+                r#"{"guided_json":{"a":1},"ignore_eos":null,"max_completion_tokens":9,"messages":[],"model":"m","seed":7,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0.5,"top_k":-1,"top_p":0.25}"#
+            )
         );
     }
 
