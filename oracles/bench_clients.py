@@ -61,7 +61,8 @@ class Client:
                 preexec_fn=realtime if priority else None,
             )
             code, usage = wait(process, watch, begin + timeout_s)
-        if code != 0:
+        # 4: rooflens says that it was the bottleneck, as it is against a server that never waits.
+        if code not in (0, 4 if self.name == "rooflens" else 0):
             raise RuntimeError(f"{self.name} ended with {code}: {(folder / 'stderr').read_text()[-2000:]}")
         measured = Measured(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, time.monotonic() - begin)
         self.read(folder, out.read_text(errors="replace"), measured)

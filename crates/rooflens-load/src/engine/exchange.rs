@@ -276,7 +276,10 @@ fn settle(outcome: Result<bool, Broken>, answer: &mut AnswerReader, end_ns: i64)
 /// sent again. One that was sent and got no answer has failed.
 fn is_lost(outcome: &Result<(), Broken>, times: &ExchangeTimes, answer: &AnswerReader) -> bool {
     let Err(Broken::Failed(error)) = outcome else { return false };
-    let is_unsent = answer.http_status.is_none() && times.sent_ns.is_none();
+    // A stream of HTTP/2 is dated before its frames are written; hyper says where none was.
+    let is_unwritten =
+        times.sent_ns.is_none() || (times.is_http2 && error.message.contains("operation was canceled"));
+    let is_unsent = answer.http_status.is_none() && is_unwritten;
     is_unsent && error.kind == "connection_reset" || is_refused(outcome, times, answer)
 }
 
