@@ -165,7 +165,12 @@ pub fn run(
             span_ns,
             requests,
             not_sent: not_sent + shared.not_sent.load(Ordering::Relaxed),
-            client: client_health(&threads, process_cpu_ns() - cpu, chunks),
+            client: client_health(
+                &threads,
+                process_cpu_ns() - cpu,
+                chunks,
+                matches!(plan.pace, Pace::Closed { .. }),
+            ),
             stopped,
         })
     })
