@@ -272,15 +272,12 @@ fn settle(outcome: Result<bool, Broken>, answer: &mut AnswerReader, end_ns: i64)
     }
 }
 
-/// Whether a request met an idle connection that the server had closed meanwhile: nothing of it was sent, so it may be
-/// sent again. One that was sent and got no answer has failed.
+/// Whether a request met an idle connection that the server had closed meanwhile: it may be sent again. The server's
+/// end may cross the request on its way, so that one which was sent counts, too, as long as nothing came back.
 fn is_lost(outcome: &Result<(), Broken>, times: &ExchangeTimes, answer: &AnswerReader) -> bool {
     let Err(Broken::Failed(error)) = outcome else { return false };
-    // A stream of HTTP/2 is dated before its frames are written; hyper says where none was.
-    let is_unwritten =
-        times.sent_ns.is_none() || (times.is_http2 && error.message.contains("operation was canceled"));
-    let is_unsent = answer.http_status.is_none() && is_unwritten;
-    is_unsent && error.kind == "connection_reset" || is_refused(outcome, times, answer)
+    let is_silent = answer.http_status.is_none() && times.first_byte_ns.is_none();
+    is_silent && error.kind == "connection_reset" || is_refused(outcome, times, answer)
 }
 
 /// Whether the server says that it did not look at a request: a refused stream of HTTP/2, or one after those that a

@@ -19,6 +19,8 @@ pub enum Reply {
     Keep(Vec<u8>),
     /// These bytes, then the connection is closed.
     Close(Vec<u8>),
+    /// As if it stayed open, but it is closed.
+    CloseSilently(Vec<u8>),
     /// Nothing, ever.
     Silence,
     /// A stream that never ends and never says anything.
@@ -63,7 +65,7 @@ fn serve(mut stream: TcpStream, handler: &dyn Fn(&Asked) -> Reply) {
                     return;
                 }
             }
-            Reply::Close(bytes) => {
+            Reply::Close(bytes) | Reply::CloseSilently(bytes) => {
                 let _ = stream.write_all(&bytes);
                 return;
             }
