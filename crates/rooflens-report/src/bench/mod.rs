@@ -116,9 +116,7 @@ const ERRORS: &[Field<(String, u64, String)>] = &[
 /// What fits a screen.
 #[must_use]
 pub fn screen(facts: &BenchFacts) -> Vec<Part> {
-    let mut blocks: Vec<Block> = Vec::new();
-    blocks.push(Block::Lead(facts.lead.join(" ")));
-    blocks.push(Block::Text(facts.what.clone()));
+    let blocks = vec![Block::Lead(facts.lead.join(" ")), Block::Text(facts.what.clone())];
     let mut parts = vec![Part { name: "verdict", title: "Load test", blocks }];
     parts.extend(levels_part(facts));
     parts.extend(measured_parts(facts));
