@@ -147,6 +147,9 @@ fn energy_per_token(summary: Option<&ServerSummary>, run: &LevelRun) -> Option<f
     (run.tokens.output > 0).then(|| joules / run.tokens.output as f64)
 }
 
+/// The name of a part, and what it is of a request.
+type NamedPart = (&'static str, fn(&LatencyParts) -> i64);
+
 /// Mean of each part over all requests, and over the slowest hundredth.
 fn part_means(parts: &[LatencyParts]) -> Vec<PartMean> {
     let mut order: Vec<&LatencyParts> = parts.iter().collect();
@@ -156,12 +159,12 @@ fn part_means(parts: &[LatencyParts]) -> Vec<PartMean> {
         of.iter().map(|parts| pick(parts) as f64).sum::<f64>() / of.len().max(1) as f64
     };
     let whole = mean(&order, LatencyParts::latency_ns);
-    let part = |(part, pick): (&str, fn(&LatencyParts) -> i64)| {
+    let part = |(part, pick): NamedPart| {
         let mean_ns = mean(&order, pick);
         let share = if whole > 0.0 { mean_ns / whole } else { 0.0 };
         PartMean { part: part.to_owned(), mean_ns, slowest_ns: mean(slowest, pick), share }
     };
-    let named: [(&str, fn(&LatencyParts) -> i64); 4] = [
+    let named: [NamedPart; 4] = [
         ("client_wait", |parts| parts.client_wait_ns),
         ("to_first_token", |parts| parts.queue_ns.unwrap_or(0) + parts.prefill_ns),
         ("decode", |parts| parts.decode_ns),
