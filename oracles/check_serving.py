@@ -21,6 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from documents.coverage import CHECK_SERVING, uncovered
 from documents.validate import Documents
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -154,6 +155,19 @@ def check_vllm(bench: Bench, model: Path, folder: Path) -> None:
     DOCUMENTS.text(compared.stdout, "compare", "comparison")
 
 
+def check_imports(binary: Path, folder: Path) -> None:
+    """Results of other clients become runs that a comparison takes."""
+    files = sorted((REPOSITORY / "fixtures/bench_results").iterdir())
+    assert files
+    for number, path in enumerate(files):
+        run = folder / f"imported-{number}"
+        subprocess.run([binary, "import", path, "-o", run], check=True, capture_output=True)
+        found = sorted(run.rglob("report/metrics.json"))
+        assert found, path
+        for numbers in found:
+            DOCUMENTS.text(numbers.read_text(), path.name, "bench-import")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rooflens", type=Path, required=True)
@@ -163,6 +177,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         bench = Bench(args.rooflens.resolve(), folder)
+        check_imports(bench.binary, folder)
         if args.only != "vllm":
             check_llamacpp(bench, args.llamacpp, folder)
             print("llama.cpp: ok")
@@ -173,9 +188,10 @@ def main() -> int:
             subprocess.run(argv, check=True, capture_output=True, env=environment)
             check_vllm(bench, model, folder)
             print("vLLM: ok")
-    for problem in DOCUMENTS.wrong:
+    problems = DOCUMENTS.wrong + ([] if args.only else uncovered(CHECK_SERVING, DOCUMENTS.seen))
+    for problem in problems:
         print(problem)
-    return 1 if DOCUMENTS.wrong else 0
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

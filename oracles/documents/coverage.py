@@ -9,6 +9,8 @@ from documents.validate import schema_names
 
 # Of real runs on PyTorch and vLLM.
 CHECK_RUN = {"cost", "env", "finding", "hardware", "manifest", "model", "plan", "run", "sampler"}
+# Of load tests of real servers.
+CHECK_SERVING = {"bench", "bench-import", "comparison"}
 # Of every command that needs no engine.
 CHECK_DOCUMENTS = {
     "advice", "analysis", "assets-link", "assets-plan", "assets-readme", "assets-status", "assets-subset",
@@ -19,11 +21,13 @@ CHECK_DOCUMENTS = {
     "samples", "samples-line", "top_kernels", "trend",
 }  # fmt: skip
 
+ALL = CHECK_RUN | CHECK_DOCUMENTS | CHECK_SERVING
+
 
 def uncovered(listed: set[str], seen: Counter[str], names: set[str] | None = None) -> list[str]:
     """What is wrong with the list of an oracle, after it has seen documents of these schemas."""
     names = schema_names() if names is None else names
     found = [f"{name}: no document of this schema was validated" for name in sorted(listed - set(seen))]
-    found += [f"{name}: listed, but there is no such schema" for name in sorted((CHECK_RUN | CHECK_DOCUMENTS) - names)]
-    unlisted = sorted(names - CHECK_RUN - CHECK_DOCUMENTS)
+    found += [f"{name}: listed, but there is no such schema" for name in sorted(ALL - names)]
+    unlisted = sorted(names - ALL)
     return found + [f"{name}: no oracle lists this schema: see oracles/documents/coverage.py" for name in unlisted]
