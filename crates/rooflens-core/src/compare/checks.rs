@@ -23,6 +23,8 @@ const LIKE: &[&str] = &[
     "architecture",
     "parameters",
     "dataset",
+    "load",
+    "workload",
     "requests",
     "prompt_tokens",
     "output_tokens",

@@ -82,7 +82,21 @@ pub fn of_run(run: &RunDir, ran: &WorkloadRecords, facts: &mut Facts) {
         facts.insert("power_limit", limits);
     }
     let requests = headline::measured_requests(&ran.requests, &ran.tokens);
-    let first = requests.first().map(|request| request.round);
+    // Rounds of a load test are stretches of time: how many requests fall into one says nothing of the setup.
+    let is_load_test = requests.iter().any(|request| request.is_load_test);
+    let first = requests.first().map(|request| request.round).filter(|_| !is_load_test);
+    if is_load_test {
+        let metrics = read_json(&run.report().join("metrics.json"));
+        let told = [
+            ("model", &metrics["server"]["model"]),
+            ("runtime", &metrics["server"]["kind"]),
+            ("load", &metrics["load"]["offered"]),
+            ("workload", &metrics["workload"]),
+        ];
+        for (fact, value) in told.into_iter().filter(|(_, value)| !value.is_null()) {
+            facts.insert(fact, plain(value));
+        }
+    }
     let round = || requests.iter().filter(|request| Some(request.round) == first);
     if first.is_some() {
         facts.insert("requests", round().count().to_string());

@@ -1,6 +1,7 @@
 //! Everything that has a name and a meaning, gathered from the registries: what `list` lists and
 //! `explain` explains. Adding a topic: an entry in [`ALL`].
 
+mod bench;
 mod cost;
 mod explanation;
 mod labels;

@@ -3,7 +3,7 @@
 
 use rooflens_compare::headline;
 
-use super::{GlossaryEntry, labels, other_screens, plain, runs};
+use super::{GlossaryEntry, bench, labels, other_screens, plain, runs};
 
 /// The words, each with its meaning. In small letters; a heading is found whatever its case.
 pub fn entries() -> Vec<GlossaryEntry> {
@@ -21,6 +21,7 @@ pub fn entries() -> Vec<GlossaryEntry> {
         SECTIONS,
         TIMELINES,
         runs::RUNS,
+        bench::BENCH,
         other_screens::COST,
         other_screens::COMPARE,
         labels::LAUNCHES,

@@ -247,7 +247,12 @@ impl Following<'_> {
         let clock_drift_ns = later.map(drift);
         // It ends either way.
         let _ = self.member.link.send(&Message::Bye);
+        let is_wanted = self.stop.load(Ordering::Relaxed);
         let (fate, outcome) = match ended {
+            // Somebody ended it there: it sent less than its share.
+            Ok(outcome) if outcome.stopped && !is_wanted => {
+                (WorkerFate::Lost { reason: "it was stopped on its own machine".to_owned() }, None)
+            }
             Ok(outcome) => (WorkerFate::Finished, Some(outcome)),
             Err(error) => (WorkerFate::Lost { reason: error.to_string() }, None),
         };

@@ -242,8 +242,12 @@ fn p(p: Option<f64>) -> Cell {
 }
 
 pub(super) fn value(metric: &str, value: Option<f64>) -> Cell {
-    let is_time = metric.ends_with("_ns");
-    let cell = |value| if is_time { Cell::MeanTime(value) } else { Cell::amount(value, "tokens/s") };
+    let cell = |value| match metric {
+        time if time.ends_with("_ns") => Cell::MeanTime(value),
+        "error_rate" => Cell::Share(value),
+        "requests_per_s" => Cell::amount(value, "requests/s"),
+        _ => Cell::amount(value, "tokens/s"),
+    };
     Cell::or(value, cell, "not measured")
 }
 

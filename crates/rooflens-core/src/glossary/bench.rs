@@ -1,0 +1,37 @@
+//! Words on the screen of `bench`, as those of `terms`.
+
+use super::terms::Term;
+
+pub(super) const BENCH: &[Term] = &[
+    ("offered", "Load of a level: concurrent users of a closed loop, or requests per second of an open one."),
+    (
+        "offered load",
+        "Load of a level: concurrent users of a closed loop, or requests per second of an open one.",
+    ),
+    ("per user", "Output tokens per second that one request gets once its answer has begun: 1 / TPOT."),
+    (
+        "goodput",
+        "Requests per second that meet the limits of the SLO on times, each on its own, and their share.",
+    ),
+    (
+        "TTFT p99 at pace",
+        "TTFT p99 that users would see who arrive at the median pace of the closed loop, whether or not their last \
+         answer is there: coordinated omission corrected.",
+    ),
+    (
+        "send lag p99",
+        "From the scheduled time of a request to its first byte sent, without waiting for a slot or a connection.",
+    ),
+    ("receive delay p99", "From the kernel's receive time of data to the client reading it."),
+    ("loop lag p99", "How late timers of the client's event loop fired."),
+    ("CPU per chunk", "Processor time of the client / received chunks."),
+    ("running", "Requests in the server's running batch, by its own metrics."),
+    ("waiting", "Requests in the server's queue, by its own metrics."),
+    ("queue time", "Mean time of a request in the server's queue, by its own metrics."),
+    ("prefill time", "Mean time from being scheduled to the first token, by the server's own metrics."),
+    ("preemptions", "Requests that were preempted because the KV cache was full."),
+    ("prefix hits", "Share of prompt tokens that came from the prefix cache."),
+    ("acceptance", "Share of draft tokens that were accepted (speculative decoding)."),
+    ("load", "What a load test offered: users, or requests per second."),
+    ("workload", "What a load test sent."),
+];
