@@ -7,6 +7,7 @@ use rooflens_report::Extras;
 use rooflens_schema::{Notes, RunDir};
 
 use crate::analysis::{AnalyzedInput, analyze};
+use crate::bench;
 use crate::error::Error;
 use crate::input::Input;
 use crate::model::{ModelRecord, ModelRequest};
@@ -66,6 +67,11 @@ pub fn rewrite(path: &Path, into: Option<&Path>, observer: &SharedObserver) -> R
         saved::report_destination(folder)?;
     }
     if let Some(page) = run::rewrite_sweep(path, into)? {
+        return Ok(WrittenReport { page, stopped: false });
+    }
+    // The page of a load test is written with it; nothing else of the run would change it.
+    let page = RunDir::new(path).report().join("index.html");
+    if into.is_none() && bench::is_load_test(path) && page.is_file() {
         return Ok(WrittenReport { page, stopped: false });
     }
     // A run without a trace has no tables of one; its numbers and pages follow from the rest.

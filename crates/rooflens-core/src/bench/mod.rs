@@ -50,6 +50,7 @@ pub use self::request::{
 };
 use self::server::RunningServer;
 use self::store::Store;
+pub use self::store::is_load_test;
 use self::watch::BreachWatch;
 pub use self::workers::{WorkerRequest, WorkerTls, serve as serve_worker};
 use crate::error::{BenchError, Error};

@@ -101,6 +101,12 @@ impl Store {
     }
 }
 
+/// Whether a folder is a load test that `rooflens bench` kept.
+pub fn is_load_test(path: &Path) -> bool {
+    let metrics = saved::read_json(&RunDir::new(path).report().join(saved::METRICS));
+    metrics["schema"]["name"] == "rooflens.bench"
+}
+
 /// Writes numbers, page and figure of a run.
 fn write(run: &RunDir, described: &Described) -> Result<PathBuf, Error> {
     let mut document: BenchDocument = described.document.clone();
