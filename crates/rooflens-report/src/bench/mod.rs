@@ -116,7 +116,13 @@ const ERRORS: &[Field<(String, u64, String)>] = &[
 /// What fits a screen.
 #[must_use]
 pub fn screen(facts: &BenchFacts) -> Vec<Part> {
-    let blocks = vec![Block::Lead(facts.lead.join(" ")), Block::Text(facts.what.clone())];
+    let (first, rest) = facts
+        .lead
+        .split_first()
+        .map_or((String::new(), String::new()), |(first, rest)| (first.clone(), rest.join(" ")));
+    let mut blocks = vec![Block::Lead(first)];
+    blocks.extend((!rest.is_empty()).then_some(Block::Text(rest)));
+    blocks.push(Block::Text(facts.what.clone()));
     let mut parts = vec![Part { name: "verdict", title: "Load test", blocks }];
     parts.extend(levels_part(facts));
     parts.extend(measured_parts(facts));
