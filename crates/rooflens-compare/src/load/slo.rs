@@ -203,7 +203,8 @@ impl Objective {
         let value = match self.limited {
             Limited::Times(times, share) => {
                 let values: Vec<f64> = requests.iter().flat_map(|request| (times.of)(request)).collect();
-                (!values.is_empty()).then(|| linear(&sorted(&values), share))
+                let failed = requests.iter().filter(|request| request.is_failed).count();
+                percentile_among(&sorted(&values), failed, share)
             }
             Limited::Metric(metric) => metric.of(requests).map(|sample| sample.value()),
         };
@@ -261,6 +262,15 @@ fn with_unit<'t>(text: &'t str, units: &[(&str, f64)]) -> Option<(&'t str, f64)>
     units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
 }
 
+/// The percentile of sorted values and of failed requests, which are longer than all of them: none where it lies among
+/// those.
+fn percentile_among(values: &[f64], failed: usize, share: f64) -> Option<f64> {
+    let position = share * (values.len() + failed).checked_sub(1)? as f64;
+    let below = *values.get(position.floor() as usize)?;
+    let above = *values.get(position.ceil() as usize)?;
+    Some(below + (above - below) * position.fract())
+}
+
 /// `ttft_p99`, `tpot_p99.9`.
 fn percentile(name: &str) -> Option<Limited> {
     let (times, percent) = name.rsplit_once("_p")?;
@@ -312,9 +322,14 @@ mod tests {
         let found = slo.evaluate(&requests);
         let told: Vec<_> =
             found.iter().map(|one| (one.value.map(|value| value.round()), one.is_met)).collect();
-        // p99 of 100 and 600 ms; TPOT 40 and 60 µs; one of three; 4 tokens in 600.06 ms.
-        assert_eq!(told[..3], [(Some(595_000_000.0), false), (Some(50_000.0), true), (Some(0.0), false)]);
-        assert_eq!(told[3..], [(Some(7.0), true), (Some(575_059_000.0), true)]);
+        // p99 and p95 of 100 ms, 600 ms and one that failed; the median of TPOT 40 µs, 60 µs and none; one of three; 4
+        // tokens in 600.06 ms.
+        assert_eq!(told[..3], [(None, false), (Some(60_000.0), false), (Some(0.0), false)]);
+        assert_eq!(told[3..], [(Some(7.0), true), (None, false)]);
+        let found = slo.evaluate(&requests[..2]);
+        let told: Vec<_> =
+            found.iter().map(|one| (one.value.map(|value| value.round()), one.is_met)).collect();
+        assert_eq!(told[..3], [(Some(595_000_000.0), false), (Some(50_000.0), true), (Some(0.0), true)]);
         // The quick one alone: 1 of 3, and of the 2 in 600.06 ms.
         let goodput = slo.goodput(&requests).unwrap();
         assert_eq!((goodput.requests, goodput.met), (3, 1));

@@ -7,6 +7,7 @@ use rooflens_compare::load::account::{LatencyParts, SlowBy, slow_requests, typic
 use rooflens_compare::load::pareto::{OperatingPoint, pareto_front};
 use rooflens_compare::load::search::RateSearch;
 use rooflens_compare::load::slo::Slo;
+use rooflens_compare::load::steady::SteadyVerdict;
 use rooflens_load::scrape::ServerSummary;
 use rooflens_load::why::{LoadContext, find_latency_cause};
 use rooflens_report::bench::BenchFacts;
@@ -107,10 +108,15 @@ pub fn describe(level: DescribedLevel<'_>) -> Described {
         not_computed: BTreeMap::new(),
     };
     document.not_computed = reasons(&document, request);
-    document.why = find_latency_cause(&run.evidence, &context(run, run.level.facts.rate));
+    document.why = find_latency_cause(&run.evidence, &context(run, overload(&document)));
     let rows = LevelRows { requests: &requests, parts: &parts, run };
     let facts = facts::of_level(&document, &rows, &numbers.notes);
     Described { document, facts, folder: run.folder.root().to_owned() }
+}
+
+/// The offered rate, where the server does not keep up with it: else fewer arrivals are chance.
+fn overload(document: &BenchDocument) -> Option<f64> {
+    document.load.rate.filter(|_| document.steady.verdict == SteadyVerdict::Overloaded)
 }
 
 /// What the cause of latency is looked for with. While a profile is written, the server does nothing else.

@@ -4,6 +4,7 @@ use rooflens_compare::headline::{self, MeasuredRequest, RequestTimes};
 use rooflens_compare::load::account::LatencyParts;
 use rooflens_compare::load::steady::SteadyVerdict;
 use rooflens_load::scrape::{ServerGauge, ServerSample};
+use rooflens_load::why::LatencyCause;
 use rooflens_report::bench::{BenchFacts, LatencyRow, LevelRow, ObjectiveRow, Timeline, TimelineSeries};
 use rooflens_report::block::{Cell, ChartUnit, Grade, Mark, Tone};
 use rooflens_report::format;
@@ -80,7 +81,17 @@ fn lead(document: &BenchDocument) -> Vec<String> {
             false => format!("The SLO is missed: {}.", missed.join(", ")),
         });
     }
-    if !document.client.valid {
+    if document.status != "complete" && document.workers.iter().all(|worker| worker.lost.is_none()) {
+        lead.push("The test was stopped before its end.".to_owned());
+    }
+    let not_sent = document.requests.not_sent;
+    if not_sent > 0 {
+        lead.push(format!(
+            "{not_sent} requests that were due were never sent, as the test ended before: they count nowhere."
+        ));
+    }
+    let is_said = document.why.as_ref().is_some_and(|why| matches!(why.cause, LatencyCause::Client { .. }));
+    if !document.client.valid && !is_said {
         lead.push(format!(
             "Do not trust these numbers: the client was the bottleneck ({}).",
             document.client.reasons.join("; ")
@@ -184,7 +195,7 @@ fn objectives(document: &BenchDocument) -> Vec<ObjectiveRow> {
         };
         ObjectiveRow {
             text: one.objective.clone(),
-            measured: Cell::or(one.value, cell, "not measured"),
+            measured: Cell::or(one.value, cell, "not measured, or a failed request"),
             is_met: one.value.map(|_| one.is_met),
         }
     };
@@ -229,10 +240,10 @@ fn remarks(document: &BenchDocument, notes: &[String]) -> Vec<(Grade, &'static s
         }
     }
     if let Some(problem) = document.profile.as_ref().and_then(|profile| profile.problem.as_ref()) {
-        all.push((Grade::Warning, "profile", format!("profile: {problem}")));
+        all.push((Grade::Warning, "profile", problem.clone()));
     }
     if let Some(verdict) = document.profile.as_ref().and_then(|profile| profile.verdict.as_ref()) {
-        all.push((Grade::Info, "profile", format!("profile: {verdict}")));
+        all.push((Grade::Info, "profile", verdict.clone()));
     }
     all.extend(notes.iter().map(|note| (Grade::Info, "resolution", note.clone())));
     all

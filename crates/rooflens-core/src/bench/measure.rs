@@ -19,6 +19,10 @@ use super::request::Warmup;
 use crate::error::Error;
 use crate::run::metrics::{self, Measured, Spread};
 
+/// A warm-up is left out where this many requests follow per request in progress: what is in progress at its end is
+/// served within the time that counts, but not counted.
+const PER_STREAM: f64 = 20.0;
+
 /// What the rows of a level come to.
 pub struct LevelNumbers {
     /// The tokens that the numbers are of: all, or those that tell most.
@@ -110,8 +114,18 @@ fn mark_warmup(requests: &mut Requests, rule: Warmup) -> WarmupFacts {
         Warmup::Auto => {
             let found = warm_up(&done.iter().filter_map(latency).collect::<Vec<f64>>());
             // The completed request that is the first to count; whatever failed before it does not.
-            let first = done.get(found.excluded).and_then(|row| order.iter().position(|of| of == row));
-            (if found.excluded == 0 { 0 } else { first.unwrap_or(0) }, found.words)
+            let left = done.len().saturating_sub(found.excluded) as f64;
+            if found.excluded > 0
+                && left
+                    < PER_STREAM
+                        * in_system(&done.iter().filter_map(latency).collect::<Vec<f64>>(), requests, &done)
+            {
+                let words = "no warm-up is left out: requests in progress at its end would be too large a part of the rest";
+                (0, words.to_owned())
+            } else {
+                let first = done.get(found.excluded).and_then(|row| order.iter().position(|of| of == row));
+                (if found.excluded == 0 { 0 } else { first.unwrap_or(0) }, found.words)
+            }
         }
         Warmup::Requests(count) => {
             let count = usize::try_from(count).unwrap_or(usize::MAX).min(order.len());
@@ -123,6 +137,14 @@ fn mark_warmup(requests: &mut Requests, rule: Warmup) -> WarmupFacts {
         requests.round_kind[row] = Some(kind.to_owned());
     }
     WarmupFacts { requests: excluded as u64, rule: words }
+}
+
+/// Requests in progress on average (Little's law): the sum of their latencies / the time from the first to the last.
+fn in_system(latencies: &[f64], requests: &Requests, done: &[usize]) -> f64 {
+    let begin = done.iter().filter_map(|row| origin(requests, *row)).min();
+    let end = done.iter().filter_map(|row| requests.end_ts_ns[*row].get()).max();
+    let span = begin.zip(end).map_or(0.0, |(begin, end)| (end - begin) as f64);
+    if span > 0.0 { latencies.iter().sum::<f64>() / span } else { 0.0 }
 }
 
 fn headline_of(requests: &[MeasuredRequest<'_>]) -> BTreeMap<String, Option<f64>> {

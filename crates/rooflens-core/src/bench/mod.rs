@@ -56,6 +56,9 @@ pub use self::workers::{WorkerRequest, WorkerTls, serve as serve_worker};
 use crate::error::{BenchError, Error};
 use crate::observer::SharedObserver;
 
+/// Requests that a level of a search needs at least.
+const FEWEST_OF_SEARCH: f64 = 5.0;
+
 /// A load test that was made.
 pub struct BenchOutcome {
     described: Described,
@@ -178,6 +181,15 @@ impl Asked<'_> {
         while let Some(rate) = search.next_rate() {
             let level = RateLevel { from: rate, to: rate };
             let level = levels::open(level, *gaps, None, &self.request.extent, self.request.workload.seed);
+            let expected =
+                self.request.extent.duration.map_or(f64::INFINITY, |time| time.as_secs_f64() * rate);
+            if expected < FEWEST_OF_SEARCH {
+                let fact = format!(
+                    "at {rate:.3} requests/s, {expected:.1} requests are expected within --duration: too few to judge; \
+                     give a longer --duration, or --requests instead"
+                );
+                return Err(BenchError::Objective(fact).into());
+            }
             let point = self.point(&session, level, running, points.len(), observer)?;
             // What could not be decided was not met: a rate at which nothing completes is too high.
             let (is_met, is_valid) = (point.document.slo_met == Some(true), point.document.client.valid);

@@ -74,7 +74,14 @@ impl ServerProfiling {
         (facts.from_ns, facts.to_ns) = (from_ns, outcome.stopped_ns.unwrap_or(from_ns));
         facts.written_ns = facts.to_ns.saturating_add(outcome.write_ns.unwrap_or(0));
         match &self.folder {
-            Some(folder) => facts.traces = written_since(folder, self.since),
+            Some(folder) => {
+                facts.traces = written_since(folder, self.since);
+                if facts.traces.is_empty() {
+                    facts
+                        .problem
+                        .get_or_insert_with(|| format!("no trace was written to {}", folder.display()));
+                }
+            }
             None => {
                 facts
                     .problem

@@ -21,7 +21,7 @@ use crate::error::CliError;
 pub struct LoadArgs {
     /// Concurrent users (closed loop): each sends its next request when the last one has ended; a list is run
     /// one after the other, as in 1,4,16
-    #[arg(long, short = 'c', value_name = "N", value_delimiter = ',', conflicts_with_all = ["rate", "find_rate"])]
+    #[arg(long, short = 'c', value_name = "N", value_delimiter = ',', value_parser = users, conflicts_with_all = ["rate", "find_rate"])]
     concurrency: Vec<usize>,
     /// Requests per second (open loop), whatever the server does; a list, as in 1,2,4, or a ramp, as in 1..20
     #[arg(long, short = 'r', value_name = "RATE", value_delimiter = ',', value_parser = rate)]
@@ -47,8 +47,8 @@ pub struct LoadArgs {
     /// Replay the arrival times of --dataset, times this factor: 0.5 is twice as fast
     #[arg(long, value_name = "FACTOR", num_args = 0..=1, default_missing_value = "1", requires = "dataset", conflicts_with_all = ["rate", "concurrency", "find_rate"])]
     replay: Option<f64>,
-    /// Requests per level
-    #[arg(long, short = 'n', value_name = "N")]
+    /// Requests per level; 200 by default
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
     /// Time per level in which requests are sent, as in 60s or 5m
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -71,10 +71,10 @@ pub struct LoadArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Workload")]
 pub struct WorkloadArgs {
-    /// Prompt length in tokens: 100, 100-200, normal:512,100, lognormal:512,0.8 or hist:128=3,1024=1
+    /// Prompt length in tokens, 512 by default: 100, 100-200, normal:512,100, lognormal:512,0.8 or hist:128=3,1024=1
     #[arg(long, value_name = "LENGTH")]
     input_tokens: Option<String>,
-    /// Output length in tokens, in the same forms
+    /// Output length in tokens, 128 by default, in the same forms
     #[arg(long, value_name = "LENGTH")]
     output_tokens: Option<String>,
     /// Prompts from a file: ShareGPT, JSONL (`prompt` or `messages`), text lines, Mooncake or BurstGPT trace
@@ -244,6 +244,16 @@ impl BenchArgs {
             headers.push(("authorization".to_owned(), format!("Bearer {key}")));
         }
         let load = &self.load;
+        let usage = |fact: &str| CliError::from(Error::from(BenchError::Target(fact.to_owned())));
+        let is_open = load.find_rate || !load.rate.is_empty() || load.replay.is_some();
+        if load.max_concurrency.is_some() && !is_open {
+            return Err(usage(
+                "--max-concurrency needs --rate or --replay; for a closed loop use --concurrency",
+            ));
+        }
+        if self.server.profile.is_some() && self.server.profile_at.is_none() && slo.is_none() {
+            return Err(usage("--profile needs --profile-at, or --slo to start at its first breach"));
+        }
         let levels = match () {
             () if load.find_rate => LoadLevels::Search {
                 from: load.first_rate,
@@ -344,7 +354,12 @@ fn target(texts: &[String], model: Option<&str>, python: Option<PathBuf>) -> Res
     let mut flags: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for text in texts {
         if text.starts_with("http://") || text.starts_with("https://") {
-            url = Some(text.trim_end_matches('/').to_owned());
+            if url.is_some() {
+                return Err(usage("two servers are given".to_owned()));
+            }
+            // Where OpenAI's own clients want `/v1`, it is left out here: the endpoint has it.
+            let base = text.trim_end_matches('/');
+            url = Some(base.strip_suffix("/v1").unwrap_or(base).to_owned());
         } else if let Some(named) = text.strip_prefix("runtime=") {
             kind = Some(named.to_owned());
         } else if let Some((flag, values)) =
@@ -352,7 +367,11 @@ fn target(texts: &[String], model: Option<&str>, python: Option<PathBuf>) -> Res
         {
             flags.insert(flag.to_owned(), values.split(',').map(str::to_owned).collect());
         } else {
-            return Err(usage(format!("{text:?} is neither a URL, runtime=NAME nor server.FLAG=VALUE")));
+            let meant =
+                if text.contains(':') { format!("; did you mean http://{text}?") } else { String::new() };
+            return Err(usage(format!(
+                "{text:?} is neither a URL, runtime=NAME nor server.FLAG=VALUE{meant}"
+            )));
         }
     }
     match (url, kind) {
@@ -368,6 +387,10 @@ fn target(texts: &[String], model: Option<&str>, python: Option<PathBuf>) -> Res
         }
         (None, None) => Err(usage("the server is missing".to_owned())),
     }
+}
+
+fn users(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|users| *users > 0).ok_or_else(|| "a number of users above 0".to_owned())
 }
 
 fn rate(text: &str) -> Result<RateLevel, String> {
@@ -453,6 +476,8 @@ mod tests {
             target(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), model, None)
         };
         assert!(matches!(of(&["http://h:1/"], None), Ok(BenchServer::Url(url)) if url == "http://h:1"));
+        assert!(matches!(of(&["http://h:1/v1"], None), Ok(BenchServer::Url(url)) if url == "http://h:1"));
+        assert!(of(&["http://h:1", "http://h:2"], None).is_err());
         let Ok(BenchServer::Start { kind, flags, .. }) =
             of(&["runtime=vllm_server", "server.max_num_seqs=16,64"], Some("m"))
         else {

@@ -42,7 +42,7 @@ pub struct Args {
     /// Service-level objectives, as in 'ttft_p99<500ms,tpot_p99<50ms,error_rate<1%'
     #[arg(long, value_name = "SLO")]
     slo: Option<String>,
-    /// Exit with 1 if this holds: slo, errors, METRIC>20ms, METRIC<100; may be repeated
+    /// Exit with 1 if this holds: slo (missed), errors, client (the bottleneck), METRIC>20ms, METRIC<100; may be repeated
     #[arg(long, value_name = "GATE")]
     fail_on: Vec<String>,
     #[command(flatten)]

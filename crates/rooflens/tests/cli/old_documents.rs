@@ -7,9 +7,11 @@ use serde_json::Value;
 use super::*;
 
 /// Documents that are younger than schema 1.0's first, or tell of the machine.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 11] = [
     "assets-readme",
     "assets-variant",
+    "bench",
+    "bench-import",
     "blocks",
     "config-migrated",
     "doctor",
