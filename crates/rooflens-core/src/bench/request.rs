@@ -192,8 +192,6 @@ pub struct ScrapeOptions {
     pub url: Option<String>,
     /// How often.
     pub interval: Duration,
-    /// The power of devices and the load of the host are sampled, too.
-    pub sample: bool,
 }
 
 /// When the server's profiler is started.

@@ -166,9 +166,6 @@ pub struct ServerArgs {
     /// How often they are read
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = duration)]
     metrics_interval: Duration,
-    /// Sample devices and the host of this machine meanwhile
-    #[arg(long)]
-    sample: bool,
     /// Profile the server for this long (POST /start_profile), at --profile-at or at the first breach of --slo
     #[arg(long, value_name = "TIME", value_parser = duration)]
     profile: Option<Duration>,
@@ -303,7 +300,6 @@ impl BenchArgs {
                 is_on: !self.server.no_metrics,
                 url: self.server.metrics_url,
                 interval: self.server.metrics_interval,
-                sample: self.server.sample,
             },
             profile: self.server.profile.map(|time| ServerProfileRequest {
                 at: self.server.profile_at,
