@@ -1,11 +1,11 @@
 //! Load tests: what load a server holds, and where latency goes.
 //!
-//! * [`request`]: what is asked; [`workload`], [`levels`]: what is sent, and how hard.
-//! * [`server`]: a server that runs or is started; [`level`]: one level at it; [`recorder`], [`watch`], [`profile`],
-//!   [`workers`]: what happens meanwhile.
-//! * [`measure`]: rows → numbers; [`efficiency`]: against the static model; [`describe`]: numbers → document;
-//!   [`facts`]: document → report; [`gates`]: whether it fails; [`store`]: where it is kept.
-//! * [`import`]: results of other clients.
+//! * `request`: what is asked; `workload`, `levels`: what is sent, and how hard.
+//! * `server`: a server that runs or is started; `level`: one level at it; `recorder`, `watch`, `profile`,
+//!   `workers`: what happens meanwhile.
+//! * `measure`: rows → numbers; `efficiency`: against the static model; `describe`: numbers → document;
+//!   `facts`: document → report; `gates`: whether it fails; `store`: where it is kept.
+//! * `import`: results of other clients.
 
 mod describe;
 mod document;
