@@ -15,7 +15,7 @@
 //!   [`by_range`]: and of the ranges that launched them.
 //! * [`advice`]: what to change, and a changed model beside the one that ran.
 //! * [`compare`]: two runs side by side; [`trend`]: a number over many runs.
-//! * [`bench`]: a load test, or several levels of one.
+//! * [`mod@bench`]: a load test, or several levels of one.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 
 pub mod advice;

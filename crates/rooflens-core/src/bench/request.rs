@@ -161,7 +161,7 @@ pub struct WorkloadOptions {
     pub tokenizer: Option<PathBuf>,
     /// Prompts as token ids.
     pub token_ids: bool,
-    /// A prefix that requests share, as typed: TOKENS[:GROUPS[:SHARE]].
+    /// A prefix that requests share, as typed: `TOKENS[:GROUPS[:SHARE]]`.
     pub shared_prefix: Option<String>,
     /// Turns of a conversation.
     pub turns: Option<u32>,

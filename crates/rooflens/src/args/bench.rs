@@ -90,7 +90,7 @@ pub struct WorkloadArgs {
     /// Send prompts as token ids (completions only)
     #[arg(long, requires = "tokenizer")]
     token_ids: bool,
-    /// Prefix that requests share: TOKENS[:GROUPS[:SHARE]], as in 512:4:0.8; by default every prompt is unique
+    /// Prefix that requests share: `TOKENS[:GROUPS[:SHARE]]`, as in 512:4:0.8; by default every prompt is unique
     #[arg(long, value_name = "PREFIX")]
     shared_prefix: Option<String>,
     /// Conversations of this many turns; the history is sent again with each
