@@ -224,24 +224,6 @@ fn shares_of_faults_are_the_same_for_the_same_seed() {
 }
 
 #[test]
-fn requests_beyond_the_slots_wait_their_turn() {
-    let server = start(&["--slots", "1"]);
-    let address = server.address;
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| ask(address, "/v1/completions", &request(50)));
-        }
-    });
-    let mut served = server.stop().requests;
-    served.sort_by_key(|request| request.started_ns);
-    assert_eq!(served.len(), 8);
-    for pair in served.windows(2) {
-        let first_of_next = pair[1].writes_ns[0];
-        assert!(pair[0].writes_ns.iter().all(|write| *write <= first_of_next));
-    }
-}
-
-#[test]
 fn metrics_agree_with_the_log() {
     let server = start(&[]);
     for tokens in [3, 4] {
