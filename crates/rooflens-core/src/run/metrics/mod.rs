@@ -158,7 +158,7 @@ fn reasons(of: &Measured) -> BTreeMap<Cow<'static, str>, String> {
     let no_decode = "there is no pure decode step";
     let no_queue = match of.requests_per_s {
         None => "the runtime does not queue requests: a batch is submitted when its step begins",
-        Some(_) => "a server does not tell how long a request was in its queue; its metrics have the mean",
+        Some(_) => "a server does not say how long a request was in its queue; its metrics have the mean",
     };
     let missing: [(&'static str, bool, &str); 9] = [
         ("ttft_ns", of.ttft_ns.is_none(), none),
