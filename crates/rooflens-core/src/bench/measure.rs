@@ -112,17 +112,14 @@ fn mark_warmup(requests: &mut Requests, rule: Warmup) -> WarmupFacts {
     };
     let (excluded, words) = match rule {
         Warmup::Auto => {
-            let found = warm_up(&done.iter().filter_map(latency).collect::<Vec<f64>>());
-            // The completed request that is the first to count; whatever failed before it does not.
+            let latencies: Vec<f64> = done.iter().filter_map(latency).collect();
+            let found = warm_up(&latencies);
             let left = done.len().saturating_sub(found.excluded) as f64;
-            if found.excluded > 0
-                && left
-                    < PER_STREAM
-                        * in_system(&done.iter().filter_map(latency).collect::<Vec<f64>>(), requests, &done)
-            {
+            if found.excluded > 0 && left < PER_STREAM * in_system(&latencies, requests, &done) {
                 let words = "no warm-up is left out: requests in progress at its end would be too large a part of the rest";
                 (0, words.to_owned())
             } else {
+                // The completed request that is the first to count; whatever failed before it does not.
                 let first = done.get(found.excluded).and_then(|row| order.iter().position(|of| of == row));
                 (if found.excluded == 0 { 0 } else { first.unwrap_or(0) }, found.words)
             }

@@ -107,14 +107,13 @@ impl<'a> Recorder<'a> {
         self.pending = Tokens::default();
     }
 
-    fn keep_brief(&mut self, record: &RequestRecord, request_id: i64) {
-        let rows: Vec<TokenRow> = rows::token_rows(record).collect();
+    fn keep_brief(&mut self, record: &RequestRecord, rows: &[TokenRow]) {
         let output = record.chunks.iter().position(|chunk| chunk.kind != ChunkKind::Reasoning);
         let mut kept: Vec<usize> =
             [Some(0), output, rows.len().checked_sub(1)].into_iter().flatten().collect();
         kept.dedup();
         kept.retain(|at| *at < rows.len());
-        kept.into_iter().for_each(|at| self.brief.push(TokenRow { request_id, ..rows[at].clone() }));
+        kept.into_iter().for_each(|at| self.brief.push(rows[at].clone()));
         if record.status != RequestStatus::Completed {
             return;
         }
@@ -187,10 +186,10 @@ impl RecordSink for Recorder<'_> {
         }
         self.chunks += record.chunks.len() as u64;
         self.requests.push(row);
-        self.keep_brief(&record, id as i64);
-        for token in rows::token_rows(&record) {
-            self.pending.push(TokenRow { request_id: id as i64, ..token });
-        }
+        let rows: Vec<TokenRow> =
+            rows::token_rows(&record).map(|token| TokenRow { request_id: id as i64, ..token }).collect();
+        self.keep_brief(&record, &rows);
+        rows.into_iter().for_each(|token| self.pending.push(token));
         if self.pending.len() >= GROUP {
             self.flush();
         }
