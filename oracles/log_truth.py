@@ -268,8 +268,8 @@ def found_workload(report: dict) -> list[dict]:
     ]
 
 
-def served(path: Path) -> dict:
-    """Of pages of metrics with the same series each: last less first, or all where there is one page."""
+def pages_of(path: Path) -> tuple[list[dict], list[float]]:
+    """Pages of metrics with the same series each, and the times they were taken at."""
     pages, times = [{}], []
     for line in path.read_text().splitlines():
         if line.startswith("# time "):
@@ -280,6 +280,42 @@ def served(path: Path) -> dict:
         if key in pages[-1]:
             pages.append({})
         pages[-1][key] = float(value)
+    return pages, times
+
+
+# What engines call finished requests, and the histograms of time in the queue and of the whole request.
+ENGINES = {
+    "vllm:": ("vllm:request_success_total", "vllm:request_queue_time_seconds", "vllm:e2e_request_latency_seconds"),
+    "sglang:": ("sglang:num_requests_total", "sglang:queue_time_seconds", "sglang:e2e_request_latency_seconds"),
+    "trtllm_": ("trtllm_request_success_total", "trtllm_request_queue_time_seconds", "trtllm_e2e_request_latency_seconds"),
+    "tgi_": ("tgi_request_success", "tgi_request_queue_duration", "tgi_request_duration"),
+    "llamacpp:": None,
+}
+
+
+def served_by_engine(pages: list[dict], times: list[float], names: tuple[str, str, str] | None) -> dict:
+    def over(series: str) -> float:
+        last, first = (sum(value for key, value in page.items() if key.split("{")[0] == series) for page in (pages[-1], pages[0]))
+        return last - first if len(pages) > 1 else last
+
+    found = dict.fromkeys(("requests", "failures", "batch", "request_ns", "queue_ns", "compute_infer_ns", "compute_output_ns", "requests_per_s"))
+    if names:
+        requests, queue, whole = names
+        found["requests"] = over(requests)
+        found["queue_ns"] = over(f"{queue}_sum") * 1e9 / over(f"{queue}_count")
+        found["request_ns"] = over(f"{whole}_sum") * 1e9 / over(f"{whole}_count")
+        found["requests_per_s"] = over(requests) / (times[-1] - times[0]) if len(times) > 1 else None
+    return found
+
+
+def served(path: Path) -> dict:
+    """Last page less first, or all where there is one page."""
+    pages, times = pages_of(path)
+    for prefix, engine in ENGINES.items():
+        if any(key.startswith(prefix) for key in pages[0]):
+            named = re.search(r'model_name="([^"]*)"', " ".join(pages[0]))
+            name = named[1] if named else {"tgi_": "TGI", "llamacpp:": "llama.cpp"}[prefix]
+            return {"snapshots": len(pages), "models": {name: served_by_engine(pages, times, engine)}, "values": {}}
     first = pages[0] if len(pages) > 1 else {}
     names = sorted({match for page in pages for match in re.findall(r'model="([^"]*)"', " ".join(page))})
     truth = {"snapshots": len(pages), "models": {}, "values": {}}
@@ -311,9 +347,9 @@ def served(path: Path) -> dict:
 def found_served(report: dict) -> dict:
     found = report["server_metrics"]
     keys = ("requests", "failures", "batch", "request_ns", "queue_ns", "compute_infer_ns", "compute_output_ns", "requests_per_s")
-    last = found["devices"][0]["values"]
+    last = found["devices"][0]["values"] if found["devices"] else {}
     return {
         "snapshots": found["snapshots"],
         "models": {model["model"]: {key: model[key] for key in keys} for model in found["models"]},
-        "values": {name: last[name]["last"] for name in ("memory_used_bytes", "power_w")},
+        "values": {name: last[name]["last"] for name in ("memory_used_bytes", "power_w") if name in last},
     }
