@@ -202,9 +202,57 @@ class VllmPython(VllmRust):
         return [self.binary, "-m", "vllm.entrypoints.cli.main", *words[1:]]
 
 
+class AiPerf(Client):
+    """AIPerf, in an environment of its own."""
+
+    name = "aiperf"
+
+    def __init__(self):
+        super().__init__(PEERS / "venv-aiperf/bin/aiperf")
+
+    def argv(self, load, server, folder):
+        words = [self.binary, "profile", "--model", "mock", "--url", server.url, "--endpoint-type", "completions", "--streaming"]
+        words += ["--tokenizer", made_tokenizer(folder), "--request-count", load.requests, "--ui", "none", "--artifact-dir", folder]
+        words += ["--isl", load.input_tokens, "--isl-stddev", 0, "--osl", load.output_tokens, "--osl-stddev", 0]
+        words += ["--extra-inputs", "ignore_eos:true", "--no-gpu-telemetry", "--no-server-metrics"]
+        return words + (["--concurrency", load.concurrency] if load.concurrency else ["--request-rate", load.rate])
+
+    def read(self, folder, stdout, measured):
+        measured.document = result = json.loads((folder / "profile_export_aiperf.json").read_text())
+        # Its `inter_token_latency` is the mean of a request.
+        for name, metric in {"ttft": "time_to_first_token", "itl": "inter_chunk_latency"}.items():
+            for percent in (50, 99):
+                measured.reported[f"{name}_p{percent}"] = result[metric][f"p{percent}"]
+
+
+class GuideLlm(Client):
+    """guidellm, in an environment of its own. Its ITL is the mean of a request."""
+
+    name = "guidellm"
+
+    def __init__(self):
+        super().__init__(PEERS / "venv-guidellm/bin/guidellm")
+
+    def argv(self, load, server, folder):
+        words = [self.binary, "run", "--backend", f"kind=openai_http,target={server.url},model=mock,request_format=/v1/completions"]
+        shape = f"kind=concurrent,streams={load.concurrency}" if load.concurrency else f"kind=poisson,rate={load.rate}"
+        words += ["--profile", shape, "--constraint", f"kind=max_requests,count={load.requests}"]
+        words += ["--tokenizer", f"kind=hf_auto,model={made_tokenizer(folder)}", "--disable-console"]
+        words += ["--data", f"kind=synthetic_text,prompt_tokens={load.input_tokens},output_tokens={load.output_tokens}"]
+        return words + ["--output", f"kind=json,path={folder / 'result.json'}"]
+
+    def read(self, folder, stdout, measured):
+        measured.document = json.loads((folder / "result.json").read_text())
+        metrics = measured.document["benchmarks"][0]["metrics"]
+        for name, metric in {"ttft": "time_to_first_token_ms", "itl": "inter_token_latency_ms"}.items():
+            for percent in (50, 99):
+                measured.reported[f"{name}_p{percent}"] = metrics[metric]["successful"]["percentiles"][f"p{percent}"]
+
+
 def peers(sglang_python, vllm_python):
     """Those that are installed, and a word on those that are not."""
     found = [VllmRust(), SglangRust(sglang_python)] + ([VllmPython(vllm_python)] if vllm_python else [])
+    found += [AiPerf(), GuideLlm()]
     missing = [client.name for client in found if not Path(client.binary).exists() or getattr(client, "extension", 1) is None]
     if missing:
         print(f"not there, left out: {', '.join(missing)} (below {PEERS})", file=sys.stderr)

@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--rooflens", type=existing, metavar="BIN", help="left out: the others alone")
     parser.add_argument("--mock", type=existing, required=True, metavar="BIN")
     parser.add_argument("--bare", type=existing, required=True, metavar="BIN")
-    parser.add_argument("--peers", action="store_true", help="also the Rust clients of vLLM and SGLang")
+    parser.add_argument("--peers", action="store_true", help="also the clients of vLLM and SGLang, AIPerf and guidellm")
     parser.add_argument("--sglang-python", default="python3.12", metavar="PYTHON")
     parser.add_argument("--vllm-python", metavar="PYTHON", help="also `vllm bench serve` of this environment")
     parser.add_argument("--parts", default="receive,timing,cpu,stall", help="of receive, timing, cpu, stall, memory")
