@@ -222,6 +222,32 @@ class Checker:
                 self.expect(case, f"exit code with {words}", self.bench(case, server.url, words).code, code)
 
 
+    def turns(self):
+        """Two servers in turns: B takes ten times as long per token."""
+        case, rounds = Case("two servers in turns", requests=6), 8
+        kept = Path(self.folder) / "turns"
+        with MockServer(self.options.mock, "--itl-ms", 2) as a, MockServer(self.options.mock, "--itl-ms", 20) as b:
+            words = ["--against", b.url, "--rounds", rounds, "-o", kept, "--fail-on", "tpot_p50>+3%"]
+            outcome = self.bench(case, a.url, words)
+        self.expect(case, "exit code of a gate that failed", outcome.code, 1)
+        if outcome.code != 1:
+            return
+        found = outcome.report()["pairs"][0]
+        self.expect(case, "interleaved", found["is_interleaved"], True)
+        for row in found["headline"]:
+            self.expect(case, f"rounds of {row['metric']}", (row["a_rounds"], row["b_rounds"]), (rounds, rounds))
+        tpot = next(row for row in found["headline"] if row["metric"] == "tpot_p50_ns")
+        self.expect(case, "B is slower", tpot["is_change"] and tpot["ratio"]["low"] > 1, True)
+        rate = next(row for row in found["headline"] if row["metric"] == "output_tokens_per_s")
+        self.expect(case, "B makes fewer tokens", rate["is_change"] and rate["ratio"]["high"] < 1, True)
+        for log in (a.log, b.log):
+            self.expect(case, "requests, with those of a warm-up", len(log["requests"]), (rounds + 1) * case.requests)
+        prompts = [sorted(one["prompt_tokens"] for one in log["requests"]) for log in (a.log, b.log)]
+        self.expect(case, "the same prompts for both", prompts[0], prompts[1])
+        again = rooflens_cli.run(self.options.rooflens, "compare", kept / "a", kept / "b", "--format", "json")
+        self.expect(case, "compared again", again.report()["pairs"][0]["headline"], found["headline"])
+
+
 def faults():
     """Each fault alone, then all in one run."""
     slow = {"hang", "stall", "drip"}
@@ -248,6 +274,7 @@ def main():
         work += [(reset.name, lambda: checker.fault(reset, {"reset": BROKEN}))]
         work += [("goaway and the end", checker.lost_connections), ("unreachable", checker.unreachable)]
         work += [("tokenizer", checker.tokenizer), ("gates", checker.gates)]
+        work += [("two servers in turns", checker.turns)]
         chosen = [task for name, task in work if options.only in name]
         for done in [pool.submit(task) for task in chosen]:
             done.result()

@@ -23,36 +23,10 @@ from pathlib import Path
 
 from documents.coverage import CHECK_SERVING, uncovered
 from documents.validate import Documents
+from serving import vllm_cpu
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 DOCUMENTS = Documents()
-# A module that Python imports at its start: every so many steps of vLLM's scheduler take a second longer.
-SLOW_SCHEDULER = """
-import importlib.abc, importlib.machinery, sys, time
-
-class Finder(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path, target=None):
-        if name != "vllm.v1.core.sched.scheduler":
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
-        load = spec.loader.exec_module
-        def exec_module(module):
-            load(module)
-            schedule = module.Scheduler.schedule
-            steps = [0]
-            def slow(self, *args, **kwargs):
-                steps[0] += 1
-                if steps[0] % 60 == 0:
-                    time.sleep(1.0)
-                return schedule(self, *args, **kwargs)
-            module.Scheduler.schedule = slow
-        spec.loader.exec_module = exec_module
-        return spec
-
-sys.meta_path.insert(0, Finder())
-"""
-
 
 class Bench:
     def __init__(self, binary: Path, folder: Path):
@@ -65,13 +39,6 @@ class Bench:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=900, env=environment)
         assert done.returncode == expect, f"{argv}: exit {done.returncode}\n{done.stderr[-3000:]}\n{done.stdout[-500:]}"
         return DOCUMENTS.text(done.stdout, " ".join(argv[1:4]), "bench")
-
-
-def vllm_environment() -> dict:
-    return {
-        "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1",
-        "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_TARGET_DEVICE": "cpu",
-    }
 
 
 def processes(word: str) -> list[str]:
@@ -117,7 +84,7 @@ def check_vllm(bench: Bench, model: Path, folder: Path) -> None:
         "server.enforce_eager=true", "server.dtype=float32", "server.max_model_len=1024", "server.max_num_seqs=8",
     ]
     sizes = ["--input-tokens", "48", "--output-tokens", "16", "--tokenizer", str(model)]
-    environment = vllm_environment()
+    environment = vllm_cpu.environment()
     swept = bench(
         *common, *sizes, "--rate", "2,8", "--requests", "24", "-o", str(folder / "rates"),
         "--slo", "ttft_p99<1ms", "--profile", "2s", env=environment,
@@ -137,12 +104,11 @@ def check_vllm(bench: Bench, model: Path, folder: Path) -> None:
         "--slo", "ttft_p50<10s,error_rate<1%", "--duration", "6s", "--max-rate", "8", env=environment,
     )
     assert found["search"]["highest_met"] is not None, found["search"]
-    sitecustomize = folder / "slow"
-    sitecustomize.mkdir()
-    (sitecustomize / "sitecustomize.py").write_text(SLOW_SCHEDULER)
+    delay = folder / "delay"
+    delay.write_text("1.0")
     slow = bench(
         *common, *sizes, "--concurrency", "4", "--requests", "48", "-o", str(folder / "slow-run"),
-        env={**environment, "PYTHONPATH": str(sitecustomize)},
+        env={**environment, **vllm_cpu.slow_scheduler(delay, every=60)},
     )
     assert slow["why"] and slow["why"]["cause"]["kind"] == "stalls", slow["why"]
     assert slow["why"]["sentence"].startswith("The scheduler stands still"), slow["why"]
@@ -183,9 +149,7 @@ def main() -> int:
             print("llama.cpp: ok")
         if args.only != "llamacpp":
             model = folder / "tiny"
-            environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python")}
-            argv = [sys.executable, "-m", "rooflens.tiny", "llama", model]
-            subprocess.run(argv, check=True, capture_output=True, env=environment)
+            vllm_cpu.make_model(model)
             check_vllm(bench, model, folder)
             print("vLLM: ok")
     problems = DOCUMENTS.wrong + ([] if args.only else uncovered(CHECK_SERVING, DOCUMENTS.seen))

@@ -33,7 +33,8 @@ pub(super) fn memory(a: &[f64], b: &[f64]) -> f64 {
     (1.0 + r) / (1.0 - r)
 }
 
-fn of_neighbours(values: &[f64]) -> f64 {
+/// The correlation of the ranks of neighbours.
+pub(super) fn of_neighbours(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     let rank = |value: &f64| {
         // Equal values share the mean of their ranks.
@@ -96,7 +97,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
 }
 
 /// The `t` beyond which 5 % lie, by halving.
-fn quantile(freedom: f64) -> f64 {
+pub(super) fn quantile(freedom: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e3);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;

@@ -7,28 +7,22 @@ use super::random::Random;
 use super::*;
 use crate::headline::MetricSample;
 
-/// A normal deviate, by Box and Muller.
-fn normal(random: &mut Random) -> f64 {
-    let uniform = |random: &mut Random| ((random.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-    (-2.0 * uniform(random).ln()).sqrt() * (2.0 * std::f64::consts::PI * uniform(random)).cos()
-}
-
 /// Thirty times as they are measured: log-normal around `median`, and one in twenty is up to a half longer.
 fn times(random: &mut Random, median: f64, deviation: f64) -> Vec<f64> {
     (0..30)
         .map(|_| {
             let slow = if random.below(20) == 0 { 1.0 + random.below(50) as f64 / 100.0 } else { 1.0 };
-            median * (deviation * normal(random)).exp() * slow
+            median * (deviation * random.normal()).exp() * slow
         })
         .collect()
 }
 
 /// Thirty times, each of which keeps `kept` of how the one before was off.
 fn alike(random: &mut Random, kept: f64) -> Vec<f64> {
-    let mut off = normal(random);
+    let mut off = random.normal();
     (0..30)
         .map(|_| {
-            off = kept * off + (1.0 - kept * kept).sqrt() * normal(random);
+            off = kept * off + (1.0 - kept * kept).sqrt() * random.normal();
             1e6 * (0.05 * off).exp()
         })
         .collect()

@@ -14,6 +14,7 @@ mod lines;
 pub mod load;
 mod matching;
 mod pair;
+mod paired;
 mod random;
 mod rank_sum;
 mod ratio;
@@ -29,6 +30,7 @@ pub use lines::{
     timelines,
 };
 pub use pair::{Check, CheckVerdict, ConfigDifference, Headline, Pair, judge};
+pub use paired::paired_ratio_of;
 pub use rank_sum::rank_sum;
 pub use ratio::{FEWEST, Ratio, ratio, ratio_of};
 pub use timeline::{RankTimeline, TimelineStep, WorkItem};

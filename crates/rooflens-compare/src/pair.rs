@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::account::Account;
 use super::false_discovery::adjusted;
 use super::lines::{LEVEL, PlaceChange};
+use super::paired::paired_ratio_of;
 use super::ratio::{FEWEST, Ratio, ratio_of};
 use crate::headline::MetricSample;
 
@@ -43,6 +44,27 @@ impl Headline {
         more_is_better: bool,
         a: Option<&MetricSample>,
         b: Option<&MetricSample>,
+    ) -> Self {
+        Self::with(metric, more_is_better, a, b, ratio_of)
+    }
+
+    /// The same where rounds take turns: each of B is compared with its neighbour of A, if all have the metric.
+    pub fn of_pairs(
+        metric: &'static str,
+        more_is_better: bool,
+        a: Option<&MetricSample>,
+        b: Option<&MetricSample>,
+    ) -> Self {
+        let pairs = |a: &MetricSample, b: &MetricSample| paired_ratio_of(a, b).or_else(|| ratio_of(a, b));
+        Self::with(metric, more_is_better, a, b, pairs)
+    }
+
+    fn with(
+        metric: &'static str,
+        more_is_better: bool,
+        a: Option<&MetricSample>,
+        b: Option<&MetricSample>,
+        ratio_of: impl Fn(&MetricSample, &MetricSample) -> Option<Ratio>,
     ) -> Self {
         let rounds = |side: Option<&MetricSample>| side.map_or(0, MetricSample::count);
         let (a_rounds, b_rounds) = (rounds(a), rounds(b));
@@ -146,6 +168,10 @@ pub struct Pair {
     /// for that.
     #[serde(default)]
     pub is_like_for_like: bool,
+    /// Whether the rounds of A and B took turns, so that each of B is compared with its neighbour of A: ratios are those
+    /// of a typical pair.
+    #[serde(default)]
+    pub is_interleaved: bool,
     /// The checks.
     pub checks: Vec<Check>,
     /// What the user changed.

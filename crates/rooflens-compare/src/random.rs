@@ -24,6 +24,13 @@ impl Random {
     pub fn below(&mut self, limit: usize) -> usize {
         ((u128::from(self.bits()) * limit as u128) >> 64) as usize
     }
+
+    /// A normal deviate, by Box and Muller.
+    #[cfg(test)]
+    pub fn normal(&mut self) -> f64 {
+        let mut uniform = || ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        (-2.0 * uniform().ln()).sqrt() * (2.0 * std::f64::consts::PI * uniform()).cos()
+    }
 }
 
 #[cfg(test)]

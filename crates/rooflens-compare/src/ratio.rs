@@ -40,7 +40,8 @@ pub struct Ratio {
     pub p: f64,
     /// The least change that the spread between blocks of each side lets one tell, as 0.03; null where times are 0.
     pub least_change: Option<f64>,
-    /// By how much the halves of one side differ, as 0.03: a change that came without a change.
+    /// By how much the halves of one side differ, as 0.03: a change that came without a change. 0 where rounds took turns:
+    /// both sides then have it.
     pub drift: f64,
 }
 

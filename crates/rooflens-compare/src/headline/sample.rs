@@ -50,6 +50,30 @@ impl MetricSample {
         (!rounds.is_empty()).then_some(MetricSample { parts: Parts::Rate(rounds) })
     }
 
+    /// Samples of the same metric one after the other, each of which becomes one round; `None` where one is missing, or
+    /// is a value alone.
+    #[must_use]
+    pub fn joined(rounds: Vec<Option<Self>>) -> Option<Self> {
+        let mut shares = Vec::new();
+        let (mut values, mut rates) = (Vec::new(), Vec::new());
+        for sample in rounds {
+            match sample?.parts {
+                Parts::Percentile { share, values: of_round, .. } => {
+                    shares.push(share);
+                    values.push(of_round.into_iter().map(|(value, _)| value).collect());
+                }
+                Parts::Rate(parts) => {
+                    rates.push(parts.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1)));
+                }
+                Parts::Value(_) => return None,
+            }
+        }
+        match shares.first() {
+            Some(share) => Self::percentile(*share, values),
+            None => Self::share(rates),
+        }
+    }
+
     /// A value whose rounds were not kept.
     #[must_use]
     pub fn value_alone(value: f64) -> Self {
@@ -150,5 +174,19 @@ mod tests {
         assert_eq!((rate.value(), rate.of(&[2, 1]), rate.rounds()), (40.0 / 3.0, 12.5, vec![10.0, 15.0]));
         assert_eq!(MetricSample::value_alone(7.0).value(), 7.0);
         assert_eq!(MetricSample::median(&[]), None);
+    }
+
+    #[test]
+    fn samples_become_rounds() {
+        let of = |rounds: Vec<Vec<f64>>| MetricSample::percentile(0.5, rounds);
+        let joined =
+            MetricSample::joined(vec![of(vec![vec![1.0], vec![3.0]]), of(vec![vec![10.0]])]).unwrap();
+        assert_eq!((joined.rounds(), joined.value()), (vec![2.0, 10.0], 3.0));
+        let rate = |rounds: &[(f64, f64)]| MetricSample::rate(rounds.to_vec());
+        let joined =
+            MetricSample::joined(vec![rate(&[(10.0, 1.0), (20.0, 2.0)]), rate(&[(4.0, 2.0)])]).unwrap();
+        assert_eq!((joined.rounds(), joined.value()), (vec![10.0, 2.0], 34.0 / 5.0));
+        assert_eq!(MetricSample::joined(vec![rate(&[(1.0, 1.0)]), None]), None);
+        assert_eq!(MetricSample::joined(Vec::new()), None);
     }
 }

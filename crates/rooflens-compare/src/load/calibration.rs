@@ -12,11 +12,6 @@ fn uniform(random: &mut Random) -> f64 {
     ((random.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
 }
 
-/// A normal deviate, by Box and Muller.
-pub(super) fn normal(random: &mut Random) -> f64 {
-    (-2.0 * uniform(random).ln()).sqrt() * (2.0 * std::f64::consts::PI * uniform(random)).cos()
-}
-
 /// An exponential deviate with the mean 1.
 pub(super) fn exponential(random: &mut Random) -> f64 {
     -uniform(random).ln()
@@ -24,9 +19,9 @@ pub(super) fn exponential(random: &mut Random) -> f64 {
 
 /// Normal values of variance 1, each of which keeps `phi` of the one before.
 pub(super) fn autoregressive(random: &mut Random, phi: f64, count: usize) -> Vec<f64> {
-    let mut value = normal(random);
+    let mut value = random.normal();
     let mut next = || {
-        value = phi * value + (1.0 - phi * phi).sqrt() * normal(random);
+        value = phi * value + (1.0 - phi * phi).sqrt() * random.normal();
         value
     };
     (0..count).map(|_| next()).collect()
@@ -188,7 +183,7 @@ fn a_busy_queue_has_too_little_to_say() {
 /// Times per token of the requests of a load test, ns: noise of each request, and a machine that changes slowly.
 fn times_per_token(random: &mut Random, phi: f64, factor: f64) -> Vec<f64> {
     let slow = autoregressive(random, phi, 600);
-    slow.iter().map(|slow| factor * 5e6 * (0.02 * slow + 0.03 * normal(random)).exp()).collect()
+    slow.iter().map(|slow| factor * 5e6 * (0.02 * slow + 0.03 * random.normal()).exp()).collect()
 }
 
 /// TPOT by blocks, as a comparison sees it.

@@ -90,7 +90,7 @@ pub fn steadiness(requests: &[Arrival], is_open_loop: bool) -> Steadiness {
         Some(trend) if trend.p < LEVEL && trend.change.abs() >= LEAST_DRIFT => {
             let way = if trend.change > 0.0 { "rises" } else { "falls" };
             let percent = trend.change.abs() * 100.0;
-            say(SteadyVerdict::Drifting, format!("not steady: latency {way} by {percent:.0} % over the test"))
+            say(SteadyVerdict::Drifting, format!("latency {way} by {percent:.0} % over the test"))
         }
         Some(_) => say(SteadyVerdict::Steady, "steady: latency has no trend".to_owned()),
     }

@@ -74,7 +74,7 @@ fn least_error(values: &[f64], most: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::calibration::{autoregressive, normal};
+    use super::super::calibration::autoregressive;
     use super::*;
     use crate::random::Random;
 
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_drift_has_no_steady_part() {
         let mut random = Random::new(6);
-        let requests: Vec<f64> = (0..500).map(|at| f64::from(at) + 3.0 * normal(&mut random)).collect();
+        let requests: Vec<f64> = (0..500).map(|at| f64::from(at) + 3.0 * random.normal()).collect();
         let found = warm_up(&requests);
         assert_eq!((found.excluded, found.is_found), (0, false));
         assert!(!warm_up(&[1.0; 19]).is_found && !warm_up(&[f64::NAN; 50]).is_found);

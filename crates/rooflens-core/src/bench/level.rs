@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use rooflens_load::engine;
-use rooflens_load::plan::{LoadLimits, LoadPlan, LoadTarget};
+use rooflens_load::plan::{LoadLimits, LoadPlan, LoadTarget, Pace};
 use rooflens_load::record::LoadOutcome;
 use rooflens_load::scrape::{PlainClient, ScrapeSettings, Scraper, ServerSeries};
 use rooflens_load::why::LoadEvidence;
@@ -96,6 +96,10 @@ impl LevelSession<'_> {
         let load = |error: &dyn std::fmt::Display| Error::from(BenchError::Load(error.to_string()));
         folder.create().map_err(Error::UnwritableTables)?;
         let opened = workload::open(&self.spec).map_err(|error| BenchError::Workload(error.to_string()))?;
+        if matches!(level.pace, Pace::Replay { .. }) && opened.facts.arrival_span_s.is_none() {
+            let fact = "--replay needs a dataset with arrival times: a Mooncake or BurstGPT trace; for others use --rate";
+            return Err(BenchError::Workload(fact.to_owned()).into());
+        }
         let breach = Arc::new((self.breach)());
         let mut recorder = Recorder::new(&folder.table("tokens"), level.is_scheduled(), Some(&breach))
             .map_err(Error::UnwritableTables)?;
@@ -137,8 +141,9 @@ impl LevelSession<'_> {
             level,
             folder,
         };
-        if let (Some(series), Some(limit)) = (&mut run.series, self.running_limit) {
-            series.running_limit = Some(limit);
+        if let Some(series) = &mut run.series {
+            series.busy = Some((0, run.outcome.span_ns));
+            series.running_limit = self.running_limit.or(series.running_limit);
         }
         Ok(run)
     }

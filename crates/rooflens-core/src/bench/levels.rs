@@ -69,6 +69,7 @@ pub fn open(
     };
     let offered = match is_ramp {
         true => format!("{} to {} requests/s", rate.from, rate.to),
+        false if rate.to == 1.0 => "1 request/s".to_owned(),
         false => format!("{} requests/s", shown(rate.to)),
     };
     BenchLevel {

@@ -5,8 +5,9 @@
 //!   `workers`: what happens meanwhile.
 //! * `measure`: rows → numbers; `efficiency`: against the static model; `describe`: numbers → document;
 //!   `facts`: document → report; `gates`: whether it fails; `store`: where it is kept.
-//! * `import`: results of other clients.
+//! * `against`: two servers in turns; `import`: results of other clients.
 
+mod against;
 mod describe;
 mod document;
 mod efficiency;
@@ -36,6 +37,7 @@ use rooflens_report::bench::BenchFacts;
 pub use rooflens_load::engine::LoadProgress;
 pub use rooflens_load::plan::{Api, ArrivalGaps};
 
+pub use self::against::{AgainstOutcome, OtherServer, bench_against};
 use self::describe::Described;
 pub use self::document::BenchDocument;
 use self::efficiency::KnownModel;

@@ -5,6 +5,7 @@ mod config;
 mod exports;
 mod facts;
 mod gates;
+pub(crate) mod rounds;
 mod side;
 
 use std::borrow::Cow;
@@ -81,6 +82,13 @@ impl Comparison {
     /// For people, with at most so many rows in each table.
     pub fn parts(&self, limit: usize) -> Vec<Part> {
         parts(&self.pairs, limit)
+    }
+
+    /// Calls the sides of the only pair something else than their folders.
+    pub(crate) fn called(mut self, a: &str, b: &str) -> Self {
+        self.pairs.iter_mut().for_each(|pair| (pair.a, pair.b) = (a.to_owned(), b.to_owned()));
+        self.gates.iter_mut().for_each(|gate| gate.b = b.to_owned());
+        self
     }
 
     /// Whether any gate failed.
@@ -160,10 +168,12 @@ fn pair(a: &Side, b: &Side) -> Pair {
     let metrics = headline::ALL
         .iter()
         .filter(|metric| a.samples.contains_key(metric.key) || b.samples.contains_key(metric.key));
+    let is_interleaved = rounds::took_turns(&a.turns, &b.turns);
+    let of = if is_interleaved { Headline::of_pairs } else { Headline::of };
     let mut headline: Vec<Headline> = metrics
         .map(|metric| {
             let (in_a, in_b) = (a.samples.get(metric.key), b.samples.get(metric.key));
-            Headline::of(metric.key, metric.more_is_better, in_a, in_b)
+            of(metric.key, metric.more_is_better, in_a, in_b)
         })
         .collect();
     judge(&mut headline);
@@ -174,6 +184,7 @@ fn pair(a: &Side, b: &Side) -> Pair {
         b: name(&b.path, &a.path),
         is_valid: checks.iter().all(|check| check.verdict != CheckVerdict::Invalid),
         is_like_for_like: checks::is_like_for_like(&checks),
+        is_interleaved,
         differences: checks::differences(a, b),
         headline,
         checks,

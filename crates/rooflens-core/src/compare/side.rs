@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::config;
 use super::facts::{self, Facts};
+use super::rounds;
 use crate::bench::{import_results, is_result};
 use crate::error::Error;
 use crate::input::{ReadOptions, open_input};
@@ -35,6 +36,8 @@ pub struct Side {
     pub other_load: [Option<f64>; 2],
     /// Its config: values by their whole key.
     pub config: BTreeMap<String, String>,
+    /// When each round began and ended, on the wall clock, where each is a run of its own.
+    pub turns: Vec<(i64, i64)>,
 }
 
 /// What was sampled of devices.
@@ -59,10 +62,14 @@ pub fn read(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
         let side = read_run(run, observer)?;
         return Ok(Side { path: path.to_owned(), ..side });
     }
+    let rounds = rounds::of(path);
+    if !rounds.is_empty() {
+        return rounds::read(path, &rounds, observer);
+    }
     read_run(path, observer)
 }
 
-fn read_run(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
+pub(super) fn read_run(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
     let notes = Notes::default();
     let run = RunDir::new(path);
     let ran = workload::measured(&run);
@@ -106,6 +113,7 @@ fn read_run(path: &Path, observer: &SharedObserver) -> Result<Side, Error> {
         devices: devices(&metrics),
         other_load: ["measure", "torch_profiler"].map(|step| other_load(&metrics, step)),
         config: config::read(&path.join(".rooflens/config.yaml")),
+        turns: Vec::new(),
     })
 }
 

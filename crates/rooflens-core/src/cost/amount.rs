@@ -74,16 +74,37 @@ fn range(first: &str, rest: &str, into: &mut Vec<u64>) -> Result<(), String> {
     Ok(())
 }
 
-/// A duration in seconds: `1s`, `50ms`, `200us`.
+/// A duration in seconds: `1s`, `50ms`, `200us`, `5m`.
 pub fn seconds(text: &str) -> Result<f64, String> {
+    seconds_or_none(text)?.ok_or_else(|| not_a_duration(text))
+}
+
+/// The same; `None` is 0.
+pub fn seconds_or_none(text: &str) -> Result<Option<f64>, String> {
+    const UNITS: &[(&str, f64)] = &[
+        ("ms", 1e-3),
+        ("us", 1e-6),
+        ("µs", 1e-6),
+        ("ns", 1e-9),
+        ("min", 60.0),
+        ("s", 1.0),
+        ("m", 60.0),
+        ("h", 3600.0),
+    ];
     let text = text.trim();
-    let units = [("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9), ("min", 60.0), ("s", 1.0)];
-    let found = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
-    let wrong = || format!("{text:?} is not a duration, such as 1s or 50ms");
+    let wrong = || not_a_duration(text);
+    let found = UNITS.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
     let (digits, scale) = found.ok_or_else(wrong)?;
     let number: f64 = digits.trim().parse().map_err(|_| wrong())?;
     let seconds = number * scale;
-    if seconds.is_finite() && seconds > 0.0 { Ok(seconds) } else { Err(wrong()) }
+    match seconds.is_finite() && seconds >= 0.0 {
+        true => Ok(Some(seconds).filter(|seconds| *seconds > 0.0)),
+        false => Err(wrong()),
+    }
+}
+
+fn not_a_duration(text: &str) -> String {
+    format!("{:?} is not a duration, such as 1s or 50ms", text.trim())
 }
 
 /// A bandwidth in bytes per second: `400Gb/s` is of bits, `50GB/s` of bytes.

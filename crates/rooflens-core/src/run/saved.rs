@@ -70,6 +70,11 @@ impl Run {
         headline::ALL.iter().filter_map(sample).collect()
     }
 
+    /// Whether the pass without profilers ended well.
+    pub(crate) fn is_whole(&self) -> bool {
+        is_whole(&self.metrics())
+    }
+
     /// A headline metric, round by round; empty where only its value is known.
     pub fn rounds(&self, metric: &HeadlineMetric) -> Vec<f64> {
         self.sample(metric).map_or_else(Vec::new, |sample| sample.rounds())

@@ -21,6 +21,8 @@ pub struct ServerSeries {
     pub running_limit: Option<f64>,
     /// Wall-clock time of 0, since 1970.
     pub base_unix_ns: i64,
+    /// When the load test began and ended: before and after it, the server may idle. All the time where it is not said.
+    pub busy: Option<(i64, i64)>,
     /// Samples, in the order of time.
     pub samples: Vec<ServerSample>,
     /// Buckets of distributions in the first page.

@@ -175,7 +175,7 @@ impl Told<'_> {
         Some(sum / count)
     }
 
-    /// Mean over time, by the trapezoidal rule, and maximum.
+    /// Mean over the time of the load test, by the trapezoidal rule, and maximum.
     fn gauge(
         &mut self,
         gauge: ServerGauge,
@@ -189,6 +189,11 @@ impl Told<'_> {
             .filter_map(|sample| Some((sample.ts_ns, sample.gauge(gauge)?)))
             .collect();
         let most = values.iter().map(|(_, value)| *value).reduce(f64::max);
+        let is_busy =
+            |(ts_ns, _): &&(i64, f64)| self.series.busy.is_none_or(|(from, to)| (from..=to).contains(ts_ns));
+        let busy: Vec<(i64, f64)> = values.iter().filter(is_busy).copied().collect();
+        // A load test that is shorter than two pages are apart has only its surroundings.
+        let values = if busy.len() >= 2 { busy } else { values };
         let span: i64 = values.windows(2).map(|two| two[1].0 - two[0].0).sum();
         let area: f64 =
             values.windows(2).map(|two| (two[1].0 - two[0].0) as f64 * (two[0].1 + two[1].1) / 2.0).sum();

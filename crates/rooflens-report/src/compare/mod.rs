@@ -31,6 +31,13 @@ fn part(pair: &Pair, at: Option<usize>, limit: usize) -> Part {
         Block::Lead(lead(pair)),
         Block::Lines(vec![format!("A: {}", pair.a), format!("B: {}{above}", pair.b)]),
     ];
+    if pair.is_interleaved {
+        blocks.push(Block::Text(
+            "A and B took turns: each round of B is compared with its neighbour of A, and a change is that of a typical \
+             pair. The values of A and B are those of all rounds together."
+                .to_owned(),
+        ));
+    }
     for place in pair.places.iter().take(1) {
         let only = [("A", &place.change.only_a), ("B", &place.change.only_b)];
         for (side, phases) in only.into_iter().filter(|(_, phases)| !phases.is_empty()) {

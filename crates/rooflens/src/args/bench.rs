@@ -10,6 +10,7 @@ use rooflens_core::bench::{
     Api, ArrivalGaps, BenchRequest, BenchServer, HttpOptions, LoadExtent, LoadLevels, ModelOnDevice,
     RateLevel, ScrapeOptions, ServerProfileRequest, Warmup, WorkerOptions, WorkloadOptions,
 };
+use rooflens_core::cost::amount::seconds_or_none;
 use rooflens_core::error::{BenchError, Error};
 
 use crate::commands::bench_worker::WorkerTlsArgs;
@@ -24,7 +25,7 @@ pub struct LoadArgs {
     #[arg(long, short = 'c', value_name = "N", value_delimiter = ',', value_parser = users, conflicts_with_all = ["rate", "find_rate"])]
     concurrency: Vec<usize>,
     /// Requests per second (open loop), whatever the server does; a list, as in 1,2,4, or a ramp, as in 1..20
-    #[arg(long, short = 'r', value_name = "RATE", value_delimiter = ',', value_parser = rate)]
+    #[arg(long, short = 'r', alias = "request-rate", value_name = "RATE", value_delimiter = ',', value_parser = rate)]
     rate: Vec<RateLevel>,
     /// Find the highest rate within --slo
     #[arg(long, conflicts_with = "rate", requires = "slo")]
@@ -47,8 +48,8 @@ pub struct LoadArgs {
     /// Replay the arrival times of --dataset, times this factor: 0.5 is twice as fast
     #[arg(long, value_name = "FACTOR", num_args = 0..=1, default_missing_value = "1", requires = "dataset", conflicts_with_all = ["rate", "concurrency", "find_rate"])]
     replay: Option<f64>,
-    /// Requests per level; 200 by default
-    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Requests per level; 200 by default, 4 per user with --against
+    #[arg(long, short = 'n', alias = "num-prompts", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
     /// Time per level in which requests are sent, as in 60s or 5m
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -72,10 +73,10 @@ pub struct LoadArgs {
 #[command(next_help_heading = "Workload")]
 pub struct WorkloadArgs {
     /// Prompt length in tokens, 512 by default: 100, 100-200, normal:512,100, lognormal:512,0.8 or hist:128=3,1024=1
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, alias = "random-input-len", value_name = "LENGTH")]
     input_tokens: Option<String>,
     /// Output length in tokens, 128 by default, in the same forms
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, alias = "random-output-len", value_name = "LENGTH")]
     output_tokens: Option<String>,
     /// Prompts from a file: ShareGPT, JSONL (`prompt` or `messages`), text lines, Mooncake or BurstGPT trace
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -270,8 +271,7 @@ impl BenchArgs {
             () if load.concurrency.is_empty() => LoadLevels::Concurrency(vec![1]),
             () => LoadLevels::Concurrency(load.concurrency.clone()),
         };
-        let is_endless = load.requests.is_none() && load.duration.is_none() && load.replay.is_none();
-        let requests = if is_endless { Some(REQUESTS) } else { load.requests };
+        let requests = if load.is_endless() { Some(REQUESTS) } else { load.requests };
         Ok(BenchRequest {
             server,
             model,
@@ -319,6 +319,20 @@ impl BenchArgs {
     }
 }
 
+impl LoadArgs {
+    /// Whether nothing says when it ends.
+    fn is_endless(&self) -> bool {
+        self.requests.is_none() && self.duration.is_none() && self.replay.is_none()
+    }
+
+    /// Gives it an end, if nothing does: each user, or a usual number of them, sends a few requests per round.
+    pub fn or_short_rounds(self) -> Self {
+        let users = self.concurrency.first().map_or(8, |users| *users as u64);
+        let requests = if self.is_endless() { Some(users.saturating_mul(4)) } else { self.requests };
+        LoadArgs { requests, ..self }
+    }
+}
+
 impl WorkloadArgs {
     fn options(self) -> WorkloadOptions {
         WorkloadOptions {
@@ -351,11 +365,9 @@ fn target(texts: &[String], model: Option<&str>, python: Option<PathBuf>) -> Res
     for text in texts {
         if text.starts_with("http://") || text.starts_with("https://") {
             if url.is_some() {
-                return Err(usage("two servers are given".to_owned()));
+                return Err(usage(format!("two servers are given: --against {text} compares them")));
             }
-            // Where OpenAI's own clients want `/v1`, it is left out here: the endpoint has it.
-            let base = text.trim_end_matches('/');
-            url = Some(base.strip_suffix("/v1").unwrap_or(base).to_owned());
+            url = Some(server_url(text));
         } else if let Some(named) = text.strip_prefix("runtime=") {
             kind = Some(named.to_owned());
         } else if let Some((flag, values)) =
@@ -383,6 +395,12 @@ fn target(texts: &[String], model: Option<&str>, python: Option<PathBuf>) -> Res
         }
         (None, None) => Err(usage("the server is missing".to_owned())),
     }
+}
+
+/// The address of a server. Where OpenAI's own clients want `/v1`, it is left out here: the endpoint has it.
+pub fn server_url(text: &str) -> String {
+    let base = text.trim_end_matches('/');
+    base.strip_suffix("/v1").unwrap_or(base).to_owned()
 }
 
 fn users(text: &str) -> Result<usize, String> {
@@ -433,19 +451,14 @@ fn size(text: &str) -> Result<(u32, u32), String> {
         .ok_or_else(|| "WIDTHxHEIGHT, up to 8192".to_owned())
 }
 
-/// `250ms`, `60s`, `5m`, `1h`; a bare number is seconds.
+/// `250ms`, `60s`, `5m`, `1h`; a bare number is seconds, and 0 is a time.
 fn duration(text: &str) -> Result<Duration, String> {
-    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let scale = match &text[end..] {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("a time as in 250ms, 60s, 5m".to_owned()),
+    let seconds = match text.parse::<f64>() {
+        Ok(seconds) => seconds,
+        Err(_) => seconds_or_none(text)?.unwrap_or(0.0),
     };
-    let seconds = text[..end].parse::<f64>().ok().map(|number| number * scale);
     // A year is longer than any load test.
-    let seconds = seconds.filter(|seconds| (0.0..=3.2e7).contains(seconds));
+    let seconds = Some(seconds).filter(|seconds| (0.0..=3.2e7).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "a time as in 250ms, 60s, 5m".to_owned())
 }
 

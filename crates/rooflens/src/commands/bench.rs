@@ -3,12 +3,16 @@
 use std::path::PathBuf;
 
 use clap::ValueHint;
-use rooflens_core::bench::{self, BenchOutcome};
+use rooflens_core::bench::{self, BenchOutcome, BenchRequest, OtherServer};
+use rooflens_core::compare::Gate;
 use rooflens_core::exit::Exit;
 use rooflens_core::project::from_here;
 
-use crate::args::bench::{BenchArgs, ConnectionArgs, LoadArgs, LowerBoundArgs, ServerArgs, WorkloadArgs};
+use crate::args::bench::{
+    BenchArgs, ConnectionArgs, LoadArgs, LowerBoundArgs, ServerArgs, WorkloadArgs, server_url,
+};
 use crate::args::format::OutputFormat;
+use crate::commands::compare;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output::{self, Page};
@@ -24,6 +28,8 @@ Examples:
   rooflens bench http://127.0.0.1:8000 --dataset mooncake_trace.jsonl --replay
   rooflens bench runtime=vllm_server --model models/qwen3-0.6b server.max_num_seqs=16,64 --concurrency 64
                                             starts the server once per value of the flag
+  rooflens bench http://old:8000 --against http://new:8000 --concurrency 16 --fail-on 'tpot_p50>+3%'
+                                            two servers in turns: is the new one slower?
 
 Latency of an open loop (--rate) counts from the scheduled arrival, not from when the request could be sent. A \
 run in which this client was the bottleneck is marked invalid and exits with 4.";
@@ -42,9 +48,16 @@ pub struct Args {
     /// Service-level objectives, as in 'ttft_p99<500ms,tpot_p99<50ms,error_rate<1%'
     #[arg(long, value_name = "SLO")]
     slo: Option<String>,
-    /// Exit with 1 if this holds: slo (missed), errors, client (the bottleneck), METRIC>20ms, METRIC<100; may be repeated
+    /// Exit with 1 if this holds: slo (missed), errors, client (the bottleneck), METRIC>20ms, METRIC<100, and with
+    /// --against METRIC>+3%; may be repeated
     #[arg(long, value_name = "GATE")]
     fail_on: Vec<String>,
+    /// Compare with a second server (B): both take turns, so that what else happens on the machine is in both
+    #[arg(long, value_name = "URL", conflicts_with_all = ["find_rate", "slo"])]
+    against: Option<String>,
+    /// Rounds that each server gets with --against, after one to warm up; --requests and --duration are per round
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "against", value_parser = clap::value_parser!(u16).range(6..))]
+    rounds: u16,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
@@ -66,13 +79,17 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let resolved = BenchArgs {
-        load: args.load,
+        load: if args.against.is_some() { args.load.or_short_rounds() } else { args.load },
         workload: args.workload,
         connection: args.connection,
         server: args.server_side,
         model: args.lower_bound,
     };
     let request = resolved.request(&args.server, args.model, args.slo, args.fail_on, args.output)?;
+    if let Some(url) = args.against {
+        let other = OtherServer { url: server_url(&url), rounds: usize::from(args.rounds) };
+        return run_against(&request, &other, args.format, console);
+    }
     let observer = progress::observer(console, progress::MEASURING);
     let done = bench::bench(&request, &observer)?;
     show(&done, args.format, console)?;
@@ -80,6 +97,42 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         return Ok(Exit::Interrupted);
     }
     Ok(judge(&done, console))
+}
+
+/// Two servers in turns.
+fn run_against(
+    request: &BenchRequest,
+    other: &OtherServer,
+    format: OutputFormat,
+    console: &Console,
+) -> Result<Exit, CliError> {
+    let gates = request.fail_on.iter().map(|text| Gate::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let observer = progress::observer(console, progress::MEASURING);
+    let done = bench::bench_against(request, other, &gates, &observer)?;
+    compare::show(&done.comparison, usize::MAX, format, console)?;
+    match &done.page {
+        Some(page) => console.say(&format!("report: {}", from_here(page).display())),
+        None => console.say("nothing was saved: -o DIR keeps every round, and an HTML report"),
+    }
+    compare::judge(&done.comparison, console);
+    if observer.is_stopped() {
+        return Ok(Exit::Interrupted);
+    }
+    if done.comparison.is_failed() {
+        return Ok(Exit::Gate);
+    }
+    if done.invalid_rounds == 0 {
+        return Ok(Exit::Fine);
+    }
+    let fact =
+        format!("the client was the bottleneck in {} of {} rounds", done.invalid_rounds, 2 * done.rounds);
+    // A few do no harm: a pair counts once, whatever its size.
+    if done.invalid_rounds * 10 <= 2 * done.rounds {
+        console.warn(&fact);
+        return Ok(Exit::Fine);
+    }
+    console.failure(&fact, Some("use a machine of its own for the client, or a lower load"));
+    Ok(Exit::Workload)
 }
 
 fn show(done: &BenchOutcome, format: OutputFormat, console: &Console) -> Result<(), CliError> {

@@ -66,10 +66,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let inputs: Vec<PathBuf> = args.baseline.into_iter().chain(args.inputs).collect();
     let sides = compare::read(&inputs, &progress::observer(console, progress::READING))?;
     let comparison = compare::compare(sides, &gates)?;
-    let parts = || comparison.parts(args.limit);
-    let document = comparison.document();
-    let page = Page { title: "Comparison", limit: args.limit, screen: &parts, whole: &parts, document };
-    output::page(&page, args.format, console)?;
+    show(&comparison, args.limit, args.format, console)?;
     if let Some(path) = args.html {
         saved::write(path.clone(), html(&comparison.parts(usize::MAX)).as_bytes())?;
         console.say(&format!("page: {}", path.display()));
@@ -81,8 +78,21 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     Ok(if comparison.is_failed() { Exit::Gate } else { Exit::Fine })
 }
 
+/// Prints a comparison.
+pub fn show(
+    comparison: &Comparison,
+    limit: usize,
+    format: OutputFormat,
+    console: &Console,
+) -> Result<(), CliError> {
+    let parts = || comparison.parts(limit);
+    let document = comparison.document();
+    let page = Page { title: "Comparison", limit, screen: &parts, whole: &parts, document };
+    output::page(&page, format, console)
+}
+
 /// Says which gates failed, and which could not have.
-fn judge(comparison: &Comparison, console: &Console) {
+pub fn judge(comparison: &Comparison, console: &Console) {
     for result in &comparison.gates {
         if result.failed {
             let why = match comparison.is_unlike(result) {

@@ -49,6 +49,17 @@ fn a_summary_is_of_differences_and_means_over_time() {
 }
 
 #[test]
+fn idle_time_around_the_load_test_does_not_count() {
+    let busy = |from: i64, to: i64| {
+        let mut series = series();
+        series.busy = Some((from * 1_000_000_000, to * 1_000_000_000));
+        ServerSummary::of(&series).running_mean
+    };
+    // From 4 to 2 between the second and the third page; with a single page in it, all count.
+    assert_eq!((busy(1, 9), busy(0, 9), busy(2, 9)), (Some(3.0), Some(2.75), Some(2.75)));
+}
+
+#[test]
 fn every_null_has_a_reason() {
     for series in [ServerSeries::default(), series()] {
         let summary = ServerSummary::of(&series);

@@ -1,0 +1,120 @@
+//! Two servers that take turns: A, B, B, A, … What the machine does by itself then is in both.
+
+use std::path::{Path, PathBuf};
+
+use rooflens_report::compare::html;
+
+use super::{BenchRequest, BenchServer, LoadLevels, bench};
+use crate::compare::rounds::ROUNDS;
+use crate::compare::{self, Comparison, Gate};
+use crate::error::{BenchError, Error};
+use crate::observer::SharedObserver;
+use crate::saved;
+
+/// A server that takes turns with that of the request.
+#[derive(Debug, Clone)]
+pub struct OtherServer {
+    /// Its address.
+    pub url: String,
+    /// How often each gets its turn.
+    pub rounds: usize,
+}
+
+/// What turns came to.
+pub struct AgainstOutcome {
+    /// The other server (B) beside that of the request (A).
+    pub comparison: Comparison,
+    /// Rounds in which the client was the bottleneck, of both servers.
+    pub invalid_rounds: usize,
+    /// Rounds of each server.
+    pub rounds: usize,
+    /// The page, where it is kept.
+    pub page: Option<PathBuf>,
+}
+
+/// Loads two servers in turns and compares them round by round. The first round of each is for warming up.
+pub fn bench_against(
+    request: &BenchRequest,
+    other: &OtherServer,
+    gates: &[Gate],
+    observer: &SharedObserver,
+) -> Result<AgainstOutcome, Error> {
+    let BenchServer::Url(url) = &request.server else {
+        return Err(BenchError::Target("--against needs two servers that run: two URLs".to_owned()).into());
+    };
+    check(request)?;
+    let temporary = tempfile::Builder::new().prefix("rooflens-bench-").tempdir();
+    let temporary = temporary.map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })?;
+    if let Some(path) = &request.output {
+        saved::destination(path)?;
+    }
+    let root = request.output.clone().unwrap_or_else(|| temporary.path().join("kept"));
+    let sides = [(url, root.join("a")), (&other.url, root.join("b"))];
+    let turn = |side: &(&String, PathBuf), number: usize, folder: PathBuf| {
+        let mut turn = BenchRequest {
+            server: BenchServer::Url(side.0.clone()),
+            output: Some(folder),
+            slo: None,
+            fail_on: Vec::new(),
+            ..request.clone()
+        };
+        // Both get the same prompts, and no prompt comes twice.
+        turn.workload.seed = request.workload.seed.wrapping_add(number as u64);
+        let done = bench(&turn, observer)?;
+        match done.failure() {
+            Some((fact, _)) if done.document().requests.completed == 0 => {
+                Err(Error::from(BenchError::Load(format!("{}: {fact}", side.0))))
+            }
+            _ => Ok(done.document().client.valid),
+        }
+    };
+    for (name, side) in ["a", "b"].iter().zip(&sides) {
+        turn(side, other.rounds, temporary.path().join("warmup").join(name))?;
+    }
+    let (mut invalid_rounds, mut rounds) = (0, 0);
+    while rounds < other.rounds && !observer.is_stopped() {
+        observer.detail(&format!("round {} of {}", rounds + 1, other.rounds));
+        let order = if rounds % 2 == 0 { [0, 1] } else { [1, 0] };
+        for place in order {
+            let folder = sides[place].1.join(ROUNDS).join(format!("{rounds:03}"));
+            invalid_rounds += usize::from(!turn(&sides[place], rounds, folder)?);
+        }
+        rounds += 1;
+    }
+    if observer.is_stopped() {
+        // Of the last pair, at least one is a part.
+        rounds -= 1;
+        sides.iter().for_each(|side| {
+            _ = std::fs::remove_dir_all(side.1.join(ROUNDS).join(format!("{rounds:03}")));
+        });
+    }
+    let read = compare::read(&sides.each_ref().map(|(_, folder)| folder.clone()), observer)?;
+    let comparison = compare::compare(read, gates)?.called(url, &other.url);
+    let page = request.output.is_some().then(|| save(&comparison, &root)).transpose()?;
+    Ok(AgainstOutcome { comparison, invalid_rounds, rounds, page })
+}
+
+/// One level, and nothing that takes the time of one server alone.
+fn check(request: &BenchRequest) -> Result<(), Error> {
+    let is_one = match &request.load {
+        LoadLevels::Concurrency(users) => users.len() == 1,
+        LoadLevels::Rate { rates, .. } => rates.len() == 1,
+        LoadLevels::Replay { .. } => true,
+        LoadLevels::Search { .. } => false,
+    };
+    let refuse = |fact: &str| Err(BenchError::Target(fact.to_owned()).into());
+    match (is_one, &request.profile) {
+        (false, _) => refuse("--against compares one load: one --concurrency or one --rate"),
+        (_, Some(_)) => refuse("--against and --profile exclude each other: a profile slows its server down"),
+        _ => Ok(()),
+    }
+}
+
+fn save(comparison: &Comparison, root: &Path) -> Result<PathBuf, Error> {
+    let folder = root.join("report");
+    saved::make(&folder)?;
+    saved::write_json(folder.join(saved::METRICS), &comparison.document())?;
+    let page = folder.join("index.html");
+    saved::write(page.clone(), html(&comparison.parts(usize::MAX)).as_bytes())?;
+    Ok(page)
+}

@@ -1,0 +1,82 @@
+//! A side whose rounds are runs of their own: two servers that took turns, as `rooflens bench --against` leaves them.
+
+use std::path::{Path, PathBuf};
+
+use rooflens_compare::FEWEST;
+use rooflens_compare::headline::{self, MeasuredRequest, MetricSample};
+use rooflens_ingest::formats::workload::WorkloadRecords;
+use rooflens_schema::RunDir;
+use rooflens_schema::parquet_io::read_table;
+use rooflens_schema::tables::Runs;
+
+use super::side::{Side, read_run};
+use crate::error::Error;
+use crate::observer::SharedObserver;
+use crate::run::{Run, workload};
+
+/// The folder of the rounds.
+pub const ROUNDS: &str = "rounds";
+
+/// The runs of a side, in their order; none where it is a single run.
+pub fn of(path: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(path.join(ROUNDS)).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|run| RunDir::new(run).table("requests").is_file())
+        .collect();
+    runs.sort();
+    runs
+}
+
+/// Reads all of them; what is known besides is that of the first.
+pub fn read(path: &Path, runs: &[PathBuf], observer: &SharedObserver) -> Result<Side, Error> {
+    let whole: Vec<RunDir> =
+        runs.iter().map(RunDir::new).filter(|run| Run::of(run.clone()).is_whole()).collect();
+    let records: Vec<WorkloadRecords> = whole.iter().map(workload::measured).collect();
+    let rounds: Vec<Vec<MeasuredRequest<'_>>> =
+        records.iter().map(|ran| headline::measured_requests(&ran.requests, &ran.tokens)).collect();
+    let sample = |metric: &headline::HeadlineMetric| {
+        let of_rounds = rounds.iter().map(|requests| metric.of(requests)).collect();
+        Some((metric.key, MetricSample::joined(of_rounds)?))
+    };
+    let first = read_run(&runs[0], observer)?;
+    Ok(Side {
+        path: path.to_owned(),
+        samples: headline::ALL.iter().filter_map(sample).collect(),
+        turns: whole.iter().filter_map(turn).collect(),
+        ..first
+    })
+}
+
+/// From the begin of a run to its end.
+fn turn(run: &RunDir) -> Option<(i64, i64)> {
+    let row = read_table::<Runs>(&run.table("runs")).ok()?.row(0)?;
+    let begin = row.base_unix_ns.get()?;
+    Some((begin, begin.saturating_add(row.span_ns)))
+}
+
+/// Whether rounds took turns: those of each pair are over before the next pair begins.
+pub fn took_turns(a: &[(i64, i64)], b: &[(i64, i64)]) -> bool {
+    let pairs: Vec<[(i64, i64); 2]> = a.iter().zip(b).map(|(a, b)| [*a, *b]).collect();
+    let is_apart = |[a, b]: &[(i64, i64); 2]| a.1 <= b.0 || b.1 <= a.0;
+    let is_before = |pair: &[[(i64, i64); 2]]| {
+        pair[0].iter().map(|turn| turn.1).max() <= pair[1].iter().map(|turn| turn.0).min()
+    };
+    a.len() == b.len() && a.len() >= FEWEST && pairs.iter().all(is_apart) && pairs.windows(2).all(is_before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns() {
+        let a = [(0, 10), (40, 50), (60, 70), (100, 110)];
+        let b = [(20, 30), (51, 60), (80, 90), (111, 120)];
+        assert!(took_turns(&a, &b) && took_turns(&b, &a));
+        // One after the other, both at once, and a round that is missing.
+        let after = a.map(|(begin, end)| (begin + 1000, end + 1000));
+        assert!(!took_turns(&a, &after) && !took_turns(&a, &a) && !took_turns(&a, &b[..3]));
+        assert!(!took_turns(&a[..3], &b[..3]));
+    }
+}
