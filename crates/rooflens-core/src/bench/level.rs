@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use rooflens_load::engine;
 use rooflens_load::plan::{LoadLimits, LoadPlan, LoadTarget, Pace};
 use rooflens_load::record::LoadOutcome;
-use rooflens_load::scrape::{PlainClient, ScrapeSettings, Scraper, ServerSeries};
+use rooflens_load::scrape::{HttpError, PlainClient, ScrapeSettings, Scraper, ServerSeries};
 use rooflens_load::why::LoadEvidence;
 use rooflens_load::workload::{
     self, TokenCounter, TokenCounts, TokenReconciliation, WorkloadSpec, reconcile,
@@ -181,22 +181,12 @@ impl LevelSession<'_> {
             .url
             .clone()
             .map_or_else(|| ScrapeSettings::candidates(&self.url).to_vec(), |url| vec![url]);
-        for url in urls {
-            let settings = ScrapeSettings {
-                client: self.client.clone(),
-                interval: wanted.interval,
-                ..ScrapeSettings::new(&url)
-            };
-            match Scraper::start(settings) {
-                Ok(scraper) if scraper.latest().is_some() => return Some(scraper),
-                Ok(_) => {}
-                Err(error) => observer.detail(&format!("{url}: {error}")),
-            }
-        }
-        if let Some(url) = &wanted.url {
+        let tell = |url: &str, error: &HttpError| observer.detail(&format!("{url}: {error}"));
+        let found = Scraper::start_at_first(&urls, &self.client, wanted.interval, tell);
+        if let (None, Some(url)) = (&found, &wanted.url) {
             observer.warn(&format!("{url} gives no metrics that are known"));
         }
-        None
+        found
     }
 }
 

@@ -21,6 +21,6 @@ pub use http::{HttpError, PlainClient, PlainResponse, PlainUrl};
 pub use kind::ServerKind;
 pub use page::{Buckets, DistributionTotals, ServerPage, ServerSample, read_server_page, recognise};
 pub use quantities::{ServerCounter, ServerDistribution, ServerGauge};
-pub use scraper::{ScrapeSettings, Scraper, find_metrics_page};
+pub use scraper::{ScrapeSettings, Scraper};
 pub use series::{NoDifference, ServerSeries};
 pub use summary::ServerSummary;

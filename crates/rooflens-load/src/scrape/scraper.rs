@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::http::{HttpError, PlainClient, PlainUrl};
 use super::kind::ServerKind;
-use super::page::{ServerPage, ServerSample, read_server_page, recognise};
+use super::page::{ServerPage, ServerSample, read_server_page};
 use super::series::ServerSeries;
 
 /// What is asked, and how often.
@@ -44,16 +44,6 @@ impl ScrapeSettings {
     }
 }
 
-/// Looks for the metrics of a server, and answers their address; `None` if it has none that are known.
-#[must_use]
-pub fn find_metrics_page(base_url: &str, client: &PlainClient) -> Option<(String, ServerKind)> {
-    ScrapeSettings::candidates(base_url).into_iter().find_map(|url| {
-        let answer = client.get(&PlainUrl::parse(&url).ok()?).ok().filter(|answer| answer.status == 200)?;
-        let kind = recognise(&answer.text())?;
-        Some((url, kind))
-    })
-}
-
 /// Reads a server's metrics on a thread of its own until it is stopped.
 #[derive(Debug)]
 pub struct Scraper {
@@ -65,6 +55,26 @@ pub struct Scraper {
 }
 
 impl Scraper {
+    /// Begins at the first of these addresses that has metrics that are known; `None` if none has. Addresses that cannot be
+    /// read are told.
+    pub fn start_at_first(
+        urls: &[String],
+        client: &PlainClient,
+        interval: Duration,
+        mut tell: impl FnMut(&str, &HttpError),
+    ) -> Option<Self> {
+        urls.iter().find_map(|url| {
+            let settings = ScrapeSettings { client: client.clone(), interval, ..ScrapeSettings::new(url) };
+            match Scraper::start(settings) {
+                Ok(scraper) => scraper.latest().is_some().then_some(scraper),
+                Err(error) => {
+                    tell(url, &error);
+                    None
+                }
+            }
+        })
+    }
+
     /// Reads the first page, and goes on in the background. The time of the series is 0 now. A page that cannot be had
     /// is an error in the series, not here.
     ///

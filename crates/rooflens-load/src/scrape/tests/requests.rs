@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::scrape::{
     HttpError, PlainClient, PlainUrl, ScrapeSettings, Scraper, ServerCounter, ServerKind, ServerSummary,
-    find_metrics_page,
 };
 
 /// Answers each connection by what is given for its number, path and body, until it gives nothing.
@@ -199,11 +198,15 @@ fn the_page_of_trtllm_serve_is_found_behind_one_of_json() {
         let page = if path == "/metrics" { "[{\"iter\": 1}]" } else { "trtllm_num_requests_running 1\n" };
         Some(format!("HTTP/1.1 200 OK\r\n\r\n{page}").into_bytes())
     });
-    let found = find_metrics_page(&format!("http://{address}"), &PlainClient::default());
-    let page = format!("http://{address}/prometheus/metrics");
-    assert_eq!(found, Some((page, ServerKind::TensorrtLlm)));
+    let kind = |address: SocketAddr| {
+        let urls = ScrapeSettings::candidates(&format!("http://{address}"));
+        let found =
+            Scraper::start_at_first(&urls, &PlainClient::default(), Duration::from_secs(60), |_, _| ());
+        found.and_then(|scraper| scraper.stop().kind)
+    };
+    assert_eq!(kind(address), Some(ServerKind::TensorrtLlm));
     let nothing = serve(|_, _, _| Some(b"HTTP/1.1 404 x\r\n\r\n".to_vec()));
-    assert_eq!(find_metrics_page(&format!("http://{nothing}"), &PlainClient::default()), None);
+    assert_eq!(kind(nothing), None);
 }
 
 #[test]
