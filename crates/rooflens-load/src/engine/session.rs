@@ -10,6 +10,7 @@ use rooflens_schema::tables::RequestStatus;
 use super::answer::AnswerReader;
 use super::exchange::{Broken, ExchangeTimes, Line};
 use super::feed::Job;
+use super::rest;
 use super::signals::Phase;
 use super::worker::{Slot, Worker, record};
 use crate::clock::nanoseconds;
@@ -86,6 +87,9 @@ pub(super) async fn run_session(worker: &Rc<Worker>, job: Job, start: Start) -> 
         end.is_unreachable = done.status == RequestStatus::Failed && done.first_byte_ns.is_none();
         let is_completed = done.status == RequestStatus::Completed;
         // The recorder ends only after all workers.
+        if let Some(sent_ns) = done.sent_ns {
+            rest::note_request(done.end_ns.saturating_sub(sent_ns));
+        }
         let _ = worker.records.send(done);
         if !is_completed {
             break;
