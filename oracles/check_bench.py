@@ -224,7 +224,7 @@ class Checker:
 
     def turns(self):
         """Two servers in turns: B takes ten times as long per token."""
-        case, rounds = Case("two servers in turns", requests=6), 8
+        case, rounds = Case("two servers in turns", requests=6), 10
         kept = Path(self.folder) / "turns"
         with MockServer(self.options.mock, "--itl-ms", 2) as a, MockServer(self.options.mock, "--itl-ms", 20) as b:
             words = ["--against", b.url, "--rounds", rounds, "-o", kept, "--fail-on", "tpot_p50>+3%"]

@@ -30,7 +30,7 @@ pub use lines::{
     timelines,
 };
 pub use pair::{Check, CheckVerdict, ConfigDifference, Headline, Pair, judge};
-pub use paired::paired_ratio_of;
+pub use paired::{FEWEST_PAIRS, paired_ratio_of};
 pub use rank_sum::rank_sum;
 pub use ratio::{FEWEST, Ratio, ratio, ratio_of};
 pub use timeline::{RankTimeline, TimelineStep, WorkItem};

@@ -1,6 +1,7 @@
 //! A comparison as a whole: what was asked before numbers are believed, the numbers, and where they come from.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use super::account::Account;
 use super::false_discovery::adjusted;
 use super::lines::{LEVEL, PlaceChange};
 use super::paired::paired_ratio_of;
+use super::rank_sum::rank_sum;
 use super::ratio::{FEWEST, Ratio, ratio_of};
 use crate::headline::MetricSample;
 
@@ -72,9 +74,12 @@ impl Headline {
         let fewest = a_rounds.min(b_rounds);
         let why = || {
             format!(
-                "{a_rounds} and {b_rounds} measured rounds, at least {FEWEST} per side are needed: `repeats` sets them"
+                "{a_rounds} and {b_rounds} measured rounds, at least {FEWEST} per side are needed: `repeats` sets them, --rounds those of a load test"
             )
         };
+        // A share that is 0 in A has no ratio, but its rounds have ranks.
+        let of_ranks = || a.zip(b).and_then(|(a, b)| rank_sum(&a.rounds(), &b.rounds()));
+        let p_alone = if ratio.is_none() && fewest >= FEWEST { of_ranks() } else { None };
         let mut headline = Headline {
             metric: metric.into(),
             more_is_better,
@@ -82,8 +87,8 @@ impl Headline {
             b: b.map(MetricSample::value),
             a_rounds,
             b_rounds,
-            p_adjusted: None,
-            is_change: false,
+            p_adjusted: p_alone,
+            is_change: p_alone.is_some_and(|p| p < LEVEL),
             ratio,
             not_judged: (fewest < FEWEST).then(why),
         };
@@ -92,11 +97,21 @@ impl Headline {
     }
 }
 
-/// Corrects for the number of metrics and says which changed.
+/// Corrects for the number of metrics and says which changed. Metrics that are the same by nature, as requests and tokens
+/// per second where all requests have the same length, are one question.
 pub fn judge(all: &mut [Headline]) {
-    let p_values: Vec<f64> = all.iter().filter_map(|row| row.ratio.as_ref().map(|ratio| ratio.p)).collect();
+    let question = |ratio: &Ratio| ((ratio.ratio * 1e9).round() as i64, (ratio.p * 1e12).round() as i64);
+    let mut questions: BTreeMap<(i64, i64), f64> = BTreeMap::new();
+    all.iter().filter_map(|row| row.ratio.as_ref()).for_each(|ratio| {
+        questions.insert(question(ratio), ratio.p);
+    });
+    let p_values: Vec<f64> = questions.values().copied().collect();
+    for (known, p) in questions.values_mut().zip(adjusted(&p_values)) {
+        *known = p;
+    }
     let judged = all.iter_mut().filter_map(|row| row.ratio.clone().map(|ratio| (row, ratio)));
-    for ((row, ratio), p) in judged.zip(adjusted(&p_values)) {
+    for (row, ratio) in judged {
+        let p = questions[&question(&ratio)];
         row.p_adjusted = Some(p);
         row.is_change = p < LEVEL && ratio.excludes_same() && ratio.exceeds_drift();
     }

@@ -11,6 +11,8 @@ use super::ratio::{FEWEST, Ratio};
 use crate::headline::MetricSample;
 use crate::trend::student::two_sided;
 
+/// Fewest pairs: with fewer, no change of a single metric among many is more than chance, however large it is.
+pub const FEWEST_PAIRS: usize = 10;
 /// Pairs up to which the distribution of the sum of ranks is counted.
 const EXACT: usize = 60;
 

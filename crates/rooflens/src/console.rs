@@ -60,6 +60,11 @@ impl Console {
         }
     }
 
+    /// Says what became of a gate, also to who asked for quiet.
+    pub fn judged(&self, line: &str) {
+        talk(line);
+    }
+
     /// Says a line where much talk was asked for.
     pub fn detail(&self, line: &str) {
         if self.verbosity >= Verbosity::Verbose {

@@ -114,6 +114,12 @@ impl HeadlineMetric {
         matches!(self.formula, Formula::Percentile(..))
     }
 
+    /// Whether it is an amount per second.
+    #[must_use]
+    pub fn is_rate(&self) -> bool {
+        matches!(self.formula, Formula::Rate(_))
+    }
+
     /// What measured requests tell of it; `None` where they tell nothing.
     #[must_use]
     pub fn of(&self, requests: &[MeasuredRequest<'_>]) -> Option<MetricSample> {

@@ -63,13 +63,19 @@ pub fn bench_against(
         let done = bench(&turn, observer)?;
         match done.failure() {
             Some((fact, _)) if done.document().requests.completed == 0 => {
-                Err(Error::from(BenchError::Load(format!("{}: {fact}", side.0))))
+                Err(Error::from(BenchError::Server { fact: format!("{}: {fact}", side.0), hint: None }))
             }
             _ => Ok(done.document().client.valid),
         }
     };
+    let stopped =
+        || Error::from(BenchError::Load("the load test was stopped before its first round".to_owned()));
     for (name, side) in ["a", "b"].iter().zip(&sides) {
-        turn(side, other.rounds, temporary.path().join("warmup").join(name))?;
+        let done = turn(side, other.rounds, temporary.path().join("warmup").join(name));
+        if observer.is_stopped() {
+            return Err(stopped());
+        }
+        done?;
     }
     let (mut invalid_rounds, mut rounds) = (0, 0);
     while rounds < other.rounds && !observer.is_stopped() {
@@ -77,7 +83,22 @@ pub fn bench_against(
         let order = if rounds % 2 == 0 { [0, 1] } else { [1, 0] };
         for place in order {
             let folder = sides[place].1.join(ROUNDS).join(format!("{rounds:03}"));
-            invalid_rounds += usize::from(!turn(&sides[place], rounds, folder)?);
+            match turn(&sides[place], rounds, folder) {
+                Ok(is_valid) => invalid_rounds += usize::from(!is_valid),
+                // A part, which is left out below.
+                Err(_) if observer.is_stopped() => break,
+                Err(error) => {
+                    let kept = request
+                        .output
+                        .as_ref()
+                        .map_or_else(String::new, |path| format!(", kept in {}", path.display()));
+                    observer.warn(&format!(
+                        "round {} broke off; {rounds} of each server are complete{kept}",
+                        rounds + 1
+                    ));
+                    return Err(error);
+                }
+            }
         }
         rounds += 1;
     }
@@ -87,6 +108,10 @@ pub fn bench_against(
         sides.iter().for_each(|side| {
             _ = std::fs::remove_dir_all(side.1.join(ROUNDS).join(format!("{rounds:03}")));
         });
+        if rounds == 0 {
+            return Err(stopped());
+        }
+        observer.warn(&format!("stopped: {rounds} of {} rounds are complete", other.rounds));
     }
     let read = compare::read(&sides.each_ref().map(|(_, folder)| folder.clone()), observer)?;
     let comparison = compare::compare(read, gates)?.called(url, &other.url);

@@ -57,8 +57,9 @@ fn headline(document: &BenchDocument, key: &str) -> Option<f64> {
 }
 
 fn lead(document: &BenchDocument) -> Vec<String> {
-    let mut lead: Vec<String> = document.why.iter().map(|why| why.sentence.clone()).collect();
     let counts = &document.requests;
+    let mut lead: Vec<String> = failures(document).into_iter().collect();
+    lead.extend(document.why.iter().map(|why| why.sentence.clone()));
     let of = |key: &str| headline(document, key);
     let pair = |name: &str, key: &str| {
         let (p50, p99) = (of(&format!("{key}_p50_ns"))?, of(&format!("{key}_p99_ns"))?);
@@ -98,6 +99,15 @@ fn lead(document: &BenchDocument) -> Vec<String> {
         ));
     }
     lead
+}
+
+/// That many requests failed: whatever else is said is of the others.
+fn failures(document: &BenchDocument) -> Option<String> {
+    let counts = &document.requests;
+    let failed = counts.failed + counts.timed_out;
+    let most = document.errors.first().filter(|_| failed * 100 >= counts.sent.max(1))?;
+    let kinds = if most.requests < failed { "most of them" } else { "all of them" };
+    Some(format!("{failed} of {} requests failed, {kinds} with {}.", counts.sent, most.kind))
 }
 
 fn what(document: &BenchDocument) -> String {
@@ -196,7 +206,7 @@ fn objectives(document: &BenchDocument) -> Vec<ObjectiveRow> {
         ObjectiveRow {
             text: one.objective.clone(),
             measured: Cell::or(one.value, cell, "not measured, or a failed request"),
-            is_met: one.value.map(|_| one.is_met),
+            is_met: one.is_met,
         }
     };
     document.objectives.iter().map(row).collect()
@@ -291,7 +301,7 @@ fn server(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> {
         "Requests in the running batch, by the server's metrics.",
     );
     add("waiting", mean_max(server.waiting_mean, server.waiting_max), "Requests in the server's queue.");
-    add("KV cache", server.kv_cache_usage_max.map(Cell::Share), "Highest used share of the KV cache.");
+    add("KV cache, max", server.kv_cache_usage_max.map(Cell::Share), "Highest used share of the KV cache.");
     add(
         "queue time",
         server.queue_time_mean_ns.map(Cell::MeanTime),
@@ -446,7 +456,7 @@ pub fn lead_of_levels(described: &mut Described) {
             format!("{} levels; the numbers below are of {}.", document.levels.len(), document.load.offered)
         }
     };
-    // Where latency goes stays the first sentence.
-    let place = usize::from(document.why.is_some());
+    // Where latency goes stays the first sentence, unless a rate was asked for.
+    let place = usize::from(document.why.is_some() && document.search.is_none());
     described.facts.lead.insert(place.min(described.facts.lead.len()), first);
 }

@@ -75,7 +75,14 @@ fn beyond(text: &str) -> Result<Condition, BenchError> {
     let at = text.find(['<', '>']).ok_or_else(|| wrong(format!("it must be {FORMS}")))?;
     let (name, limit) = (text[..at].trim(), text[at + 1..].trim());
     let metric = headline::find(name).ok_or_else(|| wrong(format!("no metric is named {name:?}")))?;
-    let limit = number(metric, limit).ok_or_else(|| wrong(format!("{limit:?} is not a limit for {name}")))?;
+    let not_a_limit = || match limit.ends_with('%') {
+        true => wrong(
+            "a change in percent needs a second server (--against), or two saved runs (rooflens compare A B)"
+                .to_owned(),
+        ),
+        false => wrong(format!("{limit:?} is not a limit for {name}")),
+    };
+    let limit = number(metric, limit).ok_or_else(not_a_limit)?;
     Ok(Condition::Beyond { key: metric.key, is_above: text[at..].starts_with('>'), limit })
 }
 

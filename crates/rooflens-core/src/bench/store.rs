@@ -11,7 +11,7 @@ use super::describe::Described;
 use super::document::BenchDocument;
 use super::level::LevelRun;
 use super::levels::BenchLevel;
-use crate::error::Error;
+use crate::error::{BenchError, Error};
 use crate::saved;
 
 /// What this kind of run is called in the table `runs`.
@@ -33,6 +33,11 @@ impl Store {
             let folder = folder.map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })?;
             return Ok(Store { root: folder.path().to_owned(), is_single, temporary: Some(folder) });
         };
+        if is_load_test(path) {
+            let fact =
+                format!("{} holds a load test already: give another folder, or remove it", path.display());
+            return Err(BenchError::Target(fact).into());
+        }
         let run = saved::destination(path)?;
         saved::make(run.root())?;
         Ok(Store { root: path.to_owned(), is_single, temporary: None })

@@ -2,9 +2,11 @@
 
 use rooflens_compare::{Check, CheckVerdict, ConfigDifference};
 
-use super::facts::LIBRARIES;
+use super::facts::{LIBRARIES, OUTPUT_LENGTH};
 use super::side::Side;
 
+/// Outputs whose mean lengths are further apart are other work.
+const LENGTHS: f64 = 0.02;
 /// Clocks further apart than this make a comparison one of clocks.
 const CLOCKS: f64 = 0.02;
 /// Other programs may keep this much more of a processor busy on one side.
@@ -39,8 +41,11 @@ const MAY: &[&str] = &["prompts", "outputs", "threads", "cuda_runtime", "hip_run
 
 /// Whether device, model and workload are the same as far as is known.
 pub fn is_like_for_like(checks: &[Check]) -> bool {
-    let is_of_run =
-        |check: &Check| LIKE.contains(&check.what.as_str()) || HOST.contains(&check.what.as_str());
+    let is_of_run = |check: &Check| {
+        check.what == OUTPUT_LENGTH
+            || LIKE.contains(&check.what.as_str())
+            || HOST.contains(&check.what.as_str())
+    };
     checks.iter().all(|check| check.verdict != CheckVerdict::DiffersOnPurpose || !is_of_run(check))
 }
 
@@ -74,6 +79,7 @@ pub fn checks(a: &Side, b: &Side) -> Vec<Check> {
         .chain(of_facts(MAY, CheckVerdict::Differs))
         .chain(of_facts(LIBRARIES, CheckVerdict::Differs))
         .collect();
+    all.extend(output_length(a, b));
     let [sm, memory] = [
         |side: &Side| mean(&side.devices.sm_clocks_mhz),
         |side: &Side| mean(&side.devices.memory_clocks_mhz),
@@ -96,6 +102,17 @@ pub fn checks(a: &Side, b: &Side) -> Vec<Check> {
         all.push(Check { what: what.to_owned(), a: words(in_a), b: words(in_b), verdict });
     }
     all
+}
+
+/// Whether requests of two load tests had outputs of the same length. Those that end by themselves vary a little.
+fn output_length(a: &Side, b: &Side) -> Option<Check> {
+    let (in_a, in_b) = (a.facts.get(OUTPUT_LENGTH)?, b.facts.get(OUTPUT_LENGTH)?);
+    let (tokens_a, tokens_b): (f64, f64) = (in_a.parse().ok()?, in_b.parse().ok()?);
+    let verdict = match (tokens_b - tokens_a).abs() <= LENGTHS * tokens_a {
+        true => CheckVerdict::Same,
+        false => CheckVerdict::DiffersOnPurpose,
+    };
+    Some(Check { what: OUTPUT_LENGTH.to_owned(), a: Some(in_a.clone()), b: Some(in_b.clone()), verdict })
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

@@ -29,6 +29,8 @@ const TOLD: &[(&str, &str, &str)] = &[
     ("dataset", "dataset", "name"),
     ("batch_size", "dataset", "batch_size"),
 ];
+/// Output tokens per request of a load test: a server that stops early is faster.
+pub const OUTPUT_LENGTH: &str = "output_tokens_per_request";
 /// Libraries whose versions change times.
 pub const LIBRARIES: &[&str] = &["torch", "transformers", "vllm", "tensorrt-llm", "triton", "flash-attn"];
 /// Properties of a trace that are facts.
@@ -95,6 +97,12 @@ pub fn of_run(run: &RunDir, ran: &WorkloadRecords, facts: &mut Facts) {
         ];
         for (fact, value) in told.into_iter().filter(|(_, value)| !value.is_null()) {
             facts.insert(fact, plain(value));
+        }
+        let outputs: Vec<i64> =
+            requests.iter().map(|one| one.output_tokens).filter(|tokens| *tokens > 0).collect();
+        if !outputs.is_empty() {
+            let mean = outputs.iter().sum::<i64>() as f64 / outputs.len() as f64;
+            facts.insert(OUTPUT_LENGTH, format!("{mean:.1}"));
         }
     }
     let round = || requests.iter().filter(|request| Some(request.round) == first);

@@ -34,7 +34,7 @@ impl Gate {
             text: text.to_owned(),
             metric,
             is_above: text[at..].starts_with('>'),
-            bound: bound_of(bound).ok_or_else(wrong)?,
+            bound: bound_of(bound).map(|found| of_share(metric, bound, found)).ok_or_else(wrong)?,
         })
     }
 
@@ -65,6 +65,16 @@ impl Gate {
     }
 }
 
+/// A share without a sign, as in `error_rate>1%`, is a value.
+fn of_share(metric: &HeadlineMetric, text: &str, bound: Bound) -> Bound {
+    match bound {
+        Bound::Change(share) if metric.key == "error_rate" && !text.starts_with(['+', '-']) => {
+            Bound::Value(share)
+        }
+        bound => bound,
+    }
+}
+
 fn bound_of(text: &str) -> Option<Bound> {
     let finite = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
     if let Some(percent) = text.strip_suffix('%') {
@@ -89,6 +99,8 @@ mod tests {
             (bound_of("1s"), bound_of("7"), bound_of("ms"), bound_of("nan%")),
             (Some(Bound::Value(1e9)), Some(Bound::Value(7.0)), None, None)
         );
+        assert_eq!(Gate::parse("error_rate>1%").unwrap().bound, Bound::Value(0.01));
+        assert_eq!(Gate::parse("error_rate>+1%").unwrap().bound, Bound::Change(0.01));
         assert!(Gate::parse("tpot_p50>+3%").is_ok() && Gate::parse("tpot_p50").is_err());
         assert!(
             matches!(Gate::parse("tpot_p5>+3%"), Err(CompareError::Metric { near, .. }) if near.contains(&"tpot_p50".to_owned()))

@@ -137,9 +137,12 @@ fn judged(gate: &Gate, pair: &Pair) -> Result<bool, CompareError> {
     };
     let is_on_both = |row: &Headline| row.a.is_some() && row.b.is_some();
     match found {
-        Some(found) if !gate.is_judged(found) && is_on_both(found) => {
-            refuse(found.not_judged.as_deref().unwrap_or("it was not measured on both sides"), true)
-        }
+        Some(found) if !gate.is_judged(found) && is_on_both(found) => refuse(
+            found.not_judged.as_deref().unwrap_or(
+                "it is 0 in A, so that there is no change in percent; give a value, as in error_rate>1%",
+            ),
+            found.not_judged.is_some(),
+        ),
         None => refuse(&not_on_both(pair), false),
         Some(found) if !gate.is_judged(found) => refuse(&not_on_both(pair), false),
         Some(found) => Ok(!pair.is_valid || !pair.is_like_for_like || gate.fails(found)),
@@ -177,6 +180,9 @@ fn pair(a: &Side, b: &Side) -> Pair {
         })
         .collect();
     judge(&mut headline);
+    if !is_interleaved && !a.turns.is_empty() && !b.turns.is_empty() {
+        rounds::leave_unjudged(&mut headline);
+    }
     let both = || a.places.iter().filter_map(|(place, in_a)| Some((*place, in_a, b.places.get(place)?)));
     let timelines: Vec<_> = both().map(|(_, in_a, in_b)| (in_a, in_b)).collect();
     Pair {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::FEWEST;
 use rooflens_compare::headline::{self, MeasuredRequest, MetricSample};
+use rooflens_compare::{FEWEST_PAIRS, Headline};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::read_table;
@@ -35,7 +35,12 @@ pub fn read(path: &Path, runs: &[PathBuf], observer: &SharedObserver) -> Result<
     let records: Vec<WorkloadRecords> = whole.iter().map(workload::measured).collect();
     let rounds: Vec<Vec<MeasuredRequest<'_>>> =
         records.iter().map(|ran| headline::measured_requests(&ran.requests, &ran.tokens)).collect();
+    // In an open loop the schedule sets the rates: what differs in a short round is how long its last requests take.
+    let is_open = rounds.iter().flatten().any(|request| request.scheduled_ns.is_some());
     let sample = |metric: &headline::HeadlineMetric| {
+        if is_open && metric.is_rate() {
+            return None;
+        }
         let of_rounds = rounds.iter().map(|requests| metric.of(requests)).collect();
         Some((metric.key, MetricSample::joined(of_rounds)?))
     };
@@ -55,6 +60,17 @@ fn turn(run: &RunDir) -> Option<(i64, i64)> {
     Some((begin, begin.saturating_add(row.span_ns)))
 }
 
+/// Says of each metric that there is too little to judge it.
+pub fn leave_unjudged(headline: &mut [Headline]) {
+    for row in headline {
+        row.not_judged = Some(format!(
+            "{} and {} rounds; at least {FEWEST_PAIRS} of each server, in turns, are needed: --rounds sets them",
+            row.a_rounds, row.b_rounds
+        ));
+        (row.ratio, row.p_adjusted, row.is_change) = (None, None, false);
+    }
+}
+
 /// Whether rounds took turns: those of each pair are over before the next pair begins.
 pub fn took_turns(a: &[(i64, i64)], b: &[(i64, i64)]) -> bool {
     let pairs: Vec<[(i64, i64); 2]> = a.iter().zip(b).map(|(a, b)| [*a, *b]).collect();
@@ -62,7 +78,10 @@ pub fn took_turns(a: &[(i64, i64)], b: &[(i64, i64)]) -> bool {
     let is_before = |pair: &[[(i64, i64); 2]]| {
         pair[0].iter().map(|turn| turn.1).max() <= pair[1].iter().map(|turn| turn.0).min()
     };
-    a.len() == b.len() && a.len() >= FEWEST && pairs.iter().all(is_apart) && pairs.windows(2).all(is_before)
+    a.len() == b.len()
+        && a.len() >= FEWEST_PAIRS
+        && pairs.iter().all(is_apart)
+        && pairs.windows(2).all(is_before)
 }
 
 #[cfg(test)]
@@ -71,12 +90,18 @@ mod tests {
 
     #[test]
     fn turns() {
-        let a = [(0, 10), (40, 50), (60, 70), (100, 110)];
-        let b = [(20, 30), (51, 60), (80, 90), (111, 120)];
+        // Every 40: A from 0 to 10, B from 20 to 30, and the other way round.
+        let turns = |offset: i64, flip: i64| -> Vec<(i64, i64)> {
+            (0..10)
+                .map(|at| at * 40 + (offset + flip * (at % 2)) % 40)
+                .map(|from| (from, from + 10))
+                .collect()
+        };
+        let (a, b) = (turns(0, 20), turns(20, 20));
         assert!(took_turns(&a, &b) && took_turns(&b, &a));
-        // One after the other, both at once, and a round that is missing.
-        let after = a.map(|(begin, end)| (begin + 1000, end + 1000));
-        assert!(!took_turns(&a, &after) && !took_turns(&a, &a) && !took_turns(&a, &b[..3]));
-        assert!(!took_turns(&a[..3], &b[..3]));
+        // One after the other, both at once, a round that is missing, and too few.
+        let after: Vec<(i64, i64)> = a.iter().map(|(from, to)| (from + 1000, to + 1000)).collect();
+        assert!(!took_turns(&a, &after) && !took_turns(&a, &a) && !took_turns(&a, &b[..9]));
+        assert!(!took_turns(&a[..9], &b[..9]));
     }
 }

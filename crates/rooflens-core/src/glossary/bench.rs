@@ -30,6 +30,7 @@ pub(super) const BENCH: &[Term] = &[
     ("queue time", "Mean time of a request in the server's queue, by its own metrics."),
     ("prefill time", "Mean time from being scheduled to the first token, by the server's own metrics."),
     ("preemptions", "Requests that were preempted because the KV cache was full."),
+    ("kv cache, max", "Highest used share of the KV cache during a load test."),
     ("prefix hits", "Share of prompt tokens that came from the prefix cache."),
     ("acceptance", "Share of draft tokens that were accepted (speculative decoding)."),
     ("load test", "Requests sent to a server on a schedule or by concurrent users: `rooflens bench`."),

@@ -65,7 +65,7 @@ pub struct ObjectiveRow {
     /// What was measured, in the objective's unit.
     pub measured: Cell,
     /// Whether it is met; nothing where it could not be decided.
-    pub is_met: Option<bool>,
+    pub is_met: bool,
 }
 
 const LATENCIES: &[Field<LatencyRow>] = &[
@@ -102,9 +102,7 @@ fn interval(of: Option<(f64, f64)>) -> Cell {
 const OBJECTIVES: &[Field<ObjectiveRow>] = &[
     (Column::text("objective", "Objective"), |row| Cell::code(&row.text)),
     (Column::number("measured", "Measured"), |row| row.measured.clone()),
-    (Column::text("met", "Met"), |row| {
-        Cell::or(row.is_met, |met| Cell::word(if met { "yes" } else { "no" }), "not measured")
-    }),
+    (Column::text("met", "Met"), |row| Cell::word(if row.is_met { "yes" } else { "no" })),
 ];
 
 const ERRORS: &[Field<(String, u64, String)>] = &[
@@ -116,12 +114,10 @@ const ERRORS: &[Field<(String, u64, String)>] = &[
 /// What fits a screen.
 #[must_use]
 pub fn screen(facts: &BenchFacts) -> Vec<Part> {
-    let (first, rest) = facts
-        .lead
-        .split_first()
-        .map_or((String::new(), String::new()), |(first, rest)| (first.clone(), rest.join(" ")));
+    let (first, rest) =
+        facts.lead.split_first().map_or((String::new(), &[][..]), |(first, rest)| (first.clone(), rest));
     let mut blocks = vec![Block::Lead(first)];
-    blocks.extend((!rest.is_empty()).then_some(Block::Text(rest)));
+    blocks.extend(rest.iter().cloned().map(Block::Text));
     blocks.push(Block::Text(facts.what.clone()));
     let mut parts = vec![Part { name: "verdict", title: "Load test", blocks }];
     parts.extend(levels_part(facts));

@@ -2,8 +2,8 @@
 //! is made of.
 
 use rooflens_compare::{
-    Account, AccountRow, Check, CheckVerdict, ComparedLine, ConfigDifference, Entry, Pair, PhaseChange,
-    PlaceChange,
+    Account, AccountRow, Check, CheckVerdict, ComparedLine, ConfigDifference, Entry, Headline, Pair,
+    PhaseChange, PlaceChange,
 };
 
 use super::tables::{cause, least, named, place, signed, told};
@@ -37,7 +37,20 @@ pub(super) fn lead(pair: &Pair) -> String {
     let invalid = sentence("Not comparable", of(CheckVerdict::Invalid).collect());
     let purpose = sentence("Different setup", of(CheckVerdict::DiffersOnPurpose).collect());
     let account = shown_account(pair).map_or(String::new(), |account| format!(" {}", made_of(account)));
-    format!("{invalid}{purpose}{}{}{account}", settings(pair), largest(pair))
+    format!("{}{invalid}{purpose}{}{}{account}", failures(pair), settings(pair), largest(pair))
+}
+
+/// That requests of a load test failed: times are those of the others.
+fn failures(pair: &Pair) -> String {
+    let row = pair.headline.iter().find(|row| row.metric == "error_rate");
+    match row.and_then(|row| row.a.zip(row.b)) {
+        Some((a, b)) if a > 0.0 || b > 0.0 => format!(
+            "{} of the requests failed in B, {} in A; times are those of the others. ",
+            format::share(b),
+            format::share(a)
+        ),
+        _ => String::new(),
+    }
 }
 
 /// The account that is shown first: of the phase that has the most time where there are steps to speak of, else of
@@ -159,7 +172,7 @@ fn unsure(pair: &Pair, told_ns: f64) -> Option<String> {
 fn largest(pair: &Pair) -> String {
     let first =
         pair.places.first().and_then(|at| Some((at, at.change.lines.iter().find(|line| line.is_change)?)));
-    let number = pair.headline.iter().find(|row| row.is_change);
+    let number = telling(pair);
     let from = |(at, line): (&PlaceChange, &ComparedLine)| {
         let (a, b) = (format::time(line.a_ns), format::time(line.b_ns));
         let at = if pair.places.len() > 1 { format!("{}, ", place(at)) } else { String::new() };
@@ -179,6 +192,17 @@ fn largest(pair: &Pair) -> String {
         (None, Some(row)) => format!("{}.", told(row)),
         (None, None) => unchanged(pair),
     }
+}
+
+/// The metric that changed: the first, or, of two servers that took turns, the typical time or rate that changed most.
+fn telling(pair: &Pair) -> Option<&Headline> {
+    let first = pair.headline.iter().find(|row| row.is_change && row.ratio.is_some());
+    if !pair.is_interleaved {
+        return first;
+    }
+    let size = |row: &Headline| row.ratio.as_ref().map_or(0.0, |ratio| ratio.ratio.ln().abs());
+    let typical = pair.headline.iter().filter(|row| row.is_change && !row.metric.contains("p99"));
+    typical.max_by(|a, b| size(a).total_cmp(&size(b))).filter(|row| row.ratio.is_some()).or(first)
 }
 
 /// Why no change is told: there is none, or nobody can tell.

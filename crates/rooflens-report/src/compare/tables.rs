@@ -69,8 +69,7 @@ pub(super) const HEADLINE: &[Field<Row>] = &[
     (Column::number("a", "A"), |(row, _)| value(&row.metric, row.a)),
     (Column::number("b", "B"), |(row, _)| value(&row.metric, row.b)),
     (Column::number("change", "Change"), |(row, _)| {
-        let ratio = row.a.zip(row.b).filter(|(a, _)| *a > 0.0);
-        Cell::or(ratio.map(|(a, b)| b / a - 1.0), Cell::Change, "not measured on both sides")
+        Cell::or(changed(row), Cell::Change, "not measured on both sides")
     }),
     (Column::number("interval", "95 % interval"), |(row, _)| {
         Cell::or(row.ratio.as_ref().map(interval), Cell::text, "too few rounds")
@@ -174,12 +173,14 @@ pub(super) fn told(row: &Headline) -> String {
         Some(value) => format!("{value:.1}"),
         None => "–".to_owned(),
     };
-    let change = row
-        .a
-        .zip(row.b)
-        .filter(|(a, _)| *a > 0.0)
-        .map(|(a, b)| format!(" ({})", format::change(b / a - 1.0)));
+    let change = changed(row).map(|change| format!(" ({})", format::change(change)));
     format!("{name} {} → {}{}", words(row.a), words(row.b), change.unwrap_or_default())
+}
+
+/// B against A: of a typical pair of rounds where they took turns, else of the values.
+pub(super) fn changed(row: &Headline) -> Option<f64> {
+    let of_values = || row.a.zip(row.b).filter(|(a, _)| *a > 0.0).map(|(a, b)| b / a - 1.0);
+    row.ratio.as_ref().map(|ratio| ratio.ratio - 1.0).or_else(of_values)
 }
 
 /// The least change that could be told.
@@ -256,7 +257,16 @@ const WORTH_SEEING: f64 = 0.05;
 
 fn verdict(row: &Headline, is_valid: bool) -> String {
     let Some(ratio) = &row.ratio else {
-        return if row.not_judged.is_some() { "too few rounds" } else { "not judged" }.to_owned();
+        let (a, b) = (row.a.unwrap_or(0.0), row.b.unwrap_or(0.0));
+        return match (row.is_change, row.p_adjusted) {
+            (true, _) if (b > a) == row.more_is_better => "better",
+            (true, _) => "worse",
+            (false, Some(_)) if a == b => "no change",
+            (false, Some(_)) => "may be chance",
+            (false, None) if row.not_judged.is_some() => "too few rounds",
+            (false, None) => "not judged",
+        }
+        .to_owned();
     };
     let better = (ratio.ratio > 1.0) == row.more_is_better;
     let can_tell = least(ratio).is_some_and(|least| least <= WORTH_SEEING);
@@ -264,7 +274,7 @@ fn verdict(row: &Headline, is_valid: bool) -> String {
         (false, ..) => "not comparable",
         (_, true, true) => "better",
         (_, true, false) => "worse",
-        (_, false, _) if can_tell => "no change",
+        (_, false, _) if can_tell && !ratio.excludes_same() => "no change",
         (_, false, _) => "may be chance",
     }
     .to_owned()

@@ -399,8 +399,11 @@ fn target(texts: &[String], model: Option<&str>, python: Option<PathBuf>) -> Res
 
 /// The address of a server. Where OpenAI's own clients want `/v1`, it is left out here: the endpoint has it.
 pub fn server_url(text: &str) -> String {
-    let base = text.trim_end_matches('/');
-    base.strip_suffix("/v1").unwrap_or(base).to_owned()
+    let mut base = text.trim_end_matches('/');
+    for end in ["/completions", "/chat", "/v1"] {
+        base = base.strip_suffix(end).unwrap_or(base);
+    }
+    base.to_owned()
 }
 
 fn users(text: &str) -> Result<usize, String> {

@@ -48,15 +48,16 @@ pub struct Args {
     /// Service-level objectives, as in 'ttft_p99<500ms,tpot_p99<50ms,error_rate<1%'
     #[arg(long, value_name = "SLO")]
     slo: Option<String>,
-    /// Exit with 1 if this holds: slo (missed), errors, client (the bottleneck), METRIC>20ms, METRIC<100, and with
-    /// --against METRIC>+3%; may be repeated
+    /// Exit with 1 if this holds: slo (missed), errors, client (the bottleneck), METRIC>20ms, METRIC<100; with
+    /// --against errors, METRIC>20ms, METRIC>+3%; may be repeated
     #[arg(long, value_name = "GATE")]
     fail_on: Vec<String>,
     /// Compare with a second server (B): both take turns, so that what else happens on the machine is in both
     #[arg(long, value_name = "URL", conflicts_with_all = ["find_rate", "slo"])]
     against: Option<String>,
-    /// Rounds that each server gets with --against, after one to warm up; --requests and --duration are per round
-    #[arg(long, value_name = "N", default_value_t = 16, requires = "against", value_parser = clap::value_parser!(u16).range(6..))]
+    /// Rounds that each server gets with --against, after one to warm up, at least 10; --requests and --duration are per
+    /// round
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "against", value_parser = clap::value_parser!(u16).range(10..))]
     rounds: u16,
     #[command(flatten)]
     load: LoadArgs,
@@ -106,7 +107,8 @@ fn run_against(
     format: OutputFormat,
     console: &Console,
 ) -> Result<Exit, CliError> {
-    let gates = request.fail_on.iter().map(|text| Gate::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let gate = |text: &String| Gate::parse(if text == "errors" { "error_rate>0" } else { text });
+    let gates = request.fail_on.iter().map(gate).collect::<Result<Vec<_>, _>>()?;
     let observer = progress::observer(console, progress::MEASURING);
     let done = bench::bench_against(request, other, &gates, &observer)?;
     compare::show(&done.comparison, usize::MAX, format, console)?;
@@ -152,7 +154,7 @@ fn show(done: &BenchOutcome, format: OutputFormat, console: &Console) -> Result<
 /// What the exit code is about: gates first, then whether anything was measured, then whether it can be trusted.
 fn judge(done: &BenchOutcome, console: &Console) -> Exit {
     for gate in &done.failed_gates {
-        console.say(&format!("failed: {gate}"));
+        console.judged(&format!("failed: {gate}"));
     }
     if !done.failed_gates.is_empty() {
         return Exit::Gate;

@@ -99,7 +99,7 @@ pub fn judge(comparison: &Comparison, console: &Console) {
                 true => ": not the same device, workload and model, or invalid",
                 false => "",
             };
-            console.say(&format!("failed: {} in {}{why}", result.gate, result.b));
+            console.judged(&format!("failed: {} in {}{why}", result.gate, result.b));
         } else if result.could_tell == Some(false) {
             console.warn(&format!(
                 "{} in {} passed, but a change this small could not have been detected: the rounds vary more",
