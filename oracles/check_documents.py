@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from documents import coverage, models, projects, traces
+from documents import coverage, models, projects, stores, traces
 from documents.asking import Asking
 from documents.validate import Documents
 from rooflens_cli import arguments, existing
@@ -33,6 +33,7 @@ def main() -> int:
             "traces": lambda: traces.check(asking, options.corpus, options.blocks),
             "models": lambda: models.check(asking, options.corpus),
             "projects": lambda: projects.check(asking),
+            "stores": lambda: stores.check(asking),
         }
         for name in [options.only] if options.only else parts:
             before, start = documents.seen.total(), time.monotonic()

@@ -18,7 +18,8 @@ CHECK_DOCUMENTS = {
     "config-sweep", "config-written", "cost", "cost-sweep", "doctor", "env", "explanation", "externals-add",
     "externals-guard", "externals-staged", "externals-status", "externals-sync", "externals-update", "finding",
     "init", "kernel_profile", "list", "manifest", "model", "plan", "range_kernels", "run", "run-sweep", "sample", "sampler",
-    "samples", "samples-line", "top_kernels", "trend",
+    "queries", "query", "samples", "samples-line", "store-added", "store-changed", "store-removed", "store-runs",
+    "store-vacuumed", "store-verified", "top_kernels", "trend",
 }  # fmt: skip
 
 ALL = CHECK_RUN | CHECK_DOCUMENTS | CHECK_SERVING

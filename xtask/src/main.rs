@@ -6,9 +6,13 @@ mod check;
 mod contributing;
 #[cfg(feature = "reference")]
 mod generate;
+#[cfg(feature = "fleet")]
+mod make_fleet;
 #[cfg(feature = "reference")]
 mod make_trace;
 mod markdown;
+#[cfg(any(feature = "reference", feature = "fleet"))]
+mod random;
 mod readme;
 mod workspace;
 
@@ -35,6 +39,9 @@ enum Task {
     /// Make a trace with planted truth: what the time ledger must find in it.
     #[cfg(feature = "reference")]
     MakeTrace(make_trace::Arguments),
+    /// Make a store of many runs with planted truth: what every named query must find in it.
+    #[cfg(feature = "fleet")]
+    MakeFleet(make_fleet::Arguments),
     /// Measure `rooflens analyze` against a bare JSON pass and HTA, in one interleaved run.
     Bench(bench::Arguments),
     /// Read a trace with serde_json and add up the fields that Rooflens reads: the bar for `bench`.
@@ -67,6 +74,8 @@ fn run(task: Task) -> Result<()> {
         Task::Generate(arguments) => generate::run(&arguments),
         #[cfg(feature = "reference")]
         Task::MakeTrace(arguments) => make_trace::run(&arguments),
+        #[cfg(feature = "fleet")]
+        Task::MakeFleet(arguments) => make_fleet::run(&arguments),
         Task::Bench(arguments) => bench::run(arguments),
         Task::Bare { file } => bench::bare::run(&file),
         Task::Contributing => contributing::run(),

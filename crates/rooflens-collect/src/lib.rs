@@ -16,6 +16,7 @@
 
 mod ask;
 mod config_json;
+pub mod engine;
 pub mod environment;
 mod error;
 pub mod execute;

@@ -32,5 +32,5 @@ pub use lines::{
 pub use pair::{Check, CheckVerdict, ConfigDifference, Headline, Pair, judge};
 pub use paired::{FEWEST_PAIRS, paired_ratio_of};
 pub use rank_sum::rank_sum;
-pub use ratio::{FEWEST, Ratio, ratio, ratio_of};
+pub use ratio::{FEWEST, Ratio, independent_ratio, median, ratio, ratio_of};
 pub use timeline::{RankTimeline, TimelineStep, WorkItem};

@@ -25,11 +25,16 @@ impl Random {
         ((u128::from(self.bits()) * limit as u128) >> 64) as usize
     }
 
+    /// A number above 0 and below 1.
+    #[cfg(test)]
+    pub fn uniform(&mut self) -> f64 {
+        ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
     /// A normal deviate, by Box and Muller.
     #[cfg(test)]
     pub fn normal(&mut self) -> f64 {
-        let mut uniform = || ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-        (-2.0 * uniform().ln()).sqrt() * (2.0 * std::f64::consts::PI * uniform()).cos()
+        (-2.0 * self.uniform().ln()).sqrt() * (2.0 * std::f64::consts::PI * self.uniform()).cos()
     }
 }
 

@@ -69,33 +69,44 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
         return None;
     }
     let memory = blocks::memory(a, b);
-    let (in_a, in_b) = (Values::of(a, memory), Values::of(b, memory));
-    let (of_a, of_b) = (median(&in_a.sorted), median(&in_b.sorted));
+    let length = |values: &[f64]| blocks::length(values.len(), memory);
+    let (ratio, low, high) = interval(&Values::of(a, length(a)), &Values::of(b, length(b)))?;
+    let by_blocks = blocks::compare(a, b, memory);
+    let drift = blocks::drift(a).max(blocks::drift(b)).exp_m1();
+    let p = rank_sum(a, b)?.max(by_blocks.p);
+    Some(Ratio { ratio, low, high, p, least_change: by_blocks.least, drift })
+}
+
+/// Compares medians of values that do not depend on each other, as of one value per run: their order tells nothing, so
+/// each is drawn on its own and the test of ranks decides. `None` as for [`ratio`].
+pub fn independent_ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
+    if a.len().min(b.len()) < FEWEST || a.iter().chain(b).any(|value| !value.is_finite()) {
+        return None;
+    }
+    let (ratio, low, high) = interval(&Values::of(a, 1), &Values::of(b, 1))?;
+    Some(Ratio { ratio, low, high, p: rank_sum(a, b)?, least_change: None, drift: 0.0 })
+}
+
+/// The ratio of the medians and its interval by the bootstrap. `None` where the median of A is not positive.
+fn interval(a: &Values, b: &Values) -> Option<(f64, f64, f64)> {
+    let (of_a, of_b) = (median(&a.sorted), median(&b.sorted));
     if of_a <= 0.0 {
         return None;
     }
     // The same samples give the same draws.
-    let mut random = Random::new(0x005e_ed0f_c0fa_11e5 ^ ((a.len() as u64) << 32) ^ b.len() as u64);
+    let mut random =
+        Random::new(0x005e_ed0f_c0fa_11e5 ^ ((a.sorted.len() as u64) << 32) ^ b.sorted.len() as u64);
     let mut counts = Vec::new();
     let mut ratios: Vec<f64> = (0..DRAWS)
         .map(|_| {
-            let below = in_a.drawn(&mut random, &mut counts);
-            let above = in_b.drawn(&mut random, &mut counts);
+            let below = a.drawn(&mut random, &mut counts);
+            let above = b.drawn(&mut random, &mut counts);
             if below > 0.0 { above / below } else { f64::INFINITY }
         })
         .collect();
     ratios.sort_by(f64::total_cmp);
     let outside = (1.0 - CONFIDENCE) / 2.0;
-    let by_blocks = blocks::compare(a, b, memory);
-    let drift = blocks::drift(a).max(blocks::drift(b)).exp_m1();
-    Some(Ratio {
-        ratio: of_b / of_a,
-        low: linear(&ratios, outside),
-        high: linear(&ratios, 1.0 - outside),
-        p: rank_sum(a, b)?.max(by_blocks.p),
-        least_change: by_blocks.least,
-        drift,
-    })
+    Some((of_b / of_a, linear(&ratios, outside), linear(&ratios, 1.0 - outside)))
 }
 
 /// Compares a metric of two runs: its size is that of the values, how sure it is follows from the rounds, which are
@@ -154,7 +165,8 @@ pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-pub(super) fn median(sorted: &[f64]) -> f64 {
+/// The median of values in order.
+pub fn median(sorted: &[f64]) -> f64 {
     linear(sorted, 0.5)
 }
 
@@ -168,12 +180,12 @@ struct Values {
 }
 
 impl Values {
-    fn of(values: &[f64], memory: f64) -> Self {
+    fn of(values: &[f64], block: usize) -> Self {
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
         let mut place = vec![0; values.len()];
         order.iter().enumerate().for_each(|(at, &i)| place[i] = at);
-        Values { sorted: sorted(values), place, block: blocks::length(values.len(), memory) }
+        Values { sorted: sorted(values), place, block }
     }
 
     /// The median of as many values, drawn in blocks of neighbours; after the last comes the first. They need not
@@ -224,5 +236,23 @@ mod tests {
         assert_eq!(ratio(&a[..3], &b), None);
         assert_eq!(ratio(&[0.0; 4], &b), None);
         assert_eq!(ratio(&[f64::NAN; 4], &b), None);
+    }
+
+    #[test]
+    fn few_independent_values_that_do_not_overlap_differ() {
+        let a = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 101.2, 98.8];
+        let b: Vec<f64> = a.iter().map(|value| value * 1.12).collect();
+        let found = independent_ratio(&a, &b).unwrap();
+        // 2 of the 48,620 orders of nine and nine values.
+        assert!((found.p - 2.0 / 48_620.0).abs() < 1e-12, "{}", found.p);
+        assert!((found.ratio - 1.12).abs() < 1e-9 && found.excludes_same() && found.exceeds_drift());
+        // As a series in time they are too few to tell.
+        assert!(ratio(&a, &b).unwrap().p > found.p);
+        // The order does not matter.
+        let mut turned = a;
+        turned.reverse();
+        assert_eq!(independent_ratio(&turned, &b).unwrap().p, found.p);
+        assert_eq!(independent_ratio(&a[..3], &b), None);
+        assert_eq!(independent_ratio(&[0.0; 4], &b), None);
     }
 }

@@ -11,6 +11,7 @@ pub mod document;
 pub mod environment;
 pub mod error;
 pub mod exit;
+pub mod fleet;
 pub mod glossary;
 pub mod hardware;
 mod in_order;

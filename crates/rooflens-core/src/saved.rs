@@ -55,6 +55,11 @@ pub fn report_destination(folder: &Path) -> Result<(), Error> {
 pub(crate) const METRICS: &str = "metrics.json";
 const REPORT_MARK: [u8; 27] = *b"{\"schema\":{\"name\":\"rooflens";
 
+/// A folder for a run that is not kept; it goes when this is dropped.
+pub fn scratch() -> Result<tempfile::TempDir, Error> {
+    tempfile::tempdir().map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })
+}
+
 /// Whether two paths lead to the same folder.
 pub fn same_folder(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {

@@ -24,6 +24,12 @@ pub enum CliError {
         /// The table asked for.
         table: &'static str,
     },
+    /// A load test that is not kept cannot go to a store.
+    #[error("--store needs -o DIR in a load test")]
+    StoreNeedsOutput,
+    /// Parquet to standard output.
+    #[error("--format parquet needs --output FILE")]
+    ParquetNeedsFile,
     /// Standard output could not be written.
     #[error("cannot write to standard output: {source}")]
     Stdout {
@@ -85,6 +91,8 @@ impl CliError {
             CliError::Core(error) => error.kind().into(),
             CliError::Externals(error) => exit_of_externals(error.class()),
             CliError::TableWithoutCsv { .. }
+            | CliError::ParquetNeedsFile
+            | CliError::StoreNeedsOutput
             | CliError::Skeleton(_)
             | CliError::NoBootstrap { .. }
             | CliError::NeedsYes { .. }
@@ -104,6 +112,12 @@ impl CliError {
                 "add --format csv:",
                 format!("rooflens analyze --format csv --table {table} …"),
             )),
+            CliError::StoreNeedsOutput => {
+                Some(Hint::words("-o keeps every request and token; the store keeps the requests"))
+            }
+            CliError::ParquetNeedsFile => {
+                Some(Hint::words("a Parquet file cannot be written to a pipe; --format arrow can"))
+            }
             CliError::Stdout { .. } => Some(Hint::words("df -h . shows the free space")),
             CliError::Skeleton(error) => error.hint().map(Hint::words),
             CliError::NoBootstrap { root, .. } => {

@@ -25,6 +25,8 @@ const LAYERS: &[(&str, Uses)] = &[
     ("rooflens-kernels", These(&["rooflens-analyze"])),
     ("rooflens-sample", These(&["rooflens-schema"])),
     ("rooflens-load", These(&["rooflens-schema"])),
+    ("rooflens-store", These(&["rooflens-schema"])),
+    ("rooflens-queries", These(&[])),
     (
         "rooflens-report",
         These(&[
@@ -42,7 +44,15 @@ const LAYERS: &[(&str, Uses)] = &[
     // Reads the registries that it documents.
     (
         "xtask",
-        These(&["rooflens-schema", "rooflens-analyze", "rooflens-cost", "rooflens-report", "rooflens-core"]),
+        These(&[
+            "rooflens-schema",
+            "rooflens-analyze",
+            "rooflens-cost",
+            "rooflens-report",
+            "rooflens-core",
+            "rooflens-store",
+            "rooflens-queries",
+        ]),
     ),
 ];
 

@@ -10,6 +10,7 @@ mod kernel_classes;
 mod parity;
 mod schemas;
 mod screen;
+mod store;
 mod tables;
 mod verdicts;
 
@@ -40,6 +41,7 @@ const VERDICTS: &str = "docs/verdicts.md";
 
 const PAGES: &[Page] = &[
     ("docs/reference/tables.md", |_| reference(tables::page()?)),
+    ("docs/reference/store.md", |_| reference(store::page()?)),
     ("docs/reference/analyses.md", |_| reference(analyses::page()?)),
     ("docs/reference/kernel-classes.md", |_| reference(kernel_classes::page()?)),
     ("docs/reference/cost.md", |_| reference(cost::page()?)),

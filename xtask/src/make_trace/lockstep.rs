@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::names::{self, Names};
-use super::random::Random;
+use crate::random::Random;
 
 const COMPUTE: i64 = 7;
 const COMMUNICATION: i64 = 20;

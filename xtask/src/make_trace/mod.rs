@@ -7,7 +7,6 @@
 
 mod lockstep;
 mod names;
-mod random;
 mod rank;
 mod scenario;
 mod truth;
@@ -18,7 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use random::Random;
+use crate::random::Random;
 use rank::Rank;
 use scenario::{Artefact, Scenario, Style};
 use truth::{Truth, Work};

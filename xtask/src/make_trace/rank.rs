@@ -8,10 +8,10 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::names::Names;
-use super::random::Random;
 use super::scenario::{Artefact, Habits, Nesting, Scenario, Step};
 use super::truth::{Place, Planted, Truth};
 use super::work::{Item, StepWork};
+use crate::random::Random;
 
 const COMPUTE: i64 = 7;
 /// Streams beside that of the kernels.

@@ -7,8 +7,8 @@ use rooflens_cost::step::Step as Pass;
 use rooflens_cost::{Model, Parallel, Setup};
 use serde_json::{Value, json};
 
-use super::random::Random;
 use super::truth::Work;
+use crate::random::Random;
 
 /// How an engine annotates its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

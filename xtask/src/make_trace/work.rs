@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 
 use super::names::Names;
-use super::random::Random;
 use super::scenario::{Scenario, Step};
 use super::truth::{Planted, Work};
+use crate::random::Random;
 
 /// An activity of the device.
 #[derive(Debug, Clone, Copy)]

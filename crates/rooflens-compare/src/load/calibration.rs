@@ -7,14 +7,9 @@ use crate::headline::{self, MeasuredRequest, MetricSample};
 use crate::random::Random;
 use crate::{Headline, LEVEL, rank_sum};
 
-/// A number above 0 and below 1.
-fn uniform(random: &mut Random) -> f64 {
-    ((random.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-}
-
 /// An exponential deviate with the mean 1.
 pub(super) fn exponential(random: &mut Random) -> f64 {
-    -uniform(random).ln()
+    -random.uniform().ln()
 }
 
 /// Normal values of variance 1, each of which keeps `phi` of the one before.
@@ -29,7 +24,7 @@ pub(super) fn autoregressive(random: &mut Random, phi: f64, count: usize) -> Vec
 
 /// Times in an M/M/1 queue of this load, from its steady state on: exponential with the mean 1 / (1 − load).
 fn queue(random: &mut Random, load: f64, count: usize) -> Vec<f64> {
-    let mut wait = if uniform(random) < load { exponential(random) / (1.0 - load) } else { 0.0 };
+    let mut wait = if random.uniform() < load { exponential(random) / (1.0 - load) } else { 0.0 };
     let mut next = || {
         let time = wait + exponential(random);
         wait = (time - exponential(random) / load).max(0.0);

@@ -20,7 +20,7 @@ use super::facts::{self, LevelRows};
 use super::level::LevelRun;
 use super::measure::LevelNumbers;
 use super::request::BenchRequest;
-use super::store::Store;
+use super::store::BenchFolder;
 use crate::document::SchemaTag;
 use crate::run::StepFacts;
 
@@ -223,7 +223,11 @@ pub fn help(kind: &str) -> Option<String> {
 }
 
 /// The document of all levels: that of the level which the headline is of, with a line for each.
-pub fn all(mut points: Vec<Described>, search: Option<&RateSearch>, store: &Store) -> Option<Described> {
+pub fn all(
+    mut points: Vec<Described>,
+    search: Option<&RateSearch>,
+    store: &BenchFolder,
+) -> Option<Described> {
     if points.len() < 2 {
         let mut only = points.pop()?;
         only.document.search = search.map(found);
@@ -244,7 +248,7 @@ pub fn all(mut points: Vec<Described>, search: Option<&RateSearch>, store: &Stor
     Some(described)
 }
 
-fn level(point: &Described, store: &Store, pareto: bool, is_headline: bool) -> LevelDocument {
+fn level(point: &Described, store: &BenchFolder, pareto: bool, is_headline: bool) -> LevelDocument {
     let document = &point.document;
     let RequestCounts { sent, completed, .. } = document.requests;
     LevelDocument {

@@ -51,7 +51,7 @@ pub use self::request::{
     ServerProfileRequest, Warmup, WorkerOptions, WorkloadOptions,
 };
 use self::server::RunningServer;
-use self::store::Store;
+use self::store::BenchFolder;
 pub use self::store::is_load_test;
 use self::watch::BreachWatch;
 pub use self::workers::{WorkerRequest, WorkerTls, serve as serve_worker};
@@ -106,7 +106,7 @@ struct Asked<'a> {
     slo: Option<Slo>,
     gates: Vec<BenchGate>,
     model: Option<KnownModel>,
-    store: Store,
+    store: BenchFolder,
 }
 
 /// Makes a load test.
@@ -125,7 +125,7 @@ pub fn bench(request: &BenchRequest, observer: &SharedObserver) -> Result<BenchO
         slo,
         gates,
         model: request.efficiency.as_ref().map(ModelOnDevice::open).transpose()?,
-        store: Store::open(request.output.as_deref(), is_single)?,
+        store: BenchFolder::open(request.output.as_deref(), is_single)?,
     };
     let mut points: Vec<Described> = Vec::new();
     let mut search = None;

@@ -18,20 +18,20 @@ use crate::saved;
 const KIND: &str = "bench";
 
 /// The folders of a load test.
-pub struct Store {
+pub struct BenchFolder {
     root: PathBuf,
     is_single: bool,
     /// Removes the folder at the end, where nothing is to be kept.
     temporary: Option<tempfile::TempDir>,
 }
 
-impl Store {
+impl BenchFolder {
     /// A new run directory at a path; a folder that goes away where there is none.
     pub fn open(path: Option<&Path>, is_single: bool) -> Result<Self, Error> {
         let Some(path) = path else {
             let folder = tempfile::Builder::new().prefix("rooflens-bench-").tempdir();
             let folder = folder.map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })?;
-            return Ok(Store { root: folder.path().to_owned(), is_single, temporary: Some(folder) });
+            return Ok(BenchFolder { root: folder.path().to_owned(), is_single, temporary: Some(folder) });
         };
         if is_load_test(path) {
             let fact =
@@ -40,7 +40,7 @@ impl Store {
         }
         let run = saved::destination(path)?;
         saved::make(run.root())?;
-        Ok(Store { root: path.to_owned(), is_single, temporary: None })
+        Ok(BenchFolder { root: path.to_owned(), is_single, temporary: None })
     }
 
     /// Where a server that is started writes its log and its traces.

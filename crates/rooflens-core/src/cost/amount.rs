@@ -14,6 +14,27 @@ pub fn whole(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(wrong)
 }
 
+/// An amount of memory: `512MB`, `2GB`, `1.5GiB`, or bytes.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no amount of memory, such as 512MB or 2GiB");
+    let end = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        "kib" => 1024.0,
+        "mib" => f64::from(1 << 20),
+        "gib" => f64::from(1 << 30),
+        _ => return Err(wrong()),
+    };
+    let bytes = number * factor;
+    if bytes.is_finite() && bytes >= 1.0 { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
 /// A whole number of at least 1.
 pub fn positive(text: &str) -> Result<u64, String> {
     whole(text).and_then(|number| if number > 0 { Ok(number) } else { Err("must be at least 1".to_owned()) })

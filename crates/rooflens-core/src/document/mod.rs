@@ -110,6 +110,29 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "externals-update",
         "`rooflens externals update --format json`",
     ),
+    DocumentSchema::of::<crate::fleet::QueriesDocument>("queries", "`rooflens query --list --format json`"),
+    DocumentSchema::of::<crate::fleet::QueryDocument>("query", "`rooflens query --format json`"),
+    DocumentSchema::of::<crate::fleet::StoreAddedDocument>(
+        "store-added",
+        "`rooflens store add --format json`",
+    ),
+    DocumentSchema::of::<crate::fleet::StoreChangedDocument>(
+        "store-changed",
+        "`rooflens store compact --format json`",
+    ),
+    DocumentSchema::of::<crate::fleet::StoreRemovedDocument>(
+        "store-removed",
+        "`rooflens store rm --format json`",
+    ),
+    DocumentSchema::of::<crate::fleet::StoreRunsDocument>("store-runs", "`rooflens runs --format json`"),
+    DocumentSchema::of::<crate::fleet::StoreVacuumedDocument>(
+        "store-vacuumed",
+        "`rooflens store vacuum --format json`",
+    ),
+    DocumentSchema::of::<crate::fleet::StoreVerifiedDocument>(
+        "store-verified",
+        "`rooflens store verify --format json`",
+    ),
     DocumentSchema::of::<crate::hardware::MeasuredDocument<'_>>(
         "hardware",
         "`rooflens hardware measure --format json`",

@@ -105,6 +105,7 @@ pub fn of(error: &Error) -> Option<Hint> {
         Error::Measure(error) => Some(error.hint()),
         Error::Compare(error) => Some(error.hint()),
         Error::Bench(error) => error.hint(),
+        Error::Fleet(error) => error.hint(),
         Error::NoConfigFolder { .. } => {
             words("rooflens init NEW_PROJECT creates one; another folder: --config-dir DIR")
         }

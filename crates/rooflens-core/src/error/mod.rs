@@ -4,6 +4,7 @@
 mod bench;
 mod compare;
 mod cost;
+mod fleet;
 mod hint;
 mod hints;
 mod kind;
@@ -24,6 +25,7 @@ use rooflens_schema::SchemaError;
 pub use self::bench::BenchError;
 pub use self::compare::CompareError;
 pub use self::cost::CostError;
+pub use self::fleet::FleetError;
 pub use self::hint::Hint;
 pub use self::kind::ErrorKind;
 pub use self::measure::MeasureError;
@@ -273,6 +275,9 @@ pub enum Error {
     /// A comparison or a trend cannot be made.
     #[error(transparent)]
     Compare(#[from] CompareError),
+    /// A store, or a question to one.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
     /// A load test cannot be made.
     #[error(transparent)]
     Bench(#[from] BenchError),
@@ -323,6 +328,7 @@ impl Error {
             Error::Measure(error) => error.kind(),
             Error::Compare(error) => error.kind(),
             Error::Bench(error) => error.kind(),
+            Error::Fleet(error) => error.kind(),
             Error::Assets(error) => kind_of_assets(error.class()),
             Error::NoConfigFolder { .. }
             | Error::NoProject { .. }

@@ -6,6 +6,7 @@ pub mod format;
 mod groups;
 pub mod model;
 pub mod reading;
+pub mod store;
 
 use std::ffi::OsString;
 

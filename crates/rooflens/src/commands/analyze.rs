@@ -15,6 +15,7 @@ use rooflens_schema::{Notes, RunDir};
 use crate::args::format::OutputFormat;
 use crate::args::model::ModelArgs;
 use crate::args::reading::ReadingArgs;
+use crate::args::store::StoreArgs;
 use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
@@ -46,6 +47,8 @@ pub struct Args {
     /// Save tables, findings and report to this run directory
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Output format: one screen, every number as JSON, one table as CSV, or a Markdown page
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: OutputFormat,
@@ -73,7 +76,10 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let mut options = args.reading.options();
     options.gemms = args.gemms;
     let input = open_input(&args.inputs, &options, &notes, &observer)?;
-    let run = args.output.as_deref().map(saved::destination).transpose()?;
+    // What goes to a store is written down first, to be kept or not.
+    let scratch = (args.store.is_given() && args.output.is_none()).then(saved::scratch).transpose()?;
+    let folder = args.output.as_deref().or(scratch.as_ref().map(|folder| folder.path()));
+    let run = folder.map(saved::destination).transpose()?;
     // A run that is analysed into itself has its tables already.
     let own =
         |dir: &&RunDir| matches!(&input, Input::Run(read) if saved::same_folder(read.root(), dir.root()));
@@ -81,8 +87,11 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let mut analysis = analyze(&input, &notes, &args.floor.request(), tables, &observer)?;
     let page = run.as_ref().map(|run| report::save(run, &mut analysis)).transpose()?;
     show(&analysis.findings, args.format, args.table, args.limit, console)?;
-    if let Some(page) = page {
+    if let Some(page) = page.filter(|_| scratch.is_none()) {
         console.say(&format!("report: {}", page.display()));
+    }
+    if let Some(run) = run.filter(|_| !analysis.stopped) {
+        args.store.add(vec![run.root().to_owned()], &observer, console)?;
     }
     Ok(exit_of(analysis.stopped))
 }

@@ -12,6 +12,7 @@ use crate::args::bench::{
     BenchArgs, ConnectionArgs, LoadArgs, LowerBoundArgs, ServerArgs, WorkloadArgs, server_url,
 };
 use crate::args::format::OutputFormat;
+use crate::args::store::StoreArgs;
 use crate::commands::compare;
 use crate::console::Console;
 use crate::error::CliError;
@@ -72,6 +73,8 @@ pub struct Args {
     /// Save the run: tables of every request and token, numbers and an HTML report
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: OutputFormat,
@@ -86,6 +89,10 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         server: args.server_side,
         model: args.lower_bound,
     };
+    let folder = args.output.clone();
+    if args.store.is_given() && folder.is_none() {
+        return Err(CliError::StoreNeedsOutput);
+    }
     let request = resolved.request(&args.server, args.model, args.slo, args.fail_on, args.output)?;
     if let Some(url) = args.against {
         let other = OtherServer { url: server_url(&url), rounds: usize::from(args.rounds) };
@@ -97,6 +104,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if observer.is_stopped() {
         return Ok(Exit::Interrupted);
     }
+    args.store.add(folder.into_iter().collect(), &observer, console)?;
     Ok(judge(&done, console))
 }
 

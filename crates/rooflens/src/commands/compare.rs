@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueHint;
 use rooflens_core::compare::{self, Comparison, ExportFormat, Gate};
 use rooflens_core::exit::Exit;
+use rooflens_core::fleet::checkout;
 use rooflens_core::saved;
 use rooflens_report::compare::html;
 
@@ -20,6 +21,7 @@ Examples:
   rooflens compare main/ one/ two/                         each against the first
   rooflens compare before.json.gz after.json.gz            two traces: kernels and steps
   rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits 1 if it is significantly slower
+  rooflens compare label=main label=change --store team-store
   rooflens compare main/ change/ --format md > comment.md  for a pull request
 
 A difference counts as a change if it passes all of these: the 95 % confidence interval of the ratio excludes \
@@ -37,6 +39,9 @@ pub struct Args {
     /// Run directories or traces: the baseline, then what is compared with it
     #[arg(value_name = "INPUT", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
+    /// Take inputs that are no paths from this store: ids of runs, or COLUMN=VALUE,… for the newest run that is so
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
     /// The baseline; the first input by default
     #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     baseline: Option<PathBuf>,
@@ -64,7 +69,10 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let exports = exports.map(|pair| Ok((ExportFormat::named(&pair[0])?, PathBuf::from(&pair[1]))));
     let exports = exports.collect::<Result<Vec<_>, CliError>>()?;
     let inputs: Vec<PathBuf> = args.baseline.into_iter().chain(args.inputs).collect();
-    let sides = compare::read(&inputs, &progress::observer(console, progress::READING))?;
+    let observer = progress::observer(console, progress::READING);
+    let fetched = args.store.map(|store| checkout(&store, &inputs, &observer)).transpose()?;
+    let inputs = fetched.as_ref().map_or(&inputs, |fetched| &fetched.paths);
+    let sides = compare::read(inputs, &observer)?;
     let comparison = compare::compare(sides, &gates)?;
     show(&comparison, args.limit, args.format, console)?;
     if let Some(path) = args.html {

@@ -21,8 +21,11 @@ mod kernels;
 pub mod list;
 mod man;
 mod monitor;
+mod query;
 mod report;
 mod run;
+mod runs;
+mod store;
 mod trend;
 
 use std::path::PathBuf;
@@ -48,6 +51,9 @@ pub enum Command {
     Bench(Box<bench::Args>),
     Compare(compare::Args),
     Trend(trend::Args),
+    Store(store::Args),
+    Runs(runs::Args),
+    Query(Box<query::Args>),
     Cost(Box<cost::Args>),
     Hardware(hardware::Args),
     Config(config::Args),
@@ -77,6 +83,9 @@ impl Command {
             Command::Bench(args) => bench::run(*args, console),
             Command::Compare(args) => compare::run(args, console),
             Command::Trend(args) => trend::run(args, console),
+            Command::Store(args) => store::run(args, console),
+            Command::Runs(args) => runs::run(args, console),
+            Command::Query(args) => query::run(*args, console),
             Command::Cost(args) => cost::run(*args, console),
             Command::Hardware(args) => hardware::run(args, console),
             Command::Config(args) => config::run(args, console),

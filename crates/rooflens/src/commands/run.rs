@@ -9,6 +9,7 @@ use rooflens_core::project::{self, from_here};
 use rooflens_core::run::{self, Planned, RunOutcome, RunRequest};
 
 use crate::args::format::OutputFormat;
+use crate::args::store::StoreArgs;
 use crate::commands::config::{Cfg, Info, shown};
 use crate::config;
 use crate::console::Console;
@@ -68,6 +69,8 @@ pub struct Args {
     /// Unpack the Python package that workloads need and print its folder
     #[arg(long, conflicts_with_all = ["dry_run", "multirun"], help_heading = "Output")]
     python_package: bool,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Overrides: group=option, key=value, +key=value, ~key
     #[arg(value_name = "OVERRIDES")]
     overrides: Vec<String>,
@@ -103,7 +106,11 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         multirun: args.multirun,
         with_hydra: args.hydra,
     };
-    if args.dry_run { dry_run(&request, is_json, console) } else { execute(&request, is_json, console) }
+    if args.dry_run {
+        dry_run(&request, is_json, console)
+    } else {
+        execute(&request, args.store, is_json, console)
+    }
 }
 
 /// Prints what would be done. Nothing is written.
@@ -118,7 +125,12 @@ fn dry_run(request: &RunRequest, is_json: bool, console: &Console) -> Result<Exi
 }
 
 /// Runs every job, up to the one at which the user stops.
-fn execute(request: &RunRequest, is_json: bool, console: &Console) -> Result<Exit, CliError> {
+fn execute(
+    request: &RunRequest,
+    store: StoreArgs,
+    is_json: bool,
+    console: &Console,
+) -> Result<Exit, CliError> {
     let observer = progress::observer(console, progress::MEASURING);
     let planned = run::reserve(request, &observer)?;
     let mut done: Vec<RunOutcome> = Vec::new();
@@ -133,6 +145,8 @@ fn execute(request: &RunRequest, is_json: bool, console: &Console) -> Result<Exi
     if observer.is_stopped() {
         return Ok(Exit::Interrupted);
     }
+    let whole = done.iter().filter(|one| one.fault().is_none());
+    store.add(whole.map(|one| one.folder.clone()).collect(), &observer, console)?;
     // The first failure counts.
     Ok(done.iter().find_map(RunOutcome::fault).map_or(Exit::Fine, |kind: ErrorKind| kind.into()))
 }

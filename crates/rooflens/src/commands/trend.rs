@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueHint;
 use rooflens_compare::trend::TrendOptions;
 use rooflens_core::exit::Exit;
+use rooflens_core::fleet::{StoreFilter, store_trend};
 use rooflens_core::trend::{TrendRequest, trend};
 use rooflens_report::cost::terminal;
 
@@ -17,6 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   rooflens trend runs/nightly/*                            change points of TPOT, oldest run first
   rooflens trend runs/nightly/* --key ttft_p99 --min-change 2
+  rooflens trend --store team-store --where model=Qwen/Qwen3-8B --key mbu_decode
   rooflens trend --csv history.csv --key tpot_ms --format json
 
 Change points are found as Apache Otava finds them: E-divisive within windows;\nthen change points that fail a t-test are removed, the weakest first.";
@@ -26,8 +28,20 @@ Change points are found as Apache Otava finds them: E-divisive within windows;\n
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Run directories of `rooflens run`, oldest first
-    #[arg(value_name = "RUN", required_unless_present = "csv", conflicts_with = "csv", value_hint = ValueHint::DirPath)]
+    #[arg(value_name = "RUN", required_unless_present_any = ["csv", "store"], conflicts_with_all = ["csv", "store"], value_hint = ValueHint::DirPath)]
     runs: Vec<PathBuf>,
+    /// Runs of this store instead, in the order in which they began
+    #[arg(long, value_name = "STORE", conflicts_with = "csv")]
+    store: Option<String>,
+    /// Only runs of the store with this value, as model=Qwen/Qwen3-8B or hardware=H100; may be repeated
+    #[arg(long = "where", value_name = "COLUMN=VALUE", requires = "store")]
+    only: Vec<String>,
+    /// Only runs of the store from this day on
+    #[arg(long, value_name = "DAY", requires = "store")]
+    since: Option<String>,
+    /// Only runs of the store up to this day
+    #[arg(long, value_name = "DAY", requires = "store")]
+    until: Option<String>,
     /// Read a column of this CSV file instead; its first line has the names
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     csv: Option<PathBuf>,
@@ -58,7 +72,14 @@ fn window(text: &str) -> Result<usize, String> {
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let options =
         TrendOptions { window: args.window, max_p: args.max_p, min_change: args.min_change / 100.0 };
-    let found = trend(&TrendRequest { runs: args.runs, csv: args.csv, key: args.key, options })?;
+    let found = match args.store {
+        Some(store) => {
+            let columns = args.only.iter().map(|text| StoreFilter::parse(text)).collect::<Result<_, _>>()?;
+            let filter = StoreFilter { columns, since: args.since, until: args.until };
+            store_trend(&store, &filter, &args.key, options)?
+        }
+        None => trend(&TrendRequest { runs: args.runs, csv: args.csv, key: args.key, options })?,
+    };
     if args.format == OutputFormat::Json {
         output::json(&found, console.is_read_by_people())?;
         return Ok(Exit::Fine);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::*;
 
 /// Documents that are younger than schema 1.0's first, or tell of the machine.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 19] = [
     "assets-readme",
     "assets-variant",
     "bench",
@@ -17,8 +17,16 @@ const OTHERS: [&str; 11] = [
     "doctor",
     "externals-update",
     "model",
+    "queries",
+    "query",
     "samples",
     "samples-line",
+    "store-added",
+    "store-changed",
+    "store-removed",
+    "store-runs",
+    "store-vacuumed",
+    "store-verified",
 ];
 
 /// The schema that a document follows: a finding is in a folder of its own, other documents name it, and the names

@@ -31,11 +31,13 @@ impl Random {
     }
 
     /// Whether something of this chance happens.
+    #[cfg_attr(not(feature = "reference"), expect(dead_code, reason = "only traces need it"))]
     pub fn happens(&mut self, chance: f64) -> bool {
         self.fraction() < chance
     }
 
     /// One of them.
+    #[cfg_attr(not(feature = "reference"), expect(dead_code, reason = "only traces need it"))]
     pub fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[(self.next() % all.len() as u64) as usize]
     }

@@ -1,0 +1,211 @@
+//! What is said about a store, for programs.
+
+use rooflens_store::{AddedRun, ChangedDay, DamagedFile, StoredRun, Vacuumed, VerifiedStore};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::document::SchemaTag;
+
+/// A run that was added to a store.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct AddedRunDocument {
+    /// Its id.
+    pub run_id: String,
+    /// Whose run.
+    pub tenant: String,
+    /// The day that it is filed under.
+    pub day: String,
+    /// Whether it was there before: then nothing was written.
+    pub was_there: bool,
+    /// Whether nothing tells when it began.
+    pub is_undated: bool,
+    /// Its files.
+    pub files: usize,
+    /// Their size.
+    pub bytes: u64,
+    /// Rows of the table `kernels`.
+    pub kernels: u64,
+}
+
+/// Runs that were added to a store.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StoreAddedDocument {
+    /// `rooflens.store-added`.
+    pub schema: SchemaTag,
+    /// The store.
+    pub store: String,
+    /// The runs.
+    pub runs: Vec<AddedRunDocument>,
+}
+
+impl StoreAddedDocument {
+    pub(super) fn new(store: &str, added: &[AddedRun]) -> Self {
+        let run = |run: &AddedRun| AddedRunDocument {
+            run_id: run.run_id.clone(),
+            tenant: run.tenant.clone(),
+            day: run.day.clone(),
+            was_there: run.was_there,
+            is_undated: run.is_undated,
+            files: run.files,
+            bytes: run.bytes,
+            kernels: run.kernels,
+        };
+        let schema = SchemaTag::new("store-added");
+        StoreAddedDocument { schema, store: store.to_owned(), runs: added.iter().map(run).collect() }
+    }
+}
+
+/// A run of a store.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StoredRunDocument {
+    /// Its id.
+    pub run_id: String,
+    /// Whose run.
+    pub tenant: String,
+    /// The day that it is filed under.
+    pub day: String,
+    /// When it was added, since 1970.
+    pub added_unix_ns: i64,
+    /// Its row of the table `runs`, and its metrics under `metrics`.
+    pub row: Map<String, Json>,
+}
+
+/// The runs of a store, newest first.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StoreRunsDocument {
+    /// `rooflens.store-runs`.
+    pub schema: SchemaTag,
+    /// The store.
+    pub store: String,
+    /// The runs.
+    pub runs: Vec<StoredRunDocument>,
+}
+
+impl StoreRunsDocument {
+    pub(super) fn new(store: &str, runs: Vec<StoredRun>) -> Self {
+        let run = |run: StoredRun| StoredRunDocument {
+            run_id: run.entry.run_id,
+            tenant: run.tenant,
+            day: run.day,
+            added_unix_ns: run.entry.added_unix_ns,
+            row: run.entry.row,
+        };
+        let schema = SchemaTag::new("store-runs");
+        StoreRunsDocument { schema, store: store.to_owned(), runs: runs.into_iter().map(run).collect() }
+    }
+}
+
+/// Whether the files of a store are as they were written.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StoreVerifiedDocument {
+    /// `rooflens.store-verified`.
+    pub schema: SchemaTag,
+    /// The store.
+    pub store: String,
+    /// Runs that count.
+    pub runs: usize,
+    /// Files that count.
+    pub files: usize,
+    /// Their size.
+    pub bytes: u64,
+    /// Files that are damaged or missing.
+    pub damaged: Vec<DamagedFile>,
+}
+
+impl StoreVerifiedDocument {
+    pub(super) fn new(store: &str, found: VerifiedStore) -> Self {
+        let VerifiedStore { runs, files, bytes, damaged } = found;
+        let schema = SchemaTag::new("store-verified");
+        StoreVerifiedDocument { schema, store: store.to_owned(), runs, files, bytes, damaged }
+    }
+}
+
+/// Runs that were removed from a store.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StoreRemovedDocument {
+    /// `rooflens.store-removed`.
+    pub schema: SchemaTag,
+    /// The store.
+    pub store: String,
+    /// Their ids.
+    pub removed: Vec<String>,
+}
+
+impl StoreRemovedDocument {
+    pub(super) fn new(store: &str, runs: &[StoredRun]) -> Self {
+        let removed = runs.iter().map(|run| run.entry.run_id.clone()).collect();
+        StoreRemovedDocument { schema: SchemaTag::new("store-removed"), store: store.to_owned(), removed }
+    }
+}
+
+/// A day of a store that is kept in other files now.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedDayDocument {
+    /// Whose day.
+    pub tenant: String,
+    /// Which day.
+    pub day: String,
+    /// Runs that it holds.
+    pub runs: usize,
+    /// Files before.
+    pub files_before: usize,
+    /// Their size.
+    pub bytes_before: u64,
+    /// Files now.
+    pub files_after: usize,
+    /// Their size.
+    pub bytes_after: u64,
+}
+
+/// Days of a store that are kept in other files now.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StoreChangedDocument {
+    /// `rooflens.store-changed`.
+    pub schema: SchemaTag,
+    /// The store.
+    pub store: String,
+    /// The days.
+    pub days: Vec<ChangedDayDocument>,
+}
+
+impl StoreChangedDocument {
+    pub(super) fn new(store: &str, changed: Vec<ChangedDay>) -> Self {
+        let day = |day: ChangedDay| ChangedDayDocument {
+            tenant: day.tenant,
+            day: day.day,
+            runs: day.runs,
+            files_before: day.before.0,
+            bytes_before: day.before.1,
+            files_after: day.after.0,
+            bytes_after: day.after.1,
+        };
+        let schema = SchemaTag::new("store-changed");
+        StoreChangedDocument { schema, store: store.to_owned(), days: changed.into_iter().map(day).collect() }
+    }
+}
+
+/// What was deleted from a store because it no longer counted.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StoreVacuumedDocument {
+    /// `rooflens.store-vacuumed`.
+    pub schema: SchemaTag,
+    /// The store.
+    pub store: String,
+    /// Files.
+    pub files: usize,
+    /// Their size.
+    pub bytes: u64,
+}
+
+impl StoreVacuumedDocument {
+    pub(super) fn new(store: &str, vacuumed: Vacuumed) -> Self {
+        let Vacuumed { files, bytes } = vacuumed;
+        StoreVacuumedDocument {
+            schema: SchemaTag::new("store-vacuumed"),
+            store: store.to_owned(),
+            files,
+            bytes,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! An engine: a program of its own that answers SQL with Arrow.
+//!
+//! `rooflens-query` has DataFusion in it, `rooflens-query-spark` asks a cluster. Both take a request on standard input,
+//! write an Arrow stream to standard output, and tell what happens on standard error, a JSON object a line.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
+use rooflens_collect::engine::{EngineProcess, find};
+use serde::{Deserialize, Serialize};
+
+use super::query::QueryWatch;
+use crate::error::{Error, FleetError};
+
+/// What an engine is asked.
+#[derive(Debug, Serialize)]
+pub(super) struct EngineRequest<'a> {
+    pub sql: &'a str,
+    pub store: &'a str,
+    pub tenants: Option<&'a [String]>,
+    pub memory_bytes: Option<u64>,
+    pub spill_folder: Option<&'a PathBuf>,
+    pub engine: Option<&'a str>,
+    pub tables: Option<serde_json::Value>,
+    pub explain: bool,
+}
+
+/// What it tells meanwhile.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum EngineEvent {
+    Progress {
+        #[serde(default)]
+        rows: u64,
+        #[serde(default)]
+        bytes: u64,
+    },
+    Spilled {
+        bytes: u64,
+    },
+    Done {
+        #[serde(default)]
+        scanned_bytes: Option<u64>,
+        #[serde(default)]
+        elapsed_ms: Option<f64>,
+    },
+    Error {
+        kind: String,
+        message: String,
+        hint: Option<String>,
+    },
+}
+
+/// What an engine answered.
+pub(super) struct EngineAnswer {
+    pub schema: arrow_schema::SchemaRef,
+    pub batches: Vec<RecordBatch>,
+    pub spilled_bytes: u64,
+    pub scanned_bytes: Option<u64>,
+    pub elapsed_ms: Option<f64>,
+}
+
+/// Asks an engine, and waits for all of its answer.
+pub(super) fn ask(
+    program: &'static str,
+    request: &EngineRequest<'_>,
+    watch: &dyn QueryWatch,
+) -> Result<EngineAnswer, Error> {
+    let path = find(program).ok_or(FleetError::NoEngine { program })?;
+    let failed = |fact: String| Error::from(FleetError::Engine { fact, hint: None });
+    let mut process = EngineProcess::start(&path)
+        .map_err(|error| failed(format!("{} cannot be started: {error}", path.display())))?;
+    let mut input = process.take_input();
+    let text = serde_json::to_vec(request).unwrap_or_default();
+    if let Some(input) = &mut input {
+        // An engine that ends before it has read its request says why on standard error.
+        drop(input.write_all(&text));
+    }
+    drop(input);
+    let (answer, told) = std::thread::scope(|scope| {
+        let errors = process.take_errors();
+        let told = scope.spawn(move || {
+            let mut told = Vec::new();
+            for line in errors.into_iter().flat_map(std::io::BufRead::lines).map_while(Result::ok) {
+                match serde_json::from_str::<EngineEvent>(&line) {
+                    Ok(EngineEvent::Progress { rows, bytes }) => watch.progress(rows, bytes),
+                    Ok(event) => told.push(Ok(event)),
+                    Err(_) => told.push(Err(line)),
+                }
+            }
+            told
+        });
+        let answer = process.take_output().map(|output| StreamReader::try_new(output, None));
+        let answer = answer.map(|stream| {
+            let stream = stream?;
+            let schema = stream.schema();
+            stream.collect::<Result<Vec<_>, _>>().map(|batches| (schema, batches))
+        });
+        (answer, told.join().unwrap_or_default())
+    });
+    let ended = process.wait().map_err(|error| failed(format!("{program} cannot be waited for: {error}")))?;
+    let (mut spilled_bytes, mut done) = (0, None);
+    for event in &told {
+        match event {
+            Ok(EngineEvent::Spilled { bytes }) => spilled_bytes += bytes,
+            Ok(EngineEvent::Done { scanned_bytes, elapsed_ms }) => done = Some((*scanned_bytes, *elapsed_ms)),
+            Ok(EngineEvent::Error { kind, message, hint }) => {
+                return Err(FleetError::answer(kind, message, hint.clone()).into());
+            }
+            _ => {}
+        }
+    }
+    let (Some((scanned_bytes, elapsed_ms)), Some(Ok((schema, batches)))) = (done, answer) else {
+        let last = told.iter().rev().find_map(|line| line.as_ref().err()).cloned();
+        let last = last.map_or(String::new(), |line| format!(": {line}"));
+        return Err(failed(format!("{program} ended without an answer ({ended}){last}")));
+    };
+    Ok(EngineAnswer { schema, batches, spilled_bytes, scanned_bytes, elapsed_ms })
+}

@@ -1,0 +1,24 @@
+//! Many runs: a store of them, and questions to it.
+
+mod answer;
+mod checkout;
+mod documents;
+mod engine;
+mod export;
+mod judge;
+mod query;
+mod runs;
+mod store;
+
+pub use rooflens_store::DEFAULT_TENANT;
+
+pub use self::answer::{AnswerColumn, QueriesDocument, QueryAnswer, QueryDocument};
+pub use self::checkout::{Checkout, checkout};
+pub use self::documents::{
+    StoreAddedDocument, StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument, StoreVacuumedDocument,
+    StoreVerifiedDocument, StoredRunDocument,
+};
+pub use self::export::{ExportTarget, statements};
+pub use self::query::{QueryOutcome, QueryRequest, QueryText, QueryWatch, query};
+pub use self::runs::{StoreFilter, store_trend};
+pub use self::store::{AddRunsRequest, RetainRequest, add, compact, remove, retain, runs, vacuum, verify};

@@ -1,0 +1,169 @@
+//! A question to a store: SQL, or a query that has a name.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rooflens_queries::{Dialect, NamedQuery, find};
+use serde_json::{Value as Json, json};
+
+use super::answer::QueryAnswer;
+use super::engine::{EngineRequest, ask};
+use super::judge;
+use super::store::{block_on, open};
+use crate::error::{Error, FleetError};
+
+/// The engine that is started here, and the one that asks a cluster.
+const HERE: &str = "rooflens-query";
+const CLUSTER: &str = "rooflens-query-spark";
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub enum QueryText {
+    /// SQL, as it is.
+    Sql(String),
+    /// A query by its name, with values of its parameters.
+    Named {
+        /// The query.
+        query: &'static NamedQuery,
+        /// Values of its parameters.
+        values: BTreeMap<String, String>,
+    },
+}
+
+impl QueryText {
+    /// A name with values, or SQL, by what the words look like.
+    pub fn parse(text: &str, values: &[String]) -> Result<QueryText, Error> {
+        let is_name = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        if !is_name {
+            return match values {
+                [] => Ok(QueryText::Sql(text.to_owned())),
+                [first, ..] => Err(FleetError::Value(format!(
+                    "'{first}' comes after SQL, which has no parameters; only named queries do"
+                ))
+                .into()),
+            };
+        }
+        let query = find(text).map_err(FleetError::UnknownQuery)?;
+        let mut given = BTreeMap::new();
+        for value in values {
+            let Some((name, value)) = value.split_once('=') else {
+                return Err(FleetError::Value(format!("'{value}' is no parameter: write NAME=VALUE")).into());
+            };
+            given.insert(name.to_owned(), value.to_owned());
+        }
+        Ok(QueryText::Named { query, values: given })
+    }
+
+    /// The SQL for an engine.
+    pub fn sql(&self, dialect: Dialect) -> Result<String, Error> {
+        match self {
+            QueryText::Sql(sql) => Ok(sql.clone()),
+            QueryText::Named { query, values } => {
+                Ok(query.render(dialect, values).map_err(FleetError::Query)?)
+            }
+        }
+    }
+
+    /// The query, where it has a name.
+    pub fn named(&self) -> Option<&'static NamedQuery> {
+        match self {
+            QueryText::Sql(_) => None,
+            QueryText::Named { query, .. } => Some(query),
+        }
+    }
+}
+
+/// A question, and how it is to be answered.
+#[derive(Debug, Clone)]
+pub struct QueryRequest {
+    /// What is asked.
+    pub text: QueryText,
+    /// Address of the store.
+    pub store: String,
+    /// Only these tenants; nothing else is looked at.
+    pub tenants: Option<Vec<String>>,
+    /// Memory that the engine may use.
+    pub memory_bytes: Option<u64>,
+    /// Where it may put what does not fit.
+    pub spill_folder: Option<PathBuf>,
+    /// Address of a Spark Connect server instead of the engine here.
+    pub engine: Option<String>,
+}
+
+/// Follows a query.
+pub trait QueryWatch: Sync {
+    /// So many rows and bytes were read.
+    fn progress(&self, rows: u64, bytes: u64);
+}
+
+/// An answer, and what it took.
+#[derive(Debug)]
+pub struct QueryOutcome {
+    /// The answer.
+    pub answer: QueryAnswer,
+    /// Bytes that did not fit into memory and were written to disk.
+    pub spilled_bytes: u64,
+    /// Bytes of files that were read, where the engine tells.
+    pub scanned_bytes: Option<u64>,
+    /// Time that the engine took, where it tells.
+    pub elapsed_ms: Option<f64>,
+}
+
+/// Asks.
+pub fn query(request: &QueryRequest, watch: &dyn QueryWatch) -> Result<QueryOutcome, Error> {
+    let (program, dialect) = match request.engine {
+        Some(_) => (CLUSTER, Dialect::Spark),
+        None => (HERE, Dialect::DataFusion),
+    };
+    let sql = request.text.sql(dialect)?;
+    let tables = request.engine.is_some().then(|| file_lists(request)).transpose()?;
+    let asked = EngineRequest {
+        sql: &sql,
+        store: &request.store,
+        tenants: request.tenants.as_deref(),
+        memory_bytes: request.memory_bytes,
+        spill_folder: request.spill_folder.as_ref(),
+        engine: request.engine.as_deref(),
+        tables,
+        explain: false,
+    };
+    let answered = ask(program, &asked, watch)?;
+    let named = request.text.named();
+    let mut answer = QueryAnswer::new(named, &answered.schema, answered.batches);
+    if let Some(judged) = named.and_then(NamedQuery::judge) {
+        answer = judge::judged(&answer, judged);
+    }
+    Ok(QueryOutcome {
+        answer,
+        spilled_bytes: answered.spilled_bytes,
+        scanned_bytes: answered.scanned_bytes,
+        elapsed_ms: answered.elapsed_ms,
+    })
+}
+
+/// The files that count, for an engine that cannot read manifests.
+fn file_lists(request: &QueryRequest) -> Result<Json, Error> {
+    let store = open(&request.store)?;
+    let found = block_on(async {
+        let snapshot = store.snapshot_of(request.tenants.as_deref()).await?;
+        snapshot.files_of(snapshot.partitions().iter()).await
+    })?;
+    let mut tables = serde_json::Map::new();
+    for table in rooflens_store::tables() {
+        let column = |column: &rooflens_store::StoreColumn| {
+            json!([column.name, column.value.data_type().to_string().to_lowercase(), column.nullable])
+        };
+        let mut files = Vec::new();
+        for (partition, held) in &found {
+            for file in held.files.iter().filter(|file| file.table == table.name) {
+                files.push(json!({
+                    "path": store.address(&file.relative), "day": partition.day, "tenant": partition.tenant,
+                    "bytes": file.bytes, "rows": file.rows,
+                }));
+            }
+        }
+        let columns: Vec<Json> = table.columns.iter().map(column).collect();
+        tables.insert(table.name.to_owned(), json!({"files": files, "columns": columns}));
+    }
+    Ok(Json::Object(tables))
+}

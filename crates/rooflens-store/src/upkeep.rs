@@ -1,0 +1,271 @@
+//! Keeping a store: removing runs, letting old days go, checking bytes, deleting what no longer counts.
+
+use std::collections::BTreeSet;
+
+use futures_util::StreamExt;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use serde::Serialize;
+
+use crate::add::to_bytes;
+use crate::error::StoreError;
+use crate::layout::{LogEntry, Place, parse_log};
+use crate::location::Store;
+use crate::manifest::{FORMAT, FileEntry, RunEntry, StateManifest};
+use crate::state::{Change, ChangedDay, is_event, runs_after};
+
+/// A run of a store, and where it is filed.
+#[derive(Debug, Clone)]
+pub struct StoredRun {
+    /// Whose run.
+    pub tenant: String,
+    /// The day that it is filed under.
+    pub day: String,
+    /// What is known of it.
+    pub entry: RunEntry,
+}
+
+/// A file that is not as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
+pub struct DamagedFile {
+    /// Where it is, relative to the store.
+    pub path: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// What checking a store found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VerifiedStore {
+    /// Runs that count.
+    pub runs: usize,
+    /// Files that count.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Those that are damaged or missing.
+    pub damaged: Vec<DamagedFile>,
+}
+
+/// What was deleted because it no longer counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Vacuumed {
+    /// Objects.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Who removes a run, and why.
+#[derive(Debug, Clone, Serialize)]
+pub struct Removal {
+    /// Who.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+    /// When, since 1970.
+    pub unix_ns: i64,
+}
+
+/// What is written down of a removal.
+#[derive(Serialize)]
+struct AuditRecord<'a> {
+    rooflens_store: u32,
+    action: &'static str,
+    run_id: &'a str,
+    tenant: &'a str,
+    day: &'a str,
+    #[serde(flatten)]
+    removal: &'a Removal,
+}
+
+impl Store {
+    /// Every run that counts, by tenant and day.
+    pub async fn runs(&self) -> Result<Vec<StoredRun>, StoreError> {
+        let snapshot = self.snapshot().await?;
+        let mut runs = Vec::new();
+        for (partition, files) in snapshot.files_of(snapshot.partitions().iter()).await? {
+            let (tenant, day) = (&partition.tenant, &partition.day);
+            let stored = |entry: &RunEntry| StoredRun {
+                tenant: tenant.clone(),
+                day: day.clone(),
+                entry: entry.clone(),
+            };
+            runs.extend(files.runs.iter().map(stored));
+        }
+        Ok(runs)
+    }
+
+    /// The run of an id, or of the beginning of one.
+    pub async fn find(&self, id: &str) -> Result<StoredRun, StoreError> {
+        let mut found: Vec<StoredRun> =
+            self.runs().await?.into_iter().filter(|run| run.entry.run_id.starts_with(id)).collect();
+        if let Some(exact) = found.iter().position(|run| run.entry.run_id == id) {
+            return Ok(found.swap_remove(exact));
+        }
+        match (found.pop(), found.len()) {
+            (Some(run), 0) => Ok(run),
+            (None, _) => Err(StoreError::NoSuchRun { why: format!("the store has no run {id}") }),
+            (Some(_), others) => {
+                let why = format!("{} runs of the store begin with {id}", others + 1);
+                Err(StoreError::NoSuchRun { why })
+            }
+        }
+    }
+
+    /// Removes a run. It no longer counts once this returns; its bytes go with the next [`Store::vacuum`].
+    pub async fn remove(&self, run: &StoredRun, removal: &Removal) -> Result<(), StoreError> {
+        let place = Place::new(&run.tenant, &run.day)?;
+        let id = run.entry.run_id.as_str();
+        let record = AuditRecord {
+            rooflens_store: FORMAT,
+            action: "remove",
+            run_id: id,
+            tenant: &run.tenant,
+            day: &run.day,
+            removal,
+        };
+        let audit = format!("tenant={}/audit/{}-remove-{id}.json", run.tenant, removal.unix_ns);
+        self.create(&self.place(&audit), to_bytes(&record)).await?;
+        let without: BTreeSet<String> = [id.to_owned()].into();
+        let change = Change { reason: "remove", without: &without, now_unix_ns: removal.unix_ns };
+        let is_there = |files: &crate::PartitionFiles| files.runs.iter().any(|entry| entry.run_id == id);
+        self.rewrite(&place, &change, is_there).await.map(drop)
+    }
+
+    /// Lets the events, or everything, of days before a given one go.
+    pub async fn retain(
+        &self,
+        events_from: Option<&str>,
+        rollups_from: Option<&str>,
+        now_unix_ns: i64,
+    ) -> Result<Vec<ChangedDay>, StoreError> {
+        let mut changed = Vec::new();
+        for partition in self.snapshot().await?.partitions() {
+            let is_before = |first: Option<&str>| first.is_some_and(|first| partition.day.as_str() < first);
+            let (all, events) = (is_before(rollups_from), is_before(events_from));
+            let files = partition.files().await?;
+            if !(all && !files.runs.is_empty()
+                || events && files.files.iter().any(|file| is_event(&file.into())))
+            {
+                continue;
+            }
+            let gone: BTreeSet<String> =
+                files.runs.iter().filter(|_| all).map(|run| run.run_id.clone()).collect();
+            let (runs, removed) = runs_after(&files, &gone);
+            let kept = files.files.iter().map(FileEntry::from).filter(|file| !all && !is_event(file));
+            let state = StateManifest {
+                rooflens_store: FORMAT,
+                rooflens_version: env!("CARGO_PKG_VERSION").to_owned(),
+                reason: "retain".to_owned(),
+                made_unix_ns: now_unix_ns,
+                runs,
+                removed,
+                files: kept.collect(),
+                is_compacted: files.fresh.is_empty()
+                    && files.state.as_ref().is_some_and(|(_, state)| state.is_compacted),
+                events_dropped: true,
+            };
+            let published = self.publish(partition, &files, state).await?;
+            let raced = || StoreError::Raced { tenant: partition.tenant.clone(), day: partition.day.clone() };
+            changed.push(published.ok_or_else(raced)?);
+        }
+        Ok(changed)
+    }
+
+    /// Reads every file that counts and holds it to its checksum.
+    pub async fn verify(&self, mut watch: impl FnMut(u64)) -> Result<VerifiedStore, StoreError> {
+        let snapshot = self.snapshot().await?;
+        let mut found = VerifiedStore::default();
+        for (_, files) in snapshot.files_of(snapshot.partitions().iter()).await? {
+            found.runs += files.runs.len();
+            for file in &files.files {
+                found.files += 1;
+                found.bytes += file.bytes;
+                let mut read = 0;
+                let digest = self.digest(file, |bytes| {
+                    read += bytes.len() as u64;
+                    watch(bytes.len() as u64);
+                    Ok(())
+                });
+                let why = match digest.await {
+                    Ok(_) if read != file.bytes => {
+                        format!("it has {read} bytes, and {} were written", file.bytes)
+                    }
+                    Ok(digest) if digest != file.sha256 => {
+                        "its bytes are not those that were written".to_owned()
+                    }
+                    Ok(_) => continue,
+                    Err(StoreError::Access { why, .. }) => why,
+                    Err(error) => error.to_string(),
+                };
+                found.damaged.push(DamagedFile { path: file.relative.clone(), why });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Deletes what has not counted since before a time: files of runs that were removed or compacted, what interrupted
+    /// writers left, and old entries of the log. A day whose state is younger is left as it is: somebody may be reading
+    /// what counted until then.
+    pub async fn vacuum(&self, before_unix_ns: i64) -> Result<Vacuumed, StoreError> {
+        let mut vacuumed = Vacuumed::default();
+        for tenant in self.tenants().await? {
+            let snapshot = self.snapshot_of(Some(std::slice::from_ref(&tenant))).await?;
+            let mut kept: BTreeSet<Path> = BTreeSet::new();
+            let mut young: BTreeSet<String> = BTreeSet::new();
+            for (partition, files) in snapshot.files_of(snapshot.partitions().iter()).await? {
+                kept.extend(files.files.iter().map(|file| file.path.clone()));
+                if files.state.as_ref().is_some_and(|(_, state)| state.made_unix_ns >= before_unix_ns) {
+                    young.insert(format!("day={}", partition.day));
+                }
+                let place = partition.place();
+                let entry = |entry: LogEntry| place.log_entry(self.root(), &entry);
+                let fresh = files.fresh.iter().map(|manifest| LogEntry::Run(manifest.run.run_id.clone()));
+                let state = files.state.iter().map(|(number, _)| LogEntry::State(*number));
+                kept.extend(fresh.chain(state).map(entry));
+            }
+            let folder = self.place(&format!("tenant={tenant}"));
+            let mut listing = self.object_store().list(Some(&folder));
+            let mut old = Vec::new();
+            while let Some(object) = listing.next().await {
+                let object = object.map_err(|error| StoreError::access("list", &folder, &error))?;
+                let is_data = object.location.extension() == Some("parquet");
+                let is_log = parse_log(&tenant, &object.location).is_some();
+                let is_young = object.location.parts().any(|part| young.contains(part.as_ref()));
+                let written = object.last_modified.timestamp_nanos_opt().unwrap_or(i64::MAX);
+                if (is_data || is_log)
+                    && !is_young
+                    && written < before_unix_ns
+                    && !kept.contains(&object.location)
+                {
+                    old.push((object.location, object.size));
+                }
+            }
+            // Files before the log: what is left of an interrupted vacuum is then found again.
+            old.sort_by_key(|(path, _)| path.extension() != Some("parquet"));
+            for (path, bytes) in old {
+                match self.object_store().delete(&path).await {
+                    Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+                    Err(error) => return Err(StoreError::access("delete", &path, &error)),
+                }
+                vacuumed.files += 1;
+                vacuumed.bytes += bytes;
+            }
+        }
+        self.remove_staged(before_unix_ns, &mut vacuumed);
+        Ok(vacuumed)
+    }
+}
+
+impl From<&crate::StoreFile> for FileEntry {
+    fn from(file: &crate::StoreFile) -> Self {
+        FileEntry {
+            table: file.table.clone(),
+            path: file.relative.clone(),
+            bytes: file.bytes,
+            rows: file.rows,
+            sha256: file.sha256.clone(),
+        }
+    }
+}

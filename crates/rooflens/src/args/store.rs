@@ -1,0 +1,89 @@
+//! Which store, and what a run is filed as.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rooflens_core::error::FleetError;
+use rooflens_core::fleet::{AddRunsRequest, StoreAddedDocument, add};
+use rooflens_core::observer::SharedObserver;
+
+use crate::console::Console;
+use crate::error::CliError;
+
+/// Where the store is that is named nowhere else.
+const ENVIRONMENT: &str = "ROOFLENS_STORE";
+
+/// The store of a command that needs one.
+pub fn address(given: Option<String>) -> Result<String, CliError> {
+    let named = given.or_else(|| std::env::var(ENVIRONMENT).ok()).filter(|store| !store.is_empty());
+    let missing = || FleetError::Value(format!("which store? add --store DIR, or set {ENVIRONMENT}"));
+    Ok(named.ok_or_else(missing).map_err(rooflens_core::Error::from)?)
+}
+
+/// Adds the run of a command to a store when it ends.
+#[derive(clap::Args, Clone)]
+pub struct StoreArgs {
+    /// Add the run to this store, too: a folder, s3://bucket/prefix, gs://… or az://…
+    #[arg(long, value_name = "STORE", help_heading = "Output")]
+    store: Option<String>,
+    #[command(flatten)]
+    filing: FilingArgs,
+}
+
+/// What a run is filed as.
+#[derive(clap::Args, Clone)]
+pub struct FilingArgs {
+    /// Tenant that the run belongs to in the store
+    #[arg(long, value_name = "NAME", default_value = rooflens_core::fleet::DEFAULT_TENANT, help_heading = "Store")]
+    tenant: String,
+    /// Set what the run does not say, as runtime_version=0.12.0, node=gpu17 or label=release-3; may be repeated
+    #[arg(long = "set", value_name = "COLUMN=VALUE", value_parser = pair, help_heading = "Store")]
+    set: Vec<(String, String)>,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write COLUMN=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+impl FilingArgs {
+    /// A request to add runs.
+    pub fn request(self, runs: Vec<PathBuf>, store: String, day: Option<String>) -> AddRunsRequest {
+        let set: BTreeMap<String, String> = self.set.into_iter().collect();
+        AddRunsRequest { runs, store, tenant: self.tenant, day, set }
+    }
+}
+
+impl StoreArgs {
+    /// Whether there is a store.
+    pub fn is_given(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// Adds runs, where there is a store.
+    pub fn add(
+        self,
+        runs: Vec<PathBuf>,
+        observer: &SharedObserver,
+        console: &Console,
+    ) -> Result<(), CliError> {
+        let Some(store) = self.store else { return Ok(()) };
+        let added = add(&self.filing.request(runs, store, None), observer)?;
+        say(&added, console);
+        Ok(())
+    }
+}
+
+/// Says what was added.
+pub fn say(added: &StoreAddedDocument, console: &Console) {
+    for run in &added.runs {
+        let what = if run.was_there { "is in the store already" } else { "added" };
+        console.say(&format!("{what}: {} ({}, tenant {})", run.run_id, run.day, run.tenant));
+        if run.is_undated {
+            console.warn(&format!(
+                "{} does not say when it began: it is filed under {} (`rooflens store add --day DAY` files it elsewhere)",
+                run.run_id, run.day
+            ));
+        }
+    }
+}

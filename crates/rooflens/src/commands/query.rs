@@ -1,0 +1,198 @@
+//! `rooflens query`: questions to a store, by an engine that is a program of its own.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use rooflens_core::exit::Exit;
+use rooflens_core::fleet::{QueryAnswer, QueryRequest, QueryText, QueryWatch, query};
+use rooflens_core::{cost, saved};
+use rooflens_queries::{Dialect, NamedQuery};
+use rooflens_report::cost::terminal;
+
+use crate::args::store::address;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens query 'SELECT count(*) FROM kernels' --store team-store
+  rooflens query top-kernels --store team-store since=2026-11-10
+  rooflens query regressions --store team-store base=v0.11.0 other=v0.12.0
+  rooflens query --list                                    the queries that have names
+  rooflens query kernel-latency --show duckdb kernel=flash the SQL, for another engine
+  rooflens query slow-ranks --store /shared/store --engine sc://spark:15002
+
+The engine, rooflens-query, is a program of its own (Apache DataFusion), since it is larger than the rest of Rooflens. \
+Tables and columns: docs/reference/store.md. Every table has day and tenant; a condition on day reads only those days.";
+
+/// How an answer is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AnswerFormat {
+    Text,
+    Json,
+    Csv,
+    /// A Parquet file; needs --output
+    Parquet,
+    /// An Arrow IPC stream
+    Arrow,
+}
+
+/// Ask a store: SQL, or a query that has a name
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// SQL, or the name of a query
+    #[arg(value_name = "QUERY", required_unless_present = "list")]
+    query: Option<String>,
+    /// Parameters of a named query
+    #[arg(value_name = "NAME=VALUE")]
+    values: Vec<String>,
+    /// Store: a folder, s3://bucket/prefix, gs://… or az://…; by default what ROOFLENS_STORE names
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// Only this tenant; nothing of others is looked at; may be repeated
+    #[arg(long, value_name = "NAME")]
+    tenant: Vec<String>,
+    /// Memory that the engine may use, as 512MB; what does not fit is written to disk
+    #[arg(long, value_name = "SIZE", value_parser = cost::amount::bytes)]
+    memory: Option<u64>,
+    /// Folder for what does not fit into memory
+    #[arg(long, value_name = "DIR")]
+    spill: Option<PathBuf>,
+    /// Run on a Spark cluster through Spark Connect: sc://host:port
+    #[arg(long, value_name = "URL")]
+    engine: Option<String>,
+    /// List the queries that have names
+    #[arg(long)]
+    list: bool,
+    /// Print the SQL for an engine instead: datafusion, duckdb, clickhouse, spark or trino
+    #[arg(long, value_name = "ENGINE", value_parser = dialect)]
+    show: Option<Dialect>,
+    /// File to write; standard output by default
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    format: AnswerFormat,
+    /// Maximum rows on the screen
+    #[arg(long, value_name = "N", default_value_t = 50, help_heading = "Output")]
+    limit: usize,
+}
+
+fn dialect(text: &str) -> Result<Dialect, String> {
+    let names = Dialect::ALL.map(Dialect::name).join(", ");
+    Dialect::from_name(text).ok_or_else(|| format!("one of {names}"))
+}
+
+/// Runs the command.
+pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    let Some(text) = args.query.as_deref().filter(|_| !args.list) else {
+        return list(args.format, console);
+    };
+    let text = QueryText::parse(text, &args.values)?;
+    if let Some(dialect) = args.show {
+        output::text(&(text.sql(dialect)? + "\n"))?;
+        return Ok(Exit::Fine);
+    }
+    if args.format == AnswerFormat::Parquet && args.output.is_none() {
+        return Err(CliError::ParquetNeedsFile);
+    }
+    let request = QueryRequest {
+        text,
+        store: address(args.store)?,
+        tenants: (!args.tenant.is_empty()).then_some(args.tenant),
+        memory_bytes: args.memory,
+        spill_folder: args.spill,
+        engine: args.engine,
+    };
+    let outcome = query(&request, &Watching::new(console))?;
+    if outcome.spilled_bytes > 0 {
+        let spilled = outcome.spilled_bytes as f64 / 1e6;
+        console.say(&format!("spilled: {spilled:.1} MB did not fit into memory and went through the disk"));
+    }
+    console.detail(&format!(
+        "engine: {:.0} ms, {} bytes read",
+        outcome.elapsed_ms.unwrap_or_default(),
+        outcome.scanned_bytes.unwrap_or_default()
+    ));
+    show(&outcome.answer, args.format, args.limit, args.output, console)?;
+    Ok(Exit::Fine)
+}
+
+fn show(
+    answer: &QueryAnswer,
+    format: AnswerFormat,
+    limit: usize,
+    to: Option<PathBuf>,
+    console: &Console,
+) -> Result<(), CliError> {
+    let is_pretty = console.is_read_by_people();
+    let text = match format {
+        AnswerFormat::Text => terminal(&answer.parts(limit), &console.screen(limit)),
+        AnswerFormat::Csv => answer.csv(),
+        AnswerFormat::Json if to.is_none() => return output::json(&answer.document(), is_pretty),
+        AnswerFormat::Json => serde_json::to_string(&answer.document()).unwrap_or_default() + "\n",
+        AnswerFormat::Arrow if to.is_none() => return output::with(|out| answer.write_arrow(out)),
+        AnswerFormat::Arrow | AnswerFormat::Parquet => {
+            let Some(path) = to else { return Err(CliError::ParquetNeedsFile) };
+            let unwritable = |source| rooflens_core::Error::Unwritable { path: path.clone(), source };
+            let file = File::create(&path).map_err(unwritable)?;
+            let written = match format {
+                AnswerFormat::Parquet => answer.write_parquet(file),
+                _ => answer.write_arrow(file),
+            };
+            return Ok(written.map_err(unwritable)?);
+        }
+    };
+    match to {
+        Some(path) => Ok(saved::write(path, text.as_bytes())?),
+        None => output::text(&text),
+    }
+}
+
+fn list(format: AnswerFormat, console: &Console) -> Result<Exit, CliError> {
+    if format == AnswerFormat::Json {
+        output::json(&rooflens_core::fleet::QueriesDocument::all(), console.is_read_by_people())?;
+        return Ok(Exit::Fine);
+    }
+    let line = |query: &NamedQuery| {
+        let parameters: Vec<String> = query
+            .parameters()
+            .iter()
+            .map(|parameter| match &parameter.default {
+                None => format!("{}=…", parameter.name),
+                Some(_) => format!("[{}=…]", parameter.name),
+            })
+            .collect();
+        format!("{}  {}\n    {}\n    {}\n", query.name(), query.title(), query.doc(), parameters.join(" "))
+    };
+    let text: Vec<String> = rooflens_queries::all().iter().map(line).collect();
+    output::text(&text.join("\n"))?;
+    Ok(Exit::Fine)
+}
+
+/// Says how far a long query is, every few seconds.
+struct Watching {
+    console: Console,
+    last: Mutex<Instant>,
+}
+
+impl Watching {
+    fn new(console: &Console) -> Self {
+        Watching { console: *console, last: Mutex::new(Instant::now()) }
+    }
+}
+
+impl QueryWatch for Watching {
+    fn progress(&self, rows: u64, bytes: u64) {
+        let Ok(mut last) = self.last.lock() else { return };
+        if last.elapsed().as_secs() >= 5 && rooflens_core::environment::wants_progress() {
+            *last = Instant::now();
+            self.console.say(&format!("{rows} rows, {:.0} MB read", bytes as f64 / 1e6));
+        }
+    }
+}

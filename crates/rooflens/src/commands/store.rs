@@ -1,0 +1,196 @@
+//! `rooflens store`: many runs in one place.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueHint};
+use rooflens_core::exit::Exit;
+use rooflens_core::fleet::{self, RetainRequest, StoreChangedDocument};
+use rooflens_core::text::counted;
+
+use crate::args::format::OutputFormat;
+use crate::args::store::{FilingArgs, address, say};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::{output, progress};
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens store add runs/tp8 --store team-store           a folder; it is made if it is not there
+  rooflens store add runs/* --store s3://bucket/rooflens --set runtime_version=0.12.0
+  rooflens store verify --store team-store                 every byte against its checksum
+  rooflens store compact --store team-store                few files per day, sorted by kernel
+  rooflens store retain --store team-store --events 30 --rollups 400
+  rooflens query top-kernels --store team-store            ask it
+
+A store is a folder or a bucket of Parquet files. Many may add runs at the same time; a run is visible once it is \
+whole. Kernels, phases, requests, steps and counters are stored, with sums by kernel; texts that may name people, \
+files, machines or prompts are not. Credentials come from where the provider's own tools take them, as AWS_PROFILE.";
+
+/// Keep many runs in a folder or a bucket, to query them together
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Add runs to a store
+    Add(AddArgs),
+    /// Check every file of a store against its checksum
+    Verify(WholeArgs),
+    /// Remove runs from a store
+    Rm(RemoveArgs),
+    /// Join the small files of each day into few, sorted by kernel
+    Compact(CompactArgs),
+    /// Drop events or all data of old days
+    Retain(RetainArgs),
+    /// Delete files that no longer count
+    Vacuum(VacuumArgs),
+}
+
+#[derive(clap::Args)]
+struct AddArgs {
+    /// Run directories
+    #[arg(value_name = "RUN", required = true, value_hint = ValueHint::DirPath)]
+    runs: Vec<PathBuf>,
+    #[command(flatten)]
+    filing: FilingArgs,
+    /// Day for runs that do not say when they began, as 2026-11-17
+    #[arg(long, value_name = "DAY", help_heading = "Store")]
+    day: Option<String>,
+    #[command(flatten)]
+    whole: WholeArgs,
+}
+
+#[derive(clap::Args)]
+struct WholeArgs {
+    /// Store: a folder, s3://bucket/prefix, gs://… or az://…; by default what ROOFLENS_STORE names
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// Output format
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
+}
+
+#[derive(clap::Args)]
+struct RemoveArgs {
+    /// Ids of runs, or their first characters
+    #[arg(value_name = "RUN_ID", required = true)]
+    runs: Vec<String>,
+    /// Why; it is written to the store's audit folder with your user name
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    reason: String,
+    #[command(flatten)]
+    whole: WholeArgs,
+}
+
+#[derive(clap::Args)]
+struct CompactArgs {
+    /// Only days up to this one, as 2026-11-17
+    #[arg(long, value_name = "DAY")]
+    until: Option<String>,
+    #[command(flatten)]
+    whole: WholeArgs,
+}
+
+#[derive(clap::Args)]
+struct RetainArgs {
+    /// Days for which events are kept: kernels, phases, requests, steps, counters
+    #[arg(long, value_name = "DAYS", required_unless_present = "rollups")]
+    events: Option<i64>,
+    /// Days for which sums are kept; older days are dropped as a whole
+    #[arg(long, value_name = "DAYS")]
+    rollups: Option<i64>,
+    #[command(flatten)]
+    whole: WholeArgs,
+}
+
+#[derive(clap::Args)]
+struct VacuumArgs {
+    /// Only files older than this many minutes, so that queries and writers in progress keep theirs
+    #[arg(long, value_name = "MINUTES", default_value_t = 60)]
+    older_than: i64,
+    #[command(flatten)]
+    whole: WholeArgs,
+}
+
+/// Runs the command.
+pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    let observer = progress::observer(console, progress::READING);
+    match args.action {
+        Action::Add(args) => {
+            let store = address(args.whole.store)?;
+            let added = fleet::add(&args.filing.request(args.runs, store, args.day), &observer)?;
+            match args.whole.format {
+                OutputFormat::Json => output::json(&added, console.is_read_by_people())?,
+                _ => say(&added, console),
+            }
+        }
+        Action::Verify(args) => {
+            let found = fleet::verify(&address(args.store)?, &observer)?;
+            if args.format == OutputFormat::Json {
+                output::json(&found, console.is_read_by_people())?;
+            } else {
+                for file in &found.damaged {
+                    console.judged(&format!("damaged: {}: {}", file.path, file.why));
+                }
+                let (runs, files) = (counted(found.runs, "run"), counted(found.files, "file"));
+                let damaged = found.damaged.len();
+                console.say(&format!("{runs}, {files}, {} bytes: {damaged} damaged", found.bytes));
+            }
+            return Ok(if found.damaged.is_empty() { Exit::Fine } else { Exit::Gate });
+        }
+        Action::Rm(args) => {
+            let removed = fleet::remove(&address(args.whole.store)?, &args.runs, &args.reason)?;
+            match args.whole.format {
+                OutputFormat::Json => output::json(&removed, console.is_read_by_people())?,
+                _ => removed.removed.iter().for_each(|run| console.say(&format!("removed: {run}"))),
+            }
+        }
+        Action::Compact(args) => {
+            let changed = fleet::compact(&address(args.whole.store)?, args.until.as_deref(), &observer)?;
+            show(&changed, args.whole.format, console)?;
+        }
+        Action::Retain(args) => {
+            let request = RetainRequest { events_days: args.events, rollups_days: args.rollups };
+            let changed = fleet::retain(&address(args.whole.store)?, &request)?;
+            show(&changed, args.whole.format, console)?;
+        }
+        Action::Vacuum(args) => {
+            let vacuumed = fleet::vacuum(&address(args.whole.store)?, args.older_than.saturating_mul(60))?;
+            match args.whole.format {
+                OutputFormat::Json => output::json(&vacuumed, console.is_read_by_people())?,
+                _ => console.say(&format!(
+                    "deleted: {}, {} bytes",
+                    counted(vacuumed.files, "file"),
+                    vacuumed.bytes
+                )),
+            }
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn show(changed: &StoreChangedDocument, format: OutputFormat, console: &Console) -> Result<(), CliError> {
+    if format == OutputFormat::Json {
+        return output::json(changed, console.is_read_by_people());
+    }
+    for day in &changed.days {
+        console.say(&format!(
+            "{} of tenant {}: {}, {} → {} files, {} → {} bytes",
+            day.day,
+            day.tenant,
+            counted(day.runs, "run"),
+            day.files_before,
+            day.files_after,
+            day.bytes_before,
+            day.bytes_after
+        ));
+    }
+    if changed.days.is_empty() {
+        console.say("nothing to do");
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! The DataFusion session of one query.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::config::{ConfigNonZeroUsize, ConfigOptions, SpillCompression};
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+
+use crate::pool::SpillPool;
+
+/// Memory below which batches are made smaller, so that a merge of spilled files fits.
+const SMALL_BYTES: u64 = 64 << 20;
+/// Rows of a batch then; 8192 otherwise.
+const SMALL_BATCH_ROWS: usize = 1024;
+
+/// What a query may use.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Threads that scan and compute.
+    pub threads: usize,
+    /// Memory that operators may hold before they spill.
+    pub memory_bytes: u64,
+    /// Where they spill to.
+    pub spill_folder: PathBuf,
+}
+
+/// A session within these limits, without tables.
+pub fn within(limits: &Limits) -> Result<SessionContext> {
+    let memory = usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX);
+    let disk = DiskManagerBuilder::default()
+        .with_mode(DiskManagerMode::Directories(vec![limits.spill_folder.clone()]));
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(SpillPool::new(memory)))
+        .with_disk_manager_builder(disk)
+        .build_arc()?;
+    let config = SessionConfig::from(options(limits)?);
+    Ok(SessionContext::new_with_config_rt(config, runtime))
+}
+
+fn options(limits: &Limits) -> Result<ConfigOptions> {
+    let mut options = ConfigOptions::new();
+    let execution = &mut options.execution;
+    execution.target_partitions = limits.threads.max(1);
+    execution.spill_compression = SpillCompression::Lz4Frame;
+    // Each sort sets this much aside for its merge, ten megabytes by default: more than a small limit allows.
+    let share = limits.memory_bytes / (8 * limits.threads.max(1) as u64);
+    let reserved = usize::try_from(share).unwrap_or(usize::MAX);
+    execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(reserved);
+    if limits.memory_bytes < SMALL_BYTES {
+        execution.batch_size = ConfigNonZeroUsize::try_new(SMALL_BATCH_ROWS)?;
+    }
+    Ok(options)
+}

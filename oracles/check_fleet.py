@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""Named queries over a fleet with planted truth: the planted rows, to the nanosecond, and the same on every engine.
+
+`xtask make-fleet` writes a store and the rows that every query has to give. Each query is rendered and run on DuckDB and
+on ClickHouse (chDB), over views that the renderer writes; with --spark on Spark; with --rooflens by `rooflens query`.
+A second store, made here, has what a fleet lacks: nulls, a run of two tenants, files that do not count."""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
+import engines  # noqa: E402
+import small_store  # noqa: E402
+import store_files  # noqa: E402
+import two_samples  # noqa: E402
+
+# For the store that is made here: every query, with values that find something.
+ASKED = [
+    ("top-kernels", {"since": "2026-11-02"}),
+    ("kernel-latency", {"kernel": "flash"}),
+    ("kernel-latency", {"kernel": "-9", "phase": "decode"}),
+    ("kernel-latency", {"kernel": "gemm<'a', 128>(x\\y)"}),
+    ("decode-mbu", {}),
+    ("launches-per-token", {}),
+    ("regressions", {"base": "b1", "other": "b2"}),
+    ("changes-since", {"release": "r1"}),
+    ("slow-ranks", {"threshold": "0.2"}),
+    ("throttled-runs", {}),
+    ("slo-attainment", {"ttft": "50ms", "tpot": "20ms"}),
+    ("cost-per-million-tokens", {"usd_per_device_hour": "2.5"}),
+]
+# Values that try to leave their literal.
+HOSTILE = ["'; DROP TABLE runs; --", "\\", "\\' OR 1=1 --", "${env:HOME}${spark.master}", "{x:String}", ":since", "é \" ` % $1 ?\n"]
+
+
+class Check:
+    """Counts what was compared and tells what differed."""
+
+    def __init__(self):
+        self.compared, self.wrong = 0, 0
+
+    def that(self, problem, where):
+        self.compared += 1
+        if problem:
+            self.wrong += 1
+            print(f"MISMATCH {where}: {problem}")
+
+
+def run(argv, text=None):
+    done = subprocess.run([str(word) for word in argv], input=text, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{argv[0]} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+class Renderer:
+    """The examples of the crate rooflens-queries."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    def query(self, name, dialect, parameters):
+        return run([self.folder / "render_query", name, dialect, *pairs(parameters)])
+
+    def views(self, dialect, described):
+        return run([self.folder / "store_views", "views", dialect], described)
+
+    def load(self, engine, described):
+        return run([self.folder / "store_views", "load", engine], described)
+
+
+class Rooflens:
+    """The binary: what it renders, and what it answers through its engine."""
+
+    def __init__(self, binary, store):
+        self.binary, self.store = binary, store
+
+    def show(self, name, dialect, parameters):
+        return run([self.binary, "query", name, "--show", dialect, *pairs(parameters)])
+
+    def views(self, dialect):
+        return run([self.binary, "export", dialect, "--views", "--store", self.store])
+
+    def rows(self, name, parameters):
+        answer = json.loads(run([self.binary, "query", name, "--store", self.store, "--format", "json", *pairs(parameters)]))
+        return [column["name"] for column in answer["columns"]], [tuple(row) for row in answer["rows"]]
+
+
+def pairs(parameters):
+    return [f"{name}={value}" for name, value in parameters.items()]
+
+
+def key(row):
+    """An order of rows that a difference in the last digit of a number does not change."""
+    return [(str(type(cell).__name__ == "str"), cell if isinstance(cell, str) else f"{cell:.6e}") for cell in row if cell is not None]
+
+
+def against_truth(answer, expected):
+    names, rows = answer
+    missing = [name for name in expected["columns"] if name not in names]
+    if missing and expected["rows"]:
+        return f"no columns {missing}"
+    places = [names.index(name) for name in expected["columns"] if name in names]
+    found = sorted((tuple(row[place] for place in places) for row in rows), key=key)
+    wanted = sorted((tuple(row) for row in expected["rows"]), key=key)
+    return engines.difference((expected["columns"], wanted), (expected["columns"], found))
+
+
+def judged(check, planted, answer):
+    """The builds that differ do so in the planted kernels alone, by about the planted factor."""
+    names, rows = answer
+    at = {name: place for place, name in enumerate(names)}
+    samples = {}
+    for row in rows:
+        samples.setdefault((row[at["kernel"]], row[at["phase"]]), {"base": [], "other": []})[row[at["side"]]].append(row[at["mean_ns"]])
+    samples = {group: sides for group, sides in samples.items() if min(map(len, sides.values())) > 2}
+    found = two_samples.discoveries({group: two_samples.welch(*sides.values()) for group, sides in samples.items()}, 0.01)
+    where = f"regressions {planted['other']}"
+    # A difference of less than 2 % may be chance at this rate; none is planted below 5 %.
+    ratios = {group: sum(sides["other"]) / len(sides["other"]) * len(sides["base"]) / sum(sides["base"]) for group, sides in samples.items()}
+    found = {group for group in found if abs(ratios[group] - 1) > 0.02}
+    for change in planted["changed"]:
+        matching = [group for group in found if change["kernel"] in group[0] and group[1] == change["phase"]]
+        check.that(None if len(matching) == 1 else f"{change['kernel']} in {change['phase']} is not found", where)
+        for group in matching:
+            found.discard(group)
+            check.that(None if abs(ratios[group] / change["factor"] - 1) < 0.03 else f"ratio {ratios[group]:.4f} for {change['factor']}", where)
+    check.that(f"found without being planted: {sorted(found)}" if found else None, where)
+
+
+def planted_is_found(check, truth, answers):
+    """What was planted can be told from the answers as people read them."""
+    planted = truth["planted"]
+    names, rows = answers["slow-ranks"]
+    found = {(row[names.index("run_id")], row[names.index("rank")]) for row in rows}
+    check.that(None if found == {(one["run_id"], one["rank"]) for one in planted["slow_ranks"]} else "other ranks than the planted ones", "slow-ranks")
+    names, rows = answers["throttled-runs"]
+    nodes = {row[names.index("node")] for row in rows}
+    check.that(None if nodes == {planted["throttled_node"]} else f"nodes {nodes}", "throttled-runs")
+    names, rows = answers["changes-since"]
+    kernels = {(row[names.index("change")], row[names.index("name")]) for row in rows if row[names.index("change")] != "metric"}
+    before, since = planted["renamed"]
+    check.that(None if kernels == {("vanished", before), ("appeared", since)} else f"kernels {kernels}", "changes-since")
+
+
+def every_engine(files, columns_of, renderer, arguments):
+    """Each engine over views, and those that load over loaded tables. ClickHouse has one session per process, so the
+    engines are made one after the other."""
+    described = store_files.described(files, columns_of)
+    yield "clickhouse", lambda: engines.ClickHouse(renderer.views("clickhouse", described))
+    if arguments.loads:
+        yield "loaded duckdb", lambda: engines.DuckDb(renderer.load("duckdb", described))
+        yield "loaded clickhouse", lambda: engines.ClickHouse(renderer.load("clickhouse", described))
+    if arguments.spark:
+        remote = None if arguments.spark == "local" else arguments.spark
+        yield "spark", lambda: engines.Spark(renderer.views("spark", described), remote)
+
+
+# What answers add up to, counted without a join: a run that two tenants have counts twice, not four times.
+SUMS = [
+    ("decode-mbu", {}, "runs", "SELECT count(*) FROM run_metrics WHERE metric = 'mbu_decode'"),
+    ("kernel-latency", {"kernel": "flash"}, "calls", "SELECT count(*) FROM kernels WHERE kernel_id = -2"),
+    ("launches-per-token", {}, "activities", "SELECT sum(activities) FROM phase_rollup WHERE phase = 'decode' AND decode_tokens > 0"),
+    ("slo-attainment", {"ttft": "50ms", "tpot": "20ms"}, "requests",
+     "SELECT count(*) FROM requests WHERE round_kind = 'measured' AND status <> 'cancelled'"),
+    ("top-kernels", {}, "device_ns", "SELECT sum(dur_ns) FROM kernels"),
+]
+
+
+def sums(check, renderer, duckdb):
+    for query, parameters, column, counted in SUMS:
+        names, rows = duckdb.rows(renderer.query(query, "duckdb", parameters))
+        found, wanted = sum(row[names.index(column)] for row in rows), duckdb.rows(counted)[1][0][0]
+        check.that(None if found == wanted else f"{column} add up to {found}, not {wanted}", query)
+
+
+def edges(check, renderer, arguments, folder):
+    """The store with nulls: the same rows on every engine, and values that stay in their literals."""
+    files = small_store.make(folder / "small")
+    columns_of = {table: small_store.columns(table) for table in small_store.COLUMNS}
+    duckdb = engines.DuckDb(renderer.views("duckdb", store_files.described(files, columns_of)))
+    sums(check, renderer, duckdb)
+    for name, make in every_engine(files, columns_of, renderer, arguments):
+        engine = make()
+        for query, parameters in ASKED:
+            reference = duckdb.rows(renderer.query(query, "duckdb", parameters))
+            check.that(None if reference[1] else "no rows", f"{query} {parameters}")
+            check.that(engines.difference(reference, engine.rows(renderer.query(query, engine.dialect, parameters))), f"{name} {query} {parameters}")
+        for value in HOSTILE:
+            for one in (duckdb, engine):
+                sql = renderer.query("top-kernels", one.dialect, {"hardware": value})
+                check.that("rows" if one.rows(sql)[1] else None, f"{name} hardware={value!r}")
+        engine.close()
+
+
+def fleet(check, renderer, arguments, folder):
+    store, truth_file = arguments.store or folder / "fleet", arguments.truth or folder / "truth.json"
+    if not arguments.store:
+        began = time.monotonic()
+        run([arguments.xtask, "make-fleet", "--store", store, "--truth", truth_file, "--runs", arguments.runs,
+             "--rows-per-run", arguments.rows_per_run, "--days", arguments.days, "--seed", arguments.seed])
+        print(f"made {arguments.runs} runs in {time.monotonic() - began:.0f} s")
+    truth = json.loads(Path(truth_file).read_text())
+    files = store_files.counting(store)
+    columns_of = store_files.columns(files)
+    duckdb = engines.DuckDb(renderer.views("duckdb", store_files.described(files, columns_of)))
+    rows = duckdb.rows("SELECT count(*) FROM kernels")[1][0][0]
+    check.that(None if rows == truth["kernel_rows"] else f"{rows} rows for {truth['kernel_rows']}", "kernels")
+    answers, last = [], {}
+    for expected in truth["queries"]:
+        began = time.monotonic()
+        answer = duckdb.rows(renderer.query(expected["query"], "duckdb", expected["parameters"]))
+        print(f"  {expected['query']}: {len(answer[1])} rows in {time.monotonic() - began:.2f} s")
+        check.that(against_truth(answer, expected), f"truth of {expected['query']} {expected['parameters']}")
+        answers.append(answer)
+        last[expected["query"]] = answer
+        for planted in truth["planted"]["builds"]:
+            if expected["query"] == "regressions" and expected["parameters"]["other"] == planted["other"]:
+                judged(check, planted, answer)
+    planted_is_found(check, truth, last)
+    for name, make in every_engine(files, columns_of, renderer, arguments):
+        engine = make()
+        for expected, answer in zip(truth["queries"], answers):
+            other = engine.rows(renderer.query(expected["query"], engine.dialect, expected["parameters"]))
+            check.that(engines.difference(answer, other), f"{name} {expected['query']} {expected['parameters']}")
+        engine.close()
+    if arguments.rooflens:
+        asked_of_rooflens(check, renderer, Rooflens(arguments.rooflens, store), truth, answers)
+
+
+def asked_of_rooflens(check, renderer, ours, truth, answers):
+    """`rooflens query` gives the planted rows and judges builds as they were planted; its views hold the same."""
+    duckdb = engines.DuckDb(ours.views("duckdb"))
+    for expected, answer in zip(truth["queries"], answers):
+        query, parameters = expected["query"], expected["parameters"]
+        where = f"rooflens {query} {parameters}"
+        sql = ours.show(query, "duckdb", parameters)
+        check.that(None if sql.strip() == renderer.query(query, "duckdb", parameters).strip() else "other SQL", where)
+        check.that(engines.difference(answer, duckdb.rows(sql)), f"{where} over its views")
+        if query != "regressions":
+            check.that(against_truth(ours.rows(query, parameters), expected), where)
+    for planted in truth["planted"]["builds"]:
+        parameters = {"base": planted["base"], "other": planted["other"]}
+        names, rows = ours.rows("regressions", parameters)
+        lines = [dict(zip(names, row)) for row in rows]
+        found = [line for line in lines if line["verdict"] in ("slower", "faster")]
+        for change in planted["changed"]:
+            wanted = "slower" if change["factor"] > 1 else "faster"
+            matching = [line for line in found if change["kernel"] in line["kernel"] and line["phase"] == change["phase"] and line["verdict"] == wanted]
+            check.that(None if len(matching) == 1 else f"{change} is not found", f"rooflens regressions {parameters}")
+            for line in matching:
+                found.remove(line)
+                is_in = line["low"] <= change["factor"] - 1 <= line["high"] or abs(line["change"] + 1 - change["factor"]) < 0.03
+                check.that(None if is_in else f"{line['change']} for {change}", f"rooflens regressions {parameters}")
+        # At a rate of false discoveries of 5 % a line may be wrong, by little.
+        grave = [line for line in found if abs(line["change"]) > 0.02]
+        check.that(f"found without being planted: {grave}" if grave else None, f"rooflens regressions {parameters}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--examples", required=True, help="folder with render_query and store_views, as target/debug/examples")
+    parser.add_argument("--xtask", help="binary that makes the fleet")
+    parser.add_argument("--rooflens", help="also ask `rooflens query`")
+    parser.add_argument("--runs", type=int, default=80)
+    parser.add_argument("--rows-per-run", type=int, default=2000)
+    parser.add_argument("--days", type=int, default=28)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--store", help="a fleet that was made before, with --truth")
+    parser.add_argument("--truth")
+    parser.add_argument("--loads", action="store_true", help="also load the stores into DuckDB and ClickHouse")
+    parser.add_argument("--spark", help="also compare with Spark: sc://HOST:PORT of Spark Connect, or local")
+    arguments = parser.parse_args()
+    if bool(arguments.store) != bool(arguments.truth) or not (arguments.store or arguments.xtask):
+        parser.error("give --xtask, or --store and --truth")
+    check, renderer = Check(), Renderer(arguments.examples)
+    with tempfile.TemporaryDirectory() as folder:
+        edges(check, renderer, arguments, Path(folder))
+        fleet(check, renderer, arguments, Path(folder))
+    print(f"check_fleet: {check.compared} comparisons, {check.wrong} mismatches")
+    return 1 if check.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""`rooflens-query-spark` on a real Spark cluster against DuckDB over the same files, and what happens when parts die.
+
+    VENV/bin/python check_spark.py --engine BIN --spark-cluster TOOL --venv DIR [--store DIR] [--tables FILE] [SQL ...]
+
+Every query must give DuckDB's rows. Then, while a join of more than ten seconds runs, a worker and its executor
+are killed at random moments: the answer must be right, or the error clean and a second try right; nothing may take
+longer than --limit. The Connect server killed, and no server at all: a clean error within ten seconds.
+
+SQL files are in Spark's dialect; NAME.duckdb.sql beside NAME.sql is the same query for DuckDB. Without a store one
+is made, without SQL files the queries below are asked. For the night: about eight minutes on two quiet cores.
+"""
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import spark_store
+from rooflens_cli import existing
+from spark_answer import Question, difference, expected, tables_of
+from spark_cluster import Cluster
+
+QUERIES = {
+    "partitions": "SELECT tenant, day, count(*) AS n, sum(dur_ns) AS total FROM kernels GROUP BY tenant, day",
+    "one day": "SELECT kernel_id, count(*) AS n, max(dur_ns) AS longest FROM kernels"
+    " WHERE day = '2026-11-02' AND tenant = 'acme' GROUP BY kernel_id",
+    "later days": "SELECT count(*) AS n, count(layer) AS layers, min(day) AS first FROM kernels WHERE day > '2026-11-03'",
+    "join": "SELECT r.runtime_version, k.phase, sum(k.total_ns) / sum(k.count) AS mean_ns, max(r.devices) AS devices"
+    " FROM kernel_rollup k JOIN runs r USING (run_id, day, tenant) GROUP BY r.runtime_version, k.phase",
+    "window": "SELECT * FROM (SELECT run_id, rank, sum(total_ns) AS total, row_number() OVER"
+    " (PARTITION BY run_id ORDER BY sum(total_ns) DESC, rank) AS place FROM kernel_rollup GROUP BY run_id, rank) ranks"
+    " WHERE place <= 2",
+    "no row": "SELECT run_id, devices FROM runs WHERE day = '1999-01-01'",
+    "rows": "SELECT run_id, rank, ts_ns, dur_ns, phase, layer, day, tenant FROM kernels"
+    " WHERE kernel_id = -1000000 AND day < '2026-11-03'",
+}
+# The hint makes Spark shuffle and sort both sides, as it does with tables too large for one executor.
+JOIN = """
+    SELECT /*+ MERGE(b) */ a.kernel_id, count(*) AS pairs, sum(a.dur_ns - b.dur_ns) AS balance, max(b.dur_ns) AS longest
+    FROM kernels a JOIN kernels b ON a.run_id = b.run_id AND a.kernel_id = b.kernel_id AND a.phase = b.phase
+    GROUP BY a.kernel_id
+"""
+KILLED_SERVER_SECONDS = 10
+# After which a supervisor starts a worker again.
+RESTART_SECONDS = 3
+
+
+class Checker:
+    """One cluster, one store; faults are collected."""
+
+    def __init__(self, options, cluster: Cluster, store: Path, tables: dict):
+        self.options, self.cluster, self.store, self.tables = options, cluster, store, tables
+        self.wrong: list[str] = []
+        self.checked = 0
+
+    def ask(self, sql: str, url: str | None = None) -> Question:
+        return Question(self.options.engine, url or self.cluster.url, self.store, self.tables, sql)
+
+    def judge(self, name: str, fault: str, words: str):
+        self.checked += 1
+        print(f"{name}: {words}{' WRONG: ' + fault if fault else ''}", flush=True)
+        if fault:
+            self.wrong.append(f"{name}: {fault}")
+
+    def query(self, name: str, sql: str, reference: str) -> float:
+        """One query against DuckDB; its seconds."""
+        outcome = self.ask(sql).outcome(self.options.limit)
+        if outcome is None:
+            self.judge(name, "it hangs", f"no end in {self.options.limit} s")
+            return self.options.limit
+        fault = outcome.fault() or (outcome.event["message"] if outcome.code else "")
+        fault = fault or difference(outcome, *expected(self.tables, reference))
+        self.judge(name, fault, f"{outcome.seconds:.1f} s, {len(outcome.rows)} rows")
+        return outcome.seconds
+
+    def workers_killed(self, sql: str, seconds: float, answer: tuple):
+        """Kills one worker at each of some random moments of a query that takes so many seconds."""
+        chance = random.Random(self.options.seed)
+        kept = 0
+        for number in range(self.options.kills):
+            moment = chance.uniform(0.05, 0.95) * seconds
+            worker = chance.choice(self.cluster.workers())
+            command = self.cluster.command(worker)
+            question = self.ask(sql)
+            time.sleep(moment)
+            running = question.process.poll() is None
+            killed = self.cluster.kill(worker)
+            time.sleep(RESTART_SECONDS)
+            self.cluster.restart(worker, command)
+            outcome = question.outcome(self.options.limit)
+            name = f"kill {number + 1} of {worker} and {len(killed) - 1} process(es) of it at {moment:.1f} s"
+            name += "" if running else " (after the end)"
+            if outcome is None:
+                self.judge(name, "it hangs", f"no end in {self.options.limit} s; last event {question.last_event}")
+            elif fault := outcome.fault():
+                self.judge(name, fault, f"{outcome.seconds:.1f} s")
+            elif outcome.code == 0:
+                kept += 1
+                self.judge(name, difference(outcome, *answer), f"right after {outcome.seconds:.1f} s")
+            else:
+                self.judge(name, "", f"error after {outcome.seconds:.1f} s: {outcome.event['message'][:120]}")
+                self.query("  the second try", sql, sql)
+            if not self.cluster.wait_for_executors(len(self.cluster.workers())):
+                self.wrong.append(f"{name}: the cluster does not recover, so that further kills say nothing")
+                break
+        print(f"{kept} of {self.options.kills} queries gave the right answer although a worker was killed")
+
+    def server_killed(self, sql: str, seconds: float):
+        """The Connect server, which is Spark's driver, killed while a query runs."""
+        if not self.cluster.runs("connect"):
+            self.judge("Connect server killed", "it had died before", "")
+            return
+        command = self.cluster.command("connect")
+        question = self.ask(sql)
+        time.sleep(seconds / 2)
+        begun = time.monotonic()
+        self.cluster.kill("connect")
+        outcome = question.outcome(self.options.limit)
+        took = time.monotonic() - begun
+        if outcome is None:
+            fault = "it hangs"
+        elif not (fault := outcome.fault()):
+            fault = "it succeeded" if outcome.code == 0 else ""
+            fault = fault or ("" if outcome.event["hint"] else "the error has no hint")
+            fault = fault or ("" if took <= KILLED_SERVER_SECONDS else f"over {KILLED_SERVER_SECONDS} s")
+        words = outcome.event.get("message", "")[:120] if outcome else ""
+        self.judge("Connect server killed", fault, f"{took:.1f} s: {words}")
+        self.cluster.restart("connect", command)
+
+    def no_server(self):
+        outcome = self.ask("SELECT 1 AS one", "sc://127.0.0.1:9").outcome(self.options.limit)
+        fault = "it hangs" if outcome is None else outcome.fault()
+        if not fault and (outcome.code == 0 or not outcome.event["hint"] or outcome.seconds > KILLED_SERVER_SECONDS):
+            fault = f"no quick error with a hint: {outcome.event} in {outcome.seconds:.1f} s"
+        self.judge("no server", fault, f"{outcome.seconds:.1f} s" if outcome else "")
+
+
+def queries(files: list[Path]) -> dict[str, tuple[str, str]]:
+    """SQL for Spark and for DuckDB by name."""
+    if not files:
+        return {name: (sql, sql) for name, sql in QUERIES.items()}
+    found = {}
+    for file in files:
+        twin = file.with_suffix(".duckdb.sql")
+        sql = file.read_text(encoding="utf-8")
+        found[file.stem] = (sql, twin.read_text(encoding="utf-8") if twin.exists() else sql)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engine", type=existing, required=True, metavar="BIN", help="rooflens-query-spark")
+    parser.add_argument("--spark-cluster", type=existing, required=True, metavar="TOOL")
+    parser.add_argument("--venv", type=Path, required=True, metavar="DIR", help="of PySpark; made where missing")
+    parser.add_argument("--store", type=existing, metavar="DIR", help="default: one is made")
+    parser.add_argument("--tables", type=existing, metavar="FILE", help="JSON, as in a request; default: all files")
+    parser.add_argument("--join", type=existing, metavar="FILE", help="SQL that takes over ten seconds")
+    parser.add_argument("--rows", type=int, default=60_000, help="per run of the store that is made")
+    parser.add_argument("--kills", type=int, default=10, metavar="N")
+    parser.add_argument("--seed", type=int, default=17)
+    parser.add_argument("--limit", type=float, default=120, metavar="SECONDS")
+    parser.add_argument("--port", type=int, default=15002)
+    parser.add_argument("sql", nargs="*", type=existing)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = options.store or Path(folder) / "store"
+        if options.store is None:
+            spark_store.make(store, ["acme", "blue"], days=5, runs=3, rows=options.rows)
+        tables = json.loads(options.tables.read_text()) if options.tables else tables_of(store)
+        cluster = Cluster(options.spark_cluster, options.venv.resolve(), Path(folder) / "cluster", options.port)
+        checker = Checker(options, cluster, store, tables)
+        try:
+            print(f"cluster: {cluster.start():.1f} s", flush=True)
+            for name, (sql, reference) in queries(options.sql).items():
+                checker.query(name, sql, reference)
+            join = options.join.read_text(encoding="utf-8") if options.join else JOIN
+            # The first run is slower than those after it.
+            checker.query("long join, cold", join, join)
+            seconds = checker.query("long join", join, join)
+            if seconds <= 10:
+                checker.wrong.append(f"the long join takes {seconds:.1f} s, too short to kill something: raise --rows")
+            if options.kills:
+                checker.workers_killed(join, seconds, expected(tables, join))
+            checker.server_killed(join, seconds)
+            checker.no_server()
+        finally:
+            cluster.stop()
+    for words in checker.wrong:
+        print(words)
+    print(f"{checker.checked} checks, {len(checker.wrong)} wrong")
+    return 1 if checker.wrong or not checker.checked else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""Documents of a store: runs added, listed, checked, asked for, removed."""
+
+from __future__ import annotations
+
+from documents.asking import FIXTURES, Asking
+
+
+def check(asking: Asking) -> None:
+    """Every command that speaks of a store, over two small runs."""
+    store = asking.place()
+    for name in ("kineto/decode.json", "kineto/two_ranks"):
+        run = asking.place()
+        asking.run("analyze", FIXTURES / name, "-o", run)
+        asking.ask("store-added", "store", "add", run, "--store", store)
+    listed = asking.ask("store-runs", "runs", store)
+    asking.ask("store-verified", "store", "verify", "--store", store)
+    asking.ask("queries", "query", "--list")
+    asking.ask("query", "query", "top-kernels", "--store", store)
+    asking.ask("query", "query", "SELECT * FROM runs", "--store", store)
+    asking.ask("store-changed", "store", "compact", "--store", store)
+    if listed and listed["runs"]:
+        asking.ask("store-removed", "store", "rm", listed["runs"][0]["run_id"], "--store", store)
+    asking.ask("store-changed", "store", "retain", "--events", "1", "--store", store)
+    asking.ask("store-vacuumed", "store", "vacuum", "--older-than", "0", "--store", store)

@@ -1,0 +1,53 @@
+"""What check_fleet.py itself rests on: differences are noticed, and its statistics are right."""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
+import engines  # noqa: E402
+import two_samples  # noqa: E402
+
+
+class Differences(unittest.TestCase):
+    COLUMNS = ["name", "value"]
+
+    def difference(self, a, b):
+        return engines.difference((self.COLUMNS, a), (self.COLUMNS, b))
+
+    def test_equal_rows(self):
+        self.assertIsNone(self.difference([("a", 1), ("b", None)], [("a", 1.0), ("b", None)]))
+        self.assertIsNone(self.difference([("a", 0.1 + 0.2)], [("a", 0.3)]))
+
+    def test_other_rows(self):
+        self.assertIn("value: 1 and 2", self.difference([("a", 1)], [("a", 2)]))
+        self.assertIn("value: 1.0 and 1.00000001", self.difference([("a", 1.0)], [("a", 1.00000001)]))
+        self.assertIn("None", self.difference([("a", None)], [("a", 0)]))
+        self.assertIn("1 and 0 rows", self.difference([("a", 1)], []))
+        self.assertIn("name", self.difference([("a", 1), ("b", 1)], [("b", 1), ("a", 1)]))
+
+    def test_nanoseconds_of_large_sums_count(self):
+        """A relative bound alone would let whole nanoseconds of a large sum pass."""
+        self.assertIsNotNone(self.difference([("a", 10**15)], [("a", 10**15 + 1)]))
+
+
+class Statistics(unittest.TestCase):
+    def test_welch(self):
+        # t = -1 with 8 degrees of freedom.
+        self.assertAlmostEqual(two_samples.welch([1, 2, 3, 4, 5], [2, 3, 4, 5, 6]), 0.34659350708733416, places=12)
+        # t = -2.4495 with 4 degrees of freedom.
+        self.assertAlmostEqual(two_samples.welch([1, 2, 3], [3, 4, 5]), 0.07048399691021993, places=12)
+
+    def test_discoveries(self):
+        p_values = {"a": 0.001, "b": 0.019, "c": 0.03, "d": 0.9}
+        self.assertEqual(two_samples.discoveries(p_values, 0.04), {"a", "b", "c"})
+        self.assertEqual(two_samples.discoveries({"a": 0.2, "b": 0.9}, 0.05), set())
+
+
+class Scripts(unittest.TestCase):
+    def test_statements(self):
+        self.assertEqual(engines.statements("-- a\nSET x = 1;\n\n-- b\nSELECT ';' AS y;\n"), ["-- a\nSET x = 1", "-- b\nSELECT ';' AS y"])
+
+
+if __name__ == "__main__":
+    unittest.main()
