@@ -231,6 +231,25 @@ def fleet(check, renderer, arguments, folder):
         engine.close()
     if arguments.rooflens:
         asked_of_rooflens(check, renderer, Rooflens(arguments.rooflens, store), truth, answers)
+        if not arguments.store:
+            formats(check, Rooflens(arguments.rooflens, store), folder)
+
+
+def formats(check, ours, folder):
+    """An answer of all rows, in every format: the same rows as DuckDB reads them, and files that fail are not left."""
+    sql = "SELECT run_id, rank, phase, ts_ns, dur_ns, layer FROM kernels ORDER BY run_id, rank, ts_ns, dur_ns, kernel_id"
+    names, rows = ours.rows(sql, {})
+    duckdb = engines.DuckDb(ours.views("duckdb"))
+    wanted = names, duckdb.rows(sql)[1]
+    check.that(engines.difference(wanted, (names, rows)), "json of all rows")
+    for kind in ("csv", "parquet"):
+        file = folder / f"answer.{kind}"
+        run([ours.binary, "query", sql, "--store", ours.store, "--format", kind, "-o", file])
+        read = duckdb.rows(f"SELECT * FROM read_{kind}('{file}'" + (", all_varchar = false)" if kind == "csv" else ")"))
+        check.that(engines.difference(wanted, read), f"{kind} of all rows")
+    failing = "SELECT CAST(run_id AS BIGINT) FROM runs"
+    done = subprocess.run([ours.binary, "query", failing, "--store", ours.store, "--format", "csv", "-o", folder / "none.csv"], capture_output=True)
+    check.that(None if done.returncode and not (folder / "none.csv").exists() else "a file of a query that failed is left", failing)
 
 
 def asked_of_rooflens(check, renderer, ours, truth, answers):

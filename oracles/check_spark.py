@@ -3,7 +3,8 @@
 
     VENV/bin/python check_spark.py --engine BIN --spark-cluster TOOL --venv DIR [--store DIR] [--tables FILE] [SQL ...]
 
-Every query must give DuckDB's rows. Then, while a join of more than ten seconds runs, a worker and its executor
+With --rooflens and --xtask every named query is asked twice of a fleet that was made, here and on the cluster: the same
+rows. Every query below must give DuckDB's rows. Then, while a join of more than ten seconds runs, a worker and its executor
 are killed at random moments: the answer must be right, or the error clean and a second try right; nothing may take
 longer than --limit. The Connect server killed, and no server at all: a clean error within ten seconds.
 
@@ -13,12 +14,16 @@ is made, without SQL files the queries below are asked. For the night: about eig
 
 import argparse
 import json
+import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
+import engines
 import spark_store
 from rooflens_cli import existing
 from spark_answer import Question, difference, expected, tables_of
@@ -76,6 +81,27 @@ class Checker:
         fault = fault or difference(outcome, *expected(self.tables, reference))
         self.judge(name, fault, f"{outcome.seconds:.1f} s, {len(outcome.rows)} rows")
         return outcome.seconds
+
+    def named(self, folder: Path):
+        """Every named query of a made fleet, by `rooflens query` here and by `rooflens query --engine`."""
+        store, truth = folder / "fleet", folder / "truth.json"
+        made = [self.options.xtask, "make-fleet", "--store", store, "--truth", truth, "--runs", "80", "--rows-per-run", "2000"]
+        subprocess.run(made, check=True, capture_output=True)
+        for asked in json.loads(truth.read_text())["queries"]:
+            values = [f"{name}={value}" for name, value in asked["parameters"].items()]
+            words = [self.options.rooflens, "query", asked["query"], *values, "--store", store, "--format", "json"]
+            begun = time.monotonic()
+            here, there = self.rows(words), self.rows([*words, "--engine", self.cluster.url])
+            fault = engines.difference(here, there) or ("" if here[1] else "no rows")
+            self.judge(f"{asked['query']} {' '.join(values)}", fault, f"{len(here[1])} rows, {time.monotonic() - begun:.1f} s")
+
+    def rows(self, words: list) -> tuple:
+        environment = os.environ | {"PATH": f"{self.options.engine.parent}:{os.environ['PATH']}"}
+        done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=self.options.limit)
+        if done.returncode:
+            return [done.stderr.strip()], []
+        answer = json.loads(done.stdout)
+        return [column["name"] for column in answer["columns"]], answer["rows"]
 
     def workers_killed(self, sql: str, seconds: float, answer: tuple):
         """Kills one worker at each of some random moments of a query that takes so many seconds."""
@@ -156,6 +182,8 @@ def main():
     parser.add_argument("--engine", type=existing, required=True, metavar="BIN", help="rooflens-query-spark")
     parser.add_argument("--spark-cluster", type=existing, required=True, metavar="TOOL")
     parser.add_argument("--venv", type=Path, required=True, metavar="DIR", help="of PySpark; made where missing")
+    parser.add_argument("--rooflens", type=existing, metavar="BIN", help="ask named queries of it, too")
+    parser.add_argument("--xtask", type=existing, metavar="BIN", help="makes the fleet that they are asked of")
     parser.add_argument("--store", type=existing, metavar="DIR", help="default: one is made")
     parser.add_argument("--tables", type=existing, metavar="FILE", help="JSON, as in a request; default: all files")
     parser.add_argument("--join", type=existing, metavar="FILE", help="SQL that takes over ten seconds")
@@ -166,6 +194,8 @@ def main():
     parser.add_argument("--port", type=int, default=15002)
     parser.add_argument("sql", nargs="*", type=existing)
     options = parser.parse_args()
+    if bool(options.rooflens) != bool(options.xtask):
+        parser.error("give both --rooflens and --xtask")
     with tempfile.TemporaryDirectory() as folder:
         store = options.store or Path(folder) / "store"
         if options.store is None:
@@ -175,6 +205,8 @@ def main():
         checker = Checker(options, cluster, store, tables)
         try:
             print(f"cluster: {cluster.start():.1f} s", flush=True)
+            if options.rooflens:
+                checker.named(Path(folder))
             for name, (sql, reference) in queries(options.sql).items():
                 checker.query(name, sql, reference)
             join = options.join.read_text(encoding="utf-8") if options.join else JOIN

@@ -41,6 +41,11 @@ impl EngineProcess {
         self.child.stderr.take().map(BufReader::new)
     }
 
+    /// Ends it; one that has ended already stays so.
+    pub fn stop(&mut self) {
+        drop(self.child.kill());
+    }
+
     /// Waits until it has ended.
     pub fn wait(&mut self) -> std::io::Result<ExitStatus> {
         self.child.wait()
@@ -49,8 +54,7 @@ impl EngineProcess {
 
 impl Drop for EngineProcess {
     fn drop(&mut self) {
-        // One that has ended already cannot be ended.
-        drop(self.child.kill());
+        self.stop();
         drop(self.child.wait());
     }
 }

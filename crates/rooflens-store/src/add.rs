@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use arrow_array::RecordBatch;
-use bytes::Bytes;
 use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::read_table;
 use rooflens_schema::tables::{KernelDim, Runs};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
@@ -15,7 +16,7 @@ use crate::files::{WrittenFile, hex};
 use crate::hours::KernelHours;
 use crate::layout::{DEFAULT_TENANT, LogEntry, Place, StoreArea, UNDATED, day_of};
 use crate::location::{Created, Store};
-use crate::manifest::{FORMAT, RunEntry, RunManifest};
+use crate::manifest::{FORMAT, RunEntry, RunManifest, sealed};
 use crate::merge::{write_as_it_is, write_sorted};
 use crate::rollup::{Columns, DeviceRollup, KernelRollup, PhaseRollup};
 use crate::run_row;
@@ -49,16 +50,16 @@ impl Default for AddOptions {
     }
 }
 
-/// A run that is in the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A run that was added to a store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AddedRun {
     /// Its id.
     pub run_id: String,
-    /// Whose it is.
+    /// Whose run.
     pub tenant: String,
     /// The day that it is filed under.
     pub day: String,
-    /// Whether it was there before.
+    /// Whether it was there before: then nothing was written.
     pub was_there: bool,
     /// Whether nothing tells when it began.
     pub is_undated: bool,
@@ -123,7 +124,7 @@ impl Store {
             files,
         };
         let path = place.log_entry(self.root(), &LogEntry::Run(run_id.clone()));
-        let created = self.create(&path, to_bytes(&manifest)).await;
+        let created = self.create(&path, sealed(&manifest)).await;
         if let Ok(Created::Now) = created {
             added.was_there = false;
             return Ok(added);
@@ -143,18 +144,14 @@ fn stem(run_id: &str, part: usize) -> String {
     format!("{run_id}-{part}")
 }
 
-pub(crate) fn to_bytes(manifest: &impl serde::Serialize) -> Bytes {
-    let mut text = serde_json::to_vec(manifest).unwrap_or_default();
-    text.push(b'\n');
-    Bytes::from(text)
-}
-
 /// Everything of a run that goes to a store, on this machine.
 fn encode(run: &RunDir, options: &AddOptions) -> Result<EncodedRun, StoreError> {
     let not_addable = |why: &str| StoreError::NotAddable { path: run.root().to_owned(), why: why.to_owned() };
     let path = run.table("runs");
     if !path.is_file() {
-        return Err(not_addable("it is not a run directory (it has no tables/runs.parquet)"));
+        let is_there = run.root().exists();
+        let why = "it is not a run directory (it has no tables/runs.parquet)";
+        return Err(not_addable(if is_there { why } else { "it does not exist" }));
     }
     let known = read_table::<Runs>(&path)?.row(0).ok_or_else(|| not_addable("its table runs is empty"))?;
     let run_id = known.run_id.as_str().to_owned();

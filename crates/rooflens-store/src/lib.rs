@@ -37,7 +37,7 @@ pub use add::{AddOptions, AddedRun};
 pub use error::StoreError;
 pub use layout::{DEFAULT_TENANT, StoreArea, day_of, days_before, is_day, is_tenant};
 pub use location::Store;
-pub use manifest::{FileEntry, RunEntry, RunManifest, StateManifest};
+pub use manifest::{FileEntry, RunEntry, RunManifest, StateManifest, sealed};
 pub use rollup::bucket;
 pub use run_row::SETTABLE;
 pub use snapshot::{Partition, PartitionFiles, Snapshot, StoreFile};

@@ -1,7 +1,12 @@
 //! What the log of a store says.
 
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
+use sha2::{Digest, Sha256};
+
+use crate::files::hex;
 
 /// Version of the layout.
 pub(crate) const FORMAT: u32 = 1;
@@ -83,5 +88,53 @@ impl StateManifest {
     #[must_use]
     pub fn holds(&self, run: &str) -> bool {
         self.runs.iter().any(|entry| entry.run_id == run)
+    }
+}
+
+/// How a document of the log begins: the SHA-256 of all bytes that follow the comma after it comes first.
+const SEAL: (&[u8], &[u8]) = (br#"{"sha256":""#, br#"","#);
+
+/// A document of the log as it is written: one JSON object on a line, with a checksum over itself. Whoever makes a
+/// store without [`crate::Store::add`] needs it.
+#[must_use]
+pub fn sealed(document: &impl Serialize) -> Bytes {
+    let mut text = serde_json::to_vec(document).unwrap_or_default();
+    text.push(b'\n');
+    let body = text.get(1..).unwrap_or_default();
+    let digest = hex(&Sha256::digest(body));
+    Bytes::from([SEAL.0, digest.as_bytes(), SEAL.1, body].concat())
+}
+
+/// What a document of the log says, where its bytes are those that were written.
+pub(crate) fn opened<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    let sealed = bytes.strip_prefix(SEAL.0).and_then(|rest| rest.split_at_checked(64));
+    let Some((digest, body)) = sealed.and_then(|(digest, rest)| Some((digest, rest.strip_prefix(SEAL.1)?)))
+    else {
+        return Err("it does not begin with its checksum".to_owned());
+    };
+    if hex(&Sha256::digest(body)).as_bytes() != digest {
+        return Err("its bytes are not those that were written".to_owned());
+    }
+    serde_json::from_slice(bytes).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_other_bit_is_noticed() {
+        let document = serde_json::json!({"rooflens_store": 1, "reason": "compact"});
+        let bytes = sealed(&document);
+        let read: Map<String, Json> = opened(&bytes).unwrap();
+        assert_eq!(read["reason"], "compact");
+        for bit in 0..bytes.len() * 8 {
+            let mut other = bytes.to_vec();
+            other[bit / 8] ^= 1 << (bit % 8);
+            assert!(opened::<Json>(&other).is_err(), "bit {bit}");
+        }
+        for end in 0..bytes.len() {
+            assert!(opened::<Json>(&bytes[..end]).is_err(), "cut at {end}");
+        }
     }
 }

@@ -9,13 +9,12 @@ use arrow_schema::ArrowError;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::interleave::interleave_record_batch;
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use crate::error::StoreError;
 use crate::files::{SORTED_BY, TableWriter, WrittenFile, scratch};
 use crate::sorting::{Keys, sorted};
-use crate::source::{plain, text};
+use crate::source::{columns_of, plain, text};
 use crate::tables::StoreTable;
 
 /// Files that are merged at once; more are merged in several rounds.
@@ -146,13 +145,8 @@ impl Merge<'_> {
     }
 
     fn open(&self, file: File, batch_rows: usize) -> Result<ParquetRecordBatchReader, StoreError> {
-        let damaged = |error| StoreError::table("read", self.table.name, error);
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
-        let fields = builder.schema().fields();
-        let known: Vec<usize> =
-            (0..fields.len()).filter(|&at| self.table.position(fields[at].name()).is_some()).collect();
-        let mask = ProjectionMask::roots(builder.parquet_schema(), known);
-        builder.with_projection(mask).with_batch_size(batch_rows).build().map_err(damaged)
+        columns_of(file, batch_rows, |name| self.table.position(name).is_some())
+            .map_err(|error| StoreError::table("read", self.table.name, error))
     }
 
     /// The next rows that stay, with the columns of the table as it is today.

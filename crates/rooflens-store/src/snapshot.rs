@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 use crate::error::StoreError;
 use crate::layout::{LogEntry, MARK, Place, log_folder, parse_log};
 use crate::location::Store;
-use crate::manifest::{FORMAT, FileEntry, RunEntry, RunManifest, StateManifest};
+use crate::manifest::{FORMAT, FileEntry, RunEntry, RunManifest, StateManifest, opened};
 
 /// Manifests that are read at the same time.
 const READS: usize = 32;
@@ -255,7 +255,7 @@ impl Store {
     pub(crate) async fn manifest<T: Manifest>(&self, tenant: &str, path: &Path) -> Result<T, StoreError> {
         let damaged = |why: String| StoreError::Manifest { path: path.to_string(), why };
         let bytes = self.read(path).await?;
-        let manifest: T = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        let manifest: T = opened(&bytes).map_err(damaged)?;
         if manifest.format() > FORMAT {
             let why = format!("it is of version {}, and this Rooflens knows {FORMAT}", manifest.format());
             return Err(damaged(why));

@@ -13,6 +13,7 @@ use arrow_select::take::take;
 use foldhash::{HashMap, HashMapExt};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
 use rooflens_schema::RunDir;
 
 use crate::error::StoreError;
@@ -129,18 +130,24 @@ pub(crate) fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     }
 }
 
-/// Reads those columns of a file that it has.
-pub(crate) fn reader(path: &Path, names: &[&str]) -> Result<ParquetRecordBatchReader, StoreError> {
-    let damaged = |why: String| StoreError::Table { action: "read", path: path.display().to_string(), why };
-    let file = File::open(path).map_err(|error| damaged(error.to_string()))?;
-    let builder =
-        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(error.to_string()))?;
-    let known = builder.schema().fields();
-    let wanted: Vec<usize> =
-        (0..known.len()).filter(|&i| names.contains(&known[i].name().as_str())).collect();
+/// Reads those columns of a run's file that it has.
+fn reader(path: &Path, names: &[&str]) -> Result<ParquetRecordBatchReader, StoreError> {
+    let damaged = |error: &dyn std::fmt::Display| StoreError::table("read", path.display(), error);
+    let file = File::open(path).map_err(|error| damaged(&error))?;
+    columns_of(file, BATCH, |name| names.contains(&name)).map_err(|error| damaged(&error))
+}
+
+/// Reads some columns of a file.
+pub(crate) fn columns_of(
+    file: File,
+    batch_rows: usize,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<ParquetRecordBatchReader, ParquetError> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+    let fields = builder.schema().fields();
+    let wanted: Vec<usize> = (0..fields.len()).filter(|&at| is_wanted(fields[at].name())).collect();
     let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
-    let reader = builder.with_projection(mask).with_batch_size(BATCH).build();
-    reader.map_err(|error| damaged(error.to_string()))
+    builder.with_projection(mask).with_batch_size(batch_rows).build()
 }
 
 /// A column of whole numbers.

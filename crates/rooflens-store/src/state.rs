@@ -10,16 +10,17 @@ use std::io::Write;
 
 use futures_util::StreamExt;
 use object_store::ObjectStoreExt;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
-use crate::add::to_bytes;
 use crate::error::StoreError;
 use crate::files::{WrittenFile, hex, scratch};
 use crate::hours::KernelHours;
 use crate::layout::{LogEntry, Place, StoreArea};
 use crate::location::{Created, Store};
-use crate::manifest::{FORMAT, FileEntry, RunEntry, StateManifest};
+use crate::manifest::{FORMAT, FileEntry, RunEntry, StateManifest, sealed};
 use crate::merge::{Merge, distinct_kernels, read_all, write_sorted};
 use crate::run_row;
 use crate::snapshot::{Partition, PartitionFiles, StoreFile};
@@ -29,7 +30,7 @@ use crate::tables::{StoreTable, table, tables};
 const TRIES: usize = 8;
 
 /// What became of a day.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedDay {
     /// Whose day.
     pub tenant: String,
@@ -37,10 +38,14 @@ pub struct ChangedDay {
     pub day: String,
     /// Runs that it holds.
     pub runs: usize,
-    /// Files and bytes before.
-    pub before: (usize, u64),
-    /// Files and bytes now.
-    pub after: (usize, u64),
+    /// Files before.
+    pub files_before: usize,
+    /// Their size.
+    pub bytes_before: u64,
+    /// Files now.
+    pub files_after: usize,
+    /// Their size.
+    pub bytes_after: u64,
 }
 
 /// Why a state is made, and of what.
@@ -124,13 +129,15 @@ impl Store {
     ) -> Result<Option<ChangedDay>, StoreError> {
         let place = partition.place();
         let path = place.log_entry(self.root(), &LogEntry::State(next_number(partition)));
-        if self.create(&path, to_bytes(&state)).await? == Created::Before {
+        if self.create(&path, sealed(&state)).await? == Created::Before {
             return Ok(None);
         }
         Ok(Some(ChangedDay {
             runs: state.runs.len(),
-            before: (files.files.len(), files.files.iter().map(|file| file.bytes).sum()),
-            after: (state.files.len(), state.files.iter().map(|file| file.bytes).sum()),
+            files_before: files.files.len(),
+            bytes_before: files.files.iter().map(|file| file.bytes).sum(),
+            files_after: state.files.len(),
+            bytes_after: state.files.iter().map(|file| file.bytes).sum(),
             tenant: place.tenant,
             day: place.day,
         }))

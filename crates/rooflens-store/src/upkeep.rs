@@ -7,11 +7,10 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use serde::Serialize;
 
-use crate::add::to_bytes;
 use crate::error::StoreError;
 use crate::layout::{LogEntry, Place, parse_log};
 use crate::location::Store;
-use crate::manifest::{FORMAT, FileEntry, RunEntry, StateManifest};
+use crate::manifest::{FORMAT, FileEntry, RunEntry, StateManifest, sealed};
 use crate::state::{Change, ChangedDay, is_event, runs_after};
 
 /// A run of a store, and where it is filed.
@@ -126,7 +125,7 @@ impl Store {
             removal,
         };
         let audit = format!("tenant={}/audit/{}-remove-{id}.json", run.tenant, removal.unix_ns);
-        self.create(&self.place(&audit), to_bytes(&record)).await?;
+        self.create(&self.place(&audit), sealed(&record)).await?;
         let without: BTreeSet<String> = [id.to_owned()].into();
         let change = Change { reason: "remove", without: &without, now_unix_ns: removal.unix_ns };
         let is_there = |files: &crate::PartitionFiles| files.runs.iter().any(|entry| entry.run_id == id);

@@ -191,7 +191,7 @@ async fn compaction_changes_files_and_nothing_else() {
     let buckets = sums("kernel_histogram", "count").await;
     let changed = world.store.compact(START, |_| true).await.unwrap();
     assert_eq!(changed.len(), 3);
-    assert!(changed.iter().all(|day| day.runs == 4 && day.after.0 < day.before.0), "{changed:?}");
+    assert!(changed.iter().all(|day| day.runs == 4 && day.files_after < day.files_before), "{changed:?}");
     assert_eq!(world.kernels().await, before);
     assert_eq!(sums("kernel_hours", "total_ns").await, hours);
     assert_eq!(sums("kernel_histogram", "count").await, buckets);
@@ -333,13 +333,20 @@ async fn a_manifest_names_files_of_its_own_tenant_only() {
     let id = world.add(0).await;
     let path = world.folder.path().join(format!("store/tenant=default/log/day=2026-11-10/run-{id}.json"));
     let text = std::fs::read_to_string(&path).unwrap();
+    let write = |from: &str, to: &str| {
+        let mut document: serde_json::Map<_, _> = serde_json::from_str(&text.replace(from, to)).unwrap();
+        document.remove("sha256");
+        std::fs::write(&path, rooflens_store::sealed(&document)).unwrap();
+    };
     for place in ["tenant=other/", "tenant=default/../../", "/etc/"] {
-        std::fs::write(&path, text.replace("\"tenant=default/", &format!("\"{place}"))).unwrap();
+        write("\"tenant=default/", &format!("\"{place}"));
         let error = world.store.runs().await.unwrap_err().to_string();
         assert!(error.contains("not the tenant's"), "{error}");
     }
-    std::fs::write(&path, text.replace("\"rooflens_store\":1", "\"rooflens_store\":2")).unwrap();
+    write("\"rooflens_store\":1", "\"rooflens_store\":2");
     assert!(world.store.runs().await.unwrap_err().to_string().contains("version 2"));
+    std::fs::write(&path, text.replace("\"rooflens_store\":1", "\"rooflens_store\":0")).unwrap();
+    assert!(world.store.runs().await.unwrap_err().to_string().contains("not those that were written"));
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 //!   people.
 //! * `error`: what only a command line can meet; the rest is in `rooflens-core`.
 
+mod answer;
 mod args;
 mod assets;
 mod bug;

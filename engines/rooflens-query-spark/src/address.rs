@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::failure::{Failure, Kind};
+use rooflens_engine_protocol::{Fault, Kind};
 
 const DEFAULT_PORT: u16 = 15002;
 
@@ -51,7 +51,7 @@ impl fmt::Debug for Address {
 
 impl Address {
     /// Parses an address. `token` is that of the environment, used where the address has none.
-    pub fn parse(text: &str, token: Option<String>) -> Result<Self, Failure> {
+    pub fn parse(text: &str, token: Option<String>) -> Result<Self, Fault> {
         let rest = text.strip_prefix("sc://").ok_or_else(|| invalid("it does not begin with sc://"))?;
         let (authority, tail) = rest.split_at(rest.find(['/', '?', '#', ';']).unwrap_or(rest.len()));
         let (host, port) = host_and_port(authority)?;
@@ -75,7 +75,7 @@ impl Address {
         let token_leaves = address.token.is_some() && !address.is_loopback();
         address.tls = use_ssl.unwrap_or(token_leaves);
         if token_leaves && !address.tls {
-            return Err(Failure::new(
+            return Err(Fault::new(
                 Kind::Engine,
                 format!("refused to send a token to {address} without TLS"),
             )
@@ -94,12 +94,12 @@ pub fn token_of_environment() -> Option<String> {
     TOKEN_VARIABLES.iter().find_map(|name| std::env::var(name).ok().filter(|token| !token.is_empty()))
 }
 
-fn invalid(reason: &str) -> Failure {
-    Failure::new(Kind::Engine, format!("the address of the Spark Connect server is not valid: {reason}"))
+fn invalid(reason: &str) -> Fault {
+    Fault::new(Kind::Engine, format!("the address of the Spark Connect server is not valid: {reason}"))
         .hint("write sc://HOST:15002, or sc://HOST:443/;use_ssl=true with the token in SPARK_CONNECT_TOKEN")
 }
 
-fn host_and_port(authority: &str) -> Result<(String, u16), Failure> {
+fn host_and_port(authority: &str) -> Result<(String, u16), Fault> {
     if authority.contains('@') {
         return Err(invalid("it has a user before the host; use user_id and token"));
     }
@@ -123,7 +123,7 @@ fn host_and_port(authority: &str) -> Result<(String, u16), Failure> {
     Ok((host.to_ascii_lowercase(), port))
 }
 
-fn parameters(tail: &str) -> Result<Vec<(String, String)>, Failure> {
+fn parameters(tail: &str) -> Result<Vec<(String, String)>, Fault> {
     let list = match tail.strip_prefix('/').unwrap_or(tail) {
         "" => return Ok(Vec::new()),
         rest => rest.strip_prefix(';').ok_or_else(|| invalid("it has a path; parameters begin with /;"))?,
@@ -138,7 +138,7 @@ fn parameters(tail: &str) -> Result<Vec<(String, String)>, Failure> {
         .collect()
 }
 
-fn flag(value: &str) -> Result<bool, Failure> {
+fn flag(value: &str) -> Result<bool, Fault> {
     match value.to_ascii_lowercase().as_str() {
         "true" => Ok(true),
         "false" => Ok(false),
@@ -164,7 +164,7 @@ pub fn percent_decoded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Address, Failure> {
+    fn parse(text: &str) -> Result<Address, Fault> {
         Address::parse(text, None)
     }
 

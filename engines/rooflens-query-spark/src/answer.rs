@@ -9,9 +9,8 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use rooflens_engine_protocol::{Fault, Kind};
 use tokio::sync::{mpsc, oneshot};
-
-use crate::failure::{Failure, Kind};
 
 /// Batches that may wait for the reader; Spark's are 4 MiB.
 const WAITING: usize = 2;
@@ -42,12 +41,12 @@ impl Answer {
     }
 
     /// Takes one message of the server, which is a whole IPC stream of `rows` rows.
-    pub async fn take(&mut self, message: &[u8], rows: i64) -> Result<(), Failure> {
+    pub async fn take(&mut self, message: &[u8], rows: i64) -> Result<(), Fault> {
         let reader = StreamReader::try_new(Cursor::new(message), None).map_err(unreadable)?;
         let schema = plain(&reader.schema())?;
         match &self.schema {
             Some(first) if *first != schema => {
-                return Err(Failure::new(Kind::Engine, "the server sent batches of different columns"));
+                return Err(Fault::new(Kind::Engine, "the server sent batches of different columns"));
             }
             Some(_) => {}
             None => {
@@ -67,13 +66,13 @@ impl Answer {
         }
         if received != rows {
             let message = format!("the server announced {rows} rows and sent {received}");
-            return Err(Failure::new(Kind::Engine, message));
+            return Err(Fault::new(Kind::Engine, message));
         }
         self.rows += received.unsigned_abs();
         Ok(())
     }
 
-    async fn send(&mut self, batch: RecordBatch) -> Result<(), Failure> {
+    async fn send(&mut self, batch: RecordBatch) -> Result<(), Fault> {
         match self.batches.send(batch).await {
             Ok(()) => Ok(()),
             Err(_) => Err(outcome((&mut self.written).await).err().unwrap_or_else(reader_gone)),
@@ -81,9 +80,9 @@ impl Answer {
     }
 
     /// Ends the stream; the number of its rows.
-    pub async fn end(self) -> Result<u64, Failure> {
+    pub async fn end(self) -> Result<u64, Fault> {
         if self.schema.is_none() {
-            return Err(Failure::new(Kind::Engine, "the server sent no answer"));
+            return Err(Fault::new(Kind::Engine, "the server sent no answer"));
         }
         drop(self.batches);
         outcome(self.written.await)?;
@@ -104,33 +103,33 @@ fn write(mut batches: mpsc::Receiver<RecordBatch>, output: impl Write) -> Result
     writer.flush()
 }
 
-fn outcome(written: Result<Result<(), ArrowError>, oneshot::error::RecvError>) -> Result<(), Failure> {
+fn outcome(written: Result<Result<(), ArrowError>, oneshot::error::RecvError>) -> Result<(), Fault> {
     match written {
         Ok(Ok(())) => Ok(()),
         Ok(Err(ArrowError::IoError(_, error))) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             Err(reader_gone())
         }
-        Ok(Err(error)) => Err(Failure::new(Kind::Engine, format!("cannot write the answer: {error}"))),
-        Err(_) => Err(Failure::new(Kind::Engine, "cannot write the answer: its writer ended")),
+        Ok(Err(error)) => Err(Fault::new(Kind::Engine, format!("cannot write the answer: {error}"))),
+        Err(_) => Err(Fault::new(Kind::Engine, "cannot write the answer: its writer ended")),
     }
 }
 
-fn reader_gone() -> Failure {
-    Failure::new(Kind::Stopped, "nobody reads the answer any more")
+fn reader_gone() -> Fault {
+    Fault::new(Kind::Stopped, "nobody reads the answer any more")
 }
 
-fn unreadable(error: ArrowError) -> Failure {
-    Failure::new(Kind::Engine, format!("the server's answer is not valid Arrow data: {error}"))
+fn unreadable(error: ArrowError) -> Fault {
+    Fault::new(Kind::Engine, format!("the server's answer is not valid Arrow data: {error}"))
 }
 
 /// The schema without metadata; only types that every reader of answers knows.
-fn plain(schema: &Schema) -> Result<SchemaRef, Failure> {
+fn plain(schema: &Schema) -> Result<SchemaRef, Fault> {
     let fields = schema.fields().iter().map(|field| {
         if is_plain(field.data_type()) {
             return Ok(Field::new(field.name(), field.data_type().clone(), field.is_nullable()));
         }
         let (name, kind) = (field.name(), field.data_type());
-        Err(Failure::new(Kind::Sql, format!("column {name} of the answer has the type {kind}"))
+        Err(Fault::new(Kind::Sql, format!("column {name} of the answer has the type {kind}"))
             .hint("cast it to a number, a text, a date or a time"))
     });
     Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>, _>>()?)))

@@ -1,13 +1,12 @@
 //! Columns of tables as Spark's JSON schema.
 
+use rooflens_engine_protocol::{Fault, Kind};
 use serde_json::{Value, json};
-
-use crate::failure::{Failure, Kind};
 
 /// The schema of columns, followed by text columns of the given names.
 ///
 /// All are nullable to Spark, as columns of files always are.
-pub fn json_schema(columns: &[(String, String, bool)], texts: &[&str]) -> Result<String, Failure> {
+pub fn json_schema(columns: &[(String, String, bool)], texts: &[&str]) -> Result<String, Fault> {
     let mut fields = Vec::with_capacity(columns.len() + texts.len());
     for (name, kind, _) in columns {
         fields.push(field(name, spark_type(name, kind)?));
@@ -21,7 +20,7 @@ fn field(name: &str, kind: &str) -> Value {
 }
 
 /// Spark's name of an Arrow type, of those that tables of a store have.
-fn spark_type(name: &str, kind: &str) -> Result<&'static str, Failure> {
+fn spark_type(name: &str, kind: &str) -> Result<&'static str, Fault> {
     match kind.to_ascii_lowercase().as_str() {
         "utf8" | "text" | "string" => Ok("string"),
         "int64" | "bigint" => Ok("long"),
@@ -31,7 +30,7 @@ fn spark_type(name: &str, kind: &str) -> Result<&'static str, Failure> {
         "float64" | "double" => Ok("double"),
         "float32" | "float" => Ok("float"),
         "bool" | "boolean" => Ok("boolean"),
-        _ => Err(Failure::new(
+        _ => Err(Fault::new(
             Kind::Engine,
             format!("column {name} has the type {kind}, which is not mapped to Spark"),
         )),

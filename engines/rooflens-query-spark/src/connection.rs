@@ -5,6 +5,7 @@ use std::time::Duration;
 use proto::analyze_plan_request::Analyze;
 use proto::analyze_plan_response::Result as Analyzed;
 use proto::spark_connect_service_client::SparkConnectServiceClient;
+use rooflens_engine_protocol::{Fault, Kind};
 use spark_connect_proto as proto;
 use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
 use tonic::service::Interceptor;
@@ -14,7 +15,6 @@ use tonic::{Request, Status};
 use uuid::Uuid;
 
 use crate::address::Address;
-use crate::failure::{Failure, Kind};
 use crate::session_settings::{OPTIONAL, REQUIRED};
 use crate::status::{failure, is_transient, unreachable};
 
@@ -39,8 +39,8 @@ pub type Stub = SparkConnectServiceClient<InterceptedService<Channel, Headers>>;
 pub struct Headers(Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>);
 
 impl Headers {
-    fn of(address: &Address) -> Result<Self, Failure> {
-        let invalid = |what: &str| Failure::new(Kind::Engine, format!("{what} cannot be sent as a header"));
+    fn of(address: &Address) -> Result<Self, Fault> {
+        let invalid = |what: &str| Fault::new(Kind::Engine, format!("{what} cannot be sent as a header"));
         let mut headers = Vec::new();
         for (key, value) in &address.headers {
             let what = "a parameter of the server's address";
@@ -81,7 +81,7 @@ pub struct Connection {
 
 impl Connection {
     /// Connects and begins a session.
-    pub async fn open(address: Address) -> Result<Self, Failure> {
+    pub async fn open(address: Address) -> Result<Self, Fault> {
         let stub = stub_of(&address).await?;
         let session_id = Uuid::new_v4().to_string();
         let mut connection = Self { address, stub, session_id, server_session_id: None };
@@ -91,7 +91,7 @@ impl Connection {
     }
 
     /// Connects anew to the same session.
-    pub async fn reconnect(&mut self) -> Result<(), Failure> {
+    pub async fn reconnect(&mut self) -> Result<(), Fault> {
         self.stub = stub_of(&self.address).await?;
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Connection {
     }
 
     /// Changes settings of the session; where `silent`, a server may refuse.
-    pub async fn set(&mut self, settings: &[(&str, &str)], silent: bool) -> Result<(), Failure> {
+    pub async fn set(&mut self, settings: &[(&str, &str)], silent: bool) -> Result<(), Fault> {
         let pairs = settings
             .iter()
             .map(|(key, value)| proto::KeyValue { key: (*key).to_owned(), value: Some((*value).to_owned()) })
@@ -130,7 +130,7 @@ impl Connection {
     }
 
     /// Asks something of a plan, for as long as the server gives signs of life.
-    pub async fn analyze(&mut self, analyze: Analyze) -> Result<Option<Analyzed>, Failure> {
+    pub async fn analyze(&mut self, analyze: Analyze) -> Result<Option<Analyzed>, Fault> {
         let mut other = self.clone();
         let mut call = std::pin::pin!(self.call_analyze(analyze));
         loop {
@@ -194,7 +194,7 @@ pub fn client_type() -> Option<String> {
     Some(concat!("rooflens/", env!("CARGO_PKG_VERSION")).to_owned())
 }
 
-async fn stub_of(address: &Address) -> Result<Stub, Failure> {
+async fn stub_of(address: &Address) -> Result<Stub, Fault> {
     let headers = Headers::of(address)?;
     let scheme = if address.tls { "https" } else { "http" };
     let mut endpoint = Endpoint::from_shared(format!("{scheme}://{}:{}", address.host, address.port))

@@ -1,11 +1,9 @@
 //! What the caller learns on standard error: one JSON object per line.
 
-use std::io::Write;
 use std::time::{Duration, Instant};
 
+use rooflens_engine_protocol::{Event, Fault, emit};
 use serde::Serialize;
-
-use crate::failure::Failure;
 
 /// At most five progress events per second.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
@@ -27,15 +25,7 @@ pub struct Progress {
     pub of_tasks: u64,
 }
 
-#[derive(Serialize)]
-#[serde(tag = "event", rename_all = "lowercase")]
-enum Event<'a> {
-    Progress(&'a Progress),
-    Done { rows: u64, scanned_bytes: u64, elapsed_ms: u64 },
-    Error { kind: crate::failure::Kind, message: &'a str, hint: Option<&'a str> },
-}
-
-/// Writes events. A reader that is gone is no reason to fail.
+/// Writes events, progress not too often.
 #[derive(Debug)]
 pub struct Events {
     begun: Instant,
@@ -52,25 +42,18 @@ impl Events {
     pub fn progress(&mut self, progress: &Progress) {
         if self.last_progress.is_none_or(|last| last.elapsed() >= PROGRESS_INTERVAL) {
             self.last_progress = Some(Instant::now());
-            write(&Event::Progress(progress));
+            emit(&Event::Progress(progress));
         }
     }
 
     /// Reports the end of a query that succeeded.
     pub fn done(&self, rows: u64, scanned_bytes: u64) {
         let elapsed_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        write(&Event::Done { rows, scanned_bytes, elapsed_ms });
+        emit::<Progress>(&Event::Done { rows, scanned_bytes, elapsed_ms });
     }
 
     /// Reports why a query failed.
-    pub fn error(&self, failure: &Failure) {
-        write(&Event::Error { kind: failure.kind, message: &failure.message, hint: failure.hint.as_deref() });
-    }
-}
-
-fn write(event: &Event<'_>) {
-    if let Ok(mut line) = serde_json::to_vec(event) {
-        line.push(b'\n');
-        let _ = std::io::stderr().lock().write_all(&line);
+    pub fn error(&self, failure: Fault) {
+        emit::<Progress>(&Event::Error(failure));
     }
 }

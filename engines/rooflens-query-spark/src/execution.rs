@@ -6,12 +6,12 @@
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
+use rooflens_engine_protocol::{Fault, Kind};
 use spark_connect_proto as proto;
 use tonic::{Response, Status, Streaming};
 use uuid::Uuid;
 
 use crate::connection::{Connection, SILENCE, client_type};
-use crate::failure::{Failure, Kind};
 use crate::stall::StallWatch;
 use crate::status::{failure, is_transient, is_unknown_operation};
 
@@ -81,7 +81,7 @@ impl<'a> Execution<'a> {
     }
 
     /// The next response, or `None` when all have come.
-    pub async fn next(&mut self) -> Result<Option<proto::ExecutePlanResponse>, Failure> {
+    pub async fn next(&mut self) -> Result<Option<proto::ExecutePlanResponse>, Fault> {
         loop {
             let step = match &mut self.stream {
                 Stream::Complete => return Ok(None),
@@ -126,7 +126,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Nothing came for a while: is the server there, and does the query get on?
-    async fn silent(&mut self) -> Result<(), Failure> {
+    async fn silent(&mut self) -> Result<(), Fault> {
         if self.connection.is_alive().await {
             return self.stall.check();
         }
@@ -139,7 +139,7 @@ impl<'a> Execution<'a> {
         self.resume("it stopped answering").await
     }
 
-    async fn resume(&mut self, reason: &str) -> Result<(), Failure> {
+    async fn resume(&mut self, reason: &str) -> Result<(), Fault> {
         self.pause(reason).await?;
         let request = proto::ReattachExecuteRequest {
             session_id: self.request.session_id.clone(),
@@ -157,14 +157,14 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    fn lost(&self, reason: &str) -> Failure {
+    fn lost(&self, reason: &str) -> Fault {
         let address = &self.connection.address;
         let message = format!("the connection to {address} was lost while the query ran: {reason}");
-        Failure::new(Kind::Engine, message).hint("check that the server still runs, then run the query again")
+        Fault::new(Kind::Engine, message).hint("check that the server still runs, then run the query again")
     }
 
     /// Waits before another try, longer each time; fails when that has gone on for too long.
-    async fn pause(&mut self, reason: &str) -> Result<(), Failure> {
+    async fn pause(&mut self, reason: &str) -> Result<(), Fault> {
         if self.opened.elapsed() > SOUND {
             self.loss = None;
         }

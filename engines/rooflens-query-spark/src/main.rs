@@ -8,14 +8,14 @@
 //! * [`views`], [`columns`]: tables as views over the files that count.
 //! * [`statement`]: only statements that read.
 //! * [`execution`], [`stall`]: a query that survives a broken connection and never hangs.
-//! * [`status`], [`failure`]: errors in plain words.
+//! * [`status`]: errors in plain words.
 
 use std::process::ExitCode;
 
 use events::Events;
-use failure::{Failure, Kind};
 use query::Totals;
 use request::Request;
+use rooflens_engine_protocol::{Fault, Kind};
 use tokio::signal::unix::{SignalKind, signal};
 
 mod address;
@@ -24,7 +24,6 @@ mod columns;
 mod connection;
 mod events;
 mod execution;
-mod failure;
 mod query;
 mod request;
 mod session_settings;
@@ -33,25 +32,23 @@ mod statement;
 mod status;
 mod views;
 
-/// As shells report a program that an interrupt ended.
-const INTERRUPTED: u8 = 130;
-
 fn main() -> ExitCode {
     let mut events = Events::new();
-    match Request::read(std::io::stdin().lock()).and_then(|request| run(request, &mut events)) {
+    match rooflens_engine_protocol::request().and_then(|request| run(request, &mut events)) {
         Ok(totals) => {
             events.done(totals.rows, totals.scanned_bytes);
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            events.error(&failure);
-            ExitCode::from(if failure.kind == Kind::Stopped { INTERRUPTED } else { 1 })
+            let code = failure.kind.exit_code();
+            events.error(failure);
+            ExitCode::from(code)
         }
     }
 }
 
-fn run(request: Request, events: &mut Events) -> Result<Totals, Failure> {
-    let broken = |error| Failure::new(Kind::Engine, format!("cannot start: {error}"));
+fn run(request: Request, events: &mut Events) -> Result<Totals, Fault> {
+    let broken = |error| Fault::new(Kind::Engine, format!("cannot start: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
     let outcome = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(broken)?;

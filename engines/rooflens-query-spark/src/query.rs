@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use proto::execute_plan_response::ResponseType;
 use proto::relation::RelType;
+use rooflens_engine_protocol::{Fault, Kind};
 use spark_connect_proto as proto;
 
 use crate::address::{Address, percent_decoded, token_of_environment};
@@ -12,7 +13,6 @@ use crate::answer::Answer;
 use crate::connection::Connection;
 use crate::events::{Events, Progress};
 use crate::execution::Execution;
-use crate::failure::{Failure, Kind};
 use crate::request::{Request, Table};
 use crate::session_settings::{LISTING_LOCAL, LISTING_REMOTE};
 use crate::statement;
@@ -35,7 +35,7 @@ pub async fn run(
     request: Request,
     events: &mut Events,
     stopped: impl Future<Output = ()>,
-) -> Result<Totals, Failure> {
+) -> Result<Totals, Fault> {
     statement::read_only(&request.sql)?;
     let address = request.engine.as_deref().unwrap_or_default();
     let address = Address::parse(address, token_of_environment())?;
@@ -57,15 +57,15 @@ pub async fn run(
     outcome.await.map_err(|failure| failure.without(token.as_deref()))
 }
 
-fn interrupted() -> Failure {
-    Failure::new(Kind::Stopped, "the query was interrupted")
+fn interrupted() -> Fault {
+    Fault::new(Kind::Stopped, "the query was interrupted")
 }
 
 async fn answer(
     request: &Request,
     connection: &mut Connection,
     events: &mut Events,
-) -> Result<Totals, Failure> {
+) -> Result<Totals, Fault> {
     let used: Vec<_> =
         request.tables.iter().flatten().filter(|(name, _)| statement::uses(&request.sql, name)).collect();
     let is_local = |table: &Table| table.files.iter().all(|file| file.path.starts_with("file:"));
@@ -120,7 +120,7 @@ async fn check_files(
     connection: &mut Connection,
     plan: &proto::Plan,
     used: &[(&String, &Table)],
-) -> Result<(), Failure> {
+) -> Result<(), Fault> {
     use proto::analyze_plan_request::{Analyze, InputFiles};
     let files = Analyze::InputFiles(InputFiles { plan: Some(plan.clone()) });
     let result = connection.analyze(files).await?;
@@ -137,7 +137,7 @@ async fn check_files(
         .find(|file| !known.contains(without_scheme(file)))
     {
         Some(file) => {
-            Err(Failure::new(Kind::Sql, format!("the SQL reads {file}, which is no file of the store"))
+            Err(Fault::new(Kind::Sql, format!("the SQL reads {file}, which is no file of the store"))
                 .hint("use the tables of the store only"))
         }
         None => Ok(()),
@@ -145,7 +145,7 @@ async fn check_files(
 }
 
 /// Says which tables there are where one was not found.
-fn name_tables(failure: Failure, request: &Request) -> Failure {
+fn name_tables(failure: Fault, request: &Request) -> Fault {
     if !failure.message.starts_with("[TABLE_OR_VIEW_NOT_FOUND]") {
         return failure;
     }
@@ -156,7 +156,7 @@ fn name_tables(failure: Failure, request: &Request) -> Failure {
     } else {
         format!("the tables are {}", names.join(", "))
     };
-    Failure { message, ..failure }.hint(hint)
+    Fault { message, ..failure }.hint(hint)
 }
 
 /// A path without the scheme's slashes, of which `file:` has one or three.

@@ -1,11 +1,8 @@
 //! What the caller asks: one JSON object on standard input.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 
 use serde::Deserialize;
-
-use crate::failure::{Failure, Kind};
 
 /// A query with the files of every table it may use. Keys that only other engines need are ignored.
 #[derive(Debug, Deserialize)]
@@ -39,23 +36,4 @@ pub struct TableFile {
     pub day: String,
     /// Value of the column `tenant`.
     pub tenant: String,
-}
-
-impl Request {
-    /// Reads a request to the end of the input.
-    pub fn read(mut input: impl Read) -> Result<Self, Failure> {
-        let mut text = Vec::new();
-        input
-            .read_to_end(&mut text)
-            .map_err(|error| Failure::new(Kind::Engine, format!("cannot read the request: {error}")))?;
-        // The error names a line and column, never the text: the address may hold a token.
-        serde_json::from_slice(&text).map_err(|error| {
-            let place = format!("line {}, column {}", error.line(), error.column());
-            Failure::new(
-                Kind::Engine,
-                format!("the request is not valid: {:?} error at {place}", error.classify()),
-            )
-            .hint("this program is started by `rooflens query --engine sc://HOST:PORT`")
-        })
-    }
 }

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use rooflens_engine_protocol::{Fault, Kind};
 use spark_connect_proto::execute_plan_response::ExecutionProgress;
-
-use crate::failure::{Failure, Kind};
 
 /// Tasks wait and none runs: the cluster has no executors left.
 const WITHOUT_TASKS: Duration = Duration::from_secs(60);
@@ -47,21 +46,22 @@ impl StallWatch {
     }
 
     /// Fails where the last change is too long ago.
-    pub fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), Fault> {
         self.check_after(self.changed.elapsed())
     }
 
-    fn check_after(&self, unchanged: Duration) -> Result<(), Failure> {
+    fn check_after(&self, unchanged: Duration) -> Result<(), Fault> {
         let minutes = unchanged.as_secs() / 60;
         if self.running > 0 && unchanged > WITH_TASKS {
             let message =
                 format!("the query made no progress for {minutes} minutes ({} tasks run)", self.running);
-            return Err(Failure::new(Kind::Engine, message)
-                .hint("look at the running tasks in Spark's web interface"));
+            return Err(
+                Fault::new(Kind::Engine, message).hint("look at the running tasks in Spark's web interface")
+            );
         }
         if self.running == 0 && self.waiting > 0 && unchanged > WITHOUT_TASKS {
             let message = format!("{} tasks of the query wait and none has run for a minute", self.waiting);
-            return Err(Failure::new(Kind::Engine, message)
+            return Err(Fault::new(Kind::Engine, message)
                 .hint("the cluster has no free executors: check that its workers are alive and have cores and memory free"));
         }
         Ok(())

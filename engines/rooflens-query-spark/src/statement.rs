@@ -5,7 +5,7 @@
 //! switched off in the session, where settings that change how texts are quoted are also reset:
 //! [`crate::session_settings`].
 
-use crate::failure::{Failure, Kind};
+use rooflens_engine_protocol::{Fault, Kind};
 
 /// One token of SQL: what is neither white space nor comment.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub fn uses(sql: &str, name: &str) -> bool {
 }
 
 /// Fails unless the SQL is a single statement that only reads.
-pub fn read_only(sql: &str) -> Result<(), Failure> {
+pub fn read_only(sql: &str) -> Result<(), Fault> {
     let tokens = tokens(sql);
     let Some(end) = tokens.iter().rposition(|token| *token != Token::Sign(';')) else {
         return Err(refused("it is empty"));
@@ -77,8 +77,8 @@ pub fn read_only(sql: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn refused(reason: &str) -> Failure {
-    Failure::new(Kind::Sql, format!("the SQL was not run: {reason}"))
+fn refused(reason: &str) -> Fault {
+    Fault::new(Kind::Sql, format!("the SQL was not run: {reason}"))
         .hint("a query is one SELECT, WITH … SELECT or EXPLAIN; quote column names that are keywords with backticks")
 }
 

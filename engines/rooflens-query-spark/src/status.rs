@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 
 use prost::Message;
+use rooflens_engine_protocol::{Fault, Kind};
 use tonic::{Code, Status};
 
 use crate::address::{Address, TOKEN_VARIABLES};
-use crate::failure::{Failure, Kind};
 
 const MESSAGE_LINES: usize = 4;
 const MESSAGE_CHARACTERS: usize = 800;
@@ -75,38 +75,38 @@ pub fn is_unknown_operation(status: &Status) -> bool {
 }
 
 /// The failure of a call.
-pub fn failure(status: &Status, address: &Address) -> Failure {
+pub fn failure(status: &Status, address: &Address) -> Fault {
     let condition = condition(status).unwrap_or_default();
     let text = status.message();
     match status.code() {
         Code::Unauthenticated | Code::PermissionDenied => {
             let [name, _] = TOKEN_VARIABLES;
-            return Failure::new(Kind::Engine, format!("{address} refused access: {}", first_lines(text)))
+            return Fault::new(Kind::Engine, format!("{address} refused access: {}", first_lines(text)))
                 .hint(format!("set {name} to a valid token"));
         }
         Code::Unimplemented => {
-            return Failure::new(
+            return Fault::new(
                 Kind::Engine,
                 format!("{address} is not a Spark Connect server: {}", first_lines(text)),
             )
             .hint("the port of Spark Connect is 15002 by default; Spark 3.5 or later is needed");
         }
         Code::Unknown if condition == Condition::default() => {
-            return Failure::new(Kind::Engine, format!("{address} failed: {}", first_lines(text)))
+            return Fault::new(Kind::Engine, format!("{address} failed: {}", first_lines(text)))
                 .hint("the server's log says why; its Spark application may have ended");
         }
         Code::Unavailable if condition == Condition::default() => return unreachable(address, text),
         _ => {}
     }
     if text.contains("INVALID_HANDLE.") {
-        return Failure::new(
+        return Fault::new(
             Kind::Engine,
             format!("{address} no longer knows the query: {}", first_lines(text)),
         )
         .hint("the server was restarted or cancelled the query; run it again");
     }
     let (kind, hint) = judge(&condition, text);
-    let failure = Failure::new(kind, first_lines(text));
+    let failure = Fault::new(kind, first_lines(text));
     match hint {
         Some(hint) => failure.hint(hint),
         None => failure,
@@ -114,8 +114,8 @@ pub fn failure(status: &Status, address: &Address) -> Failure {
 }
 
 /// The failure where no server answers.
-pub fn unreachable(address: &Address, reason: &str) -> Failure {
-    Failure::new(Kind::Engine, format!("no Spark Connect server answers at {address}: {}", first_lines(reason))).hint(
+pub fn unreachable(address: &Address, reason: &str) -> Fault {
+    Fault::new(Kind::Engine, format!("no Spark Connect server answers at {address}: {}", first_lines(reason))).hint(
         if address.tls {
             "check host and port, that the server runs, and that its certificate is trusted on this machine"
         } else {

@@ -11,14 +11,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use proto::expression::literal::LiteralType;
 use proto::relation::RelType;
+use rooflens_engine_protocol::{Fault, Kind};
 use spark_connect_proto as proto;
 
 use crate::columns::json_schema;
-use crate::failure::{Failure, Kind};
 use crate::request::{Table, TableFile};
 
 /// The command that makes a table a view.
-pub fn create_view(name: &str, table: &Table) -> Result<proto::Command, Failure> {
+pub fn create_view(name: &str, table: &Table) -> Result<proto::Command, Fault> {
     let view = proto::CreateDataFrameViewCommand {
         input: Some(relation_of(table)?),
         name: name.to_owned(),
@@ -28,7 +28,7 @@ pub fn create_view(name: &str, table: &Table) -> Result<proto::Command, Failure>
     Ok(proto::Command { command_type: Some(proto::command::CommandType::CreateDataframeView(view)) })
 }
 
-fn relation_of(table: &Table) -> Result<proto::Relation, Failure> {
+fn relation_of(table: &Table) -> Result<proto::Relation, Fault> {
     // Files of one tenant may lie in several folders only if a store moved; each is then a read of its own.
     let mut reads: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
     for file in &table.files {
@@ -57,10 +57,10 @@ struct Place {
 }
 
 impl Place {
-    fn of(file: &TableFile) -> Result<Self, Failure> {
+    fn of(file: &TableFile) -> Result<Self, Fault> {
         let path = hadoop_path(&file.path)?;
         let wrong =
-            |reason: &str| Failure::new(Kind::Store, format!("{path} cannot be read by Spark: {reason}"));
+            |reason: &str| Fault::new(Kind::Store, format!("{path} cannot be read by Spark: {reason}"));
         let (day_folder, name) = path.rsplit_once('/').ok_or_else(|| wrong("it has no folder"))?;
         let (table_folder, day) = day_folder.rsplit_once('/').ok_or_else(|| wrong("it has no folder"))?;
         if day.strip_prefix("day=") != Some(&file.day) || file.day.contains('%') {
@@ -74,18 +74,16 @@ impl Place {
 }
 
 /// The URL under which Hadoop's file systems know a file.
-pub fn hadoop_path(url: &str) -> Result<String, Failure> {
+pub fn hadoop_path(url: &str) -> Result<String, Fault> {
     match url.split_once("://") {
         // Hadoop's connector has its own scheme; clusters with another connector know this scheme too.
         Some(("s3", rest)) => Ok(format!("s3a://{rest}")),
         Some(("az", _)) => {
-            Err(Failure::new(Kind::Store, format!("Spark cannot read {url}: az:// names no account"))
+            Err(Fault::new(Kind::Store, format!("Spark cannot read {url}: az:// names no account"))
                 .hint("give the store as abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH"))
         }
         Some(_) => Ok(url.to_owned()),
-        None => {
-            Err(Failure::new(Kind::Store, format!("{url} is not a URL, so Spark might read it elsewhere")))
-        }
+        None => Err(Fault::new(Kind::Store, format!("{url} is not a URL, so Spark might read it elsewhere"))),
     }
 }
 

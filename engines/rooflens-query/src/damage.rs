@@ -10,8 +10,9 @@ use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
+use rooflens_engine_protocol::{Fault, Kind};
 
-use crate::fault::{Fault, Kind, within_store, without_prefix};
+use crate::fault::{self, within_store, without_prefix};
 use crate::progress;
 
 /// How long to look: the answer is worth a moment, not minutes.
@@ -39,7 +40,7 @@ async fn read(objects: &Arc<dyn ObjectStore>, file: &str) -> Result<(), Fault> {
     };
     let path = Path::parse(file).map_err(|error| damaged(&error.to_string()))?;
     let fetched = async { objects.get(&path).await?.bytes().await };
-    let bytes = fetched.await.map_err(|error| Fault::of_object_store(file, &error))?;
+    let bytes = fetched.await.map_err(|error| fault::of_object_store(file, &error))?;
     let decode = move || {
         let batches = ParquetRecordBatchReaderBuilder::try_new(bytes).and_then(|builder| builder.build());
         let mut batches = batches.map_err(|error| error.to_string())?;

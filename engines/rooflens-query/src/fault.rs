@@ -6,125 +6,75 @@ use std::sync::Arc;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::parquet::errors::ParquetError;
+use rooflens_engine_protocol::{Fault, Kind};
 use rooflens_store::StoreError;
-use serde::Serialize;
 
 use crate::names;
 
-/// Whose fault it is: the main tool chooses its exit code by this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The statement.
-    Sql,
-    /// The memory limit.
-    Memory,
-    /// The store: absent, out of reach or damaged.
-    Store,
-    /// This program or its request.
-    Engine,
-    /// Somebody interrupted it.
-    Stopped,
+/// What DataFusion says, without the prefixes that name its modules.
+pub fn of_datafusion(error: &DataFusionError) -> Fault {
+    if let Some(error) = find::<StoreError>(error) {
+        return of_store(error);
+    }
+    if let Some(error) = find::<object_store::Error>(error) {
+        return of_object_store("the store", error);
+    }
+    if let Some(why) = parquet(error) {
+        return Fault::new(Kind::Store, format!("cannot read a Parquet file of the store: {why}"));
+    }
+    match innermost(error) {
+        DataFusionError::ResourcesExhausted(message) => of_memory(message),
+        DataFusionError::SchemaError(error, _) => of_schema(error),
+        DataFusionError::SQL(error, _) => {
+            let message = error.to_string();
+            let message = message.strip_prefix("sql parser error: ").unwrap_or(&message);
+            Fault::new(Kind::Sql, format!("the SQL cannot be parsed: {message}"))
+        }
+        DataFusionError::NotImplemented(message) => {
+            Fault::new(Kind::Sql, format!("not supported by DataFusion: {}", first_line(message)))
+        }
+        DataFusionError::Plan(message)
+        | DataFusionError::Execution(message)
+        | DataFusionError::Configuration(message) => of_message(message),
+        DataFusionError::ArrowError(error, _) => {
+            let message = error.to_string();
+            Fault::new(Kind::Sql, first_line(without_prefix(&message)))
+        }
+        other => Fault::new(Kind::Engine, first_line(without_prefix(&other.strip_backtrace()))),
+    }
 }
 
-impl Kind {
-    /// The exit code of the process.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Kind::Sql | Kind::Memory | Kind::Store | Kind::Engine => 1,
-            Kind::Stopped => 130,
-        }
+/// What the store says.
+pub fn of_store(error: &StoreError) -> Fault {
+    let fault = Fault::new(Kind::Store, error.to_string());
+    match error {
+        StoreError::Absent { .. } => fault.hint("check the address of the store"),
+        _ => fault,
     }
 }
 
-/// The fact, and what to do next.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Fault {
-    /// Whose fault it is.
-    pub kind: Kind,
-    /// What happened.
-    pub message: String,
-    /// What to do about it.
-    pub hint: Option<String>,
+/// An object store's last cause, without addresses: a URL may be signed.
+pub fn of_object_store(path: &str, error: &object_store::Error) -> Fault {
+    let (path, why) = match error {
+        object_store::Error::NotFound { path, .. } => (path.as_str(), "it does not exist".to_owned()),
+        object_store::Error::PermissionDenied { path, .. }
+        | object_store::Error::Unauthenticated { path, .. } => {
+            (path.as_str(), "access was denied".to_owned())
+        }
+        error => {
+            let mut last: &dyn Error = error;
+            while let Some(source) = last.source() {
+                last = source;
+            }
+            (path, without_addresses(&first_line(&last.to_string())))
+        }
+    };
+    Fault::new(Kind::Store, format!("cannot read {}: {why}", within_store(path)))
 }
 
-impl Fault {
-    /// A fault without a hint.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Fault { kind, message: message.into(), hint: None }
-    }
-
-    /// The same with a hint.
-    #[must_use]
-    pub fn hint(self, hint: impl Into<String>) -> Self {
-        Fault { hint: Some(hint.into()), ..self }
-    }
-
-    /// What DataFusion says, without the prefixes that name its modules.
-    pub fn of_datafusion(error: &DataFusionError) -> Self {
-        if let Some(error) = find::<StoreError>(error) {
-            return Fault::of_store(error);
-        }
-        if let Some(error) = find::<object_store::Error>(error) {
-            return Fault::of_object_store("the store", error);
-        }
-        if let Some(why) = parquet(error) {
-            return Fault::new(Kind::Store, format!("cannot read a Parquet file of the store: {why}"));
-        }
-        match innermost(error) {
-            DataFusionError::ResourcesExhausted(message) => of_memory(message),
-            DataFusionError::SchemaError(error, _) => of_schema(error),
-            DataFusionError::SQL(error, _) => {
-                let message = error.to_string();
-                let message = message.strip_prefix("sql parser error: ").unwrap_or(&message);
-                Fault::new(Kind::Sql, format!("the SQL cannot be parsed: {message}"))
-            }
-            DataFusionError::NotImplemented(message) => {
-                Fault::new(Kind::Sql, format!("not supported by DataFusion: {}", first_line(message)))
-            }
-            DataFusionError::Plan(message)
-            | DataFusionError::Execution(message)
-            | DataFusionError::Configuration(message) => of_message(message),
-            DataFusionError::ArrowError(error, _) => {
-                let message = error.to_string();
-                Fault::new(Kind::Sql, first_line(without_prefix(&message)))
-            }
-            other => Fault::new(Kind::Engine, first_line(without_prefix(&other.strip_backtrace()))),
-        }
-    }
-
-    /// What the store says.
-    pub fn of_store(error: &StoreError) -> Self {
-        let fault = Fault::new(Kind::Store, error.to_string());
-        match error {
-            StoreError::Absent { .. } => fault.hint("check the address of the store"),
-            _ => fault,
-        }
-    }
-
-    /// An object store's last cause, without addresses: a URL may be signed.
-    pub fn of_object_store(path: &str, error: &object_store::Error) -> Self {
-        let (path, why) = match error {
-            object_store::Error::NotFound { path, .. } => (path.as_str(), "it does not exist".to_owned()),
-            object_store::Error::PermissionDenied { path, .. }
-            | object_store::Error::Unauthenticated { path, .. } => {
-                (path.as_str(), "access was denied".to_owned())
-            }
-            error => {
-                let mut last: &dyn Error = error;
-                while let Some(source) = last.source() {
-                    last = source;
-                }
-                (path, without_addresses(&first_line(&last.to_string())))
-            }
-        };
-        Fault::new(Kind::Store, format!("cannot read {}: {why}", within_store(path)))
-    }
-
-    /// Whether it is a Parquet file that could not be read, without saying which.
-    pub fn is_of_unnamed_file(error: &DataFusionError) -> bool {
-        parquet(error).is_some() && find::<object_store::Error>(error).is_none()
-    }
+/// Whether it is a Parquet file that could not be read, without saying which.
+pub fn is_of_unnamed_file(error: &DataFusionError) -> bool {
+    parquet(error).is_some() && find::<object_store::Error>(error).is_none()
 }
 
 /// An error of one type in the chain of causes.
@@ -267,7 +217,7 @@ mod tests {
     #[test]
     fn words_of_the_library_are_dropped() {
         let error = DataFusionError::Plan("Invalid function 'sqr'.\nDid you mean 'sqrt'?".to_owned());
-        let fault = Fault::of_datafusion(&error.context("type_coercion"));
+        let fault = of_datafusion(&error.context("type_coercion"));
         assert_eq!(fault, Fault::new(Kind::Sql, "Invalid function 'sqr'").hint("did you mean 'sqrt'?"));
     }
 
@@ -275,7 +225,7 @@ mod tests {
     fn a_lack_of_memory_is_found_below_other_errors() {
         let error = DataFusionError::ResourcesExhausted("Failed to allocate 5 bytes".to_owned());
         let error = DataFusionError::Shared(Arc::new(error.context("sorting")));
-        let fault = Fault::of_datafusion(&error);
+        let fault = of_datafusion(&error);
         assert_eq!(fault.kind, Kind::Memory);
         assert!(fault.message.ends_with("limit: Failed to allocate 5 bytes"), "{fault:?}");
     }
@@ -283,7 +233,7 @@ mod tests {
     #[test]
     fn errors_of_the_store_keep_their_kind() {
         let absent = StoreError::Absent { url: "/x".to_owned() };
-        let fault = Fault::of_datafusion(&DataFusionError::External(Box::new(absent)).context("scan"));
+        let fault = of_datafusion(&DataFusionError::External(Box::new(absent)).context("scan"));
         assert_eq!(fault.kind, Kind::Store);
         assert_eq!(fault.message, "there is no store at /x");
     }

@@ -2,7 +2,7 @@
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::fault::{Fault, Kind};
+use rooflens_engine_protocol::{Fault, Kind};
 
 /// Waits until the process is asked to end.
 pub async fn wait() -> Fault {

@@ -2,7 +2,7 @@
 //!
 //! `rooflens query` starts it: a process of its own keeps DataFusion's hundreds of crates out of the main tool. It
 //! reads one [`request::Request`] from standard input, writes the result to standard output as an Arrow IPC stream, and
-//! reports on standard error, one [`event::Event`] per line. It only reads: see [`statement`] for what is refused.
+//! reports on standard error, one [`Event`] per line. It only reads: see [`statement`] for what is refused.
 //!
 //! Which files count is decided by `rooflens-store`; [`table`] turns that into scans that skip days, tenants, row
 //! groups and pages that a query does not need.
@@ -10,7 +10,6 @@
 use std::process::ExitCode;
 
 mod damage;
-mod event;
 mod fault;
 mod interrupt;
 mod memory;
@@ -27,8 +26,8 @@ mod statement;
 mod table;
 mod types;
 
-use event::Event;
-use fault::{Fault, Kind};
+use progress::Scanned;
+use rooflens_engine_protocol::{Event, Fault, Kind, emit};
 
 const HELP: &str = "\
 Run one SQL query over a Rooflens store with Apache DataFusion.
@@ -87,7 +86,7 @@ fn run() -> ExitCode {
     spill.clear();
     match ended {
         Ok(done) => {
-            event::emit(&done);
+            emit(&done);
             ExitCode::SUCCESS
         }
         Err(fault) => failed(fault),
@@ -96,6 +95,6 @@ fn run() -> ExitCode {
 
 fn failed(fault: Fault) -> ExitCode {
     let code = fault.kind.exit_code();
-    event::emit(&Event::Error(fault));
+    emit::<Scanned>(&Event::Error(fault));
     ExitCode::from(code)
 }

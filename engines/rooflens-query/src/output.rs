@@ -12,8 +12,8 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc::writer::StreamWriter;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::fault::{Fault, Kind};
 use crate::types;
+use rooflens_engine_protocol::{Fault, Kind};
 
 /// Batches that wait for whoever reads the result.
 const WAITING: usize = 4;

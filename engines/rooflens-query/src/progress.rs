@@ -8,14 +8,27 @@ use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::MetricValue;
+use rooflens_engine_protocol::{Event, emit};
+use serde::Serialize;
 use tokio::sync::oneshot;
-
-use crate::event::{Event, Scanned, emit};
 
 /// Five reports a second are the most that is allowed.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Looking at the metrics of many thousand files takes time; it may take this share of it.
 const SHARE: u32 = 50;
+
+/// What the scans of a query have read so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Scanned {
+    /// Rows that the scans returned.
+    pub rows: u64,
+    /// Bytes that they read.
+    pub bytes: u64,
+    /// Files that they opened.
+    pub files: u64,
+    /// Files that they may open.
+    pub of_files: u64,
+}
 
 /// What was spilled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

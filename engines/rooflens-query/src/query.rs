@@ -11,23 +11,23 @@ use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
 use futures::StreamExt;
 use object_store::ObjectStore;
+use rooflens_engine_protocol::{Event, Fault, Kind, emit};
 use rooflens_store::{Snapshot, Store};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use crate::event::{Event, emit};
-use crate::fault::{Fault, Kind};
 use crate::output::Output;
-use crate::request::{self, Request};
+use crate::progress::Scanned;
+use crate::request::Request;
 use crate::session::{self, Limits};
 use crate::table::Table;
-use crate::{damage, memory, names, progress, spill, statement};
+use crate::{damage, fault, memory, names, progress, spill, statement};
 
 /// Where the plan is announced before it runs.
 type Announce = oneshot::Sender<Arc<dyn ExecutionPlan>>;
 
 /// Runs the request of standard input on other threads and reports its progress; returns the last event.
-pub async fn spawn(workers: &Handle, spill: spill::Registry) -> Result<Event, Fault> {
+pub async fn spawn(workers: &Handle, spill: spill::Registry) -> Result<Event<Scanned>, Fault> {
     let (announce, plan) = oneshot::channel();
     let ended = tokio::select! {
         ended = workers.spawn(run(spill, announce)) => ended,
@@ -39,26 +39,26 @@ pub async fn spawn(workers: &Handle, spill: spill::Registry) -> Result<Event, Fa
     }
 }
 
-async fn run(spill: spill::Registry, announce: Announce) -> Result<Event, Fault> {
+async fn run(spill: spill::Registry, announce: Announce) -> Result<Event<Scanned>, Fault> {
     let start = Instant::now();
-    let request = tokio::task::spawn_blocking(request::read).await;
+    let request = tokio::task::spawn_blocking(rooflens_engine_protocol::request::<Request>).await;
     let request =
         request.map_err(|error| Fault::new(Kind::Engine, format!("cannot read the request: {error}")))??;
     let statement = statement::parse(&request.sql)?;
     let context =
-        session::within(&limits(&request, &spill)?).map_err(|error| Fault::of_datafusion(&error))?;
-    let store = Store::open(&request.store).map_err(|error| Fault::of_store(&error))?;
+        session::within(&limits(&request, &spill)?).map_err(|error| fault::of_datafusion(&error))?;
+    let store = Store::open(&request.store).map_err(|error| fault::of_store(&error))?;
     let snapshot = snapshot(&store, request.tenants.as_deref()).await?;
-    register(&context, &store, &snapshot).map_err(|error| Fault::of_datafusion(&error))?;
+    register(&context, &store, &snapshot).map_err(|error| fault::of_datafusion(&error))?;
     check_tables(&context, &statement)?;
     let plan =
-        plan(&context, statement, request.explain).await.map_err(|error| Fault::of_datafusion(&error))?;
+        plan(&context, statement, request.explain).await.map_err(|error| fault::of_datafusion(&error))?;
     // Nobody may be interested in progress any more.
     let _ = announce.send(Arc::clone(&plan));
     let rows = execute(&context, &plan, &store.object_store()).await?;
     let spilled = progress::spilled(plan.as_ref());
     if spilled.files > 0 {
-        emit(&Event::Spilled { bytes: spilled.bytes, files: spilled.files });
+        emit::<Scanned>(&Event::Spilled { bytes: spilled.bytes, files: spilled.files });
     }
     let scanned_bytes = progress::scanned(plan.as_ref()).bytes;
     let elapsed_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -75,10 +75,10 @@ fn limits(request: &Request, spill: &spill::Registry) -> Result<Limits, Fault> {
 
 /// What the store holds now. Where tenants are named only their logs are listed: there may be no right to more.
 async fn snapshot(store: &Store, tenants: Option<&[String]>) -> Result<Snapshot, Fault> {
-    let snapshot = store.snapshot_of(tenants).await.map_err(|error| Fault::of_store(&error))?;
+    let snapshot = store.snapshot_of(tenants).await.map_err(|error| fault::of_store(&error))?;
     if snapshot.partitions().is_empty() {
         // It may be empty, or no store at all: listing the tenants tells.
-        store.tenants().await.map_err(|error| Fault::of_store(&error))?;
+        store.tenants().await.map_err(|error| fault::of_store(&error))?;
     }
     Ok(snapshot)
 }
@@ -97,7 +97,7 @@ fn register(context: &SessionContext, store: &Store, snapshot: &Snapshot) -> Res
 fn check_tables(context: &SessionContext, statement: &Statement) -> Result<(), Fault> {
     let state = context.state();
     let used = state.resolve_table_references(statement);
-    for reference in used.map_err(|error| Fault::of_datafusion(&error))? {
+    for reference in used.map_err(|error| fault::of_datafusion(&error))? {
         // Functions are resolved by planning; those that there are, `generate_series` and `range`, read no files.
         let is_known = reference.schema().is_none()
             && (rooflens_store::tables().iter().any(|table| table.name == reference.table())
@@ -134,7 +134,7 @@ async fn execute(
     objects: &Arc<dyn ObjectStore>,
 ) -> Result<u64, Fault> {
     let stream = execute_stream(Arc::clone(plan), context.task_ctx());
-    let mut stream = stream.map_err(|error| Fault::of_datafusion(&error))?;
+    let mut stream = stream.map_err(|error| fault::of_datafusion(&error))?;
     let output = Output::start(&plan.schema())?;
     while let Some(batch) = stream.next().await {
         match batch {
@@ -155,8 +155,8 @@ async fn explained(
     plan: &Arc<dyn ExecutionPlan>,
     objects: &Arc<dyn ObjectStore>,
 ) -> Fault {
-    let fault = Fault::of_datafusion(error);
-    if !Fault::is_of_unnamed_file(error) {
+    let fault = fault::of_datafusion(error);
+    if !fault::is_of_unnamed_file(error) {
         return fault;
     }
     damage::find(plan.as_ref(), objects).await.unwrap_or(fault)

@@ -1,11 +1,8 @@
 //! What `rooflens query` asks for.
 
-use std::io::Read;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-
-use crate::fault::{Fault, Kind};
 
 /// The request, as it comes on standard input. Fields for other engines are skipped.
 #[derive(Debug, Deserialize)]
@@ -26,18 +23,4 @@ pub struct Request {
     /// Show the plan instead of running the query.
     #[serde(default)]
     pub explain: bool,
-}
-
-/// Reads the request up to the end of standard input.
-pub fn read() -> Result<Request, Fault> {
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| Fault::new(Kind::Engine, format!("cannot read the request: {error}")))?;
-    if text.trim().is_empty() {
-        let fault = Fault::new(Kind::Engine, "there is no request on standard input");
-        return Err(fault.hint("use `rooflens query`, which starts this program"));
-    }
-    serde_json::from_str(&text)
-        .map_err(|error| Fault::new(Kind::Engine, format!("the request is not valid: {error}")))
 }

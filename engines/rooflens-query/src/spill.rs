@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::fault::{Fault, Kind};
+use rooflens_engine_protocol::{Fault, Kind};
 
 /// Attempts to remove the folder: threads of an interrupted query may still write into it.
 const ATTEMPTS: usize = 10;

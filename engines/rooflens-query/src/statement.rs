@@ -7,13 +7,14 @@
 use datafusion::execution::context::SQLOptions;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as Sql};
+use rooflens_engine_protocol::{Fault, Kind};
 
-use crate::fault::{Fault, Kind};
+use crate::fault;
 
 /// Parses the text and refuses all but one query.
 pub fn parse(sql: &str) -> Result<Statement, Fault> {
     let parsed = DFParserBuilder::new(sql).build().and_then(|mut parser| parser.parse_statements());
-    let mut statements = parsed.map_err(|error| Fault::of_datafusion(&error))?;
+    let mut statements = parsed.map_err(|error| fault::of_datafusion(&error))?;
     let (Some(statement), None) = (statements.pop_front(), statements.pop_front()) else {
         let message = match sql.trim().is_empty() {
             true => "there is no SQL statement",

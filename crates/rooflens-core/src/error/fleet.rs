@@ -82,7 +82,7 @@ impl FleetError {
                 "the first run that is added makes one:",
                 format!("rooflens store add RUN --store {url}"),
             )),
-            FleetError::Store(StoreError::NotAddable { path, .. }) => {
+            FleetError::Store(StoreError::NotAddable { path, .. }) if path.exists() => {
                 let path = crate::shell::word(path);
                 Some(Hint::leading(
                     "of a trace, write the run directory first:",

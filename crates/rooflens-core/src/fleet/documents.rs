@@ -7,27 +7,6 @@ use serde_json::{Map, Value as Json};
 
 use crate::document::SchemaTag;
 
-/// A run that was added to a store.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct AddedRunDocument {
-    /// Its id.
-    pub run_id: String,
-    /// Whose run.
-    pub tenant: String,
-    /// The day that it is filed under.
-    pub day: String,
-    /// Whether it was there before: then nothing was written.
-    pub was_there: bool,
-    /// Whether nothing tells when it began.
-    pub is_undated: bool,
-    /// Its files.
-    pub files: usize,
-    /// Their size.
-    pub bytes: u64,
-    /// Rows of the table `kernels`.
-    pub kernels: u64,
-}
-
 /// Runs that were added to a store.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StoreAddedDocument {
@@ -36,23 +15,12 @@ pub struct StoreAddedDocument {
     /// The store.
     pub store: String,
     /// The runs.
-    pub runs: Vec<AddedRunDocument>,
+    pub runs: Vec<AddedRun>,
 }
 
 impl StoreAddedDocument {
-    pub(super) fn new(store: &str, added: &[AddedRun]) -> Self {
-        let run = |run: &AddedRun| AddedRunDocument {
-            run_id: run.run_id.clone(),
-            tenant: run.tenant.clone(),
-            day: run.day.clone(),
-            was_there: run.was_there,
-            is_undated: run.is_undated,
-            files: run.files,
-            bytes: run.bytes,
-            kernels: run.kernels,
-        };
-        let schema = SchemaTag::new("store-added");
-        StoreAddedDocument { schema, store: store.to_owned(), runs: added.iter().map(run).collect() }
+    pub(super) fn new(store: &str, runs: Vec<AddedRun>) -> Self {
+        StoreAddedDocument { schema: SchemaTag::new("store-added"), store: store.to_owned(), runs }
     }
 }
 
@@ -139,25 +107,6 @@ impl StoreRemovedDocument {
     }
 }
 
-/// A day of a store that is kept in other files now.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ChangedDayDocument {
-    /// Whose day.
-    pub tenant: String,
-    /// Which day.
-    pub day: String,
-    /// Runs that it holds.
-    pub runs: usize,
-    /// Files before.
-    pub files_before: usize,
-    /// Their size.
-    pub bytes_before: u64,
-    /// Files now.
-    pub files_after: usize,
-    /// Their size.
-    pub bytes_after: u64,
-}
-
 /// Days of a store that are kept in other files now.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StoreChangedDocument {
@@ -166,22 +115,12 @@ pub struct StoreChangedDocument {
     /// The store.
     pub store: String,
     /// The days.
-    pub days: Vec<ChangedDayDocument>,
+    pub days: Vec<ChangedDay>,
 }
 
 impl StoreChangedDocument {
-    pub(super) fn new(store: &str, changed: Vec<ChangedDay>) -> Self {
-        let day = |day: ChangedDay| ChangedDayDocument {
-            tenant: day.tenant,
-            day: day.day,
-            runs: day.runs,
-            files_before: day.before.0,
-            bytes_before: day.before.1,
-            files_after: day.after.0,
-            bytes_after: day.after.1,
-        };
-        let schema = SchemaTag::new("store-changed");
-        StoreChangedDocument { schema, store: store.to_owned(), days: changed.into_iter().map(day).collect() }
+    pub(super) fn new(store: &str, days: Vec<ChangedDay>) -> Self {
+        StoreChangedDocument { schema: SchemaTag::new("store-changed"), store: store.to_owned(), days }
     }
 }
 

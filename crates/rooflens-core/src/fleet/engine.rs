@@ -8,9 +8,11 @@ use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
+use arrow_schema::{ArrowError, SchemaRef};
 use rooflens_collect::engine::{EngineProcess, find};
 use serde::{Deserialize, Serialize};
 
+use super::answer::QueryCost;
 use super::query::QueryWatch;
 use crate::error::{Error, FleetError};
 
@@ -53,22 +55,22 @@ pub(super) enum EngineEvent {
     },
 }
 
-/// What an engine answered.
-pub(super) struct EngineAnswer {
-    pub schema: arrow_schema::SchemaRef,
-    pub batches: Vec<RecordBatch>,
-    pub spilled_bytes: u64,
-    pub scanned_bytes: Option<u64>,
-    pub elapsed_ms: Option<f64>,
+/// A part of an engine's answer.
+pub(super) enum EnginePart {
+    /// Its columns, once, first.
+    Schema(SchemaRef),
+    /// Some of its rows.
+    Rows(RecordBatch),
 }
 
-/// Asks an engine, and waits for all of its answer.
-pub(super) fn ask(
+/// Asks an engine, and hands its answer over part by part. Only where this succeeds those were all.
+pub(super) fn ask<E: From<Error>>(
     program: &'static str,
     request: &EngineRequest<'_>,
     watch: &dyn QueryWatch,
-) -> Result<EngineAnswer, Error> {
-    let path = find(program).ok_or(FleetError::NoEngine { program })?;
+    mut take: impl FnMut(EnginePart) -> Result<(), E>,
+) -> Result<QueryCost, E> {
+    let path = find(program).ok_or(Error::from(FleetError::NoEngine { program }))?;
     let failed = |fact: String| Error::from(FleetError::Engine { fact, hint: None });
     let mut process = EngineProcess::start(&path)
         .map_err(|error| failed(format!("{} cannot be started: {error}", path.display())))?;
@@ -79,7 +81,7 @@ pub(super) fn ask(
         drop(input.write_all(&text));
     }
     drop(input);
-    let (answer, told) = std::thread::scope(|scope| {
+    let (taken, told) = std::thread::scope(|scope| {
         let errors = process.take_errors();
         let told = scope.spawn(move || {
             let mut told = Vec::new();
@@ -92,14 +94,18 @@ pub(super) fn ask(
             }
             told
         });
-        let answer = process.take_output().map(|output| StreamReader::try_new(output, None));
-        let answer = answer.map(|stream| {
-            let stream = stream?;
-            let schema = stream.schema();
-            stream.collect::<Result<Vec<_>, _>>().map(|batches| (schema, batches))
-        });
-        (answer, told.join().unwrap_or_default())
+        let taken = process.take_output().map(|output| hand_over(output, &mut take));
+        if let Some(Err(Broken::Taker(_))) = taken {
+            // Nobody wants the rest.
+            process.stop();
+        }
+        (taken, told.join().unwrap_or_default())
     });
+    let is_whole = match taken {
+        Some(Err(Broken::Taker(error))) => return Err(error),
+        Some(Ok(())) => true,
+        _ => false,
+    };
     let ended = process.wait().map_err(|error| failed(format!("{program} cannot be waited for: {error}")))?;
     let (mut spilled_bytes, mut done) = (0, None);
     for event in &told {
@@ -107,15 +113,41 @@ pub(super) fn ask(
             Ok(EngineEvent::Spilled { bytes }) => spilled_bytes += bytes,
             Ok(EngineEvent::Done { scanned_bytes, elapsed_ms }) => done = Some((*scanned_bytes, *elapsed_ms)),
             Ok(EngineEvent::Error { kind, message, hint }) => {
-                return Err(FleetError::answer(kind, message, hint.clone()).into());
+                return Err(Error::from(FleetError::answer(kind, message, hint.clone())).into());
             }
             _ => {}
         }
     }
-    let (Some((scanned_bytes, elapsed_ms)), Some(Ok((schema, batches)))) = (done, answer) else {
+    let Some((scanned_bytes, elapsed_ms)) = done.filter(|_| is_whole) else {
         let last = told.iter().rev().find_map(|line| line.as_ref().err()).cloned();
         let last = last.map_or(String::new(), |line| format!(": {line}"));
-        return Err(failed(format!("{program} ended without an answer ({ended}){last}")));
+        return Err(failed(format!("{program} ended without an answer ({ended}){last}")).into());
     };
-    Ok(EngineAnswer { schema, batches, spilled_bytes, scanned_bytes, elapsed_ms })
+    Ok(QueryCost { spilled_bytes, scanned_bytes, elapsed_ms })
+}
+
+/// Why an answer was not handed over to its end.
+enum Broken<E> {
+    /// It ends early; the engine says why.
+    Stream,
+    /// Whoever takes it cannot.
+    Taker(E),
+}
+
+impl<E> From<ArrowError> for Broken<E> {
+    fn from(_: ArrowError) -> Self {
+        Broken::Stream
+    }
+}
+
+fn hand_over<E>(
+    output: impl std::io::Read,
+    take: &mut impl FnMut(EnginePart) -> Result<(), E>,
+) -> Result<(), Broken<E>> {
+    let stream = StreamReader::try_new(output, None)?;
+    take(EnginePart::Schema(stream.schema())).map_err(Broken::Taker)?;
+    for batch in stream {
+        take(EnginePart::Rows(batch?)).map_err(Broken::Taker)?;
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use rooflens_compare::{Ratio, adjusted, independent_ratio, median};
 use rooflens_queries::QueryJudge;
 use serde_json::Value as Json;
 
-use super::answer::{AnswerColumn, QueryAnswer};
+use super::answer::{AnswerColumn, AnswerHead, rows};
 
 /// Above it a difference may be chance.
 const SIGNIFICANT: f64 = 0.05;
@@ -52,16 +52,20 @@ impl JudgedLine {
 }
 
 /// One line for each group of rows: both medians, their ratio, and whether it is more than chance.
-pub(super) fn judged(answer: &QueryAnswer, judge: &QueryJudge) -> QueryAnswer {
+pub(super) fn judged(
+    head: AnswerHead,
+    batches: Vec<RecordBatch>,
+    judge: &QueryJudge,
+) -> (AnswerHead, Vec<RecordBatch>) {
     let QueryJudge::TwoSamples { value, side, share, by } = judge;
-    let at = |name: &String| answer.columns.iter().position(|column| column.name == *name);
+    let at = |name: &String| head.columns.iter().position(|column| column.name == *name);
     let (Some(value), Some(side), Some(share)) = (at(value), at(side), at(share)) else {
-        return answer.clone();
+        return (head, batches);
     };
     let keys: Vec<usize> = by.iter().filter_map(at).collect();
     let mut order: Vec<String> = Vec::new();
     let mut groups: BTreeMap<String, (Vec<Json>, TwoBuilds)> = BTreeMap::new();
-    for row in answer.values() {
+    for row in batches.iter().flat_map(rows) {
         let key: Vec<Json> = keys.iter().map(|&at| row[at].clone()).collect();
         let name = Json::from(key.clone()).to_string();
         let group = groups.entry(name.clone()).or_insert_with(|| {
@@ -99,7 +103,7 @@ pub(super) fn judged(answer: &QueryAnswer, judge: &QueryJudge) -> QueryAnswer {
         };
         rank(a).cmp(&rank(b)).then(b.weight().total_cmp(&a.weight()))
     });
-    table(answer, &keys, &lines)
+    table(&head, &keys, &lines)
 }
 
 fn middle(values: &[f64]) -> f64 {
@@ -125,10 +129,10 @@ const ADDED: [(&str, &str, &str); 10] = [
     ("share", "share", "Share of the device time of a run: median over runs."),
 ];
 
-fn table(answer: &QueryAnswer, keys: &[usize], lines: &[JudgedLine]) -> QueryAnswer {
-    let mut columns: Vec<AnswerColumn> = keys.iter().map(|&at| answer.columns[at].clone()).collect();
+fn table(head: &AnswerHead, keys: &[usize], lines: &[JudgedLine]) -> (AnswerHead, Vec<RecordBatch>) {
+    let mut columns: Vec<AnswerColumn> = keys.iter().map(|&at| head.columns[at].clone()).collect();
     let mut fields: Vec<Field> =
-        keys.iter().map(|&at| answer.schema.field(at).clone().with_nullable(true)).collect();
+        keys.iter().map(|&at| head.schema.field(at).clone().with_nullable(true)).collect();
     let mut arrays: Vec<ArrayRef> = Vec::new();
     for (at, field) in fields.iter_mut().enumerate() {
         let values = lines.iter().map(|line| &line.key[at]);
@@ -175,5 +179,5 @@ fn table(answer: &QueryAnswer, keys: &[usize], lines: &[JudgedLine]) -> QueryAns
     let schema = Arc::new(Schema::new(fields));
     let batch = RecordBatch::try_new(Arc::clone(&schema), arrays);
     let batches = batch.into_iter().collect();
-    QueryAnswer { query: answer.query.clone(), title: answer.title.clone(), columns, schema, batches }
+    (AnswerHead { query: head.query.clone(), title: head.title.clone(), columns, schema }, batches)
 }

@@ -6,19 +6,26 @@ mod documents;
 mod engine;
 mod export;
 mod judge;
+mod listed;
 mod query;
 mod runs;
 mod store;
+mod value;
+mod writer;
 
+/// Rows of an answer.
+pub use arrow_array::RecordBatch;
 pub use rooflens_store::DEFAULT_TENANT;
 
-pub use self::answer::{AnswerColumn, QueriesDocument, QueryAnswer, QueryDocument};
+pub use self::answer::{AnswerColumn, AnswerHead, FirstRows, QueryCost, QueryDocument};
 pub use self::checkout::{Checkout, checkout};
 pub use self::documents::{
     StoreAddedDocument, StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument, StoreVacuumedDocument,
     StoreVerifiedDocument, StoredRunDocument,
 };
 pub use self::export::{ExportTarget, statements};
-pub use self::query::{QueryOutcome, QueryRequest, QueryText, QueryWatch, query};
+pub use self::listed::QueriesDocument;
+pub use self::query::{AnswerTaker, QueryRequest, QueryText, QueryWatch, query};
 pub use self::runs::{StoreFilter, store_trend};
 pub use self::store::{AddRunsRequest, RetainRequest, add, compact, remove, retain, runs, vacuum, verify};
+pub use self::writer::{AnswerFormat, AnswerWriter};

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use arrow_array::RecordBatch;
 use rooflens_queries::{Dialect, NamedQuery, find};
 use serde_json::{Value as Json, json};
 
-use super::answer::QueryAnswer;
-use super::engine::{EngineRequest, ask};
+use super::answer::{AnswerHead, QueryCost};
+use super::engine::{EnginePart, EngineRequest, ask};
 use super::judge;
 use super::store::{block_on, open};
 use crate::error::{Error, FleetError};
@@ -96,21 +97,20 @@ pub trait QueryWatch: Sync {
     fn progress(&self, rows: u64, bytes: u64);
 }
 
-/// An answer, and what it took.
-#[derive(Debug)]
-pub struct QueryOutcome {
-    /// The answer.
-    pub answer: QueryAnswer,
-    /// Bytes that did not fit into memory and were written to disk.
-    pub spilled_bytes: u64,
-    /// Bytes of files that were read, where the engine tells.
-    pub scanned_bytes: Option<u64>,
-    /// Time that the engine took, where it tells.
-    pub elapsed_ms: Option<f64>,
+/// Takes an answer as it comes: what it is about, then its rows.
+pub trait AnswerTaker<E> {
+    /// The answer begins.
+    fn begin(&mut self, head: AnswerHead) -> Result<(), E>;
+    /// Some rows of it.
+    fn rows(&mut self, batch: &RecordBatch) -> Result<(), E>;
 }
 
-/// Asks.
-pub fn query(request: &QueryRequest, watch: &dyn QueryWatch) -> Result<QueryOutcome, Error> {
+/// Asks, and hands the answer over row by row. Where it fails on the way, what was handed over is not all.
+pub fn query<E: From<Error>>(
+    request: &QueryRequest,
+    watch: &dyn QueryWatch,
+    taker: &mut dyn AnswerTaker<E>,
+) -> Result<QueryCost, E> {
     let (program, dialect) = match request.engine {
         Some(_) => (CLUSTER, Dialect::Spark),
         None => (HERE, Dialect::DataFusion),
@@ -127,18 +127,27 @@ pub fn query(request: &QueryRequest, watch: &dyn QueryWatch) -> Result<QueryOutc
         tables,
         explain: false,
     };
-    let answered = ask(program, &asked, watch)?;
     let named = request.text.named();
-    let mut answer = QueryAnswer::new(named, &answered.schema, answered.batches);
-    if let Some(judged) = named.and_then(NamedQuery::judge) {
-        answer = judge::judged(&answer, judged);
+    let Some(judge) = named.and_then(NamedQuery::judge) else {
+        return ask(program, &asked, watch, |part| match part {
+            EnginePart::Schema(schema) => taker.begin(AnswerHead::new(named, &schema)),
+            EnginePart::Rows(batch) => taker.rows(&batch),
+        });
+    };
+    let (mut head, mut batches) = (None, Vec::new());
+    let cost = ask(program, &asked, watch, |part| {
+        match part {
+            EnginePart::Schema(schema) => head = Some(AnswerHead::new(named, &schema)),
+            EnginePart::Rows(batch) => batches.push(batch),
+        }
+        Ok::<_, E>(())
+    })?;
+    if let Some(head) = head {
+        let (head, batches) = judge::judged(head, batches, judge);
+        taker.begin(head)?;
+        batches.iter().try_for_each(|batch| taker.rows(batch))?;
     }
-    Ok(QueryOutcome {
-        answer,
-        spilled_bytes: answered.spilled_bytes,
-        scanned_bytes: answered.scanned_bytes,
-        elapsed_ms: answered.elapsed_ms,
-    })
+    Ok(cost)
 }
 
 /// The files that count, for an engine that cannot read manifests.

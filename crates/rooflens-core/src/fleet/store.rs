@@ -67,7 +67,7 @@ pub fn add(request: &AddRunsRequest, observer: &SharedObserver) -> Result<StoreA
         };
         added.push(block_on(store.add(&run, &options))?);
     }
-    Ok(StoreAddedDocument::new(&request.store, &added))
+    Ok(StoreAddedDocument::new(&request.store, added))
 }
 
 /// The folder itself, or those of the levels of a load test in it.

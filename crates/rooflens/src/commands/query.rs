@@ -1,17 +1,16 @@
 //! `rooflens query`: questions to a store, by an engine that is a program of its own.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Instant;
 
 use clap::ValueEnum;
+use rooflens_core::cost;
 use rooflens_core::exit::Exit;
-use rooflens_core::fleet::{QueryAnswer, QueryRequest, QueryText, QueryWatch, query};
-use rooflens_core::{cost, saved};
+use rooflens_core::fleet::{AnswerFormat, QueryRequest, QueryText, QueryWatch, query};
 use rooflens_queries::{Dialect, NamedQuery};
-use rooflens_report::cost::terminal;
 
+use crate::answer::AnswerPrinter;
 use crate::args::store::address;
 use crate::console::Console;
 use crate::error::CliError;
@@ -31,7 +30,7 @@ Tables and columns: docs/reference/store.md. Every table has day and tenant; a c
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum AnswerFormat {
+enum QueryFormat {
     Text,
     Json,
     Csv,
@@ -39,6 +38,19 @@ enum AnswerFormat {
     Parquet,
     /// An Arrow IPC stream
     Arrow,
+}
+
+impl QueryFormat {
+    /// As what it is written row by row; a screen gets the first rows instead.
+    fn written(self) -> Option<AnswerFormat> {
+        match self {
+            QueryFormat::Text => None,
+            QueryFormat::Json => Some(AnswerFormat::Json),
+            QueryFormat::Csv => Some(AnswerFormat::Csv),
+            QueryFormat::Parquet => Some(AnswerFormat::Parquet),
+            QueryFormat::Arrow => Some(AnswerFormat::Arrow),
+        }
+    }
 }
 
 /// Ask a store: SQL, or a query that has a name
@@ -77,7 +89,7 @@ pub struct Args {
     output: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: AnswerFormat,
+    format: QueryFormat,
     /// Maximum rows on the screen
     #[arg(long, value_name = "N", default_value_t = 50, help_heading = "Output")]
     limit: usize,
@@ -98,7 +110,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         output::text(&(text.sql(dialect)? + "\n"))?;
         return Ok(Exit::Fine);
     }
-    if args.format == AnswerFormat::Parquet && args.output.is_none() {
+    if args.format == QueryFormat::Parquet && args.output.is_none() {
         return Err(CliError::ParquetNeedsFile);
     }
     let request = QueryRequest {
@@ -109,53 +121,26 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         spill_folder: args.spill,
         engine: args.engine,
     };
-    let outcome = query(&request, &Watching::new(console))?;
-    if outcome.spilled_bytes > 0 {
-        let spilled = outcome.spilled_bytes as f64 / 1e6;
+    let mut printer = AnswerPrinter::new(args.format.written(), args.limit, args.output);
+    let cost = match query(&request, &Watching::new(console), &mut printer) {
+        Ok(cost) => cost,
+        Err(error) => return printer.give_up(error),
+    };
+    if cost.spilled_bytes > 0 {
+        let spilled = cost.spilled_bytes as f64 / 1e6;
         console.say(&format!("spilled: {spilled:.1} MB did not fit into memory and went through the disk"));
     }
     console.detail(&format!(
         "engine: {:.0} ms, {} bytes read",
-        outcome.elapsed_ms.unwrap_or_default(),
-        outcome.scanned_bytes.unwrap_or_default()
+        cost.elapsed_ms.unwrap_or_default(),
+        cost.scanned_bytes.unwrap_or_default()
     ));
-    show(&outcome.answer, args.format, args.limit, args.output, console)?;
+    printer.end(&cost, console)?;
     Ok(Exit::Fine)
 }
 
-fn show(
-    answer: &QueryAnswer,
-    format: AnswerFormat,
-    limit: usize,
-    to: Option<PathBuf>,
-    console: &Console,
-) -> Result<(), CliError> {
-    let is_pretty = console.is_read_by_people();
-    let text = match format {
-        AnswerFormat::Text => terminal(&answer.parts(limit), &console.screen(limit)),
-        AnswerFormat::Csv => answer.csv(),
-        AnswerFormat::Json if to.is_none() => return output::json(&answer.document(), is_pretty),
-        AnswerFormat::Json => serde_json::to_string(&answer.document()).unwrap_or_default() + "\n",
-        AnswerFormat::Arrow if to.is_none() => return output::with(|out| answer.write_arrow(out)),
-        AnswerFormat::Arrow | AnswerFormat::Parquet => {
-            let Some(path) = to else { return Err(CliError::ParquetNeedsFile) };
-            let unwritable = |source| rooflens_core::Error::Unwritable { path: path.clone(), source };
-            let file = File::create(&path).map_err(unwritable)?;
-            let written = match format {
-                AnswerFormat::Parquet => answer.write_parquet(file),
-                _ => answer.write_arrow(file),
-            };
-            return Ok(written.map_err(unwritable)?);
-        }
-    };
-    match to {
-        Some(path) => Ok(saved::write(path, text.as_bytes())?),
-        None => output::text(&text),
-    }
-}
-
-fn list(format: AnswerFormat, console: &Console) -> Result<Exit, CliError> {
-    if format == AnswerFormat::Json {
+fn list(format: QueryFormat, console: &Console) -> Result<Exit, CliError> {
+    if format == QueryFormat::Json {
         output::json(&rooflens_core::fleet::QueriesDocument::all(), console.is_read_by_people())?;
         return Ok(Exit::Fine);
     }

@@ -53,7 +53,7 @@ impl TestStore {
         });
         let log = self.path().join(format!("tenant={tenant}/log/day={day}"));
         fs::create_dir_all(&log).expect("writable");
-        fs::write(log.join(format!("run-{run}.json")), manifest.to_string()).expect("writable");
+        fs::write(log.join(format!("run-{run}.json")), rooflens_store::sealed(&manifest)).expect("writable");
         paths
     }
 }

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""How long `rooflens query` takes beside bare DataFusion and DuckDB, over more runs, and in little memory. Release builds.
+
+    VENV/bin/python check_query_speed.py --rooflens BIN --xtask BIN --engines DIR --work DIR [--parts bare,scale,memory] [--judge]
+
+--engines is the folder of `rooflens-query`, with `examples/bare` below it. Times are the best of --rounds, of whole
+processes, taken in turns. Fleets are made in --work where they are not there yet.
+
+bare    Each named query, and scans of all kernels: ours, bare DataFusion on the same SQL and files, DuckDB. At most
+        1.2 times bare; queries that read roll-ups alone at most 100 ms in the engine.
+scale   A tenth of the runs in a tenth of the days: scans of everything at most 11 times as long, of one day twice.
+memory  A store of --gigabytes (files repeated as links under other days) within 512 MB; what spills says so."""
+
+import argparse
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
+import engines  # noqa: E402
+from check_store import sealed  # noqa: E402
+from rooflens_cli import existing  # noqa: E402
+
+SCANS = {
+    "scan: sums by kernel": "SELECT kernel_id, count(*) AS n, sum(dur_ns) AS total, max(dur_ns) AS longest FROM kernels GROUP BY kernel_id",
+    "scan: by run and rank": "SELECT run_id, rank, sum(dur_ns) AS total FROM kernels GROUP BY run_id, rank",
+    "scan: one kernel": "SELECT count(*) AS n, avg(dur_ns) AS mean FROM kernels WHERE kernel_id = {kernel}",
+}
+ONE_DAY = "SELECT kernel_id, count(*) AS n, sum(dur_ns) AS total FROM kernels WHERE day = '{day}' GROUP BY kernel_id"
+ROLLUP_MS, BARE_FACTOR, RUNS_FACTOR, DAY_FACTOR = 100, 1.2, 11, 2
+MEMORY, SPILLS = "512MB", "SELECT run_id, rank, ts_ns, dur_ns FROM kernels ORDER BY dur_ns DESC, ts_ns, run_id LIMIT 20000000"
+
+
+class Fleet:
+    """A store that `xtask make-fleet` made."""
+
+    def __init__(self, options, runs, days):
+        self.store = options.work / f"fleet-{runs}x{options.rows_per_run}-{days}"
+        truth = self.store.with_suffix(".truth.json")
+        if not truth.exists():
+            command = [options.xtask, "make-fleet", "--store", self.store, "--truth", truth, "--runs", runs, "--rows-per-run", options.rows_per_run, "--days", days]
+            subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
+        self.truth = json.loads(truth.read_text())
+
+    def bytes(self):
+        return sum(file.stat().st_size for file in self.store.rglob("*.parquet"))
+
+
+class Bench:
+    def __init__(self, options):
+        self.options, self.wrong = options, []
+        self.environment = os.environ | {"PATH": f"{options.engines}:{os.environ['PATH']}"}
+
+    def judge(self, holds, words):
+        if not holds:
+            self.wrong.append(words)
+
+    def ours(self, store, words, *more):
+        """Seconds of the whole command, what it printed, and the engine's own milliseconds."""
+        command = [self.options.rooflens, "query", *words, "--store", store, "--format", "json", *more]
+        begun = time.monotonic()
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=self.environment)
+        seconds = time.monotonic() - begun
+        if done.returncode:
+            raise SystemExit(f"{words}: {done.stderr.strip()}")
+        return seconds, done
+
+    def bare(self, store, sql):
+        """Seconds of the whole process, of the query alone, and its rows."""
+        file = self.options.work / "query.sql"
+        file.write_text(sql)
+        begun = time.monotonic()
+        done = subprocess.run([self.options.engines / "examples/bare", store, file], capture_output=True, text=True, check=True)
+        seconds = time.monotonic() - begun
+        ms, rows = re.match(r"(\d+) ms, (\d+) rows", done.stdout).groups()
+        return seconds, int(ms) / 1000, int(rows)
+
+    def rendered(self, words, dialect):
+        if len(words) == 1 and " " in words[0]:
+            return words[0]
+        command = [self.options.rooflens, "query", *words, "--show", dialect]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def questions(self, fleet):
+        for asked in fleet.truth["queries"]:
+            yield asked["query"], [asked["query"], *(f"{name}={value}" for name, value in asked["parameters"].items())]
+        kernel = self.kernel(fleet)
+        for name, sql in SCANS.items():
+            yield name, [sql.format(kernel=kernel)]
+
+    def kernel(self, fleet):
+        return json.loads(self.ours(fleet.store, ["SELECT min(kernel_id) FROM kernel_dim"])[1].stdout)["rows"][0][0]
+
+
+def part_bare(bench, fleet):
+    views = subprocess.run([bench.options.rooflens, "export", "duckdb", "--views", "--store", fleet.store], check=True, capture_output=True, text=True)
+    duckdb = engines.DuckDb(views.stdout)
+    duckdb.connection.execute("SET threads = 2")
+    print(f"{'seconds':32} {'ours':>7} {'engine':>7} {'bare':>7} {'query':>7} {'DuckDB':>7}  ours/bare")
+    for name, words in bench.questions(fleet):
+        ours, inside, bare, bare_query, other = [], [], [], [], []
+        datafusion, duck = bench.rendered(words, "datafusion"), bench.rendered(words, "duckdb")
+        for _ in range(bench.options.rounds):
+            seconds, done = bench.ours(fleet.store, words)
+            ours.append(seconds)
+            inside.append(json.loads(done.stdout)["elapsed_ms"] / 1000)
+            seconds, query, rows = bench.bare(fleet.store, datafusion)
+            bare.append(seconds)
+            bare_query.append(query)
+            begun = time.monotonic()
+            duckdb.rows(duck)
+            other.append(time.monotonic() - begun)
+        best = [min(times) for times in (ours, inside, bare, bare_query, other)]
+        print(f"{name:32} {' '.join(f'{seconds:7.3f}' for seconds in best)}  {best[0] / best[2]:.2f}", flush=True)
+        bench.judge(best[0] <= BARE_FACTOR * best[2], f"{name}: {best[0] / best[2]:.2f} times bare DataFusion")
+        if not name.startswith("scan") and "kernels" not in reads(bench, words):
+            bench.judge(best[1] * 1000 <= ROLLUP_MS, f"{name}: {best[1] * 1000:.0f} ms")
+
+
+def reads(bench, words):
+    return set(re.findall(r"(?:FROM|JOIN)\s+(\w+)", bench.rendered(words, "datafusion")))
+
+
+def part_scale(bench, fleet, tenth):
+    kernel = bench.kernel(fleet)
+    day = json.loads(bench.ours(tenth.store, ["SELECT min(day) FROM runs"])[1].stdout)["rows"][0][0]
+    asked = [(name, sql.format(kernel=kernel), RUNS_FACTOR) for name, sql in SCANS.items()] + [("one day", ONE_DAY.format(day=day), DAY_FACTOR)]
+    for name, sql, limit in asked:
+        small, large = [], []
+        for _ in range(bench.options.rounds):
+            small.append(bench.ours(tenth.store, [sql])[0])
+            large.append(bench.ours(fleet.store, [sql])[0])
+        factor = min(large) / min(small)
+        print(f"{name}: {min(small):.3f} s for a tenth of the runs, {min(large):.3f} s for all: {factor:.1f} times", flush=True)
+        bench.judge(factor <= limit, f"{name}: {factor:.1f} times as long for 10 times the runs")
+
+
+def repeated(bench, fleet):
+    """A store of many gigabytes: the files of a fleet under the names of other runs, as links, with manifests of their own."""
+    store = bench.options.work / "large"
+    copies = -(-bench.options.gigabytes * 10**9 // fleet.bytes())
+    if (store / f"copies-{copies}").exists():
+        return store
+    for copy in range(copies):
+        for log in fleet.store.glob("tenant=*/log/day=*/run-*.json"):
+            manifest = json.loads(log.read_text())
+            run = manifest["run"]
+            old, new = run["run_id"], f"{copy:02}{run['run_id'][2:]}"
+            run["run_id"] = run["row"]["run_id"] = new
+            for file in manifest["files"]:
+                target = file["path"].replace(old, new)
+                link = store / target
+                link.parent.mkdir(parents=True, exist_ok=True)
+                if not link.exists():
+                    os.link(fleet.store / file["path"], link)
+                file["path"] = target
+            target = store / log.relative_to(fleet.store).with_name(f"run-{new}.json")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(sealed(manifest))
+    (store / "store.json").write_bytes((fleet.store / "store.json").read_bytes())
+    (store / f"copies-{copies}").touch()
+    return store
+
+
+def part_memory(bench, fleet):
+    store = repeated(bench, fleet)
+    size = sum(file.stat().st_size for file in store.rglob("*.parquet"))
+    rows = json.loads(bench.ours(store, ["SELECT count(*) FROM kernels"])[1].stdout)["rows"][0][0]
+    print(f"{size / 1e9:.1f} GB, {rows} kernels")
+    asked = [*SCANS.items(), ("sort", SPILLS)]
+    for name, sql in asked:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        more = ["-o", bench.options.work / "answer.parquet"] if name == "sort" else []
+        seconds, done = bench.ours(store, [sql.format(kernel=0)], "--memory", MEMORY, *(["--format", "parquet", *more] if more else []))
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        told = "disk" in done.stderr or "spill" in done.stderr
+        cpu = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before.ru_utime
+        print(f"{name}: {seconds:.1f} s, {cpu:.1f} s of CPU, at most {peak:.0f} MB so far; {'it spilled: ' + done.stderr.strip().splitlines()[-1] if told else 'nothing spilled'}", flush=True)
+        bench.judge(name != "sort" or told, "the sort does not say that it spilled")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rooflens", type=existing, required=True)
+    parser.add_argument("--xtask", type=existing, required=True)
+    parser.add_argument("--engines", type=existing, required=True, metavar="DIR")
+    parser.add_argument("--work", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--rows-per-run", type=int, default=50_000)
+    parser.add_argument("--days", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--gigabytes", type=int, default=10)
+    parser.add_argument("--parts", default="bare,scale,memory")
+    parser.add_argument("--judge", action="store_true", help="fail where a figure is missed")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    bench, fleet = Bench(options), Fleet(options, options.runs, options.days)
+    parts = options.parts.split(",")
+    if "bare" in parts:
+        part_bare(bench, fleet)
+    if "scale" in parts:
+        part_scale(bench, fleet, Fleet(options, options.runs // 10, options.days // 10))
+    if "memory" in parts:
+        part_memory(bench, fleet)
+    for words in bench.wrong:
+        print(f"missed: {words}")
+    return 1 if options.judge and bench.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
