@@ -1,6 +1,8 @@
 -- title: Cost per million output tokens
 -- about: What a million output tokens cost at a price per device and hour, by model, hardware and runtime version:
---   price x devices / output tokens per hour. Each run with a measured throughput counts once; the median is of runs.
+--   price x devices / output tokens per hour. Each run counts once whose throughput was measured and
+--   whose number of devices is known: a load test does not see the devices behind its server, so give them when it is
+--   added (`rooflens store add --set devices=8`). The median is of runs.
 -- parameter: usd_per_device_hour number >= 0 | Price of one device for one hour, in US dollars.
 -- parameter: since day = 0001-01-01 | First day, inclusive.
 -- parameter: until day = 9999-12-31 | Last day, inclusive.

@@ -15,7 +15,7 @@
 -- column: activities count | Device activities of all ranks.
 -- column: activities_per_token count | Device activities per decode token.
 -- column: activities_per_step count | Device activities per decode step of a rank.
--- column: launches_per_step count | Launch calls of the host per decode step of a rank; null where they were not recorded.
+-- column: launches_per_step count | Launch calls of the host per decode step of a rank whose launches were recorded; null where none were.
 -- reads: phase_rollup, runs
 WITH per_run AS (
   SELECT
@@ -24,7 +24,8 @@ WITH per_run AS (
     sum(p.steps) AS steps,
     sum(p.decode_tokens) AS decode_tokens,
     sum(p.activities) AS activities,
-    sum(p.launches) AS launches
+    sum(p.launches) AS launches,
+    sum(CASE WHEN p.launches IS NULL THEN 0 ELSE p.steps END) AS launching_steps
   FROM phase_rollup p
   WHERE p.phase = 'decode' AND p.decode_tokens > 0 AND p.activities IS NOT NULL
     AND p.day >= :since AND p.day <= :until
@@ -39,7 +40,7 @@ SELECT
   CAST(sum(p.activities) AS BIGINT) AS activities,
   sum(p.activities) * 1e0 / sum(p.decode_tokens) AS activities_per_token,
   sum(p.activities) * 1e0 / nullif(sum(p.steps), 0) AS activities_per_step,
-  sum(p.launches) * 1e0 / nullif(sum(CASE WHEN p.launches IS NULL THEN 0 ELSE p.steps END), 0) AS launches_per_step
+  sum(p.launches) * 1e0 / nullif(sum(p.launching_steps), 0) AS launches_per_step
 FROM per_run p
 JOIN runs r ON r.run_id = p.run_id AND r.tenant = p.tenant
 WHERE r.day >= :since AND r.day <= :until

@@ -1,5 +1,5 @@
 -- title: Ranks that are slower than their run
--- about: Ranks whose time in kernels that are not communication is above the median of the ranks of the same run by
+-- about: Ranks whose time in kernels, without communication, copies and fills, is above the median of the ranks of the same run by
 --   more than a threshold, with the node that they ran on and how many of the node's runs have such a rank. A node
 --   that comes up again and again has a slow device; a rank that does so on many nodes has more work.
 -- parameter: threshold number >= 0 = 0.1 | How far above the median, as a share of it: 0.1 is 10 %.
@@ -9,18 +9,20 @@
 -- parameter: model text = | Only runs of this model; empty for all.
 -- parameter: limit integer >= 1 = 100 | Maximum number of rows.
 -- column: node word | Node of the run; empty where it is not known.
--- column: node_slow_runs count | Runs of the node with a slow rank.
--- column: node_runs count | Runs of the node.
+-- column: node_slow_runs count | Runs of the node with a slow rank; null where the node is not known.
+-- column: node_runs count | Runs of the node; null where the node is not known.
 -- column: tenant word | Tenant of the run.
 -- column: run_id id | Run.
 -- column: rank id | Slow rank.
 -- column: hardware word | Hardware; empty where it is not known.
--- column: compute_ns ns | Time of the rank in kernels that are not communication.
+-- column: compute_ns ns | Time of the rank in kernels, without communication, copies and fills.
 -- column: median_ns ns | Median of that over the ranks of the run.
 -- column: ratio ratio | Time of the rank / median.
 -- reads: kernel_rollup, runs, kernel_dim
 WITH classes AS (
-  SELECT d.kernel_id, max(CASE WHEN d.class = 'communication' THEN 1 ELSE 0 END) AS is_communication
+  SELECT
+    d.kernel_id,
+    max(CASE WHEN d.class IN ('communication', 'memcpy', 'memset') THEN 1 ELSE 0 END) AS is_transfer
   FROM kernel_dim d
   WHERE d.day >= :since AND d.day <= :until
   GROUP BY d.kernel_id
@@ -29,7 +31,7 @@ per_rank AS (
   SELECT k.tenant, k.run_id, k.rank, sum(k.total_ns) AS compute_ns
   FROM kernel_rollup k
   JOIN classes c ON c.kernel_id = k.kernel_id
-  WHERE k.day >= :since AND k.day <= :until AND c.is_communication = 0
+  WHERE k.day >= :since AND k.day <= :until AND c.is_transfer = 0
   GROUP BY k.tenant, k.run_id, k.rank
 ),
 placed AS (
@@ -76,8 +78,8 @@ of_nodes AS (
 )
 SELECT
   n.node AS node,
-  CAST(n.node_slow_runs AS BIGINT) AS node_slow_runs,
-  CAST(n.node_runs AS BIGINT) AS node_runs,
+  CAST(CASE WHEN n.node <> '' THEN n.node_slow_runs END AS BIGINT) AS node_slow_runs,
+  CAST(CASE WHEN n.node <> '' THEN n.node_runs END AS BIGINT) AS node_runs,
   n.tenant AS tenant,
   n.run_id AS run_id,
   n.rank AS rank,
@@ -87,5 +89,5 @@ SELECT
   n.compute_ns * 1e0 / nullif(n.median_ns, 0) AS ratio
 FROM of_nodes n
 WHERE n.is_slow = 1
-ORDER BY node_slow_runs DESC, node, tenant, run_id, rank
+ORDER BY CASE WHEN n.node <> '' THEN n.node_slow_runs ELSE 0 END DESC, n.node, tenant, run_id, rank
 LIMIT :limit

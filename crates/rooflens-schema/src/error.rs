@@ -43,6 +43,12 @@ pub enum SchemaError {
         /// The version of this build.
         expected: &'static str,
     },
+    /// The run was measured and not traced.
+    #[error("{path} has no trace: it is a load test, or was only measured")]
+    NoTrace {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The folder holds no run.
     #[error("{path} is not a Rooflens run directory: {missing} is missing")]
     NotARun {

@@ -22,9 +22,11 @@ impl RunDir {
     /// The run at `root`, if there is one with a trace.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, SchemaError> {
         let run = Self::new(root);
-        match TRACE_TABLES.iter().all(|name| run.table(name).is_file()) {
-            true => Ok(run),
-            false => Err(SchemaError::NotARun { path: run.root, missing: "tables/runs.parquet" }),
+        let is_there = |name: &str| run.table(name).is_file();
+        match (is_there("runs"), TRACE_TABLES.iter().all(|name| is_there(name))) {
+            (_, true) => Ok(run),
+            (true, false) => Err(SchemaError::NoTrace { path: run.root }),
+            (false, false) => Err(SchemaError::NotARun { path: run.root, missing: "tables/runs.parquet" }),
         }
     }
 

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::error::StoreError;
 use crate::files::{WrittenFile, hex};
 use crate::hours::KernelHours;
-use crate::layout::{DEFAULT_TENANT, LogEntry, Place, StoreArea, UNDATED, day_of};
+use crate::layout::{DEFAULT_TENANT, LogEntry, Place, StoreArea, day_of};
 use crate::location::{Created, Store};
 use crate::manifest::{FORMAT, RunEntry, RunManifest, sealed};
 use crate::merge::{write_as_it_is, write_sorted};
@@ -75,7 +75,8 @@ pub struct AddedRun {
 struct EncodedRun {
     place: Place,
     entry: RunEntry,
-    is_undated: bool,
+    /// Whether it says when it began.
+    is_dated: bool,
     files: Vec<WrittenFile>,
 }
 
@@ -97,15 +98,24 @@ impl Store {
             tenant: place.tenant.clone(),
             day: place.day.clone(),
             was_there: true,
-            is_undated: encoded.is_undated,
+            is_undated: !encoded.is_dated && options.day.is_none(),
             files: files.len(),
             bytes: files.iter().map(|file| file.bytes).sum(),
             kernels: files.iter().filter(|file| file.table == "kernels").map(|file| file.rows).sum(),
         };
-        let known = match self.partition(&place).await? {
+        let mut known = match self.partition(&place).await? {
             Some(partition) => partition.content_of(&run_id).await?,
             None => None,
         };
+        if known.is_none() && !encoded.is_dated {
+            // Under another day it would be there twice.
+            if let Some((day, content)) = self.filed_elsewhere(&place, &run_id).await? {
+                if options.day.is_some() {
+                    return Err(StoreError::Elsewhere { run: run_id, day });
+                }
+                (added.day, known) = (day, Some(content));
+            }
+        }
         if let Some(known) = known {
             return if known == encoded.entry.content {
                 Ok(added)
@@ -139,6 +149,26 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The day that a run is filed under, where it is another one of the same tenant, and its content.
+    async fn filed_elsewhere(
+        &self,
+        place: &Place,
+        run: &str,
+    ) -> Result<Option<(String, String)>, StoreError> {
+        let snapshot = self.snapshot_of(Some(std::slice::from_ref(&place.tenant))).await?;
+        for partition in snapshot.partitions().iter().filter(|partition| partition.day != place.day) {
+            match partition.content_of(run).await {
+                Ok(Some(content)) => return Ok(Some((partition.day.clone(), content))),
+                // It may have been removed there to be filed here.
+                Ok(None) | Err(StoreError::Removed { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// The beginning of a file's name.
 fn stem(run_id: &str, part: usize) -> String {
     format!("{run_id}-{part}")
@@ -159,17 +189,8 @@ fn encode(run: &RunDir, options: &AddOptions) -> Result<EncodedRun, StoreError> 
         return Err(not_addable("it has no id, as runs of earlier versions; analyze it again"));
     }
     let start = known.start_unix_ns.get();
-    let began = start.map(day_of);
-    if let (Some(asked), Some(began)) = (&options.day, &began) {
-        // It would count once for each day that it is filed under.
-        if asked != began {
-            let why = format!(
-                "the run began on {began}; a day can be given to runs that do not say when they were"
-            );
-            return Err(StoreError::Value { why });
-        }
-    }
-    let day = began.or_else(|| options.day.clone()).unwrap_or_else(|| UNDATED.to_owned());
+    let day =
+        start.map(day_of).or_else(|| options.day.clone()).unwrap_or_else(|| day_of(options.now_unix_ns));
     let place = Place::new(&options.tenant, &day)?;
     let mut files = Vec::new();
     let (mut kernels, mut phases, mut devices) =
@@ -215,8 +236,7 @@ fn encode(run: &RunDir, options: &AddOptions) -> Result<EncodedRun, StoreError> 
     }
     let content = hex(&content.finalize());
     let entry = RunEntry { run_id, content, added_unix_ns: options.now_unix_ns, row };
-    let is_undated = options.day.is_none() && start.is_none();
-    Ok(EncodedRun { place, entry, is_undated, files })
+    Ok(EncodedRun { place, entry, is_dated: start.is_some(), files })
 }
 
 /// The metrics that the run itself has, and those that were given.

@@ -67,6 +67,17 @@ pub enum StoreError {
         /// Its id.
         run: String,
     },
+    /// The run is there already, under another day.
+    #[error("run {run} is in the store already, under {day}")]
+    Elsewhere {
+        /// Its id.
+        run: String,
+        /// The day that it is filed under.
+        day: String,
+    },
+    /// Somebody asked to stop.
+    #[error("stopped")]
+    Stopped,
     /// The run was removed for good.
     #[error("run {run} was removed from the store")]
     Removed {

@@ -22,7 +22,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use rooflens_schema::parquet_io::{arrow_schema, write_notes, write_table};
 use rooflens_schema::tables::{KernelDim, KernelDimRow, NameDim, NameDimRow, PhaseKind, Runs};
-use rooflens_schema::{RunDir, stable_id};
+use rooflens_schema::{Note, RunDir, Severity, Stage, stable_id};
 use serde_json::{Map, Value as Json};
 
 use crate::error::StoreError;
@@ -37,15 +37,39 @@ use crate::upkeep::StoredRun;
 /// Tables whose rows name things by ids of names that are not in a store.
 const NAMELESS: [&str; 2] = ["collectives", "notes"];
 
+/// What there was of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FetchedRun {
+    /// Its kernels.
+    pub kernels: usize,
+    /// Whether its events were dropped when their time was over.
+    pub events_dropped: bool,
+}
+
+/// What whoever reads the run must know.
+fn from_a_store() -> Note {
+    Note {
+        stage: Stage::Ingest,
+        severity: Severity::Warning,
+        code: "from_store".to_owned(),
+        source: String::new(),
+        count: 1,
+        message: "the run comes from a store, which keeps no operators, runtime calls and annotations: what is said \
+                  about the host, and that the trace has none of these, is not about the trace itself"
+            .to_owned(),
+    }
+}
+
 impl Store {
-    /// Writes the tables of a run to a folder.
-    pub async fn fetch(&self, run: &StoredRun, to: &RunDir) -> Result<(), StoreError> {
+    /// Writes the tables of a run to a folder, and answers how much of it there was.
+    pub async fn fetch(&self, run: &StoredRun, to: &RunDir) -> Result<FetchedRun, StoreError> {
         let place = Place::new(&run.tenant, &run.day)?;
         let lost = || StoreError::NoSuchRun { why: format!("the store has no run {}", run.entry.run_id) };
         let partition = self.partition(&place).await?.ok_or_else(lost)?;
         let files = partition.files().await?;
         to.create()?;
         let specs = rooflens_schema::tables::specs();
+        let mut kernel_rows = 0;
         for table in
             tables().iter().filter(|table| table.area == StoreArea::Events && !NAMELESS.contains(&table.name))
         {
@@ -53,17 +77,25 @@ impl Store {
             let rows = self.rows_of(&files, table, &run.entry.run_id).await?;
             let Some(spec) = specs.iter().find(|spec| spec.name == table.name) else { continue };
             let schema = Arc::new(arrow_schema(spec));
+            if table.name == "kernels" {
+                kernel_rows = rows.num_rows();
+            }
             if rows.num_rows() > 0 {
                 let rows = in_order_of_run(table, rows).map_err(failed)?;
                 write(&to.table(table.name), &as_run_table(&rows, &schema).map_err(failed)?)?;
             }
         }
-        let kernels = self.kernel_dim(&files).await?;
-        write_table(to, &names(&kernels))?;
-        write_table(to, &kernels)?;
-        write_notes(to, &[])?;
+        // Without kernels there is no trace: a load test, or what only ran on the host.
+        if kernel_rows > 0 {
+            let kernels = self.kernel_dim(&files).await?;
+            write_table(to, &names(&kernels))?;
+            write_table(to, &kernels)?;
+            write_notes(to, &[from_a_store()])?;
+        }
         let row = row(&run.entry.row).map_err(|error| StoreError::table("write", "runs", error))?;
-        write(&to.table("runs"), &row)
+        write(&to.table("runs"), &row)?;
+        let is_dropped = files.state.as_ref().is_some_and(|(_, state)| state.events_dropped);
+        Ok(FetchedRun { kernels: kernel_rows, events_dropped: is_dropped && kernel_rows == 0 })
     }
 
     async fn rows_of(

@@ -1,6 +1,6 @@
 //! Where things lie in a store, and what their names tell.
 
-use chrono::{DateTime, NaiveDate, TimeDelta};
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta};
 use object_store::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,6 @@ use crate::error::StoreError;
 pub const DEFAULT_TENANT: &str = "default";
 /// The file that marks a folder as a store.
 pub(crate) const MARK: &str = "store.json";
-/// The day of runs that do not tell when they were.
-pub(crate) const UNDATED: &str = "1970-01-01";
 
 /// Which part of a tenant's data a table belongs to: rights are given by prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -125,6 +123,12 @@ pub fn is_day(word: &str) -> bool {
 #[must_use]
 pub fn day_of(unix_ns: i64) -> String {
     DateTime::from_timestamp_nanos(unix_ns).date_naive().to_string()
+}
+
+/// When a day begins, since 1970.
+#[must_use]
+pub fn start_of(day: &str) -> Option<i64> {
+    date(day)?.and_time(NaiveTime::MIN).and_utc().timestamp_nanos_opt()
 }
 
 /// The day so many days before another; `None` where that is no day.

@@ -35,7 +35,8 @@ mod upkeep;
 
 pub use add::{AddOptions, AddedRun};
 pub use error::StoreError;
-pub use layout::{DEFAULT_TENANT, StoreArea, day_of, days_before, is_day, is_tenant};
+pub use fetch::FetchedRun;
+pub use layout::{DEFAULT_TENANT, StoreArea, day_of, days_before, is_day, is_tenant, start_of};
 pub use location::Store;
 pub use manifest::{FileEntry, RunEntry, RunManifest, StateManifest, sealed};
 pub use rollup::bucket;

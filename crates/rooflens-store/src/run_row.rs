@@ -21,6 +21,11 @@ pub const SETTABLE: &[&str] = &[
     "workload",
     "node",
     "label",
+    "devices",
+    "tp",
+    "pp",
+    "dp",
+    "ep",
 ];
 
 /// The row, as it stands in manifests.
@@ -65,7 +70,22 @@ pub(crate) fn row(
             let why = format!("'{name}' cannot be set; these can: {}", SETTABLE.join(", "));
             return Err(StoreError::Value { why });
         }
-        put(name, value.as_str().into());
+        let is_number = table("runs").and_then(|runs| runs.columns.get(runs.position(name)?));
+        let is_number = is_number.is_some_and(|column| column.value == ColumnValue::Int);
+        let number = || value.parse::<i32>().ok().filter(|number| *number > 0);
+        put(
+            name,
+            match is_number {
+                false => value.as_str().into(),
+                true => match number() {
+                    Some(number) => number.into(),
+                    None => {
+                        let why = format!("'{value}' is no value for {name}: write a whole number above 0");
+                        return Err(StoreError::Value { why });
+                    }
+                },
+            },
+        );
     }
     Ok(row)
 }
@@ -139,6 +159,9 @@ mod tests {
         let set = |name: &str| [(name.to_owned(), "x".to_owned())].into();
         let run = RunRow::new("trace");
         assert!(row(&run, None, &set("run_id")).is_err());
+        assert!(row(&run, None, &set("devices")).is_err());
+        let eight = [("devices".to_owned(), "8".to_owned())].into();
+        assert_eq!(row(&run, None, &eight).expect("a row")["devices"], 8);
         let known = row(&run, Some(8), &set("node")).expect("a row");
         assert_eq!((known["node"].as_str(), known["devices"].as_i64()), (Some("x"), Some(8)));
         let batch = batch([&known].into_iter()).expect("a batch");

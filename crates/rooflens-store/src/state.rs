@@ -36,7 +36,9 @@ pub struct ChangedDay {
     pub tenant: String,
     /// Which day.
     pub day: String,
-    /// Runs that it holds.
+    /// Runs that it held before.
+    pub runs_before: usize,
+    /// Runs that it holds now.
     pub runs: usize,
     /// Files before.
     pub files_before: usize,
@@ -46,6 +48,22 @@ pub struct ChangedDay {
     pub files_after: usize,
     /// Their size.
     pub bytes_after: u64,
+}
+
+impl ChangedDay {
+    /// What a state makes of a day.
+    pub(crate) fn new(partition: &Partition, files: &PartitionFiles, state: &StateManifest) -> Self {
+        ChangedDay {
+            tenant: partition.tenant.clone(),
+            day: partition.day.clone(),
+            runs_before: files.runs.len(),
+            runs: state.runs.len(),
+            files_before: files.files.len(),
+            bytes_before: files.files.iter().map(|file| file.bytes).sum(),
+            files_after: state.files.len(),
+            bytes_after: state.files.iter().map(|file| file.bytes).sum(),
+        }
+    }
 }
 
 /// Why a state is made, and of what.
@@ -127,20 +145,9 @@ impl Store {
         files: &PartitionFiles,
         state: StateManifest,
     ) -> Result<Option<ChangedDay>, StoreError> {
-        let place = partition.place();
-        let path = place.log_entry(self.root(), &LogEntry::State(next_number(partition)));
-        if self.create(&path, sealed(&state)).await? == Created::Before {
-            return Ok(None);
-        }
-        Ok(Some(ChangedDay {
-            runs: state.runs.len(),
-            files_before: files.files.len(),
-            bytes_before: files.files.iter().map(|file| file.bytes).sum(),
-            files_after: state.files.len(),
-            bytes_after: state.files.iter().map(|file| file.bytes).sum(),
-            tenant: place.tenant,
-            day: place.day,
-        }))
+        let path = partition.place().log_entry(self.root(), &LogEntry::State(next_number(partition)));
+        let created = self.create(&path, sealed(&state)).await?;
+        Ok((created == Created::Now).then(|| ChangedDay::new(partition, files, &state)))
     }
 
     /// The files of a day as they shall be, already in the store.

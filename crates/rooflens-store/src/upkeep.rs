@@ -13,6 +13,9 @@ use crate::location::Store;
 use crate::manifest::{FORMAT, FileEntry, RunEntry, StateManifest, sealed};
 use crate::state::{Change, ChangedDay, is_event, runs_after};
 
+/// How many runs a message names.
+const NAMED: usize = 5;
+
 /// A run of a store, and where it is filed.
 #[derive(Debug, Clone)]
 pub struct StoredRun {
@@ -95,21 +98,26 @@ impl Store {
         Ok(runs)
     }
 
-    /// The run of an id, or of the beginning of one.
-    pub async fn find(&self, id: &str) -> Result<StoredRun, StoreError> {
-        let mut found: Vec<StoredRun> =
-            self.runs().await?.into_iter().filter(|run| run.entry.run_id.starts_with(id)).collect();
-        if let Some(exact) = found.iter().position(|run| run.entry.run_id == id) {
-            return Ok(found.swap_remove(exact));
+    /// The run of an id, or of the beginning of one, of a tenant or of any.
+    pub async fn find(&self, id: &str, tenant: Option<&str>) -> Result<StoredRun, StoreError> {
+        let is_meant = |run: &StoredRun| {
+            run.entry.run_id.starts_with(id) && tenant.is_none_or(|tenant| run.tenant == tenant)
+        };
+        let mut found: Vec<StoredRun> = self.runs().await?.into_iter().filter(is_meant).collect();
+        if found.iter().any(|run| run.entry.run_id == id) {
+            found.retain(|run| run.entry.run_id == id);
         }
-        match (found.pop(), found.len()) {
-            (Some(run), 0) => Ok(run),
-            (None, _) => Err(StoreError::NoSuchRun { why: format!("the store has no run {id}") }),
-            (Some(_), others) => {
-                let why = format!("{} runs of the store begin with {id}", others + 1);
-                Err(StoreError::NoSuchRun { why })
-            }
+        if let [_] = found.as_slice() {
+            return Ok(found.swap_remove(0));
         }
+        let one = |run: &StoredRun| format!("{} ({}, tenant {})", run.entry.run_id, run.day, run.tenant);
+        let more = if found.len() > NAMED { ", …" } else { "" };
+        let names: Vec<String> = found.iter().take(NAMED).map(one).collect();
+        let why = match found.len() {
+            0 => format!("the store has no run {id}"),
+            count => format!("{count} runs of the store are meant by {id}: {}{more}", names.join(", ")),
+        };
+        Err(StoreError::NoSuchRun { why })
     }
 
     /// Removes a run. It no longer counts once this returns; its bytes go with the next [`Store::vacuum`].
@@ -132,12 +140,13 @@ impl Store {
         self.rewrite(&place, &change, is_there).await.map(drop)
     }
 
-    /// Lets the events, or everything, of days before a given one go.
+    /// Lets the events, or everything, of days before a given one go; a dry run only says what would go.
     pub async fn retain(
         &self,
         events_from: Option<&str>,
         rollups_from: Option<&str>,
         now_unix_ns: i64,
+        is_dry: bool,
     ) -> Result<Vec<ChangedDay>, StoreError> {
         let mut changed = Vec::new();
         for partition in self.snapshot().await?.partitions() {
@@ -165,6 +174,10 @@ impl Store {
                     && files.state.as_ref().is_some_and(|(_, state)| state.is_compacted),
                 events_dropped: true,
             };
+            if is_dry {
+                changed.push(ChangedDay::new(partition, &files, &state));
+                continue;
+            }
             let published = self.publish(partition, &files, state).await?;
             let raced = || StoreError::Raced { tenant: partition.tenant.clone(), day: partition.day.clone() };
             changed.push(published.ok_or_else(raced)?);
@@ -172,8 +185,8 @@ impl Store {
         Ok(changed)
     }
 
-    /// Reads every file that counts and holds it to its checksum.
-    pub async fn verify(&self, mut watch: impl FnMut(u64)) -> Result<VerifiedStore, StoreError> {
+    /// Reads every file that counts and holds it to its checksum. `goes_on` hears of bytes that were read.
+    pub async fn verify(&self, mut goes_on: impl FnMut(u64) -> bool) -> Result<VerifiedStore, StoreError> {
         let snapshot = self.snapshot().await?;
         let mut found = VerifiedStore::default();
         for (_, files) in snapshot.files_of(snapshot.partitions().iter()).await? {
@@ -184,8 +197,7 @@ impl Store {
                 let mut read = 0;
                 let digest = self.digest(file, |bytes| {
                     read += bytes.len() as u64;
-                    watch(bytes.len() as u64);
-                    Ok(())
+                    if goes_on(bytes.len() as u64) { Ok(()) } else { Err(StoreError::Stopped) }
                 });
                 let why = match digest.await {
                     Ok(_) if read != file.bytes => {
@@ -195,6 +207,7 @@ impl Store {
                         "its bytes are not those that were written".to_owned()
                     }
                     Ok(_) => continue,
+                    Err(StoreError::Stopped) => return Err(StoreError::Stopped),
                     Err(StoreError::Access { why, .. }) => why,
                     Err(error) => error.to_string(),
                 };

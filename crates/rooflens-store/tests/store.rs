@@ -160,7 +160,8 @@ async fn a_run_appears_whole_and_only_once() {
     assert_eq!(runs[0].entry.row["metrics"]["tpot_p50_ns"], 1_001.5);
     // A run that says when it was has one day.
     let day = AddOptions { day: Some("2026-11-01".to_owned()), ..AddOptions::default() };
-    assert!(matches!(world.store.add(&world.run(1), &day).await, Err(StoreError::Value { .. })));
+    let again = world.store.add(&world.run(1), &day).await.unwrap();
+    assert!(again.was_there && again.day != "2026-11-01");
     // The same id with something else to say is refused.
     let set = AddOptions { set: [("label".to_owned(), "x".to_owned())].into(), ..AddOptions::default() };
     assert!(matches!(world.store.add(&world.run(1), &set).await, Err(StoreError::Differs { .. })));
@@ -265,7 +266,7 @@ async fn a_removed_run_stays_removed() {
 }
 
 async fn world_find(store: &Store, id: &str) -> rooflens_store::StoredRun {
-    store.find(id).await.unwrap()
+    store.find(id, None).await.unwrap()
 }
 
 #[tokio::test]
@@ -296,11 +297,11 @@ async fn old_days_go_events_first() {
         world.add(number).await;
     }
     let all = world.sum("kernel_rollup", "count").await;
-    world.store.retain(Some("2026-11-12"), None, START).await.unwrap();
+    world.store.retain(Some("2026-11-12"), None, START, false).await.unwrap();
     assert_eq!(world.kernels().await.len(), 2);
     assert_eq!(world.sum("kernel_rollup", "count").await, all);
-    assert!(world.store.retain(Some("2026-11-12"), None, START).await.unwrap().is_empty());
-    world.store.retain(Some("2026-11-12"), Some("2026-11-11"), START).await.unwrap();
+    assert!(world.store.retain(Some("2026-11-12"), None, START, false).await.unwrap().is_empty());
+    world.store.retain(Some("2026-11-12"), Some("2026-11-11"), START, false).await.unwrap();
     assert_eq!(world.store.runs().await.unwrap().len(), 4);
     world.store.vacuum(i64::MAX).await.unwrap();
     assert_eq!(world.kernels().await.len(), 2);
@@ -314,7 +315,7 @@ async fn damage_is_found_and_not_passed_on() {
     let world = World::new();
     world.add(0).await;
     world.add(3).await;
-    assert!(world.store.verify(|_| {}).await.unwrap().damaged.is_empty());
+    assert!(world.store.verify(|_| true).await.unwrap().damaged.is_empty());
     let file = world.files("kernels").await.remove(0);
     let mut bytes = std::fs::read(&file).unwrap();
     let middle = bytes.len() / 2;
@@ -322,7 +323,7 @@ async fn damage_is_found_and_not_passed_on() {
     std::fs::write(&file, bytes).unwrap();
     let gone = world.files("runs").await.remove(0);
     std::fs::remove_file(gone).unwrap();
-    let found = world.store.verify(|_| {}).await.unwrap();
+    let found = world.store.verify(|_| true).await.unwrap();
     assert_eq!(found.damaged.len(), 2, "{found:?}");
     assert!(world.store.compact(START, |_| true).await.is_err());
 }

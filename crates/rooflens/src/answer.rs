@@ -24,6 +24,7 @@ pub struct AnswerPrinter {
     /// A file; standard output without one.
     to: Option<PathBuf>,
     begun: Option<Begun>,
+    rows: usize,
 }
 
 enum Begun {
@@ -34,7 +35,12 @@ enum Begun {
 impl AnswerPrinter {
     /// For an answer that has not come yet.
     pub fn new(format: Option<AnswerFormat>, limit: usize, to: Option<PathBuf>) -> Self {
-        AnswerPrinter { format, limit, to, begun: None }
+        AnswerPrinter { format, limit, to, begun: None, rows: 0 }
+    }
+
+    /// How many rows have come.
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Ends the answer.
@@ -94,6 +100,7 @@ impl AnswerTaker<CliError> for AnswerPrinter {
     }
 
     fn rows(&mut self, batch: &RecordBatch) -> Result<(), CliError> {
+        self.rows += batch.num_rows();
         match &mut self.begun {
             Some(Begun::Table(rows)) => rows.add(batch),
             Some(Begun::Written(writer)) => {

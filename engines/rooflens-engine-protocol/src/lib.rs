@@ -89,6 +89,11 @@ pub enum Event<P> {
         /// Files that were written.
         files: u64,
     },
+    /// What the result lacks, or what to know about it.
+    Note {
+        /// A sentence without its full stop.
+        message: String,
+    },
     /// The result is complete.
     Done {
         /// Rows of the result.

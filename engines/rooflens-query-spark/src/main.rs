@@ -10,7 +10,9 @@
 //! * [`execution`], [`stall`]: a query that survives a broken connection and never hangs.
 //! * [`status`]: errors in plain words.
 
+use std::os::unix::process::parent_id;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use events::Events;
 use query::Totals;
@@ -53,10 +55,18 @@ fn run(request: Request, events: &mut Events) -> Result<Totals, Fault> {
     let outcome = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(broken)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(broken)?;
+        // Nobody waits for the answer once whoever started this process has ended.
+        let parent = parent_id();
+        let orphaned = async {
+            while parent_id() == parent {
+                tokio::time::sleep(Duration::from_millis(250)).await;
+            }
+        };
         let stopped = async {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                () = orphaned => {}
             }
         };
         query::run(request, events, stopped).await

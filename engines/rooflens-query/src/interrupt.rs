@@ -1,4 +1,7 @@
-//! SIGINT and SIGTERM.
+//! SIGINT and SIGTERM, and the end of whoever asked.
+
+use std::os::unix::process::parent_id;
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -14,6 +17,15 @@ pub async fn wait() -> Fault {
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        () = orphaned() => {}
     }
     Fault::new(Kind::Stopped, "the query was interrupted")
+}
+
+/// Waits until whoever started this process has ended: nobody waits for the answer then.
+async fn orphaned() {
+    let parent = parent_id();
+    while parent_id() == parent {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
 }

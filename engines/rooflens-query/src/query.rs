@@ -20,7 +20,7 @@ use crate::output::Output;
 use crate::progress::Scanned;
 use crate::request::Request;
 use crate::session::{self, Limits};
-use crate::table::Table;
+use crate::table::{DroppedDays, Table};
 use crate::{damage, fault, memory, names, progress, spill, statement};
 
 /// Where the plan is announced before it runs.
@@ -49,7 +49,8 @@ async fn run(spill: spill::Registry, announce: Announce) -> Result<Event<Scanned
         session::within(&limits(&request, &spill)?).map_err(|error| fault::of_datafusion(&error))?;
     let store = Store::open(&request.store).map_err(|error| fault::of_store(&error))?;
     let snapshot = snapshot(&store, request.tenants.as_deref()).await?;
-    register(&context, &store, &snapshot).map_err(|error| fault::of_datafusion(&error))?;
+    let dropped = DroppedDays::default();
+    register(&context, &store, &snapshot, &dropped).map_err(|error| fault::of_datafusion(&error))?;
     check_tables(&context, &statement)?;
     let plan =
         plan(&context, statement, request.explain).await.map_err(|error| fault::of_datafusion(&error))?;
@@ -59,6 +60,9 @@ async fn run(spill: spill::Registry, announce: Announce) -> Result<Event<Scanned
     let spilled = progress::spilled(plan.as_ref());
     if spilled.files > 0 {
         emit::<Scanned>(&Event::Spilled { bytes: spilled.bytes, files: spilled.files });
+    }
+    if let Some(message) = dropped.note() {
+        emit::<Scanned>(&Event::Note { message });
     }
     let scanned_bytes = progress::scanned(plan.as_ref()).bytes;
     let elapsed_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -83,11 +87,16 @@ async fn snapshot(store: &Store, tenants: Option<&[String]>) -> Result<Snapshot,
     Ok(snapshot)
 }
 
-fn register(context: &SessionContext, store: &Store, snapshot: &Snapshot) -> Result<(), DataFusionError> {
+fn register(
+    context: &SessionContext,
+    store: &Store,
+    snapshot: &Snapshot,
+    dropped: &DroppedDays,
+) -> Result<(), DataFusionError> {
     let objects = ObjectStoreUrl::parse(store.object_store_url())?;
     context.register_object_store(store.object_store_url(), store.object_store());
     for table in rooflens_store::tables() {
-        let provider = Table::new(table, objects.clone(), snapshot.clone());
+        let provider = Table::new(table, objects.clone(), snapshot.clone(), dropped.clone());
         context.register_table(table.name, Arc::new(provider))?;
     }
     Ok(())

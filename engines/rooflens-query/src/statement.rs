@@ -22,6 +22,11 @@ pub fn parse(sql: &str) -> Result<Statement, Fault> {
         };
         return Err(Fault::new(Kind::Sql, message));
     };
+    if let Statement::Statement(sql) = &statement
+        && matches!(**sql, Sql::ShowTables { .. } | Sql::ShowColumns { .. } | Sql::ExplainTable { .. })
+    {
+        return Err(listing());
+    }
     match refused(&statement) {
         Some(name) => Err(refusal(&name)),
         None => Ok(statement),
@@ -36,6 +41,15 @@ pub fn options() -> SQLOptions {
 fn refusal(name: &str) -> Fault {
     let fault = Fault::new(Kind::Sql, format!("{name} is not allowed: the store is read-only"));
     fault.hint("write one SELECT, WITH … SELECT or EXPLAIN")
+}
+
+/// What to ask instead of `SHOW TABLES` and `DESCRIBE`.
+fn listing() -> Fault {
+    let names: Vec<&str> = rooflens_store::tables().iter().map(|table| table.name).collect();
+    let fault = Fault::new(Kind::Sql, format!("the tables are {}", names.join(", ")));
+    fault.hint(
+        "SELECT * FROM runs LIMIT 1 shows the columns of one; docs/reference/store.md says what they mean",
+    )
 }
 
 /// The name of a statement that may not run.

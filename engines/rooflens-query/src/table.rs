@@ -1,6 +1,7 @@
 //! A table of the store, as DataFusion scans it.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -17,7 +18,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use object_store::ObjectMeta;
-use rooflens_store::{Snapshot, StoreTable};
+use rooflens_store::{Snapshot, StoreArea, StoreTable};
 
 use crate::{partitions, types};
 
@@ -28,15 +29,48 @@ pub struct Table {
     schema: TableSchema,
     objects: ObjectStoreUrl,
     snapshot: Snapshot,
+    /// Whether it holds events, which may be gone before the day is.
+    is_event: bool,
+    dropped: DroppedDays,
+}
+
+/// Days whose events a query would have read and which `rooflens store retain` dropped.
+#[derive(Debug, Clone, Default)]
+pub struct DroppedDays {
+    days: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl DroppedDays {
+    fn add(&self, day: &str) {
+        self.days.lock().unwrap_or_else(PoisonError::into_inner).insert(day.to_owned());
+    }
+
+    /// The same, in words.
+    pub fn note(&self) -> Option<String> {
+        let days = self.days.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, last) = (days.first()?, days.last()?);
+        let when = if days.len() == 1 {
+            format!("of {first}")
+        } else {
+            format!("of {} days from {first} to {last}", days.len())
+        };
+        Some(format!("events {when} were dropped by `rooflens store retain`: the answer is without them"))
+    }
 }
 
 impl Table {
     /// The table of this name in a snapshot.
-    pub fn new(table: &StoreTable, objects: ObjectStoreUrl, snapshot: Snapshot) -> Self {
+    pub fn new(
+        table: &StoreTable,
+        objects: ObjectStoreUrl,
+        snapshot: Snapshot,
+        dropped: DroppedDays,
+    ) -> Self {
         let schema = TableSchema::builder(types::read_as(&table.schema()))
             .with_table_partition_cols(partitions::fields())
             .build();
-        Table { name: table.name.to_owned(), schema, objects, snapshot }
+        let is_event = table.area == StoreArea::Events;
+        Table { name: table.name.to_owned(), schema, objects, snapshot, is_event, dropped }
     }
 
     /// The files that a query with these filters may need.
@@ -47,6 +81,10 @@ impl Table {
         let unknown = Statistics::new_unknown(self.schema.file_schema());
         let mut files = Vec::new();
         for (partition, of_partition) in &read {
+            let is_dropped = of_partition.state.as_ref().is_some_and(|(_, state)| state.events_dropped);
+            if self.is_event && is_dropped && !of_partition.runs.is_empty() {
+                self.dropped.add(&partition.day);
+            }
             for file in of_partition.files.iter().filter(|file| file.table == self.name) {
                 let statistics = Statistics {
                     num_rows: Precision::Exact(as_usize(file.rows)),

@@ -218,7 +218,8 @@ impl Rank<'_> {
             for &kernel in &activities {
                 let ns = self.duration(kernel, is_decode);
                 busy_ns += ns;
-                compute_ns += if self.made[kernel].class == "communication" { 0 } else { ns };
+                let is_transfer = ["communication", "memcpy", "memset"].contains(&self.made[kernel].class);
+                compute_ns += if is_transfer { 0 } else { ns };
                 self.kernel(&mut tables.kernels, kernel, names[kernel], now_ns, ns, step);
                 now_ns += ns + self.draw.between(300, 1_900);
             }

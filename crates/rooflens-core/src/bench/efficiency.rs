@@ -57,6 +57,9 @@ pub struct DecodeWindow {
 pub struct DecodeEfficiency {
     /// The device; null where none was named.
     pub device: Option<String>,
+    /// Devices that the model is spread over: the tensor-parallel size.
+    #[serde(default)]
+    pub tensor_parallel: Option<u64>,
     /// Windows with enough tokens.
     pub windows: Vec<DecodeWindow>,
     /// Median over windows of MFU.
@@ -102,7 +105,14 @@ impl KnownModel {
         let (mfu, mbu, floor_share) =
             (median(|window| window.mfu), median(|window| window.mbu), median(share));
         let device = self.device.as_ref().map(|device| device.name.clone());
-        (!windows.is_empty()).then_some(DecodeEfficiency { device, windows, mfu, mbu, floor_share })
+        (!windows.is_empty()).then_some(DecodeEfficiency {
+            device,
+            tensor_parallel: Some(self.setup.parallel.tp),
+            windows,
+            mfu,
+            mbu,
+            floor_share,
+        })
     }
 
     fn window(&self, window: DecodeWindow) -> Option<DecodeWindow> {

@@ -20,6 +20,9 @@ pub enum FleetError {
     /// A value that means nothing.
     #[error("{0}")]
     Value(String),
+    /// What was asked for is not there; the message says what is.
+    #[error("{0}")]
+    Choice(String),
     /// The engine is a program of its own, and it is not here.
     #[error("{program} is not installed")]
     NoEngine {
@@ -42,6 +45,14 @@ pub enum FleetError {
         /// What helps.
         hint: Option<String>,
     },
+    /// The store, as the engine found it.
+    #[error("{fact}")]
+    Unreadable {
+        /// What happened.
+        fact: String,
+        /// What helps.
+        hint: Option<String>,
+    },
     /// The engine was told to stop.
     #[error("the query was stopped")]
     Stopped,
@@ -53,6 +64,7 @@ impl FleetError {
         let fact = message.to_owned();
         match kind {
             "sql" => FleetError::Sql { fact, hint },
+            "store" => FleetError::Unreadable { fact, hint },
             "stopped" => FleetError::Stopped,
             _ => FleetError::Engine { fact, hint },
         }
@@ -65,10 +77,12 @@ impl FleetError {
                 StoreError::Access { .. } | StoreError::Scratch { .. } | StoreError::Raced { .. },
             ) => ErrorKind::Environment,
             FleetError::Store(StoreError::Value { .. } | StoreError::Address { .. }) => ErrorKind::Usage,
-            FleetError::Store(_) => ErrorKind::Data,
+            FleetError::Store(StoreError::Stopped) => ErrorKind::Interrupted,
+            FleetError::Store(_) | FleetError::Unreadable { .. } => ErrorKind::Data,
             FleetError::UnknownQuery(_)
             | FleetError::Query(_)
             | FleetError::Value(_)
+            | FleetError::Choice(_)
             | FleetError::Sql { .. } => ErrorKind::Usage,
             FleetError::NoEngine { .. } | FleetError::Engine { .. } => ErrorKind::Environment,
             FleetError::Stopped => ErrorKind::Interrupted,
@@ -93,6 +107,13 @@ impl FleetError {
             FleetError::Store(StoreError::Differs { .. }) => Some(Hint::words(
                 "it was analysed again, or added with other values of --set; a run that is in a store is not changed",
             )),
+            FleetError::Store(StoreError::Elsewhere { run, .. }) => Some(Hint::leading(
+                "to file it under another day, remove it first:",
+                format!("rooflens store rm {run} --store STORE"),
+            )),
+            FleetError::Store(StoreError::Removed { .. }) => {
+                Some(Hint::words("those who removed it may have had to: it does not come back under its id"))
+            }
             FleetError::Store(StoreError::Manifest { .. } | StoreError::Table { .. }) => {
                 Some(Hint::command("rooflens store verify --store STORE"))
             }
@@ -101,7 +122,7 @@ impl FleetError {
                     "credentials come from where the provider's own tools take them, as AWS_PROFILE or AWS_ACCESS_KEY_ID",
                 ))
             }
-            FleetError::Store(_) | FleetError::Stopped => None,
+            FleetError::Store(_) | FleetError::Stopped | FleetError::Choice(_) => None,
             FleetError::UnknownQuery(_) | FleetError::Query(_) => {
                 Some(Hint::command("rooflens query --list"))
             }
@@ -113,7 +134,9 @@ impl FleetError {
                      rooflens export duckdb --views --store STORE"
                 ),
             )),
-            FleetError::Sql { hint, .. } | FleetError::Engine { hint, .. } => hint.clone().map(Hint::words),
+            FleetError::Sql { hint, .. }
+            | FleetError::Engine { hint, .. }
+            | FleetError::Unreadable { hint, .. } => hint.clone().map(Hint::words),
         }
     }
 }

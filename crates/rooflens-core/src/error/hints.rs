@@ -60,6 +60,10 @@ pub fn of(error: &Error) -> Option<Hint> {
             "of a trace, write the run directory first:",
             format!("rooflens analyze {} -o RUN", word(path)),
         )),
+        Error::UnreadableRun(SchemaError::NoTrace { path }) => Some(Hint::leading(
+            "what was measured is in its report/metrics.json, and is compared by:",
+            format!("rooflens compare OTHER {}", word(path)),
+        )),
         Error::UnreadableRun(_) => {
             Some(Hint::leading("import the trace again:", "rooflens import TRACE -o RUN"))
         }

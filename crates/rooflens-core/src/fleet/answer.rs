@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use super::value::value;
 use crate::document::SchemaTag;
+use crate::text::{capitalised, counted};
 
 /// A column of an answer.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +35,8 @@ pub struct AnswerHead {
     pub columns: Vec<AnswerColumn>,
     /// Types of the columns.
     pub schema: SchemaRef,
+    /// What the rows come to, in a sentence, and how many of them people want to see; the others are at the end.
+    pub summary: Option<(String, usize)>,
 }
 
 /// What an answer took.
@@ -45,6 +48,8 @@ pub struct QueryCost {
     pub scanned_bytes: Option<u64>,
     /// Time that the engine took, in milliseconds; null where it does not say.
     pub elapsed_ms: Option<f64>,
+    /// What the answer lacks, in words.
+    pub notes: Vec<String>,
 }
 
 /// An answer, for programs.
@@ -78,14 +83,35 @@ impl AnswerHead {
             title: query.map(|query| query.title().to_owned()),
             columns: schema.fields().iter().map(|field| column(field.name())).collect(),
             schema: schema.clone(),
+            summary: None,
         }
     }
 
-    /// The unit of a column: what the query says, else what its name ends in.
+    /// The unit of a column, as the query says; SQL says none, and its values are shown as they are.
     fn unit(&self, at: usize) -> &str {
-        let column = &self.columns[at];
-        let by_name = if column.name.ends_with("_ns") { "ns" } else { "" };
-        column.unit.as_deref().unwrap_or(by_name)
+        match (&self.query, &self.columns[at]) {
+            (None, _) => "",
+            (Some(_), column) => column.unit.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// Columns of words that say the same in all rows: one sentence says it better. SQL is shown as it was asked for.
+    fn same_in_all(&self, rows: &[Vec<Json>]) -> Vec<usize> {
+        let is_same =
+            |at: &usize| rows[1..].iter().all(|row| row[*at] == rows[0][*at] && row[*at].is_string());
+        match (self.query.is_some(), rows.len()) {
+            (false, _) | (_, 0 | 1) => Vec::new(),
+            _ => (0..self.columns.len()).filter(is_same).collect(),
+        }
+    }
+
+    /// The name of a column for people: those of SQL as they were asked for, others without underscores and without the
+    /// unit, which the values carry.
+    fn title(&self, name: &str) -> String {
+        match self.query {
+            None => name.to_owned(),
+            Some(_) => name.strip_suffix("_ns").unwrap_or(name).replace('_', " "),
+        }
     }
 }
 
@@ -120,41 +146,52 @@ impl FirstRows {
     #[must_use]
     pub fn parts(self) -> Vec<Part> {
         let FirstRows { head, first, all, .. } = self;
+        let shown = head.summary.as_ref().map_or(usize::MAX, |(_, shown)| *shown);
+        let first: Vec<Vec<Json>> = first.into_iter().take(shown).collect();
+        let same = head.same_in_all(&first);
         let is_number = |at: usize| head.schema.field(at).data_type().is_numeric() && head.unit(at) != "id";
         let has = |name: &str| head.columns.iter().any(|column| column.name == name);
         let is_named = |name: &str| name == "kernel_id" && has("kernel");
         let column = |(at, column): (usize, &AnswerColumn)| TableColumn {
             key: column.name.clone().into(),
-            title: title(&column.name).into(),
+            title: head.title(&column.name).into(),
             help: column.meaning.clone().unwrap_or_default().into(),
             number: is_number(at),
             // The id of a kernel says nothing to people where its name stands beside it.
-            level: if is_named(&column.name) { Level::Raw } else { Level::Essential },
+            level: if is_named(&column.name) || same.contains(&at) { Level::Raw } else { Level::Essential },
             bar: false,
         };
-        let cell = |(at, value): (usize, Json)| cell(head.unit(at), value);
+        let is_sql = head.query.is_none();
+        let cell =
+            |(at, value): (usize, Json)| if is_sql { plain(value) } else { cell(head.unit(at), value) };
+        let words = |at: &usize| {
+            let value = first[0][*at].as_str().filter(|word| !word.is_empty())?;
+            Some(format!("{} {value}", head.title(&head.columns[*at].name)))
+        };
+        let all_rows: Vec<String> = same.iter().filter_map(words).collect();
         let rows: Vec<Row> =
             first.into_iter().map(|row| Row::new(row.into_iter().enumerate().map(cell).collect())).collect();
-        let left_out = (all > rows.len()).then(|| rooflens_report::block::LeftOut {
-            rows: all - rows.len(),
-            share: None,
-            place: "--format csv".into(),
-        });
-        let columns = head.columns.iter().enumerate().map(column).collect();
-        let table = Table { name: "rows".into(), columns, rows, left_out };
-        let mut blocks: Vec<Block> =
-            head.title.iter().map(|title| Block::Lead(format!("{title}."))).collect();
-        blocks.push(match table.rows.is_empty() {
-            true => Block::Lead("No row.".to_owned()),
-            false => Block::Table(table),
-        });
+        let columns: Vec<TableColumn> = head.columns.iter().enumerate().map(column).collect();
+        let count = match all.min(shown) > rows.len() {
+            true => format!("{}, of which the first {} are shown.", counted(all, "row"), rows.len()),
+            false => capitalised(&counted(all, "row")) + ".",
+        };
+        let count = match head.summary {
+            Some((words, shown)) if shown > rows.len() => {
+                format!("{words} The first {} are shown.", rows.len())
+            }
+            Some((words, _)) => words,
+            None => count,
+        };
+        let mut lead = head.title.map_or(count.clone(), |title| format!("{title}. {count}"));
+        if !all_rows.is_empty() {
+            lead += &format!(" In all rows: {}.", all_rows.join(", "));
+        }
+        let table = Table { name: "rows".into(), columns, rows, left_out: None };
+        let rows = (!table.rows.is_empty()).then_some(Block::Table(table));
+        let blocks = [Block::Lead(lead)].into_iter().chain(rows).collect();
         vec![Part { name: "answer", title: "Answer", blocks }]
     }
-}
-
-/// A name for people: without underscores, and without the unit, which the values carry.
-fn title(name: &str) -> String {
-    name.strip_suffix("_ns").unwrap_or(name).replace('_', " ")
 }
 
 fn cell(unit: &str, value: Json) -> Cell {
@@ -178,10 +215,24 @@ fn cell(unit: &str, value: Json) -> Cell {
     }
 }
 
+/// A value as it is.
+fn plain(value: Json) -> Cell {
+    match value {
+        // Not left out: whoever asked for the column wants to see that there is nothing.
+        Json::Null => Cell::text("null"),
+        Json::String(text) => Cell::text(text),
+        Json::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(value) => Cell::text(rounded(value)),
+            None => Cell::text(number.to_string()),
+        },
+        other => Cell::text(other.to_string()),
+    }
+}
+
 /// Four digits that count.
 fn rounded(value: f64) -> String {
     match value.abs() {
-        size if size != 0.0 && !(1e-4..1e7).contains(&size) => format!("{value:.3e}"),
+        size if size != 0.0 && !(1e-4..1e15).contains(&size) => format!("{value:.3e}"),
         size if size >= 1000.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.2}"),
         _ => format!("{value:.4}"),

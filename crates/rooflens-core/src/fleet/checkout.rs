@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use rooflens_compare::headline;
 use rooflens_schema::RunDir;
 use rooflens_store::StoredRun;
+use serde_json::Value as Json;
 use tempfile::TempDir;
 
 use super::runs::StoreFilter;
 use super::store::{block_on, open, stored};
-use crate::error::{Error, FleetError};
+use crate::error::Error;
 use crate::observer::{Event, SharedObserver};
 use crate::saved;
 
@@ -16,7 +18,30 @@ use crate::saved;
 pub struct Checkout {
     /// A path for each input, in their order.
     pub paths: Vec<PathBuf>,
+    /// What those from the store lack, in words.
+    pub notes: Vec<String>,
+    /// Runs of which the store has no kernels.
+    pub without_kernels: Vec<String>,
     _folder: TempDir,
+}
+
+const FROM_STORE: &str = "a store keeps no operators, runtime calls and annotations: for what is said about the host and \
+                          by operator, take the run directory";
+
+/// The headline metrics of a run where a run directory has them: what its events no longer tell, as times of tokens, is
+/// known by them.
+fn kept_metrics(run: &StoredRun) -> Json {
+    let mut kept = Json::Null;
+    for metric in headline::ALL {
+        let value = run.entry.row.get("metrics").and_then(|metrics| metrics.get(metric.key));
+        let Some(value) = value.filter(|value| value.is_number()) else { continue };
+        let mut place = &mut kept;
+        for part in metric.path.split('/').filter(|part| !part.is_empty()) {
+            place = &mut place[part];
+        }
+        *place = value.clone();
+    }
+    kept
 }
 
 /// Finds each input: a path that exists is itself; else it is the id of a run, its beginning, or `COLUMN=VALUE,…`, which
@@ -26,6 +51,7 @@ pub fn checkout(store: &str, inputs: &[PathBuf], observer: &SharedObserver) -> R
     let opened = open(store)?;
     let mut all: Option<Vec<StoredRun>> = None;
     let mut paths = Vec::new();
+    let (mut notes, mut without_kernels) = (Vec::new(), Vec::new());
     for input in inputs {
         if input.exists() {
             paths.push(input.clone());
@@ -33,7 +59,7 @@ pub fn checkout(store: &str, inputs: &[PathBuf], observer: &SharedObserver) -> R
         }
         let text = input.to_string_lossy();
         let run = match text.contains('=') {
-            false => block_on(opened.find(&text))?,
+            false => block_on(opened.find(&text, None))?,
             true => {
                 let columns = text.split(',').map(StoreFilter::parse).collect::<Result<_, _>>()?;
                 let filter = StoreFilter { columns, ..StoreFilter::default() };
@@ -41,14 +67,28 @@ pub fn checkout(store: &str, inputs: &[PathBuf], observer: &SharedObserver) -> R
                     Some(runs) => runs,
                     None => all.insert(stored(store)?),
                 };
-                let none = || FleetError::Value(format!("no run of {store} has {text}"));
-                runs.iter().find(|run| filter.takes(run)).cloned().ok_or_else(none)?
+                let found = runs.iter().find(|run| filter.takes(run)).cloned();
+                found.ok_or_else(|| filter.nothing_meant(store, runs))?
             }
         };
         observer.event(&Event::Working { what: &format!("reading run {} of the store", run.entry.run_id) });
         let path = folder.path().join(&run.entry.run_id);
-        block_on(opened.fetch(&run, &RunDir::new(&path)))?;
+        let folder = RunDir::new(&path);
+        let fetched = block_on(opened.fetch(&run, &folder))?;
+        if fetched.kernels == 0 {
+            without_kernels.push(run.entry.run_id.clone());
+        }
+        if fetched.events_dropped {
+            let id = &run.entry.run_id;
+            notes.push(format!(
+                "the events of {id} were dropped by `rooflens store retain`: its metrics are left"
+            ));
+        } else if fetched.kernels > 0 && notes.is_empty() {
+            notes.push(FROM_STORE.to_owned());
+        }
+        saved::make(&folder.report())?;
+        saved::write_json(folder.report().join(saved::METRICS), &kept_metrics(&run))?;
         paths.push(path);
     }
-    Ok(Checkout { paths, _folder: folder })
+    Ok(Checkout { paths, notes, without_kernels, _folder: folder })
 }

@@ -16,11 +16,22 @@ pub struct StoreAddedDocument {
     pub store: String,
     /// The runs.
     pub runs: Vec<AddedRun>,
+    /// Those that could not be added.
+    pub failed: Vec<FailedRun>,
+}
+
+/// A run that could not be added to a store.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct FailedRun {
+    /// As it was given.
+    pub run: String,
+    /// Why.
+    pub why: String,
 }
 
 impl StoreAddedDocument {
-    pub(super) fn new(store: &str, runs: Vec<AddedRun>) -> Self {
-        StoreAddedDocument { schema: SchemaTag::new("store-added"), store: store.to_owned(), runs }
+    pub(super) fn new(store: &str, runs: Vec<AddedRun>, failed: Vec<FailedRun>) -> Self {
+        StoreAddedDocument { schema: SchemaTag::new("store-added"), store: store.to_owned(), runs, failed }
     }
 }
 

@@ -42,6 +42,9 @@ pub(super) enum EngineEvent {
     Spilled {
         bytes: u64,
     },
+    Note {
+        message: String,
+    },
     Done {
         #[serde(default)]
         scanned_bytes: Option<u64>,
@@ -107,10 +110,11 @@ pub(super) fn ask<E: From<Error>>(
         _ => false,
     };
     let ended = process.wait().map_err(|error| failed(format!("{program} cannot be waited for: {error}")))?;
-    let (mut spilled_bytes, mut done) = (0, None);
+    let (mut spilled_bytes, mut done, mut notes) = (0, None, Vec::new());
     for event in &told {
         match event {
             Ok(EngineEvent::Spilled { bytes }) => spilled_bytes += bytes,
+            Ok(EngineEvent::Note { message }) => notes.push(message.clone()),
             Ok(EngineEvent::Done { scanned_bytes, elapsed_ms }) => done = Some((*scanned_bytes, *elapsed_ms)),
             Ok(EngineEvent::Error { kind, message, hint }) => {
                 return Err(Error::from(FleetError::answer(kind, message, hint.clone())).into());
@@ -123,7 +127,7 @@ pub(super) fn ask<E: From<Error>>(
         let last = last.map_or(String::new(), |line| format!(": {line}"));
         return Err(failed(format!("{program} ended without an answer ({ended}){last}")).into());
     };
-    Ok(QueryCost { spilled_bytes, scanned_bytes, elapsed_ms })
+    Ok(QueryCost { spilled_bytes, scanned_bytes, elapsed_ms, notes })
 }
 
 /// Why an answer was not handed over to its end.

@@ -1,11 +1,11 @@
 //! Which differences between two builds are more than chance: the statistics of `compare`, over runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use rooflens_compare::{Ratio, adjusted, independent_ratio, median};
+use rooflens_compare::{FEWEST, Ratio, adjusted, independent_ratio, median};
 use rooflens_queries::QueryJudge;
 use serde_json::Value as Json;
 
@@ -65,9 +65,16 @@ pub(super) fn judged(
     let keys: Vec<usize> = by.iter().filter_map(at).collect();
     let mut order: Vec<String> = Vec::new();
     let mut groups: BTreeMap<String, (Vec<Json>, TwoBuilds)> = BTreeMap::new();
+    let run = head.columns.iter().position(|column| column.name == "run_id");
+    let mut seen: BTreeSet<(String, String, String)> = BTreeSet::new();
     for row in batches.iter().flat_map(rows) {
         let key: Vec<Json> = keys.iter().map(|&at| row[at].clone()).collect();
         let name = Json::from(key.clone()).to_string();
+        // A run that two tenants have is one run.
+        let (side_word, run_word) = (row[side].to_string(), run.map_or(Json::Null, |at| row[at].clone()));
+        if run.is_some() && !seen.insert((name.clone(), side_word, run_word.to_string())) {
+            continue;
+        }
         let group = groups.entry(name.clone()).or_insert_with(|| {
             order.push(name);
             (key, TwoBuilds::default())
@@ -104,6 +111,20 @@ pub(super) fn judged(
         rank(a).cmp(&rank(b)).then(b.weight().total_cmp(&a.weight()))
     });
     table(&head, &keys, &lines)
+}
+
+/// What the lines come to; those that can be judged come first.
+fn summary(lines: &[JudgedLine]) -> (String, usize) {
+    let count = |verdict: &str| lines.iter().filter(|line| line.verdict() == verdict).count();
+    let (slower, faster, same, few) =
+        (count("slower"), count("faster"), count("no change"), count("too few runs"));
+    let mut words = format!("{slower} slower, {faster} faster, {same} without a significant change.");
+    if few > 0 {
+        words += &format!(
+            " {few} more cannot be judged: a kernel needs at least {FEWEST} runs of each build (--format csv has them)."
+        );
+    }
+    (words, slower + faster + same)
 }
 
 fn middle(values: &[f64]) -> f64 {
@@ -179,5 +200,6 @@ fn table(head: &AnswerHead, keys: &[usize], lines: &[JudgedLine]) -> (AnswerHead
     let schema = Arc::new(Schema::new(fields));
     let batch = RecordBatch::try_new(Arc::clone(&schema), arrays);
     let batches = batch.into_iter().collect();
-    (AnswerHead { query: head.query.clone(), title: head.title.clone(), columns, schema }, batches)
+    let (query, title) = (head.query.clone(), head.title.clone());
+    (AnswerHead { query, title, columns, schema, summary: Some(summary(lines)) }, batches)
 }

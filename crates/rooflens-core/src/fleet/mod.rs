@@ -15,17 +15,17 @@ mod writer;
 
 /// Rows of an answer.
 pub use arrow_array::RecordBatch;
-pub use rooflens_store::DEFAULT_TENANT;
+pub use rooflens_store::{DEFAULT_TENANT, is_day};
 
 pub use self::answer::{AnswerColumn, AnswerHead, FirstRows, QueryCost, QueryDocument};
 pub use self::checkout::{Checkout, checkout};
 pub use self::documents::{
-    StoreAddedDocument, StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument, StoreVacuumedDocument,
-    StoreVerifiedDocument, StoredRunDocument,
+    FailedRun, StoreAddedDocument, StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument,
+    StoreVacuumedDocument, StoreVerifiedDocument, StoredRunDocument,
 };
 pub use self::export::{ExportTarget, statements};
 pub use self::listed::QueriesDocument;
 pub use self::query::{AnswerTaker, QueryRequest, QueryText, QueryWatch, query};
-pub use self::runs::{StoreFilter, store_trend};
+pub use self::runs::{StoreFilter, StoreTrend, store_trend, unknown_values};
 pub use self::store::{AddRunsRequest, RetainRequest, add, compact, remove, retain, runs, vacuum, verify};
 pub use self::writer::{AnswerFormat, AnswerWriter};

@@ -65,6 +65,17 @@ impl QueryText {
         }
     }
 
+    /// Values that were given for parameters of a named query.
+    #[must_use]
+    pub fn values(&self) -> Option<Vec<(String, String)>> {
+        match self {
+            QueryText::Sql(_) => None,
+            QueryText::Named { values, .. } => {
+                Some(values.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+            }
+        }
+    }
+
     /// The query, where it has a name.
     pub fn named(&self) -> Option<&'static NamedQuery> {
         match self {

@@ -1,5 +1,7 @@
 //! Runs of a store, chosen by what they are.
 
+use std::collections::BTreeSet;
+
 use rooflens_compare::headline;
 use rooflens_compare::trend::{TrendOptions, change_points};
 use rooflens_store::StoredRun;
@@ -9,6 +11,9 @@ use super::store::stored;
 use crate::document::SchemaTag;
 use crate::error::{CompareError, Error, FleetError};
 use crate::trend::Trend;
+
+/// How many values a message names.
+const NAMED: usize = 8;
 
 /// Which runs: those whose row says all of this.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +35,7 @@ impl StoreFilter {
         if !is_known || !text.contains('=') {
             let names = table.into_iter().flat_map(|table| &table.columns).map(|column| column.name);
             let names = names.collect::<Vec<_>>().join(", ");
-            return Err(FleetError::Value(format!(
+            return Err(FleetError::Choice(format!(
                 "'{text}' chooses no runs: write COLUMN=VALUE, with one of {names}, tenant"
             ))
             .into());
@@ -38,18 +43,78 @@ impl StoreFilter {
         Ok((name.to_owned(), value.to_owned()))
     }
 
+    /// Where no run is meant: which values there are.
+    pub(super) fn nothing_meant(&self, store: &str, runs: &[StoredRun]) -> FleetError {
+        for (name, wanted) in &self.columns {
+            let known: BTreeSet<String> =
+                runs.iter().map(|run| value_of(run, name)).filter(|value| !value.is_empty()).collect();
+            if !known.contains(wanted) {
+                return FleetError::Choice(no_such_value(name, wanted, &known));
+            }
+        }
+        FleetError::Choice(format!("no run of {store} is so"))
+    }
+
     /// Whether a run is meant.
     pub(super) fn takes(&self, run: &StoredRun) -> bool {
-        let value = |name: &str| match (name, run.entry.row.get(name)) {
-            ("tenant", _) => run.tenant.clone(),
-            (_, Some(Json::String(word))) => word.clone(),
-            (_, Some(Json::Null) | None) => String::new(),
-            (_, Some(other)) => other.to_string(),
-        };
-        self.columns.iter().all(|(name, wanted)| value(name) == *wanted)
+        self.columns.iter().all(|(name, wanted)| value_of(run, name) == *wanted)
             && self.since.as_ref().is_none_or(|since| run.day >= *since)
             && self.until.as_ref().is_none_or(|until| run.day <= *until)
     }
+}
+
+/// A column of a run's row, as text; empty where it is null.
+fn value_of(run: &StoredRun, name: &str) -> String {
+    match (name, run.entry.row.get(name)) {
+        ("tenant", _) => run.tenant.clone(),
+        (_, Some(Json::String(word))) => word.clone(),
+        (_, Some(Json::Null) | None) => String::new(),
+        (_, Some(other)) => other.to_string(),
+    }
+}
+
+fn no_such_value(name: &str, wanted: &str, known: &BTreeSet<String>) -> String {
+    let some: Vec<&str> = known.iter().take(NAMED).map(String::as_str).collect();
+    match (some.is_empty(), known.len() > NAMED) {
+        (true, _) => format!("no run has {name}={wanted}: none says its {name}"),
+        (false, more) => {
+            let more = if more { ", …" } else { "" };
+            format!("no run has {name}={wanted}; there are {}{more}", some.join(", "))
+        }
+    }
+}
+
+/// What no run of a store has, of values that were given for columns of `runs`.
+pub fn unknown_values(store: &str, given: &[(String, String)]) -> Result<Vec<String>, Error> {
+    let runs = stored(store)?;
+    let mut unknown = Vec::new();
+    for (name, wanted) in given.iter().filter(|(_, wanted)| !wanted.is_empty()) {
+        let columns: &[&str] = match name.as_str() {
+            "hardware" => &["hardware"],
+            "model" => &["model"],
+            "runtime" => &["runtime"],
+            "base" | "other" => &["runtime_build", "runtime_version", "label"],
+            "release" => &["label", "runtime_build"],
+            _ => continue,
+        };
+        let known: BTreeSet<String> = runs
+            .iter()
+            .flat_map(|run| columns.iter().map(|column| value_of(run, column)))
+            .filter(|value| !value.is_empty())
+            .collect();
+        if !known.contains(wanted) {
+            unknown.push(no_such_value(name, wanted, &known));
+        }
+    }
+    Ok(unknown)
+}
+
+/// A metric over the runs of a store.
+pub struct StoreTrend {
+    /// Where it changed.
+    pub trend: Trend,
+    /// Columns in which the runs differ, and how many values each has: what changed may be what was run.
+    pub mixed: Vec<(&'static str, usize)>,
 }
 
 /// Finds where a metric of the runs of a store changed, in the order in which they began.
@@ -58,9 +123,13 @@ pub fn store_trend(
     filter: &StoreFilter,
     key: &str,
     options: TrendOptions,
-) -> Result<Trend, Error> {
+) -> Result<StoreTrend, Error> {
     let key = headline::find(key).map_or(key, |metric| metric.key);
-    let mut runs: Vec<StoredRun> = stored(store)?.into_iter().filter(|run| filter.takes(run)).collect();
+    let all = stored(store)?;
+    let mut runs: Vec<StoredRun> = all.iter().filter(|run| filter.takes(run)).cloned().collect();
+    if runs.is_empty() && !all.is_empty() {
+        return Err(filter.nothing_meant(store, &all).into());
+    }
     runs.reverse();
     let value =
         |run: &StoredRun| run.entry.row.get("metrics")?.get(key)?.as_f64().filter(|value| value.is_finite());
@@ -68,14 +137,14 @@ pub fn store_trend(
     let missing: Vec<usize> = (0..found.len()).filter(|&at| found[at].is_none()).collect();
     let values: Vec<f64> = found.iter().flatten().copied().collect();
     if values.is_empty() {
-        let known: std::collections::BTreeSet<&String> = runs
+        let known: BTreeSet<&String> = runs
             .iter()
             .filter_map(|run| run.entry.row.get("metrics")?.as_object())
             .flat_map(|metrics| metrics.keys())
             .collect();
         let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
         let why = match (runs.len(), known.as_slice()) {
-            (0, _) => "no run of it is meant".to_owned(),
+            (0, _) => "it has no runs".to_owned(),
             (_, []) => format!("none of its {} runs has a metric", runs.len()),
             (count, known) => format!("none of its {count} runs has {key}; they have {}", known.join(", ")),
         };
@@ -84,7 +153,14 @@ pub fn store_trend(
     let names = runs.iter().zip(&found).filter(|(_, value)| value.is_some());
     let names = names.map(|(run, _)| format!("{} ({})", run.entry.run_id, run.day)).collect();
     let change_points = change_points(&values, &options);
-    Ok(Trend {
+    let different = |column: &&'static str| {
+        let measured = runs.iter().zip(&found).filter(|(_, value)| value.is_some());
+        let known: BTreeSet<String> = measured.map(|(run, _)| value_of(run, column)).collect();
+        (known.len() > 1).then_some((*column, known.len()))
+    };
+    let mixed =
+        ["hardware", "model", "runtime", "dtype", "tp", "workload"].iter().filter_map(different).collect();
+    let trend = Trend {
         schema: SchemaTag::new("trend"),
         key: key.to_owned(),
         options,
@@ -92,5 +168,6 @@ pub fn store_trend(
         runs: Some(names),
         change_points,
         missing,
-    })
+    };
+    Ok(StoreTrend { trend, mixed })
 }

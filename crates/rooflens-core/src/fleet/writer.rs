@@ -144,7 +144,9 @@ mod tests {
         let head = AnswerHead::new(None, &batch.schema());
         let mut writer = AnswerWriter::begin(format, &head, Vec::new()).unwrap();
         batches.iter().for_each(|batch| writer.rows(batch).unwrap());
-        writer.end(&QueryCost { spilled_bytes: 0, scanned_bytes: Some(9), elapsed_ms: None }).unwrap()
+        writer
+            .end(&QueryCost { spilled_bytes: 0, scanned_bytes: Some(9), elapsed_ms: None, notes: Vec::new() })
+            .unwrap()
     }
 
     fn batch() -> RecordBatch {

@@ -122,7 +122,7 @@ fn taken(spec: &TableSpec, names: &[&str]) -> Vec<StoreColumn> {
 
 /// What the column `phase` says, which no table of a run has.
 pub(super) const PHASE: &str = "What the model did: `prefill`, `decode`, `mixed`, `vision`, `diffusion`; `step` for a \
-                                step of unknown content, `range` for any other annotated range, `none` outside all.";
+                                step of unknown content, `none` outside of steps.";
 
 fn stored(column: &ColumnSchema) -> StoreColumn {
     use arrow_schema::DataType;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use rooflens_core::error::FleetError;
 use rooflens_core::fleet::{AddRunsRequest, StoreAddedDocument, add};
 use rooflens_core::observer::SharedObserver;
+use rooflens_core::text::counted;
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -16,8 +17,16 @@ const ENVIRONMENT: &str = "ROOFLENS_STORE";
 /// The store of a command that needs one.
 pub fn address(given: Option<String>) -> Result<String, CliError> {
     let named = given.or_else(|| std::env::var(ENVIRONMENT).ok()).filter(|store| !store.is_empty());
-    let missing = || FleetError::Value(format!("which store? add --store DIR, or set {ENVIRONMENT}"));
+    let missing = || FleetError::Choice(format!("which store? add --store DIR, or set {ENVIRONMENT}"));
     Ok(named.ok_or_else(missing).map_err(rooflens_core::Error::from)?)
+}
+
+/// Reads a day.
+pub fn day(text: &str) -> Result<String, String> {
+    match rooflens_core::fleet::is_day(text) {
+        true => Ok(text.to_owned()),
+        false => Err("write it as 2026-11-17".to_owned()),
+    }
 }
 
 /// Adds the run of a command to a store when it ends.
@@ -70,18 +79,27 @@ impl StoreArgs {
         let Some(store) = self.store else { return Ok(()) };
         let added = add(&self.filing.request(runs, store, None), observer)?;
         say(&added, console);
-        Ok(())
+        match added.failed.len() {
+            0 => Ok(()),
+            failed => {
+                let fact = format!("{} not added to the store", counted(failed, "run"));
+                Err(rooflens_core::Error::from(FleetError::Unreadable { fact, hint: None }).into())
+            }
+        }
     }
 }
 
-/// Says what was added.
+/// Says what was added, and what could not be.
 pub fn say(added: &StoreAddedDocument, console: &Console) {
+    for failed in &added.failed {
+        console.warn(&format!("not added: {}: {}", failed.run, failed.why));
+    }
     for run in &added.runs {
         let what = if run.was_there { "is in the store already" } else { "added" };
         console.say(&format!("{what}: {} ({}, tenant {})", run.run_id, run.day, run.tenant));
         if run.is_undated {
             console.warn(&format!(
-                "{} does not say when it began: it is filed under {} (`rooflens store add --day DAY` files it elsewhere)",
+                "{} does not say when it began: it is filed under {} (with `rooflens store add --day DAY` it would be under that day)",
                 run.run_id, run.day
             ));
         }

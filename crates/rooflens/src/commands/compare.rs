@@ -71,6 +71,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let inputs: Vec<PathBuf> = args.baseline.into_iter().chain(args.inputs).collect();
     let observer = progress::observer(console, progress::READING);
     let fetched = args.store.map(|store| checkout(&store, &inputs, &observer)).transpose()?;
+    fetched.iter().flat_map(|fetched| &fetched.notes).for_each(|note| console.warn(note));
     let inputs = fetched.as_ref().map_or(&inputs, |fetched| &fetched.paths);
     let sides = compare::read(inputs, &observer)?;
     let comparison = compare::compare(sides, &gates)?;

@@ -1,13 +1,13 @@
 //! `rooflens query`: questions to a store, by an engine that is a program of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
 use clap::ValueEnum;
 use rooflens_core::cost;
 use rooflens_core::exit::Exit;
-use rooflens_core::fleet::{AnswerFormat, QueryRequest, QueryText, QueryWatch, query};
+use rooflens_core::fleet::{AnswerFormat, QueryRequest, QueryText, QueryWatch, query, unknown_values};
 use rooflens_queries::{Dialect, NamedQuery};
 
 use crate::answer::AnswerPrinter;
@@ -20,7 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   rooflens query 'SELECT count(*) FROM kernels' --store team-store
   rooflens query top-kernels --store team-store since=2026-11-10
-  rooflens query regressions --store team-store base=v0.11.0 other=v0.12.0
+  rooflens query regressions --store team-store base=0.11.0 other=0.12.0
   rooflens query --list                                    the queries that have names
   rooflens query kernel-latency --show duckdb kernel=flash the SQL, for another engine
   rooflens query slow-ranks --store /shared/store --engine sc://spark:15002
@@ -41,6 +41,17 @@ enum QueryFormat {
 }
 
 impl QueryFormat {
+    /// What the name of a file says.
+    fn of_file(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "json" => Some(QueryFormat::Json),
+            "csv" => Some(QueryFormat::Csv),
+            "parquet" => Some(QueryFormat::Parquet),
+            "arrow" | "arrows" => Some(QueryFormat::Arrow),
+            _ => None,
+        }
+    }
+
     /// As what it is written row by row; a screen gets the first rows instead.
     fn written(self) -> Option<AnswerFormat> {
         match self {
@@ -87,9 +98,9 @@ pub struct Args {
     /// File to write; standard output by default
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    format: QueryFormat,
+    /// Output format; by default what the name of the file says (.csv, .json, .parquet, .arrow), else text
+    #[arg(long, value_enum, help_heading = "Output")]
+    format: Option<QueryFormat>,
     /// Maximum rows on the screen
     #[arg(long, value_name = "N", default_value_t = 50, help_heading = "Output")]
     limit: usize,
@@ -102,15 +113,17 @@ fn dialect(text: &str) -> Result<Dialect, String> {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    let of_file = || args.output.as_deref().and_then(QueryFormat::of_file);
+    let format = args.format.or_else(of_file).unwrap_or(QueryFormat::Text);
     let Some(text) = args.query.as_deref().filter(|_| !args.list) else {
-        return list(args.format, console);
+        return list(format, console);
     };
     let text = QueryText::parse(text, &args.values)?;
     if let Some(dialect) = args.show {
         output::text(&(text.sql(dialect)? + "\n"))?;
         return Ok(Exit::Fine);
     }
-    if args.format == QueryFormat::Parquet && args.output.is_none() {
+    if format == QueryFormat::Parquet && args.output.is_none() {
         return Err(CliError::ParquetNeedsFile);
     }
     let request = QueryRequest {
@@ -121,7 +134,9 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         spill_folder: args.spill,
         engine: args.engine,
     };
-    let mut printer = AnswerPrinter::new(args.format.written(), args.limit, args.output);
+    // A file holds all of them.
+    let limit = if args.output.is_some() { usize::MAX } else { args.limit };
+    let mut printer = AnswerPrinter::new(format.written(), limit, args.output);
     let cost = match query(&request, &Watching::new(console), &mut printer) {
         Ok(cost) => cost,
         Err(error) => return printer.give_up(error),
@@ -135,6 +150,12 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         cost.elapsed_ms.unwrap_or_default(),
         cost.scanned_bytes.unwrap_or_default()
     ));
+    cost.notes.iter().for_each(|note| console.warn(note));
+    if printer.rows() == 0 {
+        let unknown =
+            request.text.values().map(|given| unknown_values(&request.store, &given)).transpose()?;
+        unknown.into_iter().flatten().for_each(|words| console.warn(&words));
+    }
     printer.end(&cost, console)?;
     Ok(Exit::Fine)
 }

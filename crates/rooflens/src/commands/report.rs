@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use rooflens_core::error::FleetError;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::checkout;
 use rooflens_core::report;
@@ -38,6 +39,11 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let observer = progress::observer(console, progress::READING);
     let inputs = [args.run.clone()];
     let fetched = args.store.as_ref().map(|store| checkout(store, &inputs, &observer)).transpose()?;
+    fetched.iter().flat_map(|fetched| &fetched.notes).for_each(|note| console.warn(note));
+    if let Some(id) = fetched.iter().flat_map(|fetched| &fetched.without_kernels).next() {
+        let why = format!("the store has no kernels of {id}: its report needs the run directory");
+        return Err(rooflens_core::Error::from(FleetError::Choice(why)).into());
+    }
     let run = fetched.as_ref().and_then(|fetched| fetched.paths.first()).unwrap_or(&args.run);
     let written = report::rewrite(run, args.output.as_deref(), &observer)?;
     console.say(&format!("report: {}", written.page.display()));

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueHint};
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::{self, RetainRequest, StoreChangedDocument};
+use rooflens_core::observer::Stop;
 use rooflens_core::text::counted;
 
 use crate::args::format::OutputFormat;
-use crate::args::store::{FilingArgs, address, say};
+use crate::args::store::{FilingArgs, address, day, say};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::{output, progress};
@@ -58,7 +59,7 @@ struct AddArgs {
     #[command(flatten)]
     filing: FilingArgs,
     /// Day for runs that do not say when they began, as 2026-11-17
-    #[arg(long, value_name = "DAY", help_heading = "Store")]
+    #[arg(long, value_name = "DAY", value_parser = day, help_heading = "Store")]
     day: Option<String>,
     #[command(flatten)]
     whole: WholeArgs,
@@ -79,6 +80,9 @@ struct RemoveArgs {
     /// Ids of runs, or their first characters
     #[arg(value_name = "RUN_ID", required = true)]
     runs: Vec<String>,
+    /// Tenant of the runs, where several tenants have them
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
     /// Why; it is written to the store's audit folder with your user name
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
@@ -89,7 +93,7 @@ struct RemoveArgs {
 #[derive(clap::Args)]
 struct CompactArgs {
     /// Only days up to this one, as 2026-11-17
-    #[arg(long, value_name = "DAY")]
+    #[arg(long, value_name = "DAY", value_parser = day)]
     until: Option<String>,
     #[command(flatten)]
     whole: WholeArgs,
@@ -103,6 +107,9 @@ struct RetainArgs {
     /// Days for which sums are kept; older days are dropped as a whole
     #[arg(long, value_name = "DAYS")]
     rollups: Option<i64>,
+    /// Only say what would be dropped
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     whole: WholeArgs,
 }
@@ -118,7 +125,7 @@ struct VacuumArgs {
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    let observer = progress::observer(console, progress::READING);
+    let observer = progress::observer(console, "ending what is begun");
     match args.action {
         Action::Add(args) => {
             let store = address(args.whole.store)?;
@@ -126,6 +133,9 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             match args.whole.format {
                 OutputFormat::Json => output::json(&added, console.is_read_by_people())?,
                 _ => say(&added, console),
+            }
+            if !added.failed.is_empty() {
+                return Ok(Exit::Data);
             }
         }
         Action::Verify(args) => {
@@ -143,7 +153,8 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             return Ok(if found.damaged.is_empty() { Exit::Fine } else { Exit::Gate });
         }
         Action::Rm(args) => {
-            let removed = fleet::remove(&address(args.whole.store)?, &args.runs, &args.reason)?;
+            let removed =
+                fleet::remove(&address(args.whole.store)?, &args.runs, args.tenant.as_deref(), &args.reason)?;
             match args.whole.format {
                 OutputFormat::Json => output::json(&removed, console.is_read_by_people())?,
                 _ => removed.removed.iter().for_each(|run| console.say(&format!("removed: {run}"))),
@@ -151,12 +162,19 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         }
         Action::Compact(args) => {
             let changed = fleet::compact(&address(args.whole.store)?, args.until.as_deref(), &observer)?;
-            show(&changed, args.whole.format, console)?;
+            show(&changed, args.whole.format, console, "nothing to join")?;
+            if observer.stop() != Stop::No {
+                return Ok(Exit::Interrupted);
+            }
         }
         Action::Retain(args) => {
-            let request = RetainRequest { events_days: args.events, rollups_days: args.rollups };
+            let (events_days, rollups_days) = (args.events, args.rollups);
+            let request = RetainRequest { is_dry: args.dry_run, events_days, rollups_days };
             let changed = fleet::retain(&address(args.whole.store)?, &request)?;
-            show(&changed, args.whole.format, console)?;
+            show(&changed, args.whole.format, console, "no day is that old")?;
+            if args.dry_run && args.whole.format != OutputFormat::Json {
+                console.say("nothing was dropped: this was a dry run");
+            }
         }
         Action::Vacuum(args) => {
             let vacuumed = fleet::vacuum(&address(args.whole.store)?, args.older_than.saturating_mul(60))?;
@@ -173,24 +191,27 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
-fn show(changed: &StoreChangedDocument, format: OutputFormat, console: &Console) -> Result<(), CliError> {
+fn show(
+    changed: &StoreChangedDocument,
+    format: OutputFormat,
+    console: &Console,
+    nothing: &str,
+) -> Result<(), CliError> {
     if format == OutputFormat::Json {
         return output::json(changed, console.is_read_by_people());
     }
     for day in &changed.days {
+        let runs = match day.runs_before.saturating_sub(day.runs) {
+            0 => counted(day.runs, "run"),
+            dropped => format!("{} of {} dropped", dropped, counted(day.runs_before, "run")),
+        };
         console.say(&format!(
-            "{} of tenant {}: {}, {} → {} files, {} → {} bytes",
-            day.day,
-            day.tenant,
-            counted(day.runs, "run"),
-            day.files_before,
-            day.files_after,
-            day.bytes_before,
-            day.bytes_after
+            "{} of tenant {}: {runs}, {} → {} files, {} → {} bytes",
+            day.day, day.tenant, day.files_before, day.files_after, day.bytes_before, day.bytes_after
         ));
     }
     if changed.days.is_empty() {
-        console.say("nothing to do");
+        console.say(nothing);
     }
     Ok(())
 }

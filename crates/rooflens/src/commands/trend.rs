@@ -10,6 +10,7 @@ use rooflens_core::trend::{TrendRequest, trend};
 use rooflens_report::cost::terminal;
 
 use crate::args::format::OutputFormat;
+use crate::args::store::day;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -33,14 +34,14 @@ pub struct Args {
     /// Runs of this store instead, in the order in which they began
     #[arg(long, value_name = "STORE", conflicts_with = "csv")]
     store: Option<String>,
-    /// Only runs of the store with this value, as model=Qwen/Qwen3-8B or hardware=H100; may be repeated
+    /// Only runs of the store with this value, as model=Qwen/Qwen3-8B or runtime=vllm; may be repeated
     #[arg(long = "where", value_name = "COLUMN=VALUE", requires = "store")]
     only: Vec<String>,
     /// Only runs of the store from this day on
-    #[arg(long, value_name = "DAY", requires = "store")]
+    #[arg(long, value_name = "DAY", value_parser = day, requires = "store")]
     since: Option<String>,
     /// Only runs of the store up to this day
-    #[arg(long, value_name = "DAY", requires = "store")]
+    #[arg(long, value_name = "DAY", value_parser = day, requires = "store")]
     until: Option<String>,
     /// Read a column of this CSV file instead; its first line has the names
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -72,11 +73,14 @@ fn window(text: &str) -> Result<usize, String> {
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let options =
         TrendOptions { window: args.window, max_p: args.max_p, min_change: args.min_change / 100.0 };
+    let mut mixed = Vec::new();
     let found = match args.store {
         Some(store) => {
             let columns = args.only.iter().map(|text| StoreFilter::parse(text)).collect::<Result<_, _>>()?;
             let filter = StoreFilter { columns, since: args.since, until: args.until };
-            store_trend(&store, &filter, &args.key, options)?
+            let found = store_trend(&store, &filter, &args.key, options)?;
+            mixed = found.mixed;
+            found.trend
         }
         None => trend(&TrendRequest { runs: args.runs, csv: args.csv, key: args.key, options })?,
     };
@@ -85,6 +89,14 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         return Ok(Exit::Fine);
     }
     output::text(&terminal(&found.parts(), &console.screen(found.change_points.len())))?;
+    if !mixed.is_empty() {
+        let kinds: Vec<String> = mixed.iter().map(|(column, count)| format!("{count} of {column}")).collect();
+        let first = mixed[0].0;
+        console.warn(&format!(
+            "these runs differ in more than time ({}): choose like ones, as --where {first}=…",
+            kinds.join(", ")
+        ));
+    }
     let (missing, values) = (found.missing.len(), found.values.len());
     if missing > 0 {
         console.warn(&format!("{missing} of {} have no value for {}", missing + values, found.key));
