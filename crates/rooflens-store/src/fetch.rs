@@ -94,8 +94,7 @@ impl Store {
         }
         let row = row(&run.entry.row).map_err(|error| StoreError::table("write", "runs", error))?;
         write(&to.table("runs"), &row)?;
-        let is_dropped = files.state.as_ref().is_some_and(|(_, state)| state.events_dropped);
-        Ok(FetchedRun { kernels: kernel_rows, events_dropped: is_dropped && kernel_rows == 0 })
+        Ok(FetchedRun { kernels: kernel_rows, events_dropped: kernel_rows == 0 && files.events_dropped() })
     }
 
     async fn rows_of(

@@ -58,6 +58,14 @@ pub struct PartitionFiles {
     pub(crate) fresh: Vec<RunManifest>,
 }
 
+impl PartitionFiles {
+    /// Whether events of its runs were dropped when their time was over.
+    #[must_use]
+    pub fn events_dropped(&self) -> bool {
+        !self.runs.is_empty() && self.state.as_ref().is_some_and(|(_, state)| state.events_dropped)
+    }
+}
+
 /// A file that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreFile {

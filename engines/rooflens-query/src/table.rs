@@ -81,8 +81,7 @@ impl Table {
         let unknown = Statistics::new_unknown(self.schema.file_schema());
         let mut files = Vec::new();
         for (partition, of_partition) in &read {
-            let is_dropped = of_partition.state.as_ref().is_some_and(|(_, state)| state.events_dropped);
-            if self.is_event && is_dropped && !of_partition.runs.is_empty() {
+            if self.is_event && of_partition.events_dropped() {
                 self.dropped.add(&partition.day);
             }
             for file in of_partition.files.iter().filter(|file| file.table == self.name) {
