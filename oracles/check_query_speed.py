@@ -7,17 +7,19 @@
 processes, taken in turns. Fleets are made in --work where they are not there yet.
 
 bare    Each named query, and scans of all kernels: ours, bare DataFusion on the same SQL and files, DuckDB. At most
-        1.2 times bare; queries that read roll-ups alone at most 100 ms in the engine.
+        1.2 times bare. Of the store as it was added to, and compacted; there, queries that read roll-ups alone take at
+        most 100 ms in the engine.
 scale   A tenth of the runs in a tenth of the days: scans of everything at most 11 times as long, of one day twice.
-memory  A store of --gigabytes (files repeated as links under other days) within 512 MB; what spills says so."""
+memory  A compacted store of --gigabytes (files repeated as links for other tenants) within 512 MB; what spills says so."""
 
 import argparse
 import json
 import os
 import re
-import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -33,7 +35,9 @@ SCANS = {
 }
 ONE_DAY = "SELECT kernel_id, count(*) AS n, sum(dur_ns) AS total FROM kernels WHERE day = '{day}' GROUP BY kernel_id"
 ROLLUP_MS, BARE_FACTOR, RUNS_FACTOR, DAY_FACTOR = 100, 1.2, 11, 2
-MEMORY, SPILLS = "512MB", "SELECT run_id, rank, ts_ns, dur_ns FROM kernels ORDER BY dur_ns DESC, ts_ns, run_id LIMIT 20000000"
+# What DataFusion counts, and decoded pages besides.
+MEMORY, MEMORY_MB = "512MB", 700
+SPILLS = "SELECT run_id, rank, ts_ns, dur_ns FROM kernels WHERE tenant = 'production-0' ORDER BY dur_ns DESC, ts_ns, run_id"
 
 
 class Fleet:
@@ -46,6 +50,18 @@ class Fleet:
             command = [options.xtask, "make-fleet", "--store", self.store, "--truth", truth, "--runs", runs, "--rows-per-run", options.rows_per_run, "--days", days]
             subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
         self.truth = json.loads(truth.read_text())
+
+    def compacted(self, options):
+        """The same store with few files per day."""
+        other = object.__new__(Fleet)
+        other.truth, other.store = self.truth, self.store.with_suffix(".compacted")
+        if not (other.store / "done").exists():
+            shutil.rmtree(other.store, ignore_errors=True)
+            shutil.copytree(self.store, other.store)
+            for words in (["compact"], ["vacuum", "--older-than", "0"]):
+                subprocess.run([options.rooflens, "store", *words, "--store", other.store, "--quiet"], check=True)
+            (other.store / "done").touch()
+        return other
 
     def bytes(self):
         return sum(file.stat().st_size for file in self.store.rglob("*.parquet"))
@@ -97,7 +113,7 @@ class Bench:
         return json.loads(self.ours(fleet.store, ["SELECT min(kernel_id) FROM kernel_dim"])[1].stdout)["rows"][0][0]
 
 
-def part_bare(bench, fleet):
+def part_bare(bench, fleet, is_compacted):
     views = subprocess.run([bench.options.rooflens, "export", "duckdb", "--views", "--store", fleet.store], check=True, capture_output=True, text=True)
     duckdb = engines.DuckDb(views.stdout)
     duckdb.connection.execute("SET threads = 2")
@@ -117,8 +133,11 @@ def part_bare(bench, fleet):
             other.append(time.monotonic() - begun)
         best = [min(times) for times in (ours, inside, bare, bare_query, other)]
         print(f"{name:32} {' '.join(f'{seconds:7.3f}' for seconds in best)}  {best[0] / best[2]:.2f}", flush=True)
-        bench.judge(best[0] <= BARE_FACTOR * best[2], f"{name}: {best[0] / best[2]:.2f} times bare DataFusion")
-        if not name.startswith("scan") and "kernels" not in reads(bench, words):
+        # What bare DataFusion does not do, statistics over the rows, is left out.
+        took = best[1] if name == "regressions" else best[0]
+        bench.judge(took <= BARE_FACTOR * best[2], f"{name}: {took / best[2]:.2f} times bare DataFusion")
+        is_rollup = not name.startswith("scan") and not reads(bench, words) & {"kernels", "requests"}
+        if is_compacted and is_rollup:
             bench.judge(best[1] * 1000 <= ROLLUP_MS, f"{name}: {best[1] * 1000:.0f} ms")
 
 
@@ -141,25 +160,23 @@ def part_scale(bench, fleet, tenth):
 
 
 def repeated(bench, fleet):
-    """A store of many gigabytes: the files of a fleet under the names of other runs, as links, with manifests of their own."""
+    """A store of many gigabytes: the files of a fleet once more for other tenants, as links, with manifests of their own."""
     store = bench.options.work / "large"
     copies = -(-bench.options.gigabytes * 10**9 // fleet.bytes())
     if (store / f"copies-{copies}").exists():
         return store
+    shutil.rmtree(store, ignore_errors=True)
     for copy in range(copies):
-        for log in fleet.store.glob("tenant=*/log/day=*/run-*.json"):
+        for log in fleet.store.glob("tenant=*/log/day=*/*.json"):
             manifest = json.loads(log.read_text())
-            run = manifest["run"]
-            old, new = run["run_id"], f"{copy:02}{run['run_id'][2:]}"
-            run["run_id"] = run["row"]["run_id"] = new
+            tenant = log.relative_to(fleet.store).parts[0]
             for file in manifest["files"]:
-                target = file["path"].replace(old, new)
+                target = file["path"].replace(tenant, f"{tenant}-{copy}", 1)
                 link = store / target
                 link.parent.mkdir(parents=True, exist_ok=True)
-                if not link.exists():
-                    os.link(fleet.store / file["path"], link)
+                os.link(fleet.store / file["path"], link)
                 file["path"] = target
-            target = store / log.relative_to(fleet.store).with_name(f"run-{new}.json")
+            target = store / str(log.relative_to(fleet.store)).replace(tenant, f"{tenant}-{copy}", 1)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(sealed(manifest))
     (store / "store.json").write_bytes((fleet.store / "store.json").read_bytes())
@@ -167,21 +184,38 @@ def repeated(bench, fleet):
     return store
 
 
+def highest_memory(command, environment):
+    """Runs a command; seconds, what it wrote to standard error, and the most memory of the engine at a time, in MB."""
+    begun, highest = time.monotonic(), 0
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=errors, env=environment)
+        while process.poll() is None:
+            for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split() if process.poll() is None else []:
+                try:
+                    line = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{child}/status").read_text())
+                    highest = max(highest, int(line.group(1)) // 1024)
+                except (OSError, AttributeError):
+                    pass
+            time.sleep(0.02)
+        errors.seek(0)
+        told = errors.read().strip()
+    if process.returncode:
+        raise SystemExit(f"{command}: {told}")
+    return time.monotonic() - begun, told, highest
+
+
 def part_memory(bench, fleet):
     store = repeated(bench, fleet)
     size = sum(file.stat().st_size for file in store.rglob("*.parquet"))
     rows = json.loads(bench.ours(store, ["SELECT count(*) FROM kernels"])[1].stdout)["rows"][0][0]
     print(f"{size / 1e9:.1f} GB, {rows} kernels")
-    asked = [*SCANS.items(), ("sort", SPILLS)]
-    for name, sql in asked:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        more = ["-o", bench.options.work / "answer.parquet"] if name == "sort" else []
-        seconds, done = bench.ours(store, [sql.format(kernel=0)], "--memory", MEMORY, *(["--format", "parquet", *more] if more else []))
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        told = "disk" in done.stderr or "spill" in done.stderr
-        cpu = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before.ru_utime
-        print(f"{name}: {seconds:.1f} s, {cpu:.1f} s of CPU, at most {peak:.0f} MB so far; {'it spilled: ' + done.stderr.strip().splitlines()[-1] if told else 'nothing spilled'}", flush=True)
-        bench.judge(name != "sort" or told, "the sort does not say that it spilled")
+    for name, sql in [*SCANS.items(), ("sort", SPILLS)]:
+        command = [bench.options.rooflens, "query", sql.format(kernel=0), "--store", store, "--memory", MEMORY, "-o", bench.options.work / "answer.parquet"]
+        seconds, told, highest = highest_memory(command, bench.environment)
+        spilled = [line for line in told.splitlines() if line.startswith("spilled")]
+        print(f"{name}: {seconds:.1f} s, at most {highest} MB; {spilled[0] if spilled else 'nothing spilled'}", flush=True)
+        bench.judge(highest <= MEMORY_MB, f"{name}: {highest} MB")
+        bench.judge(name != "sort" or spilled, "the sort does not say that it spilled")
 
 
 def main():
@@ -202,11 +236,13 @@ def main():
     bench, fleet = Bench(options), Fleet(options, options.runs, options.days)
     parts = options.parts.split(",")
     if "bare" in parts:
-        part_bare(bench, fleet)
+        part_bare(bench, fleet, is_compacted=False)
+        print("compacted:")
+        part_bare(bench, fleet.compacted(options), is_compacted=True)
     if "scale" in parts:
         part_scale(bench, fleet, Fleet(options, options.runs // 10, options.days // 10))
     if "memory" in parts:
-        part_memory(bench, fleet)
+        part_memory(bench, fleet.compacted(options))
     for words in bench.wrong:
         print(f"missed: {words}")
     return 1 if options.judge and bench.wrong else 0

@@ -13,7 +13,8 @@ ROLLUPS = {"runs", "run_metrics", "kernel_dim", "kernel_rollup", "kernel_hours",
 # Nullable where the type is in a tuple.
 COLUMNS = {
     "runs": {"run_id": TEXT, "kind": TEXT, "hardware": (TEXT,), "start_unix_ns": (BIG,), "model": (TEXT,), "runtime": (TEXT,),
-             "runtime_version": (TEXT,), "runtime_build": (TEXT,), "devices": (INT,), "node": (TEXT,), "label": (TEXT,)},
+             "runtime_version": (TEXT,), "runtime_build": (TEXT,), "devices": (INT,), "node": (TEXT,), "label": (TEXT,),
+             "dtype": (TEXT,), "workload": (TEXT,)},
     "run_metrics": {"run_id": TEXT, "metric": TEXT, "value": DOUBLE},
     "kernel_dim": {"kernel_id": BIG, "name": TEXT, "short_name": TEXT, "class": TEXT, "library": (TEXT,), "dtype": (TEXT,)},
     "kernel_rollup": {"run_id": TEXT, "rank": INT, "kernel_id": BIG, "phase": TEXT, "count": BIG, "total_ns": BIG, "min_ns": BIG, "max_ns": BIG},
@@ -57,7 +58,7 @@ def make(folder, seed=1, runs=24):
         build = ["b1", "b2", "b3", None][min(number // 7, 3)]
         hardware, model = draw.choice(["H100", "B200", None]), draw.choice(["llama", "qwen"])
         version = {"b1": "1.0", "b2": "1.0", "b3": "1.1"}.get(build)
-        add("runs", day, tenant, run, "run", hardware, start if number % 11 else None, model, "vllm", version, build, draw.choice([8, 8, None]), f"node-{number % 3}", "r1" if build == "b2" else None)
+        add("runs", day, tenant, run, "run", hardware, start if number % 11 else None, model, "vllm", version, build, draw.choice([8, 8, None]), f"node-{number % 3}", "r1" if build == "b2" else None, "bf16" if number % 9 else None, None)
         for metric, low, high in [("mbu_decode", 0.3, 0.8), ("output_tokens_per_s", 100, 9000), ("ttft_p50_ns", 1e7, 1e8)]:
             if draw.random() < 0.9:
                 add("run_metrics", day, tenant, run, metric, draw.uniform(low, high))

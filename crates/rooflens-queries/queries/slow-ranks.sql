@@ -72,14 +72,14 @@ of_runs AS (
 of_nodes AS (
   SELECT
     o.tenant, o.run_id, o.rank, o.compute_ns, o.median_ns, o.node, o.hardware, o.is_slow,
-    sum(CASE WHEN o.place = 1 THEN o.is_run_slow ELSE 0 END) OVER (PARTITION BY o.node) AS node_slow_runs,
-    sum(CASE WHEN o.place = 1 THEN 1 ELSE 0 END) OVER (PARTITION BY o.node) AS node_runs
+    sum(CASE WHEN o.place = 1 THEN o.is_run_slow ELSE 0 END) OVER (PARTITION BY o.node) AS slow_runs,
+    sum(CASE WHEN o.place = 1 THEN 1 ELSE 0 END) OVER (PARTITION BY o.node) AS all_runs
   FROM of_runs o
 )
 SELECT
   n.node AS node,
-  CAST(CASE WHEN n.node <> '' THEN n.node_slow_runs END AS BIGINT) AS node_slow_runs,
-  CAST(CASE WHEN n.node <> '' THEN n.node_runs END AS BIGINT) AS node_runs,
+  CAST(CASE WHEN n.node <> '' THEN n.slow_runs END AS BIGINT) AS node_slow_runs,
+  CAST(CASE WHEN n.node <> '' THEN n.all_runs END AS BIGINT) AS node_runs,
   n.tenant AS tenant,
   n.run_id AS run_id,
   n.rank AS rank,
@@ -89,5 +89,5 @@ SELECT
   n.compute_ns * 1e0 / nullif(n.median_ns, 0) AS ratio
 FROM of_nodes n
 WHERE n.is_slow = 1
-ORDER BY CASE WHEN n.node <> '' THEN n.node_slow_runs ELSE 0 END DESC, n.node, tenant, run_id, rank
+ORDER BY CASE WHEN n.node <> '' THEN n.slow_runs ELSE 0 END DESC, n.node, tenant, run_id, rank
 LIMIT :limit

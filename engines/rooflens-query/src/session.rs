@@ -11,10 +11,9 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::pool::SpillPool;
 
-/// Memory below which batches are made smaller, so that a merge of spilled files fits.
-const SMALL_BYTES: u64 = 64 << 20;
-/// Rows of a batch then; 8192 otherwise.
-const SMALL_BATCH_ROWS: usize = 1024;
+/// Rows of a batch by the memory that there is below: a merge holds a batch of each spilled file, and must fit. Above all
+/// of these it is 8192.
+const BATCH_ROWS: [(u64, usize); 2] = [(128 << 20, 1024), (2 << 30, 2048)];
 
 /// What a query may use.
 #[derive(Debug, Clone)]
@@ -49,8 +48,8 @@ fn options(limits: &Limits) -> Result<ConfigOptions> {
     let share = limits.memory_bytes / (8 * limits.threads.max(1) as u64);
     let reserved = usize::try_from(share).unwrap_or(usize::MAX);
     execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(reserved);
-    if limits.memory_bytes < SMALL_BYTES {
-        execution.batch_size = ConfigNonZeroUsize::try_new(SMALL_BATCH_ROWS)?;
+    if let Some((_, rows)) = BATCH_ROWS.iter().find(|(bytes, _)| limits.memory_bytes < *bytes) {
+        execution.batch_size = ConfigNonZeroUsize::try_new(*rows)?;
     }
     Ok(options)
 }
