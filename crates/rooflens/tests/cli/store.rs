@@ -170,5 +170,5 @@ fn runs_of_a_store_are_compared_and_reported_by_id_and_by_what_they_are() {
     let page = std::fs::read_to_string(report.join("index.html")).unwrap();
     assert!(page.contains("flash_fwd_splitkv_kernel"));
     let (_, said) = failure(&["compare", "label=none", &run, "--store", &store]);
-    assert!(said.contains("no run of"), "{said}");
+    assert!(said.contains("no run has label=none; there are main"), "{said}");
 }
