@@ -81,8 +81,9 @@ fn run() -> ExitCode {
         }
     });
     // Threads that decode or write are not waited for: they end with the process, and an interrupt must not depend
-    // on how far they are.
-    workers.shutdown_background();
+    // on how far they are. Nor are they let go one by one: glibc's pthread_detach reads a thread's memory after it may
+    // have ended and, with stacks as large as these, been unmapped (glibc bug 19951).
+    std::mem::forget(workers);
     spill.clear();
     match ended {
         Ok(done) => {
