@@ -172,16 +172,12 @@ impl FirstRows {
         let rows: Vec<Row> =
             first.into_iter().map(|row| Row::new(row.into_iter().enumerate().map(cell).collect())).collect();
         let columns: Vec<TableColumn> = head.columns.iter().enumerate().map(column).collect();
-        let count = match all.min(shown) > rows.len() {
-            true => format!("{}, of which the first {} are shown.", counted(all, "row"), rows.len()),
-            false => capitalised(&counted(all, "row")) + ".",
-        };
-        let count = match head.summary {
-            Some((words, shown)) if shown > rows.len() => {
-                format!("{words} The first {} are shown.", rows.len())
-            }
-            Some((words, _)) => words,
-            None => count,
+        let is_cut = all.min(shown) > rows.len();
+        let count = match (head.summary, is_cut) {
+            (Some((words, _)), true) => format!("{words} The first {} are shown.", rows.len()),
+            (Some((words, _)), false) => words,
+            (None, true) => format!("{}, of which the first {} are shown.", counted(all, "row"), rows.len()),
+            (None, false) => capitalised(&counted(all, "row")) + ".",
         };
         let mut lead = head.title.map_or(count.clone(), |title| format!("{title}. {count}"));
         if !all_rows.is_empty() {

@@ -43,11 +43,20 @@ impl StoreFilter {
         Ok((name.to_owned(), value.to_owned()))
     }
 
+    /// The runs of a store that are meant, newest first. It is an error where it has runs and none of them is meant.
+    pub(super) fn choose(&self, store: &str) -> Result<Vec<StoredRun>, Error> {
+        let all = stored(store)?;
+        let meant: Vec<StoredRun> = all.iter().filter(|run| self.takes(run)).cloned().collect();
+        match meant.is_empty() && !all.is_empty() {
+            true => Err(self.nothing_meant(store, &all).into()),
+            false => Ok(meant),
+        }
+    }
+
     /// Where no run is meant: which values there are.
     pub(super) fn nothing_meant(&self, store: &str, runs: &[StoredRun]) -> FleetError {
         for (name, wanted) in &self.columns {
-            let known: BTreeSet<String> =
-                runs.iter().map(|run| value_of(run, name)).filter(|value| !value.is_empty()).collect();
+            let known = known_values(runs, &[name]);
             if !known.contains(wanted) {
                 return FleetError::Choice(no_such_value(name, wanted, &known));
             }
@@ -71,6 +80,12 @@ fn value_of(run: &StoredRun, name: &str) -> String {
         (_, Some(Json::Null) | None) => String::new(),
         (_, Some(other)) => other.to_string(),
     }
+}
+
+/// What runs say in some columns.
+fn known_values(runs: &[StoredRun], columns: &[&str]) -> BTreeSet<String> {
+    let values = runs.iter().flat_map(|run| columns.iter().map(|column| value_of(run, column)));
+    values.filter(|value| !value.is_empty()).collect()
 }
 
 fn no_such_value(name: &str, wanted: &str, known: &BTreeSet<String>) -> String {
@@ -97,11 +112,7 @@ pub fn unknown_values(store: &str, given: &[(String, String)]) -> Result<Vec<Str
             "release" => &["label", "runtime_build"],
             _ => continue,
         };
-        let known: BTreeSet<String> = runs
-            .iter()
-            .flat_map(|run| columns.iter().map(|column| value_of(run, column)))
-            .filter(|value| !value.is_empty())
-            .collect();
+        let known = known_values(&runs, columns);
         if !known.contains(wanted) {
             unknown.push(no_such_value(name, wanted, &known));
         }
@@ -125,11 +136,7 @@ pub fn store_trend(
     options: TrendOptions,
 ) -> Result<StoreTrend, Error> {
     let key = headline::find(key).map_or(key, |metric| metric.key);
-    let all = stored(store)?;
-    let mut runs: Vec<StoredRun> = all.iter().filter(|run| filter.takes(run)).cloned().collect();
-    if runs.is_empty() && !all.is_empty() {
-        return Err(filter.nothing_meant(store, &all).into());
-    }
+    let mut runs = filter.choose(store)?;
     runs.reverse();
     let value =
         |run: &StoredRun| run.entry.row.get("metrics")?.get(key)?.as_f64().filter(|value| value.is_finite());

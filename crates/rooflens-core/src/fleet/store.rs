@@ -69,11 +69,12 @@ pub fn add(request: &AddRunsRequest, observer: &SharedObserver) -> Result<StoreA
         }
         observer.event(&Event::Working { what: &format!("adding {}", folder.display()) });
         let run = RunDir::new(folder);
+        let kept = saved::read_json(&run.report().join(saved::METRICS));
         let options = AddOptions {
             tenant: request.tenant.clone(),
             day: request.day.clone(),
-            set: told(&run).into_iter().chain(request.set.clone()).collect(),
-            metrics: metrics(&run),
+            set: told(&kept).into_iter().chain(request.set.clone()).collect(),
+            metrics: metrics(&run, &kept),
             now_unix_ns: now(),
         };
         match block_on(store.add(&run, &options)) {
@@ -90,9 +91,8 @@ pub fn add(request: &AddRunsRequest, observer: &SharedObserver) -> Result<StoreA
 }
 
 /// Where a load test was told what runs behind the server: the device, and how many.
-fn told(run: &RunDir) -> BTreeMap<String, String> {
-    let metrics: Json = saved::read_json(&run.report().join(saved::METRICS));
-    let efficiency = &metrics["efficiency"];
+fn told(kept: &Json) -> BTreeMap<String, String> {
+    let efficiency = &kept["efficiency"];
     // Only load tests have it; other runs say themselves what they ran on.
     let devices = efficiency["tensor_parallel"].as_u64().map(|count| count.to_string());
     let device = efficiency["device"].as_str().filter(|_| devices.is_some()).map(str::to_owned);
@@ -101,10 +101,10 @@ fn told(run: &RunDir) -> BTreeMap<String, String> {
 }
 
 /// What `compare` says of a run, and how far it was from the device's peaks.
-fn metrics(run: &RunDir) -> BTreeMap<String, f64> {
+fn metrics(run: &RunDir, kept: &Json) -> BTreeMap<String, f64> {
     let samples = Run::of(run.clone()).samples();
     let headline = samples.into_iter().map(|(metric, sample)| (metric.key.to_owned(), sample.value()));
-    headline.chain(shares_of_peak(run)).filter(|(_, value)| value.is_finite()).collect()
+    headline.chain(shares_of_peak(kept)).filter(|(_, value)| value.is_finite()).collect()
 }
 
 /// The folder itself, or those of the levels of a load test in it.
@@ -122,20 +122,14 @@ fn run_folders(path: &Path) -> Vec<PathBuf> {
     if inside.is_empty() { vec![path.to_owned()] } else { inside }
 }
 
-fn shares_of_peak(run: &RunDir) -> BTreeMap<String, f64> {
-    let metrics: Json = saved::read_json(&run.report().join(saved::METRICS));
-    let share = |&(key, path): &(&str, &str)| Some((key.to_owned(), metrics.pointer(path)?.as_f64()?));
+fn shares_of_peak(kept: &Json) -> BTreeMap<String, f64> {
+    let share = |&(key, path): &(&str, &str)| Some((key.to_owned(), kept.pointer(path)?.as_f64()?));
     SHARES_OF_PEAK.iter().filter_map(share).collect()
 }
 
 /// The runs of a store that are so, newest first.
 pub fn runs(address: &str, filter: &StoreFilter) -> Result<StoreRunsDocument, Error> {
-    let all = stored(address)?;
-    let meant: Vec<StoredRun> = all.iter().filter(|run| filter.takes(run)).cloned().collect();
-    if meant.is_empty() && !all.is_empty() {
-        return Err(filter.nothing_meant(address, &all).into());
-    }
-    Ok(StoreRunsDocument::new(address, meant))
+    Ok(StoreRunsDocument::new(address, filter.choose(address)?))
 }
 
 /// The same, as they stand in the store.
