@@ -10,6 +10,7 @@ mod blocks;
 mod calibration;
 mod false_discovery;
 pub mod headline;
+mod independent;
 mod lines;
 pub mod load;
 mod matching;
@@ -25,6 +26,7 @@ pub mod trend;
 
 pub use account::{Account, AccountRow, Entry};
 pub use false_discovery::adjusted;
+pub use independent::IndependentRatios;
 pub use lines::{
     ComparedLine, How, LEAST_CHANGE, LEVEL, PhaseChange, PlaceChange, TimelineChange, all_places, places,
     timelines,
@@ -32,5 +34,5 @@ pub use lines::{
 pub use pair::{Check, CheckVerdict, ConfigDifference, Headline, Pair, judge};
 pub use paired::{FEWEST_PAIRS, paired_ratio_of};
 pub use rank_sum::rank_sum;
-pub use ratio::{FEWEST, Ratio, independent_ratio, median, ratio, ratio_of};
+pub use ratio::{FEWEST, Ratio, median, ratio, ratio_of};
 pub use timeline::{RankTimeline, TimelineStep, WorkItem};

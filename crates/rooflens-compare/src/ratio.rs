@@ -17,7 +17,7 @@ use crate::headline::MetricSample;
 /// Fewest values a side: with three a side, the rarest order has p = 0.1.
 pub const FEWEST: usize = 4;
 /// How often samples are drawn anew.
-const DRAWS: usize = 2_000;
+pub(super) const DRAWS: usize = 2_000;
 /// The least of it, where a sample has very many values.
 const FEWEST_DRAWS: usize = 200;
 /// Values that are looked at for an interval.
@@ -77,16 +77,6 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
     Some(Ratio { ratio, low, high, p, least_change: by_blocks.least, drift })
 }
 
-/// Compares medians of values that do not depend on each other, as of one value per run: their order tells nothing, so
-/// each is drawn on its own and the test of ranks decides. `None` as for [`ratio`].
-pub fn independent_ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
-    if a.len().min(b.len()) < FEWEST || a.iter().chain(b).any(|value| !value.is_finite()) {
-        return None;
-    }
-    let (ratio, low, high) = interval(&Values::of(a, 1), &Values::of(b, 1))?;
-    Some(Ratio { ratio, low, high, p: rank_sum(a, b)?, least_change: None, drift: 0.0 })
-}
-
 /// The ratio of the medians and its interval by the bootstrap. `None` where the median of A is not positive.
 fn interval(a: &Values, b: &Values) -> Option<(f64, f64, f64)> {
     let (of_a, of_b) = (median(&a.sorted), median(&b.sorted));
@@ -104,9 +94,15 @@ fn interval(a: &Values, b: &Values) -> Option<(f64, f64, f64)> {
             if below > 0.0 { above / below } else { f64::INFINITY }
         })
         .collect();
-    ratios.sort_by(f64::total_cmp);
+    let (low, high) = limits(&mut ratios);
+    Some((of_b / of_a, low, high))
+}
+
+/// Between which values are most of the drawn ratios?
+pub(super) fn limits(ratios: &mut [f64]) -> (f64, f64) {
+    ratios.sort_unstable_by(f64::total_cmp);
     let outside = (1.0 - CONFIDENCE) / 2.0;
-    Some((of_b / of_a, linear(&ratios, outside), linear(&ratios, 1.0 - outside)))
+    (linear(ratios, outside), linear(ratios, 1.0 - outside))
 }
 
 /// Compares a metric of two runs: its size is that of the values, how sure it is follows from the rounds, which are
@@ -133,13 +129,12 @@ pub fn ratio_of(a: &MetricSample, b: &MetricSample) -> Option<Ratio> {
             if below > 0.0 { above / below } else { f64::INFINITY }
         })
         .collect();
-    ratios.sort_by(f64::total_cmp);
-    let outside = (1.0 - CONFIDENCE) / 2.0;
+    let (low, high) = limits(&mut ratios);
     let by_blocks = blocks::compare(&rounds_a, &rounds_b, memory);
     Some(Ratio {
         ratio: of_b / of_a,
-        low: linear(&ratios, outside),
-        high: linear(&ratios, 1.0 - outside),
+        low,
+        high,
         p: rank_sum(&rounds_a, &rounds_b)?.max(by_blocks.p),
         least_change: by_blocks.least,
         drift: blocks::drift(&rounds_a).max(blocks::drift(&rounds_b)).exp_m1(),
@@ -201,21 +196,31 @@ impl Values {
             (first..first + taken).for_each(|at| counts[self.place[at % n]] += 1);
             left -= taken;
         }
-        let (below, above) = ((n - 1) / 2, n / 2);
-        let (mut low, mut high, mut seen) = (self.sorted[0], self.sorted[n - 1], 0);
-        for (value, times) in self.sorted.iter().zip(&*counts).filter(|(_, times)| **times > 0) {
-            let to = seen + *times as usize;
-            if (seen..to).contains(&below) {
-                low = *value;
-            }
-            if (seen..to).contains(&above) {
-                high = *value;
-                break;
-            }
-            seen = to;
-        }
-        low + (high - low) / 2.0
+        let (low, high) = middle(counts);
+        midpoint(self.sorted[low], self.sorted[high])
     }
+}
+
+/// The places of the two values whose midpoint is the median, where each value was drawn so often. They are the same
+/// place for an odd number of values.
+pub(super) fn middle(counts: &[u32]) -> (usize, usize) {
+    let n = counts.len();
+    let (below, above) = ((n - 1) / 2, n / 2);
+    let (mut low, mut seen) = (None, 0);
+    for (place, times) in counts.iter().enumerate() {
+        seen += *times as usize;
+        if seen > below && low.is_none() {
+            low = Some(place);
+        }
+        if seen > above {
+            return (low.unwrap_or(place), place);
+        }
+    }
+    (0, n - 1)
+}
+
+pub(super) fn midpoint(low: f64, high: f64) -> f64 {
+    low + (high - low) / 2.0
 }
 
 #[cfg(test)]
@@ -236,23 +241,5 @@ mod tests {
         assert_eq!(ratio(&a[..3], &b), None);
         assert_eq!(ratio(&[0.0; 4], &b), None);
         assert_eq!(ratio(&[f64::NAN; 4], &b), None);
-    }
-
-    #[test]
-    fn few_independent_values_that_do_not_overlap_differ() {
-        let a = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 101.2, 98.8];
-        let b: Vec<f64> = a.iter().map(|value| value * 1.12).collect();
-        let found = independent_ratio(&a, &b).unwrap();
-        // 2 of the 48,620 orders of nine and nine values.
-        assert!((found.p - 2.0 / 48_620.0).abs() < 1e-12, "{}", found.p);
-        assert!((found.ratio - 1.12).abs() < 1e-9 && found.excludes_same() && found.exceeds_drift());
-        // As a series in time they are too few to tell.
-        assert!(ratio(&a, &b).unwrap().p > found.p);
-        // The order does not matter.
-        let mut turned = a;
-        turned.reverse();
-        assert_eq!(independent_ratio(&turned, &b).unwrap().p, found.p);
-        assert_eq!(independent_ratio(&a[..3], &b), None);
-        assert_eq!(independent_ratio(&[0.0; 4], &b), None);
     }
 }

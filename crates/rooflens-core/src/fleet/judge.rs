@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use rooflens_compare::{FEWEST, Ratio, adjusted, independent_ratio, median};
+use rooflens_compare::{FEWEST, IndependentRatios, Ratio, adjusted, median};
 use rooflens_queries::QueryJudge;
 use serde_json::Value as Json;
 
@@ -84,6 +84,7 @@ pub(super) fn judged(
         samples.push(number(value));
         group.1.shares.push(number(share));
     }
+    let mut ratios = IndependentRatios::default();
     let mut lines: Vec<JudgedLine> = order
         .iter()
         .filter_map(|name| groups.remove(name))
@@ -92,7 +93,7 @@ pub(super) fn judged(
             runs: [two.base.len(), two.other.len()].map(|runs| i64::try_from(runs).unwrap_or(i64::MAX)),
             medians: [middle(&two.base), middle(&two.other)],
             // Runs are made on their own: their order tells nothing.
-            ratio: independent_ratio(&two.base, &two.other),
+            ratio: ratios.of(&two.base, &two.other),
             p: None,
             share: middle(&two.shares),
         })
