@@ -2,7 +2,8 @@
 //! operators, idle time is that of its causes. Every table adds up to the row above it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,8 +74,12 @@ pub struct Account {
     pub b_steps: usize,
     /// Wall time, busy time and its classes, idle time and its causes; parts by the size of their change.
     pub rows: Vec<AccountRow>,
-    /// Busy time again, by the innermost operator that launched the work; empty where no operator is known.
+    /// Busy time again, by the innermost operator that launched the work; empty where a side knows no operator.
     pub operators: Vec<AccountRow>,
+    /// Calls in B / calls in A of a kernel that both have: the median, weighted by its time in A; null where they have
+    /// no kernel in common.
+    #[serde(default)]
+    pub calls_ratio: Option<f64>,
 }
 
 /// Work whose operator the trace does not tell.
@@ -246,9 +251,43 @@ fn account(
     });
     let (operators, rows): (Vec<AccountRow>, Vec<AccountRow>) =
         all.into_iter().partition(|row| row.entry == Entry::Operator);
-    let is_known = operators.iter().any(|row| row.name != NO_OPERATOR);
-    let operators = if is_known { operators } else { Vec::new() };
-    Account { scope: scope.into(), per: per.into(), a_steps: a.len(), b_steps: b.len(), rows, operators }
+    let is_known =
+        |sums: &Sums| sums.keys().any(|(entry, name)| *entry == Entry::Operator && name != NO_OPERATOR);
+    // A side without them, as one that comes from a store, did not launch everything without an operator.
+    let operators = if is_known(&sums_a) && is_known(&sums_b) { operators } else { Vec::new() };
+    Account {
+        scope: scope.into(),
+        per: per.into(),
+        a_steps: a.len(),
+        b_steps: b.len(),
+        rows,
+        operators,
+        calls_ratio: calls_ratio(a, b),
+    }
+}
+
+/// Of the kernels that both sides have, how many calls of B there are for one of A.
+fn calls_ratio(a: &[Items<'_>], b: &[Items<'_>]) -> Option<f64> {
+    let kernels = |steps: &[Items<'_>]| {
+        let mut kernels: HashMap<Arc<str>, (f64, f64)> = HashMap::new();
+        for item in steps.iter().flatten().filter(|item| item.is_kernel() && item.dur_ns > 0) {
+            let (calls, ns) = kernels.entry(Arc::clone(&item.name)).or_default();
+            *calls += 1.0;
+            *ns += item.dur_ns as f64;
+        }
+        kernels
+    };
+    let (in_a, in_b) = (kernels(a), kernels(b));
+    let mut ratios: Vec<(f64, f64)> =
+        in_a.iter().filter_map(|(name, (calls, ns))| Some((in_b.get(name)?.0 / calls, *ns))).collect();
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = ratios.iter().map(|(_, ns)| ns).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    let middle = ratios.iter().find(|(_, ns)| {
+        sum += ns;
+        sum >= half
+    });
+    middle.map(|(ratio, _)| *ratio)
 }
 
 /// Corrects for the number of rows and says which changed.

@@ -33,6 +33,6 @@ pub use lines::{
 };
 pub use pair::{Check, CheckVerdict, ConfigDifference, Headline, Pair, judge};
 pub use paired::{FEWEST_PAIRS, paired_ratio_of};
-pub use rank_sum::rank_sum;
+pub use rank_sum::{least_rank_sum, rank_sum};
 pub use ratio::{FEWEST, Ratio, median, ratio, ratio_of};
 pub use timeline::{RankTimeline, TimelineStep, WorkItem};

@@ -41,6 +41,13 @@ pub fn rank_sum(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(normal_tails(z))
 }
 
+/// The smallest p-value that samples of these sizes can have: all values of one are above those of the other.
+#[must_use]
+pub fn least_rank_sum(n: usize, m: usize) -> f64 {
+    // Two of the C(n + m, n) orders.
+    (1..=n).fold(2.0, |p, place| p * place as f64 / (m + place) as f64)
+}
+
 /// The probability that U is at most `limit`: of all orders of n and m values, how many have it. The number
 /// with U = u is that with the largest value taken from either side.
 fn tail(n: usize, m: usize, limit: usize) -> f64 {
@@ -89,6 +96,16 @@ fn erfc(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_least_is_that_of_samples_that_do_not_overlap() {
+        for (n, m) in [(4, 4), (4, 7), (9, 9)] {
+            let a: Vec<f64> = (0..n).map(f64::from).collect();
+            let b: Vec<f64> = (100..100 + m).map(f64::from).collect();
+            let least = least_rank_sum(n as usize, m as usize);
+            assert!((rank_sum(&a, &b).unwrap() - least).abs() < 1e-12, "{n} and {m}");
+        }
+    }
 
     fn is(found: Option<f64>, expected: f64) {
         assert!(found.is_some_and(|found| (found - expected).abs() < 1e-6), "{found:?} is not {expected}");

@@ -44,9 +44,36 @@ pub struct Trend {
     pub change_points: Vec<ChangePoint>,
     /// Places without a value: they take no part.
     pub missing: Vec<usize>,
+    /// What makes the answer less certain.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
+/// Values on each side of a change with which it is not called into question.
+const ENOUGH: usize = 3;
+
 impl Trend {
+    /// With notes on what is missing, and on changes that few values tell of.
+    pub(crate) fn with_notes(mut self) -> Self {
+        let (missing, values) = (self.missing.len(), self.values.len());
+        if missing > 0 {
+            self.notes.push(format!("{missing} of {} have no value for {}", missing + values, self.key));
+        }
+        let mut borders: Vec<usize> = self.change_points.iter().map(|point| point.index).collect();
+        borders.insert(0, 0);
+        borders.push(values);
+        let shortest = borders.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).min();
+        if let Some(shortest) =
+            shortest.filter(|shortest| *shortest < ENOUGH && !self.change_points.is_empty())
+        {
+            let counted = crate::text::counted(shortest, "value");
+            self.notes.push(format!(
+                "only {counted} between two of the changes, or before or after one: it may be chance"
+            ));
+        }
+        self
+    }
+
     /// For people.
     pub fn parts(&self) -> Vec<Part> {
         parts(&self.key, &self.values, self.runs.as_deref(), &self.change_points)
@@ -76,7 +103,8 @@ pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
     let change_points = change_points(&values, &request.options);
     let runs = request.csv.is_none().then(|| names(&request.runs, &missing));
     let options = request.options;
-    Ok(Trend { schema: SchemaTag::new("trend"), key, options, values, runs, change_points, missing })
+    let (schema, notes) = (SchemaTag::new("trend"), Vec::new());
+    Ok(Trend { schema, key, options, values, runs, change_points, missing, notes }.with_notes())
 }
 
 /// The runs that have a value, by the end of their paths that tells them apart.

@@ -1,10 +1,10 @@
 -- title: What changed since a release
--- about: Compares the runs of a release, named by their label or their build, with the runs of builds that first
+-- about: Compares the runs of a release, named by their label, build or version, with the runs of builds that first
 --   appeared after it, of the same runtime, per hardware, model and runtime: kernels that appeared or vanished, with their share
 --   of device time on the side that has them, and the medians of all metrics. A kernel that was renamed shows as one
 --   that vanished and one that appeared, of the same class and about the same share. Runs without a start time are
 --   left out.
--- parameter: release text | The release: `runs.label` or `runs.runtime_build` of its runs.
+-- parameter: release text | The release: `label`, `runtime_build` or `runtime_version` of its runs.
 -- parameter: since day = 0001-01-01 | First day, inclusive.
 -- parameter: until day = 9999-12-31 | Last day, inclusive.
 -- parameter: hardware text = | Only runs on this hardware; empty for all.
@@ -23,13 +23,17 @@
 -- column: value_since share or unit of the metric | Share of device time since, or median of the metric.
 -- column: ratio ratio | Median since / median before; null for a kernel.
 -- reads: kernel_rollup, run_metrics, runs, kernel_dim
+-- needs: Runs that say when they began, both of the release and of a later build of the same runtime.
 WITH first_seen AS (
   SELECT
     r.day, r.tenant, r.run_id, r.start_unix_ns,
     coalesce(r.hardware, '') AS hardware,
     coalesce(r.model, '') AS model,
     coalesce(r.runtime, '') AS runtime,
-    CASE WHEN r.label = :release OR r.runtime_build = :release THEN 1 ELSE 0 END AS is_release,
+    CASE
+      WHEN r.label = :release OR r.runtime_build = :release OR r.runtime_version = :release THEN 1
+      ELSE 0
+    END AS is_release,
     min(r.start_unix_ns) OVER (
       PARTITION BY coalesce(r.runtime, ''), coalesce(r.runtime_version, ''), coalesce(r.runtime_build, '')
     ) AS build_start_ns

@@ -19,6 +19,7 @@
 -- column: lowest_usd USD | Cheapest run.
 -- column: highest_usd USD | Most expensive run.
 -- reads: run_metrics, runs
+-- needs: Runs that measured tokens per second and whose number of devices is known: `rooflens store set RUN_ID devices=8`.
 WITH costs AS (
   SELECT
     coalesce(r.model, '') AS model,

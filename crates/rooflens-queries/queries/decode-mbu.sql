@@ -12,6 +12,7 @@
 -- column: lowest_mbu share | Lowest run.
 -- column: highest_mbu share | Highest run.
 -- reads: run_metrics, runs
+-- needs: Runs with the metric `mbu_decode`: those of `rooflens run` and `rooflens bench` where the model and the device were known.
 SELECT
   coalesce(r.hardware, '') AS hardware,
   count(*) AS runs,

@@ -17,6 +17,7 @@
 -- column: activities_per_step count | Device activities per decode step of a rank.
 -- column: launches_per_step count | Launch calls of the host per decode step of a rank whose launches were recorded; null where none were.
 -- reads: phase_rollup, runs
+-- needs: Runs with kernels whose decode steps say how many tokens they made.
 WITH per_run AS (
   SELECT
     p.tenant,

@@ -3,10 +3,11 @@
 --   both builds have, on the same hardware with the same model, runtime, dtype and workload. The SQL gives one row per
 --   run, so that statistics can tell a change from chance: each run is one value, whose weight does not depend on its
 --   calls. `rooflens query` judges them and gives one row per kernel: `verdict` (`slower`, `faster`, `no change`, or
---   `too few runs` with fewer than four per build), `change` (median of the other build / median of the base - 1) with
---   its 95 % confidence interval `low` to `high`, `p` (corrected for the number of rows, Benjamini-Hochberg), the
---   medians `base_ns` and `other_ns`, `base_runs` and `other_runs`, and `share`, the median share of device time.
--- parameter: base text | The build to compare with: `runs.runtime_build`, else `runtime_version`, else `label`.
+--   `too few runs`), `change` (median of the other build / median of the base - 1) with its 95 % confidence interval
+--   `low` to `high`, `p` (rank-sum test, corrected for the number of rows, Benjamini-Hochberg), the medians `base_ns`
+--   and `other_ns`, `base_runs` and `other_runs`, and `share`, the median share of device time. With few runs and many
+--   kernels no difference can pass that test: seven runs of each build are enough for 80 kernels, nine for 1,000.
+-- parameter: base text | The build to compare with: runs whose `runtime_build`, `runtime_version` or `label` it is.
 -- parameter: other text | The build that may have changed.
 -- parameter: since day = 0001-01-01 | First day, inclusive.
 -- parameter: until day = 9999-12-31 | Last day, inclusive.

@@ -19,6 +19,7 @@
 -- column: attained count | Completed requests within both.
 -- column: attainment share | Share of requests within both.
 -- reads: requests, runs
+-- needs: Runs with requests: those of `rooflens run` and `rooflens bench`. Imported results of other clients have them where the file has every request with the time of each token.
 WITH judged AS (
   SELECT
     q.tenant,

@@ -19,6 +19,7 @@
 -- column: power_mean_mw mW | Mean power.
 -- column: temperature_max_c °C | Highest temperature.
 -- reads: device_rollup, runs
+-- needs: Runs during which `rooflens run` or `rooflens bench` sampled the devices.
 SELECT
   coalesce(r.node, '') AS node,
   d.tenant AS tenant,

@@ -7,6 +7,7 @@
 //! -- parameter: NAME TYPE [>= NUMBER] [= DEFAULT] | meaning
 //! -- column: NAME UNIT | meaning
 //! -- reads: TABLE, TABLE
+//! -- needs: what runs must have, said where there are no rows
 //! -- judge: two-samples value=COLUMN side=COLUMN share=COLUMN by=COLUMN,COLUMN
 //! ```
 //!
@@ -55,6 +56,7 @@ pub(crate) struct Header {
     pub(crate) parameters: Vec<QueryParameter>,
     pub(crate) columns: Vec<QueryColumn>,
     pub(crate) tables: Vec<String>,
+    pub(crate) needs: Option<String>,
     pub(crate) judge: Option<QueryJudge>,
 }
 
@@ -89,6 +91,7 @@ pub(crate) fn split<'a>(query: &str, text: &'a str) -> Result<(Header, &'a str),
             "parameter" => header.parameters.push(parameter(&entry).ok_or_else(wrong)?),
             "column" => header.columns.push(column(&entry).ok_or_else(wrong)?),
             "reads" => header.tables = words(&entry),
+            "needs" => header.needs = Some(entry),
             "judge" => header.judge = Some(judge(&entry).ok_or_else(wrong)?),
             _ => return Err(malformed(format!("its header has the unknown key `{key}`"))),
         }

@@ -64,6 +64,7 @@ pub struct NamedQuery {
     parameters: Vec<QueryParameter>,
     columns: Vec<QueryColumn>,
     tables: Vec<String>,
+    needs: Option<String>,
     judge: Option<QueryJudge>,
     body: String,
 }
@@ -79,6 +80,7 @@ impl NamedQuery {
             parameters: header.parameters,
             columns: header.columns,
             tables: header.tables,
+            needs: header.needs,
             judge: header.judge,
             body: body.to_owned(),
         };
@@ -90,6 +92,12 @@ impl NamedQuery {
             return Err(query.malformed(format!("it uses `:{unknown}`, which its header does not have")));
         }
         Ok(query)
+    }
+
+    /// What runs must have to be in its answer, where that is not evident.
+    #[must_use]
+    pub fn needs(&self) -> Option<&str> {
+        self.needs.as_deref()
     }
 
     /// Its name, in kebab-case.

@@ -31,7 +31,7 @@ pub use error::SchemaError;
 pub use names::{Interner, NameId, Names, stable_id};
 pub use note::{Note, Notes, Severity, Stage};
 pub use run_dir::RunDir;
-pub use run_id::RunId;
+pub use run_id::{ContentHash, RunId};
 pub use tables::{RankTables, TraceMeta};
 
 /// Version of the tables and of every JSON document. Minor versions only add nullable columns or

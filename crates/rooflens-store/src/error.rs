@@ -78,8 +78,8 @@ pub enum StoreError {
     /// Somebody asked to stop.
     #[error("stopped")]
     Stopped,
-    /// The run was removed for good.
-    #[error("run {run} was removed from the store")]
+    /// The run was removed for good, or its time was over.
+    #[error("run {run} was removed from the store, or dropped when its time was over")]
     Removed {
         /// Its id.
         run: String,

@@ -54,8 +54,9 @@ fn from_a_store() -> Note {
         code: "from_store".to_owned(),
         source: String::new(),
         count: 1,
-        message: "the run comes from a store, which keeps no operators, runtime calls and annotations: what is said \
-                  about the host, and that the trace has none of these, is not about the trace itself"
+        message: "the run comes from a store, which keeps no operators, runtime calls and annotations: where a step \
+                  begins, why the device was idle, and advice that follows from that can differ from those of the run \
+                  directory"
             .to_owned(),
     }
 }

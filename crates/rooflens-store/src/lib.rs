@@ -11,7 +11,7 @@
 //! tenant=T/log/day=D/state-000001.json      a later state of the day
 //! tenant=T/rollups/TABLE/day=D/*.parquet    small tables
 //! tenant=T/events/TABLE/day=D/*.parquet     large tables
-//! tenant=T/audit/*.json                     who removed what, when and why
+//! tenant=T/audit/*.json                     who removed or relabelled what, when and why
 //! ```
 
 mod add;
@@ -32,6 +32,7 @@ mod source;
 mod state;
 pub mod tables;
 mod upkeep;
+mod verify;
 
 pub use add::{AddOptions, AddedRun};
 pub use error::StoreError;
@@ -43,5 +44,6 @@ pub use rollup::bucket;
 pub use run_row::SETTABLE;
 pub use snapshot::{Partition, PartitionFiles, Snapshot, StoreFile};
 pub use state::ChangedDay;
-pub use tables::{ColumnValue, StoreColumn, StoreTable, tables};
-pub use upkeep::{DamagedFile, Removal, StoredRun, Vacuumed, VerifiedStore};
+pub use tables::{ColumnValue, KERNEL_NAMES, StoreColumn, StoreTable, tables};
+pub use upkeep::{Audited, StoredRun, Vacuumed};
+pub use verify::{DamagedFile, VerifiedStore};

@@ -59,7 +59,7 @@ pub struct StateManifest {
     pub rooflens_store: u32,
     /// Version of Rooflens that made it.
     pub rooflens_version: String,
-    /// Why there is one: `compact`, `remove` or `retain`.
+    /// Why there is one: `compact`, `remove`, `set` or `retain`.
     pub reason: String,
     /// When it was made, since 1970.
     pub made_unix_ns: i64,

@@ -65,29 +65,31 @@ pub(crate) fn row(
     put("workload", run.workload.as_deref().map_or(Json::Null, |name| last_part(name).into()));
     put("node", Json::Null);
     put("label", Json::Null);
+    change(&mut row, set)?;
+    Ok(row)
+}
+
+/// Sets columns of a row that may be set; an empty text is as if nothing were known.
+pub(crate) fn change(row: &mut Map<String, Json>, set: &BTreeMap<String, String>) -> Result<(), StoreError> {
     for (name, value) in set {
         if !SETTABLE.contains(&name.as_str()) {
             let why = format!("'{name}' cannot be set; these can: {}", SETTABLE.join(", "));
             return Err(StoreError::Value { why });
         }
-        let is_number = table("runs").and_then(|runs| runs.columns.get(runs.position(name)?));
-        let is_number = is_number.is_some_and(|column| column.value == ColumnValue::Int);
-        let number = || value.parse::<i32>().ok().filter(|number| *number > 0);
-        put(
-            name,
-            match is_number {
-                false => value.as_str().into(),
-                true => match number() {
-                    Some(number) => number.into(),
-                    None => {
-                        let why = format!("'{value}' is no value for {name}: write a whole number above 0");
-                        return Err(StoreError::Value { why });
-                    }
-                },
-            },
-        );
+        let column = table("runs").and_then(|runs| runs.columns.get(runs.position(name)?));
+        let is_number = column.is_some_and(|column| column.value == ColumnValue::Int);
+        let value = match (is_number, value.as_str()) {
+            (_, "") => Json::Null,
+            (false, text) => text.into(),
+            (true, text) => {
+                let number = text.parse::<i32>().ok().filter(|number| *number > 0);
+                let why = || format!("'{text}' is not a value for {name}: write a whole number above 0");
+                number.ok_or_else(|| StoreError::Value { why: why() })?.into()
+            }
+        };
+        row.insert(name.clone(), value);
     }
-    Ok(row)
+    Ok(())
 }
 
 /// The last part of a path; a name such as `Qwen/Qwen3-8B` is none.

@@ -16,6 +16,7 @@ use crate::error::StoreError;
 use crate::layout::{LogEntry, MARK, Place, log_folder, parse_log};
 use crate::location::Store;
 use crate::manifest::{FORMAT, FileEntry, RunEntry, RunManifest, StateManifest, opened};
+use crate::verify::DamagedFile;
 
 /// Manifests that are read at the same time.
 const READS: usize = 32;
@@ -195,18 +196,64 @@ impl Partition {
     }
 
     async fn read(&self) -> Result<Arc<PartitionFiles>, StoreError> {
+        let state = self.state(&self.place()).await?;
+        let read = self.fresh(state.as_ref()).await.into_iter().map(|(_, manifest)| manifest);
+        Ok(Arc::new(self.counted(state, read.collect::<Result<_, _>>()?)))
+    }
+
+    /// What counts as far as manifests can be read, and those that cannot. Where that is the latest state of the day,
+    /// nothing is known of its files.
+    pub(crate) async fn readable(&self) -> Result<(PartitionFiles, Vec<DamagedFile>), StoreError> {
         let place = self.place();
-        let state = self.state(&place).await?;
-        let is_covered = |run: &&String| state.as_ref().is_some_and(|(_, state)| state.covers(run));
-        let fresh: Vec<&String> = self.log.runs.iter().filter(|run| !is_covered(run)).collect();
+        let mut damaged = Vec::new();
+        let mut is_damaged = |entry: LogEntry, error: StoreError| match error {
+            StoreError::Manifest { why, .. } | StoreError::Access { why, .. } => {
+                let path = place.log_entry(&Path::default(), &entry).to_string();
+                damaged.push(DamagedFile { path, why });
+                Ok(())
+            }
+            other => Err(other),
+        };
+        let state = match self.state(&place).await {
+            Ok(state) => state,
+            Err(error) => {
+                let last = self.log.states.last().copied().unwrap_or_default();
+                is_damaged(LogEntry::State(last), error)?;
+                return Ok((self.counted(None, Vec::new()), damaged));
+            }
+        };
+        let mut fresh = Vec::new();
+        for (run, read) in self.fresh(state.as_ref()).await {
+            match read {
+                Ok(manifest) => fresh.push(manifest),
+                Err(error) => is_damaged(LogEntry::Run(run), error)?,
+            }
+        }
+        Ok((self.counted(state, fresh), damaged))
+    }
+
+    /// The manifests of the runs that a state does not stand for.
+    async fn fresh(
+        &self,
+        state: Option<&(u64, Arc<StateManifest>)>,
+    ) -> Vec<(String, Result<RunManifest, StoreError>)> {
+        let place = self.place();
+        let is_covered = |run: &&String| state.is_some_and(|(_, state)| state.covers(run));
         let read = |run: &String| {
             let path = place.log_entry(self.store.root(), &LogEntry::Run(run.clone()));
-            let store = self.store.clone();
+            let (store, run) = (self.store.clone(), run.clone());
             let tenant = &self.tenant;
-            async move { store.manifest::<RunManifest>(tenant, &path).await }
+            async move {
+                let manifest = store.manifest::<RunManifest>(tenant, &path).await;
+                (run, manifest)
+            }
         };
-        let asked: Vec<_> = fresh.into_iter().map(read).collect();
-        let fresh: Vec<RunManifest> = futures_util::stream::iter(asked).buffered(READS).try_collect().await?;
+        let asked: Vec<_> = self.log.runs.iter().filter(|run| !is_covered(run)).map(read).collect();
+        futures_util::stream::iter(asked).buffered(READS).collect().await
+    }
+
+    /// What a state and the runs after it come to.
+    fn counted(&self, state: Option<(u64, Arc<StateManifest>)>, fresh: Vec<RunManifest>) -> PartitionFiles {
         let mut runs: Vec<RunEntry> =
             state.iter().flat_map(|(_, state)| state.runs.iter().cloned()).collect();
         runs.extend(fresh.iter().map(|manifest| manifest.run.clone()));
@@ -214,7 +261,7 @@ impl Partition {
         let entries = of_state.chain(fresh.iter().flat_map(|manifest| &manifest.files));
         let mut files: Vec<StoreFile> = entries.map(|entry| self.store.file(entry)).collect();
         files.sort_by(|a, b| (&a.table, &a.relative).cmp(&(&b.table, &b.relative)));
-        Ok(Arc::new(PartitionFiles { files, runs, state, fresh }))
+        PartitionFiles { files, runs, state, fresh }
     }
 
     /// The latest state, which is the one that counts.
@@ -261,7 +308,9 @@ impl Store {
     /// Reads a manifest of a tenant. It may come from anybody who can write there, so it may name files of that tenant
     /// and no others.
     pub(crate) async fn manifest<T: Manifest>(&self, tenant: &str, path: &Path) -> Result<T, StoreError> {
-        let damaged = |why: String| StoreError::Manifest { path: path.to_string(), why };
+        let relative = path.prefix_match(self.root()).map(|parts| Path::from_iter(parts).to_string());
+        let relative = relative.unwrap_or_else(|| path.to_string());
+        let damaged = |why: String| StoreError::Manifest { path: relative.clone(), why };
         let bytes = self.read(path).await?;
         let manifest: T = opened(&bytes).map_err(damaged)?;
         if manifest.format() > FORMAT {

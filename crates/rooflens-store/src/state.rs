@@ -1,10 +1,10 @@
-//! A later state of a day: compacted, without a run, or without events whose time is over.
+//! A later state of a day: compacted, without a run, with another label of one, or without events whose time is over.
 //!
 //! Whoever makes one reads the state that counts, writes files, and publishes them under the next number. Of two who
 //! try at once one succeeds, and the other begins anew from what it finds then: a run that was removed while its day was
 //! being compacted stays removed, and nobody has to wait for anybody.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
 
@@ -71,6 +71,8 @@ pub(crate) struct Change<'a> {
     pub reason: &'static str,
     /// Runs that are left out.
     pub without: &'a BTreeSet<String>,
+    /// A run of which columns of `runs` become others.
+    pub set: Option<(&'a str, &'a BTreeMap<String, String>)>,
     pub now_unix_ns: i64,
 }
 
@@ -84,7 +86,7 @@ impl Store {
         let mut changed = Vec::new();
         for partition in self.snapshot().await?.partitions() {
             if wanted(partition) {
-                let change = Change { reason: "compact", without: &BTreeSet::new(), now_unix_ns };
+                let change = Change { reason: "compact", without: &BTreeSet::new(), set: None, now_unix_ns };
                 let is_compacted = |files: &PartitionFiles| {
                     files.fresh.is_empty()
                         && files.state.as_ref().is_some_and(|(_, state)| state.is_compacted)
@@ -109,8 +111,13 @@ impl Store {
             if !is_needed(&files) {
                 return Ok(None);
             }
-            let (runs, removed) = runs_after(&files, change.without);
+            let (mut runs, removed) = runs_after(&files, change.without);
+            if let Some((id, values)) = change.set {
+                let mut meant = runs.iter_mut().filter(|run| run.run_id == id);
+                meant.try_for_each(|run| run_row::change(&mut run.row, values))?;
+            }
             let is_merged = change.reason == "compact"
+                || change.set.is_some()
                 || files
                     .state
                     .as_ref()
@@ -218,7 +225,7 @@ impl Store {
             let mut local = tempfile::tempfile().map_err(scratch)?;
             let found = self.digest(file, |bytes| local.write_all(bytes).map_err(scratch)).await?;
             if found != file.sha256 {
-                let why = "its bytes are not those that were written (rooflens store verify)";
+                let why = "its checksum does not match (rooflens store verify)";
                 return Err(StoreError::table("read", &file.relative, why));
             }
             fetched.push(local);

@@ -1,6 +1,6 @@
-//! Keeping a store: removing runs, letting old days go, checking bytes, deleting what no longer counts.
+//! Keeping a store: finding, removing and relabelling runs, letting old days go, deleting what no longer counts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use object_store::path::Path;
@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::layout::{LogEntry, Place, parse_log};
 use crate::location::Store;
 use crate::manifest::{FORMAT, FileEntry, RunEntry, StateManifest, sealed};
+use crate::run_row;
 use crate::state::{Change, ChangedDay, is_event, runs_after};
 
 /// How many runs a message names.
@@ -27,28 +28,6 @@ pub struct StoredRun {
     pub entry: RunEntry,
 }
 
-/// A file that is not as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
-pub struct DamagedFile {
-    /// Where it is, relative to the store.
-    pub path: String,
-    /// What is wrong with it.
-    pub why: String,
-}
-
-/// What checking a store found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct VerifiedStore {
-    /// Runs that count.
-    pub runs: usize,
-    /// Files that count.
-    pub files: usize,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Those that are damaged or missing.
-    pub damaged: Vec<DamagedFile>,
-}
-
 /// What was deleted because it no longer counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Vacuumed {
@@ -58,9 +37,9 @@ pub struct Vacuumed {
     pub bytes: u64,
 }
 
-/// Who removes a run, and why.
+/// Who changes what is known of a run, and why.
 #[derive(Debug, Clone, Serialize)]
-pub struct Removal {
+pub struct Audited {
     /// Who.
     pub by: String,
     /// Why.
@@ -69,7 +48,7 @@ pub struct Removal {
     pub unix_ns: i64,
 }
 
-/// What is written down of a removal.
+/// What is written down of it.
 #[derive(Serialize)]
 struct AuditRecord<'a> {
     rooflens_store: u32,
@@ -77,8 +56,11 @@ struct AuditRecord<'a> {
     run_id: &'a str,
     tenant: &'a str,
     day: &'a str,
+    /// The columns that were set, where some were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<&'a BTreeMap<String, String>>,
     #[serde(flatten)]
-    removal: &'a Removal,
+    audited: &'a Audited,
 }
 
 impl Store {
@@ -115,29 +97,54 @@ impl Store {
         let names: Vec<String> = found.iter().take(NAMED).map(one).collect();
         let why = match found.len() {
             0 => format!("the store has no run {id}"),
-            count => format!("{count} runs of the store are meant by {id}: {}{more}", names.join(", ")),
+            count => format!("'{id}' is ambiguous, {count} runs match: {}{more}", names.join(", ")),
         };
         Err(StoreError::NoSuchRun { why })
     }
 
     /// Removes a run. It no longer counts once this returns; its bytes go with the next [`Store::vacuum`].
-    pub async fn remove(&self, run: &StoredRun, removal: &Removal) -> Result<(), StoreError> {
+    pub async fn remove(&self, run: &StoredRun, audited: &Audited) -> Result<(), StoreError> {
+        let without: BTreeSet<String> = [run.entry.run_id.clone()].into();
+        let change = Change { reason: "remove", without: &without, set: None, now_unix_ns: audited.unix_ns };
+        self.change(run, &change, audited).await
+    }
+
+    /// Sets columns of `runs`, see [`crate::SETTABLE`]; the roll-ups that depend on them follow.
+    pub async fn set(
+        &self,
+        run: &StoredRun,
+        values: &BTreeMap<String, String>,
+        audited: &Audited,
+    ) -> Result<(), StoreError> {
+        // What is not allowed is said before anything is written.
+        run_row::change(&mut run.entry.row.clone(), values)?;
+        let set = Some((run.entry.run_id.as_str(), values));
+        let change = Change { reason: "set", without: &BTreeSet::new(), set, now_unix_ns: audited.unix_ns };
+        self.change(run, &change, audited).await
+    }
+
+    /// Writes down who does it, then does it.
+    async fn change(
+        &self,
+        run: &StoredRun,
+        change: &Change<'_>,
+        audited: &Audited,
+    ) -> Result<(), StoreError> {
         let place = Place::new(&run.tenant, &run.day)?;
         let id = run.entry.run_id.as_str();
         let record = AuditRecord {
             rooflens_store: FORMAT,
-            action: "remove",
+            action: change.reason,
             run_id: id,
             tenant: &run.tenant,
             day: &run.day,
-            removal,
+            set: change.set.map(|(_, values)| values),
+            audited,
         };
-        let audit = format!("tenant={}/audit/{}-remove-{id}.json", run.tenant, removal.unix_ns);
+        let audit = format!("tenant={}/audit/{}-{}-{id}.json", run.tenant, audited.unix_ns, change.reason);
         self.create(&self.place(&audit), sealed(&record)).await?;
-        let without: BTreeSet<String> = [id.to_owned()].into();
-        let change = Change { reason: "remove", without: &without, now_unix_ns: removal.unix_ns };
         let is_there = |files: &crate::PartitionFiles| files.runs.iter().any(|entry| entry.run_id == id);
-        self.rewrite(&place, &change, is_there).await.map(drop)
+        self.rewrite(&place, change, is_there).await.map(drop)
     }
 
     /// Lets the events, or everything, of days before a given one go; a dry run only says what would go.
@@ -183,38 +190,6 @@ impl Store {
             changed.push(published.ok_or_else(raced)?);
         }
         Ok(changed)
-    }
-
-    /// Reads every file that counts and holds it to its checksum. `goes_on` hears of bytes that were read.
-    pub async fn verify(&self, mut goes_on: impl FnMut(u64) -> bool) -> Result<VerifiedStore, StoreError> {
-        let snapshot = self.snapshot().await?;
-        let mut found = VerifiedStore::default();
-        for (_, files) in snapshot.files_of(snapshot.partitions().iter()).await? {
-            found.runs += files.runs.len();
-            for file in &files.files {
-                found.files += 1;
-                found.bytes += file.bytes;
-                let mut read = 0;
-                let digest = self.digest(file, |bytes| {
-                    read += bytes.len() as u64;
-                    if goes_on(bytes.len() as u64) { Ok(()) } else { Err(StoreError::Stopped) }
-                });
-                let why = match digest.await {
-                    Ok(_) if read != file.bytes => {
-                        format!("it has {read} bytes, and {} were written", file.bytes)
-                    }
-                    Ok(digest) if digest != file.sha256 => {
-                        "its bytes are not those that were written".to_owned()
-                    }
-                    Ok(_) => continue,
-                    Err(StoreError::Stopped) => return Err(StoreError::Stopped),
-                    Err(StoreError::Access { why, .. }) => why,
-                    Err(error) => error.to_string(),
-                };
-                found.damaged.push(DamagedFile { path: file.relative.clone(), why });
-            }
-        }
-        Ok(found)
     }
 
     /// Deletes what has not counted since before a time: files of runs that were removed or compacted, what interrupted

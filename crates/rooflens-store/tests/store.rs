@@ -13,7 +13,7 @@ use rooflens_schema::tables::{
     ActivityKind, KernelDimRow, KernelRow, PhaseKind, PhaseRow, PhaseSource, RunRow,
 };
 use rooflens_schema::{RankTables, RunDir, stable_id};
-use rooflens_store::{AddOptions, Removal, Store, StoreError};
+use rooflens_store::{AddOptions, Audited, Store, StoreError};
 
 const DAY_NS: i64 = 86_400_000_000_000;
 /// 2026-11-10.
@@ -135,8 +135,8 @@ impl World {
     }
 }
 
-fn removal() -> Removal {
-    Removal { by: "tester".to_owned(), reason: "a test".to_owned(), unix_ns: START }
+fn removal() -> Audited {
+    Audited { by: "tester".to_owned(), reason: "a test".to_owned(), unix_ns: START }
 }
 
 #[tokio::test]
@@ -326,6 +326,85 @@ async fn damage_is_found_and_not_passed_on() {
     let found = world.store.verify(|_| true).await.unwrap();
     assert_eq!(found.damaged.len(), 2, "{found:?}");
     assert!(world.store.compact(START, |_| true).await.is_err());
+}
+
+#[tokio::test]
+async fn a_damaged_manifest_does_not_hide_other_damage() {
+    let world = World::new();
+    let id = world.add(0).await;
+    world.add(3).await;
+    world.add(1).await;
+    let file = world.files("kernels").await.pop().unwrap();
+    std::fs::write(&file, b"PAR1").unwrap();
+    let manifest = format!("tenant=default/log/day=2026-11-10/run-{id}.json");
+    let path = world.folder.path().join("store").join(&manifest);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("tiny", "tony", 1)).unwrap();
+    let found = world.store.verify(|_| true).await.unwrap();
+    assert_eq!((found.runs, found.damaged.len()), (2, 2), "{found:?}");
+    assert!(found.damaged.iter().any(|file| file.path == manifest), "{found:?}");
+    // A reader is told which manifest it is, as a path in the store.
+    let error = world.store.runs().await.unwrap_err().to_string();
+    assert!(error.contains(&format!("the manifest {manifest} is damaged")), "{error}");
+    // Without it the run is not there, and can be added again.
+    std::fs::remove_file(path).unwrap();
+    world.add(0).await;
+    assert_eq!(world.store.verify(|_| true).await.unwrap().damaged.len(), 1);
+    // Of a day whose state cannot be read nothing is known; the other days are checked.
+    world.store.compact(START, |partition| partition.day == "2026-11-10").await.unwrap();
+    let state = world.folder.path().join("store/tenant=default/log/day=2026-11-10/state-000001.json");
+    std::fs::write(state, b"{}").unwrap();
+    let found = world.store.verify(|_| true).await.unwrap();
+    assert_eq!((found.runs, found.damaged.len()), (1, 2), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_run_can_be_relabelled() {
+    let world = World::new();
+    let id = world.add(0).await;
+    world.add(3).await;
+    let before = world.kernels().await;
+    let set = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
+    for is_compacted in [false, true] {
+        let run = world_find(&world.store, &id).await;
+        let (label, hardware) = if is_compacted { ("second", "B200") } else { ("first", "H100") };
+        world.store.set(&run, &set("label", label), &removal()).await.unwrap();
+        world.store.set(&run, &set("hardware", hardware), &removal()).await.unwrap();
+        let row = world_find(&world.store, &id).await.entry.row;
+        assert_eq!((row["label"].as_str(), row["hardware"].as_str()), (Some(label), Some(hardware)));
+        assert_eq!(world.kernels().await, before);
+        world.store.compact(START, |_| true).await.unwrap();
+    }
+    // The roll-up by hardware follows: half of the calls are of the run.
+    let mut of_b200 = 0;
+    for path in world.files("kernel_hours").await {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(path).unwrap()).unwrap();
+        for batch in reader.build().unwrap() {
+            let batch = batch.unwrap();
+            let hardware = batch.column_by_name("hardware").unwrap().as_string::<i32>();
+            let counts = batch.column_by_name("count").unwrap().as_primitive::<Int64Type>();
+            of_b200 += hardware
+                .iter()
+                .zip(counts.values())
+                .filter(|(of, _)| *of == Some("B200"))
+                .map(|(_, n)| n)
+                .sum::<i64>();
+        }
+    }
+    assert_eq!((of_b200, world.sum("kernel_hours", "count").await), (60, 120));
+    // It is the same run for those who add it again; what may not be set is refused before anything is written.
+    assert!(world.store.add(&world.run(0), &AddOptions::default()).await.unwrap().was_there);
+    let run = world_find(&world.store, &id).await;
+    let audits =
+        || std::fs::read_dir(world.folder.path().join("store/tenant=default/audit")).unwrap().count();
+    let written = audits();
+    assert!(matches!(
+        world.store.set(&run, &set("run_id", "x"), &removal()).await,
+        Err(StoreError::Value { .. })
+    ));
+    assert!(written > 0 && audits() == written);
+    world.store.set(&run, &set("label", ""), &removal()).await.unwrap();
+    assert!(world_find(&world.store, &id).await.entry.row["label"].is_null());
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use crate::execution::Execution;
 use crate::request::{Request, Table};
 use crate::session_settings::{LISTING_LOCAL, LISTING_REMOTE};
 use crate::statement;
-use crate::views::{create_view, hadoop_path, relation};
+use crate::views::{create_view, create_view_of, hadoop_path, relation};
 
 /// How long to wait for the server to cancel queries: interrupts end within a second.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(700);
@@ -66,14 +66,22 @@ async fn answer(
     connection: &mut Connection,
     events: &mut Events,
 ) -> Result<Totals, Fault> {
-    let used: Vec<_> =
-        request.tables.iter().flatten().filter(|(name, _)| statement::uses(&request.sql, name)).collect();
+    let views: Vec<_> =
+        request.views.iter().filter(|(name, _)| statement::uses(&request.sql, name)).collect();
+    let reads = |name: &str| {
+        statement::uses(&request.sql, name) || views.iter().any(|(_, select)| statement::uses(select, name))
+    };
+    let used: Vec<_> = request.tables.iter().flatten().filter(|(name, _)| reads(name)).collect();
     let is_local = |table: &Table| table.files.iter().all(|file| file.path.starts_with("file:"));
     let listing =
         if used.iter().all(|(_, table)| is_local(table)) { &LISTING_LOCAL } else { &LISTING_REMOTE };
     connection.set(listing, true).await?;
     for (name, table) in &used {
         let mut execution = Execution::start(connection, command(create_view(name, table)?));
+        while execution.next().await?.is_some() {}
+    }
+    for (name, select) in views {
+        let mut execution = Execution::start(connection, command(create_view_of(name, select)));
         while execution.next().await?.is_some() {}
     }
     let sql =

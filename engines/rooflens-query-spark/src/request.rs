@@ -13,6 +13,9 @@ pub struct Request {
     pub engine: Option<String>,
     /// Tables by name. Files that are not listed do not count, even where they lie beside those that do.
     pub tables: Option<BTreeMap<String, Table>>,
+    /// Views over the tables, each with its SELECT.
+    #[serde(default)]
+    pub views: BTreeMap<String, String>,
     /// Answer with the query plan instead of running the query.
     #[serde(default)]
     pub explain: bool,

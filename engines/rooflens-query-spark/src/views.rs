@@ -19,13 +19,22 @@ use crate::request::{Table, TableFile};
 
 /// The command that makes a table a view.
 pub fn create_view(name: &str, table: &Table) -> Result<proto::Command, Fault> {
+    Ok(view_of(name, relation_of(table)?))
+}
+
+/// The command that makes a SELECT a view.
+pub fn create_view_of(name: &str, select: &str) -> proto::Command {
+    view_of(name, relation(RelType::Sql(proto::Sql { query: select.to_owned(), ..Default::default() })))
+}
+
+fn view_of(name: &str, input: proto::Relation) -> proto::Command {
     let view = proto::CreateDataFrameViewCommand {
-        input: Some(relation_of(table)?),
+        input: Some(input),
         name: name.to_owned(),
         is_global: false,
         replace: true,
     };
-    Ok(proto::Command { command_type: Some(proto::command::CommandType::CreateDataframeView(view)) })
+    proto::Command { command_type: Some(proto::command::CommandType::CreateDataframeView(view)) }
 }
 
 fn relation_of(table: &Table) -> Result<proto::Relation, Fault> {

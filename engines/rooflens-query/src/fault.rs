@@ -115,13 +115,14 @@ fn innermost(error: &DataFusionError) -> &DataFusionError {
 fn of_memory(message: &str) -> Fault {
     if message.contains("disk space") {
         let fault = Fault::new(Kind::Memory, "the query needs more disk space than a query may spill");
-        return fault.hint("give it more memory with --memory, or ask a roll-up table");
+        return fault.hint("give it more memory with --memory, or ask for fewer days");
     }
     let fault = Fault::new(
         Kind::Memory,
-        format!("the query needs more memory than its limit: {}", first_line(message)),
+        format!("the query does not fit into its memory limit: {}", first_line(message)),
     );
-    fault.hint("give it more memory with --memory, or ask a roll-up table such as kernel_rollup")
+    fault
+        .hint("give it more memory with --memory, ask for fewer days, or ask a roll-up where it reads events")
 }
 
 fn of_schema(error: &SchemaError) -> Fault {

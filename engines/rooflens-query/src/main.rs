@@ -14,6 +14,7 @@ mod fault;
 mod interrupt;
 mod memory;
 mod names;
+mod notes;
 mod output;
 mod partitions;
 mod pool;

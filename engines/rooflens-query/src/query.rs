@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use datafusion::common::DataFusionError;
+use datafusion::datasource::ViewTable;
 use datafusion::datasource::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
@@ -12,15 +13,17 @@ use datafusion::sql::parser::Statement;
 use futures::StreamExt;
 use object_store::ObjectStore;
 use rooflens_engine_protocol::{Event, Fault, Kind, emit};
-use rooflens_store::{Snapshot, Store};
+use rooflens_store::{KERNEL_NAMES, Snapshot, Store};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use crate::notes::QueryNotes;
 use crate::output::Output;
 use crate::progress::Scanned;
 use crate::request::Request;
 use crate::session::{self, Limits};
-use crate::table::{DroppedDays, Table};
+use crate::table::Table;
+use crate::types::TextType;
 use crate::{damage, fault, memory, names, progress, spill, statement};
 
 /// Where the plan is announced before it runs.
@@ -45,15 +48,16 @@ async fn run(spill: spill::Registry, announce: Announce) -> Result<Event<Scanned
     let request =
         request.map_err(|error| Fault::new(Kind::Engine, format!("cannot read the request: {error}")))??;
     let statement = statement::parse(&request.sql)?;
-    let context =
-        session::within(&limits(&request, &spill)?).map_err(|error| fault::of_datafusion(&error))?;
+    let limits = limits(&request, &spill)?;
+    let context = session::within(&limits).map_err(|error| fault::of_datafusion(&error))?;
     let store = Store::open(&request.store).map_err(|error| fault::of_store(&error))?;
     let snapshot = snapshot(&store, request.tenants.as_deref()).await?;
-    let dropped = DroppedDays::default();
-    register(&context, &store, &snapshot, &dropped).map_err(|error| fault::of_datafusion(&error))?;
+    let notes = QueryNotes::default();
+    let registered = register(&context, &store, &snapshot, limits.texts(), &notes).await;
+    registered.map_err(|error| fault::of_datafusion(&error))?;
     check_tables(&context, &statement)?;
-    let plan =
-        plan(&context, statement, request.explain).await.map_err(|error| fault::of_datafusion(&error))?;
+    let plan = plan(&context, statement, request.explain, &notes).await;
+    let plan = plan.map_err(|error| fault::of_datafusion(&error))?;
     // Nobody may be interested in progress any more.
     let _ = announce.send(Arc::clone(&plan));
     let rows = execute(&context, &plan, &store.object_store()).await?;
@@ -61,7 +65,7 @@ async fn run(spill: spill::Registry, announce: Announce) -> Result<Event<Scanned
     if spilled.files > 0 {
         emit::<Scanned>(&Event::Spilled { bytes: spilled.bytes, files: spilled.files });
     }
-    if let Some(message) = dropped.note() {
+    for message in notes.words() {
         emit::<Scanned>(&Event::Note { message });
     }
     let scanned_bytes = progress::scanned(plan.as_ref()).bytes;
@@ -87,18 +91,22 @@ async fn snapshot(store: &Store, tenants: Option<&[String]>) -> Result<Snapshot,
     Ok(snapshot)
 }
 
-fn register(
+async fn register(
     context: &SessionContext,
     store: &Store,
     snapshot: &Snapshot,
-    dropped: &DroppedDays,
+    texts: TextType,
+    notes: &QueryNotes,
 ) -> Result<(), DataFusionError> {
     let objects = ObjectStoreUrl::parse(store.object_store_url())?;
     context.register_object_store(store.object_store_url(), store.object_store());
     for table in rooflens_store::tables() {
-        let provider = Table::new(table, objects.clone(), snapshot.clone(), dropped.clone());
+        let provider = Table::new(table, objects.clone(), snapshot.clone(), texts, notes.clone());
         context.register_table(table.name, Arc::new(provider))?;
     }
+    let (name, select) = KERNEL_NAMES;
+    let names = context.state().create_logical_plan(select).await?;
+    context.register_table(name, Arc::new(ViewTable::new(names, Some(select.to_owned()))))?;
     Ok(())
 }
 
@@ -106,15 +114,15 @@ fn register(
 fn check_tables(context: &SessionContext, statement: &Statement) -> Result<(), Fault> {
     let state = context.state();
     let used = state.resolve_table_references(statement);
+    let known = || rooflens_store::tables().iter().map(|table| table.name).chain([KERNEL_NAMES.0]);
     for reference in used.map_err(|error| fault::of_datafusion(&error))? {
         // Functions are resolved by planning; those that there are, `generate_series` and `range`, read no files.
         let is_known = reference.schema().is_none()
-            && (rooflens_store::tables().iter().any(|table| table.name == reference.table())
+            && (known().any(|name| name == reference.table())
                 || state.table_functions().contains_key(reference.table()));
         if !is_known {
             let fault = Fault::new(Kind::Sql, format!("there is no table '{reference}'"));
-            let known = rooflens_store::tables().iter().map(|table| table.name);
-            return Err(Fault { hint: names::hint(reference.table(), "tables", known), ..fault });
+            return Err(Fault { hint: names::hint(reference.table(), "tables", known()), ..fault });
         }
     }
     Ok(())
@@ -124,9 +132,11 @@ async fn plan(
     context: &SessionContext,
     statement: Statement,
     explain: bool,
+    notes: &QueryNotes,
 ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
     let state = context.state();
     let plan = state.statement_to_plan(statement).await?;
+    notes.look_at(&plan);
     statement::options().verify_plan(&plan)?;
     let is_explained = matches!(plan, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_));
     let plan = match explain && !is_explained {

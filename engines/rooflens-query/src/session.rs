@@ -10,10 +10,15 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::pool::SpillPool;
+use crate::types::TextType;
 
 /// Rows of a batch by the memory that there is below: a merge holds a batch of each spilled file, and must fit. Above all
 /// of these it is 8192.
 const BATCH_ROWS: [(u64, usize); 2] = [(128 << 20, 1024), (2 << 30, 2048)];
+
+/// Below it, what operators are charged with has to be what they hold: a sort that is charged with all pages of which it
+/// holds a row fails although there is room.
+const VIEWS_FROM_BYTES: u64 = 4 << 30;
 
 /// What a query may use.
 #[derive(Debug, Clone)]
@@ -24,6 +29,13 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// Where they spill to.
     pub spill_folder: PathBuf,
+}
+
+impl Limits {
+    /// How text is to be held.
+    pub fn texts(&self) -> TextType {
+        if self.memory_bytes < VIEWS_FROM_BYTES { TextType::Plain } else { TextType::Views }
+    }
 }
 
 /// A session within these limits, without tables.
@@ -41,6 +53,8 @@ pub fn within(limits: &Limits) -> Result<SessionContext> {
 
 fn options(limits: &Limits) -> Result<ConfigOptions> {
     let mut options = ConfigOptions::new();
+    // Literals and functions follow the columns.
+    options.sql_parser.map_string_types_to_utf8view = limits.texts() == TextType::Views;
     let execution = &mut options.execution;
     execution.target_partitions = limits.threads.max(1);
     execution.spill_compression = SpillCompression::Lz4Frame;

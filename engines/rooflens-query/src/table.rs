@@ -1,7 +1,6 @@
 //! A table of the store, as DataFusion scans it.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -20,6 +19,8 @@ use datafusion::physical_plan::empty::EmptyExec;
 use object_store::ObjectMeta;
 use rooflens_store::{Snapshot, StoreArea, StoreTable};
 
+use crate::notes::QueryNotes;
+use crate::types::TextType;
 use crate::{partitions, types};
 
 /// A table: the files that count in one snapshot of the store.
@@ -31,31 +32,7 @@ pub struct Table {
     snapshot: Snapshot,
     /// Whether it holds events, which may be gone before the day is.
     is_event: bool,
-    dropped: DroppedDays,
-}
-
-/// Days whose events a query would have read and which `rooflens store retain` dropped.
-#[derive(Debug, Clone, Default)]
-pub struct DroppedDays {
-    days: Arc<Mutex<BTreeSet<String>>>,
-}
-
-impl DroppedDays {
-    fn add(&self, day: &str) {
-        self.days.lock().unwrap_or_else(PoisonError::into_inner).insert(day.to_owned());
-    }
-
-    /// The same, in words.
-    pub fn note(&self) -> Option<String> {
-        let days = self.days.lock().unwrap_or_else(PoisonError::into_inner);
-        let (first, last) = (days.first()?, days.last()?);
-        let when = if days.len() == 1 {
-            format!("of {first}")
-        } else {
-            format!("of {} days from {first} to {last}", days.len())
-        };
-        Some(format!("events {when} were dropped by `rooflens store retain`: the answer is without them"))
-    }
+    notes: QueryNotes,
 }
 
 impl Table {
@@ -64,13 +41,14 @@ impl Table {
         table: &StoreTable,
         objects: ObjectStoreUrl,
         snapshot: Snapshot,
-        dropped: DroppedDays,
+        texts: TextType,
+        notes: QueryNotes,
     ) -> Self {
-        let schema = TableSchema::builder(types::read_as(&table.schema()))
+        let schema = TableSchema::builder(types::read_as(&table.schema(), texts))
             .with_table_partition_cols(partitions::fields())
             .build();
         let is_event = table.area == StoreArea::Events;
-        Table { name: table.name.to_owned(), schema, objects, snapshot, is_event, dropped }
+        Table { name: table.name.to_owned(), schema, objects, snapshot, is_event, notes }
     }
 
     /// The files that a query with these filters may need.
@@ -81,9 +59,7 @@ impl Table {
         let unknown = Statistics::new_unknown(self.schema.file_schema());
         let mut files = Vec::new();
         for (partition, of_partition) in &read {
-            if self.is_event && of_partition.events_dropped() {
-                self.dropped.add(&partition.day);
-            }
+            self.notes.reads(partition, of_partition, self.is_event);
             for file in of_partition.files.iter().filter(|file| file.table == self.name) {
                 let statistics = Statistics {
                     num_rows: Precision::Exact(as_usize(file.rows)),

@@ -1,6 +1,6 @@
 //! Types of columns on the way in and out.
 //!
-//! Within a query, text of files is read as `Utf8View`: Parquet's dictionary pages become views without a copy per row,
+//! Within a query, text of files is read as `Utf8View` unless memory is scarce: Parquet's dictionary pages become views without a copy per row,
 //! and comparisons look at the first bytes only. The partition columns are plain `Utf8`. On the way out, views,
 //! dictionaries and the like become the plain type, so that any reader of Arrow IPC understands the result.
 
@@ -11,13 +11,22 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 
+/// How text is held within a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextType {
+    /// As views of the pages it was read from: fast, but a few rows may hold on to, and be charged with, all of them.
+    Views,
+    /// As text of its own: what operators are charged with is what they hold.
+    Plain,
+}
+
 /// The schema that files of a table are read with. Every column may be null: files from before a column was
 /// added do not have it.
-pub fn read_as(schema: &Schema) -> SchemaRef {
+pub fn read_as(schema: &Schema, texts: TextType) -> SchemaRef {
     let field = |field: &FieldRef| {
-        let kind = match field.data_type() {
-            DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-            other => other.clone(),
+        let kind = match (field.data_type(), texts) {
+            (DataType::Utf8 | DataType::LargeUtf8, TextType::Views) => DataType::Utf8View,
+            (other, _) => other.clone(),
         };
         Field::new(field.name(), kind, true)
     };

@@ -14,11 +14,19 @@ pub fn page() -> Result<String> {
         `rooflens store add RUN --store STORE` writes these tables as Parquet files; `rooflens query` reads them. Every \
         table also has `day` (text, the UTC day on which the run began) and `tenant` (text), which are in the paths of \
         the files: a condition on them reads only those files. How files lie and which of them count: \
-        [scale.md](../scale.md).\n\n## Tables\n\n| table | area | a row is |\n| --- | --- | --- |\n"
+        [scale.md](../scale.md). A run that several tenants have is there once for each: join on `run_id` and \
+        `tenant`.\n\n## Tables\n\n| table | area | a row is |\n| --- | --- | --- |\n"
         .to_owned();
     for table in tables() {
         writeln!(page, "| [`{0}`](#{0}) | {1} | {2} |", table.name, table.area.as_str(), cell(table.doc))?;
     }
+    let (names, _) = rooflens_store::KERNEL_NAMES;
+    writeln!(
+        page,
+        "\n`{names}` is a view of `kernel_dim` with each kernel once: `kernel_id`, `name`, `short_name`, `class`, `library`, \
+         `dtype`. Join it where names are wanted; a join with `kernel_dim` itself repeats rows, since each run brings its \
+         kernels."
+    )?;
     page.push_str("\nColumns of a run's tables that stay on its machine:\n\n");
     for (table, columns) in KEPT_AT_HOME {
         let columns: Vec<String> = columns.iter().map(|column| format!("`{column}`")).collect();
@@ -43,7 +51,7 @@ pub fn page() -> Result<String> {
 fn columns(page: &mut String, table: &StoreTable) -> Result<()> {
     let area = match table.area {
         StoreArea::Rollups => "A roll-up",
-        StoreArea::Events => "Events",
+        StoreArea::Events => "Events: in the order of the run as added; compacted",
     };
     writeln!(
         page,
@@ -68,7 +76,9 @@ fn columns(page: &mut String, table: &StoreTable) -> Result<()> {
 }
 
 fn named(page: &mut String, query: &NamedQuery) -> Result<()> {
-    writeln!(page, "\n### {}\n\n{} Reads `{}`.\n", query.name(), query.doc(), query.tables().join("`, `"))?;
+    let needs = query.needs().map(|needs| format!(" Needs: {needs}")).unwrap_or_default();
+    let tables = query.tables().join("`, `");
+    writeln!(page, "\n### {}\n\n{}{needs} Reads `{tables}`.\n", query.name(), query.doc())?;
     page.push_str("| parameter | type | default | meaning |\n| --- | --- | --- | --- |\n");
     for parameter in query.parameters() {
         let default = match parameter.default.as_deref() {

@@ -8,7 +8,7 @@ use rooflens_compare::load::blocks::assign_blocks;
 use rooflens_ingest::bench_results::{self, BenchResult};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::{edit_run_row, write_table};
-use rooflens_schema::{Notes, RunDir, RunId};
+use rooflens_schema::{ContentHash, Notes, RunDir, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -63,6 +63,7 @@ pub fn is_result(path: &Path) -> bool {
 /// folders below it. Answers what each is.
 pub fn import_results(path: &Path, folder: &Path) -> Result<Vec<(PathBuf, ImportedBench)>, Error> {
     let results = bench_results::read(path, &Notes::default()).map_err(Error::Unreadable)?;
+    let content = std::fs::read(path).unwrap_or_default();
     let is_one = results.len() == 1;
     if !is_one {
         saved::destination(folder)?;
@@ -70,12 +71,25 @@ pub fn import_results(path: &Path, folder: &Path) -> Result<Vec<(PathBuf, Import
     let place = |number: usize| if is_one { folder.to_owned() } else { folder.join(format!("{number:02}")) };
     let import = |(number, result)| {
         let folder = place(number);
-        Ok((folder.clone(), import(result, &folder, path)?))
+        Ok((folder.clone(), import(result, &folder, path, id_of(&content, number))?))
     };
     results.into_iter().enumerate().map(import).collect()
 }
 
-fn import(mut result: BenchResult, folder: &Path, source: &Path) -> Result<ImportedBench, Error> {
+/// The same file gives the same run, whenever it is imported.
+fn id_of(content: &[u8], number: usize) -> RunId {
+    let mut hash = ContentHash::default();
+    hash.bytes(content);
+    hash.number(number as u64);
+    RunId::from_content(hash.finish())
+}
+
+fn import(
+    mut result: BenchResult,
+    folder: &Path,
+    source: &Path,
+    run_id: RunId,
+) -> Result<ImportedBench, Error> {
     let run = saved::destination(folder)?;
     run.create().map_err(Error::UnwritableTables)?;
     let is_whole = result.is_whole();
@@ -122,7 +136,7 @@ fn import(mut result: BenchResult, folder: &Path, source: &Path) -> Result<Impor
             .collect(),
         measured: Json::Object(measured),
     };
-    save(&run, &result, &document, source)?;
+    save(&run, &result, &document, source, run_id)?;
     Ok(document)
 }
 
@@ -150,9 +164,17 @@ fn state(measured: &mut Map<String, Json>, key: &str, value: f64) {
     }
 }
 
-fn save(run: &RunDir, result: &BenchResult, document: &ImportedBench, source: &Path) -> Result<(), Error> {
+fn save(
+    run: &RunDir,
+    result: &BenchResult,
+    document: &ImportedBench,
+    source: &Path,
+    run_id: RunId,
+) -> Result<(), Error> {
+    let last = result.requests.end_ts_ns.iter().filter_map(|end| end.get()).max();
     let edited = edit_run_row(run, "bench", |row| {
-        row.run_id = RunId::new();
+        row.run_id = run_id;
+        row.span_ns = result.duration_ns.or(last).unwrap_or_default();
         row.kind = "bench".to_owned();
         row.source = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
         row.format.clone_from(&document.client);

@@ -16,7 +16,7 @@ pub fn whole(text: &str) -> Result<u64, String> {
 
 /// An amount of memory: `512MB`, `2GB`, `1.5GiB`, or bytes.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no amount of memory, such as 512MB or 2GiB");
+    let wrong = || format!("{text:?} is not an amount of memory: write it as 512MB or 2GiB");
     let end = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let number: f64 = number.trim().parse().map_err(|_| wrong())?;

@@ -104,16 +104,17 @@ impl FleetError {
                 ))
             }
             FleetError::Store(StoreError::NoSuchRun { .. }) => Some(Hint::command("rooflens runs STORE")),
-            FleetError::Store(StoreError::Differs { .. }) => Some(Hint::words(
-                "it was analysed again, or added with other values of --set; a run that is in a store is not changed",
+            FleetError::Store(StoreError::Differs { run }) => Some(Hint::leading(
+                "it was added with other values of --set, or analyzed with other options; to correct a value:",
+                format!("rooflens store set {run} label=… --store STORE"),
             )),
             FleetError::Store(StoreError::Elsewhere { run, .. }) => Some(Hint::leading(
                 "to file it under another day, remove it first:",
                 format!("rooflens store rm {run} --store STORE"),
             )),
-            FleetError::Store(StoreError::Removed { .. }) => {
-                Some(Hint::words("those who removed it may have had to: it does not come back under its id"))
-            }
+            FleetError::Store(StoreError::Removed { .. }) => Some(Hint::words(
+                "a run that was removed, or dropped by `rooflens store retain`, cannot be added again",
+            )),
             FleetError::Store(StoreError::Manifest { .. } | StoreError::Table { .. }) => {
                 Some(Hint::command("rooflens store verify --store STORE"))
             }

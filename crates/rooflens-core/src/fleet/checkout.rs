@@ -25,8 +25,8 @@ pub struct Checkout {
     _folder: TempDir,
 }
 
-const FROM_STORE: &str = "a store keeps no operators, runtime calls and annotations: for what is said about the host and \
-                          by operator, take the run directory";
+const FROM_STORE: &str = "runs of a store have no operators, runtime calls and annotations: where a step begins, why the device \
+                          was idle, and advice that follows from that can differ from those of the run directory";
 
 /// The headline metrics of a run where a run directory has them: what its events no longer tell, as times of tokens, is
 /// known by them.
@@ -44,8 +44,20 @@ fn kept_metrics(run: &StoredRun) -> Json {
     kept
 }
 
+/// What a report calls it: its id, and its label and tenant where they tell something.
+fn name_of(run: &StoredRun) -> String {
+    let label = run.entry.row.get("label").and_then(Json::as_str).unwrap_or_default();
+    let tenant = Some(run.tenant.as_str()).filter(|tenant| *tenant != rooflens_store::DEFAULT_TENANT);
+    let more = [label, tenant.unwrap_or_default()].map(|word| word.replace(['/', '\\'], "_"));
+    let more: Vec<&str> = more.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+    match more.is_empty() {
+        true => run.entry.run_id.clone(),
+        false => format!("{} {}", run.entry.run_id, more.join(" ")),
+    }
+}
+
 /// Finds each input: a path that exists is itself; else it is the id of a run, its beginning, or `COLUMN=VALUE,…`, which
-/// means the newest run that is so.
+/// means the newest run that matches.
 pub fn checkout(store: &str, inputs: &[PathBuf], observer: &SharedObserver) -> Result<Checkout, Error> {
     let folder = saved::scratch()?;
     let opened = open(store)?;
@@ -72,7 +84,11 @@ pub fn checkout(store: &str, inputs: &[PathBuf], observer: &SharedObserver) -> R
             }
         };
         observer.event(&Event::Working { what: &format!("reading run {} of the store", run.entry.run_id) });
-        let path = folder.path().join(&run.entry.run_id);
+        // Reports name a run by its folder. The same run may be asked for twice, of one tenant or of two.
+        let mut path = folder.path().join(name_of(&run));
+        if path.exists() {
+            path = folder.path().join(format!("{} ({})", name_of(&run), paths.len() + 1));
+        }
         let folder = RunDir::new(&path);
         let fetched = block_on(opened.fetch(&run, &folder))?;
         if fetched.kernels == 0 {

@@ -14,6 +14,9 @@ pub struct StoreAddedDocument {
     pub schema: SchemaTag,
     /// The store.
     pub store: String,
+    /// Whether there was no store before.
+    #[serde(default)]
+    pub is_new: bool,
     /// The runs.
     pub runs: Vec<AddedRun>,
     /// Those that could not be added.
@@ -27,11 +30,15 @@ pub struct FailedRun {
     pub run: String,
     /// Why.
     pub why: String,
+    /// What helps, where that is known.
+    #[serde(default)]
+    pub hint: Option<String>,
 }
 
 impl StoreAddedDocument {
-    pub(super) fn new(store: &str, runs: Vec<AddedRun>, failed: Vec<FailedRun>) -> Self {
-        StoreAddedDocument { schema: SchemaTag::new("store-added"), store: store.to_owned(), runs, failed }
+    pub(super) fn new(store: &str, is_new: bool, runs: Vec<AddedRun>, failed: Vec<FailedRun>) -> Self {
+        let schema = SchemaTag::new("store-added");
+        StoreAddedDocument { schema, store: store.to_owned(), is_new, runs, failed }
     }
 }
 
@@ -57,12 +64,15 @@ pub struct StoreRunsDocument {
     pub schema: SchemaTag,
     /// The store.
     pub store: String,
+    /// Characters of an id that tell the runs of the store apart.
+    #[serde(default)]
+    pub id_characters: usize,
     /// The runs.
     pub runs: Vec<StoredRunDocument>,
 }
 
 impl StoreRunsDocument {
-    pub(super) fn new(store: &str, runs: Vec<StoredRun>) -> Self {
+    pub(super) fn new(store: &str, id_characters: usize, runs: Vec<StoredRun>) -> Self {
         let run = |run: StoredRun| StoredRunDocument {
             run_id: run.entry.run_id,
             tenant: run.tenant,
@@ -71,7 +81,8 @@ impl StoreRunsDocument {
             row: run.entry.row,
         };
         let schema = SchemaTag::new("store-runs");
-        StoreRunsDocument { schema, store: store.to_owned(), runs: runs.into_iter().map(run).collect() }
+        let runs = runs.into_iter().map(run).collect();
+        StoreRunsDocument { schema, store: store.to_owned(), id_characters, runs }
     }
 }
 

@@ -3,6 +3,7 @@
 //! `rooflens-query` has DataFusion in it, `rooflens-query-spark` asks a cluster. Both take a request on standard input,
 //! write an Arrow stream to standard output, and tell what happens on standard error, a JSON object a line.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -26,6 +27,9 @@ pub(super) struct EngineRequest<'a> {
     pub spill_folder: Option<&'a PathBuf>,
     pub engine: Option<&'a str>,
     pub tables: Option<serde_json::Value>,
+    /// Views over the tables, for an engine that does not know them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub views: BTreeMap<&'static str, &'static str>,
     pub explain: bool,
 }
 

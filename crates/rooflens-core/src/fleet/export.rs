@@ -1,7 +1,7 @@
 //! Statements for engines that people keep their data in.
 
 use rooflens_queries::{ColumnDef, Dialect, FileRef, LoadEngine, SqlType, TableDef, load, views};
-use rooflens_store::{ColumnValue, StoreColumn, StoreTable};
+use rooflens_store::{ColumnValue, KERNEL_NAMES, StoreColumn, StoreTable};
 
 use super::store::{block_on, open};
 use crate::error::{Error, FleetError};
@@ -26,9 +26,7 @@ impl ExportTarget {
             false => LoadEngine::ALL.into_iter().find(by_name).map(ExportTarget::Load),
         };
         let known = "clickhouse, duckdb, iceberg or trino; --views: clickhouse, duckdb, spark or trino";
-        found.ok_or_else(|| {
-            FleetError::Value(format!("'{name}' is no engine that can be exported to: {known}")).into()
-        })
+        found.ok_or_else(|| FleetError::Choice(format!("cannot export to '{name}': choose {known}")).into())
     }
 }
 
@@ -53,8 +51,21 @@ pub fn statements(store: &str, target: ExportTarget) -> Result<String, Error> {
         ExportTarget::Load(engine) => load(engine, &tables, &files),
         ExportTarget::Views(dialect) => views(dialect, &tables, &files),
     };
-    Ok(text.map_err(FleetError::Query)?)
+    let mut text = text.map_err(FleetError::Query)?;
+    if let ExportTarget::Views(dialect) = target {
+        let temporary = if dialect == Dialect::Spark { "TEMPORARY " } else { "" };
+        let (name, sql) = KERNEL_NAMES;
+        text.insert_str(0, STALE);
+        text.push_str(&format!(
+            "\n-- Each kernel once, to join names with.\nCREATE OR REPLACE {temporary}VIEW {name} AS\n{sql};\n"
+        ));
+    }
+    Ok(text)
 }
+
+/// Views name files, and those do not stay for ever.
+const STALE: &str = "-- These views name the files of the store as it is now. Export them again after runs were added, and before \
+                     `rooflens store vacuum` deletes\n-- files that `rooflens store compact` replaced.\n";
 
 fn definition(table: &StoreTable) -> TableDef {
     let column = |column: &StoreColumn| ColumnDef {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use rooflens_compare::{FEWEST, IndependentRatios, Ratio, adjusted, median};
+use rooflens_compare::{FEWEST, IndependentRatios, Ratio, adjusted, least_rank_sum, median};
 use rooflens_queries::QueryJudge;
 use serde_json::Value as Json;
 
@@ -13,6 +13,8 @@ use super::answer::{AnswerColumn, AnswerHead, rows};
 
 /// Above it a difference may be chance.
 const SIGNIFICANT: f64 = 0.05;
+/// A change below it need not be seen for "no change".
+const SMALL: f64 = 0.05;
 
 /// Runs of both builds that one line is about.
 #[derive(Default)]
@@ -25,10 +27,12 @@ struct TwoBuilds {
 /// A judged line.
 struct JudgedLine {
     key: Vec<Json>,
-    runs: [i64; 2],
+    runs: [usize; 2],
     medians: [f64; 2],
     ratio: Option<Ratio>,
     p: Option<f64>,
+    /// Whether so many runs could tell a change at all, among so many lines.
+    is_tellable: bool,
     share: f64,
 }
 
@@ -37,10 +41,24 @@ impl JudgedLine {
         let Some(ratio) = &self.ratio else { return "too few runs" };
         let is_change =
             self.p.is_some_and(|p| p < SIGNIFICANT) && ratio.excludes_same() && ratio.exceeds_drift();
+        let is_small = ratio.low > 1.0 - SMALL && ratio.high < 1.0 + SMALL;
         match (is_change, ratio.ratio > 1.0) {
-            (false, _) => "no change",
             (true, true) => "slower",
             (true, false) => "faster",
+            (false, _) if self.is_tellable || is_small => "no change",
+            (false, _) => "too few runs",
+        }
+    }
+
+    /// Where it comes: what changed first, then what may have.
+    fn rank(&self) -> u8 {
+        match (self.verdict(), &self.ratio) {
+            ("slower", _) => 0,
+            ("faster", _) => 1,
+            ("too few runs", Some(ratio)) if ratio.excludes_same() => 2,
+            ("no change", _) => 3,
+            (_, Some(_)) => 4,
+            (_, None) => 5,
         }
     }
 
@@ -49,6 +67,11 @@ impl JudgedLine {
         let change = self.ratio.as_ref().map_or(0.0, |ratio| (ratio.ratio - 1.0).abs());
         change * self.share
     }
+}
+
+/// Runs of each build with which one changed kernel of so many can be told from chance.
+fn runs_needed(lines: usize) -> usize {
+    (FEWEST..).find(|&runs| least_rank_sum(runs, runs) * lines as f64 <= SIGNIFICANT).unwrap_or(FEWEST)
 }
 
 /// One line for each group of rows: both medians, their ratio, and whether it is more than chance.
@@ -63,69 +86,78 @@ pub(super) fn judged(
         return (head, batches);
     };
     let keys: Vec<usize> = by.iter().filter_map(at).collect();
-    let mut order: Vec<String> = Vec::new();
-    let mut groups: BTreeMap<String, (Vec<Json>, TwoBuilds)> = BTreeMap::new();
     let run = head.columns.iter().position(|column| column.name == "run_id");
-    let mut seen: BTreeSet<(String, String, String)> = BTreeSet::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut groups: Vec<(Vec<Json>, TwoBuilds)> = Vec::new();
+    let mut seen: BTreeSet<(usize, String, String)> = BTreeSet::new();
     for row in batches.iter().flat_map(rows) {
         let key: Vec<Json> = keys.iter().map(|&at| row[at].clone()).collect();
-        let name = Json::from(key.clone()).to_string();
+        let place = *places.entry(Json::from(key.clone()).to_string()).or_insert_with(|| {
+            groups.push((key, TwoBuilds::default()));
+            groups.len() - 1
+        });
         // A run that two tenants have is one run.
-        let (side_word, run_word) = (row[side].to_string(), run.map_or(Json::Null, |at| row[at].clone()));
-        if run.is_some() && !seen.insert((name.clone(), side_word, run_word.to_string())) {
+        let run_word = run.map_or(Json::Null, |at| row[at].clone());
+        if run.is_some() && !seen.insert((place, row[side].to_string(), run_word.to_string())) {
             continue;
         }
-        let group = groups.entry(name.clone()).or_insert_with(|| {
-            order.push(name);
-            (key, TwoBuilds::default())
-        });
         let number = |at: usize| row[at].as_f64().unwrap_or(f64::NAN);
-        let samples = if row[side] == "base" { &mut group.1.base } else { &mut group.1.other };
+        let two = &mut groups[place].1;
+        let samples = if row[side] == "base" { &mut two.base } else { &mut two.other };
         samples.push(number(value));
-        group.1.shares.push(number(share));
+        two.shares.push(number(share));
     }
+    table(&head, &keys, &lines(groups))
+}
+
+/// The groups as lines, what changed first.
+fn lines(groups: Vec<(Vec<Json>, TwoBuilds)>) -> Vec<JudgedLine> {
     let mut ratios = IndependentRatios::default();
-    let mut lines: Vec<JudgedLine> = order
-        .iter()
-        .filter_map(|name| groups.remove(name))
+    let mut lines: Vec<JudgedLine> = groups
+        .into_iter()
         .map(|(key, two)| JudgedLine {
             key,
-            runs: [two.base.len(), two.other.len()].map(|runs| i64::try_from(runs).unwrap_or(i64::MAX)),
+            runs: [two.base.len(), two.other.len()],
             medians: [middle(&two.base), middle(&two.other)],
             // Runs are made on their own: their order tells nothing.
             ratio: ratios.of(&two.base, &two.other),
             p: None,
+            is_tellable: false,
             share: middle(&two.shares),
         })
         .collect();
     let known: Vec<f64> = lines.iter().filter_map(|line| line.ratio.as_ref().map(|ratio| ratio.p)).collect();
     let corrected = adjusted(&known);
     let with_ratio = lines.iter_mut().filter(|line| line.ratio.is_some());
-    with_ratio.zip(corrected).for_each(|(line, p)| line.p = Some(p));
-    lines.sort_by(|a, b| {
-        let rank = |line: &JudgedLine| match line.verdict() {
-            "slower" => 0,
-            "faster" => 1,
-            "no change" => 2,
-            _ => 3,
-        };
-        rank(a).cmp(&rank(b)).then(b.weight().total_cmp(&a.weight()))
+    with_ratio.zip(corrected).for_each(|(line, p)| {
+        line.p = Some(p);
+        let least = least_rank_sum(line.runs[0], line.runs[1]);
+        line.is_tellable = least * known.len() as f64 <= SIGNIFICANT;
     });
-    table(&head, &keys, &lines)
+    lines.sort_by(|a, b| a.rank().cmp(&b.rank()).then(b.weight().total_cmp(&a.weight())));
+    lines
 }
 
-/// What the lines come to; those that can be judged come first.
+/// What the lines come to, and how many are worth showing.
 fn summary(lines: &[JudgedLine]) -> (String, usize) {
+    if lines.is_empty() {
+        let words = "The two builds have no kernel in common on the same hardware, with the same model, runtime, dtype \
+                     and workload: nothing can be compared.";
+        return (words.to_owned(), 0);
+    }
     let count = |verdict: &str| lines.iter().filter(|line| line.verdict() == verdict).count();
     let (slower, faster, same, few) =
         (count("slower"), count("faster"), count("no change"), count("too few runs"));
+    let judged = lines.iter().filter(|line| line.ratio.is_some()).count();
     let mut words = format!("{slower} slower, {faster} faster, {same} without a significant change.");
     if few > 0 {
         words += &format!(
-            " {few} more cannot be judged: a kernel needs at least {FEWEST} runs of each build (--format csv has them)."
+            " {few} cannot be judged: to tell one changed kernel of {} from chance takes at least {} runs of each build.",
+            judged.max(1),
+            runs_needed(judged.max(1)),
         );
     }
-    (words, slower + faster + same)
+    (words, judged)
 }
 
 fn middle(values: &[f64]) -> f64 {
@@ -138,7 +170,7 @@ const ADDED: [(&str, &str, &str); 10] = [
     (
         "verdict",
         "word",
-        "`slower` or `faster` where the difference is significant, else `no change`; `too few runs` with fewer than four per build.",
+        "`slower` or `faster` where the difference is significant; `too few runs` where so few could not tell a change from chance; else `no change`.",
     ),
     ("change", "change", "Median of the other build / median of the base − 1."),
     ("low", "change", "Lower end of the 95 % confidence interval of the change."),
@@ -178,7 +210,7 @@ fn table(head: &AnswerHead, keys: &[usize], lines: &[JudgedLine]) -> (AnswerHead
     let change =
         |of: fn(&Ratio) -> f64| move |line: &JudgedLine| line.ratio.as_ref().map(|ratio| of(ratio) - 1.0);
     let whole = |side: usize| -> ArrayRef {
-        Arc::new(lines.iter().map(|line| Some(line.runs[side])).collect::<Int64Array>())
+        Arc::new(lines.iter().map(|line| i64::try_from(line.runs[side]).ok()).collect::<Int64Array>())
     };
     let added: [ArrayRef; 10] = [
         Arc::new(lines.iter().map(|line| Some(line.verdict())).collect::<StringArray>()),
@@ -203,4 +235,52 @@ fn table(head: &AnswerHead, keys: &[usize], lines: &[JudgedLine]) -> (AnswerHead
     let batches = batch.into_iter().collect();
     let (query, title) = (head.query.clone(), head.title.clone());
     (AnswerHead { query, title, columns, schema, summary: Some(summary(lines)) }, batches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twenty-nine kernels in so many runs of each build, the first of which takes twice as long in the other; noise of
+    /// one percent.
+    fn one_doubled(runs: usize) -> Vec<JudgedLine> {
+        let value = |kernel: usize, run: usize| 100.0 + ((kernel * 7 + run * 13) % 11) as f64 / 5.0;
+        let group = |kernel: usize| {
+            let factor = if kernel == 0 { 2.0 } else { 1.0 };
+            let two = TwoBuilds {
+                base: (0..runs).map(|run| value(kernel, run)).collect(),
+                other: (0..runs).map(|run| factor * value(kernel, run + 5)).collect(),
+                shares: vec![0.01],
+            };
+            (vec![Json::from(kernel)], two)
+        };
+        lines((0..29).map(group).collect())
+    }
+
+    #[test]
+    fn what_so_few_runs_could_not_tell_is_not_called_unchanged() {
+        // Of four and four, 2 of 70 orders are the rarest: among 29 kernels that is chance.
+        let lines = one_doubled(4);
+        assert_eq!((lines[0].key[0].as_u64(), lines[0].verdict()), (Some(0), "too few runs"));
+        assert!(lines[0].p.unwrap() > SIGNIFICANT && lines[0].ratio.as_ref().unwrap().low > 1.9);
+        let (words, shown) = summary(&lines);
+        assert!(words.contains("at least 7 runs of each build") && shown == 29, "{words}");
+        // That the others differ by less than 5 % is known.
+        assert!(lines[1..].iter().all(|line| line.verdict() == "no change"));
+    }
+
+    #[test]
+    fn enough_runs_tell() {
+        assert_eq!(runs_needed(29), 7); // 29 × 2 / 3,432 is 0.017; of six and six, 29 × 2 / 924 is 0.063
+        let lines = one_doubled(7);
+        assert_eq!((lines[0].key[0].as_u64(), lines[0].verdict()), (Some(0), "slower"));
+        assert!(summary(&lines).0.starts_with("1 slower, 0 faster, 28 without"));
+    }
+
+    #[test]
+    fn fewer_than_four_runs_and_no_kernels_at_all() {
+        let lines = one_doubled(3);
+        assert!(lines.iter().all(|line| line.verdict() == "too few runs" && line.p.is_none()));
+        assert!(summary(&[]).0.contains("no kernel in common"));
+    }
 }

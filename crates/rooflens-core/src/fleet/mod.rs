@@ -1,5 +1,6 @@
 //! Many runs: a store of them, and questions to it.
 
+mod adding;
 mod answer;
 mod checkout;
 mod documents;
@@ -17,6 +18,7 @@ mod writer;
 pub use arrow_array::RecordBatch;
 pub use rooflens_store::{DEFAULT_TENANT, is_day};
 
+pub use self::adding::{AddRunsRequest, add};
 pub use self::answer::{AnswerColumn, AnswerHead, FirstRows, QueryCost, QueryDocument};
 pub use self::checkout::{Checkout, checkout};
 pub use self::documents::{
@@ -26,6 +28,6 @@ pub use self::documents::{
 pub use self::export::{ExportTarget, statements};
 pub use self::listed::QueriesDocument;
 pub use self::query::{AnswerTaker, QueryRequest, QueryText, QueryWatch, query};
-pub use self::runs::{StoreFilter, StoreTrend, store_trend, unknown_values};
-pub use self::store::{AddRunsRequest, RetainRequest, add, compact, remove, retain, runs, vacuum, verify};
+pub use self::runs::{StoreFilter, store_trend};
+pub use self::store::{RetainRequest, compact, remove, retain, runs, set, vacuum, verify};
 pub use self::writer::{AnswerFormat, AnswerWriter};

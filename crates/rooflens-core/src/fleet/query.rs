@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use super::answer::{AnswerHead, QueryCost};
 use super::engine::{EnginePart, EngineRequest, ask};
 use super::judge;
+use super::runs::unknown_values;
 use super::store::{block_on, open};
 use crate::error::{Error, FleetError};
 
@@ -48,7 +49,10 @@ impl QueryText {
         let mut given = BTreeMap::new();
         for value in values {
             let Some((name, value)) = value.split_once('=') else {
-                return Err(FleetError::Value(format!("'{value}' is no parameter: write NAME=VALUE")).into());
+                return Err(FleetError::Value(format!(
+                    "'{value}' is not a parameter: write NAME=VALUE, or --store STORE for a store"
+                ))
+                .into());
             };
             given.insert(name.to_owned(), value.to_owned());
         }
@@ -65,15 +69,26 @@ impl QueryText {
         }
     }
 
-    /// Values that were given for parameters of a named query.
-    #[must_use]
-    pub fn values(&self) -> Option<Vec<(String, String)>> {
+    /// The value that was given for a parameter of a named query.
+    fn value(&self, name: &str) -> Option<&str> {
         match self {
             QueryText::Sql(_) => None,
-            QueryText::Named { values, .. } => {
-                Some(values.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
-            }
+            QueryText::Named { values, .. } => values.get(name).map(String::as_str),
         }
+    }
+
+    /// Values that exclude each other.
+    fn check(&self) -> Result<(), FleetError> {
+        let why = match (self.value("base"), self.value("other"), self.value("since"), self.value("until")) {
+            (Some(base), Some(other), ..) if base == other => {
+                format!("base and other are both {base}: name two builds")
+            }
+            (_, _, Some(since), Some(until)) if since > until => {
+                format!("since={since} is after until={until}")
+            }
+            _ => return Ok(()),
+        };
+        Err(FleetError::Choice(why))
     }
 
     /// The query, where it has a name.
@@ -102,6 +117,27 @@ pub struct QueryRequest {
     pub engine: Option<String>,
 }
 
+impl QueryRequest {
+    /// Why an answer of so many rows may not be what was expected.
+    pub fn notes(&self, rows: usize) -> Result<Vec<String>, Error> {
+        let QueryText::Named { query, values } = &self.text else { return Ok(Vec::new()) };
+        let given: Vec<(String, String)> =
+            values.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        if rows == 0 {
+            let mut notes = unknown_values(&self.store, &given)?;
+            if notes.is_empty() {
+                notes.extend(query.needs().map(|needs| format!("this query needs: {needs}")));
+            }
+            return Ok(notes);
+        }
+        let limit = query.parameters().iter().find(|parameter| parameter.name == "limit");
+        let limit = limit.and_then(|limit| values.get("limit").or(limit.default.as_ref()));
+        let is_full = query.judge().is_none() && limit.is_some_and(|limit| *limit == rows.to_string());
+        let more = is_full.then(|| format!("the answer ends at limit={rows}: there may be more rows"));
+        Ok(more.into_iter().collect())
+    }
+}
+
 /// Follows a query.
 pub trait QueryWatch: Sync {
     /// So many rows and bytes were read.
@@ -126,6 +162,7 @@ pub fn query<E: From<Error>>(
         Some(_) => (CLUSTER, Dialect::Spark),
         None => (HERE, Dialect::DataFusion),
     };
+    request.text.check().map_err(Error::from)?;
     let sql = request.text.sql(dialect)?;
     let tables = request.engine.is_some().then(|| file_lists(request)).transpose()?;
     let asked = EngineRequest {
@@ -136,6 +173,7 @@ pub fn query<E: From<Error>>(
         spill_folder: request.spill_folder.as_ref(),
         engine: request.engine.as_deref(),
         tables,
+        views: request.engine.iter().map(|_| rooflens_store::KERNEL_NAMES).collect(),
         explain: false,
     };
     let named = request.text.named();

@@ -2,37 +2,18 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rooflens_schema::RunDir;
-use rooflens_store::{AddOptions, AddedRun, ChangedDay, Removal, Store, StoreError, StoredRun};
+use rooflens_store::{Audited, ChangedDay, Store, StoreError, StoredRun};
 use serde_json::Value as Json;
 
 use super::documents::{
-    FailedRun, StoreAddedDocument, StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument,
-    StoreVacuumedDocument, StoreVerifiedDocument,
+    StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument, StoreVacuumedDocument,
+    StoreVerifiedDocument,
 };
-use super::runs::StoreFilter;
-use crate::error::{Error, ErrorKind, FleetError};
+use super::runs::{StoreFilter, characters_of_an_id};
+use crate::error::{Error, FleetError};
 use crate::observer::{Event, SharedObserver, Stop};
-use crate::run::Run;
-use crate::saved;
-
-/// Runs to add.
-#[derive(Debug, Clone)]
-pub struct AddRunsRequest {
-    /// Run directories, or load tests with several runs in them.
-    pub runs: Vec<PathBuf>,
-    /// Address of the store.
-    pub store: String,
-    /// Whose runs they are.
-    pub tenant: String,
-    /// The day that they are filed under; by default that on which each began.
-    pub day: Option<String>,
-    /// Columns of `runs` that they do not tell themselves.
-    pub set: BTreeMap<String, String>,
-}
 
 /// How long to keep what.
 #[derive(Debug, Clone, Default)]
@@ -45,91 +26,11 @@ pub struct RetainRequest {
     pub rollups_days: Option<i64>,
 }
 
-/// Where a run's `metrics.json` has how far it was from the device's peaks: of a run, then of a load test.
-const SHARES_OF_PEAK: &[(&str, &str)] = &[
-    ("mfu_prefill", "/efficiency/phases/prefill/mfu"),
-    ("mbu_prefill", "/efficiency/phases/prefill/mbu"),
-    ("mfu_decode", "/efficiency/phases/decode/mfu"),
-    ("mbu_decode", "/efficiency/phases/decode/mbu"),
-    ("mfu_decode", "/efficiency/mfu"),
-    ("mbu_decode", "/efficiency/mbu"),
-];
-
-/// Adds runs to a store, one after the other; each is visible as soon as it is whole. One that cannot be added does not
-/// keep the others from it.
-pub fn add(request: &AddRunsRequest, observer: &SharedObserver) -> Result<StoreAddedDocument, Error> {
-    let store = open(&request.store)?;
-    let (mut added, mut failed): (Vec<AddedRun>, Vec<FailedRun>) = Default::default();
-    let runs: Vec<PathBuf> = request.runs.iter().flat_map(|path| run_folders(path)).collect();
-    for folder in &runs {
-        if observer.stop() != Stop::No {
-            let why = "stopped before its turn".to_owned();
-            failed.push(FailedRun { run: folder.display().to_string(), why });
-            continue;
-        }
-        observer.event(&Event::Working { what: &format!("adding {}", folder.display()) });
-        let run = RunDir::new(folder);
-        let kept = saved::read_json(&run.report().join(saved::METRICS));
-        let options = AddOptions {
-            tenant: request.tenant.clone(),
-            day: request.day.clone(),
-            set: told(&kept).into_iter().chain(request.set.clone()).collect(),
-            metrics: metrics(&run, &kept),
-            now_unix_ns: now(),
-        };
-        match block_on(store.add(&run, &options)) {
-            Ok(run) => added.push(run),
-            // A store out of reach fails for all; of one run the error itself says more.
-            Err(error) if runs.len() == 1 || error.kind() == ErrorKind::Environment => return Err(error),
-            Err(error) => {
-                let run = folder.display().to_string();
-                failed.push(FailedRun { run, why: error.to_string() });
-            }
-        }
-    }
-    Ok(StoreAddedDocument::new(&request.store, added, failed))
-}
-
-/// Where a load test was told what runs behind the server: the device, and how many.
-fn told(kept: &Json) -> BTreeMap<String, String> {
-    let efficiency = &kept["efficiency"];
-    // Only load tests have it; other runs say themselves what they ran on.
-    let devices = efficiency["tensor_parallel"].as_u64().map(|count| count.to_string());
-    let device = efficiency["device"].as_str().filter(|_| devices.is_some()).map(str::to_owned);
-    let named = [("hardware", device), ("tp", devices.clone()), ("devices", devices)];
-    named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
-}
-
-/// What `compare` says of a run, and how far it was from the device's peaks.
-fn metrics(run: &RunDir, kept: &Json) -> BTreeMap<String, f64> {
-    let samples = Run::of(run.clone()).samples();
-    let headline = samples.into_iter().map(|(metric, sample)| (metric.key.to_owned(), sample.value()));
-    headline.chain(shares_of_peak(kept)).filter(|(_, value)| value.is_finite()).collect()
-}
-
-/// The folder itself, or those of the levels of a load test in it.
-fn run_folders(path: &Path) -> Vec<PathBuf> {
-    let is_run = |folder: &Path| RunDir::new(folder).table("runs").is_file();
-    if is_run(path) {
-        return vec![path.to_owned()];
-    }
-    let mut inside: Vec<PathBuf> = Vec::new();
-    for level in ["rates", "levels", "jobs", "."] {
-        let entries = std::fs::read_dir(path.join(level)).into_iter().flatten().flatten();
-        inside.extend(entries.map(|entry| entry.path()).filter(|folder| is_run(folder)));
-    }
-    inside.sort();
-    if inside.is_empty() { vec![path.to_owned()] } else { inside }
-}
-
-fn shares_of_peak(kept: &Json) -> BTreeMap<String, f64> {
-    let share = |&(key, path): &(&str, &str)| Some((key.to_owned(), kept.pointer(path)?.as_f64()?));
-    SHARES_OF_PEAK.iter().filter_map(share).collect()
-}
-
-/// The runs of a store that are so, newest first.
+/// The runs of a store that match, newest first.
 pub fn runs(address: &str, filter: &StoreFilter) -> Result<StoreRunsDocument, Error> {
-    Ok(StoreRunsDocument::new(address, filter.choose(address)?))
+    let all = stored(address)?;
+    let characters = characters_of_an_id(&all);
+    Ok(StoreRunsDocument::new(address, characters, filter.choose(address, &all)?))
 }
 
 /// The same, as they stand in the store.
@@ -155,6 +56,9 @@ pub fn verify(address: &str, observer: &SharedObserver) -> Result<StoreVerifiedD
     Ok(StoreVerifiedDocument::new(address, found))
 }
 
+/// Fewest characters of an id that name a run to be removed: a typing error is not to cost one.
+const LEAST_OF_AN_ID: usize = 8;
+
 /// Removes runs, by their ids or the beginnings of them, of one tenant or of any.
 pub fn remove(
     address: &str,
@@ -162,13 +66,36 @@ pub fn remove(
     tenant: Option<&str>,
     reason: &str,
 ) -> Result<StoreRemovedDocument, Error> {
+    if let Some(short) = ids.iter().find(|id| id.len() < LEAST_OF_AN_ID) {
+        let why =
+            format!("'{short}' is too short: give at least {LEAST_OF_AN_ID} characters of the run's id");
+        return Err(FleetError::Choice(why).into());
+    }
     let store = open(address)?;
-    let removal = Removal { by: user(), reason: reason.to_owned(), unix_ns: now() };
     let found = ids.iter().map(|id| block_on(store.find(id, tenant))).collect::<Result<Vec<_>, _>>()?;
     for run in &found {
-        block_on(store.remove(run, &removal))?;
+        block_on(store.remove(run, &audited(reason)))?;
     }
     Ok(StoreRemovedDocument::new(address, &found))
+}
+
+/// Sets columns of `runs` for a run of a store, as its label.
+pub fn set(
+    address: &str,
+    id: &str,
+    tenant: Option<&str>,
+    values: &BTreeMap<String, String>,
+    reason: &str,
+) -> Result<StoreRunsDocument, Error> {
+    let store = open(address)?;
+    let found = block_on(store.find(id, tenant))?;
+    block_on(store.set(&found, values, &audited(reason)))?;
+    let now = block_on(store.find(&found.entry.run_id, Some(&found.tenant)))?;
+    Ok(StoreRunsDocument::new(address, now.entry.run_id.len(), vec![now]))
+}
+
+fn audited(reason: &str) -> Audited {
+    Audited { by: user(), reason: reason.to_owned(), unix_ns: now() }
 }
 
 /// Joins the small files of each day.
@@ -194,8 +121,9 @@ pub fn retain(address: &str, request: &RetainRequest) -> Result<StoreChangedDocu
     if let (Some(events), Some(rollups)) = (request.events_days, request.rollups_days)
         && rollups < events
     {
-        let why =
-            format!("sums are kept for {rollups} days, and events, which they are made of, for {events}");
+        let why = format!(
+            "--rollups {rollups} must not be less than --events {events}: sums are kept at least as long as events"
+        );
         return Err(FleetError::Choice(why).into());
     }
     let store = open(address)?;

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::json::{list, nanoseconds, number, text, whole};
+use super::json::{list, moment, nanoseconds, number, text, whole};
 use super::rows::ClientRequest;
 use super::{BenchClient, BenchResult, StatedLoad};
 
@@ -87,6 +87,9 @@ pub(super) fn summary(document: &Json) -> BenchResult {
         rate: measured.and_then(|phase| number(phase, "rate")),
         max_concurrency: measured.and_then(|phase| whole(phase, "concurrency")),
     };
+    result.base_unix_ns = text(document, "start_time").and_then(moment);
+    let duration = &document["benchmark_duration"];
+    result.duration_ns = nanoseconds(number(duration, "avg"), per_unit(duration));
     let count = |key: &str| document.get(key).and_then(|metric| whole(metric, "avg"));
     let failed = count("error_request_count").unwrap_or(0);
     result.stated_requests = count("request_count").map(|completed| completed.saturating_add(failed));

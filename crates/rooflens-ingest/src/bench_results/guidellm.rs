@@ -40,6 +40,7 @@ fn benchmark(of: &Json) -> BenchResult {
     let requests: Vec<ClientRequest> = requests.collect();
     let due = |one: &ClientRequest| one.scheduled_ns.unwrap_or(one.sent_ns).min(one.sent_ns);
     result.base_unix_ns = requests.iter().map(due).min();
+    result.duration_ns = nanoseconds(number(of, "duration"), NS_PER_S);
     result.take(requests);
     for warning in list(of, "warnings").iter().filter_map(|warning| text(warning, "message")) {
         result.caveats.push(Caveat::new("own_warning", format!("guidellm itself warns: {warning}")));

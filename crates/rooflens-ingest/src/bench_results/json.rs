@@ -79,6 +79,51 @@ pub(super) fn nanoseconds(value: Option<f64>, per_unit: f64) -> Option<i64> {
     (ns.is_finite() && ns.abs() < 9e18).then(|| ns.round() as i64)
 }
 
+/// The time that a date says, since 1970: 20261115-221231, or 2026-11-15T22:11:08 with or without a fraction and a zone.
+/// Without a zone it is taken for UTC: a client does not say where it ran.
+pub(super) fn moment(text: &str) -> Option<i64> {
+    let separators: &[u8] = if text.as_bytes().get(4) == Some(&b'-') { b"--T::" } else { b"\0\0-\0\0" };
+    let mut rest = text.as_bytes();
+    let mut parts = [0_i64; 6];
+    for (at, part) in parts.iter_mut().enumerate() {
+        let (digits, after) = rest.split_at_checked(if at == 0 { 4 } else { 2 })?;
+        *part = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        rest = match separators.get(at) {
+            Some(0) | None => after,
+            Some(separator) => after.strip_prefix(&[*separator])?,
+        };
+    }
+    let [year, month, day, hour, minute, second] = parts;
+    let is_one =
+        (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
+    // Days from 1970 in the proleptic Gregorian calendar, with years that begin in March.
+    let (years, months) = (year - i64::from(month < 3), (month + 9) % 12);
+    let days = 365 * years + years.div_euclid(4) - years.div_euclid(100)
+        + years.div_euclid(400)
+        + (153 * months + 2) / 5
+        + day
+        - 719_469;
+    let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second - zone(rest)?;
+    is_one.then_some(seconds.checked_mul(1_000_000_000)?)
+}
+
+/// Seconds that a zone is ahead of UTC, after a fraction that is not needed.
+fn zone(text: &[u8]) -> Option<i64> {
+    let fraction = text.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+    match &text[fraction..] {
+        b"" | b"Z" => Some(0),
+        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+            let number = |tens: &u8, ones: &u8| {
+                let digit = |byte: &u8| char::from(*byte).to_digit(10).map(i64::from);
+                Some(digit(tens)? * 10 + digit(ones)?)
+            };
+            let ahead = (number(h1, h2)? * 60 + number(m1, m2)?) * 60;
+            Some(if *sign == b'-' { -ahead } else { ahead })
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +143,32 @@ mod tests {
         assert!(begins_an_object(b"\xef\xbb\xbf \n{") && !begins_an_object(b"[1]") && !begins_an_object(b""));
         assert_eq!(nanoseconds(Some(1e12), 1e9), None);
         assert_eq!(nanoseconds(Some(0.054_957_501_999_979_286), 1e9), Some(54_957_502));
+    }
+
+    #[test]
+    fn dates_as_clients_write_them() {
+        // date --date='2026-11-15 22:11:08 UTC' +%s
+        let expected = Some(1_794_780_668_000_000_000);
+        for text in [
+            "20261115-221108",
+            "2026-11-15T22:11:08Z",
+            "2026-11-15T22:11:08.204049",
+            "2026-11-15T23:11:08+01:00",
+        ] {
+            assert_eq!(moment(text), expected, "{text}");
+        }
+        assert_eq!(moment("2024-02-29T00:00:00Z"), Some(1_709_164_800_000_000_000));
+        assert_eq!(moment("1970-01-01T00:00:00Z"), Some(0));
+        for text in [
+            "",
+            "yesterday",
+            "2026-13-15T22:11:08Z",
+            "2026-11-15",
+            "20261115-2211",
+            "2026-11-15T22:11:08 CET",
+            "é026-11-15T22:11:08",
+        ] {
+            assert_eq!(moment(text), None, "{text}");
+        }
     }
 }

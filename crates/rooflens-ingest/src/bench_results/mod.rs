@@ -100,8 +100,10 @@ pub struct BenchResult {
     pub stated_requests: Option<i64>,
     /// Metrics that the file states, by their key, as `ttft_p50_ns`, in the unit of the key.
     pub stated: BTreeMap<&'static str, f64>,
-    /// Wall-clock time of `ts_ns` 0, where the file says.
+    /// Wall-clock time of `ts_ns` 0, where the file says; to the second where it has a date alone.
     pub base_unix_ns: Option<i64>,
+    /// How long the load test took, where the file says.
+    pub duration_ns: Option<i64>,
     /// What to keep in mind when its numbers are read.
     pub caveats: Vec<Caveat>,
 }
@@ -119,6 +121,7 @@ impl BenchResult {
             stated_requests: None,
             stated: BTreeMap::new(),
             base_unix_ns: None,
+            duration_ns: None,
             caveats: Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::json::{list, nanoseconds, number, text, whole};
+use super::json::{list, moment, nanoseconds, number, text, whole};
 use super::rows::ClientRequest;
 use super::{BenchClient, BenchResult, StatedLoad};
 
@@ -40,6 +40,10 @@ pub(super) fn result(document: &Json, client: BenchClient) -> BenchResult {
     result.stated_requests =
         whole(document, "completed").map(|completed| completed.saturating_add(failed.unwrap_or(0)));
     state(&mut result, document);
+    result.duration_ns = nanoseconds(number(document, "duration"), NS_PER_S);
+    // The date is that of the end.
+    let end = text(document, "date").and_then(moment);
+    result.base_unix_ns = end.map(|end| end.saturating_sub(result.duration_ns.unwrap_or(0)));
     let starts = list(document, "start_times");
     let count = list(document, "ttfts").len();
     result.has_send_times = count == 0 || starts.len() >= count;

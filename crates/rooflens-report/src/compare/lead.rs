@@ -113,21 +113,12 @@ fn other_amount(account: &Account, wall: &AccountRow) -> String {
     if account.per == "step" || !same_time {
         return String::new();
     }
-    let known = account.operators.iter().filter(|row| row.a_count > 0.0 && row.b_count > 0.0);
-    let mut ratios: Vec<(f64, f64)> = known.map(|row| (row.b_count / row.a_count, row.a_ns)).collect();
-    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let half = ratios.iter().map(|(_, ns)| ns).sum::<f64>() / 2.0;
-    let mut sum = 0.0;
-    let middle = ratios.iter().find(|(_, ns)| {
-        sum += ns;
-        sum >= half
-    });
-    match middle {
-        Some((ratio, _)) if (ratio - 1.0).abs() >= OTHER_AMOUNT => format!(
+    match account.calls_ratio {
+        Some(ratio) if (ratio - 1.0).abs() >= OTHER_AMOUNT => format!(
             " In the same time B ran {} {} of the same kernels: the recordings hold different amounts of work, so compare \
              times per call, not totals.",
             format::share((ratio - 1.0).abs()),
-            if *ratio < 1.0 { "fewer" } else { "more" }
+            if ratio < 1.0 { "fewer" } else { "more" }
         ),
         _ => String::new(),
     }

@@ -103,6 +103,14 @@ pub fn tables() -> &'static [StoreTable] {
     &TABLES
 }
 
+/// A view that engines have besides the tables: each kernel once. `kernel_dim` has it once for every run until a day is
+/// compacted, and once per day and tenant then, so that a join with it repeats rows.
+pub const KERNEL_NAMES: (&str, &str) = (
+    "kernel_names",
+    "SELECT d.kernel_id AS kernel_id, min(d.name) AS name, min(d.short_name) AS short_name, min(d.class) AS class, \
+     min(d.library) AS library, min(d.dtype) AS dtype FROM kernel_dim d GROUP BY d.kernel_id",
+);
+
 /// The table of a name.
 #[must_use]
 pub fn table(name: &str) -> Option<&'static StoreTable> {

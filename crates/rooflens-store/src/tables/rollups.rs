@@ -124,7 +124,7 @@ type DeclaredTable = (&'static str, &'static str, &'static [Declared], &'static 
 const ALL: &[DeclaredTable] = &[
     ("runs", "A run.", RUNS, &["run_id"]),
     ("run_metrics", "A measured number of a run.", RUN_METRICS, &["metric", "run_id"]),
-    ("kernel_dim", "A kernel, copy or fill by name. Group by `kernel_id` before joining.", KERNEL_DIM, &["kernel_id"]),
+    ("kernel_dim", "A kernel, copy or fill by name, once for each run that has it. Join `kernel_names` instead, which has each once.", KERNEL_DIM, &["kernel_id"]),
     ("kernel_rollup", "What a kernel took on a rank of a run, in one kind of phase.", KERNEL_ROLLUP, &["kernel_id", "run_id", "rank", "phase"]),
     ("kernel_histogram", "How many durations of a kernel on a rank of a run, in one kind of phase, lie in a bucket.", KERNEL_HISTOGRAM, &["kernel_id", "run_id", "rank", "phase", "from_ns"]),
     ("kernel_hours", "What a kernel took in all runs that began in an hour, by what they ran on.", KERNEL_HOURS, &["kernel_id", "hour_unix_s", "hardware", "runtime", "runtime_version", "runtime_build", "model", "phase"]),

@@ -45,12 +45,13 @@ pub struct FilingArgs {
     /// Tenant that the run belongs to in the store
     #[arg(long, value_name = "NAME", default_value = rooflens_core::fleet::DEFAULT_TENANT, help_heading = "Store")]
     tenant: String,
-    /// Set what the run does not say, as runtime_version=0.12.0, node=gpu17 or label=release-3; may be repeated
+    /// Set a column of the run in the store, such as runtime_version=0.12.0, node=gpu17 or label=release-3, in place of what the run itself says; may be repeated
     #[arg(long = "set", value_name = "COLUMN=VALUE", value_parser = pair, help_heading = "Store")]
     set: Vec<(String, String)>,
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
+/// Reads COLUMN=VALUE.
+pub fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write COLUMN=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -93,6 +94,10 @@ impl StoreArgs {
 pub fn say(added: &StoreAddedDocument, console: &Console) {
     for failed in &added.failed {
         console.warn(&format!("not added: {}: {}", failed.run, failed.why));
+        failed.hint.iter().for_each(|hint| console.say(&format!("hint: {hint}")));
+    }
+    if added.is_new && !added.runs.is_empty() {
+        console.say(&format!("new store: {}", added.store));
     }
     for run in &added.runs {
         let what = if run.was_there { "is in the store already" } else { "added" };

@@ -39,7 +39,7 @@ pub struct Args {
     /// Run directories or traces: the baseline, then what is compared with it
     #[arg(value_name = "INPUT", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
-    /// Take inputs that are no paths from this store: ids of runs, or COLUMN=VALUE,… for the newest run that is so
+    /// Take inputs that are no paths from this store: ids of runs, or COLUMN=VALUE,… for the newest matching run
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
     /// The baseline; the first input by default

@@ -42,7 +42,7 @@ pub struct Args {
     /// Make views over the files of the store instead of loading them
     #[arg(long, requires = "store")]
     views: bool,
-    /// File to write; compressed if its name ends with .gz. Standard output by default with --store
+    /// File to write; a trace is compressed if its name ends with .gz. Standard output by default with --store
     #[arg(short, long, value_name = "FILE", required_unless_present = "store", help_heading = "Output")]
     output: Option<PathBuf>,
 }

@@ -6,9 +6,11 @@ use rooflens_core::bench::{import_results, is_result};
 use rooflens_core::error::Error;
 use rooflens_core::exit::Exit;
 use rooflens_core::input::{Input, ReadOptions, open_input};
+use rooflens_core::text::counted;
 use rooflens_core::{job, saved, shell};
 use rooflens_schema::Notes;
 
+use crate::args::store::StoreArgs;
 use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
@@ -35,6 +37,8 @@ pub struct Args {
     /// Run directory to write
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 /// Runs the command.
@@ -42,7 +46,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let [only] = args.inputs.as_slice()
         && is_result(only)
     {
-        return import_bench(only, &args.output, console);
+        return import_bench(only, &args.output, args.store, console);
     }
     let observer = progress::observer(console, progress::READING);
     let notes = Notes::default();
@@ -58,17 +62,22 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     console.warn_of_loss(&notes.rows());
     console.say(&format!("tables: {}", run.root().join("tables").display()));
     console.say(&format!("next: rooflens analyze {}", shell::word(run.root())));
+    args.store.add(vec![args.output], &observer, console)?;
     Ok(exit_of(stopped))
 }
 
 /// The result of another serving benchmark.
-fn import_bench(path: &Path, folder: &Path, console: &Console) -> Result<Exit, CliError> {
+fn import_bench(path: &Path, folder: &Path, store: StoreArgs, console: &Console) -> Result<Exit, CliError> {
+    let mut runs = Vec::new();
     for (run, document) in import_results(path, folder)? {
-        console.say(&format!("{}: {} requests of {}", run.display(), document.requests, document.client));
+        let requests = counted(document.requests, "request");
+        console.say(&format!("{}: {requests} of {}", run.display(), document.client));
         for caveat in &document.caveats {
             console.warn(&caveat.message);
         }
         console.say(&format!("next: rooflens compare OTHER {}", shell::word(&run)));
+        runs.push(run);
     }
+    store.add(runs, &progress::observer(console, progress::READING), console)?;
     Ok(Exit::Fine)
 }

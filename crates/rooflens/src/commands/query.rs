@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::ValueEnum;
 use rooflens_core::cost;
 use rooflens_core::exit::Exit;
-use rooflens_core::fleet::{AnswerFormat, QueryRequest, QueryText, QueryWatch, query, unknown_values};
+use rooflens_core::fleet::{AnswerFormat, QueryRequest, QueryText, QueryWatch, query};
 use rooflens_queries::{Dialect, NamedQuery};
 
 use crate::answer::AnswerPrinter;
@@ -64,7 +64,7 @@ impl QueryFormat {
     }
 }
 
-/// Ask a store: SQL, or a query that has a name
+/// Query a store: SQL, or one of the named queries
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -137,7 +137,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     // A file holds all of them.
     let limit = if args.output.is_some() { usize::MAX } else { args.limit };
     let mut printer = AnswerPrinter::new(format.written(), limit, args.output);
-    let cost = match query(&request, &Watching::new(console), &mut printer) {
+    let mut cost = match query(&request, &Watching::new(console), &mut printer) {
         Ok(cost) => cost,
         Err(error) => return printer.give_up(error),
     };
@@ -150,12 +150,8 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         cost.elapsed_ms.unwrap_or_default(),
         cost.scanned_bytes.unwrap_or_default()
     ));
+    cost.notes.extend(request.notes(printer.rows())?);
     cost.notes.iter().for_each(|note| console.warn(note));
-    if printer.rows() == 0 {
-        let unknown =
-            request.text.values().map(|given| unknown_values(&request.store, &given)).transpose()?;
-        unknown.into_iter().flatten().for_each(|words| console.warn(&words));
-    }
     printer.end(&cost, console)?;
     Ok(Exit::Fine)
 }

@@ -26,7 +26,7 @@ pub struct Args {
     /// Run directory, as `run`, `import` or `analyze -o` wrote it; or the folder of a sweep
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// Take the run from this store: its id, or COLUMN=VALUE,… for the newest run that is so
+    /// Take the run from this store: its id, or COLUMN=VALUE,… for the newest matching run
     #[arg(long, value_name = "STORE", requires = "output")]
     store: Option<String>,
     /// Folder for the report's files; the run's own by default

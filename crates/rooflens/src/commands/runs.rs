@@ -1,7 +1,7 @@
 //! `rooflens runs`: the runs of a store.
 
 use rooflens_core::exit::Exit;
-use rooflens_core::fleet::{self, StoreFilter, StoredRunDocument};
+use rooflens_core::fleet::{self, StoreFilter, StoreRunsDocument, StoredRunDocument};
 use rooflens_core::text::counted;
 use rooflens_report::Part;
 use rooflens_report::block::{Block, Cell, Column, Field, Table};
@@ -60,7 +60,6 @@ fn metric(run: &StoredRunDocument, key: &str) -> Option<f64> {
 }
 
 const RUNS: &[Field<StoredRunDocument>] = &[
-    // Commands take the first characters of an id; of runs that began in the same minute they are the same for long.
     (Column::text("run_id", "Run"), |run| Cell::code(run.run_id.clone())),
     (Column::text("day", "Day"), |run| Cell::text(run.day.clone())),
     (Column::text("tenant", "Tenant"), |run| Cell::text(run.tenant.clone())),
@@ -86,7 +85,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let store = address(args.store.or(args.named))?;
     let columns = args.only.iter().map(|text| StoreFilter::parse(text)).collect::<Result<_, _>>()?;
     let runs = fleet::runs(&store, &StoreFilter { columns, since: args.since, until: args.until })?;
-    let parts = |limit: usize| {
+    let parts = |runs: &StoreRunsDocument, limit: usize| {
         let count = counted(runs.runs.len(), "run");
         let lead = Block::Lead(match runs.runs.len() > limit {
             true => format!("{count} in {store}, of which the newest {limit} are shown."),
@@ -98,9 +97,16 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     };
     match args.format {
         OutputFormat::Json => output::json(&runs, console.is_read_by_people())?,
-        OutputFormat::Csv => output::text(&rooflens_report::cost::csv(&parts(usize::MAX)))?,
-        OutputFormat::Md => output::text(&rooflens_report::cost::markdown("Runs", &parts(usize::MAX)))?,
-        OutputFormat::Text => output::text(&terminal(&parts(args.limit), &console.screen(args.limit)))?,
+        OutputFormat::Csv => output::text(&rooflens_report::cost::csv(&parts(&runs, usize::MAX)))?,
+        OutputFormat::Md => {
+            output::text(&rooflens_report::cost::markdown("Runs", &parts(&runs, usize::MAX)))?
+        }
+        OutputFormat::Text => {
+            // So many characters name a run in every command, and leave room for the rest.
+            let mut short = runs;
+            short.runs.iter_mut().for_each(|run| run.run_id.truncate(short.id_characters));
+            output::text(&terminal(&parts(&short, args.limit), &console.screen(args.limit)))?;
+        }
     }
     Ok(Exit::Fine)
 }

@@ -9,7 +9,7 @@ use rooflens_core::observer::Stop;
 use rooflens_core::text::counted;
 
 use crate::args::format::OutputFormat;
-use crate::args::store::{FilingArgs, address, day, say};
+use crate::args::store::{FilingArgs, address, day, pair, say};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::{output, progress};
@@ -18,6 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   rooflens store add runs/tp8 --store team-store           a folder; it is made if it is not there
   rooflens store add runs/* --store s3://bucket/rooflens --set runtime_version=0.12.0
+  rooflens store set 01a1eb96 label=release-3 --store team-store
   rooflens store verify --store team-store                 every byte against its checksum
   rooflens store compact --store team-store                few files per day, sorted by kernel
   rooflens store retain --store team-store --events 30 --rollups 400
@@ -43,11 +44,13 @@ enum Action {
     Verify(WholeArgs),
     /// Remove runs from a store
     Rm(RemoveArgs),
+    /// Correct what a store knows of a run, such as its label or the runtime's version
+    Set(SetArgs),
     /// Join the small files of each day into few, sorted by kernel
     Compact(CompactArgs),
     /// Drop events or all data of old days
     Retain(RetainArgs),
-    /// Delete files that no longer count
+    /// Delete files that are no longer used
     Vacuum(VacuumArgs),
 }
 
@@ -77,10 +80,28 @@ struct WholeArgs {
 
 #[derive(clap::Args)]
 struct RemoveArgs {
-    /// Ids of runs, or their first characters
+    /// Ids of runs, or at least their first eight characters
     #[arg(value_name = "RUN_ID", required = true)]
     runs: Vec<String>,
     /// Tenant of the runs, where several tenants have them
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
+    /// Why; it is written to the store's audit folder with your user name
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    reason: String,
+    #[command(flatten)]
+    whole: WholeArgs,
+}
+
+#[derive(clap::Args)]
+struct SetArgs {
+    /// Id of the run, or its first characters
+    #[arg(value_name = "RUN_ID")]
+    run: String,
+    /// What to set, such as label=release-3 or runtime_version=0.12.0; nothing after the = clears it
+    #[arg(value_name = "COLUMN=VALUE", required = true, value_parser = pair)]
+    values: Vec<(String, String)>,
+    /// Tenant of the run, where several tenants have it
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
     /// Why; it is written to the store's audit folder with your user name
@@ -100,9 +121,10 @@ struct CompactArgs {
 }
 
 #[derive(clap::Args)]
+#[group(id = "kept", required = true, multiple = true, args = ["events", "rollups"])]
 struct RetainArgs {
     /// Days for which events are kept: kernels, phases, requests, steps, counters
-    #[arg(long, value_name = "DAYS", required_unless_present = "rollups")]
+    #[arg(long, value_name = "DAYS")]
     events: Option<i64>,
     /// Days for which sums are kept; older days are dropped as a whole
     #[arg(long, value_name = "DAYS")]
@@ -146,6 +168,12 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
                 for file in &found.damaged {
                     console.judged(&format!("damaged: {}: {}", file.path, file.why));
                 }
+                if !found.damaged.is_empty() {
+                    console.say(
+                        "restore these files from a copy of the store. A run that is not compacted yet can be added again \
+                         instead, once its run-ID.json is deleted",
+                    );
+                }
                 let (runs, files) = (counted(found.runs, "run"), counted(found.files, "file"));
                 let damaged = found.damaged.len();
                 console.say(&format!("{runs}, {files}, {} bytes: {damaged} damaged", found.bytes));
@@ -160,9 +188,18 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
                 _ => removed.removed.iter().for_each(|run| console.say(&format!("removed: {run}"))),
             }
         }
+        Action::Set(args) => {
+            let values = args.values.iter().cloned().collect();
+            let store = address(args.whole.store)?;
+            let now = fleet::set(&store, &args.run, args.tenant.as_deref(), &values, &args.reason)?;
+            match args.whole.format {
+                OutputFormat::Json => output::json(&now, console.is_read_by_people())?,
+                _ => now.runs.iter().for_each(|run| console.say(&format!("set: {}", run.run_id))),
+            }
+        }
         Action::Compact(args) => {
             let changed = fleet::compact(&address(args.whole.store)?, args.until.as_deref(), &observer)?;
-            show(&changed, args.whole.format, console, "nothing to join")?;
+            show(&changed, args.whole.format, console, "nothing to compact")?;
             if observer.stop() != Stop::No {
                 return Ok(Exit::Interrupted);
             }

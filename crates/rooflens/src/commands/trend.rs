@@ -73,33 +73,18 @@ fn window(text: &str) -> Result<usize, String> {
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let options =
         TrendOptions { window: args.window, max_p: args.max_p, min_change: args.min_change / 100.0 };
-    let mut mixed = Vec::new();
     let found = match args.store {
         Some(store) => {
             let columns = args.only.iter().map(|text| StoreFilter::parse(text)).collect::<Result<_, _>>()?;
             let filter = StoreFilter { columns, since: args.since, until: args.until };
-            let found = store_trend(&store, &filter, &args.key, options)?;
-            mixed = found.mixed;
-            found.trend
+            store_trend(&store, &filter, &args.key, options)?
         }
         None => trend(&TrendRequest { runs: args.runs, csv: args.csv, key: args.key, options })?,
     };
-    if args.format == OutputFormat::Json {
-        output::json(&found, console.is_read_by_people())?;
-        return Ok(Exit::Fine);
+    match args.format {
+        OutputFormat::Json => output::json(&found, console.is_read_by_people())?,
+        _ => output::text(&terminal(&found.parts(), &console.screen(found.change_points.len())))?,
     }
-    output::text(&terminal(&found.parts(), &console.screen(found.change_points.len())))?;
-    if !mixed.is_empty() {
-        let kinds: Vec<String> = mixed.iter().map(|(column, count)| format!("{count} of {column}")).collect();
-        let first = mixed[0].0;
-        console.warn(&format!(
-            "these runs differ in more than time ({}): choose like ones, as --where {first}=…",
-            kinds.join(", ")
-        ));
-    }
-    let (missing, values) = (found.missing.len(), found.values.len());
-    if missing > 0 {
-        console.warn(&format!("{missing} of {} have no value for {}", missing + values, found.key));
-    }
+    found.notes.iter().for_each(|note| console.warn(note));
     Ok(Exit::Fine)
 }

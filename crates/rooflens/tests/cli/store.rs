@@ -51,6 +51,19 @@ fn runs_are_added_once_listed_checked_and_removed() {
         Value::Array(vec![])
     );
     let id = listed["runs"][0]["run_id"].as_str().unwrap();
+    // On a screen, ids are as long as they must be to be typed again.
+    let screen = out(&["runs", &store]);
+    assert!(screen.contains(&id[..8]) && !screen.contains(id), "{screen}");
+    let (code, said) =
+        failure(&["store", "add", &run, "--store", &store, "--tenant", "team-a", "--set", "label=x"]);
+    assert!(code != 0 && said.contains(&format!("rooflens store set {id} label=")), "{said}");
+    out(&["store", "set", &id[..8], "label=nightly", "runtime_version=0.12.0", "--store", &store]);
+    let row = &json(&["runs", &store, "--format", "json", "--where", "label=nightly"])["runs"][0]["row"];
+    assert_eq!([&row["label"], &row["runtime_version"], &row["node"]], ["nightly", "0.12.0", "gpu17"]);
+    let (code, said) = failure(&["store", "rm", &id[..3], "--store", &store]);
+    assert!(code == 2 && said.contains("at least 8 characters"), "{said}");
+    let (code, said) = failure(&["store", "add", &run, "--store", &run]);
+    assert!(code == 2 && said.contains("is a run directory"), "{said}");
     out(&["store", "rm", &id[..10], "--store", &store, "--reason", "a test"]);
     assert_eq!(json(&["runs", &store, "--format", "json"])["runs"], Value::Array(vec![]));
     let (code, said) = failure(&["store", "add", &run, "--store", &store, "--tenant", "team-a"]);
@@ -148,7 +161,10 @@ fn a_trend_over_a_store_needs_a_metric_that_its_runs_have() {
     let run = run_in(folder.path(), "one", "kineto/decode.json");
     out(&["-q", "store", "add", &run, "--store", &store]);
     let (_, said) = failure(&["trend", "--store", &store, "--key", "tpot_p50"]);
-    assert!(said.contains("none of its 1 runs has a metric"), "{said}");
+    assert!(said.contains("has tpot_p50_ns; they have device_busy_share, step_p50_ns"), "{said}");
+    // What a trace tells of its steps can be followed.
+    let found = json(&["trend", "--store", &store, "--key", "step_p50_ns", "--format", "json"]);
+    assert!(found["values"][0].as_f64().unwrap() > 0.0 && found["notes"] == Value::Array(vec![]), "{found}");
     let (_, said) = failure(&["trend", "--store", &store, "--where", "colour=red"]);
     assert!(said.contains("COLUMN=VALUE"), "{said}");
 }

@@ -1,10 +1,13 @@
 //! What queries answer.
 
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Int64Array, StringArray};
 use datafusion::arrow::datatypes::DataType;
 use serde_json::json;
 
 use crate::engine::{ask, sql};
-use crate::store::{TestStore, kernels, run_row};
+use crate::store::{TestStore, kernels, rows, run_row};
 
 fn store() -> TestStore {
     let store = TestStore::empty();
@@ -142,4 +145,50 @@ fn the_common_dialect_is_understood() {
     ] {
         assert_eq!(sql(store.path(), text).lines(), [expected], "{text}");
     }
+}
+
+fn notes(answer: &crate::engine::Answer) -> Vec<String> {
+    let notes = answer.events.iter().filter(|event| event["event"] == "note");
+    notes.map(|event| event["message"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn a_join_with_the_kernels_of_each_run_repeats_rows_and_says_so() {
+    let store = TestStore::empty();
+    for (run, day) in [("r1", "2026-11-01"), ("r2", "2026-11-02")] {
+        let dim = rows(vec![
+            ("kernel_id", Arc::new(Int64Array::from(vec![0, 1])) as ArrayRef),
+            ("name", Arc::new(StringArray::from(vec!["gemm", "norm"]))),
+        ]);
+        store.run("a", day, run, &[("kernels", kernels(run, 2, 10)), ("kernel_dim", dim)]);
+    }
+    let by = |names: &str| {
+        format!(
+            "SELECT n.name, count(*) FROM kernels k JOIN {names} n ON n.kernel_id = k.kernel_id GROUP BY 1 ORDER BY 1"
+        )
+    };
+    let answer = sql(store.path(), &by("kernel_names"));
+    assert_eq!((answer.lines(), notes(&answer)), (vec!["gemm 20".to_owned(), "norm 20".to_owned()], vec![]));
+    let answer = sql(store.path(), &by("kernel_dim"));
+    assert_eq!(answer.lines(), ["gemm 40", "norm 40"]);
+    assert!(notes(&answer)[0].contains("join kernel_names"), "{:?}", notes(&answer));
+    let grouped = by("(SELECT kernel_id, min(name) AS name FROM kernel_dim GROUP BY kernel_id)");
+    assert_eq!(notes(&sql(store.path(), &grouped)), [""; 0]);
+}
+
+#[test]
+fn a_run_of_two_tenants_counts_in_each_and_the_answer_says_so() {
+    let store = store();
+    store.run(
+        "b",
+        "2026-11-01",
+        "r1",
+        &[("runs", run_row("r1", "H100")), ("kernels", kernels("r1", 5, 100))],
+    );
+    let answer = sql(store.path(), "SELECT count(*) FROM kernels WHERE day = '2026-11-01'");
+    assert_eq!(answer.lines(), ["1000"]);
+    assert!(notes(&answer)[0].starts_with("1 run is in more than one tenant"), "{:?}", notes(&answer));
+    // Not where only one of them is asked.
+    let request = json!({"sql": "SELECT count(*) FROM kernels", "store": store.path(), "tenants": ["a"]});
+    assert_eq!(notes(&ask(&request)), [""; 0]);
 }
