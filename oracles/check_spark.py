@@ -49,6 +49,9 @@ JOIN = """
     FROM kernels a JOIN kernels b ON a.run_id = b.run_id AND a.kernel_id = b.kernel_id AND a.phase = b.phase
     GROUP BY a.kernel_id
 """
+# A view that engines have besides the tables.
+NAMES = """SELECT n.name, n.class, count(*) AS calls, sum(k.total_ns) AS total
+    FROM kernel_rollup k JOIN kernel_names n ON n.kernel_id = k.kernel_id GROUP BY n.name, n.class ORDER BY n.name"""
 KILLED_SERVER_SECONDS = 10
 # After which a supervisor starts a worker again.
 RESTART_SECONDS = 3
@@ -87,7 +90,8 @@ class Checker:
         store, truth = folder / "fleet", folder / "truth.json"
         made = [self.options.xtask, "make-fleet", "--store", store, "--truth", truth, "--runs", "80", "--rows-per-run", "2000"]
         subprocess.run(made, check=True, capture_output=True)
-        for asked in json.loads(truth.read_text())["queries"]:
+        queries = json.loads(truth.read_text())["queries"] + [{"query": NAMES, "parameters": {}}]
+        for asked in queries:
             values = [f"{name}={value}" for name, value in asked["parameters"].items()]
             words = [self.options.rooflens, "query", asked["query"], *values, "--store", store, "--format", "json"]
             begun = time.monotonic()
