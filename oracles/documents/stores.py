@@ -19,6 +19,7 @@ def check(asking: Asking) -> None:
     asking.ask("query", "query", "SELECT * FROM runs", "--store", store)
     asking.ask("store-changed", "store", "compact", "--store", store)
     if listed and listed["runs"]:
+        asking.ask("store-runs", "store", "set", listed["runs"][0]["run_id"], "label=checked", "--store", store)
         asking.ask("store-removed", "store", "rm", listed["runs"][0]["run_id"], "--store", store)
     asking.ask("store-changed", "store", "retain", "--events", "1", "--store", store)
     asking.ask("store-vacuumed", "store", "vacuum", "--older-than", "0", "--store", store)
