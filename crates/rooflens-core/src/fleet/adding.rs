@@ -42,7 +42,6 @@ const SHARES_OF_PEAK: &[(&str, &str)] = &[
 /// Adds runs to a store, one after the other; each is visible as soon as it is whole. One that cannot be added does not
 /// keep the others from it.
 pub fn add(request: &AddRunsRequest, observer: &SharedObserver) -> Result<StoreAddedDocument, Error> {
-    let is_run = |folder: &Path| RunDir::new(folder).table("runs").is_file();
     if is_run(Path::new(&request.store)) {
         let why = format!("{} is a run directory: give the store a folder of its own", request.store);
         return Err(FleetError::Choice(why).into());
@@ -129,9 +128,12 @@ fn of_trace(kept: &Json) -> BTreeMap<String, f64> {
     found
 }
 
+fn is_run(folder: &Path) -> bool {
+    RunDir::new(folder).table("runs").is_file()
+}
+
 /// The folder itself, or those of the levels of a load test in it.
 fn run_folders(path: &Path) -> Vec<PathBuf> {
-    let is_run = |folder: &Path| RunDir::new(folder).table("runs").is_file();
     if is_run(path) {
         return vec![path.to_owned()];
     }

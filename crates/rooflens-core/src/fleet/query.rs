@@ -121,10 +121,8 @@ impl QueryRequest {
     /// Why an answer of so many rows may not be what was expected.
     pub fn notes(&self, rows: usize) -> Result<Vec<String>, Error> {
         let QueryText::Named { query, values } = &self.text else { return Ok(Vec::new()) };
-        let given: Vec<(String, String)> =
-            values.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         if rows == 0 {
-            let mut notes = unknown_values(&self.store, &given)?;
+            let mut notes = unknown_values(&self.store, values)?;
             if notes.is_empty() {
                 notes.extend(query.needs().map(|needs| format!("this query needs: {needs}")));
             }

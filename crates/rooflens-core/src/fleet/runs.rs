@@ -1,6 +1,6 @@
 //! Runs of a store, chosen by what they are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_compare::headline;
 use rooflens_compare::trend::{TrendOptions, change_points};
@@ -121,7 +121,7 @@ fn no_such_value(name: &str, columns: &[&str], wanted: &str, known: &BTreeSet<St
 }
 
 /// What no run of a store has, of values that were given for columns of `runs`.
-pub(super) fn unknown_values(store: &str, given: &[(String, String)]) -> Result<Vec<String>, Error> {
+pub(super) fn unknown_values(store: &str, given: &BTreeMap<String, String>) -> Result<Vec<String>, Error> {
     let runs = stored(store)?;
     let mut unknown = Vec::new();
     for (name, wanted) in given.iter().filter(|(_, wanted)| !wanted.is_empty()) {
