@@ -6,7 +6,9 @@ on ClickHouse (chDB), over views that the renderer writes; with --spark on Spark
 A second store, made here, has what a fleet lacks: nulls, a run of two tenants, files that do not count."""
 
 import argparse
+import collections
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -252,6 +254,14 @@ def formats(check, ours, folder):
     check.that(None if done.returncode and not (folder / "none.csv").exists() else "a file of a query that failed is left", failing)
 
 
+def scanned_twice(ours, query, parameters):
+    """Which tables the plan of a named query reads more than once."""
+    plan = str(ours.rows("EXPLAIN " + ours.show(query, "datafusion", parameters), {}))
+    scans = collections.Counter(re.findall(r"DataSourceExec: .*?/(?:rollups|events)/(\w+)/", plan))
+    twice = [table for table, times in scans.items() if times > 1]
+    return None if scans and not twice else f"tables read more than once: {twice}" if scans else f"no scan in {plan[:200]}"
+
+
 def asked_of_rooflens(check, renderer, ours, truth, answers):
     """`rooflens query` gives the planted rows and judges builds as they were planted; its views hold the same."""
     duckdb = engines.DuckDb(ours.views("duckdb"))
@@ -261,6 +271,7 @@ def asked_of_rooflens(check, renderer, ours, truth, answers):
         sql = ours.show(query, "duckdb", parameters)
         check.that(None if sql.strip() == renderer.query(query, "duckdb", parameters).strip() else "other SQL", where)
         check.that(engines.difference(answer, duckdb.rows(sql)), f"{where} over its views")
+        check.that(scanned_twice(ours, query, parameters), where)
         if query != "regressions":
             check.that(against_truth(ours.rows(query, parameters), expected), where)
     for planted in truth["planted"]["builds"]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The store under torture: racing writers, SIGKILL, cut networks, rotten files.
 
-    python3 check_store.py --rooflens BIN --query-path DIR [--writers 4] [--runs 12] [--seed 1] [--parts dir,s3,network,rot,compact]
+    python3 check_store.py --rooflens BIN --query-path DIR [--writers 4] [--runs 12] [--s3-runs 8] [--seed 1] [--parts dir,s3,network,rot,compact]
 
 Nothing here shares code with Rooflens: manifests and Parquet files are read by the documented
 layout (store/reader.py). Writers race on a directory and on an S3 API; some are killed at random
@@ -170,7 +170,8 @@ def part_dir(part, tool, runs, args, draw, scratch):
 def part_s3(part, tool, runs, args, draw, scratch):
     with s3.server() as (port, client):
         store = Bucket(client, s3.BUCKET, "some/prefix")
-        races(part, tool.with_environment(**s3.environment(port)), store, runs[: max(6, len(runs) // 6)], args, draw)
+        some = runs[: args.s3_runs or max(6, len(runs) // 6)]
+        races(part, tool.with_environment(**s3.environment(port)), store, some, args, draw)
 
 
 def damage(path: Path, draw) -> str:
@@ -498,6 +499,7 @@ def main() -> int:
     parser.add_argument("--query-path", type=existing, required=True, metavar="DIR", help="folder of rooflens-query")
     parser.add_argument("--writers", type=int, default=4)
     parser.add_argument("--runs", type=int, default=12, help="per writer")
+    parser.add_argument("--s3-runs", type=int, metavar="N", help="of all writers, on S3; a sixth by default: its server has one thread")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parts", default=",".join(ALL), help="of " + ",".join(ALL))
     parser.add_argument("--keep", type=Path, metavar="DIR", help="work here, and keep everything")

@@ -55,26 +55,43 @@ sides AS (
     AND (:hardware = '' OR d.hardware = :hardware)
     AND (:model = '' OR d.model = :model)
 ),
-per_kernel AS (
+-- What each run has: kernels by their calls and time, metrics by their value.
+facts AS (
   SELECT
-    s.hardware, s.model, s.runtime, k.kernel_id,
-    sum(k.count * s.is_before) AS calls_before,
-    sum(k.count * s.is_since) AS calls_since,
-    sum(k.total_ns * s.is_before) AS ns_before,
-    sum(k.total_ns * s.is_since) AS ns_since,
-    count(DISTINCT CASE WHEN s.is_before = 1 THEN k.run_id END) AS runs_before,
-    count(DISTINCT CASE WHEN s.is_since = 1 THEN k.run_id END) AS runs_since
+    k.tenant, k.run_id, k.kernel_id, '' AS metric, sum(k.count) AS calls, sum(k.total_ns) AS device_ns,
+    CAST(NULL AS DOUBLE) AS value
   FROM kernel_rollup k
-  JOIN sides s ON s.run_id = k.run_id AND s.tenant = k.tenant
   WHERE k.day >= :since AND k.day <= :until
-  GROUP BY s.hardware, s.model, s.runtime, k.kernel_id
+  GROUP BY k.tenant, k.run_id, k.kernel_id
+  UNION ALL
+  SELECT
+    m.tenant, m.run_id, CAST(0 AS BIGINT) AS kernel_id, m.metric, CAST(0 AS BIGINT) AS calls,
+    CAST(0 AS BIGINT) AS device_ns, m.value
+  FROM run_metrics m
+  WHERE m.day >= :since AND m.day <= :until AND m.value IS NOT NULL
+),
+compared AS (
+  SELECT
+    s.hardware, s.model, s.runtime, f.kernel_id, f.metric,
+    sum(f.calls * s.is_before) AS calls_before,
+    sum(f.calls * s.is_since) AS calls_since,
+    sum(f.device_ns * s.is_before) AS ns_before,
+    sum(f.device_ns * s.is_since) AS ns_since,
+    sum(s.is_before) AS runs_before,
+    sum(s.is_since) AS runs_since,
+    quantile(CASE WHEN s.is_before = 1 THEN f.value END, 0.5) AS median_before,
+    quantile(CASE WHEN s.is_since = 1 THEN f.value END, 0.5) AS median_since
+  FROM facts f
+  JOIN sides s ON s.run_id = f.run_id AND s.tenant = f.tenant
+  GROUP BY s.hardware, s.model, s.runtime, f.kernel_id, f.metric
 ),
 shares AS (
   SELECT
-    p.hardware, p.model, p.runtime, p.kernel_id, p.calls_before, p.calls_since, p.ns_before, p.ns_since, p.runs_before, p.runs_since,
-    sum(p.ns_before) OVER (PARTITION BY p.hardware, p.model, p.runtime) AS all_before,
-    sum(p.ns_since) OVER (PARTITION BY p.hardware, p.model, p.runtime) AS all_since
-  FROM per_kernel p
+    b.hardware, b.model, b.runtime, b.kernel_id, b.metric, b.calls_before, b.calls_since, b.runs_before, b.runs_since,
+    b.median_before, b.median_since,
+    b.ns_before * 1e0 / nullif(sum(b.ns_before) OVER (PARTITION BY b.hardware, b.model, b.runtime), 0) AS share_before,
+    b.ns_since * 1e0 / nullif(sum(b.ns_since) OVER (PARTITION BY b.hardware, b.model, b.runtime), 0) AS share_since
+  FROM compared b
 ),
 names AS (
   SELECT d.kernel_id, min(d.name) AS kernel, min(d.class) AS kernel_class
@@ -84,63 +101,31 @@ names AS (
 ),
 changed AS (
   SELECT
-    s.hardware AS hardware,
-    s.model AS model,
-    s.runtime AS runtime,
-    CASE WHEN s.calls_before = 0 THEN 'appeared' ELSE 'vanished' END AS what,
-    n.kernel AS name,
-    n.kernel_class AS class,
-    s.runs_before AS runs_before,
-    s.runs_since AS runs_since,
-    s.ns_before * 1e0 / s.all_before AS value_before,
-    s.ns_since * 1e0 / s.all_since AS value_since
+    s.hardware, s.model, s.runtime, s.metric, s.runs_before, s.runs_since, s.median_before, s.median_since,
+    s.share_before, s.share_since, n.kernel, n.kernel_class,
+    CASE WHEN s.metric <> '' THEN 'metric' WHEN s.calls_before = 0 THEN 'appeared' ELSE 'vanished' END AS what,
+    CASE WHEN s.metric <> '' THEN 0e0 ELSE s.share_before + s.share_since END AS weight
   FROM shares s
   LEFT JOIN names n ON n.kernel_id = s.kernel_id
-  -- Where one side has no runs at all, nothing can be said to have appeared or vanished.
-  WHERE s.all_before > 0 AND s.all_since > 0
-    AND (s.calls_before = 0 OR s.calls_since = 0)
-    AND s.ns_before * 1e0 / s.all_before + s.ns_since * 1e0 / s.all_since >= :min_share
-),
-metrics AS (
-  SELECT
-    s.hardware AS hardware,
-    s.model AS model,
-    s.runtime AS runtime,
-    m.metric AS metric,
-    count(CASE WHEN s.is_before = 1 THEN m.value END) AS runs_before,
-    count(CASE WHEN s.is_since = 1 THEN m.value END) AS runs_since,
-    quantile(CASE WHEN s.is_before = 1 THEN m.value END, 0.5) AS median_before,
-    quantile(CASE WHEN s.is_since = 1 THEN m.value END, 0.5) AS median_since
-  FROM run_metrics m
-  JOIN sides s ON s.run_id = m.run_id AND s.tenant = m.tenant
-  WHERE m.day >= :since AND m.day <= :until
-  GROUP BY s.hardware, s.model, s.runtime, m.metric
-),
-combined AS (
-  SELECT
-    c.hardware, c.model, c.runtime, 2 AS part, c.what, c.name, c.class, c.runs_before, c.runs_since, c.value_before,
-    c.value_since, CAST(NULL AS DOUBLE) AS ratio, c.value_before + c.value_since AS weight
-  FROM changed c
-  UNION ALL
-  SELECT
-    m.hardware, m.model, m.runtime, 1 AS part, 'metric' AS what, m.metric AS name, '' AS class,
-    m.runs_before, m.runs_since, m.median_before AS value_before, m.median_since AS value_since,
-    m.median_since / nullif(m.median_before, 0) AS ratio, 0e0 AS weight
-  FROM metrics m
-  WHERE m.runs_before > 0 AND m.runs_since > 0
+  WHERE (s.metric <> '' AND s.runs_before > 0 AND s.runs_since > 0)
+    -- Where one side has no kernels at all there is no share, and nothing can be said to have appeared or vanished.
+    OR (
+      s.metric = '' AND (s.calls_before = 0 OR s.calls_since = 0)
+      AND s.share_before + s.share_since >= :min_share
+    )
 )
 SELECT
-  b.hardware AS hardware,
-  b.model AS model,
-  b.runtime AS runtime,
-  b.what AS change,
-  b.name AS name,
-  b.class AS class,
-  b.runs_before AS runs_before,
-  b.runs_since AS runs_since,
-  b.value_before AS value_before,
-  b.value_since AS value_since,
-  b.ratio AS ratio
-FROM combined b
-ORDER BY b.hardware, b.model, b.runtime, b.part, b.weight DESC, b.name, b.what
+  c.hardware AS hardware,
+  c.model AS model,
+  c.runtime AS runtime,
+  c.what AS change,
+  CASE WHEN c.metric <> '' THEN c.metric ELSE c.kernel END AS name,
+  CASE WHEN c.metric <> '' THEN '' ELSE c.kernel_class END AS class,
+  CAST(c.runs_before AS BIGINT) AS runs_before,
+  CAST(c.runs_since AS BIGINT) AS runs_since,
+  CASE WHEN c.metric <> '' THEN c.median_before ELSE c.share_before END AS value_before,
+  CASE WHEN c.metric <> '' THEN c.median_since ELSE c.share_since END AS value_since,
+  CASE WHEN c.metric <> '' THEN c.median_since / nullif(c.median_before, 0) END AS ratio
+FROM changed c
+ORDER BY c.hardware, c.model, c.runtime, CASE WHEN c.metric <> '' THEN 1 ELSE 2 END, c.weight DESC, name, change
 LIMIT :limit

@@ -20,6 +20,7 @@ mod partitions;
 mod pool;
 mod progress;
 mod query;
+mod reader;
 mod request;
 mod session;
 mod spill;

@@ -7,6 +7,8 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{JoinType, LogicalPlan};
 use rooflens_store::{KERNEL_NAMES, Partition, PartitionFiles};
 
+const KERNEL_DIM: &str = "kernel_dim";
+
 /// What was found while a query was planned.
 #[derive(Debug, Clone, Default)]
 pub struct QueryNotes {
@@ -19,8 +21,10 @@ struct Found {
     dropped: BTreeSet<String>,
     /// The tenants of each run that is read.
     runs: BTreeMap<String, BTreeSet<String>>,
-    /// Whether rows are repeated by a join with the kernels of each run.
-    repeats_kernels: bool,
+    /// Whether there is a join with the kernels of each run.
+    joins_kernels: bool,
+    /// Files with kernels of runs: with one file, each kernel is there once.
+    kernel_files: BTreeSet<String>,
 }
 
 impl QueryNotes {
@@ -29,7 +33,7 @@ impl QueryNotes {
     }
 
     /// Files of a day are read, of a table with events or of another one.
-    pub fn reads(&self, partition: &Partition, files: &PartitionFiles, is_event: bool) {
+    pub fn reads(&self, table: &str, partition: &Partition, files: &PartitionFiles, is_event: bool) {
         let mut found = self.found();
         if is_event && files.events_dropped() {
             found.dropped.insert(partition.day.clone());
@@ -37,6 +41,10 @@ impl QueryNotes {
         for run in &files.runs {
             let tenants = found.runs.entry(run.run_id.clone()).or_default();
             tenants.insert(partition.tenant.clone());
+        }
+        if table == KERNEL_DIM {
+            let of_table = files.files.iter().filter(|file| file.table == table);
+            found.kernel_files.extend(of_table.map(|file| file.relative.clone()));
         }
     }
 
@@ -47,7 +55,7 @@ impl QueryNotes {
                 && !matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
                 && (is_kernel_dim(&join.left) || is_kernel_dim(&join.right))
             {
-                self.found().repeats_kernels = true;
+                self.found().joins_kernels = true;
             }
             Ok(TreeNodeRecursion::Continue)
         });
@@ -74,11 +82,11 @@ impl QueryNotes {
                 "{shared} {runs} in more than one tenant, and the answer counts {them} once in each: choose one with --tenant"
             ));
         }
-        if found.repeats_kernels {
+        if found.joins_kernels && found.kernel_files.len() > 1 {
             let (names, _) = KERNEL_NAMES;
             words.push(format!(
-                "kernel_dim has a row for each kernel of each run, so this join repeats rows: join {names}, which has each \
-                 kernel once"
+                "{KERNEL_DIM} can have a kernel more than once, and a join with it then repeats rows: join {names}, which \
+                 has each kernel once"
             ));
         }
         words
@@ -88,7 +96,7 @@ impl QueryNotes {
 /// Whether a side of a join is `kernel_dim` itself, and not a grouping of it.
 fn is_kernel_dim(plan: &LogicalPlan) -> bool {
     match plan {
-        LogicalPlan::TableScan(scan) => scan.table_name.table() == "kernel_dim",
+        LogicalPlan::TableScan(scan) => scan.table_name.table() == KERNEL_DIM,
         LogicalPlan::SubqueryAlias(alias) => is_kernel_dim(&alias.input),
         LogicalPlan::Projection(projection) => is_kernel_dim(&projection.input),
         LogicalPlan::Filter(filter) => is_kernel_dim(&filter.input),

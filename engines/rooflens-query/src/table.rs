@@ -9,7 +9,6 @@ use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, DataFusionError, Result, Statistics, project_schema};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::object_store::ObjectStoreUrl;
-use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
@@ -20,6 +19,7 @@ use object_store::ObjectMeta;
 use rooflens_store::{Snapshot, StoreArea, StoreTable};
 
 use crate::notes::QueryNotes;
+use crate::reader::FileReaders;
 use crate::types::TextType;
 use crate::{partitions, types};
 
@@ -59,7 +59,7 @@ impl Table {
         let unknown = Statistics::new_unknown(self.schema.file_schema());
         let mut files = Vec::new();
         for (partition, of_partition) in &read {
-            self.notes.reads(partition, of_partition, self.is_event);
+            self.notes.reads(&self.name, partition, of_partition, self.is_event);
             for file in of_partition.files.iter().filter(|file| file.table == self.name) {
                 let statistics = Statistics {
                     num_rows: Precision::Exact(as_usize(file.rows)),
@@ -140,13 +140,11 @@ impl TableProvider for Table {
         }
         let statistics = self.statistics(&files);
         let runtime = session.runtime_env();
-        let reader = CachedParquetFileReaderFactory::new(
-            runtime.object_store(&self.objects)?,
-            runtime.cache_manager.get_file_metadata_cache(),
-        );
+        let footers = runtime.cache_manager.get_file_metadata_cache();
+        let readers = FileReaders::new(runtime.object_store(&self.objects)?, footers);
         let source = ParquetSource::new(self.schema.clone())
             .with_table_parquet_options(session.default_table_options().parquet)
-            .with_parquet_file_reader_factory(Arc::new(reader));
+            .with_parquet_file_reader_factory(Arc::new(readers));
         let scan = FileScanConfigBuilder::new(self.objects.clone(), Arc::new(source))
             .with_file_groups(by_size(files, session.config().target_partitions()))
             .with_statistics(statistics)

@@ -1,8 +1,9 @@
 //! Types of columns on the way in and out.
 //!
-//! Within a query, text of files is read as `Utf8View` unless memory is scarce: Parquet's dictionary pages become views without a copy per row,
-//! and comparisons look at the first bytes only. The partition columns are plain `Utf8`. On the way out, views,
-//! dictionaries and the like become the plain type, so that any reader of Arrow IPC understands the result.
+//! Within a query, text of files is read as `Utf8View` unless memory is scarce: Parquet's dictionary pages become views
+//! without a copy per row, and comparisons look at the first bytes only. The partition columns are plain `Utf8`. On the
+//! way out, views, dictionaries and the like become the plain type, so that any reader of Arrow IPC understands the
+//! result.
 
 use std::sync::Arc;
 

@@ -155,18 +155,22 @@ fn notes(answer: &crate::engine::Answer) -> Vec<String> {
 #[test]
 fn a_join_with_the_kernels_of_each_run_repeats_rows_and_says_so() {
     let store = TestStore::empty();
-    for (run, day) in [("r1", "2026-11-01"), ("r2", "2026-11-02")] {
+    let add = |run: &str, day: &str| {
         let dim = rows(vec![
             ("kernel_id", Arc::new(Int64Array::from(vec![0, 1])) as ArrayRef),
             ("name", Arc::new(StringArray::from(vec!["gemm", "norm"]))),
         ]);
         store.run("a", day, run, &[("kernels", kernels(run, 2, 10)), ("kernel_dim", dim)]);
-    }
+    };
     let by = |names: &str| {
         format!(
             "SELECT n.name, count(*) FROM kernels k JOIN {names} n ON n.kernel_id = k.kernel_id GROUP BY 1 ORDER BY 1"
         )
     };
+    add("r1", "2026-11-01");
+    let answer = sql(store.path(), &by("kernel_dim"));
+    assert_eq!((answer.lines(), notes(&answer)), (vec!["gemm 10".to_owned(), "norm 10".to_owned()], vec![]));
+    add("r2", "2026-11-02");
     let answer = sql(store.path(), &by("kernel_names"));
     assert_eq!((answer.lines(), notes(&answer)), (vec!["gemm 20".to_owned(), "norm 20".to_owned()], vec![]));
     let answer = sql(store.path(), &by("kernel_dim"));
