@@ -46,10 +46,10 @@ SELECT
   quantile(k.dur_ns * 1e0, 0.5) AS p50_ns,
   quantile(k.dur_ns * 1e0, 0.99) AS p99_ns,
   sum(k.dur_ns) * 1e0 / count(*) AS mean_ns
--- The runs come first: the smaller side of each join is then the one that is held in memory.
-FROM versions v
-JOIN kernels k ON k.run_id = v.run_id AND k.tenant = v.tenant
+-- The wanted kernels are joined first: they are few, and all other calls are left out before runs are looked up.
+FROM kernels k
 JOIN wanted w ON w.kernel_id = k.kernel_id
+JOIN versions v ON v.run_id = k.run_id AND v.tenant = k.tenant
 WHERE k.day >= :since AND k.day <= :until
   AND (:phase = '' OR k.phase = :phase)
 GROUP BY w.kernel_id, w.kernel, v.runtime, v.runtime_version
