@@ -217,7 +217,7 @@ def main():
             # The first run is slower than those after it.
             checker.query("long join, cold", join, join)
             seconds = checker.query("long join", join, join)
-            if seconds <= 10:
+            if seconds <= 5:
                 checker.wrong.append(f"the long join takes {seconds:.1f} s, too short to kill something: raise --rows")
             if options.kills:
                 checker.workers_killed(join, seconds, expected(tables, join))
