@@ -121,7 +121,8 @@ def races(part, tool, store, runs, args, draw):
     part.count("runs", len(runs))
     whole(part, tool, store, by_id)
     before = fingerprint(store)
-    for some in (runs, runs[:1], runs[-1:]):
+    # In parts: the S3 server takes a fifth of a second for each run once it has 20,000 objects.
+    for some in (*(runs[at : at + 200] for at in range(0, len(runs), 200)), runs[:1], runs[-1:]):
         outcome = add(tool, store, *some)
         part.check(outcome.code == 0, f"a second add ended with {outcome.code}: {outcome.stderr[-300:]}")
     part.check(fingerprint(store) == before, "a second add changed the store")
