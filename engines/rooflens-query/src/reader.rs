@@ -1,7 +1,7 @@
 //! How files of a store are read: small ones whole, with one request.
 //!
-//! A file takes four requests otherwise: its last eight bytes, its footer, the index of its pages, and its pages. In a
-//! store that is not compacted most files are small, and what a query takes is what those requests take.
+//! A file takes three or four requests otherwise: its last eight bytes, its footer, the index of its pages where there
+//! is a condition, and its pages. In a store that is not compacted most files are small.
 
 use std::collections::HashMap;
 use std::ops::Range;
