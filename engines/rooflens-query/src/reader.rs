@@ -25,7 +25,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use tokio::sync::OnceCell;
 
 /// Files up to this size are read whole.
-const SMALL_BYTES: u64 = 512 << 10;
+pub const SMALL_BYTES: u64 = 512 << 10;
 /// So much is read from the end of larger ones first: of files of 10 MB, footer and index of pages are 70 kB.
 const FOOTER_BYTES: usize = 128 << 10;
 

@@ -55,6 +55,8 @@ fn options(limits: &Limits) -> Result<ConfigOptions> {
     let mut options = ConfigOptions::new();
     // Literals and functions follow the columns.
     options.sql_parser.map_string_types_to_utf8view = limits.texts() == TextType::Views;
+    // A scan is shared out where its files are known: DataFusion would also cut those that are read whole.
+    options.optimizer.repartition_file_scans = false;
     let execution = &mut options.execution;
     execution.target_partitions = limits.threads.max(1);
     execution.spill_compression = SpillCompression::Lz4Frame;

@@ -9,7 +9,9 @@ use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, DataFusionError, Result, Statistics, project_schema};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::object_store::ObjectStoreUrl;
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::physical_plan::{
+    FileGroup, FileGroupPartitioner, FileScanConfigBuilder, ParquetSource,
+};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -19,7 +21,7 @@ use object_store::ObjectMeta;
 use rooflens_store::{Snapshot, StoreArea, StoreTable};
 
 use crate::notes::QueryNotes;
-use crate::reader::FileReaders;
+use crate::reader::{FileReaders, SMALL_BYTES};
 use crate::types::TextType;
 use crate::{partitions, types};
 
@@ -155,20 +157,55 @@ impl TableProvider for Table {
     }
 }
 
-/// Files in groups of about the same size: the largest first, each to the group that has least.
-fn by_size(mut files: Vec<PartitionedFile>, groups: usize) -> Vec<FileGroup> {
-    files.sort_by(|a, b| b.object_meta.size.cmp(&a.object_meta.size).then_with(|| a.path().cmp(b.path())));
-    let mut loads: Vec<(u64, Vec<PartitionedFile>)> = Vec::new();
-    loads.resize_with(groups.clamp(1, files.len().max(1)), Default::default);
-    for file in files {
+/// Files in groups of about the same size. Large ones are cut into ranges; small ones are read whole, so that each of
+/// them belongs to one group: the largest first, each to the group that has least.
+fn by_size(files: Vec<PartitionedFile>, groups: usize) -> Vec<FileGroup> {
+    let is_small = |file: &PartitionedFile| file.object_meta.size <= SMALL_BYTES;
+    let (mut small, large): (Vec<_>, Vec<_>) = files.into_iter().partition(is_small);
+    small.sort_by(|a, b| b.object_meta.size.cmp(&a.object_meta.size).then_with(|| a.path().cmp(b.path())));
+    let large = [FileGroup::new(large)];
+    let partitioner = FileGroupPartitioner::new().with_target_partitions(groups.max(1));
+    let cut = partitioner.with_repartition_file_min_size(0).repartition_file_groups(&large);
+    let mut loads: Vec<Vec<PartitionedFile>> = cut.into_iter().flatten().map(FileGroup::into_inner).collect();
+    loads.resize_with(groups.max(1), Vec::new);
+    let mut loads: Vec<(u64, Vec<PartitionedFile>)> = loads
+        .into_iter()
+        .map(|files| (files.iter().map(PartitionedFile::effective_size).sum(), files))
+        .collect();
+    for file in small {
         if let Some(least) = loads.iter_mut().min_by_key(|(bytes, _)| *bytes) {
             least.0 += file.object_meta.size;
             least.1.push(file);
         }
     }
-    loads.into_iter().map(|(_, files)| FileGroup::new(files)).collect()
+    loads.into_iter().filter(|(_, files)| !files.is_empty()).map(|(_, files)| FileGroup::new(files)).collect()
 }
 
 fn as_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_files_belong_to_one_group_and_large_ones_are_shared() {
+        let small = (0..9).map(|file| PartitionedFile::new(format!("small-{file}"), SMALL_BYTES - file));
+        let large = PartitionedFile::new("large", 7 * SMALL_BYTES);
+        for groups in [1, 2, 3, 7, 100] {
+            let files: Vec<PartitionedFile> = small.clone().chain([large.clone()]).collect();
+            let parts: Vec<Vec<PartitionedFile>> =
+                by_size(files, groups).into_iter().map(FileGroup::into_inner).collect();
+            let of = |name: &str| -> Vec<u64> {
+                let parts = parts.iter().flatten().filter(|part| part.path().as_ref() == name);
+                parts.map(PartitionedFile::effective_size).collect()
+            };
+            for file in 0..9 {
+                assert_eq!(of(&format!("small-{file}")), [SMALL_BYTES - file], "in {groups} groups");
+            }
+            assert_eq!(of("large").iter().sum::<u64>(), 7 * SMALL_BYTES);
+            assert!(parts.len() <= groups && parts.iter().all(|part| !part.is_empty()));
+        }
+    }
 }
