@@ -259,7 +259,9 @@ def scanned_twice(ours, query, parameters):
     plan = str(ours.rows("EXPLAIN " + ours.show(query, "datafusion", parameters), {}))
     scans = collections.Counter(re.findall(r"DataSourceExec: .*?/(?:rollups|events)/(\w+)/", plan))
     twice = [table for table, times in scans.items() if times > 1]
-    return None if scans and not twice else f"tables read more than once: {twice}" if scans else f"no scan in {plan[:200]}"
+    if not scans:
+        return f"no scan in {plan[:200]}"
+    return f"tables read more than once: {twice}" if twice else None
 
 
 def asked_of_rooflens(check, renderer, ours, truth, answers):

@@ -166,12 +166,10 @@ fn by_size(files: Vec<PartitionedFile>, groups: usize) -> Vec<FileGroup> {
     let large = [FileGroup::new(large)];
     let partitioner = FileGroupPartitioner::new().with_target_partitions(groups.max(1));
     let cut = partitioner.with_repartition_file_min_size(0).repartition_file_groups(&large);
-    let mut loads: Vec<Vec<PartitionedFile>> = cut.into_iter().flatten().map(FileGroup::into_inner).collect();
-    loads.resize_with(groups.max(1), Vec::new);
-    let mut loads: Vec<(u64, Vec<PartitionedFile>)> = loads
-        .into_iter()
-        .map(|files| (files.iter().map(PartitionedFile::effective_size).sum(), files))
-        .collect();
+    let bytes = |files: &[PartitionedFile]| files.iter().map(PartitionedFile::effective_size).sum();
+    let mut loads: Vec<(u64, Vec<PartitionedFile>)> =
+        cut.into_iter().flatten().map(FileGroup::into_inner).map(|files| (bytes(&files), files)).collect();
+    loads.resize_with(groups.max(1), Default::default);
     for file in small {
         if let Some(least) = loads.iter_mut().min_by_key(|(bytes, _)| *bytes) {
             least.0 += file.object_meta.size;
